@@ -261,13 +261,18 @@ std::vector<uint64_t> live_bytes_of(const ledger::Ledger& ledger) {
 
 // The one module whose symbols would tell most of the frames that are listed; none where these are told.
 std::vector<model::SymbolHint> hints_for(const std::vector<model::Frame>& listed, const StackNames& names) {
+  std::set<std::string_view> shown;
   std::set<std::string_view> lacking;
   for (const model::Frame& frame : listed) {
-    const bool is_told = !frame.function.empty() && !frame.file.empty();
-    if (!is_told && !report::is_machinery(frame) && !report::is_startup(frame)) lacking.insert(frame.module);
+    if (report::is_machinery(frame) || report::is_startup(frame)) continue;
+    shown.insert(frame.module);
+    if (frame.function.empty() || frame.file.empty()) lacking.insert(frame.module);
   }
   std::vector<model::SymbolHint> hints = names.hints(kMaxHints);
-  std::erase_if(hints, [&](const model::SymbolHint& hint) { return !lacking.contains(hint.path); });
+  // Frames that were inlined and aren't known leave no trace.
+  std::erase_if(hints, [&](const model::SymbolHint& hint) {
+    return !(hint.lack == model::SymbolHint::Lack::kParts ? shown : lacking).contains(hint.path);
+  });
   if (hints.size() > 1) hints.resize(1);
   for (model::SymbolHint& hint : hints) hint.finds_packages = base::is_command("find-dbgsym-packages");
   return hints;

@@ -39,7 +39,9 @@ std::vector<model::Frame> StackNames::frames_of(const model::Tables& tables, mod
 const std::vector<model::Frame>& StackNames::frames_of_code(const model::Tables& tables, model::CodeId code) {
   if (tables.names == nullptr) return resolver_.resolve(tables, tables.codes[code]);
   const auto [found, is_new] = brought_.try_emplace(code);
-  if (is_new) found->second = tables.names->frames_of(code);
+  // Names of a trace come while it is recorded, and of some code alone.
+  if (is_new || found->second.empty()) found->second = tables.names->frames_of(code);
+  if (found->second.empty()) return resolver_.resolve(tables, tables.codes[code]);
   return found->second;
 }
 

@@ -17,6 +17,7 @@
 #include "app/agent_file.h"
 #include "app/end_report.h"
 #include "app/incremental_reports.h"
+#include "app/kept_files.h"
 #include "app/output_check.h"
 #include "app/remote_run.h"
 #include "app/run_plan.h"
@@ -31,7 +32,6 @@
 #include "collect/agent_source.h"
 #include "collect/control_service.h"
 #include "collect/launch.h"
-#include "collect/local_recording.h"
 #include "collect/own_needs.h"
 #include "collect/preload_path.h"
 #include "collect/sanitizer_check.h"
@@ -213,7 +213,8 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   launch->agent_path = preloaded->path();
   launch->session = server->session();
   // All that it takes is there before the program runs.
-  collect::RecordedProcesses processes(recording_options(options, plan), collect::LocalRecording::create);
+  KeptFiles files(report_query(options).symbols);
+  collect::RecordedProcesses processes(recording_options(options, plan), files.recording_maker());
   collect::AgentSource source(processes, *server);
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
   collect::ControlService service(processes, source);
@@ -223,6 +224,7 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   auto launched = collect::launch(*launch);
   if (!launched) return std::unexpected(launched.error());
   watch(supervisor, processes, source, std::move(*launched));
+  files.finish();
   return outcome_of(processes, {}, false);
 }
 
@@ -272,7 +274,8 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     return base::fail("can't start the tracer: {}{}", line.error().message,
                       plan.why.empty() ? "" : fmt::format(" ({})", plan.why));
   }
-  collect::RecordedProcesses processes(recording_options(options, plan), collect::LocalRecording::create);
+  KeptFiles files(report_query(options).symbols);
+  collect::RecordedProcesses processes(recording_options(options, plan), files.recording_maker());
   if (launch && is_to_begin_off(options)) processes.begin_switched_off(true);
   collect::TracerSource source(processes, **line, announcement(options));
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
@@ -297,6 +300,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     launched = std::move(*started);
   }
   watch(supervisor, processes, source, std::move(launched));
+  files.finish();
   return outcome_of(processes, options.processes, source.failures() > 0 || source.is_broken());
 }
 
@@ -364,7 +368,8 @@ base::Result<> collect_for(const CollectOptions& options) {
   if (!server) return std::unexpected(std::move(server).error());
   RunPlan plan;
   plan.suppressions = suppressions->texts();
-  collect::RecordedProcesses processes(recording_options(recording, plan), collect::LocalRecording::create);
+  KeptFiles files(report_query(recording).symbols);
+  collect::RecordedProcesses processes(recording_options(recording, plan), files.recording_maker());
   collect::AgentSource source(processes, *server);
   source.stay_for(options.process);
   IncrementalReports reports(*exports::find_format(recording.report_format), report_query(recording));
@@ -377,6 +382,7 @@ base::Result<> collect_for(const CollectOptions& options) {
   // The program's working directory may be unmounted while it is recorded.
   if (chdir("/") != 0) return base::fail("can't change to the directory /: {}", base::reason_of(errno));
   supervisor.watch(std::nullopt);
+  files.finish();
   const EndReport end{.options = recording, .suppressions = *suppressions, .lead = "", .file = *file};
   (void)report_end(end, processes.take_traces({options.process}));
   return {};

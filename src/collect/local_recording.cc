@@ -6,35 +6,46 @@
 
 #include "base/clock.h"
 #include "collect/drain_rounds.h"
+#include "collect/module_file.h"
 #include "collect/recorded_blocks.h"
 
 namespace heaptap::collect {
 
-base::Result<std::unique_ptr<Recording>> LocalRecording::create(const log::LogOptions& options, model::Capture capture,
-                                                                const std::string& path, bool overwrite) {
-  auto log = LogSide::create(options, capture);
+base::Result<std::unique_ptr<Recording>> LocalRecording::create_kept(const log::LogOptions& options,
+                                                                     model::Capture capture, const std::string& path,
+                                                                     bool overwrite, FileKeeper* keeper) {
+  log::LogOptions with_rows = options;
+  if (capture.via == "agent") with_rows.late_rows_bytes = kOwnRowsBytes;
+  auto log = LogSide::create(with_rows, capture);
   if (!log) return std::unexpected(std::move(log).error());
   auto writer = trace::TraceWriter::create(path, overwrite);
   if (!writer) return std::unexpected(std::move(writer).error());
   capture.time_resolution_ns = kTimeResolutionNs;
   capture.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
   HEAPTAP_TRY((*writer)->begin(capture));
-  return std::unique_ptr<Recording>(new LocalRecording(std::move(*log), std::move(*writer), std::move(capture)));
+  return std::unique_ptr<Recording>(
+      new LocalRecording(std::move(*log), std::move(*writer), std::move(capture), keeper));
 }
 
 LocalRecording::LocalRecording(std::unique_ptr<LogSide> log, std::unique_ptr<trace::TraceWriter> writer,
-                               model::Capture capture)
+                               model::Capture capture, FileKeeper* keeper)
     : log_(std::move(log)),
       writer_(std::move(writer)),
       capture_(std::move(capture)),
+      jit_names_(static_cast<pid_t>(capture_.pid)),
+      keeper_(keeper),
       maker_(log_->stream(), *writer_, kTimeResolutionNs, capture_.from_start) {
   if (log_->totals().is_on()) maker_.coder().expect_doubles();
+  if (capture_.via == "agent") rows_.emplace(log_->log().parts(), static_cast<pid_t>(capture_.pid));
 }
 
 uint64_t LocalRecording::poll() {
   const uint64_t bytes = maker_.take_next();
+  keep_files();
+  if (rows_) rows_->serve(maker_.tables().modules);
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
   if (now - last_write_ns_ > longest_unwritten_ns()) {
+    take_names();
     maker_.write_frame();
     last_write_ns_ = now;
   }
@@ -47,6 +58,21 @@ uint64_t LocalRecording::poll() {
   }
   return bytes;
 }
+
+// As soon as they are known: the process may end at once.
+void LocalRecording::keep_files() {
+  const std::vector<model::Module>& modules = maker_.tables().modules;
+  for (; keeper_ != nullptr && modules_kept_ < modules.size(); ++modules_kept_) {
+    const model::Module& module = modules[modules_kept_];
+    if (!keeper_->lacks(module)) continue;
+    if (base::UniqueFd file = open_module_file(static_cast<pid_t>(capture_.pid), module)) {
+      keeper_->keep(module, std::move(file));
+    }
+  }
+}
+
+// Of code that the program made itself: it says them when it likes.
+void LocalRecording::take_names() { writer_->add_code_names(jit_names_.take(maker_.tables())); }
 
 void LocalRecording::begin_behind(const std::vector<model::Mark>& earlier) { maker_.begin_behind(as_earlier(earlier)); }
 
@@ -90,6 +116,7 @@ base::Result<> LocalRecording::write_up_to_mark(model::MarkKind kind, std::strin
 }
 
 base::Result<> LocalRecording::write_what_was_taken() {
+  take_names();
   maker_.write_frame();
   last_write_ns_ = base::clock_ns(CLOCK_MONOTONIC);
   if (log_->totals().is_on()) write_totals();
@@ -111,6 +138,7 @@ base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {
   maker_.take_all();
   maker_.write_frame();
   if (log_->totals().is_on()) write_totals();
+  take_names();
   fill_capture(exit);
   if (!maker_.written()) return maker_.written();
   return writer_->finish(capture_, maker_.tables());
@@ -124,6 +152,7 @@ base::Result<uint32_t> LocalRecording::scan(const ScanAccess& access, const std:
     if (ending) capture_.notes.push_back(model::failure_note(scan.error().message));
     return std::unexpected(std::move(scan).error());
   }
+  take_names();
   scan->number = ++seen_.scans;
   scan->reason = ending ? model::ScanReason::kEnd : model::ScanReason::kAsked;
   maker_.write_scan(*scan);

@@ -4,9 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "collect/file_keeper.h"
+#include "collect/jit_names.h"
 #include "collect/log_side.h"
+#include "collect/own_rows.h"
 #include "collect/recording.h"
 #include "collect/trace_maker.h"
 #include "trace/trace_writer.h"
@@ -17,7 +21,13 @@ class LocalRecording : public Recording {
  public:
   // Makes the log and the trace file.
   static base::Result<std::unique_ptr<Recording>> create(const log::LogOptions& options, model::Capture capture,
-                                                         const std::string& path, bool overwrite);
+                                                         const std::string& path, bool overwrite) {
+    return create_kept(options, std::move(capture), path, overwrite, nullptr);
+  }
+  // `keeper` outlives it; null: no file is kept.
+  static base::Result<std::unique_ptr<Recording>> create_kept(const log::LogOptions& options, model::Capture capture,
+                                                              const std::string& path, bool overwrite,
+                                                              FileKeeper* keeper);
 
   [[nodiscard]] log::LogMemory* log() override { return &log_->log(); }
   [[nodiscard]] const model::Capture& capture() const override { return capture_; }
@@ -44,7 +54,10 @@ class LocalRecording : public Recording {
   base::Result<> finish(const model::ExitStatus& exit) override;
 
  private:
-  LocalRecording(std::unique_ptr<LogSide> log, std::unique_ptr<trace::TraceWriter> writer, model::Capture capture);
+  LocalRecording(std::unique_ptr<LogSide> log, std::unique_ptr<trace::TraceWriter> writer, model::Capture capture,
+                 FileKeeper* keeper);
+  void keep_files();
+  void take_names();
   base::Result<model::HeapScan> look_at_memory(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
   [[nodiscard]] Recorded recorded() const;
   [[nodiscard]] bool saw_all() const;
@@ -56,7 +69,11 @@ class LocalRecording : public Recording {
   std::unique_ptr<LogSide> log_;
   std::unique_ptr<trace::TraceWriter> writer_;
   model::Capture capture_;
+  std::optional<OwnRows> rows_;  // of an agent, which doesn't find all itself
+  JitNames jit_names_;
+  FileKeeper* keeper_;
   TraceMaker maker_;
+  size_t modules_kept_ = 0;  // were looked at
   uint64_t last_write_ns_ = 0;
   uint64_t next_totals_ns_ = 0;  // monotonic
   model::Totals last_totals_;

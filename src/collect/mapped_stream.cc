@@ -80,6 +80,7 @@ uint64_t MappedStream::most_bytes_left() const { return 2 * (log_.chunks.size() 
 void MappedStream::take_modules(std::vector<model::Module>& modules) {
   const uint32_t end = log_.header.modules_bytes.load(std::memory_order_acquire);
   while (end <= log_.modules.size() && modules_read_ + sizeof(wire::ModuleNote) <= end && take_module(end, modules)) {
+    modules.back().path = lasting_path(owner_.process, modules.back());
     const std::string& path = modules.back().path;
     modules.back().file = file_behind(owner_.process, path);
     if (!owner_.has_agent) continue;

@@ -68,6 +68,19 @@ std::string file_behind(pid_t process, const std::string& path) {
   return file == path || !file.starts_with('/') || is_deleted ? std::string() : file;
 }
 
+std::string lasting_path(pid_t process, const model::Module& module) {
+  const bool is_of_process = module.path.starts_with("/proc/") || module.path.starts_with("/dev/fd/");
+  const pid_t thread = is_of_process ? process::find_live_thread(process) : 0;
+  if (thread == 0) return module.path;
+  const std::vector<process::Mapping> map = process::read_memory_map(thread);
+  const process::Mapping* const first = process::find_mapping(map, module.start);
+  if (first == nullptr || !first->has_file()) return module.path;
+  std::string name = elf::path_below_root(thread, first->name);
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (name.starts_with("/memfd:") && name.ends_with(kDeleted)) name.resize(name.size() - kDeleted.size());
+  return name.starts_with('/') ? name : module.path;
+}
+
 std::string read_piece(const base::UniqueFd& file, uint64_t offset, size_t most_bytes) {
   std::string piece(most_bytes, '\0');
   piece.resize(elf::FileBytes(file.get()).read(offset, piece.data(), piece.size()));

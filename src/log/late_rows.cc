@@ -7,8 +7,20 @@
 
 namespace heaptap::log {
 
+namespace {
+
+uint64_t key_of(std::string_view build_id) {
+  return wire::late_rows_key(reinterpret_cast<const uint8_t*>(build_id.data()), build_id.size());
+}
+
+}  // namespace
+
+bool LateRowsWriter::has(std::string_view build_id) const {
+  return std::ranges::find(added_, key_of(build_id)) != added_.end();
+}
+
 bool LateRowsWriter::add(std::string_view build_id, const model::RowTable& rows, uint64_t left_bytes) {
-  const uint64_t key = wire::late_rows_key(reinterpret_cast<const uint8_t*>(build_id.data()), build_id.size());
+  const uint64_t key = key_of(build_id);
   if (rows.empty() || key == 0 || std::ranges::find(added_, key) != added_.end()) return true;
   const uint64_t bytes = wire::late_rows_bytes(rows.begins.size());
   if (bytes > room_bytes() || room_bytes() - bytes < left_bytes || used_bytes_ + bytes > UINT32_MAX) return false;

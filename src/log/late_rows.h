@@ -17,6 +17,8 @@ class LateRowsWriter {
   // Rows of the object with this build-id, once. False: there is no room for them, so that this much is left. An empty table needs
   // none.
   bool add(std::string_view build_id, const model::RowTable& rows, uint64_t left_bytes = 0);
+  // Rows of this object are there.
+  [[nodiscard]] bool has(std::string_view build_id) const;
   [[nodiscard]] uint64_t room_bytes() const { return log_.late_rows.size() - used_bytes_; }
   // Entries of code (wire::CodeEntry) that a walk had no row for, since the last call. Anybody may have written them.
   std::vector<uint64_t> take_misses();

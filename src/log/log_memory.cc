@@ -110,8 +110,18 @@ bool shrink(Sizes& sizes, uint64_t fewest_chunks) {
   return any;
 }
 
+// Rows for unwinding take a sixteenth of the memory, at most.
+Sizes totals_sizes_with_rows(const LogOptions& options) {
+  const uint64_t bytes = std::max(options.totals_bytes, kLeastTotalsBytes);
+  const uint64_t rows_bytes = std::min(options.late_rows_bytes, bytes / 16) & ~uint64_t{4095};
+  if (bytes - rows_bytes < kLeastTotalsBytes) return totals_sizes(bytes);
+  Sizes sizes = totals_sizes(bytes - rows_bytes);
+  sizes.late_rows_bytes = rows_bytes;
+  return sizes;
+}
+
 Sizes sizes_for(const LogOptions& options) {
-  if (options.totals_bytes > 0) return totals_sizes(std::max(options.totals_bytes, kLeastTotalsBytes));
+  if (options.totals_bytes > 0) return totals_sizes_with_rows(options);
   static constexpr uint64_t kFewestChunks = 64;
   Sizes sizes;
   sizes.late_rows_bytes = options.late_rows_bytes & ~uint64_t{7};

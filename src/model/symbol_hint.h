@@ -11,6 +11,8 @@ struct SymbolHint {
     kSameFile,  // another one is in its place: its build-id differs
     kSymbols,   // it has those alone that it exports
     kLines,     // it has names, and nothing about source lines
+    kParts,     // inlined functions of some of it are described in files that aren't found (.dwo)
+    kReadable,  // its debug information is compressed in a way that can't be read here
   };
   std::string path;  // of the module, as the target had it
   Lack lack = Lack::kLines;
@@ -20,7 +22,10 @@ struct SymbolHint {
   std::string build_id = {};        // that the trace has
   std::string other_path = {};      // of the file that is in its place
   std::string other_build_id = {};  // empty: that one has none
-  bool finds_packages = false;      // there is a command here that names the package with its debug symbols
+  // Of kParts.
+  std::string missing_part = {};  // one of these files
+  bool has_package = false;       // a .dwp is beside it, which isn't read here
+  bool finds_packages = false;    // there is a command here that names the package with its debug symbols
 };
 
 }  // namespace heaptap::model

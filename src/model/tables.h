@@ -59,14 +59,14 @@ struct Thread {
   std::string name;  // empty where it was not seen
 };
 
-// Names that a source brings with it: those stand for its codes, and no symbols are asked.
+// Names that a source brings with it: those stand for its codes, and no symbols are asked of these.
 class CodeNames {
  public:
   CodeNames() = default;
   CodeNames(const CodeNames&) = delete;
   CodeNames& operator=(const CodeNames&) = delete;
   virtual ~CodeNames() = default;
-  // Of one entry of Tables::codes: innermost first, at least one.
+  // Of one entry of Tables::codes: innermost first; none: symbols tell it.
   [[nodiscard]] virtual std::vector<Frame> frames_of(CodeId code) const = 0;
 };
 

@@ -382,6 +382,10 @@ const char* name_of(model::SymbolHint::Lack lack) {
       return "same_file";
     case Lack::kSymbols:
       return "symbols";
+    case Lack::kParts:
+      return "parts";
+    case Lack::kReadable:
+      return "readable";
     case Lack::kLines:
       break;
   }
@@ -403,6 +407,7 @@ void write_warnings(JsonWriter& json, const Report& report) {
     json.member("lacks", name_of(hint.lack));
     json.member("functions_without_names", hint.without_names);
     json.member("asked_debuginfod", hint.asked_servers);
+    if (!hint.missing_part.empty()) json.member("missing_file", hint.missing_part);
     if (hint.other_path.empty()) continue;
     json.member("build_id", hint.build_id);
     json.member("other_file", hint.other_path);

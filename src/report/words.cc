@@ -179,6 +179,16 @@ std::string words_of(const model::SymbolHint& hint) {
     case Lack::kSymbols:
       return fmt::format("{} is stripped: functions without {}; {}pass --symbols DIR with its debug file{}", name,
                          hint.without_names ? "names" : "lines", package, servers);
+    case Lack::kParts:
+      return fmt::format(
+          "{} was built with -gsplit-dwarf, and its .dwo files aren't found ({}): inlined functions are "
+          "missing; keep them where they were built{}",
+          name, hint.missing_part, hint.has_package ? fmt::format(" ({}.dwp isn't read)", name) : "");
+    case Lack::kReadable:
+      return fmt::format(
+          "the debug information of {} is compressed by zstd, which isn't read in a file of this kind: "
+          "objcopy --decompress-debug-sections makes a copy for --symbols DIR",
+          name);
     case Lack::kLines:
       break;
   }

@@ -176,4 +176,9 @@ void DwarfIndex::append_frames(uint64_t address, std::vector<SourceFrame>& frame
   if (Unit* unit = unit_of(address)) index_of(*unit).append_frames(address, frames);
 }
 
+std::string DwarfIndex::missing_part(uint64_t address) {
+  Unit* const unit = opens_others_ ? unit_of(address) : nullptr;
+  return unit != nullptr ? index_of(*unit).missing_part() : std::string();
+}
+
 }  // namespace heaptap::symbols

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "symbols/code_ranges.h"
@@ -28,6 +29,8 @@ class DwarfIndex {
 
   // Appends the frames of the instruction at `address`, innermost first; none where no unit knows it.
   void append_frames(uint64_t address, std::vector<SourceFrame>& frames);
+  // The file with the rest of the unit at `address`, which isn't found; empty: there is none.
+  std::string missing_part(uint64_t address);
 
  private:
   struct Unit {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/crc32.h"
+#include "symbols/section_inflater.h"
 
 namespace heaptap::symbols {
 namespace {
@@ -60,6 +61,16 @@ bool ElfFile::has_section(const char* name) const {
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
     const char* text = elf_strptr(elf(), names, header.sh_name);
     if (text != nullptr && std::strcmp(text, name) == 0) return true;
+  }
+  return false;
+}
+
+bool ElfFile::has_zstd() const {
+  for (Elf_Scn* section = elf_nextscn(elf(), nullptr); section != nullptr; section = elf_nextscn(elf(), section)) {
+    GElf_Shdr header;
+    GElf_Chdr compression;
+    if (gelf_getshdr(section, &header) == nullptr || (header.sh_flags & SHF_COMPRESSED) == 0) continue;
+    if (gelf_getchdr(section, &compression) != nullptr && compression.ch_type == SectionInflater::kZstd) return true;
   }
   return false;
 }

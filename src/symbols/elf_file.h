@@ -24,6 +24,7 @@ class ElfFile {
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   [[nodiscard]] std::string build_id() const;  // bytes; empty where it has none
   [[nodiscard]] bool has_section(const char* name) const;
+  [[nodiscard]] bool has_zstd() const;  // sections that are compressed so, which not every libelf reads
   [[nodiscard]] uint32_t crc() const;   // of the whole file, as .gnu_debuglink has it
   base::UniqueFd release_descriptor();  // elf() is gone then
 

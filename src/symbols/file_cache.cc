@@ -33,6 +33,20 @@ base::Result<> make_folders(const std::string& path) {
   return {};
 }
 
+// Where another user could have put links, or put them later, nothing is written: root's files would go where that user likes.
+base::Result<> check_owners(const std::string& path) {
+  constexpr uid_t kUnmapped = 65534;  // of a user that this namespace doesn't know
+  for (size_t slash = path.find('/', 1); slash != 0; slash = slash == path.npos ? 0 : path.find('/', slash + 1)) {
+    const std::string folder = path.substr(0, slash);
+    struct stat status{};
+    if (stat(folder.c_str(), &status) != 0) break;
+    if (status.st_uid != 0 && status.st_uid != geteuid() && (status.st_uid != kUnmapped || geteuid() == 0)) {
+      return base::fail("{} belongs to another user", folder);
+    }
+  }
+  return {};
+}
+
 struct Kept {
   fs::path path;
   timespec used;
@@ -118,6 +132,7 @@ void FileCache::note_use(const std::string& build_id) const {
 }
 
 base::Result<NewCacheFile> FileCache::begin(const std::string& build_id) const {
+  HEAPTAP_TRY(check_owners(folder_));
   HEAPTAP_TRY(make_folders(folder_));
   std::string temporary = fmt::format("{}/{}XXXXXX", folder_, kTemporary);
   base::UniqueFd file(mkostemp(temporary.data(), O_CLOEXEC));

@@ -1,4 +1,4 @@
-// Files of modules that came from other machines, for all who want names: $XDG_CACHE_HOME/heaptap or ~/.cache/heaptap, under their
+// Files of modules that came from other machines or are at no place here any more, for all who want names: $XDG_CACHE_HOME/heaptap or ~/.cache/heaptap, under their
 // build-ids, as `.build-id/xx/yyyy`. What is there is believed as far as its build-id is the one that is asked for. Several programs
 // may use it at once.
 #pragma once
@@ -52,6 +52,7 @@ class FileCache {
   [[nodiscard]] std::string path_of(const std::string& build_id) const;
   // It was of use: others go before it.
   void note_use(const std::string& build_id) const;
+  // Fails where the folder, or one above it, belongs to another user than this one and root.
   [[nodiscard]] base::Result<NewCacheFile> begin(const std::string& build_id) const;
   // Those that weren't used for the longest time go, until the rest is no larger than may be. The last one stays.
   void make_room() const;

@@ -62,7 +62,8 @@ FoundModule FileSearch::find_module(const std::string& path, const std::string& 
     return found;
   }
   const std::string_view plain = without_deleted_mark(path);
-  const bool was_deleted = plain.size() != path.size();
+  // Below /proc a name means another file to each process.
+  const bool was_deleted = plain.size() != path.size() || plain.starts_with("/proc/");
   auto try_file = [&](const std::string& candidate) {
     auto file = ElfFile::open(candidate);
     if (!file) return false;
@@ -131,6 +132,11 @@ std::optional<ElfFile> FileSearch::find_by_link(const DebugRequest& request) {
     candidates.push_back(fmt::format("{}/.debug/{}", directory, name));
   }
   candidates.push_back(fmt::format("{}{}/{}", kDebugRoot, folder, name));
+  if (const std::string_view there = folder_of(request.recorded_path); there != folder && there.starts_with('/')) {
+    candidates.push_back(fmt::format("{}/{}", there, name));
+    candidates.push_back(fmt::format("{}/.debug/{}", there, name));
+    candidates.push_back(fmt::format("{}{}/{}", kDebugRoot, there, name));
+  }
   for (const std::string& candidate : candidates) {
     if (candidate == request.path) continue;
     auto file = ElfFile::open(candidate);

@@ -8,8 +8,10 @@
 namespace heaptap::symbols {
 namespace {
 
-model::SymbolHint::Lack lack_of(SymbolSource source) {
+model::SymbolHint::Lack lack_of(SymbolSource source, bool has_part, bool is_unreadable) {
   using Lack = model::SymbolHint::Lack;
+  if (has_part) return Lack::kParts;
+  if (is_unreadable) return Lack::kReadable;
   switch (source) {
     case SymbolSource::kNoFile:
       return Lack::kFile;
@@ -44,7 +46,15 @@ void Hints::count(const Subject& module, SymbolSource source, const ModuleFile* 
     lack.build_id = module.build_id;
     lack.other = file->other();
   }
+  lack.is_unreadable = file != nullptr && file->is_unreadable();
   lack.without_name += outermost.function.empty() ? 1 : 0;
+  lack.without_line += 1;
+}
+
+void Hints::count_part(const std::string& path, const std::string& part, bool has_package) {
+  Lack& lack = lacks_[path];
+  if (lack.part.empty()) lack.part = part;
+  lack.has_package = has_package;
   lack.without_line += 1;
 }
 
@@ -59,12 +69,14 @@ std::vector<model::SymbolHint> Hints::list(size_t limit) const {
   for (const auto& [path, lack] : order) {
     if (result.size() >= limit) break;
     result.push_back({.path = *path,
-                      .lack = lack_of(lack->source),
+                      .lack = lack_of(lack->source, !lack->part.empty(), lack->is_unreadable),
                       .without_names = lack->without_name > 0,
                       .asked_servers = asked_debuginfod_,
                       .build_id = as_hex(lack->build_id),
                       .other_path = lack->other.path,
-                      .other_build_id = as_hex(lack->other.build_id)});
+                      .other_build_id = as_hex(lack->other.build_id),
+                      .missing_part = lack->part,
+                      .has_package = lack->has_package});
   }
   return result;
 }

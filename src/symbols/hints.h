@@ -21,6 +21,8 @@ class Hints {
   // One code address of a module was resolved to `frames`, by this much. `file`: where the module was looked for; null: elsewhere.
   void count(const Subject& module, SymbolSource source, const ModuleFile* file,
              const std::vector<model::Frame>& frames);
+  // The same of code that more is said of in a file that isn't found.
+  void count_part(const std::string& path, const std::string& part, bool has_package);
 
   // Those with most frames without a name first, then those with most without a line, then by path.
   [[nodiscard]] std::vector<model::SymbolHint> list(size_t limit) const;
@@ -32,6 +34,9 @@ class Hints {
     OtherFile other;
     uint64_t without_name = 0;
     uint64_t without_line = 0;
+    bool is_unreadable = false;
+    std::string part;
+    bool has_package = false;
   };
 
   bool asked_debuginfod_;

@@ -2,6 +2,7 @@
 
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -118,7 +119,15 @@ bool ModuleFile::load(ElfFile file) {
   const std::string path = file.path();
   session_ = dwfl_begin(&callbacks);
   if (session_ == nullptr) return false;
+  has_package_ = access((path + ".dwp").c_str(), F_OK) == 0;
+  is_unreadable_ = file.has_zstd();
   base::UniqueFd descriptor = file.release_descriptor();
+  unpacked_main_ = is_unreadable_ ? UnpackedDebugFile::create_readable(descriptor.get()) : nullptr;
+  if (unpacked_main_ != nullptr) {
+    is_unreadable_ = false;
+    if (base::UniqueFd readable = unpacked_main_->new_descriptor()) descriptor = std::move(readable);
+  }
+  lazy_ = unpacked_main_.get();
   dwfl_report_begin(session_);
   module_ = dwfl_report_elf(session_, "module", path.c_str(), descriptor.get(), 0, true);
   if (module_ != nullptr) descriptor.release();  // libdwfl owns it
@@ -146,7 +155,7 @@ void ModuleFile::load_dwarf() {
   if (dwarf == nullptr) return;
   dwarf_bias_ = bias;
   if (!attach_alternate()) return;
-  auto index = std::make_unique<DwarfIndex>(dwarf, code_.moved_down(bias), unpacked_.get(), search_.opens_by_name());
+  auto index = std::make_unique<DwarfIndex>(dwarf, code_.moved_down(bias), lazy_, search_.opens_by_name());
   if (!index->empty()) dwarf_ = std::move(index);
 }
 
@@ -161,6 +170,13 @@ bool ModuleFile::attach_alternate() {
   if (size <= 0 || (search_.opens_by_name() && dwarf_getalt(dwarf) != nullptr)) return true;
   auto file = search_.find_by_build_id(std::string(static_cast<const char*>(build_id), static_cast<size_t>(size)));
   if (!file) return search_.opens_by_name();
+  if (file->has_zstd()) {
+    unpacked_alternate_ = UnpackedDebugFile::create_readable(file->descriptor());
+    if (unpacked_alternate_ == nullptr) return search_.opens_by_name();
+    unpacked_alternate_->need_all();
+    file = ElfFile::adopt(unpacked_alternate_->new_descriptor(), file->path());
+    if (!file) return search_.opens_by_name();
+  }
   alternate_file_ = std::make_unique<ElfFile>(*std::move(file));
   alternate_ = dwarf_begin_elf(alternate_file_->elf(), DWARF_C_READ, nullptr);
   if (alternate_ == nullptr) return search_.opens_by_name();
@@ -181,12 +197,20 @@ int ModuleFile::find_debug_file(Dwfl_Module*, void** user, const char*, Dwarf_Ad
   if (!file || file->path() == request.path) return -1;
   self.is_debug_file_complete_ = file->has_section(".symtab");
   *found_name = strdup(file->path().c_str());
+  self.is_unreadable_ = file->has_zstd();
   self.unpacked_ = UnpackedDebugFile::create(file->descriptor());
+  self.lazy_ = self.unpacked_.get();
   if (self.unpacked_ != nullptr) {
+    self.is_unreadable_ = false;
     if (base::UniqueFd descriptor = self.unpacked_->new_descriptor()) return descriptor.release();
+    self.lazy_ = nullptr;
     self.unpacked_.reset();
   }
   return file->release_descriptor().release();
+}
+
+std::string ModuleFile::missing_part(uint64_t address) {
+  return dwarf_ != nullptr ? dwarf_->missing_part(address + main_bias_ - dwarf_bias_) : std::string();
 }
 
 std::vector<model::Frame> ModuleFile::frames_at(uint64_t address) {
@@ -229,7 +253,7 @@ void ModuleFile::load_variables() {
   data_symbols_[0] = SymbolTable(module_, SymbolKind::kData, loaded.memory, false);
   data_symbols_[1] = SymbolTable(module_, SymbolKind::kThreadLocal, loaded.thread_local_segment, false);
   Dwarf_Addr dwarf_bias = 0;
-  if (unpacked_ != nullptr) unpacked_->need_all();
+  if (lazy_ != nullptr) lazy_->need_all();
   if (dwarf_ != nullptr) {
     variables_ = std::make_unique<VariableIndex>(dwfl_module_getdwarf(module_, &dwarf_bias), search_.opens_by_name());
   }

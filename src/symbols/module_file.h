@@ -49,9 +49,15 @@ class ModuleFile {
   const Variable* variable_at(uint64_t address, bool is_thread_local);
 
   // Does a part of what comes when a frame needs it otherwise: for a file of which many will. False: there is no more.
-  bool unpack_more() { return unpacked_ != nullptr && unpacked_->unpack_more(); }
+  bool unpack_more() { return lazy_ != nullptr && lazy_->unpack_more(); }
 
   [[nodiscard]] SymbolSource source() const { return source_; }
+  // Its debug information is there, compressed in a way that nothing here reads.
+  [[nodiscard]] bool is_unreadable() const { return is_unreadable_; }
+  // The file that has more of the code at a link-time address, and isn't found (.dwo); empty: there is none.
+  std::string missing_part(uint64_t address);
+  // A .dwp is beside the module, for all that has its missing parts.
+  [[nodiscard]] bool has_package() const { return has_package_; }
   // Of kReplaced: which one is in its place.
   [[nodiscard]] const OtherFile& other() const { return other_; }
 
@@ -74,11 +80,16 @@ class ModuleFile {
   SymbolSource source_ = SymbolSource::kNoFile;
   OtherFile other_;
   bool searched_debug_file_ = false;
-  bool is_debug_file_complete_ = false;          // the separate debug file has a .symtab
-  std::unique_ptr<UnpackedDebugFile> unpacked_;  // the separate debug file, where that pays
+  bool is_debug_file_complete_ = false;  // the separate debug file has a .symtab
+  bool is_unreadable_ = false;
+  bool has_package_ = false;
+  std::unique_ptr<UnpackedDebugFile> unpacked_main_;  // the file itself, where libdw can't read it
+  std::unique_ptr<UnpackedDebugFile> unpacked_;       // the separate debug file, where that pays
+  UnpackedDebugFile* lazy_ = nullptr;                 // of these the one with the DWARF
   Dwfl* session_ = nullptr;
   Dwfl_Module* module_ = nullptr;
   Dwarf* alternate_ = nullptr;
+  std::unique_ptr<UnpackedDebugFile> unpacked_alternate_;  // where libdw can't read it
   std::unique_ptr<ElfFile> alternate_file_;
   uint64_t main_bias_ = 0;   // libdwfl's address minus link-time address of the file
   uint64_t dwarf_bias_ = 0;  // the same for the file that has the DWARF

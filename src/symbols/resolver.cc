@@ -148,6 +148,9 @@ class Resolver::Impl {
     } else if (mapping.file != nullptr) {
       frames = mapping.file->frames_at(code.exact ? offset : offset - 1);
       hints_.count({mapping.path, mapping.build_id}, mapping.file->source(), mapping.file, frames);
+      if (const std::string part = mapping.file->missing_part(code.exact ? offset : offset - 1); !part.empty()) {
+        hints_.count_part(mapping.path, part, mapping.file->has_package());
+      }
     } else {
       frames.emplace_back();
     }

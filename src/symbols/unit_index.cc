@@ -53,6 +53,16 @@ uint32_t unsigned_of(Dwarf_Die& die, unsigned int attribute) {
   return number > std::numeric_limits<uint32_t>::max() ? 0 : static_cast<uint32_t>(number);
 }
 
+// As the compiler called it.
+std::string part_of(Dwarf_Die& skeleton) {
+  for (const unsigned int attribute : {DW_AT_dwo_name, DW_AT_GNU_dwo_name}) {
+    Dwarf_Attribute value;
+    const char* const name = dwarf_attr(&skeleton, attribute, &value) != nullptr ? dwarf_formstring(&value) : nullptr;
+    if (name != nullptr) return name;
+  }
+  return "a .dwo file";
+}
+
 }  // namespace
 
 // The namespaces and classes around the DIE that the cursor is at.
@@ -92,8 +102,12 @@ UnitIndex::UnitIndex(Dwarf_Die unit_die, FunctionNames& names, const CodeRanges&
   Dwarf_Die split{};
   uint8_t unit_type = 0;
   if (dwarf_cu_info(unit_die.cu, nullptr, &unit_type, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
-      unit_type == DW_UT_skeleton && split.addr != nullptr) {
-    die_ = split;
+      unit_type == DW_UT_skeleton) {
+    if (split.addr != nullptr) {
+      die_ = split;
+    } else {
+      missing_part_ = part_of(unit_die);
+    }
   }
   dwarf_ = dwarf_cu_getdwarf(die_.cu);
   bytes_ = UnitBytes::create(die_);

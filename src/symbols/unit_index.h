@@ -37,6 +37,8 @@ class UnitIndex {
   // Appends the frames of the instruction at `address`, innermost first: one without a function where only the line
   // table knows the address, none where nothing does.
   void append_frames(uint64_t address, std::vector<SourceFrame>& frames);
+  // The file that a skeleton stands for, where libdw doesn't find it; else empty.
+  [[nodiscard]] const std::string& missing_part() const { return missing_part_; }
 
  private:
   static constexpr uint32_t kNoParent = 0xffffffff;
@@ -67,8 +69,9 @@ class UnitIndex {
   SourcePosition call_position(const Inlined& inlined);
 
   Dwarf_Die lines_die_;  // whose line table is meant
-  Dwarf_Die die_;        // below which the functions are
-  Dwarf* dwarf_;         // of die_
+  std::string missing_part_;
+  Dwarf_Die die_;  // below which the functions are
+  Dwarf* dwarf_;   // of die_
   FunctionNames& names_;
   const CodeRanges& code_;
   std::optional<UnitBytes> bytes_;

@@ -4,19 +4,20 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
+#include "symbols/section_inflater.h"
+
 namespace heaptap::symbols {
 namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{1} << 32;
-constexpr uint64_t kMaxInflation = 1032;  // that deflate is capable of
-constexpr uint64_t kStep = 64 << 10;
+// That deflate is capable of. zstd could do more, which no debug information gives occasion for.
+constexpr uint64_t kMaxInflation = 1032;
 constexpr uint64_t kPageBytes = 4096;
 constexpr std::string_view kInfo = ".debug_info";
 constexpr std::string_view kLine = ".debug_line";
@@ -35,65 +36,14 @@ T read_at(const uint8_t* at) {
 
 }  // namespace
 
-// A section's zlib stream, inflated to its place from the beginning on. The checksum at its end is left out: it takes 7 %
-// of the time, and most streams are not inflated to there.
-class UnpackedDebugFile::Inflater {
- public:
-  Inflater(const uint8_t* from, uint64_t stored_bytes, uint8_t* to, uint64_t bytes) : to_(to), bytes_(bytes) {
-    if (!has_plain_head(from, stored_bytes)) return;
-    stream_.next_in = const_cast<uint8_t*>(from + kHeadBytes);
-    stream_.avail_in = static_cast<uInt>(stored_bytes - kHeadBytes);
-    ready_ = inflateInit2(&stream_, -MAX_WBITS) == Z_OK;
-  }
-  ~Inflater() {
-    if (ready_) inflateEnd(&stream_);
-  }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
-
-  // False: there are not so many.
-  bool inflate_to(uint64_t end) {
-    if (end > bytes_) return false;
-    const uint64_t goal = std::min(bytes_, end + kStep);
-    while (ready_ && done_ < end) {
-      stream_.next_out = to_ + done_;
-      const auto room = static_cast<uInt>(std::min<uint64_t>(goal - done_, uint64_t{1} << 30));
-      stream_.avail_out = room;
-      const int result = inflate(&stream_, Z_SYNC_FLUSH);
-      done_ += room - stream_.avail_out;
-      if (result != Z_OK) break;
-    }
-    return done_ >= end;
-  }
-  // Another stretch. False: that was all.
-  bool inflate_more() {
-    constexpr uint64_t kStretch = 256 << 10;
-    return inflate_to(std::min(bytes_, done_ + kStretch)) && done_ < bytes_;
-  }
-
- private:
-  static constexpr uint64_t kHeadBytes = 2;
-  // RFC 1950: deflate without a dictionary.
-  static bool has_plain_head(const uint8_t* from, uint64_t bytes) {
-    return bytes > kHeadBytes && (from[0] & 0x0f) == Z_DEFLATED && (from[1] & 0x20) == 0 &&
-           (from[0] << 8 | from[1]) % 31 == 0;
-  }
-
-  z_stream stream_{};
-  bool ready_ = false;
-  uint8_t* to_;
-  uint64_t bytes_;
-  uint64_t done_ = 0;
-};
-
 struct UnpackedDebugFile::Section {
   std::string_view name;
   uint64_t stored_at = 0;  // in the file on disk
   uint64_t stored_bytes = 0;
   uint64_t begin = 0;  // in the file in memory
   uint64_t bytes = 0;
-  bool is_compressed = false;
-  std::unique_ptr<Inflater> inflater = nullptr;  // of a compressed one
+  uint32_t compression = 0;                             // ELFCOMPRESS_…; 0: it isn't
+  std::unique_ptr<SectionInflater> inflater = nullptr;  // of a compressed one
 };
 
 UnpackedDebugFile::UnpackedDebugFile() = default;
@@ -105,11 +55,27 @@ UnpackedDebugFile::~UnpackedDebugFile() {
 }
 
 std::unique_ptr<UnpackedDebugFile> UnpackedDebugFile::create(int descriptor) {
-  std::unique_ptr<UnpackedDebugFile> file(new UnpackedDebugFile());
-  if (!file->map_packed(descriptor) || !file->read_headers() || !file->list_sections()) return nullptr;
+  auto file = list(descriptor);
+  if (file == nullptr) return nullptr;
   const Section* info = file->find(kInfo);
-  if (info == nullptr || !info->is_compressed || file->find(kAddressRanges) == nullptr) return nullptr;
+  const bool pays = info != nullptr && info->compression != 0 && file->find(kAddressRanges) != nullptr;
+  if (!pays && !file->has_zstd()) return nullptr;
   return file->make_file() ? std::move(file) : nullptr;
+}
+
+std::unique_ptr<UnpackedDebugFile> UnpackedDebugFile::create_readable(int descriptor) {
+  auto file = list(descriptor);
+  return file != nullptr && file->has_zstd() && file->make_file() ? std::move(file) : nullptr;
+}
+
+std::unique_ptr<UnpackedDebugFile> UnpackedDebugFile::list(int descriptor) {
+  std::unique_ptr<UnpackedDebugFile> file(new UnpackedDebugFile());
+  const bool is_listed = file->map_packed(descriptor) && file->read_headers() && file->list_sections();
+  return is_listed ? std::move(file) : nullptr;
+}
+
+bool UnpackedDebugFile::has_zstd() const {
+  return std::ranges::any_of(sections_, [](const Section& each) { return each.compression == SectionInflater::kZstd; });
 }
 
 bool UnpackedDebugFile::map_packed(int descriptor) {
@@ -164,7 +130,7 @@ bool UnpackedDebugFile::list_sections() {
     if (header.sh_size < sizeof(Elf64_Chdr)) return false;
     const auto compression = read_at<Elf64_Chdr>(packed_.begin + header.sh_offset);
     const uint64_t stored_bytes = header.sh_size - sizeof(compression);
-    if (compression.ch_type != ELFCOMPRESS_ZLIB || compression.ch_size > kMaxBytes ||
+    if (!SectionInflater::knows(compression.ch_type) || compression.ch_size > kMaxBytes ||
         compression.ch_size > (stored_bytes + 64) * kMaxInflation) {
       return false;
     }
@@ -178,7 +144,7 @@ bool UnpackedDebugFile::list_sections() {
                            .stored_bytes = stored_bytes,
                            .begin = end,
                            .bytes = compression.ch_size,
-                           .is_compressed = true});
+                           .compression = compression.ch_type});
       header.sh_offset = end;
       end += (compression.ch_size + kPageBytes - 1) / kPageBytes * kPageBytes;
     }
@@ -208,9 +174,10 @@ bool UnpackedDebugFile::make_file() {
   }
   std::memcpy(unpacked_.begin + file.e_shoff, headers_.data(), headers_.size());
   for (Section& section : sections_) {
-    if (!section.is_compressed) continue;
-    section.inflater = std::make_unique<Inflater>(packed_.begin + section.stored_at, section.stored_bytes,
-                                                  unpacked_.begin + section.begin, section.bytes);
+    if (section.compression == 0) continue;
+    section.inflater = std::make_unique<SectionInflater>(
+        section.compression, std::span(packed_.begin + section.stored_at, section.stored_bytes),
+        std::span(unpacked_.begin + section.begin, section.bytes));
     const bool is_for_later = section.name == kInfo || section.name == kLine;
     if (!is_for_later && !section.inflater->inflate_to(section.bytes)) return false;
   }
@@ -230,11 +197,12 @@ UnpackedDebugFile::Section* UnpackedDebugFile::find(std::string_view name) {
 
 std::span<const uint8_t> UnpackedDebugFile::address_ranges() const {
   const auto found = std::ranges::find(sections_, kAddressRanges, &Section::name);
+  if (found == sections_.end()) return {};
   return {unpacked_.begin + found->begin, found->bytes};
 }
 
 bool UnpackedDebugFile::has(const Section& section, uint64_t end) {
-  return section.is_compressed ? section.inflater->inflate_to(end) : end <= section.bytes;
+  return section.inflater != nullptr ? section.inflater->inflate_to(end) : end <= section.bytes;
 }
 
 // What is at `offset` begins with its length, as all in these sections.
@@ -250,8 +218,9 @@ bool UnpackedDebugFile::need_unit(uint64_t offset) { return need(find(kInfo), of
 bool UnpackedDebugFile::need_lines(uint64_t offset) { return need(find(kLine), offset); }
 
 bool UnpackedDebugFile::unpack_more() {
-  return std::ranges::any_of(
-      sections_, [](const Section& section) { return section.is_compressed && section.inflater->inflate_more(); });
+  return std::ranges::any_of(sections_, [](const Section& section) {
+    return section.inflater != nullptr && section.inflater->inflate_more();
+  });
 }
 
 void UnpackedDebugFile::need_all() {

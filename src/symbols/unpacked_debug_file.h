@@ -1,5 +1,5 @@
 // A separate debug file with compressed sections, as a file in memory where they aren't. libdw inflates all of them when it
-// opens a file (the C library's: 40 ms), and a report needs a few units of it. Here .debug_info and .debug_line are inflated
+// opens a file (the C library's: 40 ms), and a report needs a few units of it; what zstd compressed not every libdw can read. Here .debug_info and .debug_line are inflated
 // as far as was asked for, from their beginning; what is behind that reads as zeros. Private to symbols/.
 #pragma once
 #include <cstdint>
@@ -17,6 +17,8 @@ class UnpackedDebugFile {
   // Null where there is nothing to gain, and where the file isn't as this expects it: then libdw is given the file itself.
   // The descriptor stays the caller's.
   static std::unique_ptr<UnpackedDebugFile> create(int descriptor);
+  // Null where libdw can read the file itself: for one that has code, too.
+  static std::unique_ptr<UnpackedDebugFile> create_readable(int descriptor);
   ~UnpackedDebugFile();
   UnpackedDebugFile(const UnpackedDebugFile&) = delete;
   UnpackedDebugFile& operator=(const UnpackedDebugFile&) = delete;
@@ -24,7 +26,7 @@ class UnpackedDebugFile {
   // Of the file in memory; none where there is none to be had.
   [[nodiscard]] base::UniqueFd new_descriptor() const { return descriptor_.duplicate(); }
 
-  [[nodiscard]] std::span<const uint8_t> address_ranges() const;  // .debug_aranges
+  [[nodiscard]] std::span<const uint8_t> address_ranges() const;  // .debug_aranges; empty: there are none
   // Inflates the unit of .debug_info with its header at `offset`, and all before it; of .debug_line the same. False: there is
   // none.
   bool need_unit(uint64_t offset);
@@ -34,7 +36,6 @@ class UnpackedDebugFile {
   bool unpack_more();
 
  private:
-  class Inflater;
   struct Section;
   struct Mapping {
     uint8_t* begin = nullptr;
@@ -42,6 +43,8 @@ class UnpackedDebugFile {
   };
 
   UnpackedDebugFile();
+  static std::unique_ptr<UnpackedDebugFile> list(int descriptor);
+  [[nodiscard]] bool has_zstd() const;
   bool map_packed(int descriptor);
   bool read_headers();
   bool list_sections();

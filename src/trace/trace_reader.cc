@@ -12,6 +12,7 @@
 #include "base/unique_fd.h"
 #include "base/units.h"
 #include "trace/capture_frames.h"
+#include "trace/code_name_frames.h"
 #include "trace/frame_reader.h"
 #include "trace/frames_ahead.h"
 #include "trace/machine_check.h"
@@ -269,6 +270,7 @@ class TraceReader::Impl {
 
   void reset() {
     tables_ = empty_tables();
+    code_names_.reset();
     tables_from_ = TableBuilder(bytes_, is_numbered_, TableBuilder::Wants::kAll);
     damage_ = {};
     last_time_ns_ = 0;
@@ -322,6 +324,9 @@ class TraceReader::Impl {
         return nullptr;
       case wire::FrameType::kTotals:
         return take_totals(payload, sink) ? nullptr : kUnsound;
+      case wire::FrameType::kCodeNames:
+        if (code_names_ == nullptr) tables_.names = code_names_ = std::make_shared<KnownCodeNames>();
+        return read_code_names(payload, tables_.codes, *code_names_) ? nullptr : kUnsound;
       case wire::FrameType::kScan:
         return nullptr;  // load_scan reads these
       default:
@@ -356,6 +361,7 @@ class TraceReader::Impl {
   uint64_t bytes_;
   FrameReader frame_reader_;
   model::Capture capture_;
+  std::shared_ptr<KnownCodeNames> code_names_;  // null: there are none so far
   model::Tables tables_;
   bool is_numbered_ = true;
   bool has_notes_ = true;

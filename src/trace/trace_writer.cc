@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <iterator>
 
 #include "trace/capture_frames.h"
+#include "trace/code_name_frames.h"
 #include "trace/mark_frames.h"
 #include "trace/scan_frames.h"
 #include "trace/totals_frame.h"
@@ -68,6 +70,7 @@ base::Result<> TraceWriter::flush(const model::Tables& tables) {
   HEAPTAP_TRY(write_tables(tables));
   HEAPTAP_TRY(write_pending_marks());
   HEAPTAP_TRY(write_pending_names());
+  HEAPTAP_TRY(write_pending_code_names());
   if (events == 0) return {};
   HEAPTAP_TRY(write_frame(wire::FrameType::kEvents, event_writer_.finish(resolution_ns_), false));
   event_count_ += events;
@@ -103,6 +106,19 @@ base::Result<> TraceWriter::write_pending_names() {
   write_block_names(payload_, names_pending_);
   names_pending_.clear();
   return write_frame(wire::FrameType::kBlockNames, payload_, false);
+}
+
+void TraceWriter::add_code_names(std::vector<model::CodeName> names) {
+  code_names_pending_.insert(code_names_pending_.end(), std::make_move_iterator(names.begin()),
+                             std::make_move_iterator(names.end()));
+}
+
+base::Result<> TraceWriter::write_pending_code_names() {
+  if (code_names_pending_.empty()) return {};
+  payload_.clear();
+  write_code_names(payload_, code_names_pending_);
+  code_names_pending_.clear();
+  return write_frame(wire::FrameType::kCodeNames, payload_, true);
 }
 
 base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model::Tables& tables) {

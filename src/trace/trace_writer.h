@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "model/capture.h"
+#include "model/code_name.h"
 #include "model/event.h"
 #include "model/heap_scan.h"
 #include "model/mark.h"
@@ -59,6 +60,9 @@ class TraceWriter {
   // Of its own, also where the file was renamed meanwhile; none where that isn't possible.
   [[nodiscard]] base::UniqueFd open_for_reading() const;
 
+  // Written behind the tables that have this code.
+  void add_code_names(std::vector<model::CodeName> names);
+
  private:
   struct IndexEntry {
     wire::FrameType type;
@@ -70,6 +74,7 @@ class TraceWriter {
   base::Result<> write_tables(const model::Tables& tables);
   base::Result<> write_pending_marks();
   base::Result<> write_pending_names();
+  base::Result<> write_pending_code_names();
   base::Result<> write_frame(wire::FrameType type, const ByteBuffer& payload, bool compress);
   base::Result<> write_index();
   base::Result<> take_back_last_frame();
@@ -84,6 +89,7 @@ class TraceWriter {
   TableCounts written_;
   std::vector<model::Mark> marks_pending_;
   std::vector<model::BlockName> names_pending_;
+  std::vector<model::CodeName> code_names_pending_;
   uint32_t mark_count_ = 0;
   std::vector<IndexEntry> index_;
   std::vector<uint8_t> frame_;

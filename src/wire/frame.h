@@ -14,7 +14,7 @@ namespace heaptap::wire {
 inline constexpr char kFileMagic[9] = "HEAPTAP\n";
 inline constexpr char kTrailerMagic[9] = "HTAPIDX\n";
 inline constexpr uint16_t kMajorVersion = 2;  // a reader refuses any other
-inline constexpr uint16_t kMinorVersion = 8;  // a greater one only adds fields and frame types that may be skipped
+inline constexpr uint16_t kMinorVersion = 9;  // a greater one only adds fields and frame types that may be skipped
 inline constexpr size_t kFileHeadBytes = 16;
 inline constexpr size_t kTrailerBytes = 16;  // offset of the index frame 8 │ magic 8
 
@@ -44,6 +44,7 @@ enum class FrameType : uint8_t {
   kLabels = 14,      // since 2.6: entries of a table, as those of kModules to kThreads
   kBlockNames = 15,  // since 2.6: names that the program gave to blocks
   kSkipped = 16,     // in no trace: frames before it don't come, see collect/raw_stream.h
+  kCodeNames = 17,   // since 2.9: names that the program gave to code of its own making
 };
 
 enum class Codec : uint8_t { kNone = 0, kZstd = 1, kDeflate = 2 };  // kZstd: traces; kDeflate: lines

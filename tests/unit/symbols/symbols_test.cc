@@ -170,7 +170,7 @@ TEST_P(FullFixture, GivesNoHints) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Symbols, FullFixture,
-                         testing::Values("full.so", "dwarf4.so", "lto.so", "compressed.so", "clang.so"),
+                         testing::Values("full.so", "dwarf4.so", "lto.so", "compressed.so", "zstd.so", "clang.so"),
                          [](const auto& instance) { return fs::path(instance.param).stem().string(); });
 
 // The unoptimised library has the same frames, but always_inline functions only.
@@ -213,10 +213,14 @@ TEST(Resolver, FindsADebugFileByBuildIdBelowASymbolsFolder) {
   EXPECT_EQ(frames[2].line, line_of("real_function"));
 }
 
-TEST(Resolver, ACompressedDebugFileSaysTheSame) {
+class CompressedFile : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Symbols, CompressedFile, testing::Values("packed", "packed_by_zstd"));
+
+TEST_P(CompressedFile, SaysTheSame) {
+  if (!fs::exists(kFixtures / GetParam())) GTEST_SKIP() << "not built: objcopy doesn't know zstd";
   const auto fixture = LoadedFixture::load("stripped.so");
   Resolver plain{ResolverOptions{.symbol_directories = {kFixtures / "tree"}, .sysroots = {}}};
-  Resolver packed{ResolverOptions{.symbol_directories = {kFixtures / "packed"}, .sysroots = {}}};
+  Resolver packed{ResolverOptions{.symbol_directories = {kFixtures / GetParam()}, .sysroots = {}}};
   for (const auto& [place, address] : fixture.places) {
     const auto expected = fixture.resolve(plain, place);
     const auto frames = fixture.resolve(packed, place);
@@ -251,8 +255,19 @@ TEST(UnpackedDebugFile, IsNotMadeOfWhatIsNotCompressed) {
   close(descriptor);
 }
 
-TEST(UnpackedDebugFile, BrokenFilesDoNoHarm) {
-  std::ifstream whole(kPackedFile, std::ios::binary);
+TEST(UnpackedDebugFile, IsMadeOfAWholeFileWhereThatIsNeeded) {
+  if (!fs::exists(kFixtures / "zstd.so")) GTEST_SKIP() << "not built: objcopy doesn't know zstd";
+  for (const auto& [name, is_needed] : {std::pair("zstd.so", true), std::pair("compressed.so", false)}) {
+    const int descriptor = open((kFixtures / name).c_str(), O_RDONLY | O_CLOEXEC);
+    EXPECT_EQ(UnpackedDebugFile::create_readable(descriptor) != nullptr, is_needed) << name;
+    close(descriptor);
+  }
+}
+
+TEST_P(CompressedFile, BrokenDoesNoHarm) {
+  const fs::path path = kFixtures / GetParam() / fs::relative(kPackedFile, kFixtures / "packed");
+  if (!fs::exists(path)) GTEST_SKIP() << "not built: objcopy doesn't know zstd";
+  std::ifstream whole(path, std::ios::binary);
   const std::string sound((std::istreambuf_iterator<char>(whole)), {});
   std::mt19937 random(20261122);
   for (int round = 0; round < 400; ++round) {
@@ -294,6 +309,19 @@ TEST(Resolver, WithoutDwarfSymbolsGiveNamesAndAHint) {
   ASSERT_EQ(hints.size(), 1U);
   EXPECT_NE(report::words_of(hints[0]).find("named.so has no line information"), std::string::npos)
       << report::words_of(hints[0]);
+}
+
+TEST(Resolver, AHintNamesThePartsOfDebugInformationThatAreNotFound) {
+  const auto fixture = LoadedFixture::load("split.so");
+  Resolver resolver{ResolverOptions{}};
+  const auto frames = fixture.resolve(resolver, "inlined");
+  ASSERT_EQ(frames.size(), 1U);
+  EXPECT_EQ(frames[0].function, kReal);
+  EXPECT_NE(frames[0].line, 0U);
+  const auto hints = resolver.hints(10);
+  ASSERT_EQ(hints.size(), 1U);
+  EXPECT_EQ(hints[0].lack, model::SymbolHint::Lack::kParts);
+  EXPECT_TRUE(hints[0].missing_part.ends_with(".dwo")) << hints[0].missing_part;
 }
 
 TEST(Resolver, AStrippedFileGivesExportsOnlyAndAHint) {
