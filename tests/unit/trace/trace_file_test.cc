@@ -183,7 +183,12 @@ TEST_F(TraceFile, EveryChangedByteIsNoticedOrDoesNotMatter) {
   ReplayOptions options;
   options.addresses = true;
   size_t unnoticed = 0;
-  for (size_t at = 0; at < whole.size(); ++at) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr size_t kStep = 7;  // which takes minutes then
+#else
+  constexpr size_t kStep = 1;
+#endif
+  for (size_t at = 0; at < whole.size(); at += kStep) {
     for (const int mask : {0x01, 0x80, 0xff}) {
       change_byte(at, static_cast<char>(whole[at] ^ mask));
       auto reader = TraceReader::open(path_);
