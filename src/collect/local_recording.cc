@@ -146,7 +146,8 @@ base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {
 
 base::Result<uint32_t> LocalRecording::scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending) {
   if (ending) seen_.end = ending;
-  poll();  // so that little is left to be done while it is stopped
+  poll();        // so that little is left to be done while it is stopped
+  take_names();  // where they are the process tells as long as it lives
   auto scan = look_at_memory(access, ending);
   if (!scan) {
     if (ending) capture_.notes.push_back(model::failure_note(scan.error().message));
