@@ -1,5 +1,6 @@
 #include "collect/own_needs.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -8,8 +9,6 @@
 #include <cerrno>
 #include <optional>
 #include <string>
-#include <system_error>
-#include <thread>
 
 #include "arch/native.h"
 
@@ -33,18 +32,19 @@ std::optional<std::string> limit_in_the_way() {
   return std::nullopt;
 }
 
+// One that asks for no memory: the C library would give it an arena of its own, which what is forked later keeps.
 base::Result<> check_threads() {
-  try {
-    std::thread([] {}).join();
+  pthread_t thread{};
+  const int error = pthread_create(&thread, nullptr, [](void*) -> void* { return nullptr; }, nullptr);
+  if (error == 0) {
+    pthread_join(thread, nullptr);
     return {};
-  } catch (const std::system_error& error) {
-    if (error.code() != std::errc::operation_not_permitted)
-      return base::fail("it can't make threads: {}", error.what());
   }
+  if (error != EPERM) return base::fail("it can't make threads: {}", base::reason_of(error));
   return base::fail(
       "it may not make threads (and no program may, here): a filter of system calls answers clone3 with EPERM, as "
-      "older "
-      "container runtimes do: a newer one answers ENOSYS (Docker 20.10.10, libseccomp 2.5.0, or later), or run heaptap "
+      "older container runtimes do: a newer one answers ENOSYS (Docker 20.10.10, libseccomp 2.5.0, or later), or run "
+      "heaptap "
       "outside");
 }
 
@@ -63,7 +63,6 @@ base::Result<> check_own_needs() {
   if (access("/proc/self/maps", R_OK) != 0) {
     return base::fail("/proc isn't there, and what runs can only be seen in it: mount -t proc proc /proc");
   }
-  HEAPTAP_TRY(check_threads());
   rlimit file{};
   if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur < kNeededFileBytes) {
     return base::fail(
@@ -81,7 +80,7 @@ base::Result<> check_own_needs() {
         limit_in_the_way().value_or("the machine's memory"), base::reason_of(errno));
   }
   munmap(memory, kNeededBytes);
-  return {};
+  return check_threads();  // which a lack of memory would prevent, too
 }
 
 }  // namespace heaptap::collect
