@@ -29,8 +29,9 @@ STABLE = {
     ("--scans",): [*paths("scans.[]", "at_end blocks number threads"),
                    *[path for kind in ("definite", "indirect", "possible", "reachable", "suppressed", "ignored")
                      for path in paths(f"scans.[].{kind}", COUNTS)]],
-    ("--why", "LOST"): [*OF_A_SCAN, "asked", *paths("block", BLOCK), *paths("below.steps.[].block", BLOCK), "below.steps.[].offset",
-                        *paths("of_stack", COUNTS), *paths("same_root", COUNTS)],
+    ("--why", "LOST"): [*OF_A_SCAN, "asked", *paths("block", BLOCK), *paths("of_stack", COUNTS), *paths("of_kind", COUNTS),
+                        *paths("same_root", COUNTS)],
+    ("--why", "BELOW"): [*OF_A_SCAN, "asked", *paths("block", BLOCK), *paths("below.steps.[].block", BLOCK), "below.steps.[].offset"],
     ("--why", "#b1"): [*OF_A_SCAN, "asked", *paths("block", BLOCK), *paths("held.root", ROOT), "held.pointer"],
     ("--retained",): [*OF_A_SCAN, "by", "entry_count", *paths("entries.[].block", BLOCK), *paths("entries.[].own", COUNTS),
                       *paths("entries.[].retained", COUNTS), *paths("held", COUNTS)],
@@ -95,10 +96,22 @@ class Views(heaptap_test.TestCase):
                 self.assertEqual(there, near)
 
     def test_what_scans_found(self):
-        lost = next(stack["id"] for stack in heaptap_test.summary(self.near)["stacks"] if stack["leaks"]["definite"]["blocks"])
+        lost = next(stack["id"] for stack in heaptap_test.summary(self.near)["stacks"]
+                    if stack["leaks"]["definite"]["blocks"] and stack["leaks"]["indirect"]["blocks"])
+        asked = {"LOST": f"#{lost}", "BELOW": f"#b{self.block_below(lost)}"}
         for words, stable in STABLE.items():
             with self.subTest(words=words):
-                self.assert_same_json([f"#{lost}" if word == "LOST" else word for word in words], [*OF_ALL, *stable])
+                self.assert_same_json([asked.get(word, word) for word in words], [*OF_ALL, *stable])
+
+    def block_below(self, stack):
+        """One of its blocks that another lost one leads to."""
+        for block in heaptap_test.read_report(heaptap("show", "blocks", "--json", "-n", "1000", self.near).stdout)["blocks"]:
+            if block["stack"] != stack:
+                continue
+            why = heaptap("show", "leaks", "--why", f"#b{block['number']}", "--json", self.near)
+            if heaptap_test.read_report(why.stdout)["block"]["state"] == "indirect":
+                return block["number"]
+        raise AssertionError("there is none")
 
 
 if __name__ == "__main__":

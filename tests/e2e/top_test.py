@@ -88,6 +88,19 @@ class Tmux:
     def keys(self, *keys):
         self.tmux("send-keys", *keys)
 
+    def keys_until(self, key, text):
+        """The key again and again until the text is there: who goes on throws away what was typed before (curses' flushinp)."""
+        looks = 0
+
+        def is_there():
+            nonlocal looks
+            if looks % 40 == 0:
+                self.keys(key)
+            looks += 1
+            return text in self.screen()
+
+        wait_for(f"{text} on the screen", is_there, state=self.screen)
+
     def screen(self):
         return self.tmux("capture-pane", "-p")
 
@@ -285,8 +298,7 @@ class Top(heaptap_test.TestCase):
         screen.wait_for("Stopped", "ready>")
         screen.keys("fg", "Enter")
         screen.wait_for("gate (pid 7731)", "q quit")
-        screen.keys("q")
-        screen.wait_for("signal 0")
+        screen.keys_until("q", "signal 0")
 
     # Of what runs.
 
