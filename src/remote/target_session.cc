@@ -66,8 +66,11 @@ base::Result<Plan> make_plan(const RecordOrder& order, const TargetOptions& opti
     }
     if (agent && order.via != "ptrace") {
       auto preloaded = collect::PreloadPath::create(options.agent, !order.user.empty());
-      if (preloaded) plan.preloaded.emplace(*std::move(preloaded));
-      if (!preloaded) agent = std::unexpected(std::move(preloaded).error());
+      if (preloaded) {
+        plan.preloaded.emplace(*std::move(preloaded));
+      } else {
+        agent = std::unexpected(std::move(preloaded).error());
+      }
     }
   }
   plan.by_tracer = order.via == "ptrace" || (order.via.empty() && !agent);

@@ -1,6 +1,7 @@
 // How long either end waits for the other one: as long as something gets through, but not for ever, and no longer than is wanted.
 #include "remote/patience.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <span>
