@@ -81,23 +81,30 @@ def clang_arguments(arguments):
 
 @functools.cache
 def digest_and_includes(file):
+    """The text's digest, and the project's headers that it includes."""
     text = file.read_bytes()
-    return hashlib.sha256(text).hexdigest(), [name.decode() for name in INCLUDE.findall(text)]
+    found = (header_named(name.decode(), file.parent) for name in INCLUDE.findall(text))
+    return hashlib.sha256(text).hexdigest(), [header for header in found if header]
 
 
+@functools.cache
+def header_named(name, folder):
+    """The project's header that an include of a file in `folder` means; None for one of the system."""
+    for place in (ROOT / "src", ROOT / "include", ROOT / "tests", ROOT, folder):
+        if (place / name).is_file():
+            return (place / name).resolve()
+    return None
+
+
+@functools.cache
 def sources_of(file):
     """The file and all project headers that it includes, directly or not."""
     seen, todo = set(), [file]
     while todo:
         current = todo.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        for name in digest_and_includes(current)[1]:
-            for folder in (ROOT / "src", ROOT / "include", ROOT / "tests", ROOT, current.parent):
-                if (folder / name).is_file():
-                    todo.append((folder / name).resolve())
-                    break
+        if current not in seen:
+            seen.add(current)
+            todo += digest_and_includes(current)[1]
     return sorted(seen)
 
 
