@@ -54,12 +54,15 @@ def tracers(pid):
 
 
 class Image:
-    """Of a process; `stay` are those of its threads that live as long as it does."""
+    """Of a process; `stay` are those of its threads that live as long as it does. Where it writes code while it runs (makes_code), that of
+    files alone counts."""
 
-    def __init__(self, pid, stay):
+    def __init__(self, pid, stay, makes_code=False):
         self.pid = pid
-        self.code = code(pid)
-        self.mappings = [line for line, *_ in mappings(pid)]
+        self.makes_code = makes_code
+        self.mappings = self._mappings()
+        kept = {int(line.partition("-")[0], 16) for line in self.mappings}
+        self.code = {start: digest for start, digest in code(pid).items() if start in kept}
         self.threads = stay
         # C libraries block all signals for a moment in fork and the like: what is there most of the time counts.
         self.masks = {thread: self._usual_mask(thread) for thread in self.threads}
@@ -72,6 +75,9 @@ class Image:
         lines = status(self.pid, thread)
         return tuple(lines[name] for name in ("SigBlk", "SigIgn", "SigCgt"))
 
+    def _mappings(self):
+        return [line for line, *_ in mappings(self.pid) if not self.makes_code or line.split(maxsplit=5)[4] != "0"]
+
     def differences(self, patience_s=TIMEOUT_S):
         """How the process isn't as it was, as sentences. What may still be under way has `patience_s` to come about."""
         found = []
@@ -82,7 +88,7 @@ class Image:
 
         with contextlib.suppress(TooSlow):
             wait_for("it is as it was", is_as_before, patience_s)
-        if [line for line, *_ in mappings(self.pid)] != self.mappings:
+        if self._mappings() != self.mappings:
             found.append("the mappings differ")
         now = code(self.pid)
         found += [f"the code at {start:#x} differs" for start in self.code if now.get(start) != self.code[start]]

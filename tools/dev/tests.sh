@@ -4,7 +4,7 @@
 
 # Parts of ./dev test --all and of --long, in order.
 all_parts=(captures readers cpus sanitizers threads tidy fuzz_seconds)
-long_parts=(fuzz soaks applications bench)
+long_parts=(fuzz soaks applications load bench)
 
 command_test() {
   local tier=first
@@ -158,6 +158,13 @@ part_applications() {
   need build test
   build_all HEAPTAP_ALL_TESTS=OFF
   HEAPTAP=$build/bin/heaptap python3 "$root/tests/applications/applications.py" --install --valgrind --json "$build/applications.json"
+}
+
+# Servers under load that are attached to a hundred times, a thousand kills, ten minutes of a million events a second, a small board.
+part_load() {
+  need build test
+  build_all HEAPTAP_ALL_TESTS=OFF
+  HEAPTAP=$build/bin/heaptap TARGETS=$build/tests/targets python3 -W ignore "$root/tests/load/load_test.py" --install
 }
 
 # The benchmarks, against the figures of the last time that are in build/bench.json, where there are some.
