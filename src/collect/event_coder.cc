@@ -20,8 +20,6 @@ constexpr uint64_t kMaxSearches = 1000;
 // How many events before an event its places in the tables are fetched.
 constexpr size_t kAhead = 12;
 
-constexpr uint64_t kNothing = UINT64_MAX;  // no address
-
 template <typename T>
 T& at_grown(std::vector<T>& values, size_t index, const T& fill) {
   if (index >= values.size()) values.resize(std::max(index + 1, values.size() * 2), fill);
@@ -209,7 +207,7 @@ void EventCoder::add_pooled(const wire::RawEvent& raw, Coded& coded) {
 
 void EventCoder::release_of_none(const wire::RawEvent& raw, model::SiteId site, const BlockMap::Block* dead,
                                  Coded& coded) {
-  last_released_of(raw.thread) = kNothing;
+  last_released_of(raw.thread) = kNoAddress;
   note_bad_release(raw, dead, coded);
   coded.add({site, raw.thread, model::kUnknownBlock, raw.address()});
 }
@@ -240,7 +238,7 @@ void EventCoder::undo(const wire::RawEvent& raw) {
   uint64_t& last = last_released_of(raw.thread);
   BlockMap::Block* block = blocks_.find(raw.address());
   if (last == raw.address() && block != nullptr && !block->alive()) BlockMap::revive(*block);
-  last = kNothing;
+  last = kNoAddress;
 }
 
 // The front event allocates what is still alive: the release must be somewhere behind, since times of two processors are
@@ -385,7 +383,7 @@ model::CodeId EventCoder::code_of(uint32_t index) {
 
 void EventCoder::change_thread(uint32_t thread) {
   thread_ = thread;
-  last_released_of_thread_ = &at_grown(last_released_, thread % kMaxThreads, kNothing);
+  last_released_of_thread_ = &at_grown(last_released_, thread % kMaxThreads, kNoAddress);
 }
 
 }  // namespace heaptap::collect

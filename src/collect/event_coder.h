@@ -54,6 +54,16 @@ class EventCoder {
   [[nodiscard]] const MappedRanges& mapped() const { return mapped_; }
   [[nodiscard]] const PoolBlocks& pooled() const { return pooled_; }
 
+  // The block that each thread released last, which may be alive again by its next event. Calls visit(thread, address, size_bytes).
+  template <typename Visit>
+  void for_each_last_released(Visit visit) {
+    for (uint32_t thread = 0; thread < last_released_.size(); ++thread) {
+      if (last_released_[thread] == kNoAddress) continue;
+      const BlockMap::Block* const block = blocks_.find(last_released_[thread]);
+      if (block != nullptr && !block->alive()) visit(thread, last_released_[thread], block->size_bytes);
+    }
+  }
+
   // Not all events are seen (some were lost, or calls go past the hooks): a release that fits no block may be a good one, and
   // one that fits its block badly may be of another block, which came there unseen.
   void set_incomplete(bool incomplete) { incomplete_ = incomplete; }
@@ -121,6 +131,7 @@ class EventCoder {
   }
   void change_thread(uint32_t thread);
 
+  static constexpr uint64_t kNoAddress = UINT64_MAX;
   static constexpr uint32_t kMaxThreads = 1u << 16;  // beyond it threads share places: an undo then finds no match
 
   const AgentTables& agent_;

@@ -84,6 +84,43 @@ std::vector<model::ScannedBlock> LiveBlocks::pooled_to_tell() const {
   return blocks;
 }
 
+void LiveBlocks::add_unsettled(const Unsettled& unsettled) {
+  for (const auto& [address, until] : unsettled.owed) owed_[address].push_back(until);
+  for (const auto& [thread, address, size_bytes] : unsettled.released) {
+    last_released_[thread] = address;
+    blocks_.try_emplace(address, Block{.size_bytes = size_bytes, .is_alive = false});
+  }
+}
+
+Unsettled LiveBlocks::unsettled() const {
+  Unsettled unsettled;
+  for (const auto& [address, times] : owed_) {
+    for (const uint64_t until : times) unsettled.owed.push_back({address, until});
+  }
+  for (const auto& [thread, address] : last_released_) {
+    const auto block = blocks_.find(address);
+    if (block != blocks_.end()) unsettled.released.push_back({thread, address, block->second.size_bytes});
+  }
+  return unsettled;
+}
+
+LiveBlocks live_blocks_of(EventCoder& coder, std::span<const wire::RawEvent> waiting,
+                          const std::function<bool(model::SiteId)>& is_memory) {
+  LiveBlocks live;
+  coder.blocks().for_each_live(
+      [&live](uint64_t address, const BlockMap::Block& block) { live.add(address, block.size_bytes); });
+  coder.pooled().for_each([&](uint64_t address, uint64_t pooled_size, model::SiteId site) {
+    if (is_memory(site)) live.add_pooled(address, pooled_size);
+  });
+  Unsettled unsettled;
+  coder.for_each_last_released([&unsettled](uint32_t thread, uint64_t address, uint64_t size_bytes) {
+    unsettled.released.push_back({thread, address, size_bytes});
+  });
+  live.add_unsettled(unsettled);
+  live.apply(waiting);
+  return live;
+}
+
 uint32_t fingerprint(std::span<const model::ScannedBlock> blocks, std::span<const model::ScannedBlock> pooled) {
   uint32_t checksum = 0;
   for (const auto part : {blocks, pooled}) {

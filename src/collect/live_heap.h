@@ -3,6 +3,7 @@
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -13,11 +14,32 @@
 
 namespace heaptap::collect {
 
+class EventCoder;
+
+// What is known of events that came, and of what they mean together with others that are yet to come. Rare, and little.
+struct Unsettled {
+  // Until then (ticks) a release at this address is that of an earlier block than what is alive there.
+  struct Owed {
+    uint64_t address;
+    uint64_t until;
+  };
+  // The block that a thread released last, which is alive again if that is undone.
+  struct Released {
+    uint32_t thread;
+    uint64_t address;
+    uint64_t size_bytes;
+  };
+  std::vector<Owed> owed;
+  std::vector<Released> released;
+};
+
 class LiveBlocks {
  public:
   void add(uint64_t address, uint64_t size_bytes) { blocks_[address] = {.size_bytes = size_bytes, .is_alive = true}; }
   // Of a pool that the program told of; its size as wire::make_pooled_size.
   void add_pooled(uint64_t address, uint64_t pooled_size) { pooled_.add(address, pooled_size, 0); }
+  void add_unsettled(const Unsettled& unsettled);
+  [[nodiscard]] Unsettled unsettled() const;
   void apply(std::span<const wire::RawEvent> events) {
     for (const wire::RawEvent& event : events) apply(event);
   }
@@ -43,6 +65,10 @@ class LiveBlocks {
   boost::unordered_flat_map<uint64_t, std::vector<uint64_t>> owed_;
   boost::unordered_flat_map<uint32_t, uint64_t> last_released_;  // by thread
 };
+
+// What is alive by a trace's maker, of which these events wait. Pools' blocks of those sites alone for which is_memory(site).
+LiveBlocks live_blocks_of(EventCoder& coder, std::span<const wire::RawEvent> waiting,
+                          const std::function<bool(model::SiteId)>& is_memory);
 
 // Of addresses and sizes in order: what both machines must have the same of.
 uint32_t fingerprint(std::span<const model::ScannedBlock> blocks, std::span<const model::ScannedBlock> pooled);

@@ -57,7 +57,7 @@ void RawEventWriter::finish(trace::ByteBuffer& out) {
 
 // Where it stands: its time and its thread.
 void RawEventWriter::write_place(const RawEvent& event, trace::ByteBuffer& out) {
-  const uint64_t time = event.time >> shift_ << shift_;
+  const uint64_t time = rounded(event.time);
   if (time != time_) {
     const uint64_t steps = (event.time >> shift_) - (time_ >> shift_);
     finish(out);

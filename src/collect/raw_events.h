@@ -42,6 +42,8 @@ class RawEventState {
   void reset();
   // Of the times of the next events.
   void set_time_shift(unsigned shift) { shift_ = shift; }
+  // Of a time, what is told.
+  [[nodiscard]] uint64_t rounded(uint64_t time) const { return time >> shift_ << shift_; }
 
  protected:
   static constexpr uint8_t kFirstRun = 128;

@@ -78,6 +78,9 @@ class RawStreamWriter {
   void add_drain(std::span<const wire::RawEvent> events, uint64_t record_bytes, const StreamState& state,
                  const TakeText& take_text);
 
+  // Of an event of the last drain: its time as the receiver has it.
+  [[nodiscard]] uint64_t received_time(uint64_t time) const { return events_.rounded(time); }
+
   // For frames from now on. Outlives the writer; null: they are sent as they are.
   void pack_with(FramePacker* packer) { packer_ = packer; }
 

@@ -274,6 +274,43 @@ std::optional<std::vector<model::ScannedBlock>> read_scanned_blocks(std::span<co
   return blocks;
 }
 
+std::vector<uint8_t> write_unsettled(const Unsettled& unsettled) {
+  ByteBuffer out;
+  out.varint(unsettled.owed.size());
+  for (const auto& [address, until] : unsettled.owed) {
+    out.varint(address);
+    out.varint(until);
+  }
+  out.varint(unsettled.released.size());
+  for (const auto& [thread, address, size_bytes] : unsettled.released) {
+    out.varint(thread);
+    out.varint(address);
+    out.varint(size_bytes);
+  }
+  return bytes_of(out);
+}
+
+std::optional<Unsettled> read_unsettled(std::span<const uint8_t> bytes) {
+  VarintReader in(bytes.data(), bytes.size());
+  Unsettled unsettled;
+  uint64_t count = 0;
+  if (!read_count(in, 2, count)) return std::nullopt;
+  unsettled.owed.resize(count);
+  for (auto& [address, until] : unsettled.owed) {
+    address = in.varint();
+    until = in.varint();
+  }
+  if (!read_count(in, 3, count)) return std::nullopt;
+  unsettled.released.resize(count);
+  for (auto& [thread, address, size_bytes] : unsettled.released) {
+    thread = static_cast<uint32_t>(in.varint());
+    address = in.varint();
+    size_bytes = in.varint();
+  }
+  if (!in.ok() || !in.at_end()) return std::nullopt;
+  return unsettled;
+}
+
 void write_scan_answer(ScanAnswer& answer, const PutPiece& put) {
   ByteBuffer out;
   out.varint(answer.word_bytes);

@@ -3,6 +3,7 @@
 // byte in docs/wire.md.
 //
 //   blocks    count │ addresses │ sizes
+//   unsettled count │ address, until when its release is owed │ count │ thread, address, size of what it released last
 //   findings  word bytes │ counts of bytes │ patterns │ types │ inner vtables │ lives │ root ranges │ root words │ frames │
 //             thread-local segments │ words that may be pointers
 #pragma once
@@ -12,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "collect/live_heap.h"
 #include "model/heap_scan.h"
 #include "scan/findings.h"
 #include "scan/root_finder.h"
@@ -22,6 +24,9 @@ namespace heaptap::collect {
 std::vector<uint8_t> write_scanned_blocks(std::span<const model::ScannedBlock> blocks);
 // Nothing: the bytes are damaged.
 std::optional<std::vector<model::ScannedBlock>> read_scanned_blocks(std::span<const uint8_t> bytes);
+
+std::vector<uint8_t> write_unsettled(const Unsettled& unsettled);
+std::optional<Unsettled> read_unsettled(std::span<const uint8_t> bytes);
 
 // What comes back. Its roots are without their notes and the modules' read-only data.
 struct ScanAnswer {

@@ -159,6 +159,7 @@ enum class Field : uint8_t {
   kFileBytes = 123,  // in all
   kBuildId = 124,    // its bytes
   kQuestion = 125,   // of kBlocksWanted, and of the kBlocks that answer it
+  kUnsettled = 126,  // of kBlocks: what their events mean together with those to come
 
   // Symbols.
   kLevel = 131,  // symbols::SymbolLevel

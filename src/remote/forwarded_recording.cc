@@ -112,8 +112,6 @@ uint64_t ForwardedRecording::forward(bool last) {
     if (event.kind() == wire::RecordKind::kMap) mapped_.add(event.address(), event.size_bytes);
     if (event.kind() == wire::RecordKind::kUnmap) mapped_.remove(event.address(), event.size_bytes);
   }
-  if (live_) live_->apply(events_);
-  if (behind_question_) behind_question_->insert(behind_question_->end(), events_.begin(), events_.end());
   outlet_.offer_files(number_, module_count_, static_cast<pid_t>(capture_.pid), modules_);
   module_count_ += modules_.size();
   rows_.add_modules(modules_);
@@ -122,12 +120,21 @@ uint64_t ForwardedRecording::forward(bool last) {
   writer_.add_modules(modules_);
   writer_.add_threads(threads_);
   writer_.add_drain(events_, bytes, stream.state(), [&stream](uint32_t number) { return stream.take_text(number); });
+  note_what_is_alive();
   send_bytes();
   if (now - told_ns_ >= kTellEveryNs) {
     told_ns_ = now;
     tell_figures();
   }
   return bytes;
+}
+
+// The host comes to the same blocks, by times that are rounded.
+void ForwardedRecording::note_what_is_alive() {
+  if (!live_ && !behind_question_) return;
+  for (wire::RawEvent& event : events_) event.time = writer_.received_time(event.time);
+  if (live_) live_->apply(events_);
+  if (behind_question_) behind_question_->insert(behind_question_->end(), events_.begin(), events_.end());
 }
 
 uint64_t ForwardedRecording::poll() {

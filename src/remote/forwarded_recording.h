@@ -72,6 +72,7 @@ class ForwardedRecording : public collect::Recording {
   ForwardedRecording(Outlet& outlet, uint64_t number, std::unique_ptr<collect::LogSide> log, model::Capture capture,
                      const ForwardingOptions& forwarding);
   uint64_t forward(bool last);
+  void note_what_is_alive();
   void take_what_is_there();
   void take_all();
   void send_bytes();

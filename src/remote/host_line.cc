@@ -154,12 +154,20 @@ base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_
     if (!message) return base::fail("no leak scan: the host didn't tell in time what is alive");
     // The late answer to a scan that was given up.
     if (message->fields.number_or_0(control::Field::kQuestion) != questions_) continue;
+    if (const auto told = message->fields.text(control::Field::kUnsettled)) {
+      const auto unsettled = collect::read_unsettled(bytes_of(*told));
+      if (!unsettled) return base::fail("no leak scan: what the host told of what is alive is damaged");
+      count += unsettled->owed.size() + unsettled->released.size();
+      if (count > events) return base::fail("no leak scan: the host told of more than there can be");
+      live.add_unsettled(*unsettled);
+      continue;
+    }
     const auto pooled = message->fields.text(control::Field::kPooled);
     const auto told = pooled ? pooled : message->fields.text(control::Field::kBytes);
     const auto blocks = collect::read_scanned_blocks(bytes_of(told.value_or("")));
     if (!blocks) return base::fail("no leak scan: what the host told of what is alive is damaged");
     count += blocks->size();
-    if (count > events) return base::fail("no leak scan: the host told of more blocks than there can be");
+    if (count > events) return base::fail("no leak scan: the host told of more than there can be");
     for (const model::ScannedBlock& block : *blocks) {
       if (pooled) {
         live.add_pooled(block.address, block.size_bytes);

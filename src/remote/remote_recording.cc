@@ -62,14 +62,8 @@ const std::vector<model::Module>& RemoteRecording::modules(bool all) {
 
 collect::LiveBlocks RemoteRecording::live_blocks() {
   take_received();
-  collect::LiveBlocks live;
-  maker_.coder().blocks().for_each_live(
-      [&live](uint64_t address, const collect::BlockMap::Block& block) { live.add(address, block.size_bytes); });
-  maker_.coder().pooled().for_each([&](uint64_t address, uint64_t pooled_size, model::SiteId site) {
-    if (collect::is_pool_memory(maker_, site)) live.add_pooled(address, pooled_size);
-  });
-  live.apply(maker_.waiting());
-  return live;
+  return collect::live_blocks_of(maker_.coder(), maker_.waiting(),
+                                 [this](model::SiteId site) { return collect::is_pool_memory(maker_, site); });
 }
 
 base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, const Fields& fields) {
@@ -98,6 +92,11 @@ base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, con
   scan->reason = fields.number_or_0(Field::kReason) != 0 ? model::ScanReason::kEnd : model::ScanReason::kAsked;
   maker_.write_scan(*scan);
   return maker_.written();
+}
+
+void RemoteRecording::refuse_scan(std::string why) {
+  note(model::failure_note(why));
+  why_no_scan_ = std::move(why);
 }
 
 void RemoteRecording::receive_figures(const collect::RecordingFigures& figures) { figures_ = figures; }
@@ -140,8 +139,9 @@ uint64_t RemoteRecording::poll() {
 base::Result<uint32_t> RemoteRecording::scan(const collect::ScanAccess& /*access*/,
                                              const std::optional<wire::ExitNotice>& /*ending*/) {
   const uint32_t before = scan_count_;
+  why_no_scan_ = "no leak scan: the target's side sent none";
   HEAPTAP_TRY(target_.ask(Kind::kScan, fields_of_process()));
-  if (scan_count_ == before) return base::fail("no leak scan came of it");
+  if (scan_count_ == before) return base::fail("{}", why_no_scan_);
   return scan_count_;
 }
 

@@ -315,7 +315,7 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
       return send_blocks(stream, fields.number_or_0(Field::kQuestion), recording->live_blocks());
     case Kind::kScanned:
       if (const auto taken = take_scan(*recording, stream, fields); !taken) {
-        recording->note(model::failure_note(taken.error().message));
+        recording->refuse_scan(taken.error().message);
       }
       return;
     case Kind::kEnded:
@@ -376,7 +376,7 @@ void RemoteSource::send_rows(const FoundRows& found) {
   }
 }
 
-// Blocks of pools first: the last message is one of the others.
+// Blocks last: the last message is one of them.
 void RemoteSource::send_blocks(uint64_t stream, uint64_t question, const collect::LiveBlocks& live) {
   constexpr size_t kMaxBlocks = 20'000;  // of 20 bytes each, at most
   const auto send = [&](Field field, std::span<const model::ScannedBlock> blocks, bool is_last) {
@@ -393,6 +393,12 @@ void RemoteSource::send_blocks(uint64_t stream, uint64_t question, const collect
       line_.link().line().send({.kind = Kind::kBlocks, .number = 0, .fields = std::move(fields)});
     }
   };
+  Fields unsettled;
+  unsettled.add(Field::kStream, stream);
+  unsettled.add(Field::kQuestion, question);
+  unsettled.add(Field::kUnsettled, text_of(collect::write_unsettled(live.unsettled())));
+  unsettled.add(Field::kMore, true);
+  line_.link().line().send({.kind = Kind::kBlocks, .number = 0, .fields = std::move(unsettled)});
   if (const auto pooled = live.pooled_to_tell(); !pooled.empty()) send(Field::kPooled, pooled, false);
   send(Field::kBytes, live.alive(), true);
 }

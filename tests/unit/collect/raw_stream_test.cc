@@ -323,7 +323,10 @@ TEST_F(RawStreamTest, TimesAreAsExactAsIsAskedFor) {
     stream.receive(writer.take());
     drain(stream);
     ASSERT_EQ(received_.size(), 1000u);
-    for (size_t i = 0; i < 1000; ++i) EXPECT_EQ(received_[i].time, sent_[i].time / most_ticks * most_ticks);
+    for (size_t i = 0; i < 1000; ++i) {
+      EXPECT_EQ(received_[i].time, sent_[i].time / most_ticks * most_ticks);
+      EXPECT_EQ(received_[i].time, writer.received_time(sent_[i].time));
+    }
   }
 }
 
