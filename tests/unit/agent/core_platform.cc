@@ -10,6 +10,15 @@ thread_local agent::ThreadAnchor g_anchor{};
 
 void test::give_log(const log::LogMemory& log) { g_log = &log; }
 
+test::KeptSession::~KeptSession() {
+  agent::Session& session = agent::g_session;
+  session.layout.log = layout_;
+  session.log = log_;
+  session.process = process_;
+  session.flags = flags_;
+  agent::g_session_page.state.store(state_);
+}
+
 namespace agent::platform {
 
 void for_each_module(void (*)(void*, const ModuleFacts&), void*) {}

@@ -10,6 +10,7 @@
 #include "agent/core/exit_request.h"
 #include "agent/core/session.h"
 #include "at_once.h"
+#include "core_platform.h"
 #include "log/exit_responder.h"
 #include "log/log_memory.h"
 
@@ -32,10 +33,6 @@ class Session {
     agent::g_session_page.exiting_thread.store(0);
     agent::g_session_page.state.store(agent::SessionState::kRecording);
   }
-  ~Session() {
-    agent::g_session_page.state.store(agent::SessionState::kOff);
-    agent::g_session.log = nullptr;
-  }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -43,6 +40,7 @@ class Session {
   [[nodiscard]] ExitTurn turn() const { return static_cast<ExitTurn>(log().exit_handshake.turn.load()); }
 
  private:
+  const test::KeptSession before_;
   std::unique_ptr<log::LogMemory> memory_ = *log::LogMemory::create({});
 };
 

@@ -11,6 +11,7 @@
 #include "agent/core/kernel.h"
 #include "agent/core/session.h"
 #include "at_once.h"
+#include "core_platform.h"
 #include "log/area_reader.h"
 #include "log/log_memory.h"
 #include "wire/stack_areas.h"
@@ -117,6 +118,7 @@ TEST_F(StackAreasTest, TheNewestOfTooManyTakesTheOldOnesPlace) {
 TEST(OwnAreas, AreThoseThatAreMapped) {
   const auto memory = *log::LogMemory::create({});
   ASSERT_NE(memory, nullptr);
+  const test::KeptSession before;
   agent::g_session.layout.log = static_cast<const wire::LogLayout&>(memory->header());
   agent::g_session.log = &memory->header();
   constexpr uint32_t kEach = 200;
@@ -139,7 +141,6 @@ TEST(OwnAreas, AreThoseThatAreMapped) {
     EXPECT_TRUE(noted.insert(area.begin).second);
   }
   EXPECT_EQ(noted, expected);
-  agent::g_session.log = nullptr;
 }
 
 }  // namespace
