@@ -79,9 +79,10 @@ extern "C" {
 /* The version of the API that is there: 1. 0: none is. */
 HEAPTAP_FUNCTION int heaptap_api_version(void);
 
-/* Switches recording of this process on and off again, for all its threads. They don't nest. While it is off, neither
- * what is allocated nor what is released is seen: a block that was released meanwhile counts as alive from then on, so what is
- * lost is not certain any more, and the recording says so. */
+/* Switches recording of this process on and off again, for all its threads. They don't nest. While it is off, nothing is seen of
+ * what is allocated, and of releases those of blocks that were recorded before, without the place where they were made. So of
+ * what was recorded it is known what is alive and what is lost. A block that was allocated meanwhile stays unknown, also where it is
+ * released later; the recording says that there may be such. */
 HEAPTAP_FUNCTION void heaptap_enable(void);
 HEAPTAP_FUNCTION void heaptap_disable(void);
 

@@ -53,10 +53,11 @@ std::vector<Gap> gaps_of(const report::Report& report) {
   add((capture.gaps & model::kGapPastHooks) != 0, Gap::kPastHooks);
   add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases != 0, Gap::kMissedReleases);
   add(report.totals.unwatched_releases != 0, Gap::kUnwatchedFunctions);
-  add((capture.gaps & model::kGapSwitchedOff) != 0 || was_switched_off(report.marks), Gap::kSwitchedOff);
+  constexpr uint32_t kOff = model::kGapSwitchedOff | model::kGapUnseenWhileOff;
+  add((capture.gaps & kOff) != 0 || was_switched_off(report.marks), Gap::kSwitchedOff);
   add((capture.gaps & model::kGapOwnAllocator) != 0, Gap::kOwnAllocator);
   constexpr uint32_t kNamed = model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks |
-                              model::kGapMissedReleases | model::kGapSwitchedOff | model::kGapOwnAllocator;
+                              model::kGapMissedReleases | model::kGapOwnAllocator | kOff;
   add((capture.gaps & ~kNamed) != 0, Gap::kLater);
   add(saw_nothing(report), Gap::kNothingSeen);
   return gaps;
@@ -68,6 +69,8 @@ report::Known known_of(const report::Report& report) {
   const model::Capture& capture = report.capture;
   report::Known known{.gaps = gaps_of(report)};
   known.saw_all = known.gaps.empty();
+  const bool was_only_off = known.gaps == std::vector{Gap::kSwitchedOff} && capture.gaps == model::kGapUnseenWhileOff;
+  known.follows = known.saw_all || was_only_off;
   known.any = std::ranges::find(known.gaps, Gap::kNothingSeen) == known.gaps.end();
   known.leaks = known.saw_all && report.leaks.scanned && report.leaks.unknown.blocks == 0 && !capture.truncated;
   known.releases = known.saw_all && capture.from_start && capture.ended && !capture.truncated &&

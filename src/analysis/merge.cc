@@ -289,6 +289,7 @@ void Merger::add_known(const Report& part) {
   sum.leaks = sum.leaks && (part.known.leaks || has_no_leaks);
   sum.releases = sum.releases && part.known.releases;
   sum.saw_all = sum.saw_all && part.known.saw_all;
+  sum.follows = sum.follows && part.known.follows;
   sum.children = sum.children && part.known.children;
   for (const Gap gap : part.known.gaps) {
     if (std::ranges::find(sum.gaps, gap) == sum.gaps.end()) sum.gaps.push_back(gap);
@@ -413,7 +414,7 @@ void Merger::settle_unscanned() {
   if (sums.unscanned != 0 && merged_.leaks.scanned) known.gaps.push_back(Gap::kUnscannedProcess);
   if (sums.failed != 0) known.gaps.push_back(Gap::kUnreadTrace);
   if (sums.unscanned + sums.failed != 0 || !merged_.leaks.scanned) known.leaks = false;
-  if (sums.failed != 0) known.releases = known.saw_all = false;
+  if (sums.failed != 0) known.releases = known.saw_all = known.follows = false;
 }
 
 void Merger::settle_peak() {

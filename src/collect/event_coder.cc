@@ -1,6 +1,7 @@
 #include "collect/event_coder.h"
 
 #include <algorithm>
+#include <utility>
 
 // How the log's numbers become the trace's. Stacks: the agent's node is looked up in a table that has the site for the last function
 // that was called from there, so that most events cost one load; a node that is new is followed to its first known ancestor,
@@ -9,6 +10,7 @@
 // were not quite in order: its release is looked for among the events that follow within kMaxDisorder, and brought forward. If it
 // isn't there yet, the allocation waits for the next drain; if it can't come any more, a release is concluded, and marked as such.
 // Where events were lost or hidden (`sees_all()` is false) a release that fits nothing is unknown, not bad.
+// While recording is switched off only what ends something comes, without a stack; what fits nothing then is left out.
 namespace heaptap::collect {
 namespace {
 
@@ -28,6 +30,11 @@ T& at_grown(std::vector<T>& values, size_t index, const T& fill) {
 
 constexpr bool names_function(const wire::RawEvent& raw) {
   return raw.function() != 0 && raw.function() < wire::kFunctionCount;
+}
+
+// Of what was released while recording was switched off: where it isn't known it was allocated meanwhile, and nobody's error.
+constexpr bool is_of_pause(const wire::RawEvent& raw) {
+  return wire::ends_something(raw.kind()) && raw.stack == static_cast<uint32_t>(wire::StackEnd::kNotUnwound);
 }
 
 // The same numbers, but for notes.
@@ -128,16 +135,14 @@ bool EventCoder::append_other(std::span<wire::RawEvent> rest, bool last, Coded& 
       release(raw, site_of(raw), coded);
       break;
     case wire::RecordKind::kUndo:
-      undo(raw);
-      coded.add({site_of(raw), raw.thread, 0, 0});
+      undo(raw, coded);
       break;
     case wire::RecordKind::kMap:
       mapped_.add(raw.address(), raw.size_bytes);
       coded.add({site_of(raw), raw.thread, raw.size_bytes, raw.address()});
       break;
     case wire::RecordKind::kUnmap:
-      mapped_.remove(raw.address(), raw.size_bytes);
-      coded.add({site_of(raw), raw.thread, raw.size_bytes, raw.address()});
+      unmap(raw, coded);
       break;
     case wire::RecordKind::kPoolAllocate:
     case wire::RecordKind::kPoolRelease:
@@ -150,10 +155,9 @@ bool EventCoder::append_other(std::span<wire::RawEvent> rest, bool last, Coded& 
   return true;
 }
 
-// From where the program switches recording off, releases may be missing.
 void EventCoder::listen(const wire::RawEvent& raw) {
   const wire::NoteKind kind = wire::note_kind(raw.tagged_address);
-  if (kind == wire::NoteKind::kSwitchedOff) incomplete_ = true;
+  if (kind == wire::NoteKind::kSwitchedOff) expect_unseen_blocks();
   Said said{.kind = kind,
             .text = raw.stack,
             .thread = raw.thread,
@@ -166,9 +170,16 @@ void EventCoder::listen(const wire::RawEvent& raw) {
   said_ = said;
 }
 
+void EventCoder::unmap(const wire::RawEvent& raw, Coded& coded) {
+  if (is_of_pause(raw) && !mapped_.overlaps(raw.address(), raw.size_bytes)) return;
+  mapped_.remove(raw.address(), raw.size_bytes);
+  coded.add({site_of(raw), raw.thread, raw.size_bytes, raw.address()});
+}
+
 void EventCoder::add_pooled(const wire::RawEvent& raw, Coded& coded) {
-  const model::SiteId site = site_of(raw);
   const wire::RecordKind kind = raw.kind();
+  if (is_of_pause(raw) && !pooled_.has(raw.address(), raw.size_bytes, kind == wire::RecordKind::kPoolDestroy)) return;
+  const model::SiteId site = site_of(raw);
   if (kind == wire::RecordKind::kPoolAllocate) {
     pooled_.add(raw.address(), raw.size_bytes, site);
   } else if (kind == wire::RecordKind::kPoolRelease) {
@@ -196,7 +207,7 @@ void EventCoder::add_pooled(const wire::RawEvent& raw, Coded& coded) {
   if (block == nullptr || !block->alive()) [[unlikely]] {
     return release_of_none(raw, site, block, coded);
   }
-  if (!sees_all() && is_mismatched(site, *block)) [[unlikely]] {
+  if (!sees_all_releases() && is_mismatched(site, *block)) [[unlikely]] {
     conclude_release(*block, raw.thread, coded);
     return release_of_none(raw, site, nullptr, coded);
   }
@@ -207,7 +218,11 @@ void EventCoder::add_pooled(const wire::RawEvent& raw, Coded& coded) {
 
 void EventCoder::release_of_none(const wire::RawEvent& raw, model::SiteId site, const BlockMap::Block* dead,
                                  Coded& coded) {
-  last_released_of(raw.thread) = kNoAddress;
+  if (is_of_pause(raw)) {
+    last_released_of(raw.thread) = kPassedOver;
+    return;
+  }
+  last_released_of(raw.thread) = kNothing;
   note_bad_release(raw, dead, coded);
   coded.add({site, raw.thread, model::kUnknownBlock, raw.address()});
 }
@@ -234,11 +249,12 @@ void EventCoder::note_bad_release(const wire::RawEvent& raw, const BlockMap::Blo
   coded.batch.bad_releases.push_back(bad);
 }
 
-void EventCoder::undo(const wire::RawEvent& raw) {
-  uint64_t& last = last_released_of(raw.thread);
+void EventCoder::undo(const wire::RawEvent& raw, Coded& coded) {
+  const uint64_t last = std::exchange(last_released_of(raw.thread), kNothing);
+  if (last == kPassedOver) return;
   BlockMap::Block* block = blocks_.find(raw.address());
   if (last == raw.address() && block != nullptr && !block->alive()) BlockMap::revive(*block);
-  last = kNoAddress;
+  coded.add({site_of(raw), raw.thread, 0, 0});
 }
 
 // The front event allocates what is still alive: the release must be somewhere behind, since times of two processors are
@@ -383,7 +399,7 @@ model::CodeId EventCoder::code_of(uint32_t index) {
 
 void EventCoder::change_thread(uint32_t thread) {
   thread_ = thread;
-  last_released_of_thread_ = &at_grown(last_released_, thread % kMaxThreads, kNoAddress);
+  last_released_of_thread_ = &at_grown(last_released_, thread % kMaxThreads, kNothing);
 }
 
 }  // namespace heaptap::collect

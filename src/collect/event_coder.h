@@ -58,7 +58,7 @@ class EventCoder {
   template <typename Visit>
   void for_each_last_released(Visit visit) {
     for (uint32_t thread = 0; thread < last_released_.size(); ++thread) {
-      if (last_released_[thread] == kNoAddress) continue;
+      if (last_released_[thread] >= kPassedOver) continue;
       const BlockMap::Block* const block = blocks_.find(last_released_[thread]);
       if (block != nullptr && !block->alive()) visit(thread, last_released_[thread], block->size_bytes);
     }
@@ -67,6 +67,10 @@ class EventCoder {
   // Not all events are seen (some were lost, or calls go past the hooks): a release that fits no block may be a good one, and
   // one that fits its block badly may be of another block, which came there unseen.
   void set_incomplete(bool incomplete) { incomplete_ = incomplete; }
+
+  // From here on there may be blocks that were allocated while recording was switched off: a release that fits no block may be of one
+  // of them. What happens to all others is seen.
+  void expect_unseen_blocks() { has_unseen_blocks_ = true; }
 
   // The agent may give a stack two numbers, which happens where two threads (or a thread and its signal handler) find it at
   // the same time: they become one. Must be called before the first event of a second stream is taken.
@@ -108,15 +112,18 @@ class EventCoder {
   bool append_other(std::span<wire::RawEvent> rest, bool last, Coded& coded);
   void release(const wire::RawEvent& raw, model::SiteId site, Coded& coded);
   void release_of_none(const wire::RawEvent& raw, model::SiteId site, const BlockMap::Block* dead, Coded& coded);
+  void unmap(const wire::RawEvent& raw, Coded& coded);
   void listen(const wire::RawEvent& raw);
   void add_pooled(const wire::RawEvent& raw, Coded& coded);
   model::LabelId label_of(uint32_t number);
   void note_bad_release(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded);
   void conclude_release(BlockMap::Block& block, uint32_t thread, Coded& coded);
-  // Whether all that happens to blocks is seen, for all that is known.
-  [[nodiscard]] bool sees_all() const { return !incomplete_ && missed_releases_ == 0; }
+  // Whether all that happens to the blocks that are known is seen, for all that is known.
+  [[nodiscard]] bool sees_all_releases() const { return !incomplete_ && missed_releases_ == 0; }
+  // And no others can be there.
+  [[nodiscard]] bool sees_all() const { return sees_all_releases() && !has_unseen_blocks_; }
   [[nodiscard]] bool is_mismatched(model::SiteId release, const BlockMap::Block& block) const;
-  void undo(const wire::RawEvent& raw);
+  void undo(const wire::RawEvent& raw, Coded& coded);
   void prefetch(const wire::RawEvent& raw) const;
   bool settle_conflict(std::span<wire::RawEvent> rest, bool last, Coded& coded);
   model::SiteId find_site(const wire::RawEvent& raw);
@@ -131,14 +138,17 @@ class EventCoder {
   }
   void change_thread(uint32_t thread);
 
-  static constexpr uint64_t kNoAddress = UINT64_MAX;
   static constexpr uint32_t kMaxThreads = 1u << 16;  // beyond it threads share places: an undo then finds no match
+  // In place of the address that a thread released last.
+  static constexpr uint64_t kNothing = UINT64_MAX;
+  static constexpr uint64_t kPassedOver = UINT64_MAX - 1;  // it isn't in the trace
 
   const AgentTables& agent_;
   model::Tables& tables_;
   uint64_t resolution_ns_;
   bool from_start_;
   bool incomplete_ = false;
+  bool has_unseen_blocks_ = false;
   BlockMap blocks_;
   MappedRanges mapped_;
   PoolBlocks pooled_;

@@ -82,6 +82,12 @@ base::Result<model::Mark> LocalRecording::mark(model::MarkKind kind, std::string
   return maker_.add_mark(std::move(mark));
 }
 
+void LocalRecording::begin_off() {
+  log_->turn_to(wire::RecordingSwitch::kNotYet);
+  (void)mark(model::MarkKind::kStopped, "stop");
+  maker_.note_gap(model::kGapUnseenWhileOff);
+}
+
 // A gap begins before the switch is turned, and ends after: what lies between the marks is all that may be missing.
 base::Result<> LocalRecording::set_on(bool on) {
   if (on == is_on()) return {};
@@ -90,7 +96,7 @@ base::Result<> LocalRecording::set_on(bool on) {
     (void)mark(model::MarkKind::kStarted, "start");
   } else {
     (void)mark(model::MarkKind::kStopped, "stop");
-    maker_.note_gap(model::kGapSwitchedOff);
+    maker_.note_gap(model::kGapUnseenWhileOff);
     log_->turn_to(wire::RecordingSwitch::kOff);
   }
   return {};
@@ -166,7 +172,7 @@ base::Result<model::HeapScan> LocalRecording::look_at_memory(const ScanAccess& a
   const ScanTarget target{.access = access,
                           .ending = ending,
                           .log = log_->log().parts(),
-                          .heap_is_complete = capture_.from_start && saw_all(),
+                          .heap_is_complete = knows_all_blocks(),
                           .tells_other_numbers = log_->stream().tells_other_numbers()};
   auto look = ProcessScan::stop(target);  // from here on it is stopped
   if (!look) return std::unexpected(std::move(look).error());
@@ -180,13 +186,14 @@ base::Result<model::HeapScan> LocalRecording::look_at_memory(const ScanAccess& a
   return scan;
 }
 
-Recorded LocalRecording::recorded() const { return recorded_by(maker_, saw_all(), capture_.from_start); }
-
-bool LocalRecording::saw_all() const { return log_->lost_events() == 0 && maker_.gaps() == 0; }
+Recorded LocalRecording::recorded() const {
+  return recorded_by(maker_, maker_.sees_all_releases(), knows_all_blocks());
+}
 
 // What the target keeps, as it is now: the trace's later totals take the place of earlier ones.
 void LocalRecording::write_totals() {
-  model::Totals totals = log_->totals().read(maker_.coder(), capture_.from_start);
+  const bool was_off = (maker_.gaps() & model::kGapUnseenWhileOff) != 0;
+  model::Totals totals = log_->totals().read(maker_.coder(), {.before = !capture_.from_start, .while_off = was_off});
   totals.time_ns = log_->elapsed_ns();
   maker_.write_totals(totals);
   last_totals_ = std::move(totals);

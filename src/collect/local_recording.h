@@ -39,6 +39,7 @@ class LocalRecording : public Recording {
   base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending) override;
   void begin_behind(const std::vector<model::Mark>& earlier) override;
   base::Result<model::Mark> mark(model::MarkKind kind, std::string name) override;
+  void begin_off() override;
   base::Result<> set_on(bool on) override;
   [[nodiscard]] bool is_on() const override { return log_->is_on(); }
   void set_depth(uint32_t frames) override;
@@ -60,7 +61,7 @@ class LocalRecording : public Recording {
   void take_names();
   base::Result<model::HeapScan> look_at_memory(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
   [[nodiscard]] Recorded recorded() const;
-  [[nodiscard]] bool saw_all() const;
+  [[nodiscard]] bool knows_all_blocks() const { return capture_.from_start && maker_.sees_all(); }
   void write_totals();
   void take_what_is_there();
   base::Result<> write_what_was_taken();

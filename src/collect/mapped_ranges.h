@@ -1,6 +1,7 @@
 // What the program itself has mapped at the moment, while a trace is written: ranges of addresses, no more.
 #pragma once
 #include <cstdint>
+#include <iterator>
 #include <map>
 
 namespace heaptap::collect {
@@ -24,6 +25,11 @@ class MappedRanges {
       if (begin < address) ends_[begin] = address;
       if (old_end > end) at = ends_.emplace(end, old_end).first;
     }
+  }
+
+  [[nodiscard]] bool overlaps(uint64_t address, uint64_t length_bytes) const {
+    const auto behind = ends_.lower_bound(address + length_bytes);
+    return behind != ends_.begin() && std::prev(behind)->second > address;
   }
 
   // Calls visit(begin, end), ascending.

@@ -27,6 +27,11 @@ class PoolBlocks {
     const auto pool = pools_.find(wire::pool_of(pooled_size));
     if (pool != pools_.end()) pool->second.erase(address);
   }
+  // Whether that block, or any in its pool, is alive.
+  [[nodiscard]] bool has(uint64_t address, uint64_t pooled_size, bool any) const {
+    const auto pool = pools_.find(wire::pool_of(pooled_size));
+    return pool != pools_.end() && (any || pool->second.contains(address));
+  }
   void remove_all(uint64_t pooled_size) { pools_.erase(wire::pool_of(pooled_size)); }
 
   // As blocks of a scan, numbered in an order that doesn't depend on who asks: by addresses, then by pools. Those without a size

@@ -96,7 +96,7 @@ RecordedProcess* RecordedProcesses::begin(const model::Capture& capture, bool be
     (*recording)->begin_behind(before.marks);
     begins_off = begins_off || !before.is_on;
   }
-  if (begins_off) (void)(*recording)->set_on(false);
+  if (begins_off) (*recording)->begin_off();
   if (depth_ != 0) (*recording)->set_depth(depth_);
   const auto images = std::ranges::count(ended_, capture.pid, &EndedProcess::pid);
   processes_.push_back({.pid = pid,

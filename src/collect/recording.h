@@ -64,7 +64,9 @@ class Recording {
   virtual void begin_behind(const std::vector<model::Mark>& earlier) = 0;
   // Names this moment. The mark as the trace has it.
   virtual base::Result<model::Mark> mark(model::MarkKind kind, std::string name) = 0;
-  // Switches recording off and on again, with a mark of its own; nothing where it is so already. What happens meanwhile isn't seen.
+  // Before the program has its log: it begins switched off.
+  virtual void begin_off() = 0;
+  // Switches recording off and on again, with a mark of its own; nothing where it is so already. What is allocated meanwhile isn't seen.
   virtual base::Result<> set_on(bool on) = 0;
   [[nodiscard]] virtual bool is_on() const = 0;
   // Of stacks from now on; 0: all frames that are kept.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <utility>
 
 namespace heaptap::collect {
 namespace {
@@ -32,7 +33,7 @@ TotalsCollector::TotalsCollector(const log::LogParts& log)
       entry_capacity_(static_cast<uint32_t>(parts_.entries.size())),
       threads_known_(wire::kOwnThreads) {}
 
-model::Totals TotalsCollector::read(EventCoder& coder, bool from_start) const {
+model::Totals TotalsCollector::read(EventCoder& coder, Uncounted uncounted) const {
   model::Totals totals;
   totals.peak_bytes = now(parts_.header->peak_bytes);
   totals.peak_blocks = now(parts_.header->peak_blocks);
@@ -41,10 +42,11 @@ model::Totals TotalsCollector::read(EventCoder& coder, bool from_start) const {
   totals.unclear_releases = now(parts_.header->unclear_releases);
   totals.unknown_releases = now(parts_.header->unknown_releases);
   totals.unclear_temporary = now(parts_.header->unclear_temporary);
-  if (!from_start) {  // of a block from before, for all that is known
+  if (uncounted.before || uncounted.while_off) {  // for all that is known of one of them
     totals.unknown_releases += totals.bad_releases + totals.unclear_releases;
     totals.bad_releases = totals.unclear_releases = 0;
   }
+  if (uncounted.while_off) totals.unknown_releases += std::exchange(totals.double_releases, 0);
   read_sites(coder, totals);
   for (uint32_t thread = 0; thread < wire::kOwnThreads; ++thread) {
     const uint64_t releases = now(parts_.threads[thread].releases);

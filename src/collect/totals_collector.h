@@ -17,7 +17,12 @@ class TotalsCollector {
   [[nodiscard]] bool is_on() const { return parts_.header != nullptr; }
 
   // As it is now. While the target runs, what is happening just then may be half in it.
-  [[nodiscard]] model::Totals read(EventCoder& coder, bool from_start) const;
+  // Blocks that nobody counted: their releases are known to be neither bad nor good.
+  struct Uncounted {
+    bool before;     // of before the recording began
+    bool while_off;  // of while recording was switched off
+  };
+  [[nodiscard]] model::Totals read(EventCoder& coder, Uncounted uncounted) const;
 
   struct Thread {
     uint32_t number;

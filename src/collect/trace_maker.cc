@@ -58,7 +58,8 @@ void TraceMaker::code_events(bool last) {
   const StreamState state = stream_.state();
   const ClockScale scale = state.scale();
   if (state.may_repeat_stacks) coder_.expect_doubles();
-  coder_.set_incomplete(state.lost_events > 0 || gaps() != 0);
+  coder_.set_incomplete(!sees_all_releases());
+  if ((gaps() & model::kGapUnseenWhileOff) != 0) coder_.expect_unseen_blocks();
   size_t taken = 0;
   for (size_t now = 1; now > 0; taken += now) {
     const auto rest = std::span(raw_).subspan(taken);
@@ -84,7 +85,7 @@ void TraceMaker::take_said(const Said& said) {
     case wire::NoteKind::kMark:
       return mark(model::MarkKind::kNamed, std::move(text));
     case wire::NoteKind::kSwitchedOff:
-      note_gap(model::kGapSwitchedOff);
+      note_gap(model::kGapUnseenWhileOff);
       return mark(model::MarkKind::kStopped, "stop");
     case wire::NoteKind::kSwitchedOn:
       return mark(model::MarkKind::kStarted, "start");
@@ -116,6 +117,10 @@ void TraceMaker::add_batch() {
 void TraceMaker::note_missed_releases(model::Capture& capture) const {
   const uint64_t missed = coder_.missed_releases();
   if (missed > 0) capture.notes.push_back({.kind = model::NoteKind::kReleasesNotSeen, .numbers = {missed}});
+}
+
+bool TraceMaker::sees_all_releases() const {
+  return stream_.state().lost_events == 0 && (gaps() & ~uint32_t{model::kGapUnseenWhileOff}) == 0;
 }
 
 uint32_t TraceMaker::gaps() const {

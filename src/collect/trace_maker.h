@@ -56,6 +56,10 @@ class TraceMaker {
   void note_missed_releases(model::Capture& capture) const;
   // Why calls may be missing, for all that is known by now: model::CaptureGap.
   [[nodiscard]] uint32_t gaps() const;
+  // Of all blocks that are known.
+  [[nodiscard]] bool sees_all_releases() const;
+  // And there are no others, since the recording began.
+  [[nodiscard]] bool sees_all() const { return sees_all_releases() && gaps() == 0; }
 
  private:
   void code_events(bool last);

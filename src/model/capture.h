@@ -20,8 +20,10 @@ enum CaptureGap : uint32_t {
   kGapOmittedObjects = 2,  // calls of some objects weren't wanted
   kGapPastHooks = 4,       // some objects' calls go past the functions that are watched
   kGapMissedReleases = 8,  // blocks were handed out again without a release having been seen
-  kGapSwitchedOff = 16,    // recording was switched off for a while
+  kGapSwitchedOff = 16,    // recording was switched off for a while, and no releases were seen meanwhile either
   kGapOwnAllocator = 32,   // the program has an allocator of its own, whose calls aren't seen
+  kGapUnseenWhileOff =
+      64,  // what was allocated while recording was switched off; releases of what was recorded were seen
 };
 
 // A file of suppressions as it was when the recording began.

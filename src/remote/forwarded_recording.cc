@@ -111,6 +111,8 @@ uint64_t ForwardedRecording::forward(bool last) {
   for (const wire::RawEvent& event : events_) {
     if (event.kind() == wire::RecordKind::kMap) mapped_.add(event.address(), event.size_bytes);
     if (event.kind() == wire::RecordKind::kUnmap) mapped_.remove(event.address(), event.size_bytes);
+    if (event.kind() == wire::RecordKind::kNote)
+      was_off_ |= wire::note_kind(event.tagged_address) == wire::NoteKind::kSwitchedOff;
   }
   outlet_.offer_files(number_, module_count_, static_cast<pid_t>(capture_.pid), modules_);
   module_count_ += modules_.size();
@@ -177,7 +179,7 @@ base::Result<> ForwardedRecording::look_at_memory(const collect::ScanAccess& acc
   const collect::ScanTarget target{.access = access,
                                    .ending = ending,
                                    .log = log_->log().parts(),
-                                   .heap_is_complete = capture_.from_start && saw_all,
+                                   .heap_is_complete = capture_.from_start && saw_all && !was_off_,
                                    .tells_other_numbers = log_->stream().tells_other_numbers(),
                                    .limits = {.candidate_bytes = SIZE_MAX}};
   auto look = collect::ProcessScan::stop(target);
@@ -254,9 +256,16 @@ base::Result<model::Mark> ForwardedRecording::mark(model::MarkKind kind, std::st
   return mark;
 }
 
+void ForwardedRecording::begin_off() {
+  was_off_ = true;
+  log_->turn_to(wire::RecordingSwitch::kNotYet);
+  (void)mark(model::MarkKind::kStopped, "stop");
+}
+
 // As LocalRecording has it: the gap begins before the switch is turned, and ends after.
 base::Result<> ForwardedRecording::set_on(bool on) {
   if (on == is_on()) return {};
+  was_off_ |= !on;
   if (on) log_->turn_to(wire::RecordingSwitch::kOn);
   (void)mark(on ? model::MarkKind::kStarted : model::MarkKind::kStopped, on ? "start" : "stop");
   if (!on) log_->turn_to(wire::RecordingSwitch::kOff);

@@ -50,6 +50,7 @@ class ForwardedRecording : public collect::Recording {
   void begin_behind(const std::vector<model::Mark>& /*earlier*/) override {}
   // The host counts marks: what is returned has no number.
   base::Result<model::Mark> mark(model::MarkKind kind, std::string name) override;
+  void begin_off() override;
   base::Result<> set_on(bool on) override;
   [[nodiscard]] bool is_on() const override { return log_->is_on(); }
   // Stacks are cut on the host.
@@ -102,6 +103,7 @@ class ForwardedRecording : public collect::Recording {
   // While a scan is being made: what is alive; and while the host is asked for it, what came out of the log behind the question.
   std::optional<collect::LiveBlocks> live_;
   std::optional<std::vector<wire::RawEvent>> behind_question_;
+  bool was_off_ = false;
   collect::Seen seen_;
   bool is_finished_ = false;
   const std::string no_path_;

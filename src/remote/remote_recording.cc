@@ -46,7 +46,7 @@ void RemoteRecording::take_received() {
 
 void RemoteRecording::receive_mark(model::Mark mark) {
   take_received();
-  if (mark.kind == model::MarkKind::kStopped) maker_.note_gap(model::kGapSwitchedOff);
+  if (mark.kind == model::MarkKind::kStopped) maker_.note_gap(model::kGapUnseenWhileOff);
   if (mark.kind == model::MarkKind::kStopped) is_on_ = false;
   if (mark.kind == model::MarkKind::kStarted) is_on_ = true;
   maker_.add_mark(std::move(mark));
@@ -72,7 +72,7 @@ base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, con
   take_received();
   maker_.take_all();
   maker_.take_tables();
-  collect::Recorded recorded = collect::recorded_by(maker_, stream_.state().lost_events == 0 && maker_.gaps() == 0);
+  collect::Recorded recorded = collect::recorded_by(maker_, maker_.sees_all_releases());
   std::ranges::sort(recorded.blocks, {}, &model::ScannedBlock::address);
   if (collect::fingerprint(recorded.blocks, recorded.pooled) != fields.number_or_0(Field::kChecksum)) {
     return base::fail("no leak scan: the two machines don't agree on what is alive");

@@ -59,6 +59,8 @@ class RemoteRecording : public collect::Recording {
                               const std::optional<wire::ExitNotice>& ending) override;
   void begin_behind(const std::vector<model::Mark>& earlier) override;
   base::Result<model::Mark> mark(model::MarkKind kind, std::string name) override;
+  // Of what the target's side does before it tells of the process.
+  void begin_off() override { (void)set_on(false); }
   base::Result<> set_on(bool on) override;
   [[nodiscard]] bool is_on() const override { return is_on_; }
   void set_depth(uint32_t frames) override;

@@ -43,6 +43,8 @@ std::string figure_text(LimitKind kind, uint64_t figure) {
 Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan) {
   using enum Certainty;
   const bool has_gaps = !report.known.saw_all || !report.capture.from_start;
+  // Else there may be more, and no less.
+  const bool may_be_less = !report.known.follows || !report.capture.from_start;
   if (!report.known.any && !report.of_run) return kNone;
   // Children that ran unrecorded had figures of their own.
   const bool is_cut = report.capture.truncated || !report.capture.ended || !report.known.children;
@@ -55,10 +57,12 @@ Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan)
     case LimitKind::kPeak:
       if (report.of_run ? !sum_of(report.processes).largest_peak : !report.totals.peak_known) return kNone;
       // Between massif's snapshots there may have been more.
-      return has_gaps ? kUnknown : is_cut || !report.totals.calls_known ? kAtLeast : kExact;
+      if (may_be_less) return kUnknown;
+      return has_gaps || is_cut || !report.totals.calls_known ? kAtLeast : kExact;
     case LimitKind::kLive:
       if (!report.totals.live_known) return kNone;
-      return has_gaps || is_cut ? kUnknown : kExact;
+      if (may_be_less || is_cut) return kUnknown;
+      return has_gaps ? kAtLeast : kExact;
     case LimitKind::kAllocations:
       break;
   }

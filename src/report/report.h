@@ -151,6 +151,7 @@ struct Known {
   bool leaks = true;      // which blocks are lost
   bool releases = true;   // which releases are bad, double or mismatched
   bool saw_all = true;    // of what happened from where the capture began to where the trace ends
+  bool follows = true;    // what became of all that was seen allocated, though other blocks may not have been seen
   bool any = true;        // false: nothing of what it allocates was seen, so that its figures tell nothing
   bool children = true;   // false: some ran unrecorded
   std::vector<Gap> gaps;  // why not

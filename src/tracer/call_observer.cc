@@ -348,6 +348,7 @@ uint64_t CallObserver::argument(int index) {
 }
 
 uint32_t CallObserver::walk(const arch::CallPlace& place) {
+  if (wire::is_switched_off(space_.log().header())) return LogWriter::root(wire::StackEnd::kNotUnwound);
   if (thread_.last_stack == nullptr) thread_.last_stack = space_.walk().make_last_stack();
   return space_.walk().walk({.thread = thread_.id(),
                              .return_address = place.return_address,

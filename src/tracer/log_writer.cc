@@ -83,7 +83,7 @@ void LogWriter::end_stream(wire::LogStream* stream) {
 }
 
 void LogWriter::write(wire::LogStream* stream, const Event& event) {
-  if (wire::is_switched_off(state_->log)) return;
+  if (!wire::is_recorded(state_->log, event.kind)) return;
   if (stream == nullptr) {
     state_->log.lost_events.fetch_add(1, std::memory_order_relaxed);
     return;
@@ -93,7 +93,8 @@ void LogWriter::write(wire::LogStream* stream, const Event& event) {
     const uint64_t now = event.time != 0 ? event.time : state_->streams.log().time_in_order();
     const uint64_t tagged_address =
         wire::make_tagged_address(event.kind, static_cast<uint8_t>(event.function), event.address);
-    wire::write_record(*stream, now, tagged_address, event.size_bytes, event.stack);
+    const uint32_t stack = wire::is_switched_off(state_->log) ? root(wire::StackEnd::kNotUnwound) : event.stack;
+    wire::write_record(*stream, now, tagged_address, event.size_bytes, stack);
   }
   wire::end_activity(*stream->slot);
 }

@@ -65,7 +65,8 @@ void SpokenCalls::entered(Spoken spoken) {
   };
   switch (spoken) {
     case Spoken::kEnable:
-      if (turn(RecordingSwitch::kOff, RecordingSwitch::kOn)) say(NoteKind::kSwitchedOn, 0, "");
+      if (turn(RecordingSwitch::kOff, RecordingSwitch::kOn) || turn(RecordingSwitch::kNotYet, RecordingSwitch::kOn))
+        say(NoteKind::kSwitchedOn, 0, "");
       return;
     case Spoken::kDisable:
       if (wire::is_switched_off(space_.log().header())) return;

@@ -18,7 +18,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 11;
+inline constexpr uint32_t kLogVersion = 12;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMaxThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -150,11 +150,12 @@ enum SessionFlag : uint32_t {
       1u << 4,  // the processor's clock can't be trusted: each event counts coarse_clock up, which is in ns then
 };
 
-// Set by the collector, read for each event. Who finds it off records nothing, and counts nothing as lost.
+// Set by the collector and by the program, read for each event. Who finds it off counts nothing as lost.
 enum class RecordingSwitch : uint32_t {
   kOn = 0,
-  kOff = 1,    // for a while
-  kLetGo = 2,  // for good: nobody reads the log any more, and nobody is there to be waited for at the end
+  kOff = 1,     // for a while: only what ends something that may have been recorded is, see ends_something()
+  kLetGo = 2,   // for good: nobody reads the log any more, and nobody is there to be waited for at the end
+  kNotYet = 3,  // as it began: nothing was recorded yet that could end
 };
 
 inline bool is_switched_off(const LogHeader& log) {
@@ -259,6 +260,27 @@ enum class RecordKind : uint8_t {
   kPoolRelease = 8,
   kPoolDestroy = 9,  // all that is alive in the pool is released
 };
+
+// What is recorded also while recording is switched off, or what was recorded before would be alive for ever. Such a record has no
+// stack (StackEnd::kNotUnwound). Where nothing that is known ends by it, it says nothing at all.
+constexpr bool ends_something(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kRelease:
+    case RecordKind::kUndo:
+    case RecordKind::kUnmap:
+    case RecordKind::kPoolRelease:
+    case RecordKind::kPoolDestroy:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Whether such an event is recorded, as the switch stands.
+inline bool is_recorded(const LogHeader& log, RecordKind kind) {
+  const auto position = static_cast<RecordingSwitch>(log.recording_switch.load(std::memory_order_relaxed));
+  return position == RecordingSwitch::kOn || (position == RecordingSwitch::kOff && ends_something(kind));
+}
 
 //  63      56 55      48 47                                   0
 // ┌──────────┬──────────┬──────────────────────────────────────┐

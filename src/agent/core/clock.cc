@@ -2,18 +2,27 @@
 
 namespace heaptap::agent {
 
+namespace {
+
+void raise_coarse_clock(uint64_t least) {
+  std::atomic<uint64_t>& clock = g_session.log->coarse_clock;
+  for (uint64_t now = clock.load(std::memory_order_relaxed); now < least;) {
+    if (clock.compare_exchange_weak(now, least, std::memory_order_seq_cst)) break;
+  }
+}
+
+}  // namespace
+
+void outdate_readings() {
+  if (!g_session.counts_time) raise_coarse_clock(arch::native::read_clock_in_order());
+}
+
 // Other threads may read the processor's clock until they see it: what is counted from here on is later than that.
 void forbid_clock() {
   constexpr uint64_t kUntilSeen = 1'000'000;  // ticks
   Session& session = g_session;
   if (session.counts_time) return;
-  if (session.log != nullptr) {
-    std::atomic<uint64_t>& clock = session.log->coarse_clock;
-    const uint64_t least = arch::native::read_clock_in_order() + kUntilSeen;
-    for (uint64_t now = clock.load(std::memory_order_relaxed); now < least;) {
-      if (clock.compare_exchange_weak(now, least, std::memory_order_seq_cst)) break;
-    }
-  }
+  if (session.log != nullptr) raise_coarse_clock(arch::native::read_clock_in_order() + kUntilSeen);
   session.counts_time = true;
 }
 

@@ -25,6 +25,9 @@ inline uint64_t read_time_in_order() {
   return !g_session.counts_time ? arch::native::read_clock_in_order() : count_time();
 }
 
+// From here on no thread goes on with a reading that it made before.
+void outdate_readings();
+
 // From now on reading the processor's clock would kill the program.
 void forbid_clock();
 

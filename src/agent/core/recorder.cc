@@ -96,9 +96,25 @@ inline void count(StreamHold& hold, ThreadState& state, const Observation& obser
   totals.undo(*state.totals, observation);
 }
 
-// Recording is switched off. What the loader does is looked at all the same: after that other objects may be where these were.
-inline bool is_passed_over(uintptr_t return_address) {
-  return wire::is_switched_off(*g_session.log) && !g_session.loader_code.holds(return_address);
+// Recording is switched off, and the event doesn't end what was recorded before. What the loader does is looked at all the same: after
+// that other objects may be where these were.
+inline bool is_passed_over(wire::RecordKind kind, uintptr_t return_address) {
+  return !wire::is_recorded(*g_session.log, kind) && !g_session.loader_code.holds(return_address);
+}
+
+// An event while recording is switched off. With a time of its own: who switched it off said so in a stream of theirs, and this comes
+// behind that.
+__attribute__((noinline)) void record_end(StreamHold& hold, ThreadState& state, const Observation& observation,
+                                          bool counts) {
+  constexpr auto kNoStack = static_cast<uint32_t>(wire::StackEnd::kNotUnwound);
+  if (counts && observation.kind == wire::RecordKind::kRelease)
+    return g_session.totals.release_if_known(*state.totals, hold.anchor(), observation);
+  if (counts) return g_session.totals.undo(*state.totals, observation);
+  state.time_uses = 0;
+  write_event(
+      state,
+      wire::make_tagged_address(observation.kind, static_cast<uint8_t>(observation.function), observation.address),
+      observation.size_bytes, observation.time, kNoStack);
 }
 
 bool is_omitted(uintptr_t return_address) {
@@ -123,9 +139,12 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   // of its events comes here.
   if (is_loader && session.unwind.modules.changed()) [[unlikely]]
     session.unwind.refresh_modules();
-  if (wire::is_switched_off(*session.log)) [[unlikely]]
+  const bool is_off = wire::is_switched_off(*session.log);
+  if (is_off && !wire::is_recorded(*session.log, observation.kind)) [[unlikely]]
     return;
   const bool counts = session.totals.is_on() && observation.kind <= wire::RecordKind::kUndo;
+  if (is_off) [[unlikely]]
+    return record_end(hold, *state, observation, counts);
   if (counts && observation.kind != wire::RecordKind::kAllocate && !hold.is_nested()) {
     return count(hold, *state, observation, 0);
   }
@@ -157,7 +176,7 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
 }
 
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site) {
-  if (is_passed_over(site.return_address)) [[unlikely]]
+  if (is_passed_over(observation.kind, site.return_address)) [[unlikely]]
     return;
   StreamHold hold(anchor);
   record_in(hold, observation, site);
@@ -224,8 +243,8 @@ __attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t tagge
 __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
                                             const uintptr_t* slot) {
   if (wire::is_switched_off(*g_session.log)) [[unlikely]] {
-    if (!is_passed_over(slot[0])) record_special(anchor, tagged_address, size_bytes, slot);
-    return;
+    if (is_passed_over(wire::record_kind(tagged_address), slot[0])) return;
+    return record_special(anchor, tagged_address, size_bytes, slot);
   }
   if (!anchor.is_ready(g_session.unwind.changes.value())) [[unlikely]]
     return record_special(anchor, tagged_address, size_bytes, slot);

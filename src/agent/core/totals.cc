@@ -166,12 +166,9 @@ bool TotalsBook::is_temporary(const TotalsState& state, const ThreadAnchor& anch
   return allocated_by == state.thread;
 }
 
-void TotalsBook::release(TotalsState& state, ThreadAnchor& anchor, const Observation& seen) {
-  uint64_t where = 0;
-  const LiveBlocks::Take take = blocks_.take(seen.address, where);
+inline void TotalsBook::release_taken(TotalsState& state, const ThreadAnchor& anchor, const Observation& seen,
+                                      uint64_t where) {
   const bool may_be_undone = seen.function == Function::kRealloc || seen.function == Function::kReallocarray;
-  if (take != LiveBlocks::Take::kTaken) [[unlikely]]
-    return not_alive(state, seen.address, take);
   count_release(state, where, 1);
   add(threads_[state.thread].releases, 1, state.thread != 0);
   wire::TotalsEntry& entry = entry_of(where);
@@ -188,6 +185,21 @@ void TotalsBook::release(TotalsState& state, ThreadAnchor& anchor, const Observa
     state.address = seen.address;
     state.where = where;
   }
+}
+
+void TotalsBook::release(TotalsState& state, ThreadAnchor& anchor, const Observation& seen) {
+  uint64_t where = 0;
+  const LiveBlocks::Take take = blocks_.take(seen.address, where);
+  if (take != LiveBlocks::Take::kTaken) [[unlikely]]
+    return not_alive(state, seen.address, take);
+  release_taken(state, anchor, seen, where);
+}
+
+__attribute__((noinline)) void TotalsBook::release_if_known(TotalsState& state, ThreadAnchor& anchor,
+                                                            const Observation& seen) {
+  uint64_t where = 0;
+  state.released = Released::kNothing;
+  if (blocks_.take(seen.address, where) == LiveBlocks::Take::kTaken) release_taken(state, anchor, seen, where);
 }
 
 __attribute__((noinline)) void TotalsBook::not_alive(TotalsState& state, uint64_t address, LiveBlocks::Take take) {

@@ -41,6 +41,8 @@ class TotalsBook {
 
   void allocate(TotalsState& state, ThreadAnchor& anchor, const Observation& seen, uint32_t stack);
   void release(TotalsState& state, ThreadAnchor& anchor, const Observation& seen);
+  // While recording is switched off: what isn't known was allocated meanwhile.
+  void release_if_known(TotalsState& state, ThreadAnchor& anchor, const Observation& seen);
   void undo(TotalsState& state, const Observation& seen);
 
  private:
@@ -49,6 +51,7 @@ class TotalsBook {
   uint32_t add_entry(uint64_t key);
   void count_release(TotalsState& state, uint64_t where, uint64_t times);
   bool is_temporary(const TotalsState& state, const ThreadAnchor& anchor, uint64_t address, uint64_t key);
+  void release_taken(TotalsState& state, const ThreadAnchor& anchor, const Observation& seen, uint64_t where);
   void not_alive(TotalsState& state, uint64_t address, LiveBlocks::Take take);
   [[nodiscard]] std::atomic<uint64_t>* counter_of(TotalsState::Released released) const;
   void add_live(const TotalsState& state, uint64_t bytes, uint64_t blocks);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/core/clock.h"
 #include "agent/core/labels.h"
 #include "agent/core/pools.h"
 #include "agent/core/recorder.h"
@@ -105,13 +106,17 @@ HEAPTAP_EXPORT int heaptap_is_recording() { return is_recording() && !wire::is_s
 
 // The notes lie around what isn't seen.
 HEAPTAP_EXPORT void heaptap_enable() {
-  if (!is_recording() || !turn_switch(RecordingSwitch::kOff, RecordingSwitch::kOn)) return;
+  if (!is_recording()) return;
+  const bool is_turned = turn_switch(RecordingSwitch::kOff, RecordingSwitch::kOn) ||
+                         turn_switch(RecordingSwitch::kNotYet, RecordingSwitch::kOn);
+  if (!is_turned) return;
   note_text(g_anchor, wire::NoteKind::kSwitchedOn, 0, "");
 }
 
 HEAPTAP_EXPORT void heaptap_disable() {
   if (!is_recording() || wire::is_switched_off(*g_session.log)) return;
   note_text(g_anchor, wire::NoteKind::kSwitchedOff, 0, "");
+  outdate_readings();  // what nobody knows, since it was allocated meanwhile, is released behind that
   turn_switch(RecordingSwitch::kOn, RecordingSwitch::kOff);
 }
 

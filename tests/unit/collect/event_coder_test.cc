@@ -561,6 +561,68 @@ TEST_F(EventCoderTest, NothingIsAccusedOnceTheProgramHasSwitchedOff) {
   EXPECT_EQ(batch.bad_releases[1].kind, BadReleaseKind::kUnknown);
 }
 
+constexpr auto kNoStack = static_cast<uint32_t>(wire::StackEnd::kNotUnwound);
+
+TEST_F(EventCoderTest, WhileItIsOffWhatIsKnownEndsAndNothingElseDoes) {
+  EventCoder coder = make();
+  allocate(1, 0x10);
+  allocate(2, 0x20);
+  add(RecordKind::kMap, 3, 0x1000, 0x2000, 1, 8, Function::kMmap);
+  add(RecordKind::kPoolAllocate, 4, 0x5000, wire::make_pooled_size(3, 64), 1, 8, Function::kPoolAllocate);
+  add(RecordKind::kNote, 5, 0, 0, 1, 0, static_cast<Function>(wire::NoteKind::kSwitchedOff));
+  add(RecordKind::kRelease, 6, 0x10, 0, 2, kNoStack);
+  add(RecordKind::kRelease, 7, 0x10, 0, 2, kNoStack);  // of another block, which came there meanwhile
+  add(RecordKind::kRelease, 8, 0x30, 0, 2, kNoStack);
+  add(RecordKind::kUnmap, 9, 0x3000, 0x1000, 2, kNoStack, Function::kMunmap);
+  add(RecordKind::kUnmap, 10, 0x2000, 0x1000, 2, kNoStack, Function::kMunmap);
+  add(RecordKind::kPoolRelease, 11, 0x5040, wire::make_pooled_size(3, 0), 2, kNoStack, Function::kPoolRelease);
+  add(RecordKind::kPoolRelease, 12, 0x5000, wire::make_pooled_size(3, 0), 2, kNoStack, Function::kPoolRelease);
+  add(RecordKind::kPoolDestroy, 13, 0, wire::make_pooled_size(4, 0), 2, kNoStack, Function::kPoolDestroy);
+  const EventBatch batch = code(coder);
+  EXPECT_TRUE(batch.bad_releases.empty());
+  ASSERT_EQ(batch.events.size(), 7u);
+  EXPECT_EQ(batch.events[4].size_or_block, 1u);
+  EXPECT_EQ(kind(batch.events[5]), EventKind::kUnmap);
+  EXPECT_EQ(batch.events[5].address, 0x2000u);
+  EXPECT_EQ(kind(batch.events[6]), EventKind::kPoolRelease);
+  EXPECT_EQ(batch.events[6].address, 0x5000u);
+}
+
+TEST_F(EventCoderTest, AReallocThatFailsWhileItIsOffUndoesItsOwnReleaseAlone) {
+  EventCoder coder = make();
+  allocate(1, 0x10);
+  allocate(2, 0x20);
+  add(RecordKind::kRelease, 3, 0x10, 0, 1, 8, Function::kRealloc);
+  add(RecordKind::kRelease, 4, 0x30, 0, 1, kNoStack, Function::kRealloc);
+  add(RecordKind::kUndo, 5, 0x30, 0, 1, kNoStack, Function::kRealloc);
+  add(RecordKind::kRelease, 6, 0x20, 0, 1, kNoStack, Function::kRealloc);
+  add(RecordKind::kUndo, 7, 0x20, 0, 1, kNoStack, Function::kRealloc);
+  const EventBatch batch = code(coder);
+  EXPECT_TRUE(batch.bad_releases.empty());
+  ASSERT_EQ(batch.events.size(), 5u);
+  EXPECT_EQ(batch.events[3].size_or_block, 2u);
+  EXPECT_EQ(kind(batch.events[4]), EventKind::kUndo);
+  std::vector<uint64_t> live;
+  coder.blocks().for_each_live([&](uint64_t address, const BlockMap::Block&) { live.push_back(address); });
+  EXPECT_EQ(live, std::vector<uint64_t>{0x20});
+}
+
+TEST_F(EventCoderTest, BehindAPauseWhatIsKnownIsStillJudged) {
+  EventCoder coder = make();
+  allocate(1, 0x10);
+  allocate(2, 0x20);
+  add(RecordKind::kNote, 3, 0, 0, 1, 0, static_cast<Function>(wire::NoteKind::kSwitchedOff));
+  add(RecordKind::kNote, 4, 0, 0, 1, 0, static_cast<Function>(wire::NoteKind::kSwitchedOn));
+  release(5, 0x20);
+  release(6, 0x20);  // perhaps of a block that came there meanwhile
+  add(RecordKind::kRelease, 7, 0x10, 0, 1, 8, Function::kDelete);
+  const EventBatch batch = code(coder);
+  ASSERT_EQ(batch.events.size(), 5u);
+  ASSERT_EQ(batch.bad_releases.size(), 1u);
+  EXPECT_EQ(batch.bad_releases[0].kind, BadReleaseKind::kUnknown);
+  EXPECT_EQ(batch.events[4].size_or_block, 1u) << "malloc's block, by delete";
+}
+
 TEST_F(EventCoderTest, BlocksOfPoolsAreEventsOfTheirOwn) {
   EventCoder coder = make();
   allocate(1, 0x1000, 4096);
