@@ -1,7 +1,6 @@
 #include "app/discover_command.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,21 +26,6 @@ using discovery::FoundService;
 
 constexpr int kExitNothingFound = 1;
 constexpr uint64_t kDefaultWaitNs = 2 * discovery::kSecond;
-constexpr uint64_t kMaxPollNs = 60 * discovery::kSecond;
-
-// Serves the browser until something may be new; false: until the end.
-bool serve_until(Browser& browser, uint64_t end_ns) {
-  const uint64_t now_ns = base::clock_ns(CLOCK_MONOTONIC);
-  if (now_ns >= end_ns) return false;
-  const uint64_t next_ns = std::min({browser.next_deadline(), end_ns, now_ns + kMaxPollNs});
-  const uint64_t wait_ns = next_ns - std::min(now_ns, next_ns);
-  std::vector<pollfd> waits;
-  browser.add_waits(waits);
-  (void)poll(waits.data(), waits.size(),
-             static_cast<int>((wait_ns + discovery::kMillisecond - 1) / discovery::kMillisecond));
-  browser.serve();
-  return true;
-}
 
 // Tells of what came, changed and went, compared with what was told last.
 class News {
@@ -100,7 +84,7 @@ base::Result<bool> discover(const DiscoverOptions& options) {
   const uint64_t wait_ns = options.wait_ns.value_or(options.watch ? discovery::kNever : kDefaultWaitNs);
   const uint64_t end_ns = wait_ns > discovery::kNever - now_ns ? discovery::kNever : now_ns + wait_ns;
   News news(options.json);
-  while (serve_until(*browser, end_ns)) {
+  while (browser->serve_until(end_ns)) {
     if (options.watch) HEAPTAP_TRY(news.tell(browser->services()));
   }
   const std::vector<FoundService> services = browser->services();

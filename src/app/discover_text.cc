@@ -8,6 +8,7 @@
 #include "base/json_writer.h"
 #include "base/safe_text.h"
 #include "base/shell_word.h"
+#include "discovery/found_place.h"
 #include "discovery/service.h"
 #include "report/text_table.h"
 
@@ -19,17 +20,9 @@ using base::JsonWriter;
 using discovery::FoundAddress;
 using discovery::FoundService;
 
-// With the interface where the address means another machine behind each.
-std::string address_text(const FoundAddress& found) {
-  const bool needs_interface = found.address.family == discovery::Family::kIpv6 && found.address.is_link_local();
-  return found.address.text() + (needs_interface ? "%" + found.interface : "");
-}
-
 std::string endpoint_text(const FoundService& service) {
   if (service.addresses.empty()) return fmt::format("?:{}", service.port);
-  const FoundAddress& best = service.addresses.front();
-  if (best.address.family == discovery::Family::kIpv4) return fmt::format("{}:{}", address_text(best), service.port);
-  return fmt::format("[{}]:{}", address_text(best), service.port);
+  return discovery::endpoint_text(service.addresses.front(), service.port);
 }
 
 std::string value_or_dash(const FoundService& service, std::string_view name) {
@@ -59,7 +52,7 @@ void write_service(JsonWriter& json, const FoundService& service) {
   json.key("addresses").begin_array();
   for (const FoundAddress& found : service.addresses) {
     const JsonObject address(json);
-    json.member("address", address_text(found));
+    json.member("address", discovery::address_text(found));
     json.member("interface", found.interface);
   }
   json.end_array();

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
 #include "app/terminal.h"
 #include "base/exit_status.h"
+#include "base/safe_text.h"
 #include "base/shell_word.h"
+#include "base/small_file.h"
+#include "channel/address.h"
 #include "channel/key_folder.h"
 #include "channel/security.h"
 
@@ -46,6 +50,14 @@ base::Result<> add(const KeyFolder& folder, const char* list, const channel::Tru
   return {};
 }
 
+// One that `-H NAME` means, and that stands in a line of the list.
+base::Result<> check_name(const std::string& name) {
+  const bool is_plain = std::ranges::none_of(name, [](char letter) { return static_cast<unsigned char>(letter) < ' '; });
+  if (channel::is_name_alone(name) && is_plain && base::trimmed(name) == name) return {};
+  return fail_as(ErrorKind::kUsage, "pair: '{}' can't be the target's name: it is one of at most 63 letters, without : and /",
+                 base::safe_text(name));
+}
+
 base::Result<> pair(const PairOptions& options) {
   const auto folder = KeyFolder::of_user();
   if (!folder) return std::unexpected(folder.error());
@@ -55,13 +67,18 @@ base::Result<> pair(const PairOptions& options) {
     if (words.size() > 2) return fail_as(ErrorKind::kUsage, "pair: a key, and one name for it");
     return add(*folder, KeyFolder::kHosts, {*host, words.size() > 1 ? words[1] : ""}, "that host may come here");
   }
-  const auto target = words.size() == 2 ? Fingerprint::parse(words[1]) : std::nullopt;
+  const bool has_name = words.size() == 3;
+  const auto target = words.size() == 2 || has_name ? Fingerprint::parse(words[1]) : std::nullopt;
   const std::string address = channel::host_of(words.front());
   if (!target || address.empty()) {
     return fail_as(
         ErrorKind::kUsage,
         "pair: give the target's address and its key, which `heaptap-target pair` prints there: heaptap pair "
-        "192.168.7.2 SHA256:...");
+        "192.168.7.2 SHA256:... board");
+  }
+  if (has_name) {
+    HEAPTAP_TRY(check_name(words[2]));
+    HEAPTAP_TRY(add(*folder, KeyFolder::kTargets, {*target, words[2]}, fmt::format("that target is known as {}", base::shell_word(words[2]))));
   }
   return add(*folder, KeyFolder::kTargets, {*target, address}, fmt::format("that target is known at {}", address));
 }

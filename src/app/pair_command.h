@@ -6,7 +6,7 @@
 namespace heaptap::app {
 
 struct PairOptions {
-  // Nothing: says what is typed on the target. ADDRESS KEY: that target is known from now on. KEY [NAME]: that host may come here, as
+  // Nothing: says what is typed on the target. ADDRESS KEY [NAME]: that target is known from now on, by its name as well. KEY [NAME]: that host may come here, as
   // to `heaptap symbols serve`.
   std::vector<std::string> words;
 };

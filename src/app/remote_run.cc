@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/announced_target.h"
 #include "app/fetching.h"
+#include "app/host_announcement.h"
 #include "app/row_finder.h"
 #include "app/symbols_server.h"
 #include "app/terminal.h"
@@ -34,25 +36,55 @@ bool is_file(const RunOptions& options) {
   return options.machine.takes_over && std::filesystem::is_regular_file(options.machine.host, ignored);
 }
 
-base::Result<remote::TargetLine> make_line(const RunOptions& options) {
+// Nothing is asked of anybody before it is known what the right one proves.
+base::Result<remote::TargetLine> make_line_by_name(const RunOptions& options) {
+  auto security = security_of_named(options.machine.host, options.machine.token_file);
+  if (!security) return std::unexpected(std::move(security).error());
+  auto addresses = find_announced(options.machine.host);
+  if (!addresses) return std::unexpected(std::move(addresses).error());
+  return remote::TargetLine(options.machine.host, *std::move(addresses), *std::move(security));
+}
+
+constexpr uint16_t kWaitingPort = 7421;  // of those that are free, where no address is given
+
+base::Result<channel::Listener> listen_anywhere(const channel::Security& security) {
+  const in_addr all{INADDR_ANY};
+  auto listener = channel::Listener::listen(channel::Address::of_number(all, kWaitingPort), security, {});
+  if (listener) return listener;
+  return channel::Listener::listen(channel::Address::of_number(all, 0), security, {});
+}
+
+// Targets come here: to an address, or where none is given, to what is announced.
+base::Result<remote::TargetLine> make_waiting_line(const RunOptions& options, HostAnnouncement& announcement) {
+  const auto security = security_of({.token_file = options.machine.token_file});
+  if (!security) return std::unexpected(security.error());
+  const std::string where = options.machine.host.substr(kListens.size());
+  const auto address = where.empty() ? base::Result<channel::Address>() : channel::parse_address(where);
+  if (!address) return std::unexpected(address.error());
+  auto listener = where.empty() ? listen_anywhere(*security) : channel::Listener::listen(*address, *security, {});
+  if (!listener) return std::unexpected(std::move(listener).error());
+  if (where.empty()) announcement.set_service(listener->address().port(), security->token.has_value());
+  if (!options.quiet) {
+    print_error(fmt::format("heaptap: waiting at {} for heaptap-target connect{}\n", listener->address().to_text(),
+                            where.empty() ? ", which finds it on the local networks" : ""));
+  }
+  remote::TargetLine line(options.machine.host, *std::move(listener));
+  if (where.empty()) line.set_teller(announcement);
+  return line;
+}
+
+base::Result<remote::TargetLine> make_line(const RunOptions& options, HostAnnouncement& announcement) {
   if (is_file(options)) {
     auto file = remote::RecordingFileReader::open(options.machine.host);
     if (!file) return std::unexpected(std::move(file).error());
     return remote::TargetLine(options.machine.host, *std::move(file));
   }
-  auto security =
-      security_of({.token_file = options.machine.token_file, .target = listens(options) ? "" : options.machine.host});
+  if (listens(options)) return make_waiting_line(options, announcement);
+  if (channel::is_name_alone(options.machine.host)) return make_line_by_name(options);
+  auto security = security_of({.token_file = options.machine.token_file, .target = options.machine.host});
   if (!security) return std::unexpected(std::move(security).error());
-  const auto address =
-      channel::parse_address(listens(options) ? options.machine.host.substr(kListens.size()) : options.machine.host);
+  const auto address = channel::parse_address(options.machine.host);
   if (!address) return std::unexpected(address.error());
-  if (listens(options)) {
-    auto listener = channel::Listener::listen(*address, *security, {});
-    if (!listener) return std::unexpected(std::move(listener).error());
-    if (!options.quiet)
-      print_error(fmt::format("heaptap: waiting at {} for heaptap-target connect\n", listener->address().to_text()));
-    return remote::TargetLine(options.machine.host, *std::move(listener));
-  }
   auto addresses = channel::resolve(*address);
   if (!addresses) return std::unexpected(std::move(addresses).error());
   for (const channel::Address& each : *addresses) HEAPTAP_TRY(channel::check(*security, each));
@@ -111,7 +143,8 @@ base::Result<> check_remote(const RunOptions& options) {
 
 base::Result<RemoteOutcome> record_remotely(const RunOptions& options, collect::RecordingOptions recording,
                                             collect::ReportWriter& reports) {
-  auto line = make_line(options);
+  HostAnnouncement announcement;
+  auto line = make_line(options, announcement);
   if (!line) return std::unexpected(std::move(line).error());
   if (options.machine.takes_over) line->set_takes_over();
   // One who comes here may take any time; Ctrl-C ends the wait.

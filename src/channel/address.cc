@@ -244,4 +244,12 @@ base::Result<Address> parse_address(std::string_view text) {
   return parse_tcp(text, text);
 }
 
+bool is_name_alone(std::string_view text) {
+  constexpr size_t kMaxServiceBytes = 63;  // RFC 6763, 4.1.1
+  if (text.empty() || text.size() > kMaxServiceBytes || text.find_first_of("/:[") != std::string_view::npos) {
+    return false;
+  }
+  return text.find_first_not_of("0123456789.") != std::string_view::npos;
+}
+
 }  // namespace heaptap::channel

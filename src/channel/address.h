@@ -63,4 +63,7 @@ class Address {
 // host it is 127.0.0.1, which `localhost` stands for as well. IPv6 may have an interface: [fe80::1%eth0]:PORT.
 base::Result<Address> parse_address(std::string_view text);
 
+// "board": no path, no port, no number, so that it is no address; something may be announced by that name.
+bool is_name_alone(std::string_view text);
+
 }  // namespace heaptap::channel

@@ -28,7 +28,7 @@ base::Result<std::optional<Credentials>> read_keys(const SecuritySources& source
   auto trusted = folder->read_trusted(sources.trusted);
   if (!trusted) return std::unexpected(std::move(trusted).error());
   if (!*own) return std::nullopt;
-  const std::string host = sources.target.empty() ? "" : host_of(sources.target);
+  const std::string host = sources.is_name || sources.target.empty() ? sources.target : host_of(sources.target);
   if (!host.empty()) std::erase_if(*trusted, [&](const TrustedKey& each) { return each.name != host; });
   return Credentials{.own = **own, .trusted = *std::move(trusted)};
 }

@@ -30,6 +30,7 @@ struct SecuritySources {
   std::optional<KeyFolder> folder = {};       // else this user's
   const char* trusted = KeyFolder::kTargets;  // the list
   std::string target = {};                    // the address of the one target that is meant, as the user names it
+  bool is_name = false;                       // that is no address, but what its key is called in the list
 };
 
 base::Result<Security> read_security(const SecuritySources& sources);

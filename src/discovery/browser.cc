@@ -13,10 +13,10 @@ constexpr size_t kMaxBrowserPackets = 256;         // in one round: more wait in
 
 }  // namespace
 
-base::Result<Browser> Browser::create() {
+base::Result<Browser> Browser::create(ServiceKind kind) {
   auto sockets = MulticastSockets::open(PortChoice::kMulticastOrAny);
   if (!sockets) return std::unexpected(std::move(sockets).error());
-  Browser browser(*std::move(sockets));
+  Browser browser(*std::move(sockets), kind);
   browser.serve();
   return browser;
 }
@@ -39,6 +39,19 @@ void Browser::serve() {
     seeker_.take(*packet, now_ns);
   }
   for (const Packet& packet : seeker_.due(now_ns)) sockets_.send(packet);
+}
+
+bool Browser::serve_until(uint64_t end_ns) {
+  constexpr uint64_t kMaxPollNs = 60 * kSecond;
+  const uint64_t now_ns = base::clock_ns(CLOCK_MONOTONIC);
+  if (now_ns >= end_ns) return false;
+  const uint64_t next_ns = std::min({next_deadline(), end_ns, now_ns + kMaxPollNs});
+  const uint64_t wait_ns = next_ns - std::min(now_ns, next_ns);
+  std::vector<pollfd> waits;
+  add_waits(waits);
+  (void)poll(waits.data(), waits.size(), static_cast<int>((wait_ns + kMillisecond - 1) / kMillisecond));
+  serve();
+  return true;
 }
 
 }  // namespace heaptap::discovery

@@ -16,13 +16,15 @@ namespace heaptap::discovery {
 
 class Browser {
  public:
-  static base::Result<Browser> create();
+  static base::Result<Browser> create(ServiceKind kind = ServiceKind::kTarget);
 
   void add_waits(std::vector<pollfd>& waits) const { sockets_.add_waits(waits); }
   // In nanoseconds of CLOCK_MONOTONIC.
   [[nodiscard]] uint64_t next_deadline() const;
   // Asks what is to be asked, and takes what came. Never waits.
   void serve();
+  // Serves it until something may be new; false: until the end, in nanoseconds of CLOCK_MONOTONIC.
+  bool serve_until(uint64_t end_ns);
 
   // Those that are known by now, by name.
   [[nodiscard]] std::vector<FoundService> services() const { return seeker_.services(); }
@@ -30,7 +32,7 @@ class Browser {
   [[nodiscard]] bool is_full() const { return seeker_.is_full(); }
 
  private:
-  explicit Browser(MulticastSockets sockets) : sockets_(std::move(sockets)) {}
+  Browser(MulticastSockets sockets, ServiceKind kind) : sockets_(std::move(sockets)), seeker_(kind) {}
 
   MulticastSockets sockets_;
   Seeker seeker_;

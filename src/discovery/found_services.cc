@@ -55,7 +55,7 @@ void FoundServices::take(const Message& response, unsigned link, const IpAddress
 
 void FoundServices::take_instance(const Record& record, unsigned link, const IpAddress& sender, uint64_t now_ns) {
   const auto target = target_of(record);
-  if (!target || record.name != service_type() || !target->is_child_of(service_type())) return;
+  if (!target || record.name != type_ || !target->is_child_of(type_)) return;
   const Key key(link, target->folded());
   const auto known = instances_.find(key);
   if (known != instances_.end()) {
@@ -188,7 +188,7 @@ std::vector<Record> FoundServices::known_instances(unsigned link, uint64_t now_n
   for (const auto& [key, instance] : instances_) {
     if (key.first != link || !instance.life.is_new(now_ns)) continue;
     const uint64_t left_s = (instance.life.end_ns - now_ns) / kSecond;
-    known.push_back(make_pointer(service_type(), instance.name, static_cast<uint32_t>(left_s)));
+    known.push_back(make_pointer(type_, instance.name, static_cast<uint32_t>(left_s)));
   }
   return known;
 }

@@ -9,6 +9,7 @@
 
 #include "discovery/dns_message.h"
 #include "discovery/link.h"
+#include "discovery/service.h"
 
 namespace heaptap::discovery {
 
@@ -35,6 +36,8 @@ struct FoundService {
 
 class FoundServices {
  public:
+  explicit FoundServices(ServiceKind kind = ServiceKind::kTarget) : type_(service_type(kind)) {}
+
   // What somebody on that link answered.
   void take(const Message& response, unsigned link, const IpAddress& sender, uint64_t now_ns);
   // Forgets what holds no longer, and what links that are gone have told.
@@ -97,6 +100,7 @@ class FoundServices {
   [[nodiscard]] std::vector<Question> questions_of(unsigned link, const Instance& instance, uint64_t now_ns) const;
   [[nodiscard]] const std::vector<HeldAddress>* addresses_of(unsigned link, const Place& place) const;
 
+  Name type_;
   std::map<Key, Instance> instances_;
   uint64_t told_ = 0;
   bool has_refused_ = false;

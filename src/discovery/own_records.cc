@@ -36,8 +36,7 @@ bool is_same(const Record& one, const Record& other) {
 
 OwnRecords::OwnRecords(Service service, std::string_view host)
     : service_(std::move(service)), host_label_(host_label_of(host, service_.reach.label())) {
-  if (service_.name.empty()) service_.name = host.substr(0, host.find('.'));
-  if (service_.name.empty()) service_.name = "heaptap";
+  if (service_.name.empty()) service_.name = default_name(host);
   make_names();
 }
 
@@ -47,7 +46,7 @@ std::string OwnRecords::instance_label() const {
 }
 
 void OwnRecords::make_names() {
-  instance_ = Name(instance_label(), service_type());
+  instance_ = Name(instance_label(), service_type(service_.kind));
   host_ = local_name(host_number_ == 1 ? host_label_ : host_label_ + "-" + std::to_string(host_number_));
 }
 
@@ -72,9 +71,9 @@ void OwnRecords::take_next_host(unsigned step) {
 std::vector<Record> OwnRecords::of(Part part, const Link& link) const {
   switch (part) {
     case Part::kType:
-      return {make_pointer(all_types(), service_type(), kSharedTtlS)};
+      return {make_pointer(all_types(), service_type(service_.kind), kSharedTtlS)};
     case Part::kInstance:
-      return {make_pointer(service_type(), instance_, kSharedTtlS)};
+      return {make_pointer(service_type(service_.kind), instance_, kSharedTtlS)};
     case Part::kPlace:
       return {make_place(instance_, {.port = service_.port, .host = host_}, kHostTtlS)};
     case Part::kText:
@@ -109,7 +108,7 @@ Parts OwnRecords::answers_to(const Question& question) const {
   Parts parts;
   const auto add_if = [&](bool is_asked, Part part) { parts = is_asked ? parts.and_those({part}) : parts; };
   add_if(question.name == all_types() && asks(RecordType::kPtr), Part::kType);
-  add_if(question.name == service_type() && asks(RecordType::kPtr), Part::kInstance);
+  add_if(question.name == service_type(service_.kind) && asks(RecordType::kPtr), Part::kInstance);
   add_if(question.name == instance_ && asks(RecordType::kSrv), Part::kPlace);
   add_if(question.name == instance_ && asks(RecordType::kTxt), Part::kText);
   add_if(question.name == host_ && asks(RecordType::kA), Part::kIpv4);

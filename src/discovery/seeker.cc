@@ -16,10 +16,10 @@ constexpr size_t kMaxQuestions = 16;  // of names of any length: they fit into w
 constexpr size_t kMaxKnownAnswers = 30;
 
 // In as many messages as it takes: all but the last one say that more comes (RFC 6762, 7.2).
-std::vector<std::string> ask_who_is_there(bool wants_unicast, std::span<const Record> known) {
+std::vector<std::string> ask_who_is_there(ServiceKind kind, bool wants_unicast, std::span<const Record> known) {
   std::vector<std::string> messages;
   Message message;
-  message.questions.push_back({.name = service_type(), .type = RecordType::kPtr, .wants_unicast = wants_unicast});
+  message.questions.push_back({.name = service_type(kind), .type = RecordType::kPtr, .wants_unicast = wants_unicast});
   do {
     const auto piece = known.first(std::min(known.size(), kMaxKnownAnswers));
     known = known.subspan(piece.size());
@@ -67,7 +67,7 @@ std::vector<Packet> Seeker::due(uint64_t now_ns) {
   for (const Link& link : links_) {
     std::vector<std::string> messages = ask_for(found_.missing(link.index, now_ns));
     if (asks_who) {
-      std::ranges::move(ask_who_is_there(question_pause_ns_ == 0, found_.known_instances(link.index, now_ns)),
+      std::ranges::move(ask_who_is_there(kind_, question_pause_ns_ == 0, found_.known_instances(link.index, now_ns)),
                         std::back_inserter(messages));
     }
     for (const Family family : {Family::kIpv4, Family::kIpv6}) {

@@ -11,6 +11,8 @@ namespace heaptap::discovery {
 
 class Seeker {
  public:
+  explicit Seeker(ServiceKind kind = ServiceKind::kTarget) : kind_(kind), found_(kind) {}
+
   void set_links(std::vector<Link> links, uint64_t now_ns);
   void take(const Packet& packet, uint64_t now_ns);
   // What is to be sent by now.
@@ -22,6 +24,7 @@ class Seeker {
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
 
  private:
+  ServiceKind kind_;
   std::vector<Link> links_;
   FoundServices found_;
   uint64_t next_question_ns_ = kNever;

@@ -9,6 +9,8 @@
 //   secure=     1: those come in who prove who they are, 0: everybody
 //   token=      1: by a token, 0: by keys
 //   begun=      1: it records by itself, for the host that takes it over, 0: it does what a host wants
+//
+// A host that waits for targets to come (`heaptap run -H listen:`) announces one of _heaptap-host._tcp.local, with the same words.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,7 +22,11 @@
 
 namespace heaptap::discovery {
 
+// Who waits.
+enum class ServiceKind : uint8_t { kTarget, kHost };
+
 struct Service {
+  ServiceKind kind = ServiceKind::kTarget;
   std::string name = {};  // of the instance, what people read; empty: the host's
   uint16_t port = 0;
   std::string program = {};
@@ -33,8 +39,11 @@ struct Service {
   Reach reach = {};
 };
 
-Name service_type();  // _heaptap._tcp.local
-Name all_types();     // RFC 6763, 9: what is asked for all types of services
+// _heaptap._tcp.local, _heaptap-host._tcp.local
+Name service_type(ServiceKind kind = ServiceKind::kTarget);
+Name all_types();  // RFC 6763, 9: what is asked for all types of services
+// What a service is called by default, of the machine's name.
+std::string default_name(std::string_view machine);
 Name local_name(std::string_view label);
 
 // The beginning of a text, cut between two characters where it is longer than this.

@@ -230,9 +230,6 @@ class Parser {
 
   base::Result<> check(std::string_view name) {
     remote::RecordOrder& order = options_.order;
-    if (options_.command == Command::kConnect && options_.address.empty()) {
-      return fail_as(ErrorKind::kUsage, "connect needs the host's address: heaptap-target connect HOST:PORT");
-    }
     options_.goes_to_host = options_.goes_to_host || options_.command == Command::kConnect;
     if (options_.announce && options_.goes_to_host) {
       return fail_as(ErrorKind::kUsage,
@@ -321,7 +318,8 @@ const char* help_text() {
   return "heaptap-target: records programs on this machine for a heaptap on another one\n"
          "\n"
          "  heaptap-target serve [ADDRESS]   waits for the host, which then says: heaptap run -H ADDRESS -- PROGRAM\n"
-         "  heaptap-target connect ADDRESS   goes to the host, where `heaptap run -H listen:ADDRESS` waits\n"
+         "  heaptap-target connect [ADDRESS] goes to the host, where `heaptap run -H listen:ADDRESS` waits; without an\n"
+         "                                   address, or by a NAME alone, to one that announces itself: `-H listen:`\n"
          "  heaptap-target run [--listen ADDRESS|--connect ADDRESS] -- PROGRAM [ARG...]\n"
          "                                   begins at once; the host takes it over: heaptap connect ADDRESS\n"
          "  heaptap-target attach [--listen ADDRESS|--connect ADDRESS] PID...\n"

@@ -1,13 +1,17 @@
 #include "heaptap_target/pair.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <optional>
 
+#include "base/shell_word.h"
 #include "channel/key_folder.h"
 #include "channel/token.h"
 #include "discovery/link.h"
 #include "discovery/reach.h"
+#include "discovery/service.h"
 #include "heaptap_target/host_command.h"
 
 namespace heaptap::target {
@@ -17,6 +21,12 @@ namespace {
 std::string own_address() {
   const auto best = discovery::Reach().best_of(discovery::links_of_machine(discovery::Where::kNetwork));
   return best ? host_text(*best) : "ADDRESS";
+}
+
+// As it is announced.
+std::string own_name() {
+  std::array<char, 256> name{};
+  return discovery::default_name(gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "");
 }
 
 }  // namespace
@@ -44,8 +54,8 @@ base::Result<std::string> pair(const Options& options) {
   } else {
     text += "on the host: heaptap pair            says what is typed here\n";
   }
-  text +=
-      "on the host: heaptap pair " + own_address() + " " + channel::Fingerprint::of(own->public_key()).to_text() + "\n";
+  text += "on the host: heaptap pair " + own_address() + " " + channel::Fingerprint::of(own->public_key()).to_text() +
+          " " + base::shell_word(own_name()) + "\n";
   return text;
 }
 

@@ -89,10 +89,7 @@ base::Result<int> record_for_later_host(const Options& options) {
   const auto security = security_of(options);
   if (!security) return std::unexpected(security.error());
   Announcement announcement;
-  const auto address = address_of(options);
-  if (!address) return std::unexpected(address.error());
-  auto connections =
-      options.goes_to_host ? go_to(options, *address, *security) : listen(options, *address, *security, announcement);
+  auto connections = options.goes_to_host ? go_to(options, *security) : listen(options, *security, announcement);
   if (!connections) return std::unexpected(std::move(connections).error());
   remote::HostLine host(*std::move(connections), buffer_bytes(options));
   host.set_teller([&options](const remote::LineNews& news) { tell(options, news); });

@@ -106,10 +106,10 @@ void serve_host(const Options& options, const remote::TargetOptions& target, rem
   say(options, "the recording is over");
 }
 
-base::Result<> go_to_host(const Options& options, const channel::Address& address, const channel::Security& security,
+base::Result<> go_to_host(const Options& options, const channel::Security& security,
                           const remote::TargetOptions& target, const std::optional<base::Account>& user) {
   if (!become_session_user(user)) return base::fail("nothing is recorded");
-  auto connections = go_to(options, address, security);
+  auto connections = go_to(options, security);
   if (!connections) return std::unexpected(std::move(connections).error());
   remote::HostLine host(*std::move(connections), buffer_bytes(options));
   do {
@@ -129,11 +129,10 @@ void hand_on_requests(const remote::Switchboard& switchboard, int& handed_on) {
 }
 
 // Sessions are processes of their own. In such a one this returns when that is over, as it does in the first one.
-base::Result<> wait_for_hosts(const Options& options, const channel::Address& address,
-                              const channel::Security& security, const remote::TargetOptions& target,
-                              const std::optional<base::Account>& user) {
+base::Result<> wait_for_hosts(const Options& options, const channel::Security& security,
+                              const remote::TargetOptions& target, const std::optional<base::Account>& user) {
   Announcement announcement;
-  auto connections = listen(options, address, security, announcement);
+  auto connections = listen(options, security, announcement);
   if (!connections) return std::unexpected(std::move(connections).error());
   std::optional<remote::Switchboard> switchboard(std::in_place, *std::move(connections), kMaxSessions);
   int handed_on = 0;
@@ -179,14 +178,12 @@ base::Result<> wait_for_hosts(const Options& options, const channel::Address& ad
 base::Result<> serve(const Options& options) {
   const auto security = security_of(options);
   if (!security) return std::unexpected(security.error());
-  const auto address = address_of(options);
-  if (!address) return std::unexpected(address.error());
   const auto user = session_user(options.user);
   if (!user) return std::unexpected(user.error());
   collect::stop_signals::forward_to(0);  // from here on they end it when nothing is under way any more
   const remote::TargetOptions target = target_options(options);
-  return options.command == Command::kConnect ? go_to_host(options, *address, *security, target, *user)
-                                              : wait_for_hosts(options, *address, *security, target, *user);
+  return options.command == Command::kConnect ? go_to_host(options, *security, target, *user)
+                                              : wait_for_hosts(options, *security, target, *user);
 }
 
 }  // namespace heaptap::target

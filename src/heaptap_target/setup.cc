@@ -9,6 +9,7 @@
 #include "base/safe_text.h"
 #include "base/small_file.h"
 #include "channel/listener.h"
+#include "heaptap_target/announced_host.h"
 #include "heaptap_target/carried_agent.h"
 #include "heaptap_target/host_by_name.h"
 #include "heaptap_target/host_command.h"
@@ -36,6 +37,26 @@ std::string find_agent(const Options& options) {
     if (base::exists(candidate)) return candidate;
   }
   return unpack_carried_agent();
+}
+
+// No address is said, at most a name that is announced.
+bool is_by_announcement(const Options& options) {
+  return options.goes_to_host && (options.address.empty() || channel::is_name_alone(options.address));
+}
+
+// Whether who answers has to prove something that is known here.
+base::Result<std::unique_ptr<remote::ConnectionSource>> go_to_announced(const Options& options,
+                                                                        const channel::Security& security) {
+  const std::string& name = options.address;
+  if (!security.token && (!security.keys || security.keys->trusted.empty())) {
+    return base::fail(
+        "anybody can announce to be a host, and none is known here{}: `heaptap pair` on the host says what to type "
+        "here, or both have a token (heaptap-target token)",
+        name.empty() ? "" : " by the name '" + name + "'");
+  }
+  say(options, name.empty() ? "looks for a host that waits" : "looks for the host '" + name + "'");
+  return std::make_unique<remote::Connector>(name.empty() ? "a host" : name, security,
+                                             std::make_unique<AnnouncedHost>(name));
 }
 
 // Whether it says something without waiting for whoever reads it.
@@ -85,19 +106,18 @@ base::Result<channel::Security> security_of(const Options& options) {
   auto security = channel::read_security(
       {.token_file = options.token_file,
        .folder = options.keys.empty() ? std::nullopt : std::optional(channel::KeyFolder(options.keys)),
-       .trusted = channel::KeyFolder::kHosts});
+       .trusted = channel::KeyFolder::kHosts,
+       .target = is_by_announcement(options) ? options.address : "",
+       .is_name = true});
   if (security) security->has_fronts = true;
   return security;
 }
 
-base::Result<channel::Address> address_of(const Options& options) {
-  return channel::parse_address(options.address.empty() ? default_address() : options.address);
-}
-
-base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options, const channel::Address& address,
-                                                               const channel::Security& security,
+base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options, const channel::Security& security,
                                                                Announcement& announcement) {
-  auto listener = channel::Listener::listen(address, security, {});
+  const auto address = channel::parse_address(options.address.empty() ? default_address() : options.address);
+  if (!address) return std::unexpected(address.error());
+  auto listener = channel::Listener::listen(*address, security, {});
   if (!listener) return std::unexpected(std::move(listener).error());
   if (options.announce) {
     HEAPTAP_TRY(announcement.begin(listener->address(), security.token.has_value(), options.begins_by_itself()));
@@ -108,13 +128,16 @@ base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& op
   return std::make_unique<remote::Acceptor>(*std::move(listener));
 }
 
-base::Result<std::unique_ptr<remote::ConnectionSource>> go_to(const Options& options, const channel::Address& address,
+base::Result<std::unique_ptr<remote::ConnectionSource>> go_to(const Options& options,
                                                               const channel::Security& security) {
-  HEAPTAP_TRY(channel::check(security, address));
-  say(options, "goes to " + address.to_text());
+  if (is_by_announcement(options)) return go_to_announced(options, security);
+  const auto address = channel::parse_address(options.address);
+  if (!address) return std::unexpected(address.error());
+  HEAPTAP_TRY(channel::check(security, *address));
+  say(options, "goes to " + address->to_text());
   std::unique_ptr<remote::AddressFinder> finder;
-  if (address.is_name()) finder = std::make_unique<HostByName>(address.text(), address.port());
-  return std::make_unique<remote::Connector>(address, security, std::move(finder));
+  if (address->is_name()) finder = std::make_unique<HostByName>(address->text(), address->port());
+  return std::make_unique<remote::Connector>(*address, security, std::move(finder));
 }
 
 void tell(const Options& options, const remote::LineNews& news) {

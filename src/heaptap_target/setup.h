@@ -30,13 +30,11 @@ std::string program_of(const remote::RecordOrder& order);
 size_t buffer_bytes(const Options& options);
 // How hosts prove who they are.
 base::Result<channel::Security> security_of(const Options& options);
-base::Result<channel::Address> address_of(const Options& options);
-// Hosts come there.
-base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options, const channel::Address& address,
-                                                               const channel::Security& security,
+// Hosts come here.
+base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options, const channel::Security& security,
                                                                Announcement& announcement);
-// This one goes there.
-base::Result<std::unique_ptr<remote::ConnectionSource>> go_to(const Options& options, const channel::Address& address,
+// This one goes there: to the address that is said, or to what is announced by that name, or without one by any host.
+base::Result<std::unique_ptr<remote::ConnectionSource>> go_to(const Options& options,
                                                               const channel::Security& security);
 
 }  // namespace heaptap::target

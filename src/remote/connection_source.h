@@ -52,6 +52,9 @@ class Connector : public ConnectionSource {
  public:
   // `finder`: where the address is a name.
   Connector(channel::Address address, channel::Security security, std::unique_ptr<AddressFinder> finder = nullptr);
+  // `name`: for people.
+  Connector(std::string name, channel::Security security, std::unique_ptr<AddressFinder> finder)
+      : name_(std::move(name)), security_(std::move(security)), finder_(std::move(finder)) {}
   void add_waits(std::vector<pollfd>& waits) const override;
   void proceed(TimePoint now) override;
   std::optional<channel::Connection> next(bool is_alone, TimePoint now) override;

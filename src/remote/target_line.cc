@@ -33,6 +33,7 @@ TargetLine::TargetLine(std::string name, RecordingFileReader file)
 void TargetLine::add_waits(std::vector<pollfd>& waits) const {
   if (file_) return file_->add_waits(waits);
   if (listener_) listener_->add_waits(waits);
+  if (teller_ != nullptr) teller_->add_waits(waits);
   link_.add_waits(waits);
 }
 
@@ -97,6 +98,7 @@ void TargetLine::proceed(TimePoint now) {
   if (is_over_) return;
   if (file_) return read_file();
   const bool was_up = link_.is_up();
+  if (teller_ != nullptr) teller_->serve(!was_up);
   link_.proceed(now);
   judge(now);
   // At one of several addresses another machine may answer; and where it was the right one once, it may be again.

@@ -14,6 +14,18 @@
 
 namespace heaptap::remote {
 
+// Tells others whether they are waited for here; is served in the same loop.
+class WaitTeller {
+ public:
+  WaitTeller() = default;
+  WaitTeller(const WaitTeller&) = delete;
+  WaitTeller& operator=(const WaitTeller&) = delete;
+  virtual ~WaitTeller() = default;
+
+  virtual void add_waits(std::vector<pollfd>& waits) const = 0;
+  virtual void serve(bool is_waiting) = 0;
+};
+
 class TargetLine {
  public:
   // The addresses are tried in turn.
@@ -24,6 +36,8 @@ class TargetLine {
   // No line: what was recorded into a file (recording_file.h) comes from there.
   TargetLine(std::string name, RecordingFileReader file);
 
+  // Outlives this.
+  void set_teller(WaitTeller& teller) { teller_ = &teller; }
   // What the target's side began by itself is wanted, from its beginning.
   void set_takes_over() { link_.line().set_takes_over(); }
 
@@ -56,6 +70,7 @@ class TargetLine {
   std::optional<RecordingFileReader> file_;
   bool is_whole_ = false;  // the file: it told the recording's end
   std::optional<channel::Listener> listener_;
+  WaitTeller* teller_ = nullptr;
   std::vector<channel::Address> addresses_;
   channel::Security security_;
   Link link_;

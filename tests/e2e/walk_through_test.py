@@ -63,11 +63,12 @@ class WalkThrough(networks.TestCase):
         said = self.desk.run(HEAPTAP, "pair").stdout.decode()
         words = re.fullmatch(r"on the target: heaptap-target (.*)\n", said).group(1)
         said = self.board.run(far.HEAPTAP_TARGET, *shlex.split(words), *self.keys).stdout.decode()
-        typed = re.search(r"on the host: (heaptap pair 10\.77\.1\.1 (SHA256:\S+))\n", said)
+        typed = re.search(r"on the host: (heaptap pair 10\.77\.1\.1 (SHA256:\S+) board)\n", said)
         self.assertEqual(self.desk.run(*self.typed(typed.group(1))).status, 0)
         for address in addresses:
             self.assertEqual(self.desk.run(HEAPTAP, "pair", address, typed.group(2)).status, 0)
-        return typed.group(2)
+        self.board_key = typed.group(2)
+        return self.board_key
 
     def serve(self, *words):
         """heaptap-target on the board, and the command for the host that it prints."""
@@ -139,6 +140,90 @@ class WalkThrough(networks.TestCase):
         self.board.run(far.HEAPTAP_TARGET, *words.split(), "another", *self.keys)
         # One that serves reads its list at its start.
         self.assertIn("another", (self.folder / "board.keys" / "authorized_hosts").read_text())
+
+    def by_name(self, name, *words):
+        return self.desk.run("sh", "-c", 'cd "$0" && exec "$@"', self.folder, HEAPTAP, "run", "-H", name, *words, "--", self.program)
+
+    def test_by_name(self):
+        self.pair()
+        self.serve("0.0.0.0:7421", *self.keys, "--announce")
+        self.desk.found_once(lambda services: services)
+        done = self.by_name("board")
+        self.assertEqual(done.status, 0, str(done))
+        self.check_reports(done.stderr.decode())
+
+    def test_by_a_name_that_nobody_vouches_for(self):
+        """A forged announcement gets nothing: neither where no key is known by that name, nor where another target's address is announced."""
+        stranger = self.folder / "stranger.keys"
+        key = self.pair()
+        self.serve("0.0.0.0:7421", *self.keys, "--announce")
+        self.board.announce("vault", 7421, "secure")
+        self.desk.found_once(lambda services: len(services) == 2)
+        unknown = self.by_name("vault")
+        self.assertEqual(unknown.status, 125, str(unknown))
+        self.assertIn(b"no target is known by that name", unknown.stderr)
+        self.assertIn(b"heaptap pair ADDRESS KEY vault", unknown.stderr)
+        # The vault is known, by a key of its own: what a board says of itself makes it none.
+        made = heaptap_test.run([far.HEAPTAP_TARGET, "pair", "--keys", stranger]).stdout.decode()
+        vault = re.search(r"SHA256:\S+", made).group()
+        self.assertEqual(self.desk.run(HEAPTAP, "pair", "10.77.9.9", vault, "vault").status, 0)
+        forged = self.desk.run(*SOON, HEAPTAP, "run", "-H", "vault", "--", self.program)
+        self.assertEqual(forged.status, 125, str(forged))
+        self.assertIn(f"has the key {key}".encode(), forged.stderr)
+
+    def test_two_of_one_name(self):
+        self.pair()
+        self.serve("0.0.0.0:7421", *self.keys, "--announce")
+        self.board.announce("other", 7422, "secure")
+        self.desk.announce("third", 7423, "secure")
+        self.desk.found_once(lambda services: len(services) == 3)
+        # Two of the board's: that one has its name, and no other is meant.
+        self.assertEqual(self.by_name("board").status, 0)
+        both = self.by_name("board-heaptap.local")
+        self.assertEqual(both.status, 125, str(both))
+        self.assertEqual(self.desk.run(HEAPTAP, "pair", "10.77.1.1", "SHA256:" + "A" * 43, "board-heaptap.local").status, 0)
+        both = self.by_name("board-heaptap.local")
+        self.assertEqual(both.status, 125, str(both))
+        for place in (b"10.77.1.1:7421", b"10.77.1.1:7422"):
+            self.assertIn(place, both.stderr)
+
+    def test_a_name_that_nobody_has(self):
+        self.pair()
+        nobody = self.by_name("board")
+        self.assertEqual(nobody.status, 125, str(nobody))
+        self.assertIn(b"heaptap-target serve --announce", nobody.stderr)
+
+    def wait_anywhere(self, *words):
+        """A host that waits for any target it knows, on the desk."""
+        host = self.desk.start("sh", "-c", 'cd "$0" && exec "$@"', self.folder, HEAPTAP, "run", "-H", "listen:", *words, "--", self.program)
+        host.wait_for("waiting at 0.0.0.0:7421")
+        return host
+
+    def test_the_board_finds_the_host(self):
+        self.pair()
+        for words in ((), ("desk",)):
+            host = self.wait_anywhere()
+            target = self.board.run(far.HEAPTAP_TARGET, "connect", "--once", *words, *self.keys)
+            self.assertEqual(target.status, 0, str(target))
+            host.process.wait(heaptap_test.TIMEOUT_S)
+            self.check_reports(host.text + host.process.stdout.read().decode())
+
+    def test_a_forged_host_gets_nothing(self):
+        """Neither where no host is known, nor where another one than that whose key is known says that it waits."""
+        refused = self.board.run(far.HEAPTAP_TARGET, "connect", "--once", "--keys", self.folder / "none.keys")
+        self.assertEqual(refused.status, 125, str(refused))
+        self.assertIn(b"none is known here", refused.stderr)
+        self.pair()
+        unknown = self.board.run(far.HEAPTAP_TARGET, "connect", "--once", "tower", *self.keys)
+        self.assertIn(b"none is known here by the name 'tower'", unknown.stderr)
+        # Whoever waits there knows the board's key, and the board doesn't know his.
+        os.environ["HEAPTAP_KEYS"] = str(self.folder / "stranger.keys")
+        self.desk.run(HEAPTAP, "pair", "10.77.1.1", self.board_key)
+        self.wait_anywhere()
+        target = self.board.start(far.HEAPTAP_TARGET, "connect", *self.keys)
+        target.wait_for("a host (10.77.1.2:7421)")
+        self.assertIn("tried again", "".join(target.lines_with("tried again")))
+        self.assertEqual(list(self.folder.glob("*.htap")), [])
 
     def test_what_is_recorded_already(self):
         """The board begins by itself, and the desk takes over: both print the command for that."""

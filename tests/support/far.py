@@ -75,7 +75,7 @@ def pair(folder, *addresses):
     said = heaptap_test.heaptap("pair").stdout.decode()
     words = re.fullmatch(r"on the target: heaptap-target (pair .*)\n", said).group(1)
     said = heaptap_test.run([HEAPTAP_TARGET, *shlex.split(words), "--keys", folder / "board.keys"]).stdout.decode()
-    key = re.search(r"on the host: heaptap pair \S+ (\S+)\n", said).group(1)
+    key = re.search(r"on the host: heaptap pair \S+ (\S+) .*\n", said).group(1)
     for address in addresses:
         known = heaptap_test.heaptap("pair", address, key)
         assert known.status == 0, str(known)

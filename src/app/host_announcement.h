@@ -1,0 +1,28 @@
+// `-H listen:` without an address: tells the local networks where this host waits for a target, as long as it does.
+#pragma once
+#include <poll.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "discovery/announcer.h"
+#include "remote/target_line.h"
+
+namespace heaptap::app {
+
+class HostAnnouncement : public remote::WaitTeller {
+ public:
+  // Nothing is told before that.
+  void set_service(uint16_t port, bool has_token);
+
+  void add_waits(std::vector<pollfd>& waits) const override;
+  void serve(bool is_waiting) override;
+
+ private:
+  discovery::Service service_;
+  std::unique_ptr<discovery::Announcer> announcer_;
+  bool has_failed_ = false;
+};
+
+}  // namespace heaptap::app
