@@ -155,17 +155,18 @@ void ForwardedRecording::take_what_is_there() {
   collect::take_what_is_there(log_->stream(), [this] { return forward(false); }, [this] { return outlet_.has_room(); });
 }
 
-// The program goes on meanwhile, as far as the line has room and so much is little memory.
+// The program goes on meanwhile, as far as the line has room and so much is little memory beside the log.
 base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait) {
-  constexpr size_t kMaxEvents = size_t{1} << 17;  // 4 MiB
+  constexpr uint64_t kShareOfLog = 8;
+  const auto most = std::clamp<uint64_t>(log_->limit_bytes() / kShareOfLog / sizeof(wire::RawEvent), 8192, size_t{1} << 17);
   behind_question_.emplace();
-  auto live = outlet_.live_blocks(number_, event_count_, exit_wait, [this] {
-    if (behind_question_->size() < kMaxEvents) (void)poll();
+  auto live = outlet_.live_blocks(number_, event_count_, exit_wait, [this, most] {
+    if (behind_question_->size() < most) (void)poll();
   });
-  const std::vector<wire::RawEvent> behind = *std::exchange(behind_question_, std::nullopt);
+  const std::deque<wire::RawEvent> behind = *std::exchange(behind_question_, std::nullopt);
   if (!live) return std::unexpected(std::move(live).error());
   live_ = *std::move(live);
-  live_->apply(behind);
+  for (const wire::RawEvent& event : behind) live_->apply(event);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -102,7 +103,7 @@ class ForwardedRecording : public collect::Recording {
   collect::MappedRanges mapped_;
   // While a scan is being made: what is alive; and while the host is asked for it, what came out of the log behind the question.
   std::optional<collect::LiveBlocks> live_;
-  std::optional<std::vector<wire::RawEvent>> behind_question_;
+  std::optional<std::deque<wire::RawEvent>> behind_question_;
   bool was_off_ = false;
   collect::Seen seen_;
   bool is_finished_ = false;
