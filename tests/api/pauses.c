@@ -109,7 +109,7 @@ static void pause_window(void) {
 static void pause_asked(void) {
   fill();
   map_and_pool();
-  printf("filled\n");
+  printf("filled %d\n", (int)getpid());
   REQUIRE(getchar() == '\n');
   below(while_off);
   printf("off\n");
