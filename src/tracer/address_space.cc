@@ -101,7 +101,8 @@ void AddressSpace::plant_function(uint32_t object, const FoundFunction& function
     return;
   }
   const bool is_known = std::ranges::any_of(site->functions, [&](const FoundFunction& other) {
-    return other.watch == function.watch && other.function == function.function && other.spoken == function.spoken;
+    return other.watch == function.watch && other.function == function.function && other.spoken == function.spoken &&
+           other.form == function.form;
   });
   if (is_known) return;
   const LoadedObject& owner = objects_.objects()[object];

@@ -1,5 +1,6 @@
 #include "tracer/call_observer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -49,6 +50,15 @@ constexpr Arguments arguments_of(Function function) {
   return wire::facts_of(function).role == Role::kRelease ? Arguments{.block = 0} : Arguments{.size = 0};
 }
 
+constexpr Arguments arguments_of(const FoundFunction& called) {
+  Arguments arguments = arguments_of(called.function);
+  if (called.form == Form::kPrinted) return {.result = 0};
+  if (called.form == Form::kText || called.form == Form::kWideText) return {};
+  if (called.form != Form::kInArena) return arguments;
+  for (int* const index : {&arguments.block, &arguments.size, &arguments.count}) *index += *index >= 0 ? 1 : 0;
+  return arguments;
+}
+
 // What is known of a call that may be a part of another one, which began before it could be seen.
 constexpr Function either_of(Function function) {
   const wire::FunctionFacts& facts = wire::facts_of(function);
@@ -81,6 +91,8 @@ void CallObserver::entered(const Site& site) {
   if (!space_.cpu().call_place(registers_, space_.memory(), place)) return;
   FoundFunction called = site.functions.front();
   called.function = space_.called_name().choose(site.functions, registers_, place.return_address);
+  const auto chosen = std::ranges::find(site.functions, called.function, &FoundFunction::function);
+  if (chosen != site.functions.end()) called.form = chosen->form;
   PendingCall* outer = thread_.calls.enclosing(place, called, space_.memory(), space_.cpu());
   if (outer != nullptr && !is_for_failure(*outer, called, place)) {
     const bool ends_here = outer->goes_on_in_release && !site.tracks_return &&
@@ -125,7 +137,7 @@ void CallObserver::begin(const FoundFunction& called, const Site& site, const ar
   }
   if (maps && space_.is_allocators(place.return_address)) return;
   if (role == Role::kRelease && space_.releases_its_own(place.return_address)) return;
-  const Arguments arguments = arguments_of(called.function);
+  const Arguments arguments = arguments_of(called);
   if (std::exchange(thread_.may_be_in_call, false)) call.recorded_as = either_of(called.function);
   call.is_event = !space_.omits(place.return_address);
   call.block = argument(role == Role::kAllocate ? arguments.result : arguments.block);
@@ -133,7 +145,9 @@ void CallObserver::begin(const FoundFunction& called, const Site& site, const ar
   if (arguments.count >= 0) call.size_bytes *= argument(arguments.count);
   call.old_size_bytes = argument(arguments.old_size);
   call.leaves_old = (argument(arguments.flags) & 4) != 0 /* MREMAP_DONTUNMAP */ || call.old_size_bytes == 0;
-  if (call.is_event && !(role == Role::kRelease && call.block == 0)) call.stack = walk(place);
+  const bool has_frame = called.form != Form::kPlain;
+  if (call.is_event && !(role == Role::kRelease && call.block == 0))
+    call.stack = walk(place, has_frame ? called.address : 0);
   if (role == Role::kRelease) {
     begin_release(call, site.tracks_return);
   } else if (role == Role::kReallocate) {
@@ -264,7 +278,33 @@ void CallObserver::finish_allocation(const PendingCall& call, uint64_t result) {
     const bool failed = (result & kIntMask) != 0;
     if (failed || !arch::read_word(space_.cpu(), space_.memory(), call.block, result)) return;
   }
-  if (result != 0) write(RecordKind::kAllocate, call, result, call.size_bytes);
+  uint64_t size_bytes = call.size_bytes;
+  if (call.called.form == Form::kPrinted) {
+    const auto length = static_cast<int32_t>(result);
+    if (length < 0 || !arch::read_word(space_.cpu(), space_.memory(), call.block, result)) return;
+    size_bytes = static_cast<uint64_t>(length) + 1;
+  } else if (result != 0 && (call.called.form == Form::kText || call.called.form == Form::kWideText)) {
+    size_bytes = text_bytes(result, call.called.form == Form::kWideText);
+  }
+  if (result != 0) write(RecordKind::kAllocate, call, result, size_bytes);
+}
+
+uint64_t CallObserver::text_bytes(uint64_t text, bool is_wide) {
+  constexpr uint64_t kMostBytes = uint64_t{1} << 20;
+  constexpr size_t kWideBytes = 4;
+  const size_t unit = is_wide ? kWideBytes : 1;
+  uint8_t bytes[4096];
+  for (uint64_t at = 0; at < kMostBytes;) {
+    // No further than to the end of a page, behind which nothing may be.
+    const size_t wanted = sizeof(bytes) - (text + at) % sizeof(bytes);
+    const size_t count = space_.memory().read_some(text + at, bytes, wanted) / unit * unit;
+    for (size_t i = 0; i < count; i += unit) {
+      if (std::all_of(&bytes[i], &bytes[i + unit], [](uint8_t byte) { return byte == 0; })) return at + i + unit;
+    }
+    if (count == 0) return at;
+    at += count;
+  }
+  return kMostBytes;
 }
 
 void CallObserver::finish_mapping(const PendingCall& call, uint64_t result) {
@@ -347,14 +387,15 @@ uint64_t CallObserver::argument(int index) {
   return value;
 }
 
-uint32_t CallObserver::walk(const arch::CallPlace& place) {
+uint32_t CallObserver::walk(const arch::CallPlace& place, uint64_t function) {
   if (wire::is_switched_off(space_.log().header())) return LogWriter::root(wire::StackEnd::kNotUnwound);
   if (thread_.last_stack == nullptr) thread_.last_stack = space_.walk().make_last_stack();
   return space_.walk().walk({.thread = thread_.id(),
                              .return_address = place.return_address,
                              .slot = place.slot,
                              .stack_pointer = place.caller_stack_pointer,
-                             .frame_pointer = space_.cpu().frame_pointer(registers_)},
+                             .frame_pointer = space_.cpu().frame_pointer(registers_),
+                             .function = function},
                             *thread_.last_stack);
 }
 

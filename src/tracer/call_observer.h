@@ -54,7 +54,10 @@ class CallObserver {
                                    uint64_t size_bytes);
   wire::LogStream* stream();
   uint64_t argument(int index);
-  uint32_t walk(const arch::CallPlace& place);
+  // With a frame of the function, if that isn't 0.
+  uint32_t walk(const arch::CallPlace& place, uint64_t function = 0);
+  // Of the text that a function gave: what its block has to hold.
+  uint64_t text_bytes(uint64_t text, bool is_wide);
   // Where a chain of jumps through tables leads; the address itself if it is no such jump.
   uint64_t behind_stubs(uint64_t address);
 

@@ -24,14 +24,15 @@ class CallWalk::State::Of final : public State {
   void object_came(uint32_t index, uint32_t generation) override { walker_.object_came(index, generation); }
   void object_went(uint32_t index) override { walker_.object_went(index); }
   uint32_t walk(const Start& start, LastStack& last) override {
-    return walker_.walk(start.thread,
-                        {.slot = start.slot,
-                         .key = start.return_address,
-                         .sp = start.stack_pointer,
-                         .fp = start.frame_pointer,
-                         .fp_slot = 0,
-                         .cfa_slot = 0},
-                        last);
+    const uint32_t stack = walker_.walk(start.thread,
+                                        {.slot = start.slot,
+                                         .key = start.return_address,
+                                         .sp = start.stack_pointer,
+                                         .fp = start.frame_pointer,
+                                         .fp_slot = 0,
+                                         .cfa_slot = 0},
+                                        last);
+    return start.function != 0 ? walker_.into(stack, start.function) : stack;
   }
 
  private:

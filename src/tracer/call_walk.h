@@ -37,6 +37,7 @@ class CallWalk {
     uint64_t slot;           // where the return address lies; 0: in a register
     uint64_t stack_pointer;  // the caller's, behind the call
     uint64_t frame_pointer;
+    uint64_t function = 0;  // where it stands, if that is to be a frame, too
   };
   uint32_t walk(const Start& start, LastStack& last);
 

@@ -10,7 +10,7 @@ namespace heaptap::tracer {
 namespace {
 
 auto order_of(const FoundFunction& function) {
-  return std::tuple(function.address, function.watch, function.function, function.spoken);
+  return std::tuple(function.address, function.watch, function.function, function.spoken, function.form);
 }
 
 // exit and quick_exit are watched alike: where they are one address, once.
@@ -36,6 +36,21 @@ void drop_second_mmap(std::vector<FoundFunction>& functions) {
            std::ranges::any_of(functions, [&](const FoundFunction& other) {
              return other.address == function.address && other.function == wire::Function::kMmap;
            });
+  });
+}
+
+// Other names of an allocator's functions: those that are a function of the list as well say nothing more.
+void drop_second_names(std::vector<FoundFunction>& functions) {
+  std::erase_if(functions, [&](const FoundFunction& function) {
+    return function.form != Form::kPlain && std::ranges::any_of(functions, [&](const FoundFunction& other) {
+             return other.address == function.address && other.watch == Watch::kCall && other.form == Form::kPlain;
+           });
+  });
+}
+
+bool has_malloc(const std::vector<FoundFunction>& functions) {
+  return std::ranges::any_of(functions, [](const FoundFunction& function) {
+    return function.function == wire::Function::kMalloc && function.form == Form::kPlain;
   });
 }
 
@@ -80,19 +95,25 @@ void FunctionFinder::note(const WatchedName& name, const elf::ElfSymbol& symbol,
       break;
   }
   const bool is_resolver = symbol.type == STT_GNU_IFUNC;
-  if (is_resolver && name.watch != Watch::kCall) return;
+  if (is_resolver && (name.watch != Watch::kCall || name.form != Form::kPlain)) return;
+  if (is_local && name.form != Form::kPlain) return;
   (is_local ? local_ : found_.functions)
       .push_back({.address = address,
                   .size_bytes = symbol.size_bytes,
                   .watch = is_resolver ? Watch::kResolver : name.watch,
                   .function = name.function,
-                  .spoken = name.spoken});
+                  .spoken = name.spoken,
+                  .form = name.form});
 }
 
 ObjectSymbols FunctionFinder::take() {
   auto& functions = found_.functions;
   if (!found_.is_loader) functions.insert(functions.end(), local_.begin(), local_.end());
   found_.is_static = is_program_ && object_.interpreter.empty() && !found_.is_loader;
+  // The C library's own call its malloc, by that name.
+  const bool is_librarys = is_glibc_ || (found_.is_libc && !found_.is_static);
+  if (is_librarys || !has_malloc(functions))
+    std::erase_if(functions, [](const FoundFunction& function) { return function.form != Form::kPlain; });
   found_.is_libc |= found_.is_static;
   if (!found_.is_libc) {
     std::erase_if(functions, [](const FoundFunction& function) {
@@ -106,6 +127,7 @@ ObjectSymbols FunctionFinder::take() {
   const auto repeated = std::ranges::unique(functions, is_same);
   functions.erase(repeated.begin(), repeated.end());
   drop_second_mmap(functions);
+  drop_second_names(functions);
   if (is_glibc_) found_.allocator = glibc_allocator(functions);
   return std::exchange(found_, {});
 }

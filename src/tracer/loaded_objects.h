@@ -33,12 +33,24 @@ enum class Watch : uint8_t {
   kSpoken,    // the program tells of itself
 };
 
+// How a function of an allocator takes what it is asked for, that has another name than the one of wire/functions.def that its calls are
+// recorded as. Such a function has a frame of its own in stacks.
+enum class Form : uint8_t {
+  kPlain,    // it is that one
+  kAlike,    // as that one does, or with more behind it
+  kInArena,  // behind an arena
+  kText,     // it gives a text that fits its block
+  kWideText,
+  kPrinted,  // as asprintf: the first argument is where the text goes, the result is how long that is
+};
+
 struct FoundFunction {
   uint64_t address = 0;
   uint64_t size_bytes = 0;  // 0: not known
   Watch watch = Watch::kCall;
   wire::Function function = wire::Function::kNone;  // of kCall and kResolver
   Spoken spoken = Spoken::kNone;                    // of kSpoken
+  Form form = Form::kPlain;                         // of kCall
 };
 
 struct LoadedObject {

@@ -62,6 +62,12 @@ class StackWalker {
     ++changes_;
   }
 
+  // That stack, and in it the first instruction of what was called there.
+  uint32_t into(uint32_t stack, uint64_t address) {
+    const uint64_t key = (address & code_.cpu().address_mask()) | wire::kCodeExact;
+    return code_.add({stack, 0}, code_.rule_of(key).code()).number;
+  }
+
   // The number of the stack of `thread` whose innermost frame is `start`.
   uint32_t walk(pid_t thread, unwind::Frame start, LastStack& last) {
     start.key &= code_.cpu().address_mask();

@@ -1,5 +1,7 @@
 #include "tracer/watched_names.h"
 
+#include "tracer/allocator_names.h"
+
 namespace heaptap::tracer {
 namespace {
 
@@ -30,6 +32,9 @@ WatchedNames::WatchedNames(unsigned word_bytes) {
   for (const char* symbol : {"sigaction", "__sigaction"}) names_.push_back({.symbol = symbol, .watch = Watch::kAction});
   for (const char* symbol : {"pthread_sigmask", "sigprocmask"}) {
     names_.push_back({.symbol = symbol, .watch = Watch::kMask});
+  }
+  for (const AllocatorName& name : kAllocatorNames) {
+    names_.push_back({.symbol = name.symbol, .function = name.function, .form = name.form});
   }
   for (const SpokenName& name : kSpokenNames) {
     names_.push_back({.symbol = name.symbol, .watch = Watch::kSpoken, .spoken = name.spoken});

@@ -26,6 +26,7 @@ struct WatchedName {
   wire::Function function = wire::Function::kNone;
   Mark mark = Mark::kNone;
   Spoken spoken = Spoken::kNone;
+  Form form = Form::kPlain;  // others count in an object that has a malloc of its own
 
   // C++ operators have no second meaning; a function called free may have.
   [[nodiscard]] bool is_operator() const { return symbol.starts_with("_Zn") || symbol.starts_with("_Zd"); }

@@ -69,8 +69,8 @@ int main(int count, char** arguments) {
 }
 """
 
-# A strdup beside the program's own malloc, which calls the inner function that malloc does: what it gives out isn't seen.
-STRDUP = """
+# A function beside the program's own malloc, which calls the inner function that malloc does: what it gives out isn't seen.
+COPY = """
 #include <stdlib.h>
 #include <string.h>
 static char area[1 << 20];
@@ -91,7 +91,7 @@ void free(void* block) {
   ((struct free_block*)block)->next = first;
   first = block;
 }
-char* strdup(const char* text) {
+char* copy_text(const char* text) {
   char* copy = take(64);
   return strcpy(copy, text);
 }
@@ -99,16 +99,131 @@ int main(int count, char** arguments) {
   for (int i = 0; i < atoi(arguments[1]); i++) {
     void* volatile block = malloc(10);
     free(block);
-    char* volatile text = strdup("text");
+    char* volatile text = copy_text("text");
     free(text);
   }
-  char* volatile two = strdup("a");
-  char* volatile three = strdup("b");
+  char* volatile two = copy_text("a");
+  char* volatile three = copy_text("b");
   free(two);
   free(three);
   return 0;
 }
 """
+
+# Well-known names beside a malloc, all of which call an inner function. A third of what each gives is kept.
+NAMES = """
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+enum { kBlock = 4096, kBlocks = 4096 };
+static char area[kBlock * kBlocks];
+static int used;
+static struct free_block { struct free_block* next; }* first;
+__attribute__((noinline)) static void* take(size_t size) {
+  struct free_block* block = first;
+  if (size > kBlock) abort();
+  if (block == NULL) return area + kBlock * used++;
+  first = block->next;
+  return block;
+}
+__attribute__((noinline)) static void give(void* block) {
+  if (block == NULL) return;
+  ((struct free_block*)block)->next = first;
+  first = block;
+}
+static void* moved(void* block, size_t size) {
+  void* other = take(size);
+  if (block != NULL) memcpy(other, block, size);
+  give(block);
+  return other;
+}
+void* malloc(size_t size) { return take(size); }
+void free(void* block) { give(block); }
+void* calloc(size_t count, size_t size) { return memset(take(count * size), 0, count * size); }
+void* realloc(void* block, size_t size) { return moved(block, size); }
+
+char* strdup(const char* text) { return strcpy(take(strlen(text) + 1), text); }
+char* strndup(const char* text, size_t most) {
+  size_t size = strnlen(text, most);
+  char* copy = memcpy(take(size + 1), text, size);
+  copy[size] = 0;
+  return copy;
+}
+wchar_t* wcsdup(const wchar_t* text) { return wcscpy(take((wcslen(text) + 1) * sizeof *text), text); }
+int vasprintf(char** text, const char* format, va_list list) { return vsprintf(*text = take(kBlock), format, list); }
+int asprintf(char** text, const char* format, ...) {
+  va_list list;
+  va_start(list, format);
+  int length = vsprintf(*text = take(kBlock), format, list);
+  va_end(list);
+  return length;
+}
+void* moz_arena_malloc(size_t arena, size_t size) { return take(size); }
+void* moz_arena_calloc(size_t arena, size_t count, size_t size) { return take(count * size); }
+void* moz_arena_realloc(size_t arena, void* block, size_t size) { return moved(block, size); }
+void* moz_arena_memalign(size_t arena, size_t alignment, size_t size) { return take(size); }
+void moz_arena_free(size_t arena, void* block) { give(block); }
+void* mallocx(size_t size, int flags) { return take(size); }
+void* rallocx(void* block, size_t size, int flags) { return moved(block, size); }
+void sdallocx(void* block, size_t size, int flags) { give(block); }
+void* mi_mallocn(size_t count, size_t size) { return take(count * size); }
+void* mi_heap_calloc(void* heap, size_t count, size_t size) { return take(count * size); }
+void* mi_realloc_aligned(void* block, size_t size, size_t alignment) { return moved(block, size); }
+void mi_free(void* block) { give(block); }
+int tc_posix_memalign(void** result, size_t alignment, size_t size) { *result = take(size); return 0; }
+void tc_free(void* block) { give(block); }
+
+static void* kept[512];
+static int count;
+static void done(int round, void* block, void (*release)(void*)) {
+  if (round % 3 == 0) kept[count++] = block;
+  else release(block);
+}
+static void free_sized(void* block) { sdallocx(block, 1, 0); }
+static void free_in_arena(void* block) { moz_arena_free(1, block); }
+static void format(int round) {
+  char* text;
+  if (asprintf(&text, "%d %s", 100, "text") < 0) abort();
+  done(round, text, free);
+}
+static void vformat(int round, ...) {
+  char* text;
+  va_list list;
+  va_start(list, round);
+  if (vasprintf(&text, "%d%d", list) < 0) abort();
+  va_end(list);
+  done(round, text, free);
+}
+int main(void) {
+  for (int round = 0; round < 30; round++) {
+    void* aligned;
+    done(round, strdup("1234567"), free);
+    done(round, strndup("1234567", 3), free);
+    done(round, wcsdup(L"123"), free);
+    format(round);
+    vformat(round, 20, 30);
+    done(round, moz_arena_malloc(1, 30), free_in_arena);
+    done(round, moz_arena_calloc(1, 2, 20), free);
+    done(round, moz_arena_realloc(1, malloc(10), 50), free);
+    done(round, moz_arena_memalign(1, 64, 60), free_in_arena);
+    done(round, mallocx(70, 0), free_sized);
+    done(round, rallocx(mallocx(10, 0), 80, 0), free);
+    done(round, mi_mallocn(9, 10), mi_free);
+    done(round, mi_heap_calloc(kept, 10, 10), free);
+    done(round, mi_realloc_aligned(malloc(10), 110, 64), mi_free);
+    if (tc_posix_memalign(&aligned, 64, 120) != 0) abort();
+    done(round, aligned, tc_free);
+  }
+  return 0;
+}
+"""
+KEPT_BYTES = {"strdup": 8, "strndup": 4, "wcsdup": 16, "asprintf": 9, "vasprintf": 5, "moz_arena_malloc": 30, "moz_arena_calloc": 40,
+              "moz_arena_realloc": 50, "moz_arena_memalign": 60, "mallocx": 70, "rallocx": 80, "mi_mallocn": 90, "mi_heap_calloc": 100,
+              "mi_realloc_aligned": 110, "tc_posix_memalign": 120}
 
 
 def combinations():
@@ -163,29 +278,45 @@ class OwnFunctions(heaptap_test.TestCase):
             traced = heaptap("run", "-q", "--force", "-o", self.trace, "--", program, library)
             self.assertEqual((traced.status, traced.stdout), (bare.status, bare.stdout), own)
 
-    def own_strdup(self, times):
-        source, program = self.folder / "strdup.c", self.folder / "strdup"
-        source.write_text(STRDUP)
+    def own_copy(self, times):
+        source, program = self.folder / "copy.c", self.folder / "copy"
+        source.write_text(COPY)
         subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-rdynamic", "-o", program, source], check=True)
         ran = heaptap("run", "--force", "--via", "ptrace", "--error-exitcode", "3", "-o", self.trace, "--", program, times)
         return ran, summary(self.trace)
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
+    def test_well_known_functions_beside_a_malloc_are_watched(self):
+        source, program = self.folder / "names.c", self.folder / "names"
+        source.write_text(NAMES)
+        for options in (["-rdynamic"], ["-static"]):
+            with self.subTest(options=options):
+                subprocess.run(["gcc", "-O1", "-g", "-w", "-fno-builtin", "-fno-inline", *options, "-o", program, source], check=True)
+                ran = heaptap("run", "--force", "--via", "ptrace", "-q", "-o", self.trace, "--", program)
+                self.assertEqual(ran.status, 0, ran)
+                report = summary(self.trace)
+                totals = report["totals"]
+                self.assertEqual((totals["bad_frees"], totals["double_frees"], totals["unknown_frees"], report["errors"]), (0, 0, 0, []), totals)
+                live = {stack["frames"][0]["function"]: (stack["live_blocks"], stack["live_bytes"]) for stack in report["stacks"]
+                        if stack["live_blocks"] and stack["frames"][0]["function"] in KEPT_BYTES}
+                self.assertEqual(live, {name: (10, 10 * size) for name, size in KEPT_BYTES.items()})
+
+    @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_releases_by_the_hundred_of_what_nobody_saw_accuse_nobody(self):
-        ran, report = self.own_strdup(1000)
+        ran, report = self.own_copy(1000)
         totals = report["totals"]
         self.assertEqual((totals["bad_frees"], totals["double_frees"], report["errors"]), (0, 0, []), totals)
         self.assertGreaterEqual(totals["unknown_frees"], 1000)
         self.assertIn("unwatched_functions", report["capture"]["gaps"])
         self.assertFalse(report["capture"]["known"]["leaks"])
         self.assertIn(b"no watched function gave out", ran.stderr)
-        self.assertIn(str(self.folder / "strdup").encode(), ran.stderr)
+        self.assertIn(str(self.folder / "copy").encode(), ran.stderr)
         self.assertNotIn(b"invalid free", ran.stderr.replace(b"leaks, invalid and double frees", b""))
         self.assertEqual(heaptap("check", self.trace, "--max-leaked", "0").status, 3)
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_one_such_release_is_a_bad_one(self):
-        self.assertGreater(self.own_strdup(0)[1]["totals"]["bad_frees"], 0)
+        self.assertGreater(self.own_copy(0)[1]["totals"]["bad_frees"], 0)
 
 
 if __name__ == "__main__":

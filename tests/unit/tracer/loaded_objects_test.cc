@@ -45,11 +45,12 @@ struct Look {
   }
 
   // Where calls of the function are found.
-  [[nodiscard]] std::vector<uint64_t> addresses(wire::Function function) const {
+  [[nodiscard]] std::vector<uint64_t> addresses(wire::Function function, Form form = Form::kPlain) const {
     std::vector<uint64_t> found;
     for (const LoadedObject& object : objects.objects()) {
       for (const FoundFunction& entry : object.functions) {
-        if (entry.function == function && entry.watch == Watch::kCall) found.push_back(entry.address);
+        if (entry.function == function && entry.watch == Watch::kCall && entry.form == form)
+          found.push_back(entry.address);
       }
     }
     return found;
@@ -251,6 +252,7 @@ TEST(LoadedObjects, OfAPreloadedAllocatorAndOfTheLibraryBehindItBothCount) {
   EXPECT_EQ(found.size(), 2u);
   EXPECT_EQ(std::ranges::count(found, told), 1);
   EXPECT_FALSE(allocator->is_libc);
+  EXPECT_EQ(look.addresses(wire::Function::kMalloc, Form::kAlike).size(), 1u) << "mallocx";
 }
 
 TEST(LoadedObjects, OfAProgramThatTheLoaderWasToldToStart) {
