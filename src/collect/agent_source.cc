@@ -128,14 +128,14 @@ void AgentSource::begin(AgentRequest request) {
     return;
   }
   if (looks_after_others_) holders_.add(process->pid, *process->recording->log());
-  const uint32_t filters = process::count_filters(request.process);  // while it waits
+  const FilterLook filters(request.process);  // while it waits
   if (!server_.answer(std::move(request.connection), process->recording->log())) {
     processes_.drop(request.process);
     return;
   }
   watches_.erase(request.process);
   watches_.try_emplace(request.process, request.process);
-  filters_[request.process] = filters;
+  filters_.insert_or_assign(request.process, filters);
   bell_.add(process->recording->log()->header());
 }
 
@@ -156,7 +156,7 @@ void AgentSource::look_at_filters() {
   for (size_t i = 0; i < std::min(all.size(), kAtOnce); ++i) {
     RecordedProcess& process = all[next_for_filters_++ % all.size()];
     const auto known = filters_.find(process.pid);
-    if (known == filters_.end() || process::count_filters(process.pid) <= known->second) continue;
+    if (known == filters_.end() || !known->second.finds_one()) continue;
     process.recording->log()->header().is_filtered.store(1, std::memory_order_relaxed);
     filters_.erase(known);
   }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "collect/agent_server.h"
+#include "collect/filter_look.h"
 #include "collect/log_holders.h"
 #include "collect/recording_source.h"
 #include "log/exit_responder.h"
@@ -54,7 +55,7 @@ class AgentSource : public RecordingSource {
   ReportRequests* reports_ = nullptr;
   log::LogWaker bell_;
   std::map<pid_t, process::ProcessWatch> watches_;  // of those that weren't detached
-  std::map<pid_t, uint32_t> filters_;               // that they were under as they were last looked at
+  std::map<pid_t, FilterLook> filters_;             // of those that none was found of
   std::chrono::steady_clock::time_point next_look_at_filters_;
   size_t next_for_filters_ = 0;
   // Where it stays for others.

@@ -60,7 +60,7 @@ uint32_t count_filters_in(const std::string& status_path) {
 
 }  // namespace
 
-uint32_t count_filters(pid_t process) { return count_filters_in("/proc/" + std::to_string(process) + "/status"); }
+uint32_t count_filters(pid_t thread) { return count_filters_in("/proc/" + std::to_string(thread) + "/status"); }
 
 uint32_t count_own_filters() { return count_filters_in("/proc/self/status"); }
 

@@ -46,8 +46,8 @@ uint64_t read_first_stack_pointer(pid_t thread);
 // When it began, in the kernel's ticks since the machine did. 0: not told.
 uint64_t read_start_time(pid_t thread);
 
-// How many filters of system calls (seccomp) the process is under; where the kernel doesn't count them, 1 if any.
-uint32_t count_filters(pid_t process);
+// How many filters of system calls (seccomp) a thread is under, or a process's first one; where the kernel doesn't count them, 1 if any.
+uint32_t count_filters(pid_t thread);
 // The calling process.
 uint32_t count_own_filters();
 

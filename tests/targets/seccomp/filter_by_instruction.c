@@ -5,6 +5,7 @@
 // RUN initial
 // RUN threads
 // RUN later
+// RUN later_thread
 // RUN child
 #include "seccomp_filters.h"
 
@@ -46,6 +47,23 @@ static void* run(void* argument) {
   own_call(SYS_exit, 0, 0, 0, 0, 0);
   return argument;
 }
+// It is at work, and ends, when the filter has been there for a while.
+static void wait_for_long(void) {
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);  // no system call
+  } while (now.tv_sec - begin.tv_sec < 2);
+  for (int i = 0; i < 1000; i++) free(keep(malloc(50)));
+}
+// For this thread alone, which ends the process.
+static void* run_for_long(void* argument) {
+  free(keep(malloc(30)));
+  install_by_instruction();
+  wait_for_long();
+  exit(0);
+  return argument;
+}
 // Threads whose first events come behind a filter, as one that holds for all threads may.
 static int ready[2], begun[2];
 static void* wait_and_run(void* argument) {
@@ -81,17 +99,16 @@ int main(int count, char** arguments) {
         WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
     return 0;
   }
-  if (strcmp(mode, "later") == 0) {  // it is at work, and ends as usual, when the filter has been there for a while
+  if (strcmp(mode, "later") == 0) {
     install_by_instruction();
-    struct timespec begin, now;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    do {
-      clock_gettime(CLOCK_MONOTONIC, &now);  // no system call
-    } while (now.tv_sec - begin.tv_sec < 2);
-    for (int i = 0; i < 1000; i++) free(keep(malloc(50)));
+    wait_for_long();
     return 0;
   }
   pthread_t thread[8];
+  if (strcmp(mode, "later_thread") == 0) {
+    REQUIRE(pthread_create(thread, NULL, run_for_long, NULL) == 0);
+    pthread_join(*thread, NULL);
+  }
   const int threads = strcmp(mode, "threads") == 0 ? 8 : 1;
   REQUIRE(pipe(ready) == 0 && pipe(begun) == 0);
   for (int i = 0; i < threads; i++)
