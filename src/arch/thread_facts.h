@@ -48,6 +48,8 @@ struct ThreadFacts {
   // In a ucontext_t.
   uint16_t context_stack;  // uc_stack: begin, flags, size
   uint16_t context_stack_pointer;
+  // makecontext's arguments are in registers, up to six: what it puts onto the stack lies at its very end.
+  bool context_begins_at_end = false;
   // A call of a function at a distance: its first byte and its length.
   uint8_t near_call_opcode = 0xe8;
   uint8_t near_call_bytes = 5;

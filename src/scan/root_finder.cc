@@ -137,6 +137,7 @@ class RootFinder {
   void label_thread_locals(const process::StoppedThread& thread, std::optional<base::AddressRange> area);
   void leave_out_main_stack_of_ended_leader();
   void label_contexts();
+  [[nodiscard]] uint64_t first_of_context(base::AddressRange stack) const;
   [[nodiscard]] bool has_returned(uint64_t first_stack_pointer) const;
   void add_kernel_words();
   void collect_ranges();
@@ -444,17 +445,24 @@ void RootFinder::label_contexts() {
       live = memory_.word(area.context + facts_.context_stack_pointer).value_or(0);
       // As makecontext left it: not begun yet, or its state is kept in another context.
       constexpr uint64_t kFresh = 256;
-      if (range.end - live < kFresh) {
-        if (range.contains(live) && has_returned(live)) {
-          labels_.erase(range);
-          continue;
-        }
-        live = 0;
+      const bool is_fresh = range.end - live < kFresh;
+      const uint64_t first = facts_.context_begins_at_end ? first_of_context(range) : is_fresh ? live : 0;
+      if (range.contains(first) && has_returned(first)) {
+        labels_.erase(range);
+        continue;
       }
+      if (is_fresh) live = 0;
     }
     labels_.paint(range, RootKind::kContextStack, thread_id);
     if (range.contains(live)) labels_.erase({range.begin, live});
   }
+}
+
+// The stack pointer that makecontext gave it (glibc, sysdeps/unix/sysv/linux/x86_64/makecontext.c), if it got six arguments or fewer.
+uint64_t RootFinder::first_of_context(base::AddressRange stack) const {
+  constexpr uint64_t kStackAlignment = 16;
+  const uint64_t word = memory_.word_bytes();
+  return ((stack.end - word) & ~(kStackAlignment - 1)) - word;
 }
 
 // makecontext puts the address of what comes behind the context's function onto its stack. That function calls setcontext,

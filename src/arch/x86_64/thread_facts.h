@@ -28,6 +28,7 @@ inline constexpr ThreadFacts kThreadFacts = {
     .red_zone_bytes = Unwinding::kRedZoneBytes,
     .context_stack = 16,
     .context_stack_pointer = Unwinding::kSignalStackPointer,
+    .context_begins_at_end = true,
     .glibc_control_block_bytes = 2304,
     .glibc_thread_number = kGlibcThreadNumber,
 };

@@ -1,8 +1,10 @@
-// A context whose function has returned: what its stack still has in it holds nothing. Nothing saved the context since
-// makecontext made it, so that it looks as if it had not begun.
+// A context whose function has returned: what its stack still has in it holds nothing. Where nothing saved the context since
+// makecontext made it, it looks as if it had not begun; else as it was when it last waited.
 // RUN ended
 // RUN waiting
 // RUN ended twice
+// RUN ended pausing
+// RUN paused
 #include "leak.h"
 
 #include <sys/mman.h>
@@ -11,11 +13,14 @@
 static void* volatile box;
 static ucontext_t outside, inside;
 static void fill_box(void) {
-  box = malloc(32);  // LEAK ended: definite 1 32; waiting: reachable 1 32
+  box = malloc(32);  // LEAK ended: definite 1 32; waiting: reachable 1 32; paused: reachable 1 32
 }
+static int pauses;
 static void body(void) {
   void* volatile local[8];
   for (int i = 0; i < 8; ++i) local[i] = box;
+  forget_registers();  // which a context keeps
+  if (pauses) swapcontext(&inside, &outside);
   box = NULL;
   forget_registers();
 }
@@ -30,11 +35,14 @@ int main(int count, char** arguments) {
   inside.uc_stack.ss_size = SIZE;
   inside.uc_link = &outside;
   makecontext(&inside, said(arguments, "waiting") ? nothing : body, 0);
+  pauses = said(arguments, "pausing") || said(arguments, "paused");
   if (said(arguments, "waiting")) {
     ((void* volatile*)stack)[100] = box;  // what one gives to a context before it begins
     box = NULL;
   } else {
     swapcontext(&outside, &inside);
+    if (said(arguments, "pausing")) swapcontext(&outside, &inside);
+    if (said(arguments, "paused")) box = NULL;
   }
   if (said(arguments, "twice")) {
     makecontext(&inside, nothing, 0);
