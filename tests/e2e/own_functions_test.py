@@ -225,6 +225,44 @@ KEPT_BYTES = {"strdup": 8, "strndup": 4, "wcsdup": 16, "asprintf": 9, "vasprintf
               "moz_arena_realloc": 50, "moz_arena_memalign": 60, "mallocx": 70, "rallocx": 80, "mi_mallocn": 90, "mi_heap_calloc": 100,
               "mi_realloc_aligned": 110, "tc_posix_memalign": 120}
 
+# A malloc of its own, which hides from the agent that a library came; and the library, which maps memory.
+HIDES = """
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+static char area[1 << 22];
+static size_t used;
+void* malloc(size_t size) {
+  size_t* block = (size_t*)(area + (used = (used + 31) & ~(size_t)15) - 16);
+  block[0] = size;
+  used += size;
+  return block + 2;
+}
+void free(void* block) {}
+void* calloc(size_t count, size_t size) { return malloc(count * size); }
+void* realloc(void* block, size_t size) {
+  void* other = malloc(size);
+  if (block != NULL) memcpy(other, block, ((size_t*)block)[-2] < size ? ((size_t*)block)[-2] : size);
+  return other;
+}
+int main(int count, char** arguments) {
+  void* library = dlopen(arguments[1], RTLD_NOW);
+  void (*map)(int) = dlsym(library, "map_some");
+  map(3);
+  return 0;
+}
+"""
+MAPS = """
+#include <sys/mman.h>
+static void* volatile held[8];
+static __attribute__((noinline)) void map_one(int i) {
+  held[i] = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+void map_some(int count) {
+  for (int i = 0; i < count; i++) map_one(i);
+}
+"""
+
 
 def combinations():
     """Each as the functions that are the program's own, and whether their blocks are."""
@@ -284,6 +322,17 @@ class OwnFunctions(heaptap_test.TestCase):
         subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-rdynamic", "-o", program, source], check=True)
         ran = heaptap("run", "--force", "--via", "ptrace", "--error-exitcode", "3", "-o", self.trace, "--", program, times)
         return ran, summary(self.trace)
+
+    def test_stacks_go_through_libraries_that_the_agent_did_not_see_come(self):
+        (self.folder / "hides.c").write_text(HIDES)
+        (self.folder / "maps.c").write_text(MAPS)
+        library = self.folder / "libmaps.so"
+        subprocess.run(["gcc", "-O1", "-g", "-shared", "-fPIC", "-o", library, self.folder / "maps.c"], check=True)
+        subprocess.run(["gcc", "-O1", "-g", "-w", "-fno-builtin", "-rdynamic", "-o", self.folder / "hides", self.folder / "hides.c", "-ldl"], check=True)
+        ran = heaptap("run", "--force", "-q", "-o", self.trace, "--", self.folder / "hides", library)
+        self.assertEqual(ran.status, 0, ran)
+        found = [[frame["function"] for frame in stack["frames"]] for stack in summary(self.trace)["stacks"] if stack["live_bytes"] == 3 * 8192]
+        self.assertEqual([stack[:3] for stack in found], [["map_one", "map_some", "main"]])
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_well_known_functions_beside_a_malloc_are_watched(self):

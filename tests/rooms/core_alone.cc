@@ -10,6 +10,7 @@ constinit ThreadAnchor g_anchor{};
 }
 
 void for_each_module(void (*)(void*, const ModuleFacts&), void*) {}
+bool visit_module_at(uintptr_t, void (*)(void*, const ModuleFacts&), void*) { return false; }
 uint64_t module_changes() { return 0; }
 void note_first_process() {}
 bool has_log_source() { return false; }

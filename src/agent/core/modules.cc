@@ -46,6 +46,13 @@ const Module* Modules::find(uint64_t address) const {
   return nullptr;
 }
 
+bool Modules::note_at(uint64_t address) {
+  if (busy_.exchange(1, std::memory_order_acquire) != 0) return false;
+  const bool is_there = platform::visit_module_at(static_cast<uintptr_t>(address), &Modules::visit, this);
+  busy_.store(0, std::memory_order_release);
+  return is_there;
+}
+
 void Modules::begin_listing() {
   incomplete_ = false;
   const uint32_t count = count_.load(std::memory_order_relaxed);

@@ -50,6 +50,11 @@ class Modules {
     return platform::module_changes() != seen_changes_.load(std::memory_order_relaxed);
   }
 
+  // Of code in no module that is known: notes the object that it is in, where the loader tells that without a lock. The list learns of
+  // an object from the loader's calls of the allocator, which go past the agent where the program has a malloc of its own. False: there
+  // is none.
+  bool note_at(uint64_t address);
+
   // Brings the list up to date, notes new modules in the log, and calls forget(start, end) for each range whose meaning
   // changed. False: it is being done already, by another thread or below this signal handler.
   template <typename Forget>

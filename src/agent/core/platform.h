@@ -62,6 +62,10 @@ namespace platform {
 // starts that isn't a forked child's, and while the loader itself calls the allocator.
 void for_each_module(void (*visit)(void* context, const ModuleFacts& module), void* context);
 
+// Calls visit for the object that holds this address, if one does, and says so. Takes no lock; where that can't be asked without one:
+// false.
+bool visit_module_at(uintptr_t address, void (*visit)(void* context, const ModuleFacts& module), void* context);
+
 // Changes whenever an object was loaded or unloaded, as far as the loader can be asked: it is, while it is at work.
 uint64_t module_changes();
 

@@ -38,6 +38,7 @@ unwind::Row UnwindTables::late_row_of(const Module& module, uint64_t pc, uint64_
 [[gnu::noinline, gnu::cold]] Rule UnwindTables::learn(uint64_t key) {
   const uint64_t pc = unwind::instruction_of(key);
   const Module* module = modules.find(pc);
+  if (module == nullptr && modules.note_at(pc)) module = modules.find(pc);
   if (module == nullptr) return rules.add(key, 0, unwind::Row(unwind::RowKind::kNoTable));
   const unwind::Row row = unwind::is_entry_code(module->entry, pc) ? unwind::Row(unwind::RowKind::kEnd)
                                                                    : unwind::find_row<Cpu>(module->tables, pc);

@@ -17,6 +17,8 @@
 #include "agent/preload/real_functions.h"
 #include "arch/native.h"
 
+#pragma weak _dl_find_object
+
 extern "C" {
 // Of this library, by the linker.
 extern __attribute__((visibility("hidden"))) const char __ehdr_start[];  // NOLINT(*-identifier*): its name
@@ -185,6 +187,30 @@ int read_changes(dl_phdr_info* object, size_t bytes, void* context) {
 void for_each_module(void (*visit)(void*, const ModuleFacts&), void* context) {
   Listing listing{visit, context};
   for_each_object(&list_object, &listing);
+}
+
+// glibc knows it without a lock from 2.35 on. What the object's headers say is in its first page, as it is mapped.
+bool visit_module_at(uintptr_t address, void (*visit)(void*, const ModuleFacts&), void* context) {
+  dl_find_object found;
+  if (&_dl_find_object == nullptr || _dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
+  const auto start = reinterpret_cast<uintptr_t>(found.dlfo_map_start);
+  const size_t bytes = reinterpret_cast<uintptr_t>(found.dlfo_map_end) - start;
+  const auto* const header = static_cast<const ElfW(Ehdr)*>(found.dlfo_map_start);
+  constexpr size_t kFirstPageBytes = 4096;
+  if (bytes < kFirstPageBytes || found.dlfo_link_map == nullptr) return false;
+  const unsigned char* const magic = header->e_ident;
+  const bool is_elf = magic[0] == ELFMAG0 && magic[1] == ELFMAG1 && magic[2] == ELFMAG2 && magic[3] == ELFMAG3;
+  if (!is_elf || header->e_phentsize != sizeof(ElfW(Phdr))) return false;
+  const size_t headers_bytes = size_t{header->e_phnum} * sizeof(ElfW(Phdr));
+  if (header->e_phoff > kFirstPageBytes || headers_bytes > kFirstPageBytes - header->e_phoff) return false;
+  dl_phdr_info object{};
+  object.dlpi_addr = found.dlfo_link_map->l_addr;
+  object.dlpi_name = found.dlfo_link_map->l_name;
+  object.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(start + header->e_phoff);
+  object.dlpi_phnum = header->e_phnum;
+  Listing listing{.visit = visit, .context = context, .is_first = false};
+  list_object(&object, sizeof(object), &listing);
+  return true;
 }
 
 // The loader is only asked while it is at work, and in the first process once more after that.

@@ -23,6 +23,10 @@ uintptr_t platform::initial_stack_top() { return g_stack_top; }
 uintptr_t platform::thread_control_block() { return 0; }
 uint64_t platform::module_changes() { return 0; }
 void platform::for_each_module(void (* /*visit*/)(void*, const ModuleFacts&), void* /*context*/) {}
+bool platform::visit_module_at(uintptr_t /*address*/, void (* /*visit*/)(void*, const ModuleFacts&),
+                               void* /*context*/) {
+  return false;
+}
 
 namespace {
 

@@ -22,6 +22,7 @@ test::KeptSession::~KeptSession() {
 namespace agent::platform {
 
 void for_each_module(void (*)(void*, const ModuleFacts&), void*) {}
+bool visit_module_at(uintptr_t, void (*)(void*, const ModuleFacts&), void*) { return false; }
 uint64_t module_changes() { return 0; }
 void note_first_process() {}
 bool has_log_source() { return g_log != nullptr; }
