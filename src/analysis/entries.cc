@@ -29,6 +29,7 @@ report::Totals totals_of(const ledger::Ledger& ledger) {
           .peak_live_blocks = totals.peak_live_blocks,
           .mapped_live_bytes = totals.mapped_live_bytes,
           .peak_mapped_bytes = totals.peak_mapped_bytes,
+          .mapped = totals.mapped,
           .pool_allocations = totals.pool_allocations,
           .pool_live_blocks = totals.pool_live_blocks,
           .pool_live_bytes = totals.pool_live_bytes,
@@ -107,7 +108,8 @@ std::vector<report::TimelinePoint> timeline_of(const ledger::Ledger& ledger) {
                       .peak_live_bytes = bin.peak_live_bytes,
                       .allocations = bin.at_end.allocations - before.allocations,
                       .releases = bin.at_end.releases - before.releases,
-                      .mapped_bytes = bin.at_end.mapped_bytes});
+                      .mapped_bytes = bin.at_end.mapped_bytes,
+                      .mapped_memory_bytes = bin.at_end.mapped_memory_bytes});
     before = bin.at_end;
   }
   return points;

@@ -56,6 +56,7 @@ void Listing::count(uint64_t id, report::StackEntry& stack) const {
   stack.allocations = stack.releases = stack.allocated_bytes = stack.live_blocks = stack.live_bytes = stack.peak_bytes =
       0;
   stack.temporary_allocations = stack.mismatched_releases = stack.lifetime_ns = 0;
+  stack.mapped = {};
   stack.live_known = stack.threads_known = true;
   stack.times_known = !ledger_.gaps().events;
   stack.temporary_known = !ledger_.gaps().temporary;
@@ -73,6 +74,8 @@ void Listing::count(uint64_t id, report::StackEntry& stack) const {
     stack.temporary_allocations += tally.temporary_allocations;
     stack.mismatched_releases += ledger_.mismatched_releases_of(site);
     stack.lifetime_ns += ledger_.lifetime_ns_of(site);
+    const model::MappedBytes mapped = ledger_.mapped_bytes_of(site);
+    for (size_t kind = 0; kind < mapped.size(); ++kind) stack.mapped[kind] += mapped[kind];
     const ledger::SiteMissingData gaps = ledger_.gaps_of(site);
     stack.live_known = stack.live_known && !gaps.live;
     stack.threads_known = stack.threads_known && !gaps.threads;

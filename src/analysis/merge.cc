@@ -217,6 +217,7 @@ void Merger::add_totals(const report::Totals& part) {
   sum.live_blocks += part.live_blocks;
   sum.live_bytes += part.live_bytes;
   sum.mapped_live_bytes += part.mapped_live_bytes;
+  sum.mapped += part.mapped;
   sum.pool_allocations += part.pool_allocations;
   sum.pool_live_blocks += part.pool_live_blocks;
   sum.pool_live_bytes += part.pool_live_bytes;

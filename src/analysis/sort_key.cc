@@ -38,6 +38,12 @@ uint64_t ascending(int64_t value) {
   return static_cast<uint64_t>(value) ^ uint64_t { 1 } << 63;
 }
 
+// What it has mapped that is no memory of the program's own.
+uint64_t beside_memory(const report::StackEntry& stack) {
+  return stack.mapped[static_cast<size_t>(model::MappedKind::kReserved)] +
+         stack.mapped[static_cast<size_t>(model::MappedKind::kFile)];
+}
+
 // What is compared first and, where that is equal, next.
 std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey key) {
   switch (key) {
@@ -64,7 +70,7 @@ std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey ke
     case SortKey::kTime:
       return {stack.lifetime_ns, stack.allocated_bytes};
     case SortKey::kUsage:
-      return {stack.live_bytes, stack.allocated_bytes};
+      return {stack.live_bytes - beside_memory(stack), stack.allocated_bytes};
   }
   return {0, 0};
 }

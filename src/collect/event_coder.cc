@@ -1,4 +1,5 @@
 #include "collect/event_coder.h"
+#include "wire/mapping.h"
 
 #include <algorithm>
 #include <utility>
@@ -138,7 +139,10 @@ bool EventCoder::append_other(std::span<wire::RawEvent> rest, bool last, Coded& 
       undo(raw, coded);
       break;
     case wire::RecordKind::kMap:
-      mapped_.add(raw.address(), raw.size_bytes);
+      mapped_.add(raw.address(), wire::mapped_length(raw.size_bytes));
+      coded.add({site_of(raw), raw.thread, raw.size_bytes, raw.address()});
+      break;
+    case wire::RecordKind::kProtect:
       coded.add({site_of(raw), raw.thread, raw.size_bytes, raw.address()});
       break;
     case wire::RecordKind::kUnmap:

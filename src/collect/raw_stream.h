@@ -33,7 +33,7 @@
 namespace heaptap::collect {
 
 inline constexpr char kRawStreamMagic[9] = "HTAPRAW\n";
-inline constexpr uint32_t kRawStreamVersion = 3;  // a reader refuses any other
+inline constexpr uint32_t kRawStreamVersion = 4;  // a reader refuses any other
 inline constexpr size_t kRawStreamHeadBytes = 16;
 
 // Compression of frames (wire::Codec::kDeflate), for who has it: either end may be linked without.

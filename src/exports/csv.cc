@@ -18,7 +18,7 @@ constexpr std::string_view kHead =
     "id,function,variant,mapping,allocations,frees,allocated_bytes,live_blocks,live_bytes,peak_bytes,temporary_"
     "allocations,"
     "definite_blocks,definite_bytes,indirect_blocks,indirect_bytes,possible_blocks,possible_bytes,caller,file,line,"
-    "stack,pooled,pool,tags\r\n";
+    "stack,pooled,pool,tags,reserved_bytes\r\n";
 
 class CsvRow {
  public:
@@ -75,6 +75,7 @@ std::string row_of(const report::Report& report, const report::StackEntry& stack
   row.number(true, stack.pooled ? 1 : 0);
   row.text(stack.pool);
   row.text(report::path_of_tags(stack.tags));
+  row.number(stack.live_known, stack.mapped[static_cast<size_t>(model::MappedKind::kReserved)]);
   return row.finish();
 }
 

@@ -26,7 +26,8 @@ CREATE TABLE frames (id INTEGER PRIMARY KEY, function TEXT, module TEXT, offset 
 CREATE TABLE stacks (id INTEGER PRIMARY KEY, function TEXT, variant TEXT, mapping INTEGER, allocations INTEGER, frees INTEGER,
                      allocated_bytes INTEGER, live_blocks INTEGER, live_bytes INTEGER, peak_bytes INTEGER,
                      temporary_allocations INTEGER, definite_blocks INTEGER, definite_bytes INTEGER, indirect_blocks INTEGER,
-                     indirect_bytes INTEGER, possible_blocks INTEGER, possible_bytes INTEGER, ends_early TEXT, pooled INTEGER, pool TEXT, tags TEXT);
+                     indirect_bytes INTEGER, possible_blocks INTEGER, possible_bytes INTEGER, ends_early TEXT, pooled INTEGER, pool TEXT, tags TEXT,
+                     reserved_bytes INTEGER);
 CREATE TABLE stack_frames (stack INTEGER, position INTEGER, frame INTEGER, PRIMARY KEY (stack, position)) WITHOUT ROWID;
 CREATE TABLE errors (id INTEGER PRIMARY KEY, kind TEXT, function TEXT, variant TEXT, address INTEGER, count INTEGER,
                      allocated_by TEXT, allocated_bytes INTEGER, first_freed_by TEXT);
@@ -35,7 +36,7 @@ CREATE TABLE error_frames (error INTEGER, part TEXT, position INTEGER, frame INT
 CREATE TABLE threads (number INTEGER PRIMARY KEY, kernel_id INTEGER, name TEXT, allocations INTEGER, frees INTEGER,
                       allocated_bytes INTEGER);
 CREATE TABLE timeline (time_ns INTEGER, live_bytes INTEGER, live_blocks INTEGER, peak_live_bytes INTEGER, allocations INTEGER,
-                       frees INTEGER, mapped_bytes INTEGER);
+                       frees INTEGER, mapped_bytes INTEGER, mapped_memory_bytes INTEGER);
 CREATE TABLE blocks (number INTEGER PRIMARY KEY, address INTEGER, size INTEGER, allocated_at_ns INTEGER, thread INTEGER,
                      stack INTEGER, function TEXT);
 CREATE TABLE notes (kind TEXT, module TEXT, name TEXT, count INTEGER, text TEXT);
@@ -146,7 +147,7 @@ class Tables {
   }
 
   void write_stacks() {
-    Row row(database_, "stacks", 21);
+    Row row(database_, "stacks", 22);
     Row frames(database_, "stack_frames", 3);
     for (const report::StackEntry& stack : report_.stacks) {
       row.number(stack.id).text(stack.function).text(stack.variant).number(stack.mapping ? 1 : 0);
@@ -160,7 +161,8 @@ class Tables {
       for (const report::BlockCount& count : {leaks.definite, leaks.indirect, leaks.possible})
         row.number(scanned, count.blocks).number(scanned, count.bytes);
       row.text_if_any(report::ending_of(stack)).number(stack.pooled ? 1 : 0);
-      row.text_if_any(stack.pool).text_if_any(report::path_of_tags(stack.tags)).add();
+      row.text_if_any(stack.pool).text_if_any(report::path_of_tags(stack.tags));
+      row.number(stack.live_known, stack.mapped[static_cast<size_t>(model::MappedKind::kReserved)]).add();
       for (size_t position = 0; position < stack.frames.size(); ++position)
         frames.number(stack.id).number(position).number(stack.frames[position]).add();
     }
@@ -204,13 +206,14 @@ class Tables {
   }
 
   void write_timeline() {
-    Row row(database_, "timeline", 7);
+    Row row(database_, "timeline", 8);
     for (const report::TimelinePoint& point : report_.timeline) {
       const report::Totals& totals = report_.totals;
       row.number(report_.capture.import.has_times(), point.time_ns).number(point.live_bytes);
       row.number(totals.blocks_known, point.live_blocks).number(point.peak_live_bytes);
       row.number(totals.calls_known, point.allocations).number(totals.calls_known, point.releases);
-      row.number(totals.calls_known, point.mapped_bytes).add();
+      row.number(totals.calls_known, point.mapped_bytes);
+      row.number(totals.calls_known && totals.mapped.are_known(), point.mapped_memory_bytes).add();
     }
     finish(row);
   }

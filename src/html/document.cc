@@ -207,6 +207,9 @@ class Document {
     column("live_blocks",
            [](const StackEntry& stack) { return known(stack.live_known && stack.blocks_known, stack.live_blocks); });
     column("live_bytes", [](const StackEntry& stack) { return known(stack.live_known, stack.live_bytes); });
+    column("reserved_bytes", [](const StackEntry& stack) {
+      return known(stack.live_known, stack.mapped[static_cast<size_t>(model::MappedKind::kReserved)]);
+    });
     column("peak_bytes", [](const StackEntry& stack) { return known(stack.times_known, stack.peak_bytes); });
     column("temporary_allocations",
            [](const StackEntry& stack) { return known(stack.temporary_known, stack.temporary_allocations); });
@@ -354,6 +357,9 @@ class Document {
     write_column(json_, "allocations", points, [&](const Point& point) { return known(calls, point.allocations); });
     write_column(json_, "frees", points, [&](const Point& point) { return known(calls, point.releases); });
     write_column(json_, "mapped_bytes", points, [&](const Point& point) { return known(calls, point.mapped_bytes); });
+    const bool memory = calls && totals.mapped.are_known();
+    write_column(json_, "mapped_memory_bytes", points,
+                 [&](const Point& point) { return known(memory, point.mapped_memory_bytes); });
   }
 
   void sizes() {

@@ -157,6 +157,9 @@ inline uint32_t Ledger::process(const EventBatch& batch, uint32_t index, uint32_
     case EventKind::kUnmap:
       on_unmap(event);
       break;
+    case EventKind::kProtect:
+      on_protect(event);
+      break;
     case EventKind::kPoolAllocate:
       on_pool_allocate(event);
       break;

@@ -23,6 +23,7 @@
 #include "ledger/tally.h"
 #include "ledger/timeline.h"
 #include "model/event.h"
+#include "model/mapped_memory.h"
 #include "model/tables.h"
 #include "model/totals.h"
 
@@ -97,6 +98,11 @@ class Ledger {
     return site < site_older_releases_.size() ? site_older_releases_[site] : OlderReleases{};
   }
   [[nodiscard]] const MappingTable& mappings() const { return mappings_; }
+  // What is mapped by a site, by what it is.
+  [[nodiscard]] model::MappedBytes mapped_bytes_of(model::SiteId site) const {
+    const auto found = site_mapped_.find(site);
+    return found == site_mapped_.end() ? model::MappedBytes{} : found->second;
+  }
   [[nodiscard]] uint64_t now_ns() const { return now_ns_; }  // of the last event that was looked at
 
   // Without statistics the peaks within its intervals aren't kept, all else is.
@@ -131,6 +137,7 @@ class Ledger {
     model::BlockNumber last_block = 0;
     uint64_t last_mapping = 0;
     uint64_t last_pooled = 0;  // address
+    wire::MappedMemory last_unmapped;
     Undo undo = Undo::kNothing;
   };
   struct SiteFacts {
@@ -189,7 +196,8 @@ class Ledger {
   void undo_bad_release(const LastRelease& last);
   void on_map(const model::Event& event);
   void on_unmap(const model::Event& event);
-  void release_mapped(const model::Event& event, uint64_t length_bytes);
+  void on_protect(const model::Event& event);
+  wire::MappedMemory release_mapped(const model::Event& event, uint64_t length_bytes);
   void on_pool_allocate(const model::Event& event);
   void on_pool_release(const model::Event& event);
   void on_pool_destroy(const model::Event& event);
@@ -210,18 +218,23 @@ class Ledger {
     }
   }
   // What an allocation and a new mapping have in common.
-  void count_allocation(const model::Event& event) {
+  void count_allocation(const model::Event& event) { count_allocation(event, event.size_bytes()); }
+  void count_allocation(const model::Event& event, uint64_t size_bytes) {
     Tally& tally = tallies_[event.site];
     tally.settle_peak(peak_id_);
     ++tally.allocations;
-    tally.allocated_bytes += event.size_bytes();
-    tally.live_bytes += event.size_bytes();
+    tally.allocated_bytes += size_bytes;
+    tally.live_bytes += size_bytes;
     note_thread(tally, event);
   }
   void note_new_thread(Tally& tally, const model::Event& event, uint64_t bit);
   [[nodiscard]] TimelineState state() const {
-    return {totals_.live_bytes, totals_.live_blocks(), totals_.mapped_live_bytes, totals_.allocations,
-            totals_.releases};
+    return {.live_bytes = totals_.live_bytes,
+            .live_blocks = totals_.live_blocks(),
+            .mapped_bytes = totals_.mapped_live_bytes,
+            .mapped_memory_bytes = totals_.mapped.memory.live_bytes,
+            .allocations = totals_.allocations,
+            .releases = totals_.releases};
   }
 
   Filter filter_;
@@ -251,6 +264,7 @@ class Ledger {
   boost::unordered_flat_map<model::ThreadId, LastRelease> last_releases_;  // valid as the thread's state says
   BlockTable blocks_;
   MappingTable mappings_;
+  boost::unordered_flat_map<model::SiteId, model::MappedBytes> site_mapped_;  // of sites that have mapped something
   PoolTable pools_;
   SizeTally sizes_;
   LifetimeHistogram lifetimes_;

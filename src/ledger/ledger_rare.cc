@@ -95,43 +95,71 @@ void Ledger::undo_bad_release(const LastRelease& last) {
 }
 
 void Ledger::on_map(const Event& event) {
-  if (after_ || event.size_bytes() == 0) {
+  const uint64_t length_bytes = wire::mapped_length(event.size_or_block);
+  if (after_ || length_bytes == 0) {
     return;
   }
-  release_mapped(event, event.size_bytes());
-  threads_[event.thread].last_mapping = 0;
+  release_mapped(event, length_bytes);
+  ThreadState& thread = threads_[event.thread];
+  thread.last_mapping = 0;
+  wire::MappedMemory memory = wire::memory_of(event.size_or_block);
+  if (memory.source == wire::MappedSource::kMoved) memory = thread.last_unmapped;
   if (!wants(event)) {
     return;
   }
-  threads_[event.thread].last_mapping = mappings_.add({.size_bytes = event.size_bytes(),
-                                                       .allocated_at_ns = now_ns_,
-                                                       .address = event.address,
-                                                       .site = event.site,
-                                                       .thread = event.thread});
-  count_allocation(event);
+  thread.last_mapping = mappings_.add({.size_bytes = length_bytes,
+                                       .allocated_at_ns = now_ns_,
+                                       .address = event.address,
+                                       .site = event.site,
+                                       .thread = event.thread},
+                                      memory);
+  count_allocation(event, length_bytes);
   begin_life(event.site);
-  totals_.mapped_live_bytes += event.size_bytes();
+  totals_.mapped.add(model::kind_of(memory), length_bytes);
+  site_mapped_[event.site][static_cast<size_t>(model::kind_of(memory))] += length_bytes;
+  totals_.mapped_live_bytes += length_bytes;
   totals_.peak_mapped_bytes = std::max(totals_.peak_mapped_bytes, totals_.mapped_live_bytes);
 }
 
 void Ledger::on_unmap(const Event& event) {
-  if (!after_ && event.size_bytes() != 0) {
-    release_mapped(event, event.size_bytes());
+  if (!after_ && event.size_or_block != 0) {
+    threads_[event.thread].last_unmapped = release_mapped(event, event.size_or_block);
   }
 }
 
-void Ledger::release_mapped(const Event& event, uint64_t length_bytes) {
+void Ledger::on_protect(const Event& event) {
+  if (after_) return;
+  const wire::MappedAccess access = wire::memory_of(event.size_or_block).access;
+  for (const ProtectedPart& part : mappings_.protect(event.address, wire::mapped_length(event.size_or_block), access)) {
+    const model::MappedKind from = model::kind_of(part.before);
+    const model::MappedKind to = model::kind_of(part.after);
+    if (from == to) continue;
+    totals_.mapped.remove(from, part.bytes);
+    totals_.mapped.add(to, part.bytes);
+    model::MappedBytes& of_site = site_mapped_[part.site];
+    of_site[static_cast<size_t>(from)] -= part.bytes;
+    of_site[static_cast<size_t>(to)] += part.bytes;
+  }
+}
+
+// What the last piece was: nothing that was known of where nothing is.
+wire::MappedMemory Ledger::release_mapped(const Event& event, uint64_t length_bytes) {
+  wire::MappedMemory memory;
   for (const UnmappedPart& part : mappings_.remove(event.address, length_bytes)) {
     Tally& tally = tallies_[part.block.site];
     tally.settle_peak(peak_id_);
     tally.live_bytes -= part.bytes;
     totals_.mapped_live_bytes -= part.bytes;
+    memory = part.memory;
+    totals_.mapped.remove(model::kind_of(memory), part.bytes);
+    site_mapped_[part.block.site][static_cast<size_t>(model::kind_of(memory))] -= part.bytes;
     if (part.last) {
       ++tally.releases;
       end_life(part.block);
       tally.temporary_allocations += threads_[event.thread].last_mapping == part.mapping ? 1 : 0;
     }
   }
+  return memory;
 }
 
 // Blocks of pools lie in blocks or mappings that are counted: so they are no part of the other totals.

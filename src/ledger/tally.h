@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "model/event.h"
+#include "model/mapped_memory.h"
 
 namespace heaptap::ledger {
 
@@ -85,6 +86,7 @@ struct Totals {
   uint64_t peak_time_ns = 0;
   uint64_t mapped_live_bytes = 0;
   uint64_t peak_mapped_bytes = 0;
+  model::MappedLevels mapped;     // what of that is what
   uint64_t pool_allocations = 0;  // that the program told of, in pools of its own
   uint64_t pool_live_blocks = 0;
   uint64_t pool_live_bytes = 0;

@@ -12,6 +12,7 @@ struct TimelineState {
   uint64_t live_bytes = 0;
   uint64_t live_blocks = 0;
   uint64_t mapped_bytes = 0;
+  uint64_t mapped_memory_bytes = 0;  // see MappedLevels
   uint64_t allocations = 0;
   uint64_t releases = 0;
 };

@@ -13,14 +13,15 @@ enum class EventKind : uint8_t {
   kAllocate = 1,  // size:  in bytes
   kRelease = 2,   // block: number of the allocation that it releases, or kUnknownBlock
   kUndo = 3,      // the thread's last release did not happen (a realloc that failed); no value
-  kMap = 4,       // size:  in bytes; address: where
+  kMap = 4,       // size:  as wire::make_mapped; address: where
   kUnmap = 5,     // size:  in bytes; address: where
   // What the program tells of a pool of its own, or of a kind of resource. They have no number; size: as wire::make_pooled_size.
   kPoolAllocate = 6,  // address: where, or the resource's number
   kPoolRelease = 7,   // address: the same
   kPoolDestroy = 8,   // all that is alive in the pool is released
+  kProtect = 9,       // as kMap; of the memory only the access is told
 };
-inline constexpr EventKind kLastEventKind = EventKind::kPoolDestroy;
+inline constexpr EventKind kLastEventKind = EventKind::kProtect;
 constexpr bool allocates(EventKind kind) {
   return kind == EventKind::kAllocate || kind == EventKind::kMap || kind == EventKind::kPoolAllocate;
 }
@@ -41,9 +42,9 @@ struct Event {
   ThreadId thread;
   uint64_t size_or_block;  // see EventKind
   uint64_t
-      address;  // of kAllocate, kMap, kUnmap, those of pools, and of a kRelease of an unknown block; 0 where addresses weren't asked for
+      address;  // of kAllocate, kMap, kUnmap, kProtect, those of pools, and of a kRelease of an unknown block; 0 where addresses weren't asked for
 
-  [[nodiscard]] uint64_t size_bytes() const { return size_or_block; }  // but for kRelease and kUndo
+  [[nodiscard]] uint64_t size_bytes() const { return size_or_block; }  // of kAllocate
   [[nodiscard]] BlockNumber block() const { return size_or_block; }    // of kRelease
 };
 

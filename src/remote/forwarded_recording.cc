@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "collect/drain_rounds.h"
 #include "collect/scan_bytes.h"
+#include "model/mapped_memory.h"
 #include "model/note_code.h"
 #include "remote/message_fields.h"
 #include "trace/capture_frames.h"
@@ -109,7 +110,7 @@ uint64_t ForwardedRecording::forward(bool last) {
   if (!has_news && !last && now - told_ns_ < kTellEveryNs) return 0;
   event_count_ += events_.size();
   for (const wire::RawEvent& event : events_) {
-    if (event.kind() == wire::RecordKind::kMap) mapped_.add(event.address(), event.size_bytes);
+    if (event.kind() == wire::RecordKind::kMap) mapped_.add(event.address(), wire::mapped_length(event.size_bytes));
     if (event.kind() == wire::RecordKind::kUnmap) mapped_.remove(event.address(), event.size_bytes);
     if (event.kind() == wire::RecordKind::kNote)
       was_off_ |= wire::note_kind(event.tagged_address) == wire::NoteKind::kSwitchedOff;

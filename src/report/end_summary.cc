@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "report/frame_text.h"
 #include "report/label_sums.h"
+#include "report/mapped_text.h"
 #include "report/note_text.h"
 #include "report/outcome.h"
 #include "report/process_sums.h"
@@ -72,11 +73,20 @@ std::string title_line(const Report& report) {
                      counted(report.totals.allocations, "allocation"), peak_text(report));
 }
 
-// Where mappings of the program's own are more than its heap.
+// Where the program's own mappings are more memory than its heap.
 Lines mapping_lines(const Totals& totals) {
-  if (totals.peak_mapped_bytes <= totals.peak_live_bytes) return {};
-  return {fmt::format("mmap: peak {}, {} mapped at the end", format_bytes(totals.peak_mapped_bytes),
-                      format_bytes(totals.mapped_live_bytes))};
+  const model::MappedLevels& mapped = totals.mapped;
+  const bool is_known = mapped.are_known();
+  const model::MappedLevel memory =
+      is_known ? mapped.memory : model::MappedLevel{totals.mapped_live_bytes, totals.peak_mapped_bytes};
+  if (!totals.mapped_peak_known || memory.peak_bytes <= totals.peak_live_bytes) return {};
+  std::string text = fmt::format("mmap: peak {}, {} mapped at the end", format_bytes(memory.peak_bytes),
+                                 format_bytes(memory.live_bytes));
+  model::MappedBytes bytes{};
+  for (size_t kind = 0; kind < bytes.size(); ++kind) bytes[kind] = mapped.kinds[kind].live_bytes;
+  const std::string others = beside_memory(bytes);
+  if (!is_known) return {text + " (addresses: what of it was only reserved is not known)"};
+  return {others.empty() ? text : text + "; besides " + others};
 }
 
 std::string reachable_text(const Report& report) {

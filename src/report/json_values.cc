@@ -109,6 +109,32 @@ void member_if_any(JsonWriter& json, const char* name, std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+void write_mapped(JsonWriter& json, const model::MappedBytes& mapped) {
+  const JsonObject object(json);
+  for (size_t kind = 0; kind < mapped.size(); ++kind) {
+    if (mapped[kind] != 0) json.member(model::kMappedKindNames[kind], mapped[kind]);
+  }
+}
+
+void write_level(JsonWriter& json, const model::MappedLevel& level, bool live_known, bool peak_known) {
+  const JsonObject object(json);
+  json.member("live_bytes", known(live_known, level.live_bytes));
+  json.member("peak_bytes", known(peak_known, level.peak_bytes));
+}
+
+void write_mapped(JsonWriter& json, const Totals& totals) {
+  const JsonObject object(json);
+  const bool peak_known = totals.calls_known && totals.mapped_peak_known;
+  const bool memory_known = totals.mapped.are_known();
+  write_level(json.key("memory"), totals.mapped.memory, totals.calls_known && memory_known, peak_known && memory_known);
+  for (size_t kind = 0; kind < model::kMappedKinds; ++kind)
+    write_level(json.key(model::kMappedKindNames[kind]), totals.mapped.kinds[kind], totals.calls_known, peak_known);
+}
+
+}  // namespace
+
 // There may be many: what is empty, or 0 for most, is left out.
 void write_json(JsonWriter& json, const StackEntry& stack) {
   const JsonObject object(json);
@@ -138,6 +164,7 @@ void write_json(JsonWriter& json, const StackEntry& stack) {
     json.member("growth_bytes", stack.growth->bytes);
     json.member("growth_blocks", stack.growth->blocks);
   }
+  if (stack.mapping && stack.live_known) write_mapped(json.key("mapped"), stack.mapped);
   member_if_any(json, "ends_early", ending_of(stack));
   member_if_any(json, "purpose", words_of(stack.purpose));
 }
@@ -212,6 +239,7 @@ void write_json(JsonWriter& json, const Totals& totals) {
   json.member("peak_time_ns", known(totals.peak_time_known, totals.peak_time_ns));
   json.member("mapped_live_bytes", known(totals.calls_known, totals.mapped_live_bytes));
   json.member("peak_mapped_bytes", known(totals.calls_known && totals.mapped_peak_known, totals.peak_mapped_bytes));
+  write_mapped(json.key("mapped"), totals);
   json.member("pool_allocations", known(totals.calls_known, totals.pool_allocations));
   json.member("pool_live_blocks", known(totals.calls_known, totals.pool_live_blocks));
   json.member("pool_live_bytes", known(totals.calls_known, totals.pool_live_bytes));

@@ -172,6 +172,7 @@ void write_point(JsonWriter& json, const TimelinePoint& point, const Report& rep
   json.member("allocations", known(totals.calls_known, point.allocations));
   json.member("frees", known(totals.calls_known, point.releases));
   json.member("mapped_bytes", known(totals.calls_known, point.mapped_bytes));
+  json.member("mapped_memory_bytes", known(totals.calls_known && totals.mapped.are_known(), point.mapped_memory_bytes));
   if (!has_times) json.member("time", point.time_ns);
 }
 

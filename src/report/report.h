@@ -9,6 +9,7 @@
 
 #include "model/capture.h"
 #include "model/frame.h"
+#include "model/mapped_memory.h"
 #include "model/mark.h"
 #include "model/symbol_hint.h"
 #include "report/activity.h"
@@ -33,6 +34,7 @@ struct Totals {
   uint64_t peak_live_blocks = 0;  // the most blocks alive at one time (not necessarily at the peak of bytes)
   uint64_t mapped_live_bytes = 0;
   uint64_t peak_mapped_bytes = 0;
+  model::MappedLevels mapped;  // what of that is what
   // What the program told of: blocks in pools of its own, which lie in blocks and mappings that are counted above, and other
   // resources.
   uint64_t pool_allocations = 0;
@@ -86,10 +88,11 @@ struct Window {
 struct StackEntry {
   uint64_t id = 0;  // of this function called from this stack
   std::string function;
-  std::string variant;   // "nothrow", "sized, aligned", …; empty for the plain form
-  bool mapping = false;  // mmap and its kin: not in the totals but the mapped ones
-  bool pooled = false;   // blocks of a pool that the program told of, or resources: not in the totals of blocks either
-  std::string pool;      // its name, or that of the kind of resource
+  std::string variant;          // "nothrow", "sized, aligned", …; empty for the plain form
+  bool mapping = false;         // mmap and its kin: not in the totals but the mapped ones
+  model::MappedBytes mapped{};  // what its live_bytes are, where it is one
+  bool pooled = false;  // blocks of a pool that the program told of, or resources: not in the totals of blocks either
+  std::string pool;     // its name, or that of the kind of resource
   std::vector<std::string> tags;  // of the program's, that it was called under; the outermost first
   [[nodiscard]] bool is_apart() const { return mapping || pooled; }
   uint64_t allocations = 0;
@@ -204,6 +207,7 @@ struct TimelinePoint {
   uint64_t allocations = 0;
   uint64_t releases = 0;
   uint64_t mapped_bytes = 0;
+  uint64_t mapped_memory_bytes = 0;  // of these: of no file, and the program may touch them
 };
 
 struct ThreadEntry {

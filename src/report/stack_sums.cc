@@ -22,6 +22,7 @@ void add_figures(StackEntry& sum, const StackEntry& part) {
   sum.temporary_allocations += part.temporary_allocations;
   sum.mismatched_releases += part.mismatched_releases;
   sum.lifetime_ns += part.lifetime_ns;
+  for (size_t kind = 0; kind < model::kMappedKinds; ++kind) sum.mapped[kind] += part.mapped[kind];
   if (sum.leaks && part.leaks)
     add_leaks(*sum.leaks, *part.leaks);
   else if (part.leaks)

@@ -5,6 +5,7 @@
 
 #include "base/safe_text.h"
 #include "base/units.h"
+#include "report/mapped_text.h"
 #include "report/note_text.h"
 #include "report/text_blocks.h"
 #include "report/text_parts.h"
@@ -49,8 +50,8 @@ std::string leaks_of_stack(const TextContext& context, const StackEntry& stack) 
 
 std::string live_stack(const TextContext& context, const StackEntry& stack) {
   const std::string blocks = stack.blocks_known ? " in " + counted(stack.live_blocks, "block") : "";
-  std::string text =
-      "  " + context.ink.bold(fmt::format("#{}  {}{} not freed", stack.id, format_bytes(stack.live_bytes), blocks));
+  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}{} not freed{}", stack.id,
+                                                         format_bytes(stack.live_bytes), blocks, mapped_behind(stack)));
   if (!stack.calls_known) return text + "\n" + frames_text(context, stack);
   text += fmt::format(" of {} by {}", counted(stack.allocations, "allocation"),
                       function_text(stack.function, stack.variant));

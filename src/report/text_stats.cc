@@ -7,6 +7,7 @@
 #include "base/safe_text.h"
 #include "base/units.h"
 #include "report/function_name.h"
+#include "report/mapped_text.h"
 #include "report/text_parts.h"
 
 namespace heaptap::report {
@@ -67,10 +68,7 @@ std::string text_stats(const TextContext& context) {
   const std::string blocks = totals.blocks_known ? " in " + counted(totals.live_blocks, "block") : "";
   text += fact("not freed", or_unknown(totals.live_known, fmt::format("{} ({}){}", format_bytes(totals.live_bytes),
                                                                       counted(totals.live_bytes, "byte"), blocks)));
-  if (totals.peak_mapped_bytes != 0) {
-    text += fact("mapped at the end", format_bytes(totals.mapped_live_bytes));
-    text += fact("mapped at most", format_bytes(totals.peak_mapped_bytes));
-  }
+  for (const MappedFact& mapped : mapped_facts(totals)) text += fact(mapped.name, mapped.amount + " " + mapped.what);
   const auto error = [&](const char* name, bool is_known, uint64_t count) {
     if (!is_known || count != 0) text += fact(name, or_unknown(is_known, format_count(count)));
   };
@@ -152,6 +150,7 @@ std::string text_timeline(const TextContext& context) {
   const Report& report = context.report;
   constexpr size_t kRows = 32;
   const bool calls = report.totals.calls_known;
+  const bool is_known = report.totals.mapped.are_known();
   const size_t rows = std::min(context.rows(kRows), std::max<size_t>(report.timeline.size(), 1));
   TextTable table({{"UNTIL"}, {"NOT FREED"}, {"BLOCKS"}, {"ALLOCS"}, {"FREES"}, {"MAPPED"}, {"PEAK"}},
                   context.options.width);
@@ -168,7 +167,8 @@ std::string text_timeline(const TextContext& context) {
     table.add({moment_text(report.capture, sum.time_ns), format_bytes(sum.live_bytes),
                report.totals.blocks_known ? format_count(sum.live_blocks) : "?",
                calls ? format_count(sum.allocations) : "?", calls ? format_count(sum.releases) : "?",
-               calls ? format_bytes(sum.mapped_bytes) : "?", format_bytes(sum.peak_live_bytes)},
+               calls ? format_bytes(is_known ? sum.mapped_memory_bytes : sum.mapped_bytes) : "?",
+               format_bytes(sum.peak_live_bytes)},
               sum.peak_live_bytes);
   }
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "report/mapped_text.h"
 #include "report/process_sums.h"
 #include "report/site_rows.h"
 #include "report/text_parts.h"
@@ -62,10 +63,7 @@ std::string totals_text(const TextContext& context) {
           ? row_text("not freed", format_bytes(totals.live_bytes),
                      fmt::format("{} in {}", counted(totals.live_bytes, "byte"), counted(totals.live_blocks, "block")))
           : row_text("not freed", "unknown", "");
-  if (totals.peak_mapped_bytes != 0) {
-    text += row_text("mapped", format_bytes(totals.mapped_live_bytes),
-                     fmt::format("with mmap, not counted above; at most {}", format_bytes(totals.peak_mapped_bytes)));
-  }
+  for (const MappedFact& fact : mapped_facts(totals)) text += row_text(fact.name, fact.amount, fact.what);
   if (totals.pool_allocations != 0) {
     text += row_text("in pools", format_bytes(totals.pool_live_bytes),
                      fmt::format("{} not freed in pools of the program, within what is counted above",
@@ -101,7 +99,7 @@ std::string live_text(const StackEntry& stack) {
   if (!stack.live_known) return "not freed: unknown";
   if (stack.live_bytes == 0 && (stack.live_blocks == 0 || !stack.blocks_known)) return "all freed";
   const std::string blocks = stack.blocks_known ? " in " + counted(stack.live_blocks, "block") : "";
-  return fmt::format("{}{} not freed", format_bytes(stack.live_bytes), blocks);
+  return fmt::format("{}{} not freed{}", format_bytes(stack.live_bytes), blocks, mapped_behind(stack));
 }
 
 std::string stack_text(const TextContext& context, const StackEntry& stack) {

@@ -167,8 +167,9 @@ void add_status(Picture& picture, const PictureInput& input) {
     if (named != 0) picture.status.push_back({counted(static_cast<uint64_t>(named), "mark"), Style::kDim});
   }
   add_leak_status(picture.status, input.history);
-  if (sample->totals.mapped_live_bytes != 0)
-    picture.status.push_back({base::format_bytes(sample->totals.mapped_live_bytes) + " mapped", Style::kDim});
+  const report::Totals& totals = sample->totals;
+  const uint64_t mapped = totals.mapped.are_known() ? totals.mapped.memory.live_bytes : totals.mapped_live_bytes;
+  if (mapped != 0) picture.status.push_back({base::format_bytes(mapped) + " mapped", Style::kDim});
   if (sample->totals.peak_known)
     picture.status.push_back({"peak " + base::format_bytes(sample->totals.peak_live_bytes), Style::kDim});
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wire/frame.h"
+#include "wire/mapping.h"
 
 namespace heaptap::trace {
 namespace {
@@ -104,7 +105,7 @@ void EventFrameWriter::add_events(const model::EventBatch& batch, const std::vec
     } else if (site.kind == EventKind::kRelease) {
       add_release(event, site, pass);
     } else if (site.kind != EventKind::kUndo) {
-      add_range(event);
+      add_range(event, site.kind);
     }
   }
   end_pass(pass);
@@ -166,10 +167,12 @@ EventFrameWriter::SiteState EventFrameWriter::begin_site(model::SiteId site, con
   pass.guess.match(block, static_cast<uint8_t>(site.family));
 }
 
-void EventFrameWriter::add_range(const model::Event& event) {
+void EventFrameWriter::add_range(const model::Event& event, EventKind kind) {
   ranges_.signed_varint(static_cast<int64_t>(event.address - last_range_));
-  ranges_.varint(event.size_or_block);
   last_range_ = event.address;
+  if (kind != EventKind::kMap && kind != EventKind::kProtect) return ranges_.varint(event.size_or_block);
+  ranges_.varint(wire::mapped_length(event.size_or_block));
+  *memory_.append(1) = wire::number_of(wire::memory_of(event.size_or_block));
 }
 
 const ByteBuffer& EventFrameWriter::finish(uint64_t resolution_ns) {
@@ -182,7 +185,7 @@ const ByteBuffer& EventFrameWriter::finish(uint64_t resolution_ns) {
   write_addresses();
   write_bad_releases();
   for (const ByteBuffer* column : {&time_marks_, &threads_, &sites_.ranks, &sites_.misses, &sites_.fresh, &sizes_,
-                                   &releases_, &addresses_, &ranges_, &bad_releases_}) {
+                                   &releases_, &addresses_, &ranges_, &bad_releases_, &memory_}) {
     append_column(*column);
   }
   clear();
@@ -190,7 +193,8 @@ const ByteBuffer& EventFrameWriter::finish(uint64_t resolution_ns) {
 }
 
 void EventFrameWriter::clear() {
-  for (ByteBuffer* column : {&time_marks_, &threads_, &sizes_, &releases_, &addresses_, &ranges_, &bad_releases_})
+  for (ByteBuffer* column :
+       {&time_marks_, &threads_, &sizes_, &releases_, &addresses_, &ranges_, &bad_releases_, &memory_})
     column->clear();
   sites_.begin();
   guess_.begin();
@@ -269,7 +273,10 @@ bool EventFrameReader::begin(wire::VarintReader& in, const model::Tables& tables
                        read_column(in, &misses_) && read_column(in, &fresh_) && read_column(in, &sizes_) &&
                        read_column(in, &releases_) && read_column(in, with_addresses ? &addresses_ : nullptr) &&
                        read_column(in, &ranges_) && read_column(in, &bad_column_);
-  if (!columns || !read_marks(marks_column_.reader, resolution_ns) ||
+  memory_.bytes.clear();
+  memory_.reader = wire::VarintReader(nullptr, 0);
+  const bool has_memory = columns && in.left() != 0;
+  if (!columns || (has_memory && !read_column(in, &memory_)) || !read_marks(marks_column_.reader, resolution_ns) ||
       !read_bad_releases(bad_column_.reader, tables.sites.size()) ||
       !sites_.begin(tables.sites.size(), count_, ranks_.bytes, misses_.bytes, fresh_.bytes)) {
     return false;
@@ -381,8 +388,8 @@ bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatc
         case EventKind::kPoolDestroy:
         case EventKind::kMap:
         case EventKind::kUnmap:
-          event->address = last_range_ += static_cast<uint64_t>(ranges_.reader.signed_varint());
-          event->size_or_block = ranges_.reader.varint();
+        case EventKind::kProtect:
+          read_range(*event, tables.sites[site].kind);
           break;
       }
     }
@@ -432,6 +439,16 @@ inline bool EventFrameReader::read_release(model::Event& event, ReleaseGuess::Cu
   last_named_ = event.size_or_block;
   if (event.size_or_block >= first_block_) guess.release(facts, event.size_or_block - first_block_ + 1);
   return true;
+}
+
+// What the column doesn't have is not known: it came with a later version.
+void EventFrameReader::read_range(model::Event& event, EventKind kind) {
+  event.address = last_range_ += static_cast<uint64_t>(ranges_.reader.signed_varint());
+  event.size_or_block = ranges_.reader.varint();
+  if (kind != EventKind::kMap && kind != EventKind::kProtect) return;
+  const uint8_t* const memory = memory_.reader.left() != 0 ? memory_.reader.bytes(1) : nullptr;
+  event.size_or_block =
+      wire::make_mapped(event.size_or_block, memory != nullptr ? wire::mapped_memory(*memory) : wire::MappedMemory{});
 }
 
 bool EventFrameReader::read_addresses(const model::Tables& tables, model::EventBatch& batch) {

@@ -1,7 +1,7 @@
 // The payload of an event frame: a batch of events as columns, each compressed by itself so that a reader may leave out
 // what it doesn't need. A frame needs nothing of the frames before it but the tables. Writer and reader.
 //
-//   counts │ columns: time marks, thread runs, ranks, misses, fresh, sizes, releases, addresses, ranges, bad releases
+//   counts │ columns: time marks, thread runs, ranks, misses, fresh, sizes, releases, addresses, ranges, bad releases, memory
 //
 //   ranks, misses, fresh   the site of each event, see site_coder.h
 //   sizes      of each allocation: 0 if it is that of the site's last allocation in this frame, else size + 1
@@ -9,8 +9,9 @@
 //              it is from the block that the release before named, or how many allocations ago it was made
 //   addresses  of each allocation that no release in this frame names: distance from the last such one, in zigzag form.
 //              Of blocks that come and go within a frame the address is not kept
-//   ranges     of each map and unmap: distance of the start from the last one's in zigzag form, length
+//   ranges     of each map, unmap and protect: distance of the start from the last one's in zigzag form, length
 //   bad releases  of each release without a known block: what was found out about it
+//   memory     of each map and protect: what the memory is (wire/mapping.h), a byte. Frames of older traces end before it
 #pragma once
 #include "model/event.h"
 #include "model/tables.h"
@@ -65,7 +66,7 @@ class EventFrameWriter {
   SiteState begin_site(model::SiteId site, const model::Site& facts);
   void add_allocation(const model::Event& event, SiteState site, Pass& pass);
   void add_release(const model::Event& event, SiteState site, Pass& pass);
-  void add_range(const model::Event& event);
+  void add_range(const model::Event& event, model::EventKind kind);
   void end_thread_run(size_t end);
   void write_marks(uint64_t resolution_ns);
   void write_addresses();
@@ -74,7 +75,7 @@ class EventFrameWriter {
   void clear();
 
   Compressor compressor_;
-  ByteBuffer payload_, time_marks_, threads_, sizes_, releases_, addresses_, ranges_, bad_releases_;
+  ByteBuffer payload_, time_marks_, threads_, sizes_, releases_, addresses_, ranges_, bad_releases_, memory_;
   SiteEncoder sites_;
   ReleaseGuess guess_;
   size_t event_count_ = 0;
@@ -130,10 +131,11 @@ class EventFrameReader {
   bool read_events(const model::Tables& tables, model::EventBatch& batch);
   bool read_allocation(model::Event& event, ReleaseGuess::Cursor& guess);
   bool read_release(model::Event& event, ReleaseGuess::Cursor& guess);
+  void read_range(model::Event& event, model::EventKind kind);
   bool read_addresses(const model::Tables& tables, model::EventBatch& batch);
 
   Decompressor decompressor_;
-  Column marks_column_, threads_, ranks_, misses_, fresh_, sizes_, releases_, addresses_, ranges_, bad_column_;
+  Column marks_column_, threads_, ranks_, misses_, fresh_, sizes_, releases_, addresses_, ranges_, bad_column_, memory_;
   SiteDecoder sites_;
   ReleaseGuess guess_;
   std::vector<bool> released_;

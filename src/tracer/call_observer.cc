@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wire/functions.h"
+#include "wire/mapping_call.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -22,7 +23,8 @@ struct Arguments {
   int size = -1;
   int count = -1;  // of elements of that size
   int old_size = -1;
-  int flags = -1;   // of mremap
+  int flags = -1;  // of mremap, mmap
+  int protection = -1;
   int result = -1;  // where the result is stored
 };
 
@@ -38,10 +40,14 @@ constexpr Arguments arguments_of(Function function) {
       return {.size = 2, .result = 0};
     case Function::kAlignedAlloc:
     case Function::kMemalign:
-    case Function::kMmap:
-    case Function::kMmap64:
     case Function::kMunmap:
       return {.block = 0, .size = 1};
+    case Function::kMmap:
+    case Function::kMmap64:
+      return {.block = 0, .size = 1, .flags = 3, .protection = 2};
+    case Function::kMprotect:
+    case Function::kPkeyMprotect:
+      return {.block = 0, .size = 1, .protection = 2};
     case Function::kMremap:
       return {.block = 0, .size = 2, .old_size = 1, .flags = 3};
     default:
@@ -58,6 +64,9 @@ constexpr Arguments arguments_of(const FoundFunction& called) {
   for (int* const index : {&arguments.block, &arguments.size, &arguments.count}) *index += *index >= 0 ? 1 : 0;
   return arguments;
 }
+
+// Of a function that returns an int, which is 0 where it did what it is for.
+constexpr bool is_status_of_success(uint64_t result) { return static_cast<uint32_t>(result) == 0; }
 
 // What is known of a call that may be a part of another one, which began before it could be seen.
 constexpr Function either_of(Function function) {
@@ -130,7 +139,7 @@ uint64_t CallObserver::operator_around(const PendingCall& outer, const arch::Cal
 void CallObserver::begin(const FoundFunction& called, const Site& site, const arch::CallPlace& place) {
   PendingCall call{.called = called, .recorded_as = called.function, .place = place};
   const Role role = wire::facts_of(called.function).role;
-  const bool maps = role == Role::kMap || role == Role::kUnmap || role == Role::kRemap;
+  const bool maps = wire::facts_of(called.function).family == wire::Family::kMap;
   if (called.watch == Watch::kResolver) {
     thread_.calls.push(call);
     return;
@@ -145,6 +154,7 @@ void CallObserver::begin(const FoundFunction& called, const Site& site, const ar
   if (arguments.count >= 0) call.size_bytes *= argument(arguments.count);
   call.old_size_bytes = argument(arguments.old_size);
   call.leaves_old = (argument(arguments.flags) & 4) != 0 /* MREMAP_DONTUNMAP */ || call.old_size_bytes == 0;
+  call.memory = memory_of(role, call, arguments.protection, arguments.flags);
   const bool has_frame = called.form != Form::kPlain;
   if (call.is_event && !(role == Role::kRelease && call.block == 0))
     call.stack = walk(place, has_frame ? called.address : 0);
@@ -157,6 +167,13 @@ void CallObserver::begin(const FoundFunction& called, const Site& site, const ar
   } else {
     thread_.calls.push(call);
   }
+}
+
+wire::MappedMemory CallObserver::memory_of(Role role, const PendingCall& call, int protection, int flags) {
+  if (role == Role::kMap) return wire::memory_of_call(argument(protection), argument(flags));
+  if (role == Role::kProtect) return {.access = wire::access_of_call(argument(protection))};
+  const bool moves = role == Role::kRemap && !call.leaves_old;
+  return {.source = moves ? wire::MappedSource::kMoved : wire::MappedSource::kUnknown};
 }
 
 void CallObserver::begin_release(PendingCall call, bool tracks_return) {
@@ -264,6 +281,9 @@ void CallObserver::finish(const PendingCall& call, uint64_t result) {
     case Role::kRemap:
       finish_mapping(call, result);
       break;
+    case Role::kProtect:
+      if (is_status_of_success(result)) write(RecordKind::kProtect, call, call.block, whole_pages(call.size_bytes));
+      break;
     case Role::kRelease:
     case Role::kNone:
     case Role::kPoolAllocate:
@@ -274,9 +294,7 @@ void CallObserver::finish(const PendingCall& call, uint64_t result) {
 
 void CallObserver::finish_allocation(const PendingCall& call, uint64_t result) {
   if (call.called.function == Function::kPosixMemalign) {
-    constexpr uint64_t kIntMask = 0xffffffff;  // its status
-    const bool failed = (result & kIntMask) != 0;
-    if (failed || !arch::read_word(space_.cpu(), space_.memory(), call.block, result)) return;
+    if (!is_status_of_success(result) || !arch::read_word(space_.cpu(), space_.memory(), call.block, result)) return;
   }
   uint64_t size_bytes = call.size_bytes;
   if (call.called.form == Form::kPrinted) {
@@ -308,10 +326,9 @@ uint64_t CallObserver::text_bytes(uint64_t text, bool is_wide) {
 }
 
 void CallObserver::finish_mapping(const PendingCall& call, uint64_t result) {
-  constexpr uint64_t kIntMask = 0xffffffff;
   const uint64_t all_ones = UINT64_MAX >> (64 - space_.cpu().word_bytes() * 8);
   const bool unmaps_only = wire::facts_of(call.called.function).role == Role::kUnmap;
-  const bool failed = unmaps_only ? (result & kIntMask) != 0 : result == all_ones;
+  const bool failed = unmaps_only ? !is_status_of_success(result) : result == all_ones;
   const bool is_new = space_.unmappings().end(thread_.id());
   if (failed) return;
   const uint64_t unmapped = whole_pages(unmaps_only ? call.size_bytes : call.old_size_bytes);
@@ -372,6 +389,8 @@ void CallObserver::write(RecordKind kind, const PendingCall& call, uint64_t addr
   if (!call.is_event) return;
   LogWriter::Event event = event_of(kind, call, address, size_bytes);
   const bool allocates = kind == RecordKind::kAllocate || kind == RecordKind::kMap;
+  if (kind == RecordKind::kMap || kind == RecordKind::kProtect)
+    event.size_bytes = wire::make_mapped(size_bytes, call.memory);
   if (allocates && thread_.tag != wire::kNoLabel) event.stack = space_.log().with_label(event.stack, thread_.tag);
   space_.log().write(stream(), event);
 }

@@ -45,6 +45,8 @@ class CallObserver {
   void begin_release(PendingCall call, bool tracks_return);
   void begin_reallocation(PendingCall call);
   void begin_mapping(PendingCall call);
+  // What the call makes of the memory, whose arguments are these.
+  wire::MappedMemory memory_of(wire::Role role, const PendingCall& call, int protection, int flags);
   void finish(const PendingCall& call, uint64_t result);
   void finish_allocation(const PendingCall& call, uint64_t result);
   void finish_mapping(const PendingCall& call, uint64_t result);

@@ -7,6 +7,7 @@
 
 #include "arch/cpu.h"
 #include "tracer/loaded_objects.h"
+#include "wire/mapping.h"
 
 namespace heaptap::tracer {
 
@@ -17,6 +18,7 @@ struct PendingCall {
   uint64_t block = 0;       // that it releases, or where it leaves its result
   uint64_t size_bytes = 0;  // that it allocates or maps
   uint64_t old_size_bytes = 0;
+  wire::MappedMemory memory{};  // that it maps, or what its access is to be
   uint32_t stack = 0;
   bool releases = false;            // a release was recorded that a failure takes back
   bool is_event = true;             // false: nothing of it is recorded (--omit)

@@ -19,6 +19,7 @@ enum class Role : uint8_t {
   kMap,
   kUnmap,
   kRemap,
+  kProtect,
   kPoolAllocate,
   kPoolRelease
 };

@@ -18,7 +18,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 12;
+inline constexpr uint32_t kLogVersion = 13;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMaxThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -252,13 +252,14 @@ enum class RecordKind : uint8_t {
   kAllocate = 1,  // 24 bytes: with a size
   kRelease = 2,   // 16 bytes
   kUndo = 3,      // 16 bytes: the thread's last release did not happen (a realloc that failed)
-  kMap = 4,       // 24 bytes
+  kMap = 4,       // 24 bytes: with the length and what the memory is (wire/mapping.h)
   kUnmap = 5,     // 24 bytes
   kNote = 6,      // 16 bytes and the note's own, see NoteKind
   // What the program tells of a pool of its own (wire/labels.h); 24 bytes, with a PooledSize.
   kPoolAllocate = 7,
   kPoolRelease = 8,
   kPoolDestroy = 9,  // all that is alive in the pool is released
+  kProtect = 10,     // 24 bytes, as of kMap: what may be done there from now on; of no source
 };
 
 // What is recorded also while recording is switched off, or what was recorded before would be alive for ever. Such a record has no
@@ -270,6 +271,7 @@ constexpr bool ends_something(RecordKind kind) {
     case RecordKind::kUnmap:
     case RecordKind::kPoolRelease:
     case RecordKind::kPoolDestroy:
+    case RecordKind::kProtect:  // what could be done there
       return true;
     default:
       return false;
@@ -347,6 +349,7 @@ constexpr uint32_t record_bytes(RecordKind kind) {
     case RecordKind::kAllocate:
     case RecordKind::kMap:
     case RecordKind::kUnmap:
+    case RecordKind::kProtect:
     case RecordKind::kPoolAllocate:
     case RecordKind::kPoolRelease:
     case RecordKind::kPoolDestroy:

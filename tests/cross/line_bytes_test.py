@@ -109,7 +109,7 @@ class LineBytes(heaptap_test.TestCase):
             self.assertEqual(data[:len(hello + record)], hello + record, machine)
             self.assertEqual(data[-sum(map(len, kinds)):], b"".join(kinds), machine)
             # The stream of events begins as the page says.
-            self.assertIn(b"HTAPRAW\n" + bytes([3, 0, 0, 0]), data, machine)
+            self.assertIn(b"HTAPRAW\n" + bytes([4, 0, 0, 0]), data, machine)
 
     def test_what_is_changed_is_found(self):
         """So that a reader that believes everything fails."""

@@ -321,8 +321,8 @@ class Views(TestCase):
             rows = dict(database.execute("SELECT tags, SUM(allocated_bytes) FROM stacks WHERE tags IS NOT NULL AND function = 'malloc' GROUP BY tags"))
         self.assertEqual(rows, {"request": 2000, "request/parse": 200, "worker": 30})
         head, *lines = heaptap("export", "--to", "csv", self.trace).stdout.decode().splitlines()
-        self.assertTrue(head.endswith(",pooled,pool,tags"))
-        self.assertEqual(sum(line.endswith(',0,"","request/parse"') for line in lines), 2)
+        self.assertTrue(head.endswith(",pooled,pool,tags,reserved_bytes"))
+        self.assertEqual(sum(line.endswith(',0,"","request/parse",0') for line in lines), 2)
         profile = gzip.decompress(heaptap("export", "--to", "pprof", self.trace).stdout)
         for word in (b"tag", b"request", b"parse", b"worker"):
             self.assertIn(b"\x32" + bytes([len(word)]) + word, profile)  # the table of texts

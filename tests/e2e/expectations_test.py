@@ -20,14 +20,14 @@ def stack(number, function, frames, **numbers):
 
 REPORT = {
     "totals": {"allocations": 3, "frees": 1, "allocated_bytes": 60, "live_blocks": 2, "live_bytes": 50, "temporary_allocations": 0,
-               "peak_live_bytes": 60, "peak_live_blocks": 3, "mapped_live_bytes": 4096, "unknown_frees": 0, "bad_frees": 0,
+               "peak_live_bytes": 60, "peak_live_blocks": 3, "mapped_live_bytes": 4096, "mapped": {"private": {"live_bytes": 4096}}, "unknown_frees": 0, "bad_frees": 0,
                "double_frees": 0},
     "errors": [{"kind": "double", "function": "free", "frames": [{"function": "again(void*)"}], "count": 2,
                 "allocated": {"function": "malloc", "frames": [{"function": "make"}]}, "released": {"frames": [{"function": "first"}]}}],
     "stacks": [stack(1, "malloc", ["leaf(int)", "main"], allocations=2, frees=1, allocated_bytes=30, live_blocks=1, live_bytes=20, peak_bytes=30),
                stack(2, "operator new", ["Tree<int>::make()", "plant() [clone .cold]", "main"], allocations=1, allocated_bytes=30,
                      live_blocks=1, live_bytes=30, peak_bytes=30),
-               stack(3, "mmap", ["main"], allocations=1, allocated_bytes=4096, live_blocks=1, live_bytes=4096)],
+               stack(3, "mmap", ["main"], allocations=1, allocated_bytes=4096, live_blocks=1, live_bytes=4096, mapped={"private": 4096})],
 }
 
 

@@ -234,5 +234,12 @@ def conservation(report):
         yield "more alive than at the peak"
     if sum(stack["live_bytes"] for stack in mappings) != totals["mapped_live_bytes"]:
         yield f"mappings add up to {sum(s['live_bytes'] for s in mappings)}, mapped_live_bytes is {totals['mapped_live_bytes']}"
+    kinds = totals.get("mapped", {})
+    known = [kinds[kind]["live_bytes"] for kind in kinds if kind != "memory"]
+    if None not in known and sum(known) != totals["mapped_live_bytes"]:
+        yield f"the kinds of what is mapped add up to {sum(known)}, mapped_live_bytes is {totals['mapped_live_bytes']}"
+    for stack in mappings:
+        if sum(stack["mapped"].values()) != stack["live_bytes"]:
+            yield f"{_Place(stack)}: its kinds add up to {sum(stack['mapped'].values())}, it has {stack['live_bytes']} bytes"
     if len({stack["id"] for stack in report["stacks"]}) != len(report["stacks"]):
         yield "two stacks have the same id"

@@ -138,7 +138,7 @@ function stackRow(tree, { node, allocator, telling, folded = 0 }, figures, id, i
   const row = {
     id, node, function: tree.strings.of(allocator), variant: 0, label: 0, mapping: 0, telling, folded,
     allocations: figures.allocations, frees: figures.frees, allocated_bytes: figures.allocated_bytes, live_blocks: figures.live_blocks,
-    live_bytes: figures.live_bytes, peak_bytes: figures.peak_bytes, temporary_allocations: figures.temporary, lifetime_ns: figures.frees > 0 ? 1500000 : null,
+    live_bytes: figures.live_bytes, reserved_bytes: 0, peak_bytes: figures.peak_bytes, temporary_allocations: figures.temporary, lifetime_ns: figures.frees > 0 ? 1500000 : null,
     below_blocks: isScanned ? 0 : null, below_bytes: isScanned ? 0 : null,
   };
   for (const name of ['definite', 'indirect', 'possible', 'reachable', 'suppressed']) {
@@ -152,7 +152,7 @@ function timelineOf(cells, bins, widthNs) {
   const parts = 3; // of a bin: the timeline is finer
   const count = bins * parts;
   const zero = () => new Array(count).fill(0);
-  const timeline = { start_ns: 0, width_ns: widthNs / parts, live_bytes: zero(), live_blocks: zero(), peak_live_bytes: zero(), allocations: zero(), frees: zero(), mapped_bytes: zero() };
+  const timeline = { start_ns: 0, width_ns: widthNs / parts, live_bytes: zero(), live_blocks: zero(), peak_live_bytes: zero(), allocations: zero(), frees: zero(), mapped_bytes: zero(), mapped_memory_bytes: zero() };
   for (const cell of cells) {
     const at = cell.bin * parts + parts - 1;
     timeline.live_bytes[at] += cell.allocated_bytes - cell.freed_bytes;

@@ -13,6 +13,7 @@
 #include "agent/preload/late_functions.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"
+#include "wire/mapping_call.h"
 
 namespace std {
 struct nothrow_t;
@@ -251,9 +252,13 @@ inline bool observes_mapping(const CallSite& site) {
 }
 
 inline void note_mapping(StreamHold& hold, RecordKind kind, Function function, const void* start, size_t bytes,
-                         uint64_t time, const CallSite& site) {
-  record_held(hold, {kind, function, reinterpret_cast<uintptr_t>(start), whole_pages(bytes), time}, site);
+                         wire::MappedMemory memory, uint64_t time, const CallSite& site) {
+  const uint64_t mapped = wire::make_mapped(whole_pages(bytes), memory);
+  record_held(hold, {kind, function, reinterpret_cast<uintptr_t>(start), mapped, time}, site);
 }
+
+constexpr wire::MappedMemory kNotTold{};
+constexpr wire::MappedMemory kMoved{.source = wire::MappedSource::kMoved};
 
 // The memory of [start, start + bytes) is about to go.
 inline void forget_memory(const void* start, size_t bytes, const CallSite& site) {
@@ -261,16 +266,25 @@ inline void forget_memory(const void* start, size_t bytes, const CallSite& site)
   forget_stack_memory(begin, begin + whole_pages(bytes), site.slot);
 }
 
-// mprotect and its kin: `call` does it. Who can still read isn't concerned. In a child that shares the memory the thread-local
-// memory may not be libc's.
+// Whether the thread has the thread-local memory that the C library made: in children that share the memory it may be another's.
+inline bool has_own_thread_area() {
+  if (g_session_page.state.load(std::memory_order_relaxed) != SessionState::kRecording) return false;
+  return g_session.knows_thread_place ? platform::thread_number_in_block() != 0
+                                      : kernel::process_id() == g_session.process;
+}
+
+// mprotect and its kin: `call` does it. Of a piece of a stack that can still be read nothing is forgotten.
 template <typename Call>
-inline int protect(const void* start, size_t bytes, int protection, const CallSite& site, const Call& call) {
-  constexpr int kRead = 1;
-  const bool forgets = (protection & kRead) == 0 &&
-                       g_session_page.state.load(std::memory_order_relaxed) == SessionState::kRecording &&
-                       kernel::process_id() == g_session.process;
-  if (forgets) forget_memory(start, bytes, site);
-  return call();
+inline int protect(Function function, const void* start, size_t bytes, int protection, const CallSite& site,
+                   const Call& call) {
+  if (!has_own_thread_area()) return call();
+  if ((protection & PROT_READ) == 0) forget_memory(start, bytes, site);
+  const int status = call();
+  if (status != 0 || !observes_mapping(site)) return status;
+  const wire::MappedMemory memory{.access = wire::access_of_call(static_cast<uint64_t>(protection))};
+  const uint64_t mapped = wire::make_mapped(whole_pages(bytes), memory);
+  record(g_anchor, {RecordKind::kProtect, function, reinterpret_cast<uintptr_t>(start), mapped, 0}, site);
+  return status;
 }
 
 using Map = void*(void*, size_t, int, int, int, off_t);
@@ -289,7 +303,10 @@ inline void* map(Function function, void* start, size_t bytes, int protection, i
   if (result == kMapFailed) return result;
   note_mapping_made(reinterpret_cast<uintptr_t>(result), reinterpret_cast<uintptr_t>(result) + whole_pages(bytes));
   if (observes_mapping(site)) {
-    record(g_anchor, {RecordKind::kMap, function, reinterpret_cast<uintptr_t>(result), whole_pages(bytes), 0}, site);
+    const wire::MappedMemory memory =
+        wire::memory_of_call(static_cast<uint64_t>(protection), static_cast<uint64_t>(flags));
+    const uint64_t mapped = wire::make_mapped(whole_pages(bytes), memory);
+    record(g_anchor, {RecordKind::kMap, function, reinterpret_cast<uintptr_t>(result), mapped, 0}, site);
   }
   return result;
 }
@@ -461,7 +478,7 @@ HEAPTAP_EXPORT int munmap(void* start, size_t bytes) {
   StreamHold hold(g_anchor);
   const uint64_t before = read_time_in_order();
   const int status = call(start, bytes);
-  if (status == 0) note_mapping(hold, RecordKind::kUnmap, Function::kMunmap, start, bytes, before, site);
+  if (status == 0) note_mapping(hold, RecordKind::kUnmap, Function::kMunmap, start, bytes, kNotTold, before, site);
   return status;
 }
 
@@ -484,15 +501,15 @@ HEAPTAP_EXPORT void* mremap(void* old, size_t old_bytes, size_t bytes, int flags
   void* result = call(old, old_bytes, bytes, flags, wanted);
   if (result != kMapFailed) {
     const bool leaves_old = (flags & kDontUnmap) != 0 || old_bytes == 0;
-    if (!leaves_old) note_mapping(hold, RecordKind::kUnmap, Function::kMremap, old, old_bytes, before, site);
-    note_mapping(hold, RecordKind::kMap, Function::kMremap, result, bytes, 0, site);
+    if (!leaves_old) note_mapping(hold, RecordKind::kUnmap, Function::kMremap, old, old_bytes, kNotTold, before, site);
+    note_mapping(hold, RecordKind::kMap, Function::kMremap, result, bytes, leaves_old ? kNotTold : kMoved, 0, site);
   }
   return result;
 }
 
 HEAPTAP_EXPORT int mprotect(void* start, size_t bytes, int protection) {
-  return protect(start, bytes, protection, HEAPTAP_CALL_SITE(), [&] {
-    if (auto* call = real<int(void*, size_t, int)>(Other::kProtect)) return call(start, bytes, protection);
+  return protect(Function::kMprotect, start, bytes, protection, HEAPTAP_CALL_SITE(), [&] {
+    if (auto* call = get<int(void*, size_t, int)>(Function::kMprotect)) return call(start, bytes, protection);
     const long result =
         kernel::call_for_program(__NR_mprotect, reinterpret_cast<long>(start), static_cast<long>(bytes), protection);
     return kernel::failed(result) ? -1 : 0;
@@ -500,8 +517,8 @@ HEAPTAP_EXPORT int mprotect(void* start, size_t bytes, int protection) {
 }
 
 HEAPTAP_EXPORT int pkey_mprotect(void* start, size_t bytes, int protection, int key) {
-  return protect(start, bytes, protection, HEAPTAP_CALL_SITE(), [&] {
-    auto* call = real<int(void*, size_t, int, int)>(Other::kProtectWithKey);
+  return protect(Function::kPkeyMprotect, start, bytes, protection, HEAPTAP_CALL_SITE(), [&] {
+    auto* call = get<int(void*, size_t, int, int)>(Function::kPkeyMprotect);
     return call != nullptr ? call(start, bytes, protection, key) : -1;
   });
 }

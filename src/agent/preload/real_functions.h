@@ -35,8 +35,6 @@ namespace heaptap::agent {
   with(kGetLimit, "getrlimit")                              \
   with(kExchangeLimit, "prlimit")                           \
   with(kProcessControl, "prctl")                            \
-  with(kProtect, "mprotect")                                \
-  with(kProtectWithKey, "pkey_mprotect")                    \
   with(kUnshare, "unshare")                                 \
   with(kSetNamespace, "setns")                              \
   with(kClone, "clone")                                     \

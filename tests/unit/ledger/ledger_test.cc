@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "event_script.h"
@@ -13,8 +15,12 @@ namespace {
 
 using model::BadReleaseKind;
 using model::EventKind;
+using model::MappedKind;
 using test::EventScript;
 using wire::Function;
+using wire::MappedAccess;
+using wire::MappedMemory;
+using wire::MappedSource;
 
 Ledger replay(EventScript& script, LedgerOptions options = {.time_resolution_ns = 1000}) {
   Ledger ledger(std::move(options));
@@ -383,6 +389,100 @@ TEST(Ledger, LetsAMappingReplaceWhatWasInItsPlace) {
   EXPECT_EQ(tally_of(ledger, script, EventKind::kMap, Function::kMmap64).live_bytes, 0x1000u);
   EXPECT_EQ(tally_of(ledger, script, EventKind::kMap, Function::kMremap).live_bytes, 0x2000u);
   EXPECT_EQ(ledger.totals().mapped_live_bytes, 0x3000u);
+}
+
+constexpr MappedMemory kReservation{MappedSource::kPrivate, MappedAccess::kNone};
+constexpr MappedMemory kPrivateMemory{MappedSource::kPrivate, MappedAccess::kWrite};
+
+uint64_t mapped_as(const Ledger& ledger, MappedKind kind) { return ledger.totals().mapped.of(kind).live_bytes; }
+
+TEST(Ledger, AReservationBecomesMemoryByPieces) {
+  EventScript script;
+  script.map(0x10000, 0x10000, kReservation);
+  script.protect(0x11000, 0x1000, MappedAccess::kWrite);
+  script.protect(0x12000, 0x1, MappedAccess::kRead);  // a page
+  script.protect(0x13000, 0x4000, MappedAccess::kWrite);
+  script.protect(0x14000, 0x1000, MappedAccess::kNone);
+  script.protect(0x8000, 0x1000, MappedAccess::kWrite);  // nothing that was seen
+  Ledger ledger = replay(script);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kPrivate), 0x5000u);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kReserved), 0xb000u);
+  EXPECT_EQ(ledger.totals().mapped.memory.peak_bytes, 0x6000u);
+  EXPECT_EQ(ledger.totals().mapped_live_bytes, 0x10000u);
+  EXPECT_EQ(ledger.mapped_bytes_of(0)[static_cast<size_t>(MappedKind::kPrivate)], 0x5000u);
+  script.unmap(0x11000, 0x2000);
+  script.unmap(0x14000, 0x1000);
+  ledger.add(script.take(), script.tables);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kPrivate), 0x3000u);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kReserved), 0xa000u);
+  script.unmap(0, 0x100000);
+  ledger.add(script.take(), script.tables);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kPrivate), 0u);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kReserved), 0u);
+  EXPECT_EQ(ledger.tallies()[0].releases, 1u);
+}
+
+TEST(Ledger, MappedMemoryIsOfOneKindAtATime) {
+  EventScript script;
+  script.map(0x10000, 0x1000, {MappedSource::kFile, MappedAccess::kRead});
+  script.map(0x20000, 0x2000, {MappedSource::kShared, MappedAccess::kWrite});
+  script.map(0x30000, 0x3000, {MappedSource::kStack, MappedAccess::kWrite});
+  script.map(0x40000, 0x4000, {MappedSource::kFile, MappedAccess::kNone});
+  script.map(0x50000, 0x5000);  // of an older trace
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kFile), 0x1000u);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kShared), 0x2000u);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kStack), 0x3000u);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kReserved), 0x4000u);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kUnknown), 0x5000u);
+  EXPECT_EQ(ledger.totals().mapped.memory.live_bytes, 0x5000u);
+  EXPECT_EQ(ledger.totals().mapped_live_bytes, 0xf000u);
+}
+
+TEST(Ledger, WhatMovesStaysWhatItWas) {
+  constexpr MappedMemory kMoved{.source = MappedSource::kMoved};
+  EventScript script;
+  script.map(0x10000, 0x2000, kPrivateMemory);
+  script.unmap(0x10000, 0x2000);
+  script.map(0x30000, 0x4000, kMoved, Function::kMremap);
+  script.unmap(0x90000, 0x1000);  // nothing that was seen
+  script.map(0x60000, 0x1000, kMoved, Function::kMremap);
+  const Ledger ledger = replay(script);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kPrivate), 0x4000u);
+  EXPECT_EQ(mapped_as(ledger, MappedKind::kUnknown), 0x1000u);
+  EXPECT_FALSE(ledger.totals().mapped.are_known());
+}
+
+// Against a page by page account.
+TEST(Ledger, CountsKindsAsAnAccountOfSinglePagesDoes) {
+  constexpr uint64_t kPages = 64;
+  std::minstd_rand random(7);
+  EventScript script;
+  std::array<MappedMemory, kPages> pages{};
+  std::array<bool, kPages> mapped{};
+  for (int step = 0; step < 3000; ++step) {
+    const uint64_t first = random() % kPages;
+    const uint64_t count = 1 + random() % std::min<uint64_t>(8, kPages - first);
+    const MappedMemory memory{static_cast<MappedSource>(1 + random() % 4), static_cast<MappedAccess>(1 + random() % 3)};
+    const uint32_t what = random() % 4;
+    for (uint64_t page = first; page < first + count; ++page) {
+      if (what == 0) mapped[page] = false;
+      if (what == 1) pages[page] = memory;
+      if (what == 1) mapped[page] = true;
+      if (what > 1) pages[page].access = memory.access;
+    }
+    if (what == 0) script.unmap(0x10000 + first * 0x1000, count * 0x1000);
+    if (what == 1) script.map(0x10000 + first * 0x1000, count * 0x1000, memory);
+    if (what > 1) script.protect(0x10000 + first * 0x1000, count * 0x1000, memory.access);
+  }
+  std::array<uint64_t, model::kMappedKinds> expected{};
+  for (uint64_t page = 0; page < kPages; ++page) {
+    if (mapped[page]) expected[static_cast<size_t>(model::kind_of(pages[page]))] += 0x1000;
+  }
+  const Ledger ledger = replay(script);
+  for (size_t kind = 0; kind < expected.size(); ++kind)
+    EXPECT_EQ(ledger.totals().mapped.kinds[kind].live_bytes, expected[kind]) << model::kMappedKindNames[kind];
+  EXPECT_EQ(std::accumulate(expected.begin(), expected.end(), uint64_t{0}), ledger.totals().mapped_live_bytes);
 }
 
 TEST(Ledger, AMappingLivesSinceItWasMadeUntilNothingIsLeft) {

@@ -35,6 +35,15 @@ StackEntry stack(uint64_t id, uint64_t live, std::vector<FrameIndex> frames) {
   return made;
 }
 
+model::MappedLevels mapped_levels() {
+  model::MappedLevels levels;
+  levels.add(model::MappedKind::kPrivate, 1 << 20);
+  levels.remove(model::MappedKind::kPrivate, (1 << 20) - 8192);
+  levels.add(model::MappedKind::kReserved, 1 << 30);
+  levels.add(model::MappedKind::kFile, 4096);
+  return levels;
+}
+
 Report example() {
   Report report;
   model::Capture& capture = report.capture;
@@ -59,8 +68,9 @@ Report example() {
                    .live_bytes = 17'222,
                    .peak_live_bytes = 20'000,
                    .peak_live_blocks = 44,
-                   .mapped_live_bytes = 8192,
-                   .peak_mapped_bytes = 1 << 20,
+                   .mapped_live_bytes = (1 << 30) + 8192 + 4096,
+                   .peak_mapped_bytes = (1 << 30) + (1 << 20),
+                   .mapped = mapped_levels(),
                    .bad_releases = 0,
                    .double_releases = 1,
                    .mismatched_releases = 2,
@@ -90,8 +100,8 @@ Report example() {
   report.size_classes = {{16, 31, 500, 10'000, 5, 120}, {32, 63, 100, 3'700, 1, 32}};
   report.top_sizes = {{24, 400, 5}, {16, 100, 0}, {37, 100, 1}};
   report.lifetimes = {{0, 1'000'000, 500, 12'000}, {1'000'000, 2'000'000, 94, 2'000}};
-  report.timeline = {{4'000'000'000, 18'000, 40, 20'000, 400, 360, 1 << 20},
-                     {8'000'000'000, 17'222, 6, 18'500, 200, 234, 8192}};
+  report.timeline = {{4'000'000'000, 18'000, 40, 20'000, 400, 360, (1 << 30) + (1 << 20), 1 << 20},
+                     {8'000'000'000, 17'222, 6, 18'500, 200, 234, (1 << 30) + 8192, 8192}};
   report.threads = {{1, 4711, "shop", 400, 394, 40'000}, {2, 4712, "", 200, 200, 7'222}};
   report.blocks = {{17, 0x5000, 8000, 1'000'000, 2, 2, "malloc", kServe}};
   report.symbol_hints = {{.path = "/usr/lib/libodd.so",
@@ -100,6 +110,15 @@ Report example() {
                           .finds_packages = true}};
   report.trace_path = "heaptap.shop.4711.htap";
   return report;
+}
+
+// Of a trace of an earlier version.
+TEST(Report, SaysOfUnknownMappingsThatTheyMayBeReserved) {
+  Report report = example();
+  report.totals.mapped = {};
+  report.totals.mapped.add(model::MappedKind::kUnknown, 1 << 30);
+  const std::string end = render_end_summary(report, {});
+  EXPECT_NE(end.find("what of it was only reserved is not known"), std::string::npos) << end;
 }
 
 struct NamedView {

@@ -6,6 +6,7 @@
 #include "model/event.h"
 #include "model/tables.h"
 #include "wire/log.h"
+#include "wire/mapping.h"
 
 namespace heaptap::test {
 
@@ -55,6 +56,14 @@ class EventScript {
   void undo(uint32_t thread = 1) { add(model::EventKind::kUndo, wire::Function::kRealloc, 0, thread, 0, 0); }
   void map(uint64_t address, uint64_t size, uint32_t thread = 1, wire::Function function = wire::Function::kMmap) {
     add(model::EventKind::kMap, function, 0, thread, size, address);
+  }
+  void map(uint64_t address, uint64_t size, wire::MappedMemory memory,
+           wire::Function function = wire::Function::kMmap) {
+    add(model::EventKind::kMap, function, 0, 1, wire::make_mapped(size, memory), address);
+  }
+  void protect(uint64_t address, uint64_t size, wire::MappedAccess access) {
+    add(model::EventKind::kProtect, wire::Function::kMprotect, 0, 1, wire::make_mapped(size, {.access = access}),
+        address);
   }
   void unmap(uint64_t address, uint64_t size, uint32_t thread = 1) {
     add(model::EventKind::kUnmap, wire::Function::kMunmap, 0, thread, size, address);

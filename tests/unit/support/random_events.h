@@ -12,6 +12,7 @@
 #include "model/event.h"
 #include "model/tables.h"
 #include "trace/table_frames.h"
+#include "wire/mapping.h"
 
 namespace heaptap::model {
 
@@ -83,7 +84,7 @@ class Maker {
     const bool has_labels = pick(2) == 0;
     for (uint64_t i = pick(30) + 8; i > 0; --i) {
       const auto label = static_cast<model::LabelId>(has_labels ? pick(tables_.labels.size()) : 0);
-      tables_.sites.push_back({static_cast<EventKind>(1 + tables_.sites.size() % 8),
+      tables_.sites.push_back({static_cast<EventKind>(1 + tables_.sites.size() % 9),
                                static_cast<Function>(1 + pick(wire::kFunctionCount - 1)),
                                static_cast<model::StackId>(pick(tables_.stacks.size())), label});
     }
@@ -173,8 +174,13 @@ class Maker {
         break;
       case EventKind::kMap:
       case EventKind::kUnmap:
+      case EventKind::kProtect:
         event.address = (random_() >> 17) & ~uint64_t{4095};
         event.size_or_block = pick(1000) * 4096;
+        if (kind_of(event) != EventKind::kUnmap) {
+          const auto memory = wire::mapped_memory(static_cast<uint8_t>(pick(32)));
+          event.size_or_block = wire::make_mapped(event.size_or_block, memory);
+        }
         break;
       case EventKind::kPoolAllocate:
       case EventKind::kPoolRelease:
@@ -235,7 +241,7 @@ inline void expect_sound(const Tables& tables) {
     ASSERT_LT(site.stack, tables.stacks.size());
     ASSERT_LT(static_cast<uint8_t>(site.function), wire::kFunctionCount);
     ASSERT_GE(static_cast<uint8_t>(site.kind), 1);
-    ASSERT_LE(static_cast<uint8_t>(site.kind), 8);
+    ASSERT_LE(site.kind, model::kLastEventKind);
     ASSERT_LT(site.label, tables.labels.size());
   }
   for (size_t i = 1; i < tables.labels.size(); ++i) ASSERT_LT(tables.labels[i].parent, i);

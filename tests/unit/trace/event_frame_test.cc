@@ -9,6 +9,7 @@
 #include "trace/release_guess.h"
 #include "trace/site_coder.h"
 #include "trace/table_frames.h"
+#include "wire/mapping.h"
 
 namespace heaptap::trace {
 namespace {
@@ -436,7 +437,7 @@ TEST(EventFrame, GivesBackRandomBatches) {
 
 TEST(EventFrame, HoldsTheLargestValues) {
   Tables tables = empty_tables();
-  for (const EventKind kind : {EventKind::kAllocate, EventKind::kRelease, EventKind::kMap}) {
+  for (const EventKind kind : {EventKind::kAllocate, EventKind::kRelease, EventKind::kUnmap, EventKind::kProtect}) {
     tables.sites.push_back({kind, Function::kMalloc, 0});
   }
   EventBatch batch;
@@ -444,12 +445,34 @@ TEST(EventFrame, HoldsTheLargestValues) {
   batch.time_marks = {{0, (uint64_t{1} << 62) / kResolutionNs * kResolutionNs}};
   batch.events = {
       {0, wire::kMaxThreads, UINT64_MAX - 1, UINT64_MAX}, {2, 1, UINT64_MAX, UINT64_MAX}, {2, 1, 0, 0}, {1, 1, 1, 0}};
+  constexpr wire::MappedMemory kLast{wire::MappedSource::kMoved, wire::MappedAccess::kWrite};
+  batch.events.push_back({3, 1, wire::make_mapped(wire::kMaxMappedLength, kLast), UINT64_MAX});
   EventFrameWriter writer(1);
   EventFrameReader reader;
   EventBatch read;
   wire::VarintReader in = reader_of(writer.write(batch, tables.sites, kResolutionNs));
   ASSERT_TRUE(reader.read(in, tables, kResolutionNs, true, read));
   expect_same(read, batch);
+}
+
+// Frames of older traces end before the column.
+TEST(EventFrame, WithoutAColumnOfMemoryItIsUnknownWhatIsMapped) {
+  Tables tables = empty_tables();
+  tables.sites.push_back({EventKind::kMap, Function::kMmap, 0});
+  EventBatch batch;
+  batch.time_marks = {{0, 0}};
+  batch.events = {{0, 1, wire::make_mapped(4096, {wire::MappedSource::kFile, wire::MappedAccess::kRead}), 0x10000}};
+  EventFrameWriter writer(1);
+  const ByteBuffer& payload = writer.write(batch, tables.sites, kResolutionNs);
+  constexpr size_t kColumnBytes = 4;  // its head, and a byte
+  EventFrameReader reader;
+  EventBatch read;
+  wire::VarintReader in(payload.data(), payload.size() - kColumnBytes);
+  ASSERT_TRUE(reader.read(in, tables, kResolutionNs, false, read));
+  EXPECT_EQ(read.events[0].size_or_block, 4096u);
+  in = reader_of(payload);
+  ASSERT_TRUE(reader.read(in, tables, kResolutionNs, false, read));
+  EXPECT_EQ(read.events, batch.events);
 }
 
 TEST(EventFrame, GivesOnlySoundBatchesOfDamagedBytes) {
