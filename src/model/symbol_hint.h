@@ -23,9 +23,10 @@ struct SymbolHint {
   std::string other_path = {};      // of the file that is in its place
   std::string other_build_id = {};  // empty: that one has none
   // Of kParts.
-  std::string missing_part = {};  // one of these files
-  bool has_package = false;       // a .dwp is beside it, which isn't read here
-  bool finds_packages = false;    // there is a command here that names the package with its debug symbols
+  std::string missing_part = {};    // one of these files
+  bool has_package = false;         // a .dwp is beside it
+  std::string package_reader = {};  // the version of elfutils here, where that reads none; empty: it reads them
+  bool finds_packages = false;      // there is a command here that names the package with its debug symbols
 };
 
 }  // namespace heaptap::model

@@ -157,6 +157,17 @@ std::string difference_of(const model::SymbolHint& hint) {
 
 }  // namespace
 
+namespace {
+
+// Of the file that has all of a program's .dwo files.
+std::string package_text(std::string_view name, const model::SymbolHint& hint) {
+  if (!hint.has_package) return fmt::format(", nor is {}.dwp", name);
+  if (hint.package_reader.empty()) return fmt::format(", and {}.dwp doesn't have them", name);
+  return fmt::format(", and {}.dwp isn't read by elfutils {} (0.191 and later read it)", name, hint.package_reader);
+}
+
+}  // namespace
+
 std::string words_of(const model::SymbolHint& hint) {
   using Lack = model::SymbolHint::Lack;
   const std::string& path = hint.path;
@@ -181,9 +192,11 @@ std::string words_of(const model::SymbolHint& hint) {
                          hint.without_names ? "names" : "lines", package, servers);
     case Lack::kParts:
       return fmt::format(
-          "{} was built with -gsplit-dwarf, and its .dwo files aren't found ({}): inlined functions are "
-          "missing; keep them where they were built{}",
-          name, hint.missing_part, hint.has_package ? fmt::format(" ({}.dwp isn't read)", name) : "");
+          "{} was built with -gsplit-dwarf, and its .dwo files aren't found ({}){}: inlined functions are missing; "
+          "keep "
+          "them where they were built{}",
+          name, hint.missing_part, package_text(name, hint),
+          hint.package_reader.empty() ? ", or the .dwp beside it" : "");
     case Lack::kReadable:
       return fmt::format(
           "the debug information of {} is compressed by zstd, which isn't read in a file of this kind: "

@@ -1,9 +1,12 @@
 #include "symbols/hints.h"
 
+#include <elfutils/libdwfl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
+#include <system_error>
 
 namespace heaptap::symbols {
 namespace {
@@ -51,6 +54,21 @@ void Hints::count(const Subject& module, SymbolSource source, const ModuleFile* 
   lack.without_line += 1;
 }
 
+namespace {
+
+// libdw's version, if it is one that doesn't know packages.
+std::string package_reader() {
+  constexpr unsigned kFirstMinor = 191;
+  const std::string version = dwfl_version(nullptr);  // 0.188
+  unsigned minor = 0;
+  const bool is_older = version.starts_with("0.") &&
+                        std::from_chars(version.data() + 2, version.data() + version.size(), minor).ec == std::errc{} &&
+                        minor < kFirstMinor;
+  return is_older ? version : "";
+}
+
+}  // namespace
+
 void Hints::count_part(const std::string& path, const std::string& part, bool has_package) {
   Lack& lack = lacks_[path];
   if (lack.part.empty()) lack.part = part;
@@ -76,7 +94,8 @@ std::vector<model::SymbolHint> Hints::list(size_t limit) const {
                       .other_path = lack->other.path,
                       .other_build_id = as_hex(lack->other.build_id),
                       .missing_part = lack->part,
-                      .has_package = lack->has_package});
+                      .has_package = lack->has_package,
+                      .package_reader = package_reader()});
   }
   return result;
 }

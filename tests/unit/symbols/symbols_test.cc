@@ -322,6 +322,19 @@ TEST(Resolver, AHintNamesThePartsOfDebugInformationThatAreNotFound) {
   ASSERT_EQ(hints.size(), 1U);
   EXPECT_EQ(hints[0].lack, model::SymbolHint::Lack::kParts);
   EXPECT_TRUE(hints[0].missing_part.ends_with(".dwo")) << hints[0].missing_part;
+  EXPECT_NE(report::words_of(hints[0]).find("nor is split.so.dwp"), std::string::npos) << report::words_of(hints[0]);
+}
+
+TEST(Resolver, AHintNamesThePackageOfDebugInformationThatIsNotRead) {
+  model::SymbolHint hint{.path = "/opt/app", .lack = model::SymbolHint::Lack::kParts};
+  hint.missing_part = "app.dwo";
+  hint.has_package = true;
+  hint.package_reader = "0.188";
+  EXPECT_NE(report::words_of(hint).find("app.dwp isn't read by elfutils 0.188 (0.191 and later read it)"),
+            std::string::npos)
+      << report::words_of(hint);
+  hint.package_reader = "";
+  EXPECT_NE(report::words_of(hint).find("app.dwp doesn't have them"), std::string::npos) << report::words_of(hint);
 }
 
 TEST(Resolver, AStrippedFileGivesExportsOnlyAndAHint) {
