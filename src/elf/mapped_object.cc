@@ -12,6 +12,7 @@ namespace {
 using base::AddressRange;
 using process::Mapping;
 
+constexpr uint32_t kGoBuildId = 4;                        // of Go's notes
 constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 46;  // of one segment; more is nonsense
 constexpr size_t kMaxPathBytes = 4096;
 constexpr uint64_t kReportedPageBytes = 4096;  // a module's start is rounded to these, as the agent does
@@ -59,6 +60,7 @@ void note_segment(MappedObject& object, const ByteSource& memory, ElfForm form, 
       if (object.build_id.empty()) {
         object.build_id = find_note(memory, form, place.begin, place.size(), "GNU", NT_GNU_BUILD_ID);
       }
+      object.is_go = object.is_go || !find_note(memory, form, place.begin, place.size(), "Go", kGoBuildId).empty();
       break;
     default:
       break;

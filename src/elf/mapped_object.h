@@ -23,6 +23,7 @@ struct MappedObject {
   std::string interpreter;     // the loader that it asks for (libc.so.6 does, too)
   bool is_vdso = false;
   std::vector<uint8_t> build_id;
+  bool is_go = false;  // made by the Go tools
   std::vector<base::AddressRange> code;
   std::vector<ElfSegment> loaded;  // as the file has them
 };

@@ -161,6 +161,7 @@ class FrameRules {
       return memory_.read_some(address, to.data(), to.size());
     });
     object.entry = entry_of(loaded);
+    if (loaded.is_go) return object;
     object.rows_key = wire::late_rows_key(loaded.build_id.data(), loaded.build_id_bytes);
     return object;
   }

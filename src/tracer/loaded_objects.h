@@ -62,6 +62,7 @@ struct LoadedObject {
   uint8_t build_id_bytes = 0;
   uint8_t flags = 0;       // wire::ModuleFlag
   bool is_loader = false;  // the dynamic loader
+  bool is_go = false;      // made by the Go tools, perhaps with C code among it
   bool is_libc = false;    // defines the C library's allocation functions or their kin (mmap …) among others
   // What calls free from here gives back blocks that only the allocator knows (glibc's, at a thread's end). Empty: none known.
   base::AddressRange allocator;

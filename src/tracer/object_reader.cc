@@ -80,6 +80,7 @@ void ObjectReader::take_facts() {
   object_.build_id_bytes = static_cast<uint8_t>(std::min(mapped_.build_id.size(), object_.build_id.size()));
   std::copy_n(mapped_.build_id.begin(), object_.build_id_bytes, object_.build_id.begin());
   object_.code = mapped_.code;
+  object_.is_go = mapped_.is_go;
   object_.unwind_header = mapped_.unwind_header;
 }
 
@@ -92,7 +93,9 @@ void ObjectReader::note_unwind_table(const FileView& view) {
   object_.unwind_table_bytes = section->bytes;
 }
 
+// That of Go knows nothing of its changes of stacks.
 bool ObjectReader::note_frames(const FileView& view) {
+  if (object_.is_go) return false;
   has_compressed_frames_ |= view.has_compressed_frames();
   const elf::ElfSection* section = view.plain_frames();
   if (section == nullptr) return false;

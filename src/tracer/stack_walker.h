@@ -30,6 +30,11 @@ class TracedCode {
   static const arch::SignalTrampoline& signal_of(const FrameRule& rule) { return *rule.signal; }
   [[nodiscard]] bool is_code(uint64_t address) const { return objects_.find(address) >= 0; }
 
+  [[nodiscard]] bool chains_stacks(uint64_t address) const {
+    const int index = objects_.find(address);
+    return index >= 0 && objects_.objects()[static_cast<size_t>(index)].is_go;
+  }
+
   static StackName root(wire::StackEnd end) { return {LogWriter::root(end), 0}; }
   StackName add(StackName parent, uint64_t code) { return {log_.intern(parent.number, code), code}; }
   static uint64_t code_of(StackName name) { return name.code; }

@@ -66,9 +66,10 @@ struct Walk {
   uint32_t candidates = 0;  // remembered frames [0, candidates) may still be found further out
   uint32_t unverified = 0;  // of these, from this index on it is known that something further out changed
   uint32_t fresh_count = 0;
-  uint32_t fresh_room = 0;  // before there are more, there has to be room for them
-  uint32_t met = 0;         // when it has ended: so many frames of the last stack are part of this one
-  bool crossed_signal = false;
+  uint32_t fresh_room = 0;        // before there are more, there has to be room for them
+  uint32_t met = 0;               // when it has ended: so many frames of the last stack are part of this one
+  uint32_t stack_changes = 0;     // how often it went on on another stack
+  bool is_on_two_stacks = false;  // or may be: then frames aren't in the order of their slots
   EndProof proof = EndProof::kNone;
 };
 
@@ -90,6 +91,8 @@ concept WalkedCode = UnwoundCpu<typename T::Cpu> && requires(T& code, uint64_t k
   { code.rule_of(key).code() } -> std::convertible_to<typename T::Code>;
   code.signal_of(code.rule_of(key));
   { code.is_code(key) } -> std::same_as<bool>;  // whether the address lies in loaded code
+  // Whether the code around there keeps a frame pointer in each frame, also over a change of stacks, as Go's does.
+  { code.chains_stacks(key) } -> std::same_as<bool>;
   { code.depth_limit() } -> std::same_as<DepthLimit>;
   // A stack without frames; one with a frame more; the innermost frame of a stack.
   { code.root(end) } -> std::same_as<typename T::Name>;
@@ -320,15 +323,37 @@ class LastStack {
 
   template <typename Memory, typename Tables, typename Cpu>
   [[gnu::noinline]] bool follow_frame_pointer(Memory& memory, Tables& tables, Walk<Cpu>& walk) {
-    if (!may_follow_frame_pointer<Cpu>(walk.at.frame)) walk.proof = EndProof::kFramePointer;
     const auto is_code = [&tables](uint64_t address) { return tables.is_code(address); };
-    return step_by_frame_pointer(tables.cpu(), memory, is_code, walk.at);
+    if (may_follow_frame_pointer<Cpu>(walk.at.frame))
+      return step_by_frame_pointer(tables.cpu(), memory, is_code, walk.at);
+    walk.proof = EndProof::kFramePointer;
+    walk.at.end = wire::StackEnd::kNoUnwindTable;
+    if (!tables.chains_stacks(instruction_of(walk.at.frame.key))) return false;
+    if (walk.at.frame.fp == 0) {  // Go's mark for the first frame
+      walk.at.end = wire::StackEnd::kComplete;
+      return false;
+    }
+    return change_stack(memory, tables, walk, is_code);
+  }
+
+  // To the frame that the frame pointer leads to on another stack: C code that Go called runs on its thread's, and the caller's frames
+  // are on the goroutine's.
+  template <typename Memory, typename Tables, typename Cpu, typename IsCode>
+  bool change_stack(Memory& memory, Tables& tables, Walk<Cpu>& walk, const IsCode& is_code) {
+    constexpr uint32_t kMaxChanges = 16;  // calls back and forth; whatever is there, the walk comes to an end
+    if (++walk.stack_changes > kMaxChanges) return false;
+    walk.proof = EndProof::kNone;
+    walk.is_on_two_stacks = true;
+    walk.candidates = walk.unverified = 0;
+    const uint64_t record = moved<Cpu>(walk.at.frame.fp, Cpu::kFrameRecordWords);
+    memory.enter_interrupted(record, 0);
+    return step_to_frame_record(tables.cpu(), memory, is_code, walk.at);
   }
 
   template <typename Memory, typename Tables, typename Cpu, typename Rule>
   [[gnu::noinline]] bool cross_signal(Memory& memory, Tables& tables, Walk<Cpu>& walk, const Rule& rule) {
     if (!step_over_signal(tables.cpu(), tables.signal_of(rule), memory, walk.at)) return false;
-    walk.crossed_signal = true;
+    walk.is_on_two_stacks = true;
     restart_candidates(walk);
     memory.enter_interrupted(walk.at.frame.sp, Cpu::kRedZoneBytes);
     return true;
@@ -361,7 +386,7 @@ class LastStack {
     for (uint32_t i = walk.fresh_count; i > 0; --i) remember(fresh_[i - 1], walk.proof);
     // Frames on two stacks aren't in the order of their slots. Where a walk ended because of other memory than the frames', nothing
     // of what is compared would prove that it ends there again.
-    if (walk.crossed_signal || (kept == 0 && walk.proof == EndProof::kNone)) [[unlikely]]
+    if (walk.is_on_two_stacks || (kept == 0 && walk.proof == EndProof::kNone)) [[unlikely]]
       count_ = 0;
     return name;
   }
@@ -401,7 +426,7 @@ class LastStack {
     count_ = kept_used;
     for (uint32_t i = fresh_used; i > 0; --i) remember(fresh_[i - 1], walk.proof);
     floor_ = kMinOfDeeper;
-    if (walk.crossed_signal) [[unlikely]]
+    if (walk.is_on_two_stacks) [[unlikely]]
       count_ = 0;
     return name;
   }
@@ -434,7 +459,7 @@ class LastStack {
     for (uint32_t i = kept - kept_used; i < kept; ++i) name = tables.add(name, tables.code_of(remembered_[i].name));
     for (uint32_t i = fresh_used; i > 0; --i) name = tables.add(name, fresh_[i - 1].code);
     // A fitting stack can be remembered; here only that part of it which was not touched.
-    count_ = walk.crossed_signal ? 0 : kept;
+    count_ = walk.is_on_two_stacks ? 0 : kept;
     return name;
   }
 

@@ -159,11 +159,10 @@ bool may_follow_frame_pointer(const Frame& frame) {
   return at >= frame.sp && at % sizeof(typename Cpu::Word) == 0 && at - frame.sp <= kLargestFrame;
 }
 
-// It leads on if what it leads to is a return address into known code: is_code(address).
+// To what the frame pointer leads to, wherever that is. It leads on if that is a return address into known code: is_code(address).
 template <UnwoundCpu Cpu, StackMemory Memory, typename IsCode>
-bool step_by_frame_pointer(const Cpu& cpu, Memory& memory, const IsCode& is_code, Position<Cpu>& at) {
+bool step_to_frame_record(const Cpu& cpu, Memory& memory, const IsCode& is_code, Position<Cpu>& at) {
   at.end = wire::StackEnd::kNoUnwindTable;
-  if (!may_follow_frame_pointer<Cpu>(at.frame)) return false;
   FrameOf<Cpu> next;
   next.fp_slot = moved<Cpu>(at.frame.fp, Cpu::kFrameRecordWords);
   next.slot = moved<Cpu>(next.fp_slot, 1);
@@ -174,6 +173,13 @@ bool step_by_frame_pointer(const Cpu& cpu, Memory& memory, const IsCode& is_code
   at.frame = next;
   at.origin = kByFramePointer | kLoadsFramePointer;
   return true;
+}
+
+// The same further out on this stack.
+template <UnwoundCpu Cpu, StackMemory Memory, typename IsCode>
+bool step_by_frame_pointer(const Cpu& cpu, Memory& memory, const IsCode& is_code, Position<Cpu>& at) {
+  at.end = wire::StackEnd::kNoUnwindTable;
+  return may_follow_frame_pointer<Cpu>(at.frame) && step_to_frame_record(cpu, memory, is_code, at);
 }
 
 // To what a signal interrupted. `signal`: where its frame has the interrupted registers, in bytes from SP

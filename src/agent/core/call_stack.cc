@@ -36,7 +36,7 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
 }
 
 inline void CallStack::note_walk(const Walk& walk) {
-  const bool is_on_last = walk.met > 0 && walk.kept != 0 && !walk.crossed_signal;
+  const bool is_on_last = walk.met > 0 && walk.kept != 0 && !walk.is_on_two_stacks;
   if (walk.fresh_count - 1 <= StackSuffix::kMaxInner && is_on_last) remember_suffix(walk);
   const bool goes_on = walk.met > 0 ? trusted_.bytes != 0 : walk.proof == EndProof::kFrames;
   trusted_ = goes_on && window_.stayed_on_own_stack() ? window_.own() : AddressSpan{};

@@ -96,7 +96,9 @@ void Modules::note(const ModuleFacts& facts) {
   added.tables = {facts.tables_start, facts.tables_end, reinterpret_cast<const uint8_t*>(facts.tables_start),
                   facts.unwind_header};
   added.identity = identity;
-  added.rows_key = wire::late_rows_key(facts.build_id, facts.build_id_bytes);
+  added.is_go = facts.is_go;
+  // (.debug_frame of Go knows nothing of the changes of stacks.)
+  added.rows_key = facts.is_go ? 0 : wire::late_rows_key(facts.build_id, facts.build_id_bytes);
   added.lacks_rows.store(false, std::memory_order_relaxed);
   added.generation = wire::next_generation(entries_, count, facts.start, facts.end);
   added.omitted = wire::is_omitted(*log_, facts.path);

@@ -22,6 +22,7 @@ struct Module {
   uint64_t rows_key = 0;  // by which late rows are its own (wire/late_rows.h)
   uint32_t generation = 0;
   bool omitted = false;  // --omit: its calls are not recorded
+  bool is_go = false;    // code without rows keeps frame pointers, over its changes of stacks as well
   std::atomic<bool> loaded{false};
   mutable std::atomic<bool> lacks_rows{false};  // code without a row was met in it
 };

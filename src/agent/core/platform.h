@@ -54,6 +54,7 @@ struct ModuleFacts {
   uint32_t build_id_bytes;
   bool is_main;
   bool is_vdso;
+  bool is_go;  // made by the Go tools, perhaps with C code among it
 };
 
 namespace platform {

@@ -56,6 +56,11 @@ class UnwindTables {
   }
   [[nodiscard]] bool is_code(uint64_t address) const { return modules.find(address) != nullptr; }
 
+  [[nodiscard]] bool chains_stacks(uint64_t address) const {
+    const Module* module = modules.find(address);
+    return module != nullptr && module->is_go;
+  }
+
   static StackName root(wire::StackEnd end) { return root_name(end); }
   StackName add(StackName name, uint32_t code) {
     return code == Rule::kNoCode ? root_name(wire::StackEnd::kTableFull) : trie.intern(name, code);

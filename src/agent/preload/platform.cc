@@ -89,7 +89,10 @@ void read_note(const ElfW(Nhdr) & note, uintptr_t name, uintptr_t value, ModuleF
     facts.build_id = reinterpret_cast<const uint8_t*>(value);
     facts.build_id_bytes = note.n_descsz;
   }
-  if (note.n_type == kGoBuildId && equal(owner, "Go")) leave_signals_alone();
+  if (note.n_type == kGoBuildId && equal(owner, "Go")) {
+    facts.is_go = true;
+    leave_signals_alone();
+  }
 }
 
 void read_notes(uintptr_t notes, size_t bytes, ModuleFacts& facts) {

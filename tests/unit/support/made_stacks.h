@@ -82,6 +82,8 @@ class MadeCode {
   }
   static Signal signal_of(const Rule& /*rule*/) { return kSignal; }
   [[nodiscard]] bool is_code(uint64_t address) const { return rows_.contains(address); }
+  [[nodiscard]] bool chains_stacks(uint64_t /*address*/) const { return chains_stacks_; }
+  void set_chains_stacks(bool chains) { chains_stacks_ = chains; }
 
   static Name root(wire::StackEnd end) { return static_cast<Name>(end); }
   Name add(Name parent, uint64_t code) {
@@ -117,6 +119,7 @@ class MadeCode {
   std::vector<Node> nodes_;
   unwind::DepthLimit depth_limit_ = unwind::depth_limit_for(0);
   uint64_t rules_asked_for_ = 0;
+  bool chains_stacks_ = false;
 };
 
 // `Memory`: put(address, value) stores a word, begin() and end() say where it is. `Code`: set_row(key, row) is told of each call

@@ -324,6 +324,35 @@ TYPED_TEST(WalkTest, CodeWithoutTablesEndsAStackWhereItsFramePointerLeadsNowhere
   EXPECT_EQ(this->code_.stack(name).codes.size(), stack.codes.size() + 1);
 }
 
+// As Go's code does, which runs C code on another stack than its own.
+TYPED_TEST(WalkTest, CodeThatChainsItsStacksIsFollowedToItsCallersStack) {
+  constexpr uint64_t kWord = sizeof(typename TypeParam::Cpu::Word);
+  constexpr uint64_t kCaller = 0x40001000;
+  constexpr uint64_t kOutermost = 0x40002000;
+  for (unsigned i = 0; i < 5; ++i) this->stack_.call(FrameShape::kNoTable, 8);
+  for (const uint64_t key : {this->stack_.codes().back(), kCaller, kOutermost})
+    this->code_.set_row(key, Row(RowKind::kNoTable));
+  const uint64_t there = this->memory_.begin() + 64 * kWord;  // lower than this stack
+  this->memory_.put(this->memory_.end() - 66 * kWord, there);
+  this->memory_.put(there, there + 4 * kWord);
+  this->memory_.put(there + kWord, kCaller);
+  this->memory_.put(there + 4 * kWord, 0);
+  this->memory_.put(there + 5 * kWord, kOutermost);
+  EXPECT_EQ(this->code_.stack(this->walk_anew()).codes, this->stack_.codes()) << "no code of that kind";
+  this->code_.set_chains_stacks(true);
+  std::vector<uint64_t> codes = this->stack_.codes();
+  codes.insert(codes.end(), {kCaller, kOutermost});
+  const auto stack = this->code_.stack(this->walk_anew());
+  EXPECT_EQ(stack.codes, codes);
+  EXPECT_EQ(stack.end, wire::StackEnd::kComplete);
+  // What lies on the other stack is looked at each time.
+  this->memory_.put(there + kWord, kOutermost);
+  codes[codes.size() - 2] = kOutermost;
+  EXPECT_EQ(this->code_.stack(this->walk()).codes, codes);
+  this->memory_.put(there, there);  // a circle
+  EXPECT_EQ(this->walk(), this->walk_anew());
+}
+
 TYPED_TEST(WalkTest, DamagedStacksEndTheWalkAndAreWhatAWalkFromTheStartFinds) {
   constexpr uint64_t kWord = sizeof(typename TypeParam::Cpu::Word);
   for (unsigned i = 0; i < 40; ++i) this->call_one_of(kShapesWithoutSignal);
