@@ -46,13 +46,15 @@ base::Result<std::vector<channel::Address>> find_announced(const std::string& na
   if (!found) return std::unexpected(found.error());
   if (found->empty()) {
     return base::fail(
-        "no target on the local networks says that it is '{}': check that `heaptap-target serve --announce` runs there, "
+        "no target on the local networks says that it is '{}': check that `heaptap-target serve --announce` runs "
+        "there, "
         "and what `heaptap discover` finds; or give its address, HOST:PORT",
         name);
   }
   if (found->size() > 1) {
-    return base::fail("several targets on the local networks say that they are '{}': {}; give the address of the right one",
-                      name, discovery::places_text(*found));
+    return base::fail(
+        "several targets on the local networks say that they are '{}': {}; give the address of the right one", name,
+        discovery::places_text(*found));
   }
   std::vector<channel::Address> addresses;
   for (const discovery::FoundAddress& each : found->front().addresses) {

@@ -52,9 +52,11 @@ base::Result<> add(const KeyFolder& folder, const char* list, const channel::Tru
 
 // One that `-H NAME` means, and that stands in a line of the list.
 base::Result<> check_name(const std::string& name) {
-  const bool is_plain = std::ranges::none_of(name, [](char letter) { return static_cast<unsigned char>(letter) < ' '; });
+  const bool is_plain =
+      std::ranges::none_of(name, [](char letter) { return static_cast<unsigned char>(letter) < ' '; });
   if (channel::is_name_alone(name) && is_plain && base::trimmed(name) == name) return {};
-  return fail_as(ErrorKind::kUsage, "pair: '{}' can't be the target's name: it is one of at most 63 letters, without : and /",
+  return fail_as(ErrorKind::kUsage,
+                 "pair: '{}' can't be the target's name: it is one of at most 63 letters, without : and /",
                  base::safe_text(name));
 }
 
@@ -78,7 +80,8 @@ base::Result<> pair(const PairOptions& options) {
   }
   if (has_name) {
     HEAPTAP_TRY(check_name(words[2]));
-    HEAPTAP_TRY(add(*folder, KeyFolder::kTargets, {*target, words[2]}, fmt::format("that target is known as {}", base::shell_word(words[2]))));
+    HEAPTAP_TRY(add(*folder, KeyFolder::kTargets, {*target, words[2]},
+                    fmt::format("that target is known as {}", base::shell_word(words[2]))));
   }
   return add(*folder, KeyFolder::kTargets, {*target, address}, fmt::format("that target is known at {}", address));
 }

@@ -7,7 +7,8 @@ namespace heaptap::app {
 
 struct SymbolsOptions {
   std::vector<std::string> folders;
-  std::string listen;  // empty: a UNIX socket of this user's
+  std::string listen;   // empty: a UNIX socket of this user's
+  std::string connect;  // a client that this one goes to, in place of that
   std::string token_file;
   bool quiet = false;
 };

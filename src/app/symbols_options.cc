@@ -4,13 +4,17 @@
 namespace heaptap::app {
 
 base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& defaults) {
-  constexpr const char* kSymbolsUsage = "heaptap symbols serve [--listen ADDRESS] [--token-file FILE] DIR...";
+  constexpr const char* kSymbolsUsage =
+      "heaptap symbols serve [--listen ADDRESS | --connect ADDRESS] [--token-file FILE] DIR...";
   SymbolsOptions options;
   std::vector<std::string> words;
   OptionSet set("Give other machines symbols of the files below DIR: " + std::string(kSymbolsUsage), "symbols");
   set.positional("serve", words, "serve, and the folders").value_name("DIR").offer({"serve"});
   set.text("--listen", options.listen,
            "Wait there: a UNIX socket's path, HOST:PORT, or PORT on loopback (default: a socket of this user's)")
+      .value_name("ADDRESS");
+  set.text("--connect", options.connect,
+           "Go to a client that waits (`--symbols-server listen:ADDRESS`): HOST:PORT, in place of --listen")
       .value_name("ADDRESS");
   set.text("--token-file", options.token_file,
            "What both machines know (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)")
@@ -22,6 +26,9 @@ base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& 
   if (*parsed) return **parsed;
   if (words.empty() || words.front() != "serve") {
     return base::fail_as(base::ErrorKind::kUsage, "symbols: what is to be done is `serve`\nusage: {}", kSymbolsUsage);
+  }
+  if (!options.listen.empty() && !options.connect.empty()) {
+    return base::fail_as(base::ErrorKind::kUsage, "symbols serve: --listen or --connect\nusage: {}", kSymbolsUsage);
   }
   options.folders.assign(words.begin() + 1, words.end());
   if (options.folders.empty()) {

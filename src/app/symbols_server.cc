@@ -23,7 +23,9 @@ base::Result<channel::Security> security_of(const channel::SecuritySources& sour
 }
 
 base::Result<> SymbolsServer::set_address(const std::string& text) {
-  const auto address = channel::parse_address(text);
+  constexpr std::string_view kListens = "listen:";
+  listens_ = text.starts_with(kListens);
+  const auto address = channel::parse_address(listens_ ? text.substr(kListens.size()) : text);
   if (!address) return std::unexpected(address.error());
   name_ = text;
   address_ = *address;
@@ -34,6 +36,7 @@ std::shared_ptr<SymbolsServer> SymbolsServer::anew() const {
   auto server = std::make_shared<SymbolsServer>();
   server->name_ = name_;
   server->address_ = address_;
+  server->listens_ = listens_;
   server->token_file_ = token_file_;
   server->security_ = security_;
   return server;
@@ -47,7 +50,7 @@ std::vector<std::string> SymbolsServer::words() const {
 
 base::Result<> SymbolsServer::prepare() {
   if (security_) return {};
-  auto security = security_of({.token_file = token_file_, .target = name_});
+  auto security = security_of({.token_file = token_file_, .target = listens_ ? "" : name_});
   if (!security) return std::unexpected(std::move(security).error());
   security_ = *std::move(security);
   return {};
@@ -59,9 +62,20 @@ base::Result<std::unique_ptr<symbol_server::Client>> SymbolsServer::make_client(
   auto addresses = channel::resolve(*address_);
   if (!addresses) return std::unexpected(std::move(addresses).error());
   for (const channel::Address& each : *addresses) HEAPTAP_TRY(channel::check(*security_, each));
+  constexpr std::chrono::seconds kConnecting{5};
+  constexpr std::chrono::seconds kComing{60};  // of a server, that tries again and again
+  std::shared_ptr<channel::Listener> listener;
+  if (listens_) {
+    auto listening = channel::Listener::listen(addresses->front(), *security_, {});
+    if (!listening) return std::unexpected(std::move(listening).error());
+    listener = std::make_shared<channel::Listener>(*std::move(listening));
+    print_error(
+        fmt::format("heaptap: waiting at {} for heaptap symbols serve --connect\n", listener->address().to_text()));
+  }
   return std::make_unique<symbol_server::Client>(symbol_server::ClientOptions{
-      .name = fmt::format("the server of symbols at {}", name_),
+      .name = listens_ ? "the server of symbols" : fmt::format("the server of symbols at {}", name_),
       .addresses = *std::move(addresses),
+      .listener = std::move(listener),
       .security = *security_,
       .tell = [](const base::Error& why) { print_error(fmt::format("heaptap: warning: {}\n", why.message)); },
       // Where signals end the program, they do so here as well; where a recording counts them, it is another one than that which
@@ -69,7 +83,8 @@ base::Result<std::unique_ptr<symbol_server::Client>> SymbolsServer::make_client(
       .is_interrupted =
           [before = collect::stop_signals::requests()] {
             return collect::stop_signals::requests() > before || console::is_interrupted();
-          }});
+          },
+      .connecting = listens_ ? kComing : kConnecting});
 }
 
 symbol_server::Client* SymbolsServer::client() {

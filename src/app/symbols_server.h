@@ -38,6 +38,7 @@ class SymbolsServer : public symbols::NameSource {
 
   std::string name_;
   std::optional<channel::Address> address_;
+  bool listens_ = false;  // there, and the server comes
   std::string token_file_;
   std::optional<channel::Security> security_;
   std::mutex mutex_;

@@ -52,6 +52,22 @@ Result<uint64_t> scale(std::string_view text, const std::array<Unit, N>& units, 
   return fail_as(ErrorKind::kUsage, "'{}' is not a {}: write it like {}", text, what, example);
 }
 
+// In so many parts of a unit, of two that are as near the even one. `parts`: at most 100.
+uint64_t rounded(uint64_t value, uint64_t unit, uint64_t parts) {
+  const uint64_t scaled = value % unit * parts;
+  uint64_t whole = value / unit * parts + scaled / unit;
+  const uint64_t rest = scaled % unit;
+  if (rest > unit / 2 || (rest == unit / 2 && whole % 2 == 1)) ++whole;
+  return whole;
+}
+
+// Without floating point, which {fmt} has no room for in a small program.
+std::string with_decimals(uint64_t value, uint64_t unit, unsigned decimals) {
+  const uint64_t parts = decimals == 1 ? 10 : 100;
+  const uint64_t whole = rounded(value, unit, parts);
+  return fmt::format("{}.{:0{}}", whole / parts, whole % parts, decimals);
+}
+
 }  // namespace
 
 Result<uint64_t> parse_size(std::string_view text) {
@@ -88,21 +104,21 @@ std::string format_bytes(uint64_t bytes) {
     return fmt::format("{} B", bytes);
   }
   static constexpr std::array<std::string_view, 6> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  double value = static_cast<double>(bytes) / 1024;
-  size_t unit = 0;
-  while (value >= 1023.95 && unit + 1 < kUnits.size()) {
-    value /= 1024;
-    ++unit;
+  constexpr uint64_t kTooManyTenths = 10240;  // so many are 1 of the next unit
+  uint64_t unit = 1024;
+  size_t name = 0;
+  while (name + 1 < kUnits.size() && rounded(bytes, unit, 10) >= kTooManyTenths) {
+    unit *= 1024;
+    ++name;
   }
-  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+  return with_decimals(bytes, unit, 1) + " " + std::string(kUnits[name]);
 }
 
 std::string format_duration(uint64_t nanoseconds) {
-  const auto value = static_cast<double>(nanoseconds);
   if (nanoseconds < 1'000) return fmt::format("{} ns", nanoseconds);
-  if (nanoseconds < 1'000'000) return fmt::format("{:.1f} us", value / 1e3);
-  if (nanoseconds < 1'000'000'000) return fmt::format("{:.1f} ms", value / 1e6);
-  if (nanoseconds < 60'000'000'000) return fmt::format("{:.2f} s", value / 1e9);
+  if (nanoseconds < 1'000'000) return with_decimals(nanoseconds, 1'000, 1) + " us";
+  if (nanoseconds < 1'000'000'000) return with_decimals(nanoseconds, 1'000'000, 1) + " ms";
+  if (nanoseconds < 60'000'000'000) return with_decimals(nanoseconds, 1'000'000'000, 2) + " s";
   const uint64_t seconds = nanoseconds / 1'000'000'000;
   return fmt::format("{} min {} s", seconds / 60, seconds % 60);
 }

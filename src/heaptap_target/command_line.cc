@@ -19,12 +19,15 @@ struct NamedCommand {
   std::string_view name;
   Command command;
 };
-constexpr std::array kCommands{NamedCommand{"serve", Command::kServe},      NamedCommand{"connect", Command::kConnect},
-                               NamedCommand{"run", Command::kRun},          NamedCommand{"attach", Command::kAttach},
-                               NamedCommand{"record", Command::kRecord},    NamedCommand{"pair", Command::kPair},
-                               NamedCommand{"token", Command::kToken},      NamedCommand{"--help", Command::kHelp},
-                               NamedCommand{"-h", Command::kHelp},          NamedCommand{"help", Command::kHelp},
-                               NamedCommand{"--version", Command::kVersion}};
+constexpr std::array kCommands{
+    NamedCommand{"serve", Command::kServe},     NamedCommand{"connect", Command::kConnect},
+    NamedCommand{"run", Command::kRun},         NamedCommand{"attach", Command::kAttach},
+    NamedCommand{"record", Command::kRecord},   NamedCommand{"pair", Command::kPair},
+    NamedCommand{"token", Command::kToken},     NamedCommand{"status", Command::kStatus},
+    NamedCommand{"monitor", Command::kMonitor}, NamedCommand{"report", Command::kReport},
+    NamedCommand{"mark", Command::kMark},       NamedCommand{"clear", Command::kClear},
+    NamedCommand{"--help", Command::kHelp},     NamedCommand{"-h", Command::kHelp},
+    NamedCommand{"help", Command::kHelp},       NamedCommand{"--version", Command::kVersion}};
 
 // Which commands an option is for.
 enum For : unsigned {
@@ -34,6 +37,7 @@ enum For : unsigned {
   kForBoth = 1u << 3,       // that and a line: run, attach
   kForFile = 1u << 4,       // record
   kForPairing = 1u << 5,    // pair
+  kForWatching = 1u << 6,   // monitor
   kForAll = ~0u,
 };
 unsigned kinds_of(Command command) {
@@ -48,7 +52,13 @@ unsigned kinds_of(Command command) {
       return kForRecording | kForFile;
     case Command::kPair:
       return kForPairing;
+    case Command::kMonitor:
+      return kForWatching;
     case Command::kToken:
+    case Command::kStatus:
+    case Command::kReport:
+    case Command::kMark:
+    case Command::kClear:
       return 0;
     default:
       return kForAll;
@@ -159,6 +169,13 @@ constexpr std::array kValued{
            [](View name, View value, Options& options) { return set_duration(name, value, options.exit_wait); }},
     Valued{"--log-memory", kForAll,
            [](View name, View value, Options& options) { return set_size(name, value, options.log_memory_bytes); }},
+    Valued{"--interval", kForWatching,
+           [](View name, View value, Options& options) -> base::Result<> {
+             std::optional<std::chrono::nanoseconds> interval;
+             HEAPTAP_TRY(set_duration(name, value, interval));
+             options.interval = std::max<std::chrono::nanoseconds>(*interval, std::chrono::milliseconds(10));
+             return {};
+           }},
     Valued{"--buffer", kForLine,
            [](View name, View value, Options& options) { return set_size(name, value, options.buffer_bytes); }},
     Valued{"--compress", kForAll, set_compression},
@@ -213,7 +230,9 @@ class Parser {
     if (command == kCommands.end()) {
       return fail_as(
           ErrorKind::kUsage,
-          "there is no command '{}': serve, connect, run, attach, record, pair, token (heaptap-target --help)", name);
+          "there is no command '{}': serve, connect, run, attach, record, pair, token, status, monitor, report, mark, "
+          "clear (heaptap-target --help)",
+          name);
     }
     options_.command = command->command;
     while (!rest_.empty()) HEAPTAP_TRY(take(next()));
@@ -234,6 +253,9 @@ class Parser {
     if (options_.announce && options_.goes_to_host) {
       return fail_as(ErrorKind::kUsage,
                      "--announce is for serve, which hosts come to, and run and attach with --listen");
+    }
+    if (options_.command == Command::kMark && options_.address.empty()) {
+      return fail_as(ErrorKind::kUsage, "mark: one name, as in `heaptap-target mark warm`");
     }
     if (!options_.begins_by_itself()) return {};
     order.follow_exec = order.follow_exec || order.follow_fork || !order.command.empty();
@@ -275,6 +297,13 @@ class Parser {
       return {};
     }
     if (options_.command == Command::kPair) return take_key(word);
+    const bool takes_none = options_.command == Command::kStatus || options_.command == Command::kMonitor;
+    if (takes_none) return fail_as(ErrorKind::kUsage, "status and monitor take no argument: {}", word);
+    if (options_.asks_recordings() && !options_.address.empty()) {
+      return fail_as(ErrorKind::kUsage, "there is one argument too many: {}", word);
+    }
+    const bool takes_process = options_.command == Command::kReport || options_.command == Command::kClear;
+    if (takes_process && !base::whole_number<pid_t>(word)) return fail_as(ErrorKind::kUsage, "'{}' is no PID", word);
     if (options_.command == Command::kToken) return fail_as(ErrorKind::kUsage, "token takes no argument: {}", word);
     if (!options_.address.empty()) return fail_as(ErrorKind::kUsage, "there is one address too many: {}", word);
     options_.address = word;
@@ -318,7 +347,8 @@ const char* help_text() {
   return "heaptap-target: records programs on this machine for a heaptap on another one\n"
          "\n"
          "  heaptap-target serve [ADDRESS]   waits for the host, which then says: heaptap run -H ADDRESS -- PROGRAM\n"
-         "  heaptap-target connect [ADDRESS] goes to the host, where `heaptap run -H listen:ADDRESS` waits; without an\n"
+         "  heaptap-target connect [ADDRESS] goes to the host, where `heaptap run -H listen:ADDRESS` waits; without "
+         "an\n"
          "                                   address, or by a NAME alone, to one that announces itself: `-H listen:`\n"
          "  heaptap-target run [--listen ADDRESS|--connect ADDRESS] -- PROGRAM [ARG...]\n"
          "                                   begins at once; the host takes it over: heaptap connect ADDRESS\n"
@@ -328,6 +358,11 @@ const char* help_text() {
          "                                   into a file, for the host: heaptap connect FILE\n"
          "  heaptap-target pair [KEY [NAME]] lets the host of that key come by TCP; `heaptap pair` there says it\n"
          "  heaptap-target token > FILE      a secret for both sides, in place of keys\n"
+         "  heaptap-target status            what is recorded here: processes, events, what is lost, the host\n"
+         "  heaptap-target monitor [--interval TIME]   the same every second\n"
+         "  heaptap-target report [PID]      the host writes a report of what changed\n"
+         "  heaptap-target mark NAME         gives this moment a name\n"
+         "  heaptap-target clear [PID]       counts from here on\n"
          "\n"
          "ADDRESS  a UNIX socket's path, HOST:PORT, [IPv6]:PORT, or PORT on loopback; without one a UNIX socket of "
          "this user's\n"

@@ -13,11 +13,26 @@
 
 namespace heaptap::target {
 
-enum class Command : uint8_t { kServe, kConnect, kRun, kAttach, kRecord, kPair, kToken, kHelp, kVersion };
+enum class Command : uint8_t {
+  kServe,
+  kConnect,
+  kRun,
+  kAttach,
+  kRecord,
+  kPair,
+  kToken,
+  kStatus,
+  kMonitor,
+  kReport,
+  kMark,
+  kClear,
+  kHelp,
+  kVersion
+};
 
 struct Options {
   Command command = Command::kHelp;
-  std::string address;        // empty: by default
+  std::string address;        // empty: by default. report, clear: a PID, if any; mark: its name
   bool goes_to_host = false;  // there; else it waits for the host
   std::string agent;          // file; empty: beside this program
   std::string token_file;
@@ -35,6 +50,7 @@ struct Options {
   std::optional<std::chrono::nanoseconds> exit_wait;
   bool no_fetch = false;  // no file leaves this machine
   bool quiet = false;
+  std::chrono::nanoseconds interval = std::chrono::seconds(1);  // monitor
 
   std::string key;       // pair: the host's fingerprint; empty: none
   std::string key_name;  // what the user calls it
@@ -46,6 +62,8 @@ struct Options {
   std::string output;                                // file, in place of a host
   bool force = false;                                // overwrite it
 
+  // It is about recordings that go on here.
+  [[nodiscard]] bool asks_recordings() const { return command >= Command::kStatus && command <= Command::kClear; }
   [[nodiscard]] bool begins_by_itself() const {
     return command == Command::kRun || command == Command::kAttach || command == Command::kRecord;
   }

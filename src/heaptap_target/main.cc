@@ -6,6 +6,7 @@
 
 #include "base/exit_status.h"
 #include "heaptap_target/command_line.h"
+#include "heaptap_target/console.h"
 #include "heaptap_target/pair.h"
 #include "heaptap_target/run.h"
 #include "heaptap_target/serve.h"
@@ -43,6 +44,10 @@ int main(int count, char** arguments) try {
   }
   if (options->command == Command::kPair) return print_result(heaptap::target::pair(*options));
   if (options->command == Command::kToken) return print_result(heaptap::target::make_token(STDOUT_FILENO));
+  if (options->asks_recordings()) {
+    const auto done = heaptap::target::ask_recordings(*options);
+    return done ? 0 : fail(done.error());
+  }
   if (options->begins_by_itself()) {
     const auto status = heaptap::target::run(*options);
     return status ? *status : fail(status.error());

@@ -8,6 +8,7 @@
 #include "heaptap_target/setup.h"
 #include "remote/host_line.h"
 #include "remote/host_service.h"
+#include "remote/local_console.h"
 #include "remote/recording_file.h"
 #include "remote/target_session.h"
 
@@ -24,26 +25,28 @@ int status_of(const model::ExitStatus& exit) {
 // While nobody is there to ask for anything.
 class FileService : public collect::RecordingService {
  public:
-  explicit FileService(const remote::RecordingFile& file) : file_(file) {}
+  FileService(const remote::RecordingFile& file, collect::RecordedProcesses& processes)
+      : file_(file), console_(processes, nullptr) {}
 
-  void add_waits(std::vector<pollfd>& /*waits*/) const override {}
-  void serve() override {}
+  void add_waits(std::vector<pollfd>& waits) const override { console_.add_waits(waits); }
+  void serve() override { console_.serve(); }
   // What can't be written any more needn't be recorded.
   [[nodiscard]] bool wants_end() const override { return file_.failure().has_value(); }
 
  private:
   const remote::RecordingFile& file_;
+  remote::LocalConsole console_;
 };
 
 base::Result<int> record_to_file(const Options& options) {
   auto file = remote::RecordingFile::create(options.output, options.force);
   if (!file) return std::unexpected(std::move(file).error());
-  const auto recorded =
-      remote::record(options.order, target_options(options),
-                     {.outlet = *file,
-                      .service = [&file](collect::RecordedProcesses&,
-                                         collect::RecordingSource&) { return std::make_unique<FileService>(*file); },
-                      .asks_for_scans = false});
+  const auto recorded = remote::record(
+      options.order, target_options(options),
+      {.outlet = *file,
+       .service = [&file](collect::RecordedProcesses& processes,
+                          collect::RecordingSource&) { return std::make_unique<FileService>(*file, processes); },
+       .asks_for_scans = false});
   if (!recorded) {
     file->remove();
     return std::unexpected(recorded.error());

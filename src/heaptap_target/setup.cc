@@ -113,7 +113,8 @@ base::Result<channel::Security> security_of(const Options& options) {
   return security;
 }
 
-base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options, const channel::Security& security,
+base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options,
+                                                               const channel::Security& security,
                                                                Announcement& announcement) {
   const auto address = channel::parse_address(options.address.empty() ? default_address() : options.address);
   if (!address) return std::unexpected(address.error());

@@ -31,7 +31,8 @@ size_t buffer_bytes(const Options& options);
 // How hosts prove who they are.
 base::Result<channel::Security> security_of(const Options& options);
 // Hosts come here.
-base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options, const channel::Security& security,
+base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options,
+                                                               const channel::Security& security,
                                                                Announcement& announcement);
 // This one goes there: to the address that is said, or to what is announced by that name, or without one by any host.
 base::Result<std::unique_ptr<remote::ConnectionSource>> go_to(const Options& options,

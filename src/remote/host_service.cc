@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/signal_names.h"
+#include "remote/message_fields.h"
 
 namespace heaptap::remote {
 
@@ -55,6 +56,7 @@ void HostService::serve() {
     if (!host_.is_given_up()) answer(*request);
   }
   look_for_reports();
+  console_.serve();
   const bool is_alone_for_good =
       host_.alone_since() && (host_.is_cut_off() || now - *host_.alone_since() > orphan_timeout_);
   if (is_alone_for_good) {
@@ -71,7 +73,7 @@ void HostService::look_for_reports() {
     if (std::exchange(process.report_requests_seen, counted) == counted) continue;
     Fields fields;
     fields.add(Field::kPid, static_cast<uint64_t>(process.pid));
-    fields.add(Field::kReason, uint64_t{1});
+    fields.add(Field::kReason, kReportBySignal);
     host_.send({.kind = Kind::kFiguresNow, .number = 0, .fields = std::move(fields)});
   }
 }

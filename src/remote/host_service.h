@@ -9,6 +9,7 @@
 #include "collect/recording_service.h"
 #include "collect/recording_source.h"
 #include "remote/host_line.h"
+#include "remote/local_console.h"
 
 namespace heaptap::remote {
 
@@ -16,9 +17,17 @@ class HostService : public collect::RecordingService {
  public:
   HostService(HostLine& host, collect::RecordedProcesses& processes, collect::RecordingSource& source,
               std::chrono::nanoseconds orphan_timeout, bool may_kill = true)
-      : host_(host), processes_(processes), source_(source), orphan_timeout_(orphan_timeout), may_kill_(may_kill) {}
+      : host_(host),
+        processes_(processes),
+        source_(source),
+        orphan_timeout_(orphan_timeout),
+        may_kill_(may_kill),
+        console_(processes, &host) {}
 
-  void add_waits(std::vector<pollfd>& waits) const override { host_.add_waits(waits); }
+  void add_waits(std::vector<pollfd>& waits) const override {
+    host_.add_waits(waits);
+    console_.add_waits(waits);
+  }
   void serve() override;
   [[nodiscard]] bool wants_end() const override { return wants_end_; }
 
@@ -45,6 +54,7 @@ class HostService : public collect::RecordingService {
   };
   std::deque<Unheard> unheard_;
   bool wants_end_ = false;
+  LocalConsole console_;
 };
 
 void answer(ReliableLine& line, uint64_t number, const base::Result<>& result);

@@ -254,10 +254,16 @@ void RemoteSource::take(const Message& message) {
   }
 }
 
-// A signal to the process asks for it; where this side didn't say which, it asks for nothing.
+// A signal to the process asks for it; where this side didn't say which, it asks for nothing. Or somebody at the target's console.
 void RemoteSource::want_report(const Fields& fields) {
+  constexpr size_t kMaxReportsByConsole = 1000;
   const auto pid = fields.number(Field::kPid);
-  if (!pid || *pid > INT_MAX || processes_->options().log.report_signal == 0) return;
+  if (!pid || *pid > INT_MAX) return;
+  if (fields.number_or_0(Field::kReason) == kReportByConsole) {
+    if (++reports_by_console_ > kMaxReportsByConsole) return;
+  } else if (processes_->options().log.report_signal == 0) {
+    return;
+  }
   collect::RecordedProcess* const process = processes_->find(static_cast<pid_t>(*pid));
   if (process != nullptr) process->is_report_wanted = true;
 }

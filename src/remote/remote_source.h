@@ -85,16 +85,17 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   std::optional<pid_t> maybe_executed_;  // ended by executing another program: if the next message begins that one
   uint64_t last_request_ = 0;
   std::map<uint64_t, std::optional<base::Result<>>> asked_;  // and the answer, once it is there
-  size_t recordings_ = 0;                                    // that ever began
-  std::optional<TimePoint> down_since_;                      // no connection
-  TimePoint told_of_break_at_;                               // last
-  std::optional<std::chrono::nanoseconds> kept_there_;       // so long the recording waits for this host
-  bool has_program_ = false;                                 // one that was started there
-  int handed_on_ = 0;                                        // the signal that it got
-  std::optional<TimePoint> handed_on_at_;                    // and its end isn't known, nor that told
-  uint64_t let_go_at_message_ = 0;                           // messages up to the one that asked for it
-  std::optional<TimePoint> let_go_since_;                    // the other machine was asked to let go of all
-  std::optional<Patience> let_go_patience_;                  // likewise
+  size_t reports_by_console_ = 0;
+  size_t recordings_ = 0;                               // that ever began
+  std::optional<TimePoint> down_since_;                 // no connection
+  TimePoint told_of_break_at_;                          // last
+  std::optional<std::chrono::nanoseconds> kept_there_;  // so long the recording waits for this host
+  bool has_program_ = false;                            // one that was started there
+  int handed_on_ = 0;                                   // the signal that it got
+  std::optional<TimePoint> handed_on_at_;               // and its end isn't known, nor that told
+  uint64_t let_go_at_message_ = 0;                      // messages up to the one that asked for it
+  std::optional<TimePoint> let_go_since_;               // the other machine was asked to let go of all
+  std::optional<Patience> let_go_patience_;             // likewise
   bool all_ended_ = false;
   bool has_failed_ = false;
   model::ExitStatus program_exit_;

@@ -72,7 +72,39 @@ base::Result<> Client::send(const Message& message, channel::Time until) {
   return {};
 }
 
+base::Result<> Client::say_hello(channel::Time until) {
+  HEAPTAP_TRY(send(control::hello(), until));
+  const auto hello = next_message(until);
+  if (!hello) return std::unexpected(hello.error());
+  if (hello->kind == Kind::kHello && hello->fields.number_or_0(Field::kMajor) == control::kMajorVersion) return {};
+  return base::fail("it speaks another version of the protocol");
+}
+
+// Strangers that come meanwhile are nothing to it.
+base::Result<> Client::await_server() {
+  const channel::Time until = Clock::now() + options_.connecting;
+  while (!connection_) {
+    if (options_.is_interrupted && options_.is_interrupted()) return base::fail("interrupted");
+    if (Clock::now() >= until) {
+      return base::fail("none came; there, `heaptap symbols serve --connect HOST:PORT DIR...` goes to this machine");
+    }
+    std::vector<pollfd> waits;
+    options_.listener->add_waits(waits);
+    constexpr int kPauseMs = 200;
+    (void)poll(waits.data(), waits.size(), kPauseMs);
+    options_.listener->proceed(Clock::now());
+    while (options_.listener->next_failed()) {
+    }
+    if (auto connection = options_.listener->next()) connection_ = *std::move(connection);
+  }
+  reader_ = control::MessageReader(control::kMaxAnswerBytes);
+  auto done = say_hello(until);
+  if (!done) connection_.reset();
+  return done;
+}
+
 base::Result<> Client::connect() {
+  if (options_.listener) return await_server();
   base::Error why = base::make_error("it has no address");
   const channel::Time until = Clock::now() + options_.connecting;
   for (const channel::Address& address : options_.addresses) {
@@ -85,15 +117,7 @@ base::Result<> Client::connect() {
     reader_ = control::MessageReader(control::kMaxAnswerBytes);
     base::Result<> ready;
     while (ready && !connection_->is_ready()) ready = exchange(until);
-    if (ready) ready = send(control::hello(), until);
-    if (ready) {
-      const auto hello = next_message(until);
-      if (!hello) {
-        ready = std::unexpected(hello.error());
-      } else if (hello->kind != Kind::kHello || hello->fields.number_or_0(Field::kMajor) != control::kMajorVersion) {
-        ready = base::fail("it speaks another version of the protocol");
-      }
-    }
+    if (ready) ready = say_hello(until);
     if (ready) return {};
     why = ready.error();
     connection_.reset();

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "channel/address.h"
 #include "channel/connection.h"
+#include "channel/listener.h"
 #include "channel/security.h"
 #include "control/message.h"
 #include "model/row_table.h"
@@ -23,6 +24,7 @@ namespace heaptap::symbol_server {
 struct ClientOptions {
   std::string name;  // of the server, for people
   std::vector<channel::Address> addresses;
+  std::shared_ptr<channel::Listener> listener = {};  // the server comes there; else this one goes to its addresses
   channel::Security security;
   std::function<void(const base::Error&)> tell = {};  // why nothing more comes from there; once
   std::function<bool()> is_interrupted = {};          // somebody wants no longer to wait; asked again and again
@@ -49,6 +51,8 @@ class Client : public symbols::NameSource {
  private:
   base::Result<control::Fields> ask(control::Kind kind, control::Fields fields);
   base::Result<> connect();
+  base::Result<> await_server();
+  base::Result<> say_hello(channel::Time until);
   void look_at_connection();
   base::Result<control::Message> next_message(channel::Time until);
   base::Result<> exchange(channel::Time until);

@@ -29,23 +29,31 @@ Message refusal_of(uint64_t number, const base::Error& error) {
 }  // namespace
 
 void Server::add_waits(std::vector<pollfd>& waits) const {
-  listener_.add_waits(waits);
+  if (listener_) listener_->add_waits(waits);
   for (const Client& client : clients_) client.connection.add_waits(waits, client.unsent.empty());
 }
 
-bool Server::proceed(channel::Time now) {
-  listener_.proceed(now);
-  while (const auto failed = listener_.next_failed()) {
+void Server::add(channel::Connection connection, channel::Time now) {
+  clients_.push_back({.connection = std::move(connection),
+                      .reader = control::MessageReader(control::kMaxRequestBytes),
+                      .unsent = {},
+                      .said_hello = false,
+                      .active_at = now});
+}
+
+void Server::accept(channel::Time now) {
+  listener_->proceed(now);
+  while (const auto failed = listener_->next_failed()) {
     if (news_.size() < kMaxNews) news_.push_back({failed->peer, failed->why});
   }
-  while (waiting_ || (waiting_ = listener_.next())) {
+  while (waiting_ || (waiting_ = listener_->next())) {
     if (clients_.size() == kMaxClients && !make_room(now)) break;
-    clients_.push_back({.connection = *std::exchange(waiting_, std::nullopt),
-                        .reader = control::MessageReader(control::kMaxRequestBytes),
-                        .unsent = {},
-                        .said_hello = false,
-                        .active_at = now});
+    add(*std::exchange(waiting_, std::nullopt), now);
   }
+}
+
+bool Server::proceed(channel::Time now) {
+  if (listener_) accept(now);
   bool has_more = false;
   std::erase_if(clients_, [&](Client& client) { return !serve(client, now, has_more); });
   return has_more;

@@ -23,10 +23,12 @@ class Server {
     std::string why;
   };
 
-  // `answers` outlives this.
-  Server(channel::Listener listener, Answers& answers) : listener_(std::move(listener)), answers_(answers) {}
+  // `answers` outlives this. Without a listener nobody comes; this side goes to a client, see add().
+  Server(std::optional<channel::Listener> listener, Answers& answers)
+      : listener_(std::move(listener)), answers_(answers) {}
 
-  [[nodiscard]] const channel::Address& address() const { return listener_.address(); }
+  // A client that this side went to, over a connection that is ready.
+  void add(channel::Connection connection, channel::Time now);
   [[nodiscard]] size_t client_count() const { return clients_.size(); }
   void add_waits(std::vector<pollfd>& waits) const;
   // True: there is more to be done at once.
@@ -42,6 +44,7 @@ class Server {
     channel::Time active_at;  // it said something, or took something
   };
 
+  void accept(channel::Time now);
   bool make_room(channel::Time now);
   // False: it is gone.
   bool serve(Client& client, channel::Time now, bool& has_more);
@@ -49,7 +52,7 @@ class Server {
   static void send(Client& client, channel::Time now);
   bool drop(Client& client, const char* why);
 
-  channel::Listener listener_;
+  std::optional<channel::Listener> listener_;
   Answers& answers_;
   std::optional<channel::Connection> waiting_;  // for room
   std::list<Client> clients_;

@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import far
 import heaptap_test
 from heaptap_test import HEAPTAP, heaptap, read_report
-from waiting import ended, finished, wait_for
+from waiting import ended, finished, read_until, wait_for
 
 # Inlined functions, a static one, a global that holds a block, and blocks that are lost.
 PROGRAM = r"""
@@ -166,6 +166,34 @@ class Names(TestCase):
                              for words in (("--symbols", self.served / "build"), ("--symbols-server", self.address)))
         self.assertEqual(served, local)
         self.assertIn("holder", json.dumps(served))
+
+    def test_the_server_goes_to_who_waits(self):
+        """As where a firewall lets nobody in to the machine that has the symbols."""
+        token, port = far.make_token(self.folder), far.free_port()
+        security = ["--token-file", token]
+        with self.calling(f"127.0.0.1:{port}", *security) as process:
+            local = self.show("leaks", "--symbols", self.served / "build").stdout
+            for _ in range(2):  # it stays, for who waits next
+                served = self.show("leaks", "--symbols-server", f"listen:127.0.0.1:{port}", *security)
+                self.assertEqual(json.loads(served.stdout), json.loads(local))
+        # A stranger's names are nobody's.
+        with self.calling(f"127.0.0.1:{port}", "--token-file", far.make_token(self.folder, "another")) as process:
+            began = ["show", "leaks", self.trace, "--symbols-server", f"listen:127.0.0.1:{port}", *security]
+            waiting = subprocess.Popen([HEAPTAP, *map(str, began)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self.folder)
+            read_until(process.stderr.fileno(), "it is refused", lambda text: b"another token" in text, state=process)
+            waiting.send_signal(signal.SIGINT)
+            self.assertNotIn(b"hidden_maker", waiting.communicate()[0])
+
+    @contextlib.contextmanager
+    def calling(self, address, *words):
+        """A server that goes there until the end of the block."""
+        process = subprocess.Popen([HEAPTAP, "symbols", "serve", "--connect", address, *map(str, words), self.served],
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=heaptap_test.sooner(retry="50ms"))
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate()
 
     def test_run_and_check_ask_too(self):
         with server(self.address, self.served):

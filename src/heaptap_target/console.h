@@ -1,0 +1,10 @@
+// `status`, `monitor`, `report`, `mark` and `clear`: about what heaptap-target records on this machine for this user.
+#pragma once
+#include "base/result.h"
+#include "heaptap_target/command_line.h"
+
+namespace heaptap::target {
+
+base::Result<> ask_recordings(const Options& options);
+
+}  // namespace heaptap::target
