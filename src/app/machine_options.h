@@ -9,6 +9,7 @@ struct MachineOptions {
   std::string host;  // where heaptap-target is, as the user names it; empty: this machine
   std::string token_file;
   bool takes_over = false;  // it records already, by itself; or is a file with what was recorded
+  bool by_force = false;    // also for another host
 
   [[nodiscard]] bool is_here() const { return host.empty(); }
   // The same as options, for another heaptap.

@@ -303,6 +303,7 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
                  "Where `heaptap-target run` or `attach` waits, listen:ADDRESS, or a file of `record`");
   set.text("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)").value_name("FILE");
   set.flag("--force", options.force, "Overwrite the file if it exists");
+  set.flag("--take-over", options.machine.by_force, "Also what another host of this one's key records, which is there");
   set.text("--token-file", options.machine.token_file,
            "What both machines know (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)")
       .value_name("FILE");

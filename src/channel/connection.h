@@ -78,6 +78,8 @@ class Connection {
 
   // Its address, and once it is ready the name that its key has here.
   [[nodiscard]] const std::string& peer() const { return peer_; }
+  // The fingerprint of the key that it has proved; empty: none was asked for, or both have one token.
+  [[nodiscard]] std::string peer_key() const { return session_->peer_key(); }
   // Null: there is none.
   [[nodiscard]] const PublicKey* channel_key() const { return session_->channel_key(); }
 

@@ -136,6 +136,7 @@ bool ProvenSession::take_peer(const PublicKey& key) {
   const TrustedKey* const found = find_key(credentials_.trusted, Fingerprint::of(key));
   if (found == nullptr) return false;
   if (!credentials_.of_token) {
+    peer_key_ = found->key.to_text();
     peer_name_ = found->name + (found->name.empty() ? "" : ", ") + found->key.to_text();
   }
   return true;

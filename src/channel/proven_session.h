@@ -32,6 +32,7 @@ class ProvenSession : public Session {
   [[nodiscard]] size_t outgoing_bytes() const override { return said_.size() + below_->outgoing_bytes(); }
   void say_end() override { below_->say_end(); }
   [[nodiscard]] std::string peer_name() const override { return peer_name_; }
+  [[nodiscard]] std::string peer_key() const override { return peer_key_; }
   [[nodiscard]] bool is_refused() const override { return is_refused_; }
 
  private:
@@ -62,6 +63,7 @@ class ProvenSession : public Session {
   bool is_proven_ = false;
   std::string why_refused_;
   std::string peer_name_;
+  std::string peer_key_;
 };
 
 }  // namespace heaptap::channel

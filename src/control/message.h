@@ -152,7 +152,7 @@ enum class Field : uint8_t {
   kReason = 99,
   kPooled = 104,       // blocks of pools: as blocks are told, with the pool's number above the size
   kCompression = 109,  // of kRecord: 0 where it helps, 1 always, 2 never
-  kTakesOver = 110,    // of kResume: the host wants what the target's side records by itself
+  kTakesOver = 110,    // of kResume: the host wants what the target's side records by itself; 2: also from another host
   kFetches = 120,      // the host may ask for files
   kModule = 121,       // by its number in kStream
   kOffset = 122,

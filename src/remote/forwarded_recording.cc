@@ -65,15 +65,33 @@ ForwardedRecording::ForwardedRecording(Outlet& outlet, uint64_t number, std::uni
       cpus_(std::thread::hardware_concurrency()),
       log_(std::move(log)),
       capture_(std::move(capture)),
-      writer_(log_->stream().tables()),
+      writer_(std::in_place, log_->stream().tables()),
       rows_(outlet_, log_->log().parts()) {
   constexpr uint64_t kMaxKeptBytes = uint64_t{256} << 10;  // the target has little memory; what it gives is the log
   log_->stream().reader().set_most_kept(kMaxKeptBytes);
+  tell_beginning();
+}
+
+void ForwardedRecording::tell_beginning() {
   Fields fields;
   fields.add(Field::kCapture, start_of(capture_));
   const auto kept_ns = static_cast<uint64_t>(forwarding_.orphan_timeout.count());
   if (kept_ns > 0) fields.add(Field::kTimeNs, kept_ns);
   send(Kind::kRecording, std::move(fields));
+}
+
+// As of a process that was attached to: what the host before has isn't known to this one.
+void ForwardedRecording::begin_anew() {
+  capture_.from_start = false;
+  collect::add_note(capture_, model::failure_note(base::make_error("another host recorded it before: what came until then "
+                                                                   "is in that one's trace").message));
+  event_count_ = 0;
+  writer_.emplace(log_->stream().tables());
+  tell_beginning();
+  outlet_.offer_files(number_, 0, static_cast<pid_t>(capture_.pid), told_modules_);
+  writer_->add_modules(told_modules_);
+  writer_->add_threads(told_threads_);
+  send_bytes();
 }
 
 ForwardedRecording::~ForwardedRecording() {
@@ -86,7 +104,7 @@ void ForwardedRecording::send(Kind kind, Fields fields) {
 }
 
 void ForwardedRecording::send_bytes() {
-  const std::vector<uint8_t> bytes = writer_.take();
+  const std::vector<uint8_t> bytes = writer_->take();
   for (size_t at = 0; at < bytes.size(); at += kPieceBytes) {
     const auto piece = std::span(bytes).subspan(at, std::min(kPieceBytes, bytes.size() - at));
     Fields fields;
@@ -117,12 +135,14 @@ uint64_t ForwardedRecording::forward(bool last) {
   }
   outlet_.offer_files(number_, module_count_, static_cast<pid_t>(capture_.pid), modules_);
   module_count_ += modules_.size();
+  told_modules_.insert(told_modules_.end(), modules_.begin(), modules_.end());
+  told_threads_.insert(told_threads_.end(), threads_.begin(), threads_.end());
   rows_.add_modules(modules_);
   const bool packs = compresses(forwarding_.compression, cpus_, outlet_.waiting_bytes());
-  writer_.pack_with(packs ? forwarding_.packer : nullptr);
-  writer_.add_modules(modules_);
-  writer_.add_threads(threads_);
-  writer_.add_drain(events_, bytes, stream.state(), [&stream](uint32_t number) { return stream.take_text(number); });
+  writer_->pack_with(packs ? forwarding_.packer : nullptr);
+  writer_->add_modules(modules_);
+  writer_->add_threads(threads_);
+  writer_->add_drain(events_, bytes, stream.state(), [&stream](uint32_t number) { return stream.take_text(number); });
   note_what_is_alive();
   send_bytes();
   if (now - told_ns_ >= kTellEveryNs) {
@@ -135,7 +155,7 @@ uint64_t ForwardedRecording::forward(bool last) {
 // The host comes to the same blocks, by times that are rounded.
 void ForwardedRecording::note_what_is_alive() {
   if (!live_ && !behind_question_) return;
-  for (wire::RawEvent& event : events_) event.time = writer_.received_time(event.time);
+  for (wire::RawEvent& event : events_) event.time = writer_->received_time(event.time);
   if (live_) live_->apply(events_);
   if (behind_question_) behind_question_->insert(behind_question_->end(), events_.begin(), events_.end());
 }

@@ -56,6 +56,7 @@ class ForwardedRecording : public collect::Recording {
   [[nodiscard]] bool is_on() const override { return log_->is_on(); }
   // Stacks are cut on the host.
   void set_depth(uint32_t /*frames*/) override {}
+  void begin_anew() override;
   void let_go() override { log_->turn_to(wire::RecordingSwitch::kLetGo); }
   base::Result<> write_up_to_now() override;
   base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) override;
@@ -80,6 +81,7 @@ class ForwardedRecording : public collect::Recording {
   void send_bytes();
   void send(control::Kind kind, control::Fields fields);
   void tell_figures();
+  void tell_beginning();
   static base::Result<> no_memory();
   base::Result<> ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait);
   base::Result<> look_at_memory(const collect::ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
@@ -91,10 +93,12 @@ class ForwardedRecording : public collect::Recording {
   const unsigned cpus_;
   std::unique_ptr<collect::LogSide> log_;
   model::Capture capture_;
-  collect::RawStreamWriter writer_;
+  std::optional<collect::RawStreamWriter> writer_;
   log::RawEvents events_;
-  std::vector<model::Module> modules_;
+  std::vector<model::Module> modules_;  // of the last drain
   std::vector<model::Thread> threads_;
+  std::vector<model::Module> told_modules_;  // all
+  std::vector<model::Thread> told_threads_;
   RowSupply rows_;
   uint64_t event_count_ = 0;
   uint64_t module_count_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/intervals.h"
 #include "base/units.h"
 #include "collect/scan_bytes.h"
 #include "remote/message_fields.h"
@@ -19,6 +20,17 @@ constexpr size_t kMaxKeptMessages = 1000;
 constexpr size_t kMaxKeptBytes = size_t{1} << 20;
 constexpr size_t kCaughtUpBytes = size_t{64} << 10;  // no more than these are under way on a line that isn't behind
 constexpr std::chrono::seconds kLongestSilence{1};   // before it is said what is waited for
+
+class Asking {
+ public:
+  explicit Asking(bool& is_asking) : is_asking_(is_asking) { is_asking_ = true; }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking() { is_asking_ = false; }
+
+ private:
+  bool& is_asking_;
+};
 
 }  // namespace
 
@@ -45,7 +57,7 @@ void HostLine::end_session() {
   link_ = Link(most_kept_bytes_);
   rows_.begin_session();
   alone_since_.reset();
-  has_left_ = is_given_up_ = is_own_session_ = has_met_host_ = false;
+  has_left_ = is_given_up_ = is_own_session_ = has_met_host_ = has_new_host_ = false;
   kept_.clear();
   kept_bytes_ = 0;
   files_.end();
@@ -140,6 +152,7 @@ base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_
     }
     return !patience.is_over(Clock::now()) && !patience.is_interrupted();
   };
+  const Asking asking(is_asking_);
   collect::LiveBlocks live;
   uint64_t count = 0;  // each was allocated by an event
   bool more = true;
@@ -240,16 +253,51 @@ bool HostLine::turn_away(const Greeting& greeting, TimePoint now) {
   } else if (!has_session()) {
     if (!greeting.takes_over) return false;
     refuse(why_nothing_to_take_over(), now);
-  } else if (!is_own_session_ || link_.is_up() || !link_.line().keeps_all()) {
-    refuse(link_.is_up()
-               ? "it records for another host already"
-               : "it keeps the recording for another host, which has a part of it, and whose connection is lost",
-           now);
-  } else {
-    if (greeting.takes_over) return false;
+  } else if (!is_own_session_) {
+    refuse("it records for another host already", now);
+  } else if (!greeting.takes_over) {
     refuse("it records by itself already: `heaptap connect ADDRESS` takes that over", now);
+  } else {
+    const bool knows_nothing = !link_.is_up() && link_.line().keeps_all();  // whoever was here before
+    if (!knows_nothing) return turn_away_next_host(greeting, now);
+    link_.line().forget_other_end();
+    return false;
   }
   return true;
+}
+
+// One that wants what another host has a part of. That one's word decides whether it is there: who lives says something in every
+// interval. True: it has no place here, or is yet to be judged.
+bool HostLine::turn_away_next_host(const Greeting& greeting, TimePoint now) {
+  if (is_asking_) return true;
+  if (!takes_next_host_) {
+    refuse("what was recorded there has ended, and another host has a part of it", now);
+    return true;
+  }
+  if (candidate_.peer_key() != host_key_) {
+    refuse("it keeps the recording for another host, which has a part of it", now);
+    return true;
+  }
+  if (link_.is_up() && !greeting.by_force) {
+    constexpr std::chrono::milliseconds kLeastWait{200};  // what it said before that may have been under way
+    if (link_.line().heard_at() > candidate_since_ + kLeastWait) {
+      refuse("it records for another host already, which is there: --take-over takes it from that one", now);
+      return true;
+    }
+    if (now - candidate_since_ < base::intervals().heartbeat * 2 + kLeastWait) return true;
+  }
+  give_up_host();
+  return false;
+}
+
+void HostLine::give_up_host() {
+  link_ = Link(most_kept_bytes_);
+  begin_own_session();
+  rows_.begin_session();
+  kept_.clear();
+  kept_bytes_ = 0;
+  alone_since_.reset();
+  has_new_host_ = true;
 }
 
 void HostLine::proceed(TimePoint now) {
@@ -261,6 +309,7 @@ void HostLine::proceed(TimePoint now) {
   link_.proceed(now);
   if (link_.is_up()) {
     has_met_host_ = true;
+    host_key_ = link_.peer_key();
     alone_since_.reset();
   } else if (has_session() && !alone_since_ && (has_met_host_ || !is_own_session_)) {
     alone_since_ = now;

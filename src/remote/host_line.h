@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collect/recording_service.h"
@@ -43,6 +44,10 @@ class HostLine final : public Outlet {
 
   // This side begins: what is sent waits for a host that takes it over, from the beginning.
   void begin_own_session();
+  // Another host has taken the session over that had a part of it before: once. It is to be told anew.
+  [[nodiscard]] bool take_new_host() { return std::exchange(has_new_host_, false); }
+  // Whether one may, since there is somebody who tells it.
+  void set_takes_next_host(bool takes) { takes_next_host_ = takes; }
   // A host is there, or was.
   [[nodiscard]] bool has_met_host() const { return has_met_host_; }
 
@@ -91,6 +96,8 @@ class HostLine final : public Outlet {
   std::optional<control::Message> receive();
   void send_file();
   bool turn_away(const Greeting& greeting, TimePoint now);
+  bool turn_away_next_host(const Greeting& greeting, TimePoint now);
+  void give_up_host();
   void refuse(std::string_view why, TimePoint now);
   bool keep(control::Message message);
   void tell_of_wait(std::chrono::nanoseconds exit_wait);
@@ -106,6 +113,10 @@ class HostLine final : public Outlet {
   std::optional<TimePoint> alone_since_;
   bool is_own_session_ = false;
   bool has_met_host_ = false;
+  bool has_new_host_ = false;
+  bool takes_next_host_ = false;
+  bool is_asking_ = false;  // the host something that is waited for
+  std::string host_key_;    // the fingerprint of the last host's key
   bool has_left_ = false;
   bool is_given_up_ = false;
   OfferedFiles files_;

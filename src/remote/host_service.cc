@@ -48,6 +48,10 @@ void answer(ReliableLine& line, uint64_t number, const base::Result<>& result) {
 void HostService::serve() {
   const TimePoint now = std::chrono::steady_clock::now();
   host_.proceed(now);
+  if (host_.take_new_host()) {
+    unheard_.clear();
+    for (collect::RecordedProcess& process : processes_.all()) process.recording->begin_anew();
+  }
   while (auto request = host_.next()) {
     if (is_deaf()) {
       host_.give_up();

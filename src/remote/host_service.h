@@ -22,7 +22,10 @@ class HostService : public collect::RecordingService {
         source_(source),
         orphan_timeout_(orphan_timeout),
         may_kill_(may_kill),
-        console_(processes, &host) {}
+        console_(processes, &host) {
+    host_.set_takes_next_host(true);
+  }
+  ~HostService() override { host_.set_takes_next_host(false); }
 
   void add_waits(std::vector<pollfd>& waits) const override {
     host_.add_waits(waits);

@@ -38,6 +38,7 @@ class Link {
   [[nodiscard]] bool is_stranger() const { return is_stranger_; }
   // Why the last connection ended.
   [[nodiscard]] const std::string& why_down() const { return why_down_; }
+  [[nodiscard]] std::string peer_key() const { return connection_ ? connection_->peer_key() : std::string(); }
   [[nodiscard]] std::string peer() const { return connection_ ? connection_->peer() : std::string(); }
 
   void add_waits(std::vector<pollfd>& waits) const;

@@ -20,6 +20,8 @@ std::string numbered(Kind kind, uint64_t number) {
   return encode(message);
 }
 
+constexpr uint64_t kByForce = 2;
+
 }  // namespace
 
 void ReliableLine::send(const Message& message) {
@@ -65,11 +67,17 @@ void ReliableLine::greet() {
   Message resume{.kind = Kind::kResume, .number = 0, .fields = {}};
   resume.fields.add(Field::kSession, session_);
   resume.fields.add(Field::kNumber, received_);
-  if (takes_over_ && session_.empty()) resume.fields.add(Field::kTakesOver, true);
+  if (takes_over_ && session_.empty()) resume.fields.add(Field::kTakesOver, uint64_t{by_force_ ? kByForce : 1});
   urgent_ += encode(control::hello());
   urgent_ += encode(resume);
   reported_ = received_;
   unreported_bytes_ = 0;
+}
+
+void ReliableLine::forget_other_end() {
+  received_ = claimed_ = reported_ = 0;
+  unreported_bytes_ = 0;
+  arrived_.clear();
 }
 
 void ReliableLine::end() {
@@ -110,7 +118,9 @@ bool ReliableLine::take_greeting(const Message& message) {
   pending_.session = message.fields.text_or_empty(Field::kSession);
   if (!pending_.session.empty() && pending_.session.size() != kSessionBytes) return false;
   pending_.received = message.fields.number_or_0(Field::kNumber);
-  pending_.takes_over = message.fields.number_or_0(Field::kTakesOver) != 0;
+  const uint64_t takes_over = message.fields.number_or_0(Field::kTakesOver);
+  pending_.takes_over = takes_over != 0;
+  pending_.by_force = takes_over == kByForce;
   greeting_ = pending_;
   return true;
 }

@@ -29,7 +29,8 @@ struct Greeting {
   uint32_t minor = 0;
   std::string session;      // empty: a new one
   uint64_t received = 0;    // messages of it
-  bool takes_over = false;  // it wants a session that goes on already, from its beginning
+  bool takes_over = false;  // it wants a session that goes on already
+  bool by_force = false;    // also from a host that is there
 };
 
 class ReliableLine {
@@ -40,7 +41,10 @@ class ReliableLine {
   [[nodiscard]] const std::string& session() const { return session_; }
   void set_session(std::string session) { session_ = std::move(session); }
   // A new session is to be one that the other end began by itself.
-  void set_takes_over() { takes_over_ = true; }
+  void set_takes_over(bool by_force) {
+    takes_over_ = true;
+    by_force_ = by_force;
+  }
 
   // What can wait waits while there is no room: the caller stops producing it.
   [[nodiscard]] bool has_room() const { return kept_bytes_ < most_kept_bytes_; }
@@ -60,6 +64,8 @@ class ReliableLine {
   void refuse(std::string_view why);
   // What the other end said in place of a greeting; empty: nothing.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
+  // Another one takes the other end's place, which has neither sent nor received anything.
+  void forget_other_end();
   void end();
   [[nodiscard]] bool is_connected() const { return is_connected_; }
   // The other end's, once it is there.
@@ -77,6 +83,8 @@ class ReliableLine {
   // Nothing came for so long that nobody is there any more.
   [[nodiscard]] bool is_silent(TimePoint now) const { return now - heard_at_ > base::intervals().silence; }
 
+  // When something came last.
+  [[nodiscard]] TimePoint heard_at() const { return heard_at_; }
   // Messages that the other end doesn't have yet, as far as is known.
   [[nodiscard]] size_t unconfirmed() const { return kept_.size(); }
   [[nodiscard]] size_t kept_bytes() const { return kept_bytes_; }
@@ -98,6 +106,7 @@ class ReliableLine {
   size_t most_kept_bytes_;
   std::string session_;
   bool takes_over_ = false;
+  bool by_force_ = false;
 
   std::deque<std::string> kept_;
   size_t kept_bytes_ = 0;
