@@ -57,9 +57,9 @@ class Session {
   virtual void say_end() = 0;
   // The public key of this connection alone, which the listener made; null: there is none, or not yet.
   [[nodiscard]] virtual const PublicKey* channel_key() const { return nullptr; }
-  // As whom this end knows the other one, once it has proved it.
-  // The fingerprint of its key; empty: it has none, or both have one token.
+  // The fingerprint of the other end's key, once it has proved it; empty: it has none, or both have one token.
   [[nodiscard]] virtual std::string peer_key() const { return {}; }
+  // As whom this end knows it.
   [[nodiscard]] virtual std::string peer_name() const { return {}; }
   // It failed for a reason that another attempt has as well: who is who.
   [[nodiscard]] virtual bool is_refused() const { return false; }

@@ -73,9 +73,9 @@ class Recording {
   virtual void set_depth(uint32_t frames) = 0;
   // Nothing is recorded any more, and the program never waits for the collector again.
   virtual void let_go() = 0;
-  // Writes all that was recorded up to now.
   // Another host takes it over, and knows nothing of it: what it needs of what was is told again, and events from here on.
   virtual void begin_anew() {}
+  // Writes all that was recorded up to now.
   virtual base::Result<> write_up_to_now() = 0;
   // Names this moment, and writes all that was recorded up to it and nothing behind it.
   virtual base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) = 0;
