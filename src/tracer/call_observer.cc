@@ -308,11 +308,11 @@ void CallObserver::finish_allocation(const PendingCall& call, uint64_t result) {
 }
 
 uint64_t CallObserver::text_bytes(uint64_t text, bool is_wide) {
-  constexpr uint64_t kMostBytes = uint64_t{1} << 20;
+  constexpr uint64_t kMaxTextBytes = uint64_t{1} << 20;
   constexpr size_t kWideBytes = 4;
   const size_t unit = is_wide ? kWideBytes : 1;
   uint8_t bytes[4096];
-  for (uint64_t at = 0; at < kMostBytes;) {
+  for (uint64_t at = 0; at < kMaxTextBytes;) {
     // No further than to the end of a page, behind which nothing may be.
     const size_t wanted = sizeof(bytes) - (text + at) % sizeof(bytes);
     const size_t count = space_.memory().read_some(text + at, bytes, wanted) / unit * unit;
@@ -322,7 +322,7 @@ uint64_t CallObserver::text_bytes(uint64_t text, bool is_wide) {
     if (count == 0) return at;
     at += count;
   }
-  return kMostBytes;
+  return kMaxTextBytes;
 }
 
 void CallObserver::finish_mapping(const PendingCall& call, uint64_t result) {
