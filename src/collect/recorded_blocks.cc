@@ -36,8 +36,9 @@ Recorded recorded_by(const TraceMaker& maker, bool saw_all_releases, bool knows_
     recorded.blocks.push_back({address, block.size_bytes, block.number, block.allocated_at, 0});
   });
   recorded.pooled = coder.pooled().in_order([&](model::SiteId site) { return is_pool_memory(maker, site); });
-  // Where some were missed, such an address may have been handed out again.
-  if (!knows_earlier && saw_all_releases) recorded.released = released_blocks(coder.blocks());
+  // Where some were missed, such an address may have been handed out again; and to a block that nobody saw, where recording was off.
+  const bool has_unseen = (maker.gaps() & model::kGapUnseenWhileOff) != 0;
+  if (!knows_earlier && saw_all_releases && !has_unseen) recorded.released = released_blocks(coder.blocks());
   return recorded;
 }
 
