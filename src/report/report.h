@@ -34,7 +34,7 @@ struct Totals {
   uint64_t peak_live_blocks = 0;  // the most blocks alive at one time (not necessarily at the peak of bytes)
   uint64_t mapped_live_bytes = 0;
   uint64_t peak_mapped_bytes = 0;
-  model::MappedLevels mapped;  // what of that is what
+  model::MappedLevels mapped{};  // what of that is what
   // What the program told of: blocks in pools of its own, which lie in blocks and mappings that are counted above, and other
   // resources.
   uint64_t pool_allocations = 0;
