@@ -83,8 +83,10 @@ void ForwardedRecording::tell_beginning() {
 // As of a process that was attached to: what the host before has isn't known to this one.
 void ForwardedRecording::begin_anew() {
   capture_.from_start = false;
-  collect::add_note(capture_, model::failure_note(base::make_error("another host recorded it before: what came until then "
-                                                                   "is in that one's trace").message));
+  collect::add_note(capture_,
+                    model::failure_note(base::make_error("another host recorded it before: what came until then "
+                                                         "is in that one's trace")
+                                            .message));
   event_count_ = 0;
   writer_.emplace(log_->stream().tables());
   tell_beginning();
