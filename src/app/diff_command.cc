@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "analysis/window.h"
+#include "app/name_sources.h"
 #include "app/run_traces.h"
 #include "app/terminal.h"
 #include "app/trace_file.h"
@@ -25,6 +26,7 @@ base::Result<report::Report> read_report(const std::string& trace, analysis::Que
   auto reader = open_trace(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
   ProgressLine progress;
+  query.symbols = with_remembered(query.symbols, (*reader)->capture());
   progress.follow(query);
   auto report = analysis::analyze(**reader, query);
   if (report) report->trace_path = trace;

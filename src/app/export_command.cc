@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "analysis/stack_index.h"
+#include "app/name_sources.h"
 #include "app/new_file.h"
 #include "app/numbered_files.h"
 #include "app/run_traces.h"
@@ -31,6 +32,7 @@ base::Result<report::Report> read_report(model::EventSource& source, const Expor
   ProgressLine progress;
   auto query = query_of(options, format);
   if (!query) return std::unexpected(std::move(query).error());
+  query->symbols = with_remembered(query->symbols, source.capture());
   progress.follow(*query);
   auto report = analysis::analyze(source, *query);
   if (report) report->trace_path = options.trace;

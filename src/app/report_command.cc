@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "app/name_sources.h"
 #include "app/run_traces.h"
 #include "app/terminal.h"
 #include "app/trace_file.h"
@@ -33,6 +34,7 @@ base::Result<report::Report> read_trace(const ReportOptions& options, analysis::
     query.retained = analysis::RetainedBy::kStack;
     query.globals = true;
   }
+  query.symbols = with_remembered(query.symbols, (*reader)->capture());
   progress.follow(query);
   auto report = analysis::analyze(**reader, query);
   if (report) report->trace_path = options.trace;

@@ -18,6 +18,7 @@
 #include "app/end_report.h"
 #include "app/incremental_reports.h"
 #include "app/kept_files.h"
+#include "app/name_sources.h"
 #include "app/output_check.h"
 #include "app/remote_run.h"
 #include "app/run_plan.h"
@@ -341,6 +342,10 @@ base::Result<int> run(const RunOptions& options) {
                        : plan->by_tracer          ? record_with_tracer(options, *plan)
                                                   : record_with_agent(options, *plan);
   if (!outcome) return std::unexpected(outcome.error());
+  for (const collect::FinishedTrace& trace : outcome->traces) {
+    if (trace.failure.empty() && !trace.path.empty())
+      remember_name_sources(trace.path, {options.symbols, options.sysroots, options.symbols_server});
+  }
   const EndReport end{.options = options,
                       .suppressions = *suppressions,
                       .lead = plan->why.empty() ? "" : "recorded with ptrace: " + plan->why,

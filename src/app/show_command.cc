@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "analysis/known.h"
+#include "app/name_sources.h"
 #include "app/pager.h"
 #include "app/run_traces.h"
 #include "app/terminal.h"
@@ -57,7 +58,9 @@ base::Result<report::Report> read_trace(const ShowOptions& options, const std::s
     return base::fail("--process {}: '{}' is the trace of process {} alone", options.process, trace,
                       (*reader)->capture().pid);
   }
-  auto report = analysis::analyze(**reader, query);
+  analysis::Query asked = query;
+  asked.symbols = with_remembered(query.symbols, (*reader)->capture());
+  auto report = analysis::analyze(**reader, asked);
   if (report) {
     report->trace_path = trace;
     if (options.running && !report->capture.ended) {

@@ -19,6 +19,8 @@ class SymbolsServer : public symbols::NameSource {
   void set_token_file(std::string path) { token_file_ = std::move(path); }
   // The same server, not asked so far.
   [[nodiscard]] std::shared_ptr<SymbolsServer> anew() const;
+  // It waits at its address, and doesn't come here.
+  [[nodiscard]] bool is_gone_to() const { return !listens_; }
   // As options, for another heaptap.
   [[nodiscard]] std::vector<std::string> words() const;
   // Reads the token now: before a program is started, which must not inherit it.
