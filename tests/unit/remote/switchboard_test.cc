@@ -171,7 +171,7 @@ TEST_F(SwitchboardTest, WhoCantBeSpokenWithHasNoSession) {
   control::Message other{.kind = control::Kind::kHello, .number = 0, .fields = {}};
   other.fields.add(control::Field::kMajor, uint64_t{control::kMajorVersion + 1});
   ReliableLine late(1u << 20);
-  late.set_takes_over();
+  late.set_takes_over(false);
   late.begin(now);
   late.greet();
   const std::string takes_over = late.take_outgoing(4096, now);
