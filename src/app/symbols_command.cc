@@ -65,8 +65,11 @@ class Caller {
     if (!connection_ && is_alone && now >= next_try_) {
       next_try_ = now + base::intervals().retry;
       auto made = channel::Connection::connect(address_, security_, {}, now);
-      if (made) connection_.emplace(*std::move(made));
-      if (!made) tell(made.error().message);
+      if (made) {
+        connection_.emplace(*std::move(made));
+      } else {
+        tell(made.error().message);
+      }
     }
     if (!connection_) return std::nullopt;
     connection_->proceed(now);

@@ -181,7 +181,8 @@ void ForwardedRecording::take_what_is_there() {
 // The program goes on meanwhile, as far as the line has room and so much is little memory beside the log.
 base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait) {
   constexpr uint64_t kShareOfLog = 8;
-  const auto most = std::clamp<uint64_t>(log_->limit_bytes() / kShareOfLog / sizeof(wire::RawEvent), 8192, size_t{1} << 17);
+  const auto most =
+      std::clamp<uint64_t>(log_->limit_bytes() / kShareOfLog / sizeof(wire::RawEvent), 8192, size_t{1} << 17);
   behind_question_.emplace();
   auto live = outlet_.live_blocks(number_, event_count_, exit_wait, [this, most] {
     if (behind_question_->size() < most) (void)poll();

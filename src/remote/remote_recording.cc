@@ -94,9 +94,9 @@ base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, con
   return maker_.written();
 }
 
-void RemoteRecording::refuse_scan(std::string why) {
-  note(model::failure_note(why));
-  why_no_scan_ = std::move(why);
+void RemoteRecording::refuse_scan(const base::Error& why) {
+  note(model::failure_note(why.message));
+  why_no_scan_ = why;
 }
 
 void RemoteRecording::receive_figures(const collect::RecordingFigures& figures) { figures_ = figures; }
@@ -139,9 +139,9 @@ uint64_t RemoteRecording::poll() {
 base::Result<uint32_t> RemoteRecording::scan(const collect::ScanAccess& /*access*/,
                                              const std::optional<wire::ExitNotice>& /*ending*/) {
   const uint32_t before = scan_count_;
-  why_no_scan_ = "no leak scan: the target's side sent none";
+  why_no_scan_ = base::make_error("no leak scan: the target's side sent none");
   HEAPTAP_TRY(target_.ask(Kind::kScan, fields_of_process()));
-  if (scan_count_ == before) return base::fail("{}", why_no_scan_);
+  if (scan_count_ == before) return std::unexpected(why_no_scan_);
   return scan_count_;
 }
 

@@ -42,7 +42,7 @@ class RemoteRecording : public collect::Recording {
   // All that a scan found, and the facts of it.
   base::Result<> receive_scan(std::span<const uint8_t> found, const control::Fields& fields);
   // Why there is no scan, though the other machine sent one.
-  void refuse_scan(std::string why);
+  void refuse_scan(const base::Error& why);
   void receive_figures(const collect::RecordingFigures& figures);
   // The end of the capture as the other machine tells it; of its notes so many come before this side's own.
   void receive_end(std::string_view capture, size_t notes_before);
@@ -92,7 +92,7 @@ class RemoteRecording : public collect::Recording {
   bool has_ended_ = false;
   size_t notes_before_ = 0;
   uint32_t scan_count_ = 0;
-  std::string why_no_scan_;  // of the last one that was asked for
+  base::Error why_no_scan_;  // of the last one that was asked for
   uint64_t last_write_ns_ = 0;
 };
 

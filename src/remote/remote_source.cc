@@ -321,7 +321,7 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
       return send_blocks(stream, fields.number_or_0(Field::kQuestion), recording->live_blocks());
     case Kind::kScanned:
       if (const auto taken = take_scan(*recording, stream, fields); !taken) {
-        recording->refuse_scan(taken.error().message);
+        recording->refuse_scan(taken.error());
       }
       return;
     case Kind::kEnded:

@@ -392,7 +392,7 @@ class Refused(TestCase):
         self.assertIn("one address too many", self.refusal("serve", "a/b", "c/d"))
         self.assertIn("--log-memory", self.refusal("serve", "--log-memory", "1K"))
         self.assertIn("no option", self.refusal("serve", "--colour"))
-        self.assertIn("needs the host's address", self.refusal("connect"))
+        self.assertIn("none is known here", self.refusal("connect", "--keys", self.folder / "no.keys", status=125))
         self.assertIn("no command", self.refusal("frobnicate"))
         self.assertIn("UNIX socket", self.refusal("serve", self.address, "--announce"))
 

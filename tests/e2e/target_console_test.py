@@ -1,4 +1,6 @@
-"""What is typed on the target about recordings that run there: heaptap-target status, monitor, report, mark, clear."""
+# CTEST RUN_SERIAL TRUE
+"""What is typed on the target about recordings that run there: heaptap-target status, monitor, report, mark, clear. They are about
+all of this user's, also those of other tests."""
 import json
 import os
 import pathlib

@@ -14,6 +14,7 @@ import far
 import heaptap_test
 import networks
 from heaptap_test import HEAPTAP, document_of
+from waiting import wait_for
 
 SOURCE = """#include <stdlib.h>
 #include <string.h>
@@ -182,10 +183,14 @@ class WalkThrough(networks.TestCase):
         both = self.by_name("board-heaptap.local")
         self.assertEqual(both.status, 125, str(both))
         self.assertEqual(self.desk.run(HEAPTAP, "pair", "10.77.1.1", "SHA256:" + "A" * 43, "board-heaptap.local").status, 0)
-        both = self.by_name("board-heaptap.local")
-        self.assertEqual(both.status, 125, str(both))
-        for place in (b"10.77.1.1:7421", b"10.77.1.1:7422"):
-            self.assertIn(place, both.stderr)
+
+        # Whoever answers late isn't waited for.
+        def names_both():
+            both = self.by_name("board-heaptap.local")
+            self.assertEqual(both.status, 125, str(both))
+            return all(place in both.stderr for place in (b"10.77.1.1:7421", b"10.77.1.1:7422"))
+
+        wait_for("both are named", names_both)
 
     def test_a_name_that_nobody_has(self):
         self.pair()

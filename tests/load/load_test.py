@@ -213,9 +213,8 @@ class Postgres(Server):
         return subprocess.run([self.programs / "pg_isready", "-q", "-h", self.folder], check=False).returncode == 0
 
     def client_command(self):
-        pgbench = shutil.which("pgbench")
-        self.as_its_user(pgbench, "-h", self.folder, "-i", "-q", "postgres")
-        return ["runuser", "-u", "postgres", "--", pgbench, "-h", self.folder, "-c", "4", "-T", "100000", "postgres"]
+        self.as_its_user("pgbench", "-h", self.folder, "-i", "-q", "postgres")
+        return ["runuser", "-u", "postgres", "--", "pgbench", "-h", self.folder, "-c", "4", "-T", "100000", "postgres"]
 
     def pids(self):
         def is_session(pid):

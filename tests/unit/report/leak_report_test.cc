@@ -204,8 +204,11 @@ TEST(Verdict, OfAWholeRunAllIsCertain) {
 TEST(Verdict, WhatIsMissingMakesFiguresUncertain) {
   using enum Certainty;
   Report lost = whole_run();
-  lost.known.saw_all = false;
+  lost.known.saw_all = lost.known.follows = false;
   EXPECT_EQ(certainties(lost), (std::array{kAtLeast, kUnknown, kUnknown, kAtLeast}));
+  Report paused = whole_run();
+  paused.known.saw_all = false;  // what was allocated meanwhile alone is missing
+  EXPECT_EQ(certainties(paused), (std::array{kAtLeast, kAtLeast, kAtLeast, kAtLeast}));
   Report attached = whole_run();
   attached.capture.from_start = false;
   EXPECT_EQ(certainties(attached), (std::array{kAtLeast, kUnknown, kUnknown, kAtLeast}));
