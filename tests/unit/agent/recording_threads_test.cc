@@ -1,5 +1,6 @@
 // The agent's core as it records several threads, with the collector's reader at the other end: what they did is what comes out.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <random>
 #include <set>
+#include <string>
 #include <thread>
 #include <unordered_map>
 
@@ -162,14 +164,20 @@ TEST_F(RecordingThreadsTest, NoReleaseComesBeforeItsAllocation) {
 TEST_F(RecordingThreadsTest, ThreadsThatEndLeaveTheirPlacesToOthers) {
   constexpr uint32_t kRounds = 24;
   std::set<uint64_t> addresses;
+  std::array<std::atomic<pid_t>, kThreads> ids{};
   for (uint32_t round = 0; round < kRounds; ++round) {
     std::barrier all_are_recorded(kThreads);
     const log::RawEvents events = drain_beside([&](uint32_t thread) {
       const Caller caller(caller_of(thread));
       const uint64_t address = uint64_t{round + 1} << 32 | thread;
       agent::record_allocation(agent::platform::thread_anchor(), Function::kMalloc, address, 1, caller.slot());
+      ids[thread] = gettid();
       all_are_recorded.arrive_and_wait();
     });
+    // Who is joined is on its way out of the kernel still.
+    for (const auto& id : ids) {
+      while (access(("/proc/self/task/" + std::to_string(id)).c_str(), F_OK) == 0) std::this_thread::yield();
+    }
     for (const wire::RawEvent& event : events) EXPECT_TRUE(addresses.insert(event.address()).second);
   }
   EXPECT_EQ(addresses.size(), kRounds * kThreads);
