@@ -41,17 +41,18 @@ def below(pid):
     return found
 
 
-def reap(until=None):
-    """Ends of children, also of adopted ones: the status of `until` as soon as it ends, else None when nothing more has ended."""
+def reap(wanted=None):
+    """All children that have ended, also adopted ones; the status of `wanted`, if it is among them."""
+    status = None
     while True:
         try:
-            pid, status = os.waitpid(-1, 0 if until else os.WNOHANG)
+            pid, how = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return None
+            return status
         if pid == 0:
-            return None
-        if pid == until:
-            return os.waitstatus_to_exitcode(status)
+            return status
+        if pid == wanted:
+            status = os.waitstatus_to_exitcode(how)
 
 
 def kill_all():
@@ -67,34 +68,24 @@ def kill_all():
         reap()
 
 
-class Told(Exception):
-    pass
-
-
-def told(number, _frame):
-    for each in ENDING:
-        signal.signal(each, lambda *_: None)  # once is enough; Python complains of one that comes just now and is to be ignored
-    raise Told(number)
-
-
 def main(command):
     become_parent_of_orphans()
     if os.getpgrp() != os.getpid():
         os.setpgid(0, 0)  # what ends the group of whoever started this ends everything but the one that has to clean up
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-    for number in ENDING:
-        signal.signal(number, told)
+    # Signals are taken by sigwait alone: one that came just before a wait for children would be noticed at that wait's end.
+    awaited = {signal.SIGCHLD, *ENDING}
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
     try:
         pid = os.posix_spawnp(command[0], command, os.environ, setsigmask=[], setsigdef=ENDING)
     except OSError as error:
         print(f"contained: can't run {command[0]}: {error.strerror}", file=sys.stderr)
         return 127
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
-        status = reap(until=pid)
+        while (status := reap(pid)) is None:
+            if (number := signal.sigwait(awaited)) in ENDING:
+                return 128 + number
         return 128 - status if status < 0 else status
-    except Told as end:
-        return 128 + end.args[0]
     finally:
         kill_all()
 
