@@ -104,23 +104,6 @@ Unsettled LiveBlocks::unsettled() const {
   return unsettled;
 }
 
-LiveBlocks live_blocks_of(EventCoder& coder, std::span<const wire::RawEvent> waiting,
-                          const std::function<bool(model::SiteId)>& is_memory) {
-  LiveBlocks live;
-  coder.blocks().for_each_live(
-      [&live](uint64_t address, const BlockMap::Block& block) { live.add(address, block.size_bytes); });
-  coder.pooled().for_each([&](uint64_t address, uint64_t pooled_size, model::SiteId site) {
-    if (is_memory(site)) live.add_pooled(address, pooled_size);
-  });
-  Unsettled unsettled;
-  coder.for_each_last_released([&unsettled](uint32_t thread, uint64_t address, uint64_t size_bytes) {
-    unsettled.released.push_back({thread, address, size_bytes});
-  });
-  live.add_unsettled(unsettled);
-  live.apply(waiting);
-  return live;
-}
-
 uint32_t fingerprint(std::span<const model::ScannedBlock> blocks, std::span<const model::ScannedBlock> pooled) {
   uint32_t checksum = 0;
   for (const auto part : {blocks, pooled}) {

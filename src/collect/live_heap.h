@@ -3,7 +3,6 @@
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -13,8 +12,6 @@
 #include "model/heap_scan.h"
 
 namespace heaptap::collect {
-
-class EventCoder;
 
 // What is known of events that came, and of what they mean together with others that are yet to come. Rare, and little.
 struct Unsettled {
@@ -65,10 +62,6 @@ class LiveBlocks {
   boost::unordered_flat_map<uint64_t, std::vector<uint64_t>> owed_;
   boost::unordered_flat_map<uint32_t, uint64_t> last_released_;  // by thread
 };
-
-// What is alive by a trace's maker, of which these events wait. Pools' blocks of those sites alone for which is_memory(site).
-LiveBlocks live_blocks_of(EventCoder& coder, std::span<const wire::RawEvent> waiting,
-                          const std::function<bool(model::SiteId)>& is_memory);
 
 // Of addresses and sizes in order: what both machines must have the same of.
 uint32_t fingerprint(std::span<const model::ScannedBlock> blocks, std::span<const model::ScannedBlock> pooled);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "collect/event_coder.h"
+#include "collect/recorded_blocks.h"
 
 namespace heaptap::collect {
 namespace {
