@@ -105,8 +105,8 @@ def run(command):
     with subprocess.Popen([CONTAINED, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace") as process:
         try:
             for line in process.stdout:
+                outcome.add(line)  # first: what was printed is counted, wherever it is cut off
                 print(line, end="", flush=True)
-                outcome.add(line)
         except CutOff:
             process.terminate()
             raise CutOff(outcome) from None
