@@ -154,7 +154,7 @@ base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_
   };
   const Asking asking(is_asking_);
   collect::LiveBlocks live;
-  uint64_t count = 0;  // each was allocated by an event
+  uint64_t count = 0;  // of blocks, and of what isn't settled of them: each is of an event
   bool more = true;
   while (more) {
     const auto message = await(control::Kind::kBlocks, stream, goes_on);
