@@ -21,6 +21,8 @@ namespace {
 using test::ChildProcess;
 
 constexpr size_t kBlocks = 2000;
+// Blocks so large may have pages of their own, which their release gives back to the kernel.
+constexpr size_t kMappedBytes = 200'000;
 
 struct Told {
   uint64_t address[kBlocks];
@@ -47,8 +49,8 @@ void use_heap(Told& told, size_t part, size_t parts) {
     void* block = random() % 8 == 0 ? memalign(64, size) : random() % 2 == 0 ? malloc(size) : calloc(1, size);
     if (random() % 300 == 0) {
       free(block);
-      block = malloc(200'000 + size);
-      told.size_bytes[i] = 200'000 + size;
+      block = malloc(kMappedBytes + size);
+      told.size_bytes[i] = kMappedBytes + size;
     } else {
       told.size_bytes[i] = size;
     }
@@ -69,14 +71,16 @@ struct Seen {
   size_t unknown = 0;
 };
 
-// What is found of the told blocks. A released block's address may be another's by now: then it counts as that one.
+// What is found of the told blocks. A released block's address may be another's by now: then it counts as that one. Where its pages went
+// back to the kernel there is no chunk to be found, and anything else may be there: a thread's heap, a stack.
 Seen look_at(pid_t process, const Told& told) {
   auto stopped = process::StoppedProcess::stop(process).value();
   process::ProcessMemory memory(stopped.live_thread());
   const auto modules = elf::find_modules(memory);
   std::vector<size_t> order;
   for (size_t i = 0; i < kBlocks; ++i) {
-    if (told.address[i] != 0) order.push_back(i);
+    const bool may_be_unmapped = told.released[i] && told.size_bytes[i] >= kMappedBytes;
+    if (told.address[i] != 0 && !may_be_unmapped) order.push_back(i);
   }
   std::ranges::sort(order, {}, [&](size_t i) { return told.address[i]; });
   std::vector<base::AddressRange> blocks;
