@@ -22,8 +22,7 @@ SOURCE = r"""
 static void *volatile kept;
 typedef void *(*Function)(size_t);
 __attribute__((noinline)) static void *take(size_t size) { void *block = malloc(size); kept = block; return block; }
-static void write_map(const char *path, void *code) {
-  FILE *map = fopen(path, "w");
+static void write_map(FILE *map, void *code) {
   fprintf(map, "1 1 far away\n%lx 40 made::at_run_time(int)\n", (unsigned long)code);
   fclose(map);
 }
@@ -49,10 +48,14 @@ int main(int count, char **words) {
   for (int i = 0; i < 3; i++) ((Function)(void *)code)(1234);
   snprintf(path, sizeof path, "/tmp/perf-%d.map", getpid());
   unlink(path);
-  if (!strcmp(words[1], "map")) write_map(path, code);
+  if (!strcmp(words[1], "map")) write_map(fopen(path, "w"), code);
   if (!strcmp(words[1], "dump")) write_dump(code);
-  if (!strcmp(words[1], "foreign")) { write_map(path, code); if (chown(path, 12345, 12345)) return 5; }
-  if (!strcmp(words[1], "link")) { write_map("real.map", code); if (symlink(words[2], path)) return 6; }
+  if (!strcmp(words[1], "foreign")) {  // never there as this user's
+    int file = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+    if (file < 0 || fchown(file, 12345, 12345)) return 5;
+    write_map(fdopen(file, "w"), code);
+  }
+  if (!strcmp(words[1], "link")) { write_map(fopen("real.map", "w"), code); if (symlink(words[2], path)) return 6; }
   puts(path);
   kept = 0;
   return 0;
