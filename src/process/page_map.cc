@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace heaptap::process {
@@ -44,6 +45,20 @@ constexpr uint64_t kEntryPresent = uint64_t{1} << 63;
 constexpr uint64_t kEntrySwapped = uint64_t{1} << 62;
 constexpr uint64_t kEntryFile = uint64_t{1} << 61;
 
+base::AddressRange whole_pages(base::AddressRange range) {
+  return {range.begin & ~(kPageBytes - 1), (range.end + kPageBytes - 1) & ~(kPageBytes - 1)};
+}
+
+ScanArguments arguments_for(base::AddressRange range, std::span<ScanRegion> regions) {
+  ScanArguments arguments{};
+  arguments.size = sizeof(arguments);
+  arguments.start = range.begin;
+  arguments.end = range.end;
+  arguments.regions = reinterpret_cast<uint64_t>(regions.data());
+  arguments.region_count = regions.size();
+  return arguments;
+}
+
 void append(base::AddressRange part, std::vector<base::AddressRange>& parts) {
   if (!parts.empty() && parts.back().end == part.begin) {
     parts.back().end = part.end;
@@ -59,8 +74,7 @@ PageMap::PageMap(pid_t thread)
       way_(file_ ? Way::kScan : Way::kNone) {}
 
 void PageMap::touched(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) {
-  range.begin &= ~(kPageBytes - 1);
-  range.end = (range.end + kPageBytes - 1) & ~(kPageBytes - 1);
+  range = whole_pages(range);
   const size_t before = parts.size();
   const base::AddressRange last = parts.empty() ? base::AddressRange{} : parts.back();
   const auto undo = [&] {
@@ -78,15 +92,22 @@ void PageMap::touched(base::AddressRange range, bool own_only, std::vector<base:
   if (way_ == Way::kNone) append(range, parts);
 }
 
+uint64_t PageMap::skip_untouched(base::AddressRange range) const {
+  if (way_ != Way::kScan) return range.begin;
+  ScanRegion first{};
+  ScanArguments arguments = arguments_for(whole_pages(range), {&first, 1});
+  arguments.max_pages = 1;
+  arguments.category_inverted = arguments.category_mask = kPageIsZeros;
+  arguments.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
+  const int count = ioctl(file_.get(), kPagemapScan, &arguments);
+  if (count < 0) return range.begin;
+  return count == 0 ? range.end : std::clamp(first.start, range.begin, range.end);
+}
+
 bool PageMap::scan(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const {
   constexpr size_t kRegions = 512;
   ScanRegion regions[kRegions];
-  ScanArguments arguments{};
-  arguments.size = sizeof(arguments);
-  arguments.start = range.begin;
-  arguments.end = range.end;
-  arguments.regions = reinterpret_cast<uint64_t>(regions);
-  arguments.region_count = kRegions;
+  ScanArguments arguments = arguments_for(range, regions);
   arguments.category_inverted = kPageIsZeros | (own_only ? kPageIsFile : 0);
   arguments.category_mask = arguments.category_inverted;
   arguments.category_anyof_mask = kPageIsPresent | kPageIsSwapped;

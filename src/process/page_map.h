@@ -21,6 +21,10 @@ class PageMap {
   // mapping's file has them are left out.
   void touched(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts);
 
+  // The first address in `range`, of one mapping or many, that may have been touched, or its end. One call for terabytes that are
+  // only reserved; where the kernel has no such call it is the range's begin.
+  [[nodiscard]] uint64_t skip_untouched(base::AddressRange range) const;
+
   [[nodiscard]] Way way() const { return way_; }
   void use_for_test(Way way) { way_ = way; }
 

@@ -56,6 +56,10 @@ class ProcessMemory {
   [[nodiscard]] unsigned word_bytes() const { return word_bytes_; }
 
   [[nodiscard]] const std::vector<Mapping>& map() const { return map_; }
+  // The first address in [begin, end) that may have been touched, or the end: see PageMap::skip_untouched.
+  [[nodiscard]] uint64_t skip_untouched(uint64_t begin, uint64_t end) const {
+    return pages_.skip_untouched({begin, end});
+  }
   [[nodiscard]] PageMap& pages() { return pages_; }
 
  private:

@@ -81,8 +81,12 @@ uint64_t bytes_from_bins(const process::ProcessMemory& memory) {
 template <typename Use>
 void for_each_heap(process::ProcessMemory& memory, base::AddressRange range, Use use) {
   const uint64_t alignment = arena_alignment(memory);
-  uint64_t at = (range.begin + alignment - 1) & ~(alignment - 1);
-  for (; at >= range.begin && at < range.end; at += alignment) {
+  const auto aligned = [&](uint64_t address) { return (address + alignment - 1) & ~(alignment - 1); };
+  for (uint64_t at = aligned(range.begin); at >= range.begin && at < range.end; at += alignment) {
+    // A sanitizer's shadow has millions of such places, nearly all of them in memory that is only reserved.
+    const uint64_t next = aligned(memory.skip_untouched(at, range.end));
+    if (next < at || next >= range.end) return;
+    at = next;
     if (memory.touched_ranges(at, at + kPageBytes).empty()) continue;
     if (const auto head = arena_head_at(memory, at)) use(at, *head);
   }

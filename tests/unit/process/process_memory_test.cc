@@ -93,7 +93,14 @@ TEST(ProcessMemory, OfATebibyteThatWasHardlyTouchedGivesTheTouchedPages) {
   EXPECT_TRUE(touched[0].contains(area.begin + 7 * kPage));
   EXPECT_TRUE(touched[1].contains(area.begin + kBytes / 2));
   EXPECT_TRUE(touched[2].contains(area.begin + kBytes - 1));
+  const uint64_t end = area.begin + area.bytes;
+  EXPECT_EQ(memory.skip_untouched(area.begin, end), touched[0].begin);
+  EXPECT_EQ(memory.skip_untouched(touched[0].end + 5, end), touched[1].begin);
+  EXPECT_EQ(memory.skip_untouched(touched[1].end, end - 2 * kPage), end - 2 * kPage);
+  EXPECT_EQ(memory.skip_untouched(end - 1, end), end - 1);
   EXPECT_EQ(page_table_kilobytes(child.id()), before);
+  memory.pages().use_for_test(PageMap::Way::kEntries);
+  EXPECT_EQ(memory.skip_untouched(area.begin, end), area.begin) << "it can't say";
 }
 
 TEST(ProcessMemory, GivesTheSamePagesOnAKernelThatCannotScan) {
