@@ -46,6 +46,19 @@ int main(int count, char** words) {
   return static_cast<int>(places.size()) - count;
 }
 """
+PROGRAM_JAVA = """import java.util.*;
+public class Program {
+  public static void main(String[] words) {
+    Map<Integer, List<String>> places = new TreeMap<>();
+    for (int i = 0; i < 20000; ++i) places.computeIfAbsent(i % 500, key -> new ArrayList<>()).add("v" + i);
+    long sum = 0;
+    for (int round = 0; round < 40; ++round)
+      for (List<String> some : places.values())
+        for (String each : some) sum += each.hashCode();
+    System.out.println(places.size() + " " + sum);
+  }
+}
+"""
 
 
 @dataclasses.dataclass
@@ -68,6 +81,7 @@ def put_inputs(folder):
     (folder / "sound.raw").write_bytes(bytes(i * 17 % 256 for i in range(32000)))
     (folder / "program.c").write_text(PROGRAM)
     (folder / "program.cc").write_text(PROGRAM_CC)
+    (folder / "Program.java").write_text(PROGRAM_JAVA)
 
 
 class Work:

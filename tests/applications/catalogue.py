@@ -10,7 +10,7 @@ class Application:
     says_the_same: bool = True  # what it writes to its standard output
 
 
-# Files that the commands find: text.txt, data.csv, page.xml, picture.ppm, sound.raw, program.c, program.cc.
+# Files that the commands find: text.txt, data.csv, page.xml, picture.ppm, sound.raw, program.c, program.cc, Program.java.
 CATALOGUE = [Application(*fields) for fields in (
     ("awk", "gawk", "exec gawk '{ n[$1] += NF } END { for (k in n) s += n[k]; print s }' text.txt"),
     ("bash", "bash", "exec bash -c 'for i in {1..2000}; do a[$i]=$((i * i)); done; echo ${#a[@]} ${a[7]}'"),
@@ -38,11 +38,11 @@ CATALOGUE = [Application(*fields) for fields in (
     ("guile", "guile-3.0", "exec guile -q --no-auto-compile -c '(display (length (iota 10000)))'"),
     ("gzip", "gzip", "exec gzip -nc text.txt"),
     ("imagemagick", "imagemagick", "exec convert picture.ppm -resize 50% -rotate 30 -format '%w %h' info:-"),
-    ("java", "default-jdk-headless", "exec java -Xint -cp . -version", False),
+    ("java", "default-jdk-headless", "exec java Program.java"),
     ("jq", "jq", "exec jq -n '[range(2000)] | map({a: ., b: (. * .)}) | length'"),
     ("ld", "binutils", "gcc -c program.c; exec ld -r program.o -o r.o"),
     ("less", "less", "exec less -E text.txt | tail -n 1"),
-    ("libreoffice", "libreoffice-calc-nogui", "exec soffice -env:UserInstallation=file://$PWD/u --headless --convert-to ods data.csv", False),
+    ("libreoffice", "libreoffice-calc-nogui", "exec /usr/lib/libreoffice/program/soffice.bin -env:UserInstallation=file://$PWD/u --headless --convert-to ods data.csv", False),
     ("lua", "lua5.4", "exec lua5.4 -e 't = {} for i = 1, 1e5 do t[i] = {i} end print(#t)'"),
     ("luajit", "luajit", "exec luajit -e 't = {} for i = 1, 1e5 do t[i] = {i} end print(#t)'"),
     ("make", "make", "printf 'all: a b\\na b:\\n\\t@echo $@\\n' > Makefile; exec make -s"),
