@@ -34,6 +34,18 @@ bool cuts_stacks(const log::LogParts& log) {
   });
 }
 
+model::Note other_names_note(const PastHooks& past) {
+  constexpr size_t kMaxShownNames = 3;
+  const std::vector<std::string>& called = past.called();
+  const size_t shown = std::min(called.size(), kMaxShownNames);
+  std::string names;
+  for (size_t i = 0; i < shown; ++i) names += (i == 0 ? "" : ", ") + called[i];
+  return {.kind = NoteKind::kOtherNamesCalled,
+          .numbers = {called.size() - shown},
+          .module = past.allocator(),
+          .name = std::move(names)};
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<LogSide>> LogSide::create(const log::LogOptions& options, const model::Capture& capture) {
@@ -103,9 +115,10 @@ void LogSide::note_what_no_agent_saw(model::Capture& capture, const Seen& seen) 
     const uint64_t is_gos = own == OwnAllocator::kGo ? 1 : 0;
     add_note(capture, {.kind = NoteKind::kOwnAllocator, .numbers = {is_gos}, .module = capture.executable});
   }
-  if (const std::string& object = stream_.object_past_hooks(); !object.empty()) {
-    add_note(capture, {.kind = NoteKind::kCallsPastHooks, .module = object});
-  }
+  const PastHooks& past = stream_.past_hooks();
+  if (!past.inner_caller().empty())
+    add_note(capture, {.kind = NoteKind::kCallsPastHooks, .module = past.inner_caller()});
+  if (!past.called().empty()) add_note(capture, other_names_note(past));
   if (log.own_scopes.load(std::memory_order_relaxed) != 0) add_note(capture, {NoteKind::kCallsPastHooks});
   if (const uint32_t count = log.children_unreached.load(std::memory_order_relaxed); count > 0) {
     add_note(capture, {.kind = NoteKind::kChildrenUnreached, .numbers = {count}});

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "collect/module_file.h"
-#include "collect/past_hooks.h"
 #include "model/capture.h"
 #include "process/process_status.h"
 
@@ -64,8 +63,7 @@ StreamState MappedStream::state() const {
   const wire::LogHeader& log = log_.header;
   if (reader_.damaged_streams() > 0) state.gaps |= model::kGapDamagedLog;
   if (log_.omits) state.gaps |= model::kGapOmittedObjects;
-  if (!object_past_hooks_.empty() || log.own_scopes.load(std::memory_order_relaxed) != 0)
-    state.gaps |= model::kGapPastHooks;
+  if (past_hooks_.any() || log.own_scopes.load(std::memory_order_relaxed) != 0) state.gaps |= model::kGapPastHooks;
   if (own_allocator_ != OwnAllocator::kNone) state.gaps |= model::kGapOwnAllocator;
   if (totals_.missed_releases() > 0) state.gaps |= model::kGapMissedReleases;
   state.may_repeat_stacks = totals_.is_on() || log.slots_used.load(std::memory_order_acquire) > 1;
@@ -84,7 +82,7 @@ void MappedStream::take_modules(std::vector<model::Module>& modules) {
     const std::string& path = modules.back().path;
     modules.back().file = file_behind(owner_.process, path);
     if (!owner_.has_agent) continue;
-    if (object_past_hooks_.empty() && goes_past_hooks(owner_.process, path)) object_past_hooks_ = path;
+    past_hooks_.add(owner_.process, path);
     // The first one is the program itself, which nothing that is preloaded comes before.
     if (!std::exchange(knows_program_, true)) own_allocator_ = own_allocator_of(owner_.process, path);
   }

@@ -9,6 +9,7 @@
 
 #include "collect/event_stream.h"
 #include "collect/own_allocator.h"
+#include "collect/past_hooks.h"
 #include "collect/totals_collector.h"
 #include "log/log_clock.h"
 #include "log/log_parts.h"
@@ -62,8 +63,7 @@ class MappedStream : public EventStream {
   [[nodiscard]] bool tells_other_numbers() const { return is_in_own_namespace_; }
   // Of the program, whose calls no agent sees.
   [[nodiscard]] OwnAllocator own_allocator() const { return own_allocator_; }
-  // The first object that calls the C library's inner functions, which no hook is in front of; empty: none is known.
-  [[nodiscard]] const std::string& object_past_hooks() const { return object_past_hooks_; }
+  [[nodiscard]] const PastHooks& past_hooks() const { return past_hooks_; }
 
  private:
   void update_clock();
@@ -81,7 +81,7 @@ class MappedStream : public EventStream {
   const uint64_t start_ticks_;
   uint64_t ticks_ = 0;
   uint64_t elapsed_ns_ = 0;
-  std::string object_past_hooks_;
+  PastHooks past_hooks_;
   bool knows_program_ = false;  // it was looked at
   OwnAllocator own_allocator_ = OwnAllocator::kNone;
   uint32_t modules_read_ = 0;        // bytes

@@ -1,64 +1,91 @@
 #include "collect/past_hooks.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
+#include <elf.h>
 
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/small_file.h"
 #include "elf/elf_file.h"
 #include "elf/object_file.h"
+#include "elf/symbol_search.h"
+#include "tracer/allocator_names.h"
+#include "wire/handshake.h"
 
 namespace heaptap::collect {
 namespace {
 
-constexpr std::array<std::string_view, 7> kInnerNames = {"__libc_malloc",  "__libc_free",     "__libc_calloc",
-                                                         "__libc_realloc", "__libc_memalign", "__libc_valloc",
-                                                         "__libc_pvalloc"};
-constexpr uint64_t kMaxNameTableBytes = uint64_t{64} << 20;  // of a table of names
+constexpr std::string_view kInnerNames[] = {"__libc_malloc",   "__libc_free",   "__libc_calloc", "__libc_realloc",
+                                            "__libc_memalign", "__libc_valloc", "__libc_pvalloc"};
+constexpr std::string_view kMallocName = "malloc";
+constexpr std::string_view kLibcStartName = "__libc_start_main";  // only a C library defines it
 
-// Offsets in the table at which one of the names stands as a whole.
-std::vector<uint32_t> places_of_names(std::string_view names) {
-  std::vector<uint32_t> places;
-  for (const std::string_view name : kInnerNames) {
-    std::string whole(name.size() + 2, '\0');
-    std::ranges::copy(name, whole.begin() + 1);
-    const size_t at = names.find(whole);
-    if (at != names.npos) places.push_back(static_cast<uint32_t>(at + 1));
-  }
-  return places;
+// What is looked for in each object: the inner names, malloc, what tells a C library, an allocator's other names.
+constexpr size_t kMallocPlace = std::size(kInnerNames);
+constexpr size_t kLibcPlace = kMallocPlace + 1;
+constexpr size_t kFirstOther = kLibcPlace + 1;
+constexpr size_t kWantedNames = kFirstOther + std::size(tracer::kAllocatorNames);
+
+std::span<const std::string_view> wanted_names() {
+  static const std::vector<std::string_view> all = [] {
+    std::vector<std::string_view> made(std::begin(kInnerNames), std::end(kInnerNames));
+    made.push_back(kMallocName);
+    made.push_back(kLibcStartName);
+    for (const tracer::AllocatorName& name : tracer::kAllocatorNames) made.emplace_back(name.symbol);
+    return made;
+  }();
+  return all;
 }
 
-bool needs_one(const elf::FileBytes& bytes, const elf::ElfFile& elf, const elf::ElfSection& symbols,
-               const std::vector<uint32_t>& names) {
-  const uint64_t each = elf::symbol_bytes(elf.form());
-  for (uint64_t done = 0; done * each < symbols.bytes;) {
-    const auto some = elf::read_symbols(bytes, elf.form(), symbols.offset + done * each, symbols.bytes / each - done);
-    if (some.empty()) return false;
-    const bool found = std::ranges::any_of(some, [&](const elf::ElfSymbol& symbol) {
-      return symbol.section == 0 && std::ranges::find(names, symbol.name) != names.end();
-    });
-    if (found) return true;
-    done += some.size();
-  }
-  return false;
+struct NamesOfObject {
+  std::vector<bool> needed = std::vector<bool>(kWantedNames);
+  std::vector<bool> defined = std::vector<bool>(kWantedNames);
+};
+
+NamesOfObject names_of_object(pid_t process, const std::string& path) {
+  NamesOfObject found;
+  const base::UniqueFd file = elf::open_as_seen_by(process, path);
+  if (!file) return found;
+  const elf::FileBytes bytes(file.get());
+  const auto elf = elf::ElfFile::read(bytes);
+  if (!elf) return found;
+  const elf::SymbolTable table = elf::table_in_file(elf->form(), elf->read_sections(bytes), SHT_DYNSYM);
+  elf::search_symbols(bytes, elf->form(), table, wanted_names(),
+                      [&](size_t name, const elf::ElfSymbol& symbol, uint64_t) {
+                        (symbol.section == SHN_UNDEF ? found.needed : found.defined)[name] = true;
+                      });
+  return found;
 }
 
 }  // namespace
 
-bool goes_past_hooks(pid_t process, const std::string& path) {
-  const base::UniqueFd file = elf::open_as_seen_by(process, path);
-  if (!file) return false;
-  const elf::FileBytes bytes(file.get());
-  const auto elf = elf::ElfFile::read(bytes);
-  if (!elf) return false;
-  const std::vector<elf::ElfSection> sections = elf->read_sections(bytes);
-  const elf::ElfSection* symbols = elf::find_section(sections, ".dynsym");
-  if (symbols == nullptr || symbols->link >= sections.size() || sections[symbols->link].bytes > kMaxNameTableBytes)
-    return false;
-  const elf::ElfSection& names = sections[symbols->link];
-  std::string text(names.bytes, '\0');
-  text.resize(bytes.read(names.offset, text.data(), text.size()));
-  const std::vector<uint32_t> places = places_of_names(text);
-  return !places.empty() && needs_one(bytes, *elf, *symbols, places);
+PastHooks::PastHooks() : needed_(kWantedNames), defined_(kWantedNames) {}
+
+void PastHooks::add(pid_t process, const std::string& path) {
+  const bool is_program = !std::exchange(has_program_, true);
+  if (base::file_name_of(path) == wire::kAgentFileName) return;  // the hooks themselves
+  const NamesOfObject found = names_of_object(process, path);
+  for (size_t i = 0; i < kWantedNames; ++i) {
+    if (found.needed[i]) needed_[i] = true;
+    if (found.needed[i] && i < kMallocPlace && inner_caller_.empty()) inner_caller_ = path;
+  }
+  if (decided_ == Allocator::kNotSeen && found.defined[kMallocPlace]) decide_allocator(path, is_program, found.defined);
+  list_called();
+}
+
+void PastHooks::decide_allocator(const std::string& path, bool is_program, const std::vector<bool>& defined) {
+  decided_ = is_program || defined[kLibcPlace] ? Allocator::kOther : Allocator::kLibrary;
+  if (decided_ != Allocator::kLibrary) return;
+  allocator_ = path;
+  defined_ = defined;
+}
+
+void PastHooks::list_called() {
+  called_.clear();
+  for (size_t i = kFirstOther; i < kWantedNames; ++i) {
+    if (needed_[i] && defined_[i]) called_.emplace_back(wanted_names()[i]);
+  }
 }
 
 }  // namespace heaptap::collect

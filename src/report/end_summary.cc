@@ -291,7 +291,7 @@ bool decides_verdict(const model::Note& note) {
       kAgentNotLoaded,  kNoCallSeen,        kOwnAllocator,        kStaticAndStripped,    kStaticWithoutFunctions,
       kMemoryNotOpened, kChildrenUnreached, kChildrenNotFollowed, kChildExecNotRecorded, kExecNotRecorded,
       kExecNotFollowed, kExecRefused,       kNoScanAtEnd,         kNoTracedScanAtEnd,    kCallsPastHooks,
-      kNoScanAfterExec};
+      kNoScanAfterExec, kOtherNamesCalled};
   return std::ranges::find(kDeciding, note.kind) != kDeciding.end();
 }
 

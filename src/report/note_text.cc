@@ -226,6 +226,13 @@ std::string past_hooks_text(const Note& note) {
                      note.module);
 }
 
+std::string other_names_text(const Note& note) {
+  const std::string more = note.number(0) != 0 ? fmt::format(" and {} more", note.number(0)) : "";
+  return fmt::format(
+      "{} gives blocks out or takes them back by functions that the agent has no hooks for ({}{}): use --via ptrace",
+      note.module, note.name, more);
+}
+
 std::string unreached_text(uint64_t count) {
   return fmt::format(
       "{} forked {} not recorded: heaptap couldn't be reached from where {} (another network namespace, a filter of "
@@ -281,6 +288,8 @@ std::optional<std::string> varying_text(const Note& note) {
       return unfollowed_text(note.number(0));
     case NoteKind::kCallsPastHooks:
       return past_hooks_text(note);
+    case NoteKind::kOtherNamesCalled:
+      return other_names_text(note);
     case NoteKind::kOwnAllocator:
       return own_allocator_text(note);
     case NoteKind::kUnwatchedFunctions:

@@ -221,6 +221,57 @@ int main(void) {
   return 0;
 }
 """
+# What calls those in a library. One is asked for by its address, as by programs that go without where there is none.
+NAMES_LIBRARY, NAMES_PROGRAM = NAMES.split("static void* kept[512];")
+NAMES_PROGRAM = """
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+void *moz_arena_malloc(size_t, size_t), *moz_arena_calloc(size_t, size_t, size_t), *moz_arena_realloc(size_t, void*, size_t),
+    *moz_arena_memalign(size_t, size_t, size_t), *mallocx(size_t, int), *rallocx(void*, size_t, int), *mi_mallocn(size_t, size_t),
+    *mi_heap_calloc(void*, size_t, size_t), *mi_realloc_aligned(void*, size_t, size_t);
+void moz_arena_free(size_t, void*), sdallocx(void*, size_t, int), mi_free(void*), tc_free(void*);
+int tc_posix_memalign(void**, size_t, size_t);
+static void* kept[512];""" + NAMES_PROGRAM
+# Few of them: less than what accuses nobody by itself.
+FEW_COPIES = """
+#include <stdlib.h>
+#include <string.h>
+int main(void) {
+  for (int i = 0; i < 5; i++) free(strdup("text"));
+  char* volatile kept = strdup("kept");
+  char* volatile released = malloc(10);
+  free(released);
+  return kept == NULL;
+}
+"""
+# A block of malloc that another name takes back.
+TAKEN_BACK = """
+#include <stdlib.h>
+__attribute__((weak)) void sdallocx(void*, size_t, int);
+int main(void) {
+  for (int i = 0; i < 5; i++) {
+    void* volatile block = malloc(5000 - 4000);
+    if (sdallocx != NULL) sdallocx(block, 1000, 0);
+    else free(block);
+  }
+  return 0;
+}
+"""
+ONLY_MALLOC = """
+#include <stdlib.h>
+static void* volatile lost;
+int main(void) {
+  lost = malloc(100);
+  lost = NULL;
+  void* volatile block = malloc(10);
+  free(block);
+  return 0;
+}
+"""
 KEPT_BYTES = {"strdup": 8, "strndup": 4, "wcsdup": 16, "asprintf": 9, "vasprintf": 5, "moz_arena_malloc": 30, "moz_arena_calloc": 40,
               "moz_arena_realloc": 50, "moz_arena_memalign": 60, "mallocx": 70, "rallocx": 80, "mi_mallocn": 90, "mi_heap_calloc": 100,
               "mi_realloc_aligned": 110, "tc_posix_memalign": 120}
@@ -349,6 +400,40 @@ class OwnFunctions(heaptap_test.TestCase):
                 live = {stack["frames"][0]["function"]: (stack["live_blocks"], stack["live_bytes"]) for stack in report["stacks"]
                         if stack["live_blocks"] and stack["frames"][0]["function"] in KEPT_BYTES}
                 self.assertEqual(live, {name: (10, 10 * size) for name, size in KEPT_BYTES.items()})
+
+    def linked_with_names(self, source):
+        library, program = self.folder / "libnames.so", self.folder / "program"
+        (self.folder / "names.c").write_text(NAMES_LIBRARY)
+        (self.folder / "program.c").write_text(source)
+        subprocess.run(["gcc", "-O1", "-g", "-w", "-fno-builtin", "-fPIC", "-shared", "-o", library, self.folder / "names.c"], check=True)
+        subprocess.run(["gcc", "-O1", "-g", "-w", "-fno-builtin", "-fno-inline", "-o", program, self.folder / "program.c", library,
+                        f"-Wl,-rpath,{self.folder}"], check=True)
+        return program
+
+    def test_well_known_functions_of_a_library_make_the_agents_verdict_unknown(self):
+        """No hook is in front of these."""
+        for name, source, function in (("all", NAMES_PROGRAM, r"strdup, strndup, wcsdup and 1\d more"), ("few", FEW_COPIES, "strdup"), ("weak", TAKEN_BACK, "sdallocx")):
+            with self.subTest(name):
+                program = self.linked_with_names(source)
+                ran = heaptap("run", "--force", "-o", self.trace, "--", program)
+                self.assertEqual(ran.status, 0, ran)
+                report = summary(self.trace)
+                totals, leaks = report["totals"], report["leaks"]
+                self.assertEqual((totals["bad_frees"], totals["double_frees"], report["errors"]), (0, 0, []), totals)
+                self.assertEqual(report["capture"]["known"], {"leaks": False, "releases": False})
+                self.assertEqual((leaks["definite"], leaks["possible"]), ({"blocks": 0, "bytes": 0},) * 2, leaks)
+                text = ran.stderr.decode()
+                self.assertRegex(text, rf"libnames\.so gives blocks out or takes them back by functions .*\({function}\)")
+                self.assertIn("--via ptrace", text)
+                self.assertEqual(heaptap("check", self.trace, "--max-leaked", "0").status, 3)
+
+    def test_functions_that_nobody_calls_change_nothing(self):
+        ran = heaptap("run", "--force", "-o", self.trace, "--", self.linked_with_names(ONLY_MALLOC))
+        self.assertEqual(ran.status, 0, ran)
+        report = summary(self.trace)
+        self.assertEqual(report["capture"]["known"], {"leaks": True, "releases": True})
+        self.assertEqual(report["leaks"]["definite"]["blocks"], 1)
+        self.assertNotIn(b"libnames.so", ran.stderr)
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_releases_by_the_hundred_of_what_nobody_saw_accuse_nobody(self):
