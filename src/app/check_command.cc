@@ -222,10 +222,8 @@ base::Result<report::Verdict> judge_trace(CheckOptions options, const analysis::
   const bool is_wrapper =
       (*reader)->capture().executed && (*reader)->scans().empty() && recorded.went_on((*reader)->capture());
   if (is_wrapper) options.leaked_bytes.reset();
-  auto verdict = judge(options, suppressions, trace, (*reader)->scan_notes(), [&reader](analysis::Query query) {
-    query.symbols = with_remembered(query.symbols, (*reader)->capture());
-    return analysis::analyze(**reader, query);
-  });
+  auto verdict = judge(options, suppressions, trace, (*reader)->scan_notes(),
+                       [&reader](const analysis::Query& query) { return analyze_trace(**reader, query); });
   if (verdict && is_wrapper)
     verdict->remarks.push_back("it executed another program: what was allocated before is not a leak");
   return verdict;

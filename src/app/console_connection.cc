@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "app/console_session.h"
+#include "app/name_sources.h"
 #include "app/trace_file.h"
 #include "base/whole_number.h"
 
@@ -18,7 +19,7 @@ base::Result<std::unique_ptr<live::Recording>> connect_to(const std::string& tar
     return live::connect_to_process(*pid, machine);
   }
   if (std::filesystem::is_socket(status)) return live::connect_to_socket(target);
-  return live::open_past(target, open_trace);
+  return live::open_past(target, open_trace, analyze_trace);
 }
 
 }  // namespace heaptap::app

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/console_news.h"
+#include "app/name_sources.h"
 #include "app/pager.h"
 #include "app/pid_word.h"
 #include "app/run_traces.h"
@@ -67,7 +68,7 @@ void ConsoleSession::go_to_past() {
   for (const std::string& trace : traces) {
     std::error_code error;
     if (!std::filesystem::exists(trace, error)) continue;
-    auto past = live::open_past(trace, open_trace);
+    auto past = live::open_past(trace, open_trace, analyze_trace);
     if (!past) continue;
     ended_ = std::exchange(recording_, *std::move(past));
     return;

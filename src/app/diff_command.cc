@@ -26,9 +26,8 @@ base::Result<report::Report> read_report(const std::string& trace, analysis::Que
   auto reader = open_trace(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
   ProgressLine progress;
-  query.symbols = with_remembered(query.symbols, (*reader)->capture());
   progress.follow(query);
-  auto report = analysis::analyze(**reader, query);
+  auto report = analyze_trace(**reader, query);
   if (report) report->trace_path = trace;
   return report;
 }

@@ -32,9 +32,8 @@ base::Result<report::Report> read_report(model::EventSource& source, const Expor
   ProgressLine progress;
   auto query = query_of(options, format);
   if (!query) return std::unexpected(std::move(query).error());
-  query->symbols = with_remembered(query->symbols, source.capture());
   progress.follow(*query);
-  auto report = analysis::analyze(source, *query);
+  auto report = analyze_trace(source, *query);
   if (report) report->trace_path = options.trace;
   return report;
 }

@@ -94,6 +94,34 @@ void tell_of_missing(const std::string& option, const std::string& path) {
                   base::safe_text(path), option));
 }
 
+// The options that were given, or where none was, those that are remembered.
+symbols::ResolverOptions with_remembered(symbols::ResolverOptions given, const model::Capture& capture) {
+  const std::string path = file_of(capture);
+  const bool are_given = !given.symbol_directories.empty() || !given.sysroots.empty() || given.server != nullptr;
+  if (are_given || path.empty() || !is_own_file(path)) return given;
+  constexpr size_t kMaxKeptBytes = size_t{1} << 20;
+  std::shared_ptr<SymbolsServer> server;
+  for (const std::string& word : base::split(base::read_small_file(path, kMaxKeptBytes), '\n')) {
+    const auto value = [&word](std::string_view option) { return word.substr(option.size()); };
+    const auto take_folder = [&](std::string_view option, std::vector<std::string>& folders) {
+      if (base::exists(value(option))) {
+        folders.push_back(value(option));
+      } else {
+        tell_of_missing(std::string(option.substr(0, option.size() - 1)) + " ", value(option));
+      }
+    };
+    if (word.starts_with(kSymbols)) take_folder(kSymbols, given.symbol_directories);
+    if (word.starts_with(kSysroot)) take_folder(kSysroot, given.sysroots);
+    if (word.starts_with(kServer)) {
+      server = std::make_shared<SymbolsServer>();
+      if (!server->set_address(value(kServer))) server.reset();
+    }
+    if (word.starts_with(kTokenFile) && server != nullptr) server->set_token_file(value(kTokenFile));
+  }
+  given.server = std::move(server);
+  return given;
+}
+
 }  // namespace
 
 void remember_name_sources(const std::string& trace, const NameSources& sources) {
@@ -115,31 +143,9 @@ void remember_name_sources(const std::string& trace, const NameSources& sources)
   prune(folder);
 }
 
-symbols::ResolverOptions with_remembered(symbols::ResolverOptions given, const model::Capture& capture) {
-  const std::string path = file_of(capture);
-  const bool are_given = !given.symbol_directories.empty() || !given.sysroots.empty() || given.server != nullptr;
-  if (are_given || path.empty() || !is_own_file(path)) return given;
-  constexpr size_t kMaxBytes = size_t{1} << 20;
-  std::shared_ptr<SymbolsServer> server;
-  for (const std::string& word : base::split(base::read_small_file(path, kMaxBytes), '\n')) {
-    const auto value = [&word](std::string_view option) { return word.substr(option.size()); };
-    const auto take_folder = [&](std::string_view option, std::vector<std::string>& folders) {
-      if (base::exists(value(option))) {
-        folders.push_back(value(option));
-      } else {
-        tell_of_missing(std::string(option.substr(0, option.size() - 1)) + " ", value(option));
-      }
-    };
-    if (word.starts_with(kSymbols)) take_folder(kSymbols, given.symbol_directories);
-    if (word.starts_with(kSysroot)) take_folder(kSysroot, given.sysroots);
-    if (word.starts_with(kServer)) {
-      server = std::make_shared<SymbolsServer>();
-      if (!server->set_address(value(kServer))) server.reset();
-    }
-    if (word.starts_with(kTokenFile) && server != nullptr) server->set_token_file(value(kTokenFile));
-  }
-  given.server = std::move(server);
-  return given;
+base::Result<report::Report> analyze_trace(model::EventSource& source, analysis::Query query) {
+  query.symbols = with_remembered(std::move(query.symbols), source.capture());
+  return analysis::analyze(source, query);
 }
 
 }  // namespace heaptap::app

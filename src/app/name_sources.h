@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "analysis/analyze.h"
 #include "app/symbols_server.h"
-#include "model/capture.h"
-#include "symbols/resolver.h"
+#include "base/result.h"
+#include "model/event_source.h"
+#include "report/report.h"
 
 namespace heaptap::app {
 
@@ -21,7 +23,8 @@ struct NameSources {
 // Of the trace at this path. Where it can't be kept, the options are to be typed again.
 void remember_name_sources(const std::string& trace, const NameSources& sources);
 
-// The options that were given, or where none was, those that are remembered. What is there no longer is said, once.
-symbols::ResolverOptions with_remembered(symbols::ResolverOptions given, const model::Capture& capture);
+// What analysis::analyze() says, with names from where the query says; where it says nothing, from what is remembered. What is there no
+// longer is said, once. Whatever reads a trace asks by this.
+base::Result<report::Report> analyze_trace(model::EventSource& source, analysis::Query query);
 
 }  // namespace heaptap::app

@@ -34,9 +34,8 @@ base::Result<report::Report> read_trace(const ReportOptions& options, analysis::
     query.retained = analysis::RetainedBy::kStack;
     query.globals = true;
   }
-  query.symbols = with_remembered(query.symbols, (*reader)->capture());
   progress.follow(query);
-  auto report = analysis::analyze(**reader, query);
+  auto report = analyze_trace(**reader, query);
   if (report) report->trace_path = options.trace;
   return report;
 }

@@ -36,8 +36,7 @@ Part read_part(const trace::RunEntry& entry, analysis::Query query) {
   if ((*reader)->capture().pid != entry.pid)
     return failed(base::make_error("'{}' is the trace of another process", entry.trace));
   if ((*reader)->scans().empty()) query.generate.reset();  // there are no leaks to write suppressions for
-  query.symbols = with_remembered(query.symbols, (*reader)->capture());
-  auto report = analysis::analyze(**reader, query);
+  auto report = analyze_trace(**reader, query);
   if (!report) return failed(report.error());
   report->trace_path = entry.trace;
   return {.report = *std::move(report), .failure = ""};

@@ -58,9 +58,7 @@ base::Result<report::Report> read_trace(const ShowOptions& options, const std::s
     return base::fail("--process {}: '{}' is the trace of process {} alone", options.process, trace,
                       (*reader)->capture().pid);
   }
-  analysis::Query asked = query;
-  asked.symbols = with_remembered(query.symbols, (*reader)->capture());
-  auto report = analysis::analyze(**reader, asked);
+  auto report = analyze_trace(**reader, query);
   if (report) {
     report->trace_path = trace;
     if (options.running && !report->capture.ended) {

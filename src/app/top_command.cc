@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "app/name_sources.h"
 #include "app/pid_word.h"
 #include "app/terminal.h"
 #include "app/top_connection.h"
@@ -92,7 +93,7 @@ base::Result<Watched> watch(const TopOptions& options, EndSignals& signals) {
   }
   auto recording = target.empty()      ? connect_to_running(options.machine.host)
                    : is_socket(target) ? live::connect_to_socket(target)
-                                       : live::open_past(target, open_trace);
+                                       : live::open_past(target, open_trace, analyze_trace);
   if (!recording) return std::unexpected(std::move(recording).error());
   return Watched{nullptr, *std::move(recording)};
 }

@@ -11,8 +11,8 @@ namespace {
 
 class PastRecording : public Recording {
  public:
-  PastRecording(std::string name, std::vector<trace::RunEntry> entries, TraceOpener open)
-      : name_(std::move(name)), entries_(std::move(entries)), open_(std::move(open)) {}
+  PastRecording(std::string name, std::vector<trace::RunEntry> entries, TraceOpener open, TraceAnalyzer analyze)
+      : name_(std::move(name)), entries_(std::move(entries)), open_(std::move(open)), analyze_(std::move(analyze)) {}
 
   [[nodiscard]] bool is_live() const override { return false; }
   [[nodiscard]] std::string name() const override { return name_; }
@@ -69,7 +69,7 @@ class PastRecording : public Recording {
     if (!trace) return std::unexpected(trace.error());
     auto source = open_(*trace);
     if (!source) return std::unexpected(std::move(source).error());
-    auto report = analysis::analyze(**source, query);
+    auto report = analyze_(**source, query);
     if (report) report->trace_path = *trace;
     return report;
   }
@@ -135,11 +135,12 @@ class PastRecording : public Recording {
   std::string name_;
   std::vector<trace::RunEntry> entries_;  // at least one, the main program's first
   TraceOpener open_;
+  TraceAnalyzer analyze_;
 };
 
 }  // namespace
 
-base::Result<std::unique_ptr<Recording>> open_past(const std::string& trace, TraceOpener open) {
+base::Result<std::unique_ptr<Recording>> open_past(const std::string& trace, TraceOpener open, TraceAnalyzer analyze) {
   std::vector<trace::RunEntry> entries;
   if (trace::is_run_index(trace)) {
     auto read = trace::read_run_index(trace);
@@ -155,7 +156,7 @@ base::Result<std::unique_ptr<Recording>> open_past(const std::string& trace, Tra
                        .trace = trace,
                        .program = std::filesystem::path(program).filename().string()});
   }
-  return std::make_unique<PastRecording>(trace, std::move(entries), std::move(open));
+  return std::make_unique<PastRecording>(trace, std::move(entries), std::move(open), std::move(analyze));
 }
 
 }  // namespace heaptap::live

@@ -156,7 +156,8 @@ class Recording {
 
 // A trace, or the index of several that were recorded together; `open` opens one of them.
 using TraceOpener = std::function<base::Result<std::unique_ptr<model::EventSource>>(const std::string& path)>;
-base::Result<std::unique_ptr<Recording>> open_past(const std::string& trace, TraceOpener open);
+using TraceAnalyzer = std::function<base::Result<report::Report>(model::EventSource&, const analysis::Query&)>;
+base::Result<std::unique_ptr<Recording>> open_past(const std::string& trace, TraceOpener open, TraceAnalyzer analyze);
 
 // The recording that a process belongs to; `machine`: where it runs, as its recording names it, empty: here.
 base::Result<std::unique_ptr<Recording>> connect_to_process(uint32_t pid, const std::string& machine = {});

@@ -39,6 +39,11 @@ class NameSources(heaptap_test.TestCase):
         self.assertIn("hidden_maker", self.shown(trace=moved)[0])
         for words in (["show", "summary"], ["export", "--to", "folded"], ["check", "--max-leaked", "0"]):
             self.assertIn("innermost", self.shown(*words)[0], words)
+        for command in ("show leaks", "show summary", "show tree"):
+            self.assertIn("hidden_maker", self.shown("console", "-x", command)[0], command)
+        self.assertIn("innermost program.c", self.shown("top", "--once")[0])
+        diff = heaptap("diff", "--from", "0s", "--to", "end", self.trace, cwd="/")
+        self.assertIn(b"hidden_maker", diff.stdout, str(diff))
         # What is said counts, and nothing else.
         (self.folder / "empty").mkdir()
         self.assertNotIn("hidden_maker", self.shown("show", "leaks", "--symbols", self.folder / "empty")[0])
