@@ -38,39 +38,34 @@ uint64_t ascending(int64_t value) {
   return static_cast<uint64_t>(value) ^ uint64_t { 1 } << 63;
 }
 
-// What it has mapped that is no memory of the program's own.
-uint64_t beside_memory(const report::StackEntry& stack) {
-  return stack.mapped[static_cast<size_t>(model::MappedKind::kReserved)] +
-         stack.mapped[static_cast<size_t>(model::MappedKind::kFile)];
-}
-
 // What is compared first and, where that is equal, next.
 std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey key) {
   switch (key) {
     case SortKey::kAllocations:
-      return {stack.allocations, stack.allocated_bytes};
+      return {stack.allocations, stack.own_allocated_bytes()};
     case SortKey::kAverage:
-      return {stack.allocations == 0 ? 0 : stack.allocated_bytes / stack.allocations, stack.allocated_bytes};
+      return {stack.allocations == 0 ? 0 : stack.own_allocated_bytes() / stack.allocations,
+              stack.own_allocated_bytes()};
     case SortKey::kBadFrees:
     case SortKey::kMismatched:
       return {stack.mismatched_releases, stack.allocations};
     case SortKey::kGrowth:
-      return {ascending(stack.growth ? stack.growth->bytes : static_cast<int64_t>(stack.live_bytes)),
+      return {ascending(stack.growth ? stack.growth->bytes : static_cast<int64_t>(stack.own_live_bytes())),
               ascending(stack.growth ? stack.growth->blocks : static_cast<int64_t>(stack.live_blocks))};
     case SortKey::kLeakedBytes:
       return {leaked_bytes(stack), stack.leaks ? doubtful_bytes(stack) : leaked_blocks(stack)};
     case SortKey::kLeaks:
       return {leaked_blocks(stack), leaked_bytes(stack)};
     case SortKey::kPeak:
-      return {stack.peak_bytes, stack.live_bytes};
+      return {stack.own_peak_bytes(), stack.own_live_bytes()};
     case SortKey::kStacks:
       return {0, 0};
     case SortKey::kTotal:
-      return {stack.allocated_bytes, stack.allocations};
+      return {stack.own_allocated_bytes(), stack.allocations};
     case SortKey::kTime:
       return {stack.lifetime_ns, stack.allocated_bytes};
     case SortKey::kUsage:
-      return {stack.live_bytes - beside_memory(stack), stack.allocated_bytes};
+      return {stack.own_live_bytes(), stack.own_allocated_bytes()};
   }
   return {0, 0};
 }

@@ -203,14 +203,15 @@ class Document {
     column("allocations", [](const StackEntry& stack) { return known(stack.calls_known, stack.allocations); });
     column("frees",
            [](const StackEntry& stack) { return known(stack.calls_known && stack.live_known, stack.releases); });
-    column("allocated_bytes", [](const StackEntry& stack) { return known(stack.calls_known, stack.allocated_bytes); });
+    column("allocated_bytes",
+           [](const StackEntry& stack) { return known(stack.calls_known, stack.own_allocated_bytes()); });
     column("live_blocks",
            [](const StackEntry& stack) { return known(stack.live_known && stack.blocks_known, stack.live_blocks); });
-    column("live_bytes", [](const StackEntry& stack) { return known(stack.live_known, stack.live_bytes); });
+    column("live_bytes", [](const StackEntry& stack) { return known(stack.live_known, stack.own_live_bytes()); });
     column("reserved_bytes", [](const StackEntry& stack) {
       return known(stack.live_known, stack.mapped[static_cast<size_t>(model::MappedKind::kReserved)]);
     });
-    column("peak_bytes", [](const StackEntry& stack) { return known(stack.times_known, stack.peak_bytes); });
+    column("peak_bytes", [](const StackEntry& stack) { return known(stack.times_known, stack.own_peak_bytes()); });
     column("temporary_allocations",
            [](const StackEntry& stack) { return known(stack.temporary_known, stack.temporary_allocations); });
     column("lifetime_ns",

@@ -33,12 +33,8 @@ class Importance {
  private:
   static std::array<uint64_t, 6> figures_of(const StackEntry& stack) {
     const uint64_t lost = stack.leaks ? stack.leaks->lost().bytes + stack.leaks->possible.bytes : 0;
-    return {stack.live_bytes,
-            stack.peak_bytes,
-            stack.allocated_bytes,
-            stack.allocations,
-            stack.temporary_allocations,
-            lost};
+    return {stack.own_live_bytes(), stack.own_peak_bytes(),      stack.own_allocated_bytes(),
+            stack.allocations,      stack.temporary_allocations, lost};
   }
   std::array<uint64_t, 6> sums_{};
 };

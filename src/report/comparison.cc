@@ -44,10 +44,10 @@ std::optional<uint64_t> less(const std::optional<uint64_t>& whole, const std::op
 
 Figures figures_of(const StackEntry& stack) {
   Figures values;
-  values[Figure::kLiveBytes] = if_known(stack.live_known, stack.live_bytes);
+  values[Figure::kLiveBytes] = if_known(stack.live_known, stack.own_live_bytes());
   values[Figure::kLiveBlocks] = if_known(stack.live_known && stack.blocks_known, stack.live_blocks);
-  values[Figure::kPeakBytes] = if_known(stack.times_known, stack.peak_bytes);
-  values[Figure::kAllocatedBytes] = if_known(stack.calls_known, stack.allocated_bytes);
+  values[Figure::kPeakBytes] = if_known(stack.times_known, stack.own_peak_bytes());
+  values[Figure::kAllocatedBytes] = if_known(stack.calls_known, stack.own_allocated_bytes());
   values[Figure::kAllocations] = if_known(stack.calls_known, stack.allocations);
   values[Figure::kReleasedBytes] = less(values[Figure::kAllocatedBytes], values[Figure::kLiveBytes]);
   values[Figure::kReleases] = if_known(stack.calls_known && stack.live_known, stack.releases);

@@ -30,7 +30,7 @@ std::string beside_memory(const model::MappedBytes& mapped) {
 
 std::string mapped_behind(const StackEntry& stack) {
   const std::string others = stack.mapping ? beside_memory(stack.mapped) : "";
-  return others.empty() ? "" : " (" + others + ")";
+  return others.empty() ? "" : " (besides " + others + ")";
 }
 
 std::vector<MappedFact> mapped_facts(const Totals& totals) {

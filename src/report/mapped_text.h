@@ -10,7 +10,7 @@ namespace heaptap::report {
 // Of what is mapped besides the program's own memory, where there is any: "64 GiB only reserved, 8.0 KiB of files". Empty: nothing.
 std::string beside_memory(const model::MappedBytes& mapped);
 
-// " (64 GiB only reserved)", behind the bytes of a stack that maps.
+// " (besides 64 GiB only reserved)", behind the bytes of a stack that maps.
 std::string mapped_behind(const StackEntry& stack);
 
 // The facts of a process: a name, an amount, what it is.

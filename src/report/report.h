@@ -1,6 +1,7 @@
 // The Report: everything that a renderer shows, already counted, sorted, filtered and named. Renderers (text, JSON) know
 // only this. Where a number isn't known it is an empty optional, never 0.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -95,6 +96,17 @@ struct StackEntry {
   std::string pool;     // its name, or that of the kind of resource
   std::vector<std::string> tags;  // of the program's, that it was called under; the outermost first
   [[nodiscard]] bool is_apart() const { return mapping || pooled; }
+  // What is mapped and no memory of the program's own: addresses that are only reserved, and files. The figures of its own memory are those
+  // without it, as if that had never been mapped: what is held together with blocks' bytes, sorted and drawn.
+  [[nodiscard]] uint64_t beside_memory_bytes() const {
+    return mapped[static_cast<size_t>(model::MappedKind::kReserved)] +
+           mapped[static_cast<size_t>(model::MappedKind::kFile)];
+  }
+  [[nodiscard]] uint64_t own_live_bytes() const { return live_bytes - std::min(live_bytes, beside_memory_bytes()); }
+  [[nodiscard]] uint64_t own_peak_bytes() const { return peak_bytes - std::min(peak_bytes, beside_memory_bytes()); }
+  [[nodiscard]] uint64_t own_allocated_bytes() const {
+    return allocated_bytes - std::min(allocated_bytes, beside_memory_bytes());
+  }
   uint64_t allocations = 0;
   uint64_t releases = 0;  // of this stack's blocks
   uint64_t allocated_bytes = 0;

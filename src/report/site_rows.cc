@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "report/label_sums.h"
+#include "report/mapped_text.h"
 #include "report/stack_sums.h"
 #include "report/words.h"
 
@@ -26,12 +27,12 @@ std::string others_text(const SiteRow& row) {
 
 // What a row is sorted by; 0 of keys that have no sum.
 uint64_t weight_of(const StackEntry& sum, std::string_view sort_key) {
-  if (sort_key == "usage") return sum.live_bytes;
+  if (sort_key == "usage") return sum.own_live_bytes();
   if (sort_key == "growth" && sum.growth) return static_cast<uint64_t>(sum.growth->bytes) ^ uint64_t { 1 } << 63;
-  if (sort_key == "growth") return sum.live_bytes;
-  if (sort_key == "total") return sum.allocated_bytes;
+  if (sort_key == "growth") return sum.own_live_bytes();
+  if (sort_key == "total") return sum.own_allocated_bytes();
   if (sort_key == "allocations") return sum.allocations;
-  if (sort_key == "peak") return sum.peak_bytes;
+  if (sort_key == "peak") return sum.own_peak_bytes();
   if (sort_key == "time") return sum.lifetime_ns;
   if (sort_key == "mismatched" || sort_key == "bad-frees") return sum.mismatched_releases;
   return 0;
@@ -69,7 +70,7 @@ std::string ids_text(const SiteRow& row) {
 std::string site_line(const FrameText& text, std::span<const model::Frame> frames, const SiteRow& row, size_t width) {
   const std::string begin = fmt::format("#{}  ", row.ids.front());
   const std::string others = others_text(row);
-  const std::string end = (others.empty() ? "" : "  " + others) + labels_behind(row.sum);
+  const std::string end = (others.empty() ? "" : "  " + others) + mapped_behind(row.sum) + labels_behind(row.sum);
   const size_t taken = begin.size() + end.size();
   const size_t room = width == 0 ? 0 : std::max(kLeastRoom, width - std::min(width, taken));
   const std::string purpose = words_of(row.sum.purpose);

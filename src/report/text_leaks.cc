@@ -50,8 +50,9 @@ std::string leaks_of_stack(const TextContext& context, const StackEntry& stack) 
 
 std::string live_stack(const TextContext& context, const StackEntry& stack) {
   const std::string blocks = stack.blocks_known ? " in " + counted(stack.live_blocks, "block") : "";
-  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}{} not freed{}", stack.id,
-                                                         format_bytes(stack.live_bytes), blocks, mapped_behind(stack)));
+  std::string text =
+      "  " + context.ink.bold(fmt::format("#{}  {}{} not freed{}", stack.id, format_bytes(stack.own_live_bytes()),
+                                          blocks, mapped_behind(stack)));
   if (!stack.calls_known) return text + "\n" + frames_text(context, stack);
   text += fmt::format(" of {} by {}", counted(stack.allocations, "allocation"),
                       function_text(stack.function, stack.variant));

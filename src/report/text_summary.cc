@@ -99,7 +99,7 @@ std::string live_text(const StackEntry& stack) {
   if (!stack.live_known) return "not freed: unknown";
   if (stack.live_bytes == 0 && (stack.live_blocks == 0 || !stack.blocks_known)) return "all freed";
   const std::string blocks = stack.blocks_known ? " in " + counted(stack.live_blocks, "block") : "";
-  return fmt::format("{}{} not freed{}", format_bytes(stack.live_bytes), blocks, mapped_behind(stack));
+  return fmt::format("{}{} not freed{}", format_bytes(stack.own_live_bytes()), blocks, mapped_behind(stack));
 }
 
 std::string stack_text(const TextContext& context, const StackEntry& stack) {
@@ -109,7 +109,7 @@ std::string stack_text(const TextContext& context, const StackEntry& stack) {
     text += fmt::format("  of {} in {} of {}", format_bytes(stack.allocated_bytes), counted(stack.allocations, "call"),
                         function);
   }
-  if (stack.times_known) text += fmt::format(", {} at the peak", format_bytes(stack.peak_bytes));
+  if (stack.times_known) text += fmt::format(", {} at the peak", format_bytes(stack.own_peak_bytes()));
   if (stack.growth) text += fmt::format(", {} in the window", signed_bytes(stack.growth->bytes));
   if (stack.temporary_known && stack.temporary_allocations != 0) {
     text += fmt::format(", {} temporary", format_count(stack.temporary_allocations));
@@ -148,10 +148,10 @@ std::string text_top(const TextContext& context) {
                                         all.first(std::min(all.size(), context.rows(20))), context.report.sort_key)) {
     const StackEntry& stack = row.sum;
     std::vector<std::string> cells = {
-        stack.live_known ? format_bytes(stack.live_bytes) : "?",
+        stack.live_known ? format_bytes(stack.own_live_bytes()) : "?",
         stack.live_known && stack.blocks_known ? format_count(stack.live_blocks) : "?",
-        stack.times_known ? format_bytes(stack.peak_bytes) : "-",
-        stack.calls_known ? format_bytes(stack.allocated_bytes) : "?",
+        stack.times_known ? format_bytes(stack.own_peak_bytes()) : "-",
+        stack.calls_known ? format_bytes(stack.own_allocated_bytes()) : "?",
         stack.calls_known ? format_count(stack.allocations) : "?",
         stack.temporary_known ? format_count(stack.temporary_allocations) : "?",
         stack.function,

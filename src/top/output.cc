@@ -101,7 +101,7 @@ std::optional<int64_t> whole_number(const std::optional<double>& value) {
 }
 
 // `name` is null where it isn't known.
-void write_row(JsonWriter& json, const TableRow& row, const NamedStack* name) {
+void write_row(JsonWriter& json, const TableRow& row, const NamedStack* name, uint64_t reserved_bytes) {
   const JsonObject object(json);
   json.member("id", row.key);
   if (name != nullptr) {
@@ -122,6 +122,7 @@ void write_row(JsonWriter& json, const TableRow& row, const NamedStack* name) {
   json.member("leaked_bytes", whole_number(row.of(Figure::kLeaked)));
   json.member("allocated_bytes", whole_number(row.of(Figure::kAllocated)));
   json.member("allocations", whole_number(row.of(Figure::kAllocations)));
+  if (reserved_bytes != 0) json.member("reserved_bytes", reserved_bytes);
 }
 
 void write_process(JsonWriter& json, const Sample& sample) {
@@ -193,7 +194,7 @@ std::string json_line(const History& history, const NameBook& names, const State
   json.key("stacks").begin_array();
   for (size_t i = 0; i < std::min(rows, table.order.size()); ++i) {
     const uint64_t id = table.order[i].key;
-    write_row(json, row_of(history, table, state, id), names.find(id));
+    write_row(json, row_of(history, table, state, id), names.find(id), sample.counts[id - 1].reserved_bytes);
   }
   json.end_array();
   json.end_object();

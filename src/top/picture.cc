@@ -196,9 +196,12 @@ std::vector<PictureColumn> columns_for(const PictureInput& input, size_t width) 
   return columns;
 }
 
-bool is_mapping(const PictureInput& input, uint64_t id) {
+// "[mapped] ", "[+64.0G reserved] " besides what is alive; empty: it allocates blocks.
+std::string mapping_mark(const PictureInput& input, uint64_t id) {
   const std::vector<report::StackCount>& counts = input.history.now()->counts;
-  return id != 0 && id <= counts.size() && counts[id - 1].mapping;
+  if (id == 0 || id > counts.size() || !counts[id - 1].mapping) return "";
+  const uint64_t reserved = counts[id - 1].reserved_bytes;
+  return reserved == 0 ? "[mapped] " : fmt::format("[+{} reserved] ", short_bytes(static_cast<double>(reserved)));
 }
 
 void name_row(PictureRow& row, const PictureInput& input) {
@@ -210,7 +213,7 @@ void name_row(PictureRow& row, const PictureInput& input) {
         row.name = fmt::format("#{} …", row.key);
         return;
       }
-      const std::string before = fmt::format("#{} {}", row.key, is_mapping(input, row.key) ? "[mapped] " : "");
+      const std::string before = fmt::format("#{} {}", row.key, mapping_mark(input, row.key));
       row.name = before + (stack->sites.empty() ? stack->function : stack->sites.front());
       for (size_t i = 1; i < stack->sites.size(); ++i) row.shorter_names.push_back(before + stack->sites[i]);
       return;

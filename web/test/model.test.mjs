@@ -27,6 +27,13 @@ test('numbers are written as heaptap writes them', () => {
   assert.equal(format.percent(null, 3), 'unknown');
 });
 
+test('what is mapped over time is memory, where that is known', () => {
+  const timeline = { ...document.timeline, mapped_bytes: [1 << 30], mapped_memory_bytes: [4096] };
+  const mapped = (more) => decode({ ...document, timeline: { ...timeline, ...more } }).timeline.mapped;
+  assert.deepEqual(mapped({}), [4096]);
+  assert.deepEqual(mapped({ mapped_memory_bytes: [null] }), [1 << 30]);
+});
+
 test('text that controls something is made visible', () => {
   assert.equal(format.safeText('a\u001b[31m\u202eb\n'), 'a\\x1b[31m\\xe2\\x80\\xaeb\\x0a');
   assert.equal(format.safeText('größe 漢'), 'größe 漢');

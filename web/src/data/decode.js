@@ -96,6 +96,13 @@ function checkIndexes(model) {
   }
 }
 
+// mapped: memory that the program may touch; of older recordings only addresses are known.
+function timelineOf(timeline) {
+  if (!timeline) return null;
+  const isKnown = timeline.mapped_memory_bytes?.every((value) => value !== null);
+  return { ...timeline, mapped: isKnown ? timeline.mapped_memory_bytes : timeline.mapped_bytes };
+}
+
 export function decode(document) {
   if (document.format !== 'heaptap-report') throw new Error('the data is not of a heaptap report');
   if (document.version !== 1) throw new Error(`the data is of version ${document.version}; this shell reads version 1`);
@@ -116,7 +123,7 @@ export function decode(document) {
     bins: bins ?? { start: 0, width: duration, count: 1 },
     cells: bins ? cells : cellsOfTotals(stacks),
     left: columns(document.left, LEFT),
-    timeline: document.timeline ?? null, marks: document.marks ?? [], moreMarks: document.more_marks ?? 0,
+    timeline: timelineOf(document.timeline), marks: document.marks ?? [], moreMarks: document.more_marks ?? 0,
     sizes: document.sizes ?? null, lifetimes: document.lifetimes ?? null, errors: document.errors ?? [],
     holders: document.holders ?? [], globals: document.globals ?? [], retained: document.retained ?? [], graph: document.graph ?? null,
     addressSpace: document.address_space ?? null, processes: document.processes ?? [], difference: decodeDifference(document.difference), isRun: document.of_run === true,

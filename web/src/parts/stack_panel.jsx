@@ -91,7 +91,7 @@ function figuresOf({ model, selection }, stack) {
   const sums = selection.stacks;
   const figures = [
     ['live', model.knowsReleases ? `${format.bytes(sums.live[stack])} in ${format.counted(sums.live_blocks[stack], 'block')}` : format.UNKNOWN],
-    ...(stacks.reserved_bytes[stack] > 0 ? [['of it only reserved', `${format.bytes(stacks.reserved_bytes[stack])} at the end`]] : []),
+    ...(stacks.reserved_bytes[stack] > 0 ? [['besides, only reserved', `${format.bytes(stacks.reserved_bytes[stack])} at the end`]] : []),
     ['allocated', `${format.bytes(sums.allocated[stack])} in ${format.counted(sums.allocations[stack], 'allocation')}`],
     ['own peak', format.bytes(stacks.peak_bytes[stack])],
     ['temporary', `${format.count(stacks.temporary_allocations[stack])}`],

@@ -16,7 +16,7 @@ export function seriesOf(model, selection) {
   if (selection.isAll && timeline) {
     const times = timeline.live_bytes.map((_, index) => (timeline.start_ns + (index + 1) * timeline.width_ns) / 1e9);
     return { times, width: timeline.width_ns, live: timeline.live_bytes, peak: timeline.peak_live_bytes, blocks: timeline.live_blocks,
-      allocations: timeline.allocations, frees: timeline.frees, mapped: timeline.mapped_bytes };
+      allocations: timeline.allocations, frees: timeline.frees, mapped: timeline.mapped };
   }
   const { bins } = selection;
   const times = Array.from(bins.live_bytes, (_, bin) => endOfBin(model, bin) / 1e9);
