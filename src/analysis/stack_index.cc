@@ -1,8 +1,10 @@
 #include "analysis/stack_index.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -50,6 +52,19 @@ base::LargeVector<StackContent> mix_codes(const model::Tables& tables, const Mix
   return contents;
 }
 
+// Of a call that may have been a part of another one, which began before it could be seen: the first of a thread after an attach.
+bool is_uncertain(wire::Function function) {
+  return function == wire::Function::kMallocOrNew || function == wire::Function::kNewOrNewArray;
+}
+
+// Whether calls that are known to be of `function` may have been taken for `uncertain`, at the same place.
+bool may_be(wire::Function uncertain, wire::Function function) {
+  const wire::FunctionFacts& facts = wire::facts_of(function);
+  if (facts.role != wire::Role::kAllocate || is_uncertain(function)) return false;
+  if (uncertain == wire::Function::kMallocOrNew) return facts.family == wire::Family::kMalloc;
+  return uncertain == wire::Function::kNewOrNewArray && facts.family == wire::Family::kNew;
+}
+
 }  // namespace
 
 // A stack's parent comes before it in the table; whatever else a damaged trace says is taken as a stack's end.
@@ -81,16 +96,42 @@ void StackIndex::group_sites(const model::Tables& tables) {
   GroupMap known;
   known.reserve(tables.sites.size());
   base::LargeVector<model::SiteId> last_sites;  // by group
+  const bool has_uncertain =
+      std::ranges::any_of(tables.sites, [](const model::Site& site) { return is_uncertain(site.function); });
+  // The same stack's calls before or after it was known which function they are of.
+  const auto group_of_other_name = [&](const model::Site& site) -> std::optional<uint32_t> {
+    model::Site other = site;
+    for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
+      other.function = static_cast<wire::Function>(i);
+      const bool is_other =
+          is_uncertain(site.function) ? may_be(site.function, other.function) : may_be(other.function, site.function);
+      if (!is_other) continue;
+      const auto found = known.find(content_of(other));
+      if (found == known.end()) continue;
+      const wire::Function called = tables.sites[first_sites_[found->second]].function;
+      if (called == other.function) return found->second;
+    }
+    return std::nullopt;
+  };
   ids_.resize(tables.sites.size());
   next_sites_.resize(tables.sites.size(), kNoSite);
   for (model::SiteId site = 0; site < tables.sites.size(); ++site) {
     const model::Site& entry = tables.sites[site];
     if (!model::allocates(entry.kind)) continue;
-    const auto [found, added] = known.emplace(content_of(entry), static_cast<uint32_t>(first_sites_.size()));
+    auto [found, added] = known.emplace(content_of(entry), static_cast<uint32_t>(first_sites_.size()));
+    if (added && has_uncertain) {
+      if (const auto other = group_of_other_name(entry)) {
+        found->second = *other;
+        added = false;
+      }
+    }
     const uint32_t group = found->second;
     if (added) {
       first_sites_.push_back(site);
       last_sites.push_back(site);
+    } else if (is_uncertain(tables.sites[first_sites_[group]].function) && !is_uncertain(entry.function)) {
+      next_sites_[site] = first_sites_[group];  // the group is called what this one is
+      first_sites_[group] = site;
     } else {
       next_sites_[last_sites[group]] = site;
       last_sites[group] = site;

@@ -60,7 +60,7 @@ std::string root_text(const TextContext& context, const NamedRoot& root) {
     return what + thread + base::safe_text(fmt::format(", {}+{:#x}", base_name(root.module), root.offset));
   }
   if (root.kind == "register") return "register " + root.name + thread_text(root);
-  if (root.kind == "mapping") return fmt::format("memory mapped at {:#x}", root.address);
+  if (root.kind == "mapping") return fmt::format("memory of no block, at {:#x}", root.address);
   if (root.kind == "alternate-stack") return "alternate stack" + thread_text(root) + frame_text(context, root);
   if (root.kind == "context-stack") return fmt::format("context stack at {:#x}", root.address);
   if (root.kind == "kernel") return "a word that the kernel keeps for an event (epoll, a timer)";

@@ -103,6 +103,14 @@ class Refusals(heaptap_test.TestCase):
         self.assertRegex(outcome.stderr, rb"(?i)own malloc|own allocator|defines|malloc.*(itself|executable|program)",
                          f"it says that the program's own malloc was not seen\n{outcome}")
 
+    def test_nobody_at_an_address(self):
+        environment = {**os.environ, "HEAPTAP_TEST_INTERVALS": "reach=100ms"}
+        nobody = self.folder / "nobody.sock"
+        for words in (("run", "-H", nobody, "--", "/bin/true"), ("attach", "-H", nobody, "1")):
+            outcome = heaptap(*words, cwd=self.folder, env=environment)
+            self.refused(outcome, 125, f"can't connect to {nobody}: No such file")
+            self.assertEqual(outcome.stderr.count(b"can't connect"), 1, "it is said once")
+
     def test_output_in_no_folder(self):
         outcome = heaptap("run", "-o", self.folder / "none" / "trace.htap", "--", built("one_leak"))
         self.refused(outcome, 125, "none/trace.htap")

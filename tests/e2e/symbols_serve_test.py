@@ -150,6 +150,12 @@ class Names(TestCase):
         with server(self.address, self.served):
             return self.show("top", "--symbols-server", self.address).stdout
 
+    def test_what_is_served_is_counted(self):
+        for folder, files in ((self.served, "1 file with"), (self.folder / "target", "1 file with"), (self.folder / "none", "0 files with")):
+            folder.mkdir(exist_ok=True)
+            with server(self.address, folder) as serving:
+                self.assertIn(f"heaptap: {files} a build-id", serving.stderr.readline().decode())
+
     def test_debug_files_apart_and_compressed(self):
         whole = self.served / "build/program"
         apart = self.folder / "apart"

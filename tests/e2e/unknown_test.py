@@ -86,6 +86,24 @@ int main(void) { return mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | M
 """
 
 
+PAST_HOOKS_AND_LOST = """
+#include <stdlib.h>
+extern void *__libc_malloc(size_t);
+static void *volatile lost, *volatile held;
+__attribute__((noinline)) static void lose(void) {
+  lost = malloc(500000);
+  lost = malloc(50);
+  held = malloc(70);
+  lost = 0;
+}
+int main(void) {
+  lose();
+  free(__libc_malloc(3));
+  return 0;
+}
+"""
+
+
 class NothingSeen(Unknown):
     """A program whose allocator isn't the one that is watched: nothing seen is not clean."""
 
@@ -105,6 +123,9 @@ class NothingSeen(Unknown):
         self.assertRegex(said, reason)
         status, verdict = self.check(trace, "--max-leaked", "0", "--max-peak", "1G")
         self.assertEqual((status, [limit["judged"] for limit in verdict["limits"]]), (3, [False, False]))
+        passed = heaptap("check", trace, "--max-leaked", "0", "--allow-incomplete")
+        self.assertEqual(passed.status, 0, passed)
+        self.assertIn(b"not judged: leaked unknown", passed.stdout)
         report = summary(trace)
         self.assertFalse(report["capture"]["known"]["leaks"])
         self.assertIn("nothing_seen", report["capture"]["gaps"])
@@ -124,6 +145,16 @@ class NothingSeen(Unknown):
         if not heaptap_test.has_tracer():
             self.skipTest("no tracer")
         self.assert_nothing_was_seen(self.build(NO_ALLOCATION, "-static", "-s"), reason="static and stripped")
+
+    def test_known_leaks_stay_known_whatever_holds_others(self):
+        trace = self.folder / "trace.htap"
+        program = self.build(PAST_HOOKS_AND_LOST)
+        self.assertEqual(heaptap("run", "-q", "-o", trace, "--via", "agent", "--", program).status, 0)
+        self.assertIn("past_hooks", summary(trace)["capture"]["gaps"])
+        for kinds in ((), ("--no-roots", "stack,register"), ("--no-roots", "global"), ("--no-roots", "global,stack,register,thread-local,mapping")):
+            leaks = heaptap_test.read_report(heaptap("show", "leaks", trace, "--json", *kinds).stdout)["leaks"]
+            expected = 3 if "global" in "".join(kinds) else 2
+            self.assertEqual((leaks["definite"]["blocks"], leaks["unknown"]["blocks"]), (expected, 0), kinds)
 
     def test_mappings_alone(self):
         program = self.build(OWN_MAPPINGS)

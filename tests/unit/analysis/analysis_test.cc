@@ -92,6 +92,31 @@ TEST_F(Analysis, JoinsStacksWithTheSameContent) {
   EXPECT_NE(report.stacks[3].end, wire::StackEnd::kComplete);
 }
 
+TEST_F(Analysis, JoinsCallsOfWhichItWasNotKnownYetWhetherTheyAreOfMalloc) {
+  const auto stack = script_.stack({0x10, 0x20});
+  const auto other = script_.stack({0x30});
+  const auto alone = script_.stack({0x40});
+  script_.allocate(1, 1, Function::kMallocOrNew, stack);
+  script_.allocate(10, 1, Function::kMalloc, stack);
+  script_.allocate(100, 1, Function::kMalloc, stack);
+  script_.allocate(1, 2, Function::kAlignedAlloc, stack);
+  script_.allocate(2, 1, Function::kNew, other);
+  script_.allocate(3, 2, Function::kNewOrNewArray, other);
+  script_.allocate(4, 2, Function::kMallocOrNew, alone);
+  script_.allocate(4, 2, Function::kCalloc, other);
+  const report::Report report = analyzed({.sort = SortKey::kStacks});
+  ASSERT_EQ(report.stacks.size(), 5u);
+  EXPECT_EQ(report.stacks[0].function, "malloc");
+  EXPECT_EQ(report.stacks[0].variant, "");
+  EXPECT_EQ(report.stacks[0].allocations, 3u);
+  EXPECT_EQ(report.stacks[0].allocated_bytes, 111u);
+  EXPECT_EQ(report.stacks[1].function, "aligned_alloc");
+  EXPECT_EQ(report.stacks[1].allocations, 1u);
+  EXPECT_EQ(report.stacks[2].function, "operator new");
+  EXPECT_EQ(report.stacks[2].allocations, 2u);
+  EXPECT_EQ(report.stacks[3].variant, "or operator new");
+}
+
 TEST_F(Analysis, TellsTheEmergencyPoolOfTheCppLibrary) {
   const auto module = [&](const char* path, uint64_t begin) {
     script_.tables.modules.push_back(

@@ -207,7 +207,7 @@ TEST_F(LeakViews, NameEachKindOfRoot) {
                   }),
          "of thread 1");
   expect(text_for(RootKind::kMapping, [](model::RootPointer& root) { root.address = 0x7000; }),
-         "memory mapped at 0x7000");
+         "memory of no block, at 0x7000");
   expect(text_for(RootKind::kThreadLocal, [](model::RootPointer& root) { root.thread = 2; }),
          "thread-local storage of thread 2");
   expect(text_for(RootKind::kContextStack, [](model::RootPointer& root) { root.address = 0x7000; }),
