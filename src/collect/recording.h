@@ -60,6 +60,8 @@ class Recording {
   // into the trace. With `ending` the process is at its end and waits; it goes on when its memory has been read. Gives the
   // number of the scan.
   virtual base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending) = 0;
+  // What the last one found is where the trace is made, or on the way there: behind the events that came before it.
+  [[nodiscard]] virtual bool has_told_scan() const { return true; }
   // Marks that were set while the process ran other programs, before this one: numbers go on behind them.
   virtual void begin_behind(const std::vector<model::Mark>& earlier) = 0;
   // Names this moment. The mark as the trace has it.

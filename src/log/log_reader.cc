@@ -61,6 +61,34 @@ struct LogReader::Stream {
   bool unread = false;  // there is more than kMaxHeld
   RawEvents events;
   size_t taken = 0;
+  // Up to here it was looked at, and is drained until all others are.
+  struct Place {
+    uint32_t chunk;
+    uint32_t offset;
+  };
+  std::optional<Place> looked_at;
+
+  // What is yet to be handed on, for who only looks.
+  [[nodiscard]] std::unique_ptr<Stream> copied() const {
+    auto copy = std::make_unique<Stream>();
+    copy->slot = slot;
+    copy->chunk = chunk;
+    for (const Kept& from : kept) {
+      copy->kept.push_back({std::make_unique_for_overwrite<uint8_t[]>(from.committed), from.committed, from.base_time});
+      std::memcpy(copy->kept.back().bytes.get(), from.bytes.get(), from.committed);
+    }
+    copy->offset = offset;
+    copy->base_time = base_time;
+    copy->last_time = last_time;
+    copy->activity = activity;
+    copy->thread = thread;
+    copy->base_known = base_known;
+    copy->ended = ended;
+    copy->closed = closed;
+    copy->events.assign(events.begin() + static_cast<ptrdiff_t>(taken), events.end());
+    return copy;
+  }
+  [[nodiscard]] bool is_at_look() const { return looked_at && looked_at->chunk == chunk; }
 
   void begin_chunk() {
     offset = sizeof(wire::ChunkHeader);
@@ -89,6 +117,23 @@ LogReader::LogReader(const LogParts& log)
       published_(std::min(log_.coarse_clock.load(std::memory_order_relaxed), clock_.now())),
       settled_(published_) {}
 
+LogReader::LogReader(const LogReader& other, LookOnly /*only*/)
+    : log_(other.log_),
+      clock_(other.log_),
+      slots_(other.slots_),
+      chunks_(other.chunks_),
+      chunk_count_(other.chunk_count_),
+      start_chunks_(other.start_chunks_),
+      writers_wait_(other.writers_wait_),
+      usable_chunks_(other.usable_chunks_),
+      quiet_at_(other.quiet_at_),
+      published_(other.published_),
+      settled_(other.settled_),
+      only_looks_(true) {
+  for (const auto& stream : other.streams_) streams_.push_back(stream ? stream->copied() : nullptr);
+  kept_ = other.kept_;
+}
+
 LogReader::~LogReader() = default;
 
 wire::StreamSlot& LogReader::slot(uint32_t index) const { return slots_[index]; }
@@ -101,26 +146,28 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   bytes_read_ = 0;
   freed_ = 0;
   const uint64_t now = clock_.now();
-  publish(now);
+  if (!only_looks_) publish(now);
   find_active();
-  keep_chunks();
-  uint64_t busy_until = last ? UINT64_MAX : settled_;
+  if (!only_looks_) keep_chunks();
+  const bool is_whole = last || look_;  // nothing comes before what there is
+  uint64_t busy_until = is_whole ? UINT64_MAX : settled_;
   uint64_t unread_until = UINT64_MAX;
   for (Stream* stream : active_) {
     read_stream(*stream);
     if (stream->unread) {
       unread_until = std::min(unread_until, stream->last_time);
-    } else if (!last && !stream->closed && wire::is_in_record(stream->activity)) {
+    } else if (!is_whole && !stream->closed && wire::is_in_record(stream->activity)) {
       busy_until = std::min(busy_until, stream->last_time);
     }
   }
   has_unread_ = unread_until != UINT64_MAX;
-  if (!last && is_alone()) busy_until = UINT64_MAX;
+  if (!is_whole && is_alone()) busy_until = UINT64_MAX;
   // A thread that is stopped in the middle of a hook holds the others up, but not for ever.
-  if (!last) busy_until = std::max(busy_until, now - kStallTicks);
+  if (!is_whole) busy_until = std::max(busy_until, now - kStallTicks);
   merge(events, std::min(busy_until, unread_until));
-  complete_until_ = std::min({busy_until, unread_until, settled_});
+  complete_until_ = std::min({busy_until, unread_until, look_.value_or(settled_)});
   settle_active();
+  if (look_ && is_empty()) pass_look();
   written_lately_ += bytes_read_;
   const bool has_grown = !last && grow();
   if (!last && lender_ != nullptr) {
@@ -132,6 +179,40 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
     futex_wake(log_.chunks_returned);
   }
   return bytes_read_;
+}
+
+// By a reader of its own, which begins where this one is. It never has more to read than a log and its reader can hold, whatever the
+// log says.
+void LogReader::look_ahead(const std::function<void(const RawEvents&)>& visit) {
+  find_active();  // whatever there is by now is a stream's
+  LogReader ahead(*this, LookOnly{});
+  const uint64_t most_bytes = 2 * (chunks_.size() + kMaxKeptBytes);
+  RawEvents events;
+  for (uint64_t bytes = 0, rounds = 0; bytes <= most_bytes && rounds < most_bytes / sizeof(wire::Record); ++rounds) {
+    const uint64_t read = ahead.drain(events, true);
+    bytes += read;
+    visit(events);
+    events.clear();
+    ahead.texts_.clear();
+    if (read == 0 && ahead.is_empty()) break;
+  }
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i] == nullptr || i >= ahead.streams_.size() || ahead.streams_[i] == nullptr) continue;
+    const Stream& reached = *ahead.streams_[i];
+    if (reached.closed || !reached.kept.empty()) continue;  // to be read to its end
+    streams_[i]->looked_at = {.chunk = reached.chunk, .offset = reached.offset};
+  }
+  look_ = settled_;
+  has_unread_ = true;
+}
+
+// All of it was handed on; the next drain reads what is behind it.
+void LogReader::pass_look() {
+  for (const auto& stream : streams_) {
+    if (stream != nullptr) stream->looked_at.reset();
+  }
+  look_.reset();
+  has_unread_ = true;
 }
 
 // Twice as many where the writers would soon have to wait, or where few are left beside those that threads keep while they live. And
@@ -345,7 +426,7 @@ void LogReader::find_active() {
     const uint32_t activity = place.activity.load(std::memory_order_acquire);
     if (activity == quiet_at_[i] && !wire::is_in_record(activity) && !has_ended) continue;
     if (streams_[i] == nullptr) {
-      if (!is_open(i)) continue;
+      if (look_ || !is_open(i)) continue;
       begin_stream(i);
     }
     streams_[i]->activity = activity;
@@ -385,7 +466,7 @@ void LogReader::keep_chunks() {
 
 // False: the stream's chunk is not done with, or can't be believed, which read_chunk() will find out.
 bool LogReader::keep_chunk(Stream& stream) {
-  if (stream.closed) return false;
+  if (stream.closed || stream.is_at_look()) return false;
   wire::ChunkHeader& head = chunk(stream.chunk);
   const uint32_t next = head.next.load(std::memory_order_acquire);
   const uint32_t committed = head.committed.load(std::memory_order_acquire);
@@ -412,7 +493,7 @@ void LogReader::read_stream(Stream& stream) {
   if (stream.closed) return;
   // First whether it ended, then its records: in this order none is missed.
   const auto state = static_cast<wire::StreamState>(slot(stream.slot).state.load(std::memory_order_acquire));
-  stream.ended = state == wire::StreamState::kEnded;
+  stream.ended = state == wire::StreamState::kEnded && !stream.looked_at;
   bool more = true;
   // As many chunks as there are, at most: empty ones that follow each other while they are read aren't an agent's, and would
   // keep the collector here.
@@ -431,8 +512,12 @@ void LogReader::read_stream(Stream& stream) {
 bool LogReader::read_chunk(Stream& stream) {
   if (!stream.kept.empty()) return read_kept(stream);
   wire::ChunkHeader& head = chunk(stream.chunk);
-  const uint32_t next = head.next.load(std::memory_order_acquire);  // before `committed`: then that is final
-  const uint32_t committed = head.committed.load(std::memory_order_acquire);
+  uint32_t next = head.next.load(std::memory_order_acquire);  // before `committed`: then that is final
+  uint32_t committed = head.committed.load(std::memory_order_acquire);
+  if (stream.is_at_look()) {
+    next = 0;
+    committed = stream.looked_at->offset;
+  }
   if (!stream.base_known) {
     stream.base_time = head.base_time;
     stream.base_known = true;
@@ -563,6 +648,7 @@ bool LogReader::read_other_record(Stream& stream, const uint8_t* bytes, uint32_t
 }
 
 void LogReader::free_chunk(uint32_t index) {
+  if (only_looks_) return;
   wire::ChunkHeader& head = chunk(index);
   head.next.store(wire::kNoChunk, std::memory_order_relaxed);  // until a thread begins it anew
   wire::push_free_chunk(log_, head, index);
@@ -625,7 +711,7 @@ void LogReader::settle_active() {
       retire(*stream);
       return true;
     }
-    const bool is_read = stream->empty() && stream->kept.empty() && !stream->unread && !stream->ended;
+    const bool is_read = !look_ && stream->empty() && stream->kept.empty() && !stream->unread && !stream->ended;
     quiet_at_[stream->slot] = is_read ? stream->activity : kToBeRead;
     return false;
   });
@@ -633,6 +719,7 @@ void LogReader::settle_active() {
 
 // A stream whose thread is gone and whose events were all handed on: its slot can be used again.
 void LogReader::retire(Stream& stream) {
+  if (only_looks_) return stream.events.clear();
   const uint32_t index = stream.slot;
   wire::StreamSlot& place = slot(index);
   lost_living_ -= stream.lost;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <new>
@@ -45,6 +46,12 @@ class LogReader {
   // more comes. Returns how many bytes of records were read (a measure of how busy the target is).
   uint64_t drain(RawEvents& events, bool last);
 
+  // All that is there, in order, a bounded number of events at a time; where nobody writes at the moment. It stays in the log, and
+  // drain() hands it on as well: before anything that is written later, also where that seems older.
+  void look_ahead(const std::function<void(const RawEvents&)>& visit);
+  // drain() has yet to hand on some of what was looked at.
+  [[nodiscard]] bool has_looked_ahead() const { return look_.has_value(); }
+
   // Before others have the log: its chunks are borrowed. They are made before they are used, where this side isn't late, and their pages
   // given back when they were free for a second. Without a lender all may be used, as they are.
   void borrow_from(ChunkLender& lender, ChunkMemory memory);
@@ -80,7 +87,10 @@ class LogReader {
 
  private:
   struct Stream;
+  struct LookOnly {};
 
+  LogReader(const LogReader& other, LookOnly);
+  void pass_look();
   void publish(uint64_t now);
   bool grow();
   [[nodiscard]] uint32_t wanted_chunks(bool& for_threads) const;
@@ -157,6 +167,8 @@ class LogReader {
   uint32_t most_kept_ = kMaxKeptBytes / wire::kChunkBytes;
   std::vector<std::unique_ptr<uint8_t[]>> spare_;  // of chunks that were kept
   bool has_unread_ = false;
+  const bool only_looks_ = false;  // what it reads stays where it is
+  std::optional<uint64_t> look_;   // settled_ as of the look ahead, up to which it is drained
   struct Front {
     uint64_t time;  // of the stream's next event
     Stream* stream;

@@ -35,6 +35,11 @@ std::string end_of(const model::Capture& capture) {
   return text_of(bytes);
 }
 
+void note_mapping(const wire::RawEvent& event, collect::MappedRanges& mapped) {
+  if (event.kind() == wire::RecordKind::kMap) mapped.add(event.address(), wire::mapped_length(event.size_bytes));
+  if (event.kind() == wire::RecordKind::kUnmap) mapped.remove(event.address(), event.size_bytes);
+}
+
 void add_facts(Fields& fields, const collect::ScanFacts& facts) {
   fields.add(Field::kStoppedNs, facts.stopped_ns);
   fields.add(Field::kReadBytes, facts.read_bytes);
@@ -88,6 +93,7 @@ void ForwardedRecording::begin_anew() {
                                                          "is in that one's trace")
                                             .message));
   event_count_ = 0;
+  scanned_.clear();  // it is of what that host has
   writer_.emplace(log_->stream().tables());
   tell_beginning();
   outlet_.offer_files(number_, 0, static_cast<pid_t>(capture_.pid), told_modules_);
@@ -126,12 +132,11 @@ uint64_t ForwardedRecording::forward(bool last) {
   stream.take_threads(threads_);
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
   // Where nothing happens the host is told so once a second.
-  const bool has_news = !events_.empty() || !modules_.empty() || !threads_.empty() || bytes > 0;
+  const bool has_news = !events_.empty() || !modules_.empty() || !threads_.empty() || bytes > 0 || !scanned_.empty();
   if (!has_news && !last && now - told_ns_ < kTellEveryNs) return 0;
   event_count_ += events_.size();
   for (const wire::RawEvent& event : events_) {
-    if (event.kind() == wire::RecordKind::kMap) mapped_.add(event.address(), wire::mapped_length(event.size_bytes));
-    if (event.kind() == wire::RecordKind::kUnmap) mapped_.remove(event.address(), event.size_bytes);
+    note_mapping(event, mapped_);
     if (event.kind() == wire::RecordKind::kNote)
       was_off_ |= wire::note_kind(event.tagged_address) == wire::NoteKind::kSwitchedOff;
   }
@@ -147,6 +152,7 @@ uint64_t ForwardedRecording::forward(bool last) {
   writer_->add_drain(events_, bytes, stream.state(), [&stream](uint32_t number) { return stream.take_text(number); });
   note_what_is_alive();
   send_bytes();
+  if (!stream.reader().has_looked_ahead()) send_scan();
   if (now - told_ns_ >= kTellEveryNs) {
     told_ns_ = now;
     tell_figures();
@@ -178,14 +184,15 @@ void ForwardedRecording::take_what_is_there() {
   collect::take_what_is_there(log_->stream(), [this] { return forward(false); }, [this] { return outlet_.has_room(); });
 }
 
-// The program goes on meanwhile, as far as the line has room and so much is little memory beside the log.
+// The program goes on meanwhile, as far as the line and the log have room. What is taken out of the log behind the question is kept here
+// until the answer is there, beside the messages: little of it.
 base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait) {
-  constexpr uint64_t kShareOfLog = 8;
-  const auto most =
-      std::clamp<uint64_t>(log_->limit_bytes() / kShareOfLog / sizeof(wire::RawEvent), 8192, size_t{1} << 17);
+  constexpr size_t kMostBehind = (size_t{512} << 10) / sizeof(wire::RawEvent);
   behind_question_.emplace();
-  auto live = outlet_.live_blocks(number_, event_count_, exit_wait, [this, most] {
-    if (behind_question_->size() < most) (void)poll();
+  const auto goes_on = [this] { return outlet_.has_room() && behind_question_->size() < kMostBehind; };
+  auto live = outlet_.live_blocks(number_, event_count_, exit_wait, [&] {
+    rows_.serve();
+    collect::take_what_is_there(log_->stream(), [this] { return forward(false); }, goes_on);
   });
   const std::deque<wire::RawEvent> behind = *std::exchange(behind_question_, std::nullopt);
   if (!live) return std::unexpected(std::move(live).error());
@@ -209,7 +216,8 @@ base::Result<> ForwardedRecording::look_at_memory(const collect::ScanAccess& acc
                                    .limits = {.candidate_bytes = SIZE_MAX}};
   auto look = collect::ProcessScan::stop(target);
   if (!look) return std::unexpected(std::move(look).error());
-  take_all();
+  collect::MappedRanges mapped = mapped_;
+  look_ahead(mapped);
   const uint64_t time_ns = log_->stream().now_ns();
   std::vector<model::ScannedBlock> blocks = live_->alive();
   std::vector<model::ScannedBlock> pooled = live_->pooled();
@@ -219,7 +227,7 @@ base::Result<> ForwardedRecording::look_at_memory(const collect::ScanAccess& acc
   look->collect({.saw_all_releases = saw_all,
                  .blocks = std::move(blocks),
                  .pooled = std::move(pooled),
-                 .mapped = mapped_,
+                 .mapped = mapped,
                  .tables = tables});
   HEAPTAP_TRY(look->let_go());
   collect::ScanAnswer answer = look->hand_over();
@@ -228,13 +236,26 @@ base::Result<> ForwardedRecording::look_at_memory(const collect::ScanAccess& acc
   end.add(Field::kChecksum, checksum);
   end.add(Field::kTimeNs, time_ns);
   end.add(Field::kReason, uint64_t{ending.has_value()});
+  if (!scanned_.empty()) note(model::failure_note("no leak scan: the line was behind until the next one"));
+  scanned_.clear();
   collect::write_scan_answer(
-      answer, [&](std::span<const uint8_t> bytes, bool is_last) { send_answer(bytes, is_last ? &end : nullptr); });
+      answer, [&](std::span<const uint8_t> bytes, bool is_last) { keep_answer(bytes, is_last ? &end : nullptr); });
   return {};
 }
 
+// What is in the log at the stop stays there, however much it is: as messages it would be kept here until the line has taken it.
+void ForwardedRecording::look_ahead(collect::MappedRanges& mapped) {
+  log_->stream().reader().look_ahead([&](const log::RawEvents& events) {
+    for (wire::RawEvent event : events) {
+      note_mapping(event, mapped);
+      event.time = writer_->received_time(event.time);
+      live_->apply(event);
+    }
+  });
+}
+
 // A part of the answer to a scan, and behind the last one what is said at its end.
-void ForwardedRecording::send_answer(std::span<const uint8_t> bytes, Fields* end) {
+void ForwardedRecording::keep_answer(std::span<const uint8_t> bytes, Fields* end) {
   bool more = true;
   while (more) {
     const auto piece = bytes.first(std::min(kPieceBytes, bytes.size()));
@@ -244,8 +265,12 @@ void ForwardedRecording::send_answer(std::span<const uint8_t> bytes, Fields* end
     Fields fields = is_end ? std::move(*end) : Fields{};
     fields.add(Field::kBytes, text_of(piece));
     fields.add(Field::kMore, !is_end);
-    send(Kind::kScanned, std::move(fields));
+    scanned_.push_back(std::move(fields));
   }
+}
+
+void ForwardedRecording::send_scan() {
+  for (Fields& fields : std::exchange(scanned_, {})) send(Kind::kScanned, std::move(fields));
 }
 
 base::Result<> ForwardedRecording::no_memory() {
@@ -336,6 +361,7 @@ bool ForwardedRecording::can_finish() {
 
 base::Result<> ForwardedRecording::finish(const model::ExitStatus& exit) {
   if (!outlet_.is_given_up()) take_all();
+  send_scan();
   seen_.calls = event_count_ > 0;
   log_->fill_end(capture_, exit, seen_);
   if (left_at_ns_) capture_.duration_ns = std::min(capture_.duration_ns, *left_at_ns_);

@@ -1,6 +1,7 @@
 // A recording of which this machine has the log alone: what comes out of it goes to the host as it comes, in order, and is kept here
 // until the host has it. Where the line has no room, the events stay in the log; when that is full, the program waits or events are
-// dropped, as it was asked for.
+// dropped, as it was asked for. A leak scan takes nothing out of the log: it looks at what there is, and what it found waits here until
+// those events have gone.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -47,6 +48,7 @@ class ForwardedRecording : public collect::Recording {
   void wake_up() override { log_->stream().reader().wake_up(); }
   base::Result<uint32_t> scan(const collect::ScanAccess& access,
                               const std::optional<wire::ExitNotice>& ending) override;
+  [[nodiscard]] bool has_told_scan() const override { return scanned_.empty(); }
   // The host has them.
   void begin_behind(const std::vector<model::Mark>& /*earlier*/) override {}
   // The host counts marks: what is returned has no number.
@@ -76,6 +78,7 @@ class ForwardedRecording : public collect::Recording {
                      const ForwardingOptions& forwarding);
   uint64_t forward(bool last);
   void note_what_is_alive();
+  void look_ahead(collect::MappedRanges& mapped);
   void take_what_is_there();
   void take_all();
   void send_bytes();
@@ -85,7 +88,8 @@ class ForwardedRecording : public collect::Recording {
   static base::Result<> no_memory();
   base::Result<> ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait);
   base::Result<> look_at_memory(const collect::ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
-  void send_answer(std::span<const uint8_t> bytes, control::Fields* end);
+  void keep_answer(std::span<const uint8_t> bytes, control::Fields* end);
+  void send_scan();
 
   Outlet& outlet_;
   const uint64_t number_;
@@ -108,6 +112,7 @@ class ForwardedRecording : public collect::Recording {
   // While a scan is being made: what is alive; and while the host is asked for it, what came out of the log behind the question.
   std::optional<collect::LiveBlocks> live_;
   std::optional<std::deque<wire::RawEvent>> behind_question_;
+  std::vector<control::Fields> scanned_;  // the pieces of a scan's answer, until what came before it has gone
   bool was_off_ = false;
   collect::Seen seen_;
   bool is_finished_ = false;

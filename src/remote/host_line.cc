@@ -19,7 +19,8 @@ constexpr std::chrono::seconds kMaxGreeting{10};
 constexpr size_t kMaxKeptMessages = 1000;
 constexpr size_t kMaxKeptBytes = size_t{1} << 20;
 constexpr size_t kCaughtUpBytes = size_t{64} << 10;  // no more than these are under way on a line that isn't behind
-constexpr std::chrono::seconds kLongestSilence{1};   // before it is said what is waited for
+constexpr int kPauseMs = 20;
+constexpr std::chrono::seconds kLongestSilence{1};  // before it is said what is waited for
 
 class Asking {
  public:
@@ -101,11 +102,15 @@ bool HostLine::keep(control::Message message) {
   return asks_for_end;
 }
 
+// The host is waited for, also while its connection is lost for a moment.
+bool HostLine::may_be_there(TimePoint now) const {
+  constexpr std::chrono::seconds kLongestBreak{3};  // the other end connects anew at once
+  return !is_given_up() && (!alone_since_ || now - *alone_since_ < kLongestBreak);
+}
+
 std::optional<control::Message> HostLine::await(control::Kind kind, uint64_t stream,
                                                 const std::function<bool()>& goes_on) {
-  constexpr int kPauseMs = 20;
-  constexpr std::chrono::seconds kLongestBreak{3};  // of the connection: the other end connects anew at once
-  while (goes_on() && !is_given_up() && (!alone_since_ || Clock::now() - *alone_since_ < kLongestBreak)) {
+  while (goes_on() && may_be_there(Clock::now())) {
     while (auto message = receive()) {
       const bool is_it = message->kind == kind && message->fields.number_or_0(control::Field::kStream) == stream;
       if (is_it) return message;
@@ -114,6 +119,20 @@ std::optional<control::Message> HostLine::await(control::Kind kind, uint64_t str
     if (!is_given_up()) wait(kPauseMs);
   }
   return std::nullopt;
+}
+
+bool HostLine::wait_until(const std::function<bool()>& is_so) {
+  Patience patience(patience_, link_.line(), Clock::now());
+  const Asking asking(is_asking_);
+  while (!is_so()) {
+    const TimePoint now = Clock::now();
+    if (patience.is_over(now) || patience.is_interrupted() || !may_be_there(now)) return false;
+    while (auto message = receive()) {
+      if (keep(*std::move(message))) return false;
+    }
+    if (!is_given_up()) wait(kPauseMs);
+  }
+  return true;
 }
 
 std::optional<control::Message> HostLine::await(control::Kind kind, uint64_t stream, TimePoint until) {

@@ -42,6 +42,9 @@ class HostLine final : public Outlet {
   std::optional<control::Message> await(control::Kind kind, uint64_t stream, const std::function<bool()>& goes_on);
   std::optional<control::Message> await(control::Kind kind, uint64_t stream, TimePoint until);
 
+  // The line goes on until something is so. False: it isn't, and it takes longer than it may, or the end is asked for.
+  bool wait_until(const std::function<bool()>& is_so);
+
   // This side begins: what is sent waits for a host that takes it over, from the beginning.
   void begin_own_session();
   // Another host has taken the session over that had a part of it before: once. It is to be told anew.
@@ -94,6 +97,7 @@ class HostLine final : public Outlet {
   void judge_candidate(TimePoint now);
   void tell_news();
   std::optional<control::Message> receive();
+  [[nodiscard]] bool may_be_there(TimePoint now) const;
   void send_file();
   bool turn_away(const Greeting& greeting, TimePoint now);
   bool turn_away_next_host(const Greeting& greeting, TimePoint now);

@@ -124,7 +124,7 @@ base::Result<> HostService::perform(const control::Message& request) {
       return for_each(fields, [this](collect::RecordedProcess& process) -> base::Result<> {
         const auto scanned = source_.scan(process);
         if (!scanned) return std::unexpected(scanned.error());
-        return {};
+        return await_scan(*process.recording);
       });
     case Kind::kDetach:
       return for_each(fields, [this](collect::RecordedProcess& process) -> base::Result<> {
@@ -153,6 +153,16 @@ base::Result<> HostService::perform(const control::Message& request) {
     default:
       return base::fail("heaptap-target knows no request of kind {}", static_cast<unsigned>(request.kind));
   }
+}
+
+// Whoever asked for it looks for it behind the answer.
+base::Result<> HostService::await_scan(collect::Recording& recording) {
+  const auto is_told = [&recording] {
+    if (!recording.has_told_scan()) (void)recording.poll();
+    return recording.has_told_scan();
+  };
+  if (host_.wait_until(is_told)) return {};
+  return base::fail("the leak scan was made, and comes behind what was recorded before it: the line is slow");
 }
 
 // As a terminal and heaptap have it on one machine: what is typed reaches the program's process group, as far as that is recorded.

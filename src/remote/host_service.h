@@ -41,6 +41,7 @@ class HostService : public collect::RecordingService {
   // A host that asks, and asks, and doesn't take the answers.
   [[nodiscard]] bool is_deaf();
   base::Result<> perform(const control::Message& request);
+  base::Result<> await_scan(collect::Recording& recording);
   base::Result<> signal_program(int signal);
   base::Result<> for_each(const control::Fields& request,
                           const std::function<base::Result<>(collect::RecordedProcess&)>& act);
