@@ -53,13 +53,13 @@ EventGuesses::EventGuesses(unsigned table_bits) : bits_(table_bits), block_mask_
 
 void EventGuesses::reset() {
   const size_t places = size_t{1} << bits_;
-  three_sites_.assign(2 * places, 0);
-  one_site_.assign(2 * places, 0);
-  sites_.assign(places / 2, {});
-  sizes_.assign(size_t{1} << kSizeBits, 0);
-  blocks_.assign(places, {});
-  numbers_.assign(places, 0);
-  lists_.assign(kFreeLists, {});
+  three_sites_ = base::ZeroedArray<uint64_t>(2 * places);
+  one_site_ = base::ZeroedArray<uint64_t>(2 * places);
+  sites_ = base::ZeroedArray<Site>(places / 2);
+  sizes_ = base::ZeroedArray<uint64_t>(size_t{1} << kSizeBits);
+  blocks_ = base::ZeroedArray<Block>(places);
+  numbers_ = base::ZeroedArray<BlockNumber>(places);
+  lists_ = base::ZeroedArray<FreeList>(kFreeLists);
   threads_.fill({});
   next_block_ = 1;
 }

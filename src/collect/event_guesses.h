@@ -14,8 +14,8 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <vector>
 
+#include "base/zeroed_array.h"
 #include "wire/raw_event.h"
 
 namespace heaptap::collect {
@@ -131,13 +131,14 @@ class EventGuesses {
 
   const unsigned bits_;
   const uint32_t block_mask_;
-  std::vector<uint64_t> three_sites_;  // by the last three: what followed
-  std::vector<uint64_t> one_site_;     // by the last one: what followed, and what did before that
-  std::vector<Site> sites_;
-  std::vector<uint64_t> sizes_;       // by site and size: the next one
-  std::vector<Block> blocks_;         // by number, the newest ones
-  std::vector<BlockNumber> numbers_;  // by address
-  std::vector<FreeList> lists_;
+  // Most processes are small, and may be hundreds: what of these isn't touched is no memory.
+  base::ZeroedArray<uint64_t> three_sites_;  // by the last three: what followed
+  base::ZeroedArray<uint64_t> one_site_;     // by the last one: what followed, and what did before that
+  base::ZeroedArray<Site> sites_;
+  base::ZeroedArray<uint64_t> sizes_;       // by site and size: the next one
+  base::ZeroedArray<Block> blocks_;         // by number, the newest ones
+  base::ZeroedArray<BlockNumber> numbers_;  // by address
+  base::ZeroedArray<FreeList> lists_;
   std::array<Thread, kThreads> threads_{};
   BlockNumber next_block_ = 1;
 

@@ -70,7 +70,7 @@ ForwardedRecording::ForwardedRecording(Outlet& outlet, uint64_t number, std::uni
       cpus_(std::thread::hardware_concurrency()),
       log_(std::move(log)),
       capture_(std::move(capture)),
-      writer_(std::in_place, log_->stream().tables()),
+      writer_(std::in_place, log_->stream().tables(), collect::RawStreamOptions{.table_bits = forwarding.table_bits}),
       rows_(outlet_, log_->log().parts()) {
   constexpr uint64_t kMaxKeptBytes = uint64_t{256} << 10;  // the target has little memory; what it gives is the log
   log_->stream().reader().set_most_kept(kMaxKeptBytes);
@@ -94,7 +94,7 @@ void ForwardedRecording::begin_anew() {
                                             .message));
   event_count_ = 0;
   scanned_.clear();  // it is of what that host has
-  writer_.emplace(log_->stream().tables());
+  writer_.emplace(log_->stream().tables(), collect::RawStreamOptions{.table_bits = forwarding_.table_bits});
   tell_beginning();
   outlet_.offer_files(number_, 0, static_cast<pid_t>(capture_.pid), told_modules_);
   writer_->add_modules(told_modules_);

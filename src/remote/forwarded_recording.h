@@ -27,6 +27,7 @@ struct ForwardingOptions {
   Compression compression = Compression::kAuto;
   std::chrono::nanoseconds orphan_timeout{};  // so long it is kept for a host that is gone; 0: nobody waits
   std::chrono::nanoseconds exit_wait = std::chrono::seconds(10);  // a process waits with its end for the host, at most
+  unsigned table_bits = collect::EventGuesses::kUsualTableBits;   // of the stream
   collect::FramePacker* packer = nullptr;  // outlives the recording; null: there is no compression
 };
 

@@ -28,6 +28,7 @@
 #include "log/clock_trust.h"
 #include "remote/forwarded_recording.h"
 #include "remote/host_service.h"
+#include "remote/process_share.h"
 
 namespace heaptap::remote {
 namespace {
@@ -125,7 +126,9 @@ class Session {
         plan_(plan),
         processes_(recording_options(), [this](const log::LogOptions& log, const model::Capture& capture,
                                                const std::string& /*path*/, bool /*overwrite*/) {
-          return ForwardedRecording::create(audience_.outlet, ++streams_, log, capture, forwarding());
+          const size_t others = processes_.all().size();
+          return ForwardedRecording::create(audience_.outlet, ++streams_, beside(others, log), capture,
+                                            forwarding(others));
         }) {}
 
   base::Result<model::ExitStatus> record_with_agent() {
@@ -232,10 +235,16 @@ class Session {
     return exit;
   }
 
-  ForwardingOptions forwarding() {
+  static log::LogOptions beside(size_t others, log::LogOptions log) {
+    log.most_chunk_memory_bytes = most_log_bytes_beside(others, log.chunk_memory_bytes, log.most_chunk_memory_bytes);
+    return log;
+  }
+
+  ForwardingOptions forwarding(size_t others) {
     ForwardingOptions forwarding{.gives_memory = options_.gives_memory,
                                  .compression = options_.compression.value_or(order_.compression),
                                  .orphan_timeout = options_.orphan_timeout,
+                                 .table_bits = table_bits_beside(others),
                                  .packer = &packer_};
     if (options_.exit_wait) forwarding.exit_wait = *options_.exit_wait;
     return forwarding;
