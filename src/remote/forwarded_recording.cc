@@ -187,9 +187,9 @@ void ForwardedRecording::take_what_is_there() {
 // The program goes on meanwhile, as far as the line and the log have room. What is taken out of the log behind the question is kept here
 // until the answer is there, beside the messages: little of it.
 base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait) {
-  constexpr size_t kMostBehind = (size_t{512} << 10) / sizeof(wire::RawEvent);
+  constexpr size_t kMaxBehind = (size_t{512} << 10) / sizeof(wire::RawEvent);
   behind_question_.emplace();
-  const auto goes_on = [this] { return outlet_.has_room() && behind_question_->size() < kMostBehind; };
+  const auto goes_on = [this] { return outlet_.has_room() && behind_question_->size() < kMaxBehind; };
   auto live = outlet_.live_blocks(number_, event_count_, exit_wait, [&] {
     rows_.serve();
     collect::take_what_is_there(log_->stream(), [this] { return forward(false); }, goes_on);
@@ -236,7 +236,8 @@ base::Result<> ForwardedRecording::look_at_memory(const collect::ScanAccess& acc
   end.add(Field::kChecksum, checksum);
   end.add(Field::kTimeNs, time_ns);
   end.add(Field::kReason, uint64_t{ending.has_value()});
-  if (!scanned_.empty()) note(model::failure_note("no leak scan: the line was behind until the next one"));
+  if (!scanned_.empty())
+    note(model::failure_note(base::make_error("no leak scan: the line was behind until the next one").message));
   scanned_.clear();
   collect::write_scan_answer(
       answer, [&](std::span<const uint8_t> bytes, bool is_last) { keep_answer(bytes, is_last ? &end : nullptr); });

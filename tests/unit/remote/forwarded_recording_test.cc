@@ -122,7 +122,7 @@ class ForwardedRecordingTest : public ::testing::Test {
 };
 
 TEST_F(ForwardedRecordingTest, AScanOfAFullLogTakesNoMoreThanTheLineHasRoomFor) {
-  constexpr size_t kMostBytes = test::TwoEnds::kKeptBytes + (size_t{128} << 10);  // what one drain brings
+  constexpr size_t kMaxBytes = test::TwoEnds::kKeptBytes + (size_t{128} << 10);  // what one drain brings
   FastProgram program(folder_.path());
   while (program.kept_bytes() < test::TwoEnds::kKeptBytes) {
     program.fill_log();
@@ -134,7 +134,7 @@ TEST_F(ForwardedRecordingTest, AScanOfAFullLogTakesNoMoreThanTheLineHasRoomFor) 
   const auto scan = program.scan();
 
   ASSERT_TRUE(scan) << scan.error().message;
-  EXPECT_LT(program.kept_bytes(), kMostBytes);
+  EXPECT_LT(program.kept_bytes(), kMaxBytes);
   EXPECT_FALSE(program.recording().has_told_scan());
   // It comes behind the events that came before it: both sides agree on what was alive.
   EXPECT_EQ(program.scans_at_host(), 1U);
