@@ -122,7 +122,8 @@ bool PageMap::scan(base::AddressRange range, bool own_only, std::vector<base::Ad
 }
 
 bool PageMap::read_entries(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const {
-  std::vector<uint64_t> entries(65536);
+  constexpr uint64_t kMaxEntries = 65536;
+  std::vector<uint64_t> entries(std::min(kMaxEntries, range.size() / kPageBytes));
   for (uint64_t page = range.begin / kPageBytes; page < range.end / kPageBytes;) {
     const size_t wanted = std::min<uint64_t>(entries.size(), range.end / kPageBytes - page);
     const ssize_t got =
