@@ -196,12 +196,13 @@ std::vector<PictureColumn> columns_for(const PictureInput& input, size_t width) 
   return columns;
 }
 
-// "[mapped] ", "[+64.0G reserved] " besides what is alive; empty: it allocates blocks.
-std::string mapping_mark(const PictureInput& input, uint64_t id) {
+// "[mapped] ", or what is reserved besides what is alive: "[+64.0G reserved] ", where there is little room "[+64.0G] ". Empty: it
+// allocates blocks.
+std::string mapping_mark(const PictureInput& input, uint64_t id, const char* word = "") {
   const std::vector<report::StackCount>& counts = input.history.now()->counts;
   if (id == 0 || id > counts.size() || !counts[id - 1].mapping) return "";
   const uint64_t reserved = counts[id - 1].reserved_bytes;
-  return reserved == 0 ? "[mapped] " : fmt::format("[+{} reserved] ", short_bytes(static_cast<double>(reserved)));
+  return reserved == 0 ? "[mapped] " : fmt::format("[+{}{}] ", short_bytes(static_cast<double>(reserved)), word);
 }
 
 void name_row(PictureRow& row, const PictureInput& input) {
@@ -213,9 +214,14 @@ void name_row(PictureRow& row, const PictureInput& input) {
         row.name = fmt::format("#{} …", row.key);
         return;
       }
-      const std::string before = fmt::format("#{} {}", row.key, mapping_mark(input, row.key));
-      row.name = before + (stack->sites.empty() ? stack->function : stack->sites.front());
-      for (size_t i = 1; i < stack->sites.size(); ++i) row.shorter_names.push_back(before + stack->sites[i]);
+      const std::string mark = mapping_mark(input, row.key);
+      const std::string full_mark = mapping_mark(input, row.key, " reserved");
+      const std::string number = fmt::format("#{} ", row.key);
+      row.name = number + full_mark + (stack->sites.empty() ? stack->function : stack->sites.front());
+      for (size_t i = 1; i < stack->sites.size(); ++i)
+        row.shorter_names.push_back(number + full_mark + stack->sites[i]);
+      if (mark == full_mark) return;
+      for (const std::string& site : stack->sites) row.shorter_names.push_back(number + mark + site);
       return;
     }
     case Grouping::kThreads: {

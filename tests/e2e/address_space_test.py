@@ -39,9 +39,10 @@ class AddressSpace(heaptap_test.TestCase):
         self.assertRegex(summary_text, r"24\.0 KiB in \d+ blocks? not freed \(besides 1\.0 GiB only reserved\)")
 
     def test_top_says_it_apart(self):
-        text = self.text("top", "--once", self.trace)
-        [row] = [line for line in text.splitlines() if "[+1.00G reserved]" in line]
-        self.assertRegex(row, r"^ +24\.0K ")
+        for width, mark in ((72, "[+1.00G] "), (140, "[+1.00G reserved] reserve map_protection.c")):
+            outcome = heaptap("top", "--once", self.trace, env={**os.environ, "COLUMNS": str(width)})
+            [row] = [line for line in outcome.stdout.decode().splitlines() if mark in line]
+            self.assertRegex(row, r"^ +24\.0K ")
         stacks = json.loads(self.text("top", "--json", self.trace))["stacks"]
         [reserve] = [stack for stack in stacks if "reserved_bytes" in stack]
         self.assertEqual((reserve["live_bytes"], reserve["reserved_bytes"]), (MEMORY, RESERVED - MEMORY - 5 * 4096))
