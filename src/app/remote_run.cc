@@ -146,7 +146,7 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, collect::
   HostAnnouncement announcement;
   auto line = make_line(options, announcement);
   if (!line) return std::unexpected(std::move(line).error());
-  if (options.machine.takes_over) line->set_takes_over(options.machine.by_force);
+  if (options.machine.takes_over) line->set_takes_over(options.machine.by_force, options.machine.process);
   // One who comes here may take any time; Ctrl-C ends the wait.
   HEAPTAP_TRY(line->connect(listens(options) ? std::chrono::hours(24 * 365) : base::intervals().reach));
   const auto rows = make_row_finder({options.symbols, options.sysroots, options.debuginfod}, options.symbols_server);

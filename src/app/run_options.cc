@@ -283,7 +283,7 @@ constexpr std::array kThereCommands{
 
 base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& defaults) {
   constexpr const char* kConnectUsage =
-      "heaptap connect [options] ADDRESS|FILE, or connect ADDRESS run|attach|console|top|leaks|mark ...";
+      "heaptap connect [options] ADDRESS|FILE [PID], or connect ADDRESS run|attach|console|top|leaks|mark ...";
   if (arguments.size() > 1) {
     const auto* const there = std::ranges::find(kThereCommands, arguments[1], &ThereCommand::name);
     if (there != kThereCommands.end()) {
@@ -297,10 +297,12 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
   RunWords words;
   std::vector<std::string> what;
   OptionSet set(
-      "Take over what heaptap-target records by itself, or recorded into a file: " + std::string(kConnectUsage),
+      "Take over what heaptap-target records by itself or for a host that is gone, or recorded into a file: " +
+          std::string(kConnectUsage),
       "connect");
-  set.positional("ADDRESS", what,
-                 "Where `heaptap-target run` or `attach` waits, listen:ADDRESS, or a file of `record`");
+  set.positional(
+      "ADDRESS", what,
+      "Where `heaptap-target` waits, listen:ADDRESS, or a file of `record`; PID: of several recordings there");
   set.text("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)").value_name("FILE");
   set.flag("--force", options.force, "Overwrite the file if it exists");
   set.flag("--take-over", options.machine.by_force, "Also what another host of this one's key records, which is there");
@@ -317,10 +319,18 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
   if (what.empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "connect: where to? No address given\nusage: {}", kConnectUsage);
   }
+  MachineOptions& machine = std::get<RunOptions>(*command).machine;
   if (what.size() > 1) {
-    return base::fail_as(base::ErrorKind::kUsage, "connect: unknown command '{}'\nusage: {}", what[1], kConnectUsage);
+    const bool is_number = std::ranges::all_of(what[1], [](char c) { return c >= '0' && c <= '9'; });
+    if (what.size() > 2 || !is_number) {
+      return base::fail_as(base::ErrorKind::kUsage, "connect: unknown command '{}'\nusage: {}", what[is_number ? 2 : 1],
+                           kConnectUsage);
+    }
+    const auto process = parse_pid(what[1], "connect", kConnectUsage);
+    if (!process) return std::unexpected(process.error());
+    machine.process = static_cast<uint64_t>(*process);
   }
-  std::get<RunOptions>(*command).machine.host = what.front();
+  machine.host = what.front();
   return command;
 }
 

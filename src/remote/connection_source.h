@@ -29,6 +29,10 @@ class ConnectionSource {
   virtual std::optional<channel::Connection> next(bool is_alone, TimePoint now) = 0;
   // The last one ended before the other end said whose it is.
   virtual void note_failure(const std::string& /*why*/, TimePoint /*now*/) {}
+  // The session has this name from now on, by which its host comes again: the one that took the place of another.
+  virtual void tell_session(const std::string& /*name*/) {}
+  // Each host that comes has proved to be the one whose session it is, or one that may take it over.
+  [[nodiscard]] virtual bool is_of_one_host() const { return false; }
   // There never is another one.
   [[nodiscard]] virtual bool is_over() const { return false; }
   virtual std::vector<LineNews> take_news() { return {}; }

@@ -250,6 +250,7 @@ void HostLine::judge_candidate(TimePoint now) {
   if (!has_session() || greeting->session.empty()) {
     const std::string name = std::exchange(next_session_, {});
     link_.line().set_session(name.empty() ? new_session_name() : name);
+    if (has_new_host_) connections_->tell_session(link_.line().session());
   }
   if (!link_.take_over(candidate_, now)) link_.drop("the host claims to have what was never sent");
 }
@@ -272,12 +273,13 @@ bool HostLine::turn_away(const Greeting& greeting, TimePoint now) {
   } else if (!has_session()) {
     if (!greeting.takes_over) return false;
     refuse(why_nothing_to_take_over(), now);
-  } else if (!is_own_session_) {
+  } else if (!is_own_session_ && !connections_->is_of_one_host()) {
     refuse("it records for another host already", now);
   } else if (!greeting.takes_over) {
     refuse("it records by itself already: `heaptap connect ADDRESS` takes that over", now);
   } else {
-    const bool knows_nothing = !link_.is_up() && link_.line().keeps_all();  // whoever was here before
+    const bool knows_nothing =
+        is_own_session_ && !link_.is_up() && link_.line().keeps_all();  // whoever was here before
     if (!knows_nothing) return turn_away_next_host(greeting, now);
     link_.line().forget_other_end();
     return false;

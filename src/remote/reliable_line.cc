@@ -68,6 +68,7 @@ void ReliableLine::greet() {
   resume.fields.add(Field::kSession, session_);
   resume.fields.add(Field::kNumber, received_);
   if (takes_over_ && session_.empty()) resume.fields.add(Field::kTakesOver, uint64_t{by_force_ ? kByForce : 1});
+  if (takes_over_ && session_.empty() && process_ != 0) resume.fields.add(Field::kPid, process_);
   urgent_ += encode(control::hello());
   urgent_ += encode(resume);
   reported_ = received_;
@@ -121,6 +122,7 @@ bool ReliableLine::take_greeting(const Message& message) {
   const uint64_t takes_over = message.fields.number_or_0(Field::kTakesOver);
   pending_.takes_over = takes_over != 0;
   pending_.by_force = takes_over == kByForce;
+  pending_.process = message.fields.number_or_0(Field::kPid);
   greeting_ = pending_;
   return true;
 }

@@ -31,6 +31,7 @@ struct Greeting {
   uint64_t received = 0;    // messages of it
   bool takes_over = false;  // it wants a session that goes on already
   bool by_force = false;    // also from a host that is there
+  uint64_t process = 0;     // which one: of this process; 0: the only one
 };
 
 class ReliableLine {
@@ -41,9 +42,10 @@ class ReliableLine {
   [[nodiscard]] const std::string& session() const { return session_; }
   void set_session(std::string session) { session_ = std::move(session); }
   // A new session is to be one that the other end began by itself.
-  void set_takes_over(bool by_force) {
+  void set_takes_over(bool by_force, uint64_t process = 0) {
     takes_over_ = true;
     by_force_ = by_force;
+    process_ = process;
   }
 
   // What can wait waits while there is no room: the caller stops producing it.
@@ -107,6 +109,7 @@ class ReliableLine {
   std::string session_;
   bool takes_over_ = false;
   bool by_force_ = false;
+  uint64_t process_ = 0;
 
   std::deque<std::string> kept_;
   size_t kept_bytes_ = 0;

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <utility>
 
 #include "base/descriptor_message.h"
 #include "control/message.h"
+#include "process/process_status.h"
 #include "remote/message_fields.h"
 #include "remote/passed_rows.h"
 #include "remote/session_name.h"
@@ -22,6 +24,19 @@ constexpr std::chrono::seconds kMaxHandshake{10};
 constexpr size_t kMaxHeardBytes = size_t{4}
                                   << 10;   // before it is known whose it is: a greeting and what may follow at once
 constexpr size_t kMaxPeerNameBytes = 256;  // of a peer
+
+const std::string kSessionMark(1, '\0');  // no program's name begins so
+
+// Whether a process is the session's own, or one that it started or traces.
+bool is_of(pid_t session, uint64_t process) {
+  if (session <= 0 || process > INT_MAX) return false;
+  if (process == static_cast<uint64_t>(session)) return true;
+  const auto status = process::read_thread_status(static_cast<pid_t>(process));
+  if (!status) return false;
+  if (status->parent == session) return true;
+  const auto tracer = status->tracer > 0 ? process::read_thread_status(status->tracer) : std::nullopt;
+  return tracer && (tracer->process == session || tracer->parent == session);
+}
 
 bool make_pair(int type, base::UniqueFd& one, base::UniqueFd& other) {
   std::array<int, 2> pair{};
@@ -71,6 +86,11 @@ void SwitchedConnections::tell_program(std::string_view name) const {
     (void)send(switchboard_.get(), name.data(), std::min(name.size(), kMaxPeerNameBytes), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+void SwitchedConnections::tell_session(const std::string& name) {
+  const std::string text = kSessionMark + name;
+  if (switchboard_) (void)send(switchboard_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void SwitchedConnections::tell_rows(const std::string& build_id, const model::RowTable& rows) const {
   if (build_id.size() > kMaxPeerNameBytes) return;
   if (const base::UniqueFd file = file_of(rows))
@@ -82,9 +102,11 @@ void Switchboard::add_waits(std::vector<pollfd>& waits) const {
   for (const Candidate& candidate : candidates_) candidate.connection.add_waits(waits);
   for (const Session& session : sessions_) {
     if (!session.has_ended) waits.push_back({session.channel.get(), POLLIN, 0});
-    if (!session.relay) continue;
-    session.relay->host.add_waits(waits, session.relay->to_session.empty());
-    session.relay->session.add_waits(waits, session.relay->to_host.empty());
+    for (const std::optional<Relay>* relay : {&session.relay, &session.next_relay}) {
+      if (!*relay) continue;
+      (*relay)->host.add_waits(waits, (*relay)->to_session.empty());
+      (*relay)->session.add_waits(waits, (*relay)->to_host.empty());
+    }
   }
 }
 
@@ -164,12 +186,34 @@ void Switchboard::judge(Candidate& candidate, TimePoint now) {
     return;
   }
   if (const std::string why = why_not_spoken_with(*greeting); !why.empty()) return refuse(candidate, why, now);
-  if (greeting->session.empty() && greeting->takes_over) return refuse(candidate, why_nothing_to_take_over(), now);
+  if (greeting->session.empty() && greeting->takes_over) return take_over(candidate, now);
   if (greeting->session.empty()) return make_session(candidate, now);
   const auto found = std::ranges::find(sessions_, greeting->session, &Session::name);
   if (found == sessions_.end() || found->has_ended)
     return refuse(candidate, "the recording that was under way there is over", now);
-  connect(*found, candidate, now);
+  connect(*found, found->relay, candidate, now);
+}
+
+// Only the host that began it, which is known by its key. Who lives is asked by the session itself, which has both connections meanwhile.
+void Switchboard::take_over(Candidate& candidate, TimePoint now) {
+  const uint64_t process = candidate.line.greeting()->process;
+  std::vector<Session*> found;
+  std::string all;
+  for (Session& session : sessions_) {
+    if (session.has_ended || session.host_key != candidate.connection.peer_key() || session.program.empty()) continue;
+    all += base::make_error("{}{} ({})", all.empty() ? "" : ", ", session.process, session.program).message;
+    if (process == 0 || is_of(session.process, process)) found.push_back(&session);
+  }
+  if (all.empty() && sessions_.empty()) return refuse(candidate, why_nothing_to_take_over(), now);
+  if (all.empty()) return refuse(candidate, "nothing is recorded there for this host, but for others", now);
+  if (found.empty())
+    return refuse(candidate,
+                  base::make_error("process {} isn't recorded there for this host: {}", process, all).message, now);
+  if (found.size() > 1)
+    return refuse(candidate, base::make_error("several recordings go on there; add the number of one: {}", all).message,
+                  now);
+  if (found[0]->next_relay) return refuse(candidate, "another host is taking it over", now);
+  connect(*found[0], found[0]->next_relay, candidate, now);
 }
 
 void Switchboard::make_session(Candidate& candidate, TimePoint now) {
@@ -179,17 +223,18 @@ void Switchboard::make_session(Candidate& candidate, TimePoint now) {
         candidate,
         base::make_error("{} recordings go on there already, which are all that it makes", max_sessions_).message, now);
   }
-  Session session{.name = new_session_name(), .channel = {}};
+  Session session{.name = new_session_name(), .host_key = candidate.connection.peer_key(), .channel = {}};
   base::UniqueFd other;
   if (!make_pair(SOCK_SEQPACKET, session.channel, other))
     return refuse(candidate,
                   base::make_error("there is no socket for another recording: {}", base::reason_of(errno)).message,
                   now);
   new_sessions_.push_back({session.name, std::move(other)});
-  connect(sessions_.emplace_back(std::move(session)), candidate, now);
+  Session& made = sessions_.emplace_back(std::move(session));
+  connect(made, made.relay, candidate, now);
 }
 
-void Switchboard::connect(Session& session, Candidate& candidate, TimePoint now) {
+void Switchboard::connect(Session& session, std::optional<Relay>& relay, Candidate& candidate, TimePoint now) {
   candidate.is_over = true;
   base::UniqueFd own;
   base::UniqueFd other;
@@ -198,18 +243,25 @@ void Switchboard::connect(Session& session, Candidate& candidate, TimePoint now)
   if (base::send_message(session.channel.get(), peer.empty() ? "?" : peer, other.get(), MSG_DONTWAIT) < 0) return;
   auto inside = channel::Connection::over(std::move(own), channel::Role::kConnector, "", std::nullopt, {}, now);
   if (!inside) return;
-  session.relay.emplace(std::move(candidate.connection), *std::move(inside), std::move(candidate.heard));
+  relay.emplace(std::move(candidate.connection), *std::move(inside), std::move(candidate.heard));
 }
 
-void Switchboard::pass_on(Session& session, TimePoint now) {
-  Relay& relay = *session.relay;
-  relay.host.proceed(now);
-  relay.session.proceed(now);
-  move_bytes(relay.host, relay.session, relay.to_session);
-  move_bytes(relay.session, relay.host, relay.to_host);
-  if (relay.host.is_gone()) return session.relay.reset();
+void Switchboard::pass_on(std::optional<Relay>& relay, TimePoint now) {
+  if (!relay) return;
+  relay->host.proceed(now);
+  relay->session.proceed(now);
+  move_bytes(relay->host, relay->session, relay->to_session);
+  move_bytes(relay->session, relay->host, relay->to_host);
+  if (relay->host.is_gone()) return relay.reset();
   // The session's process has hung up: what it said last still goes.
-  if (relay.session.is_gone() && relay.to_host.empty()) relay.host.end(now);
+  if (relay->session.is_gone() && relay->to_host.empty()) relay->host.end(now);
+}
+
+// The next host has the place of the one before. No session takes another one's name.
+void Switchboard::rename(Session& session, std::string name) {
+  if (name.size() != kSessionBytes || std::ranges::find(sessions_, name, &Session::name) != sessions_.end()) return;
+  session.name = std::move(name);
+  if (session.next_relay) session.relay = std::exchange(session.next_relay, std::nullopt);
 }
 
 // The name of the program that it records, or a build-id with the rows of that object.
@@ -227,7 +279,9 @@ void Switchboard::hear(Session& session) {
     if (got <= 0) return;
     if (is_file_lost) continue;  // rows that can't be taken now: they will be asked for again
     const std::string text(said.data(), static_cast<size_t>(got));
-    if (!file) {
+    if (!file && text.starts_with(kSessionMark)) {
+      rename(session, text.substr(kSessionMark.size()));
+    } else if (!file) {
       session.program = text;
     } else if (auto rows = rows_in(file)) {
       rows_.keep(text, *std::move(rows));
@@ -239,7 +293,8 @@ void Switchboard::hear(Session& session) {
 void Switchboard::look_after(Session& session, TimePoint now) {
   hear(session);
   if (session.has_ended && session.process > 0 && waitpid(session.process, nullptr, WNOHANG) != 0) session.process = 0;
-  if (session.relay) pass_on(session, now);
+  pass_on(session.relay, now);
+  pass_on(session.next_relay, now);
 }
 
 int Switchboard::longest_wait_ms() const {
@@ -253,8 +308,9 @@ void Switchboard::proceed(TimePoint now) {
   for (Candidate& candidate : candidates_) judge(candidate, now);
   std::erase_if(candidates_, [](const Candidate& candidate) { return candidate.is_over; });
   for (Session& session : sessions_) look_after(session, now);
-  std::erase_if(sessions_,
-                [](const Session& session) { return session.has_ended && session.process == 0 && !session.relay; });
+  std::erase_if(sessions_, [](const Session& session) {
+    return session.has_ended && session.process == 0 && !session.relay && !session.next_relay;
+  });
 }
 
 }  // namespace heaptap::remote

@@ -36,6 +36,8 @@ class SwitchedConnections : public ConnectionSource {
   void add_waits(std::vector<pollfd>& waits) const override;
   void proceed(TimePoint /*now*/) override {}
   std::optional<channel::Connection> next(bool is_alone, TimePoint now) override;
+  void tell_session(const std::string& name) override;
+  [[nodiscard]] bool is_of_one_host() const override { return true; }
   [[nodiscard]] bool is_over() const override { return !switchboard_; }
   // What the session records.
   void tell_program(std::string_view name) const;
@@ -94,10 +96,12 @@ class Switchboard {
   };
   struct Session {
     std::string name;
+    std::string host_key;  // of who began it; empty: all that may come are one
     base::UniqueFd channel;
     pid_t process = 0;
     std::string program = {};
     std::optional<Relay> relay = {};
+    std::optional<Relay> next_relay = {};  // of a host that wants its place, until the session takes it
     bool has_ended = false;
   };
 
@@ -105,8 +109,10 @@ class Switchboard {
   void judge(Candidate& candidate, TimePoint now);
   void refuse(Candidate& candidate, std::string_view why, TimePoint now);
   void make_session(Candidate& candidate, TimePoint now);
-  void connect(Session& session, Candidate& candidate, TimePoint now);
-  static void pass_on(Session& session, TimePoint now);
+  void take_over(Candidate& candidate, TimePoint now);
+  static void connect(Session& session, std::optional<Relay>& relay, Candidate& candidate, TimePoint now);
+  static void pass_on(std::optional<Relay>& relay, TimePoint now);
+  void rename(Session& session, std::string name);
   void hear(Session& session);
   void look_after(Session& session, TimePoint now);
 

@@ -39,7 +39,7 @@ class TargetLine {
   // Outlives this.
   void set_teller(WaitTeller& teller) { teller_ = &teller; }
   // What the target's side began by itself is wanted, from its beginning.
-  void set_takes_over(bool by_force) { link_.line().set_takes_over(by_force); }
+  void set_takes_over(bool by_force, uint64_t process = 0) { link_.line().set_takes_over(by_force, process); }
 
   // Stays until there is a connection for the first time; tries as long, at most.
   base::Result<> connect(std::chrono::nanoseconds most);

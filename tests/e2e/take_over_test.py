@@ -1,4 +1,4 @@
-"""A recording that heaptap-target began by itself goes from one host to the next: at once where the first one is gone, and not where it
+"""A recording that heaptap-target began, by itself or for a host, goes from one host to the next: at once where the first one is gone, and not where it
 lives."""
 import os
 import pathlib
@@ -16,21 +16,11 @@ from remote_test import TestCase
 from waiting import ended, wait_for
 
 
-class TakeOver(TestCase):
+class TakeOverCase(TestCase):
     def setUp(self):
         super().setUp()
         self.first, self.second = self.folder / "first.htap", self.folder / "second.htap"
         self.words, self.address = [], str(self.folder / "far.sock")
-
-    def begin(self, *words):
-        """heaptap-target that records, and its first host."""
-        waiting = far.waiting(self.address, "run", "-q", "--listen", self.address, *self.words, "--orphan-timeout", "60s", *words, "--",
-                              self.program, "100000000", "1000")
-        self.target = waiting.__enter__()
-        self.addCleanup(waiting.__exit__, None, None, None)
-        host = self.take_over(self.first)
-        self.wait_until_it_records(self.first, host, self.target)
-        return host
 
     def take_over(self, trace, *words):
         return self.run_beside([HEAPTAP, "connect", self.address, "-q", "-o", trace, *words], stderr=subprocess.PIPE,
@@ -50,6 +40,33 @@ class TakeOver(TestCase):
         self.assertEqual(report["totals"]["unknown_frees"] == 0, from_start, report["notes"])
         stacks = {frame["function"] for stack in report["stacks"] for frame in stack["frames"]}
         self.assertIn("get", stacks)
+
+    def two_hosts(self):
+        """Keys of two hosts that a target knows, of which this is "desk.keys", and the target's options for its own."""
+        self.address = f"127.0.0.1:{far.free_port()}"
+        far.pair(self.folder, "127.0.0.1")
+        words = ["--keys", self.folder / "board.keys"]
+        key = heaptap_test.run([far.HEAPTAP_TARGET, "pair", *words]).stdout.decode().split("SHA256:")[1].split()[0]
+        os.environ["HEAPTAP_KEYS"] = str(self.folder / "other.keys")
+        told = heaptap("pair").stdout.decode().split("heaptap-target ")[1].split()
+        heaptap_test.run([far.HEAPTAP_TARGET, *told, *words])
+        heaptap("pair", "127.0.0.1", f"SHA256:{key}")
+        os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
+        return words
+
+
+class TakeOver(TakeOverCase):
+    """What heaptap-target records by itself."""
+
+    def begin(self, *words):
+        """heaptap-target that records, and its first host."""
+        waiting = far.waiting(self.address, "run", "-q", "--listen", self.address, *self.words, "--orphan-timeout", "60s", *words, "--",
+                              self.program, "100000000", "1000")
+        self.target = waiting.__enter__()
+        self.addCleanup(waiting.__exit__, None, None, None)
+        host = self.take_over(self.first)
+        self.wait_until_it_records(self.first, host, self.target)
+        return host
 
     def test_a_killed_host(self):
         host = self.begin()
@@ -86,15 +103,7 @@ class TakeOver(TestCase):
         self.is_taken_over()
 
     def test_another_host_by_its_key(self):
-        self.address = f"127.0.0.1:{far.free_port()}"
-        far.pair(self.folder, "127.0.0.1")
-        key = heaptap_test.run([far.HEAPTAP_TARGET, "pair", "--keys", self.folder / "board.keys"]).stdout.decode().split("SHA256:")[1].split()[0]
-        self.words = ["--keys", self.folder / "board.keys"]
-        os.environ["HEAPTAP_KEYS"] = str(self.folder / "other.keys")
-        words = heaptap("pair").stdout.decode().split("heaptap-target ")[1].split()
-        heaptap_test.run([far.HEAPTAP_TARGET, *words, *self.words])
-        heaptap("pair", "127.0.0.1", f"SHA256:{key}")
-        os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
+        self.words = self.two_hosts()
         host = self.begin()
         host.kill()
         host.wait()
@@ -103,6 +112,91 @@ class TakeOver(TestCase):
             refused = heaptap("connect", self.address, "-o", self.second, *words, cwd=self.folder)
             self.assertEqual(refused.status, 125, str(refused))
             self.assertIn(b"another host", refused.stderr)
+        os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
+        self.is_taken_over()
+
+
+class OfServe(TakeOverCase):
+    """What `heaptap-target serve` began for a host that is gone."""
+
+    def serve(self, *words):
+        waiting = far.waiting(self.address, "serve", self.address, "-q", "--orphan-timeout", "60s", *words)
+        self.target = waiting.__enter__()
+        self.addCleanup(waiting.__exit__, None, None, None)
+
+    def begin(self, name="first", *words):
+        host = self.run_beside([HEAPTAP, "run", "-H", self.address, "-q", "--force", "-o", self.folder / f"{name}.htap", *words, "--",
+                                self.program, "100000000", "1000"], stderr=subprocess.PIPE, env=heaptap_test.sooner(write="20ms"))
+        self.wait_until_it_records(self.folder / f"{name}.htap", host, self.target)
+        return host
+
+    @staticmethod
+    def kill(host):
+        host.kill()
+        host.wait()
+
+    def programs(self):
+        return [pid for pid in heaptap_test.descendants(self.target.pid) if heaptap_test.executable(pid) == str(self.program)]
+
+    def test_a_killed_host(self):
+        self.serve()
+        self.kill(self.begin())
+        self.is_taken_over()
+
+    def test_again_and_again(self):
+        self.serve("--no-scan-data")
+        self.kill(self.begin())
+        for number in range(3):
+            trace = self.folder / f"again{number}.htap"
+            host = self.take_over(trace)
+            self.wait_until_it_records(trace, host, self.target)
+            self.kill(host)
+        self.is_taken_over()
+
+    def test_one_that_lives(self):
+        self.serve()
+        host = self.begin()
+        refused = heaptap("connect", self.address, "-o", self.second, cwd=self.folder)
+        self.assertEqual(refused.status, 125, str(refused))
+        self.assertIn(b"--take-over", refused.stderr)
+        self.assertIsNone(host.poll())
+        self.is_taken_over("--take-over")
+        self.assertIn(b"is over", host.communicate()[1])
+
+    def test_one_of_several(self):
+        self.serve()
+        hosts = [self.begin(name) for name in ("one", "two")]
+        for host in hosts:
+            self.kill(host)
+        refused = heaptap("connect", self.address, "-o", self.second, cwd=self.folder)
+        self.assertEqual(refused.status, 125, str(refused))
+        self.assertIn(b"several recordings", refused.stderr)
+        first, second = self.programs()
+        os.kill(second, signal.SIGSTOP)
+        self.addCleanup(os.kill, second, signal.SIGKILL)
+        other = heaptap("connect", self.address, str(os.getpid()), "-o", self.second, cwd=self.folder)
+        self.assertEqual(other.status, 125, str(other))
+        self.assertIn(b"isn't recorded there", other.stderr)
+        host = self.run_beside([HEAPTAP, "connect", self.address, str(first), "-q", "-o", self.second], stderr=subprocess.PIPE,
+                               env=heaptap_test.sooner(write="20ms"))
+        self.wait_until_it_records(self.second, host, self.target)
+        self.assertEqual(summary(self.second)["target"]["pid"], first)
+        os.kill(first, signal.SIGTERM)
+        self.assertEqual(ended(host, state=self.target), 128 + signal.SIGTERM)
+
+    def test_where_nothing_is_recorded(self):
+        self.serve()
+        refused = heaptap("connect", self.address, "-o", self.second, cwd=self.folder)
+        self.assertIn(b"nothing is recorded there yet", refused.stderr)
+
+    def test_another_host_by_its_key(self):
+        self.serve(*self.two_hosts())
+        self.kill(self.begin())
+        os.environ["HEAPTAP_KEYS"] = str(self.folder / "other.keys")
+        for words in ((), ("--take-over",), (str(self.programs()[0]),)):
+            refused = heaptap("connect", self.address, *words, "-o", self.second, cwd=self.folder)
+            self.assertEqual(refused.status, 125, str(refused))
+            self.assertIn(b"nothing is recorded there for this host", refused.stderr)
         os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
         self.is_taken_over()
 
