@@ -37,7 +37,7 @@ constexpr std::array kHelp{
     "  LIFETIME  how long its blocks lived that were released, on average",
     "  TEMP      allocations whose block was the next thing that the thread released",
     "  TOTAL     bytes that were ever allocated",
-    "  [mapped]  by mmap: LIVE is what the program may touch, of no file; BYTES/S and TOTAL count addresses",
+    "  [mapped]  by mmap: LIVE is its own memory, no file; BYTES/S and TOTAL count addresses",
     "  [+64.0G]  mapped, and so much besides LIVE that is only reserved: nothing may be done there",
     "",
     "-  not known. Sizes are in powers of 1024, counts in powers of 1000.",

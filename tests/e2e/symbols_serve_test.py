@@ -123,6 +123,18 @@ class TestCase(heaptap_test.TestCase):
         return done
 
 
+def working_in(folder):
+    """The processes whose working directory this is."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").readlink() == folder:
+                found.append(process.name)
+        except OSError:  # it has ended, or is another user's
+            continue
+    return found
+
+
 class Names(TestCase):
     def setUp(self):
         super().setUp()
@@ -238,6 +250,7 @@ class Names(TestCase):
         self.assertTrue(seen.read_bytes().startswith(b"heaptap\0run\0"), seen.read_bytes())
         self.assertIn(b"PATH=", seen.read_bytes())
         self.assertNotIn(token.encode(), seen.read_bytes())
+        wait_for("it has ended, and writes nothing more into the folder", lambda: not working_in(self.folder), state=done)
 
     def test_a_recording_that_the_console_begins_asks_it_too(self):
         token = far.new_token()
