@@ -214,14 +214,12 @@ void name_row(PictureRow& row, const PictureInput& input) {
         row.name = fmt::format("#{} …", row.key);
         return;
       }
-      const std::string mark = mapping_mark(input, row.key);
-      const std::string full_mark = mapping_mark(input, row.key, " reserved");
-      const std::string number = fmt::format("#{} ", row.key);
-      row.name = number + full_mark + (stack->sites.empty() ? stack->function : stack->sites.front());
-      for (size_t i = 1; i < stack->sites.size(); ++i)
-        row.shorter_names.push_back(number + full_mark + stack->sites[i]);
-      if (mark == full_mark) return;
-      for (const std::string& site : stack->sites) row.shorter_names.push_back(number + mark + site);
+      const std::string before = fmt::format("#{} {}", row.key, mapping_mark(input, row.key, " reserved"));
+      const std::string shorter = fmt::format("#{} {}", row.key, mapping_mark(input, row.key));
+      row.name = before + (stack->sites.empty() ? stack->function : stack->sites.front());
+      for (size_t i = 1; i < stack->sites.size(); ++i) row.shorter_names.push_back(before + stack->sites[i]);
+      if (shorter == before) return;
+      for (const std::string& site : stack->sites) row.shorter_names.push_back(shorter + site);
       return;
     }
     case Grouping::kThreads: {
