@@ -1,4 +1,4 @@
-# CTEST COST 26
+# CTEST COST 8
 """Recordings that go on: views, marks, the switch, detaching, and clients that don't behave."""
 import json
 import os

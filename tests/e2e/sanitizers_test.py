@@ -1,4 +1,4 @@
-# CTEST COST 40
+# CTEST COST 18
 """Programs that are built with gcc's and clang's sanitizers, by both ways of capture, and attached to: each is recorded, with the
 output and the status that it has without heaptap, or refused before it starts, with a way out that works."""
 import os
