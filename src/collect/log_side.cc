@@ -59,7 +59,9 @@ LogSide::LogSide(std::unique_ptr<log::LogMemory> log, const model::Capture& capt
       room_(static_cast<pid_t>(capture.pid), uint64_t{log_->parts().start_chunks} * wire::kChunkBytes),
       totals_(log_->parts()),
       stream_(log_->parts(), totals_,
-              {.process = static_cast<pid_t>(capture.pid), .has_agent = capture.via == "agent"}),
+              {.process = static_cast<pid_t>(capture.pid),
+               .has_agent = capture.via == "agent",
+               .executable = capture.executable}),
       start_monotonic_ns_(base::clock_ns(CLOCK_MONOTONIC)) {
   stream_.reader().borrow_from(room_, log::ChunkMemory(log_->parts().chunks, log_->is_sparse()));
 }

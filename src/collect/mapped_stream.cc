@@ -20,6 +20,11 @@ std::string thread_name(pid_t process, uint32_t thread) {
   return name.substr(0, name.find('\n'));
 }
 
+bool is_connected(const wire::LogHeader& log) {
+  return static_cast<wire::AgentState>(log.agent_state.load(std::memory_order_acquire)) !=
+         wire::AgentState::kNotConnected;
+}
+
 }  // namespace
 
 std::optional<model::Label> MappedTables::label(uint32_t number) const {
@@ -36,8 +41,8 @@ std::optional<model::Label> MappedTables::label(uint32_t number) const {
 MappedStream::MappedStream(const log::LogParts& log, TotalsCollector& totals, LogOwner owner)
     : log_(log),
       totals_(totals),
-      owner_(owner),
-      is_in_own_namespace_(owner.has_agent && !process::read_thread_numbers(owner.process).empty()),
+      owner_(std::move(owner)),
+      is_in_own_namespace_(owner_.has_agent && !process::read_thread_numbers(owner_.process).empty()),
       tables_(log.codes, log.nodes, log.labels),
       reader_(log),
       clock_(log.header),
@@ -46,6 +51,9 @@ MappedStream::MappedStream(const log::LogParts& log, TotalsCollector& totals, Lo
 
 uint64_t MappedStream::drain(log::RawEvents& events, bool last) {
   update_clock();
+  // Where nothing called for a module by the end, none was told.
+  const bool is_told = log_.header.modules_bytes.load(std::memory_order_acquire) > 0;
+  if (last && !is_told && owner_.has_agent && is_connected(log_.header)) look_at_program(owner_.executable);
   return reader_.drain(events, last);
 }
 
@@ -84,8 +92,12 @@ void MappedStream::take_modules(std::vector<model::Module>& modules) {
     if (!owner_.has_agent) continue;
     past_hooks_.add(owner_.process, path);
     // The first one is the program itself, which nothing that is preloaded comes before.
-    if (!std::exchange(knows_program_, true)) own_allocator_ = own_allocator_of(owner_.process, path);
+    look_at_program(path);
   }
+}
+
+void MappedStream::look_at_program(const std::string& path) {
+  if (!std::exchange(knows_program_, true)) own_allocator_ = own_allocator_of(owner_.process, path);
 }
 
 // False: it is not what an agent writes, and no more of it is read.

@@ -39,6 +39,7 @@ class MappedTables : public AgentTables {
 struct LogOwner {
   pid_t process = 0;
   bool has_agent = false;
+  std::string executable = {};  // its path, as the process sees it
 };
 
 class MappedStream : public EventStream {
@@ -67,6 +68,7 @@ class MappedStream : public EventStream {
 
  private:
   void update_clock();
+  void look_at_program(const std::string& path);
   bool take_module(uint32_t end, std::vector<model::Module>& modules);
   void add_thread(uint32_t number, uint32_t kernel_id, bool ask_name, std::vector<model::Thread>& threads);
 

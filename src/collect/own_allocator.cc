@@ -12,7 +12,8 @@
 namespace heaptap::collect {
 
 OwnAllocator own_allocator_of(pid_t process, const std::string& executable) {
-  const base::UniqueFd file = elf::open_as_seen_by(process, executable);
+  base::UniqueFd file = elf::open_as_seen_by(process, executable);
+  if (!file) file = elf::open_as_seen_by(0, executable);  // it has ended
   if (!file) return OwnAllocator::kNone;
   const elf::FileBytes bytes(file.get());
   const auto elf = elf::ElfFile::read(bytes);

@@ -136,6 +136,16 @@ class NothingSeen(Unknown):
         findings = heaptap_test.document_of(page.read_text())["verdict"]
         self.assertTrue(any("UNKNOWN: nothing was seen" in str(finding) for finding in findings), findings)
 
+    def test_its_own_malloc_and_nothing_that_asks_for_its_modules(self):
+        program = self.build(OWN_MALLOC, "-DHIDDEN=", "-rdynamic")
+        for options in (["--aggregate"], ["--no-leak-scan"]):
+            with self.subTest(options):
+                trace = self.folder / "unasked.htap"
+                said = heaptap("run", "--force", "-o", trace, *options, "--", program).stderr.decode()
+                self.assertIn("UNKNOWN: nothing was seen of what it allocates", said)
+                self.assertRegex(said, "defines its own malloc.*--via ptrace")
+                self.assertFalse(summary(trace)["capture"]["complete"])
+
     def test_a_malloc_inside_the_executable(self):
         for name, options in (("shown", ["-DHIDDEN=", "-rdynamic"]), ("hidden", ['-DHIDDEN=__attribute__((visibility("hidden")))'])):
             with self.subTest(name):
