@@ -11,11 +11,11 @@ namespace heaptap::collect {
 // was; as long as `goes_on()`.
 template <typename Take, typename GoesOn>
 void take_what_is_there(const EventStream& stream, Take take, GoesOn goes_on) {
-  constexpr unsigned kMaxRounds = 64;
+  constexpr unsigned kMaxDrains = 64;
   // What is in the log becomes known to be next in order with the drain behind the one that saw it.
   constexpr unsigned kIdleRounds = 3;
   unsigned idle_rounds = 0;
-  for (unsigned round = 0; round < kMaxRounds && idle_rounds < kIdleRounds && goes_on(); ++round) {
+  for (unsigned round = 0; round < kMaxDrains && idle_rounds < kIdleRounds && goes_on(); ++round) {
     idle_rounds = take() == 0 ? idle_rounds + 1 : 0;
     if (idle_rounds > 0 && stream.state().is_empty) break;
   }

@@ -99,8 +99,8 @@ base::Result<RecordingFileReader> RecordingFileReader::read(base::UniqueFd file,
 }
 
 bool RecordingFileReader::read_more() {
-  constexpr size_t kPieceBytes = size_t{64} << 10;
-  std::string piece(kPieceBytes, '\0');
+  constexpr size_t kReadBytes = size_t{64} << 10;
+  std::string piece(kReadBytes, '\0');
   ssize_t count = 0;
   do {
     count = pread(file_.get(), piece.data(), piece.size(), static_cast<off_t>(offset_));

@@ -266,8 +266,8 @@ void Switchboard::rename(Session& session, std::string name) {
 
 // The name of the program that it records, or a build-id with the rows of that object.
 void Switchboard::hear(Session& session) {
-  constexpr int kMaxAtOnce = 64;
-  for (int i = 0; i < kMaxAtOnce && !session.has_ended; ++i) {
+  constexpr int kMaxMessages = 64;
+  for (int i = 0; i < kMaxMessages && !session.has_ended; ++i) {
     std::array<char, kMaxPeerNameBytes> said{};
     base::UniqueFd file;
     bool is_file_lost = false;

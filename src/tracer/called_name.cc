@@ -57,8 +57,8 @@ uint64_t CalledName::slot_read_by(uint64_t at, std::span<const uint8_t> code, ar
 
 // Of a stub between the call and the function: a few instructions, then a jump through the slot.
 uint64_t CalledName::slot_of_jump(uint64_t at, arch::RegisterImage registers) {
-  constexpr int kMaxInstructions = 3;
-  for (int i = 0; i < kMaxInstructions; ++i) {
+  constexpr int kMaxStubInstructions = 3;
+  for (int i = 0; i < kMaxStubInstructions; ++i) {
     InstructionBytes code;
     const std::span<const uint8_t> bytes(code.data(), memory_.read_some(at, code.data(), code.size()));
     const arch::Instruction instruction = cpu_.decode(at, bytes);
