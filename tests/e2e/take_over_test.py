@@ -41,6 +41,20 @@ class TakeOverCase(TestCase):
         stacks = {frame["function"] for stack in report["stacks"] for frame in stack["frames"]}
         self.assertIn("get", stacks)
 
+    def is_taken_over_by_force_alone(self, host):
+        """The host is there."""
+        refused = heaptap("connect", self.address, "-o", self.second, cwd=self.folder)
+        self.assertEqual(refused.status, 125, str(refused))
+        self.assertIn(b"--take-over", refused.stderr)
+        self.assertIsNone(host.poll())
+        self.is_taken_over("--take-over")
+        self.assertIn(b"is over", host.communicate()[1])
+
+    @staticmethod
+    def kill(host):
+        host.kill()
+        host.wait()
+
     def two_hosts(self):
         """Keys of two hosts that a target knows, of which this is "desk.keys", and the target's options for its own."""
         self.address = f"127.0.0.1:{far.free_port()}"
@@ -70,8 +84,7 @@ class TakeOver(TakeOverCase):
 
     def test_a_killed_host(self):
         host = self.begin()
-        host.kill()
-        host.wait()
+        self.kill(host)
         self.is_taken_over()
 
     def test_one_that_is_silent(self):
@@ -82,31 +95,22 @@ class TakeOver(TakeOverCase):
         self.is_taken_over()
 
     def test_one_that_lives(self):
-        host = self.begin()
-        refused = heaptap("connect", self.address, "-o", self.second, cwd=self.folder)
-        self.assertEqual(refused.status, 125, str(refused))
-        self.assertIn(b"--take-over", refused.stderr)
-        self.assertIsNone(host.poll())
-        self.is_taken_over("--take-over")
-        self.assertIn(b"is over", host.communicate()[1])
+        self.is_taken_over_by_force_alone(self.begin())
 
     def test_again_and_again(self):
         host = self.begin()
         for number in range(3):
-            host.kill()
-            host.wait()
+            self.kill(host)
             trace = self.folder / f"again{number}.htap"
             host = self.take_over(trace)
             self.wait_until_it_records(trace, host, self.target)
-        host.kill()
-        host.wait()
+        self.kill(host)
         self.is_taken_over()
 
     def test_another_host_by_its_key(self):
         self.words = self.two_hosts()
         host = self.begin()
-        host.kill()
-        host.wait()
+        self.kill(host)
         os.environ["HEAPTAP_KEYS"] = str(self.folder / "other.keys")
         for words in ((), ("--take-over",)):
             refused = heaptap("connect", self.address, "-o", self.second, *words, cwd=self.folder)
@@ -130,11 +134,6 @@ class OfServe(TakeOverCase):
         self.wait_until_it_records(self.folder / f"{name}.htap", host, self.target)
         return host
 
-    @staticmethod
-    def kill(host):
-        host.kill()
-        host.wait()
-
     def programs(self):
         return [pid for pid in heaptap_test.descendants(self.target.pid) if heaptap_test.executable(pid) == str(self.program)]
 
@@ -155,13 +154,7 @@ class OfServe(TakeOverCase):
 
     def test_one_that_lives(self):
         self.serve()
-        host = self.begin()
-        refused = heaptap("connect", self.address, "-o", self.second, cwd=self.folder)
-        self.assertEqual(refused.status, 125, str(refused))
-        self.assertIn(b"--take-over", refused.stderr)
-        self.assertIsNone(host.poll())
-        self.is_taken_over("--take-over")
-        self.assertIn(b"is over", host.communicate()[1])
+        self.is_taken_over_by_force_alone(self.begin())
 
     def test_one_of_several(self):
         self.serve()
