@@ -19,8 +19,7 @@ constexpr std::chrono::seconds kMaxGreeting{10};
 constexpr size_t kMaxKeptMessages = 1000;
 constexpr size_t kMaxKeptBytes = size_t{1} << 20;
 constexpr size_t kCaughtUpBytes = size_t{64} << 10;  // no more than these are under way on a line that isn't behind
-constexpr int kPauseMs = 20;
-constexpr std::chrono::seconds kLongestSilence{1};  // before it is said what is waited for
+constexpr std::chrono::seconds kLongestSilence{1};   // before it is said what is waited for
 
 class Asking {
  public:
@@ -108,31 +107,38 @@ bool HostLine::may_be_there(TimePoint now) const {
   return !is_given_up() && (!alone_since_ || now - *alone_since_ < kLongestBreak);
 }
 
-std::optional<control::Message> HostLine::await(control::Kind kind, uint64_t stream,
-                                                const std::function<bool()>& goes_on) {
+// Takes what the host says, until `take` has what it wants.
+void HostLine::receive_while(const std::function<bool()>& goes_on, const std::function<bool(control::Message)>& take) {
   while (goes_on() && may_be_there(Clock::now())) {
     while (auto message = receive()) {
-      const bool is_it = message->kind == kind && message->fields.number_or_0(control::Field::kStream) == stream;
-      if (is_it) return message;
-      if (keep(*std::move(message))) return std::nullopt;
+      if (take(*std::move(message))) return;
     }
     if (!is_given_up()) wait(kPauseMs);
   }
-  return std::nullopt;
+}
+
+std::optional<control::Message> HostLine::await(control::Kind kind, uint64_t stream,
+                                                const std::function<bool()>& goes_on) {
+  std::optional<control::Message> found;
+  receive_while(goes_on, [&](control::Message message) {
+    const bool is_it = message.kind == kind && message.fields.number_or_0(control::Field::kStream) == stream;
+    if (!is_it) return keep(std::move(message));
+    found = std::move(message);
+    return true;
+  });
+  return found;
 }
 
 bool HostLine::wait_until(const std::function<bool()>& is_so) {
   Patience patience(patience_, link_.line(), Clock::now());
   const Asking asking(is_asking_);
-  while (!is_so()) {
-    const TimePoint now = Clock::now();
-    if (patience.is_over(now) || patience.is_interrupted() || !may_be_there(now)) return false;
-    while (auto message = receive()) {
-      if (keep(*std::move(message))) return false;
-    }
-    if (!is_given_up()) wait(kPauseMs);
-  }
-  return true;
+  bool is_so_now = false;
+  const auto goes_on = [&] {
+    is_so_now = is_so();
+    return !is_so_now && !patience.is_over(Clock::now()) && !patience.is_interrupted();
+  };
+  receive_while(goes_on, [this](control::Message message) { return keep(std::move(message)); });
+  return is_so_now;
 }
 
 std::optional<control::Message> HostLine::await(control::Kind kind, uint64_t stream, TimePoint until) {

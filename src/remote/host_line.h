@@ -98,6 +98,7 @@ class HostLine final : public Outlet {
   void tell_news();
   std::optional<control::Message> receive();
   [[nodiscard]] bool may_be_there(TimePoint now) const;
+  void receive_while(const std::function<bool()>& goes_on, const std::function<bool(control::Message)>& take);
   void send_file();
   bool turn_away(const Greeting& greeting, TimePoint now);
   bool turn_away_next_host(const Greeting& greeting, TimePoint now);

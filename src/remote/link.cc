@@ -84,8 +84,7 @@ void Link::flush(TimePoint until) {
   while (connection_ && Clock::now() < until && (line_.unconfirmed() > 0 || line_.has_outgoing(Clock::now()))) {
     std::vector<pollfd> waits;
     connection_->add_waits(waits);
-    constexpr int kLookAgainMs = 20;
-    poll(waits.data(), waits.size(), kLookAgainMs);
+    poll(waits.data(), waits.size(), kPauseMs);
     proceed(Clock::now());
   }
 }

@@ -13,6 +13,8 @@
 
 namespace heaptap::remote {
 
+inline constexpr int kPauseMs = 20;  // of a wait in poll(), after which it is looked whether it goes on
+
 class Link {
  public:
   explicit Link(size_t most_kept_bytes) : line_(most_kept_bytes) {}

@@ -150,7 +150,6 @@ base::Result<> RemoteSource::wait_for_answer(uint64_t number, std::chrono::secon
     }
     std::vector<pollfd> waits;
     line_.add_waits(waits);
-    constexpr int kPauseMs = 20;
     poll(waits.data(), waits.size(), kPauseMs);
     take_news();
   }
@@ -209,7 +208,6 @@ void RemoteSource::await_files(const std::function<bool()>& goes_on) {
     } else {
       std::vector<pollfd> waits;
       line_.add_waits(waits);
-      constexpr int kPauseMs = 20;
       poll(waits.data(), waits.size(), kPauseMs);
       take_news();
     }

@@ -138,7 +138,6 @@ base::Result<> TargetLine::connect(std::chrono::nanoseconds most) {
     }
     std::vector<pollfd> waits;
     add_waits(waits);
-    constexpr int kPauseMs = 20;
     poll(waits.data(), waits.size(), kPauseMs);
     proceed(Clock::now());
   }
