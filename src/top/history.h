@@ -26,6 +26,8 @@ class History {
   void set_base(std::string name);
 
   [[nodiscard]] const Sample* now() const { return now_.get(); }
+  // Of a stack, as it is now; null: there is none of this id.
+  [[nodiscard]] const report::StackCount* count_of(uint64_t id) const { return count_of(now_, id); }
   [[nodiscard]] const std::optional<LeakSample>& leaks() const { return leaks_; }
   // Whether the reader doesn't keep up. A frame that has just been written isn't worth a word that comes and goes.
   [[nodiscard]] bool is_behind() const;

@@ -194,7 +194,8 @@ std::string json_line(const History& history, const NameBook& names, const State
   json.key("stacks").begin_array();
   for (size_t i = 0; i < std::min(rows, table.order.size()); ++i) {
     const uint64_t id = table.order[i].key;
-    write_row(json, row_of(history, table, state, id), names.find(id), sample.counts[id - 1].reserved_bytes);
+    const report::StackCount* const count = history.count_of(id);
+    write_row(json, row_of(history, table, state, id), names.find(id), count == nullptr ? 0 : count->reserved_bytes);
   }
   json.end_array();
   json.end_object();

@@ -199,9 +199,9 @@ std::vector<PictureColumn> columns_for(const PictureInput& input, size_t width) 
 // "[mapped] ", or what is reserved besides what is alive: "[+64.0G reserved] ", where there is little room "[+64.0G] ". Empty: it
 // allocates blocks.
 std::string mapping_mark(const PictureInput& input, uint64_t id, const char* word = "") {
-  const std::vector<report::StackCount>& counts = input.history.now()->counts;
-  if (id == 0 || id > counts.size() || !counts[id - 1].mapping) return "";
-  const uint64_t reserved = counts[id - 1].reserved_bytes;
+  const report::StackCount* const count = input.history.count_of(id);
+  if (count == nullptr || !count->mapping) return "";
+  const uint64_t reserved = count->reserved_bytes;
   return reserved == 0 ? "[mapped] " : fmt::format("[+{}{}] ", short_bytes(static_cast<double>(reserved)), word);
 }
 

@@ -37,8 +37,9 @@ uint64_t age_ns_of(const Sample& sample, const report::StackCount& count) {
 TableRow stack_row(const History& history, uint64_t id) {
   const Sample& sample = *history.now();
   TableRow row{.key = id};
-  if (id == 0 || id > sample.counts.size()) return row;
-  const report::StackCount& count = sample.counts[id - 1];
+  const report::StackCount* const found = history.count_of(id);
+  if (found == nullptr) return row;
+  const report::StackCount& count = *found;
   if (count.live_known) {
     row.of(Figure::kLive) = static_cast<double>(count.live_bytes);
     if (sample.totals.blocks_known) row.of(Figure::kBlocks) = static_cast<double>(count.live_blocks);
