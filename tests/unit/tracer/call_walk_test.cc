@@ -15,6 +15,7 @@
 #include <random>
 #include <string>
 
+#include "rounds.h"
 #include "written_log.h"
 
 namespace heaptap::tracer {
@@ -282,7 +283,7 @@ TEST_P(CallWalkTest, DamagedStacksAndTablesEndTheWalk) {
     if (object.unwind_header != 0) places.emplace_back(object.unwind_header, object.unwind_header + 2000);
     if (object.unwind_table != 0) places.emplace_back(object.unwind_table, object.unwind_table + 2000);
   }
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < test::rounds(60, 300); ++round) {
     for (int damage = 0; damage < 4; ++damage) {
       const auto& [begin, end] = places[random() % places.size()];
       const auto byte = static_cast<uint8_t>(random() % 4 == 0 ? 0xff : random());
