@@ -24,5 +24,8 @@ function(script_test name script)
   endforeach()
   get_property(limit_s TEST ${name} PROPERTY TIMEOUT)
   math(EXPR limit_s "${limit_s} - 60")
-  set_property(TEST ${name} PROPERTY ENVIRONMENT ${given_ENVIRONMENT} HEAPTAP_TEST_LIMIT_S=${limit_s} PYTHONDONTWRITEBYTECODE=1)
+  set_property(TEST ${name} PROPERTY ENVIRONMENT ${given_ENVIRONMENT} HEAPTAP_TEST_LIMIT_S=${limit_s}
+               PYTHONPYCACHEPREFIX=${PROJECT_BINARY_DIR}/pycache)
+  # Where it is set, each start would compile the standard library, which isn't looked for elsewhere then.
+  set_property(TEST ${name} PROPERTY ENVIRONMENT_MODIFICATION PYTHONDONTWRITEBYTECODE=unset:)
 endfunction()
