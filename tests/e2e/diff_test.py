@@ -1,9 +1,12 @@
 # CTEST COST 35
 """`heaptap diff`: two builds of a program, two runs of a real one, a series, two moments of one trace."""
+import hashlib
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -57,16 +60,26 @@ FIGURES = ("live_bytes", "live_blocks", "peak_bytes", "allocated_bytes", "alloca
 
 
 class Diff(heaptap_test.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.built = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="heaptap-test-")))
+
     def build(self, name, changes=(), options=("-O0", "-g")):
-        source = self.folder / name / "program.cc"
-        source.parent.mkdir()
+        """Compiled once for all tests: the compiler takes longer than what is tested."""
         text = PROGRAM
         for place, replacement in {**NOTHING, **dict(changes)}.items():
             text = text.replace(f"@{place}@", replacement)
-        source.write_text(text)
-        program = source.with_suffix("")
-        outcome = heaptap_test.run(["g++", "-w", "-fno-builtin", *options, source, "-o", program])
-        self.assertEqual(outcome.status, 0, str(outcome))
+        key = hashlib.sha256(repr((text, options)).encode()).hexdigest()
+        kept = self.built / key / "program"
+        if not kept.exists():
+            kept.parent.mkdir()
+            source = kept.with_suffix(".cc")
+            source.write_text(text)
+            outcome = heaptap_test.run(["g++", "-w", "-fno-builtin", *options, source, "-o", kept])
+            self.assertEqual(outcome.status, 0, str(outcome))
+        program = self.folder / name / "program"
+        program.parent.mkdir()
+        shutil.copy2(kept, program)
         return program
 
     def record(self, program, *arguments, name=None, options=(), **more):
