@@ -174,7 +174,7 @@ class Edges(heaptap_test.TestCase):
                 self.assertEqual(target.finish(), end)  # the strict mode knows no exit_group
 
     def test_it_ends_while_it_is_attached(self):
-        rounds = 200 if LONG else 30
+        rounds = 200 if LONG else 12
         for number in range(rounds):
             target = subprocess.Popen([built("one_leak")] if number % 2 else [built("many_threads")], stdout=subprocess.DEVNULL)
             at_any_moment(random, 0.004)

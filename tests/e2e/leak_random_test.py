@@ -9,7 +9,7 @@ import heaptap_test
 import leak_expectations
 import leak_graph
 
-SEEDS = 1000 if heaptap_test.LONG else 200
+SEEDS = 1000 if heaptap_test.LONG else 80
 
 
 class Truth(unittest.TestCase):

@@ -183,14 +183,15 @@ class ThroughExec(heaptap_test.TestCase):
         self.assertIn("2 children executed a program by system or popen beside other threads", self.notes_of(self.trace))
 
     def test_a_program_of_very_many_names_is_followed_and_one_with_a_sanitizer_is_not(self):
-        source, program = self.folder / "names.c", self.folder / "names"
-        names = "".join(f"void {'long' * 50}_{i}(void) {{}}\n" for i in range(8000))
+        source, names, program = self.folder / "program.c", self.folder / "names.o", self.folder / "program"
+        source.write_text("".join(f"void {'long' * 50}_{i}(void) {{}}\n" for i in range(8000)))
+        self.assertEqual(heaptap_test.run(["gcc", "-c", source, "-o", names]).status, 0)
         runtime = "void __asan_init(void) {}\n"
         for style in ("gnu", "sysv"):
             for more, traces in (("", 2), (runtime, 1)):
                 with self.subTest(style=style, more=more):
-                    source.write_text(names + more + "int main(void) { return 3; }\n")
-                    made = heaptap_test.run(["gcc", "-rdynamic", f"-Wl,--hash-style={style}", source, "-o", program])
+                    source.write_text(more + "int main(void) { return 3; }\n")
+                    made = heaptap_test.run(["gcc", "-rdynamic", f"-Wl,--hash-style={style}", source, names, "-o", program])
                     self.assertEqual(made.status, 0, str(made))
                     self.run_in_folder("-q", "-o", self.trace, "--force", "sh", "-c", 'exec "$0"', program)
                     self.assertEqual(len(self.traces("trace*.htap")), traces)
