@@ -214,8 +214,11 @@ def check_headers(listed):
         if not are_installed(listed, groups):
             continue
         packages = packages_of_groups(listed, groups)
-        for name in sorted({name for name, _ in header_uses(ROOT, folder)}):
-            user = place(next(file for used, file in header_uses(ROOT, folder) if used == name))
+        first_users = {}
+        for name, file in header_uses(ROOT, folder):
+            first_users.setdefault(name, file)
+        for name, file in sorted(first_users.items()):
+            user = place(file)
             found = find_header(name)
             if found is None:
                 yield f"{user}: no package that is installed here has the header <{name}>"

@@ -22,7 +22,7 @@ check_build() {
 
 check_format() {
   local findings
-  findings=$(sources | xargs -0 --no-run-if-empty clang-format-19 --dry-run -Werror 2>&1) && return 0
+  findings=$(sources | xargs -0 --no-run-if-empty -P"$(nproc)" -n64 clang-format-19 --dry-run -Werror 2>&1) && return 0
   # One line a file: its name and the lines that would change.
   sed -nE "s|^$root/([^:]+):([0-9]+):[0-9]+: error:.*|\1 \2|p" <<<"$findings" | uniq |
     awk '{lines[$1] = lines[$1] " " $2} END {for (file in lines) print file ": lines" lines[file]}' | sort
