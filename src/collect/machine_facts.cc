@@ -93,10 +93,12 @@ void read_limits(MachineFacts& facts) {
 class Child {
  public:
   template <typename Work>
-  explicit Child(const Work& work) : pid_(fork()) {
+  explicit Child(const Work& work) {
+    const pid_t parent = getpid();
+    pid_ = fork();
     if (pid_ != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    work();
+    if (getppid() == parent) work();
     _exit(0);
   }
   Child(const Child&) = delete;
@@ -111,7 +113,7 @@ class Child {
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
-  pid_t pid_;
+  pid_t pid_ = -1;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import far
 import heaptap_test
 from heaptap_test import HEAPTAP, heaptap, read_report
-from waiting import ended, finished, read_until, wait_for
+from waiting import ended, finished, has_ended, read_until, wait_for
 
 # Inlined functions, a static one, a global that holds a block, and blocks that are lost.
 PROGRAM = r"""
@@ -508,11 +508,14 @@ class Rows(TestCase):
         self.build_program()
         address = str(self.folder / "far.sock")
         with far.serving(address, "--quiet") as target, self.recording(address, "--symbols", self.served) as recording:
-            for process in heaptap_test.descendants(target.pid):
-                if pathlib.Path(f"/proc/{process}/comm").read_text() == "heaptap-target\n":
+            names = {process: pathlib.Path(f"/proc/{process}/comm").read_text() for process in heaptap_test.descendants(target.pid)}
+            for process, name in names.items():
+                if name == "heaptap-target\n":
                     os.kill(process, signal.SIGKILL)
             self.until.write_text("")
             ended(recording)
+            program = next(process for process, name in names.items() if name == "program\n")
+            wait_for("the program has ended", lambda: has_ended(program), state=program)
             self.run_far(address)
             self.assertEqual(self.counts(), (300, 300))
 

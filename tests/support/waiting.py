@@ -173,6 +173,14 @@ def descendants(pid):
     return found
 
 
+def has_ended(pid):
+    """Whether the process runs no more, be it that nobody has waited for it."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 def processes(pid):
     """What a process and those below it are doing."""
     return "\n".join(process_state(each) for each in [pid, *descendants(pid)])

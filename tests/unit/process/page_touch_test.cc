@@ -75,9 +75,11 @@ struct Holder {
           if (faults < 0 || ioctl(faults, UFFDIO_API, &api) != 0 || ioctl(faults, UFFDIO_REGISTER, &range) != 0)
             begin = 0;
           if (kind == Kind::kAnother) {
+            const pid_t parent = getpid();
             if (fork() == 0) {
               prctl(PR_SET_PDEATHSIG, SIGKILL);
-              for (;;) pause();
+              while (getppid() == parent) pause();  // it may have been killed before
+              _exit(0);
             }
             close(faults);
           }

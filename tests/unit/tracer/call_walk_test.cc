@@ -28,9 +28,11 @@ class HeldProgram {
     const std::string path = std::string(HEAPTAP_HELD_STACKS) + "/" + build;
     int ends[2];
     if (pipe(ends) != 0) std::abort();
+    const pid_t parent = getpid();
     process_ = fork();
     if (process_ == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(0);
       dup2(ends[1], STDOUT_FILENO);
       close(ends[0]);
       close(ends[1]);
