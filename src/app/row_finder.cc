@@ -10,11 +10,13 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "base/signals_blocked.h"
 #include "base/unique_fd.h"
 #include "symbol_server/rows.h"
 #include "symbols/frame_bytes.h"
+#include "symbols/function_places.h"
 
 namespace heaptap::app {
 namespace {
@@ -27,20 +29,20 @@ class RowFinder : public remote::RowFinder {
     thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
   }
 
-  void find(remote::RowRequest request) override {
+  void find(Request request) override {
     const std::scoped_lock lock(mutex_);
     if (requests_.size() < kMaxRequests) requests_.push_back(std::move(request));
     changed_.notify_one();
   }
 
-  std::optional<remote::FoundRows> next_found() override {
+  std::optional<Found> next_found() override {
     const std::scoped_lock lock(mutex_);
     uint64_t rung = 0;
     if (found_.empty()) {
       (void)!read(bell_.get(), &rung, sizeof(rung));
       return std::nullopt;
     }
-    remote::FoundRows first = std::move(found_.front());
+    Found first = std::move(found_.front());
     found_.pop_front();
     return first;
   }
@@ -54,15 +56,24 @@ class RowFinder : public remote::RowFinder {
     while (true) {
       std::unique_lock lock(mutex_);
       if (!changed_.wait(lock, stop, [this] { return !requests_.empty(); })) return;
-      const remote::RowRequest request = std::move(requests_.front());
+      const Request request = std::move(requests_.front());
       requests_.pop_front();
       lock.unlock();
-      remote::FoundRows found{.build_id = request.build_id, .rows = rows_of(request)};
+      Found found = std::visit([this](const auto& each) -> Found { return answer(each); }, request);
       lock.lock();
       found_.push_back(std::move(found));
       const uint64_t one = 1;
       (void)!write(bell_.get(), &one, sizeof(one));
     }
+  }
+
+  [[nodiscard]] remote::FoundRows answer(const remote::RowRequest& request) const {
+    return {.build_id = request.build_id, .rows = rows_of(request)};
+  }
+
+  [[nodiscard]] remote::FoundFunctions answer(const remote::FunctionRequest& request) const {
+    return {.build_id = request.build_id,
+            .functions = symbols::find_functions(options_, request.path, request.build_id, request.names)};
   }
 
   [[nodiscard]] model::RowTable rows_of(const remote::RowRequest& request) const {
@@ -81,8 +92,8 @@ class RowFinder : public remote::RowFinder {
   base::UniqueFd bell_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<remote::RowRequest> requests_;
-  std::deque<remote::FoundRows> found_;
+  std::deque<Request> requests_;
+  std::deque<Found> found_;
   std::jthread thread_;  // ends first
 };
 

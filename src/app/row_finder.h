@@ -1,4 +1,5 @@
-// Finds rows for unwinding for a recording on another machine: in the files that names are from, or at the server of symbols.
+// Finds what a recording on another machine lacks, in the files that names are from: rows for unwinding, also at the server of symbols,
+// and where functions are.
 #pragma once
 #include <memory>
 

@@ -15,8 +15,9 @@
 
 namespace heaptap::control {
 
-inline constexpr uint32_t kMajorVersion = 1;  // another one isn't spoken with
-inline constexpr uint32_t kMinorVersion = 1;  // a greater one only adds kinds and fields
+inline constexpr uint32_t kMajorVersion = 1;         // another one isn't spoken with
+inline constexpr uint32_t kMinorVersion = 2;         // a greater one only adds kinds and fields
+inline constexpr uint32_t kFunctionsSinceMinor = 2;  // earlier ones don't answer kFunctionsWanted
 inline constexpr size_t kMaxRequestBytes = size_t{64} << 10;
 inline constexpr size_t kMaxAnswerBytes = size_t{16} << 20;
 
@@ -75,6 +76,9 @@ enum class Kind : uint8_t {
   // Rows for unwinding between two machines: what the target's side lacks, and what the host has.
   kRowsWanted = 114,  // kBuildId, kName, kAddress, kArchitecture
   kRows = 115,        // kBuildId: kRows, in pieces (kMore); none: there are none
+  // Likewise where functions of a program are that doesn't tell itself.
+  kFunctionsWanted = 116,  // kBuildId, kName of the program, kEntry: the functions' names
+  kFunctions = 117,        // kBuildId: an entry for each that there is: kName, kAddress, kIsLocal
 };
 
 enum class Field : uint8_t {
@@ -175,6 +179,7 @@ enum class Field : uint8_t {
   kRow = 141,
   kBegins = 142,  // kRows from this byte on
   kArchitecture = 143,
+  kIsLocal = 144,  // its symbol is
 };
 
 enum class NewsKind : uint8_t {

@@ -56,11 +56,17 @@ void HostLine::end_session() {
   candidate_.drop("");
   link_ = Link(most_kept_bytes_);
   rows_.begin_session();
+  functions_.begin_session();
   alone_since_.reset();
   has_left_ = is_given_up_ = is_own_session_ = has_met_host_ = has_new_host_ = false;
   kept_.clear();
   kept_bytes_ = 0;
   files_.end();
+}
+
+void HostLine::want_functions(const FunctionRequest& request) {
+  const std::optional<Greeting>& host = link_.line().greeting();
+  if (host && host->minor >= control::kFunctionsSinceMinor) functions_.want(link_.line(), request);
 }
 
 // The next message that isn't about files.
@@ -92,6 +98,10 @@ std::optional<control::Message> HostLine::next() {
 bool HostLine::keep(control::Message message) {
   if (message.kind == control::Kind::kRows) {  // they can be much, and have no place among the others
     rows_.take(message.fields);
+    return false;
+  }
+  if (message.kind == control::Kind::kFunctions) {
+    functions_.take(message.fields);
     return false;
   }
   const bool asks_for_end = message.kind == control::Kind::kLetGo || message.kind == control::Kind::kFarewell;
@@ -321,6 +331,7 @@ void HostLine::give_up_host() {
   link_ = Link(most_kept_bytes_);
   begin_own_session();
   rows_.begin_session();
+  functions_.begin_session();
   kept_.clear();
   kept_bytes_ = 0;
   alone_since_.reset();

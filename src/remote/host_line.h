@@ -13,6 +13,7 @@
 
 #include "collect/recording_service.h"
 #include "remote/connection_source.h"
+#include "remote/function_store.h"
 #include "remote/line_news.h"
 #include "remote/link.h"
 #include "remote/offered_files.h"
@@ -88,6 +89,9 @@ class HostLine final : public Outlet {
   void want_rows(const std::string& build_id, std::string_view path, std::optional<uint64_t> address) override {
     rows_.want(link_.line(), build_id, path, address);
   }
+  // Where functions of programs are; asks a host that is there and knows the question.
+  [[nodiscard]] FunctionStore& functions() { return functions_; }
+  void want_functions(const FunctionRequest& request);
   // Since when there is no connection to the session's host; none: there is one.
   [[nodiscard]] std::optional<TimePoint> alone_since() const { return alone_since_; }
 
@@ -112,6 +116,7 @@ class HostLine final : public Outlet {
   std::string next_session_;  // its name
   Link link_;
   RowStore rows_;
+  FunctionStore functions_;
   Link candidate_{0};  // one that hasn't said yet whose host it is
   TimePoint candidate_since_;
   bool had_candidate_ = false;

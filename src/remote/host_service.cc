@@ -143,6 +143,9 @@ base::Result<> HostService::perform(const control::Message& request) {
     case Kind::kRows:
       host_.rows()->take(fields);
       return {};
+    case Kind::kFunctions:  // too late: what was asked about runs already
+      host_.functions().take(fields);
+      return {};
     case Kind::kFarewell:
       host_.say_farewell();
       wants_end_ = true;

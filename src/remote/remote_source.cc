@@ -79,7 +79,9 @@ void RemoteSource::take_news() {
   while (const auto message = line_.link().line().next()) take(*message);
   for (const auto& [stream, pid] : streams_) look_for_files(stream, false);
   ask_for_files();
-  while (auto found = rows_ != nullptr ? rows_->next_found() : std::nullopt) send_rows(*found);
+  while (auto found = rows_ != nullptr ? rows_->next_found() : std::nullopt) {
+    std::visit([this](const auto& each) { send(each); }, *found);
+  }
   const TimePoint now = Clock::now();
   if (line_.link().is_up()) {
     down_since_.reset();
@@ -238,6 +240,8 @@ void RemoteSource::take(const Message& message) {
       return begin_recording(message);
     case Kind::kRowsWanted:
       return want_rows(message.fields);
+    case Kind::kFunctionsWanted:
+      return want_functions(message.fields);
     case Kind::kNotRecorded:
       has_failed_ = true;
       return tell_({LineNews::Kind::kNotRecorded, text_in(message.fields)});
@@ -362,10 +366,20 @@ void RemoteSource::want_rows(const Fields& fields) {
   const bool is_sound = !request.build_id.empty() && request.build_id.size() <= kMaxIdBytes &&
                         request.path.size() <= kMaxPathBytes && request.path.find('\0') == std::string::npos;
   if (rows_ != nullptr && is_sound) return rows_->find(std::move(request));
-  send_rows({.build_id = std::move(request.build_id), .rows = {}});
+  send(FoundRows{.build_id = std::move(request.build_id), .rows = {}});
 }
 
-void RemoteSource::send_rows(const FoundRows& found) {
+// What makes no sense needs no answer: that is somebody who lies.
+void RemoteSource::want_functions(const Fields& fields) {
+  auto request = decode_request(fields);
+  if (!request) return;
+  if (rows_ != nullptr) return rows_->find(*std::move(request));
+  send(FoundFunctions{.build_id = std::move(request->build_id), .functions = {}});
+}
+
+void RemoteSource::send(const FoundFunctions& found) { line_.link().line().send(answer_of(found)); }
+
+void RemoteSource::send(const FoundRows& found) {
   constexpr size_t kPieceBytes = size_t{128} << 10;
   const std::vector<uint8_t> bytes = found.rows.empty() ? std::vector<uint8_t>() : model::encode(found.rows);
   bool more = true;

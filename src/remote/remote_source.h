@@ -65,7 +65,9 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   void ask_for_files();
   void want_report(const control::Fields& fields);
   void want_rows(const control::Fields& fields);
-  void send_rows(const FoundRows& found);
+  void want_functions(const control::Fields& fields);
+  void send(const FoundRows& found);
+  void send(const FoundFunctions& found);
   void send_blocks(uint64_t stream, uint64_t question, const collect::LiveBlocks& live);
   base::Result<> take_scan(RemoteRecording& recording, uint64_t stream, const control::Fields& fields);
   void end_all(const std::string& why);

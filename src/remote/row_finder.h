@@ -1,10 +1,13 @@
-// Who has rows for unwinding on the host: finds them in a thread of its own, since large files take their time.
+// What files on the host tell of objects on the target: rows for unwinding, and where functions are. They are read in a thread of its
+// own, since large files take their time.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "model/row_table.h"
+#include "remote/function_codec.h"
 
 namespace heaptap::remote {
 
@@ -26,8 +29,10 @@ class RowFinder {
   RowFinder& operator=(const RowFinder&) = delete;
   virtual ~RowFinder() = default;
 
-  virtual void find(RowRequest request) = 0;
-  virtual std::optional<FoundRows> next_found() = 0;
+  using Request = std::variant<RowRequest, FunctionRequest>;
+  using Found = std::variant<FoundRows, FoundFunctions>;
+  virtual void find(Request request) = 0;
+  virtual std::optional<Found> next_found() = 0;
   // Readable when there is one.
   [[nodiscard]] virtual int descriptor() const = 0;
 };

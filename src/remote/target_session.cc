@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/small_file.h"
+#include "base/unique_fd.h"
 #include "base/user_accounts.h"
 #include "collect/agent_server.h"
 #include "collect/agent_source.h"
@@ -23,6 +25,7 @@
 #include "collect/sanitizer_check.h"
 #include "collect/supervisor.h"
 #include "collect/tracer_source.h"
+#include "collect/untold_functions.h"
 #include "elf/elf_file.h"
 #include "elf/object_file.h"
 #include "log/clock_trust.h"
@@ -149,11 +152,13 @@ class Session {
   }
 
   base::Result<model::ExitStatus> record_with_tracer() {
+    const model::ToldFunctions* const told = audience_.functions_of(files_of_programs());
     auto line = tracer::TracerClient::start({.follow_fork = order_.follow_fork,
                                              .follow_exec = order_.follow_exec,
                                              .no_cpp = order_.no_cpp,
                                              .scan_at_end = order_.leak_scan,
-                                             .report_signal = order_.report_signal});
+                                             .report_signal = order_.report_signal,
+                                             .told = told != nullptr ? std::optional(*told) : std::nullopt});
     if (!line) return base::fail("can't start the tracer: {}", line.error().message);
     collect::TracerSource source(processes_, **line, {.follows_exec = order_.follow_exec, .tell = teller()});
     const auto service = audience_.service(processes_, source);
@@ -179,6 +184,13 @@ class Session {
   }
 
  private:
+  [[nodiscard]] std::vector<std::string> files_of_programs() const {
+    std::vector<std::string> files;
+    if (plan_.program) files.push_back(plan_.program->file);
+    for (const pid_t process : order_.processes) files.push_back("/proc/" + std::to_string(process) + "/exe");
+    return files;
+  }
+
   [[nodiscard]] collect::RecordingOptions recording_options() const {
     log::ClockVerdict clock = log::judge_clock(log::read_clock_facts());
     log::LogOptions log = log_options(order_, options_);
@@ -271,20 +283,46 @@ std::optional<uint64_t> address_without_row(const elf::FileBytes& bytes) {
                                                                            : std::optional(model::kNoRowAnywhere);
 }
 
+constexpr std::chrono::seconds kLongestAnswer{2};  // that a program waits for with its start
+
+base::UniqueFd open_program(const std::string& path) {
+  return base::UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+}
+
 // The program's own rows for unwinding, before its first event; a host that has to look for long is heard later.
 void ask_for_rows(const collect::Program& program, HostLine& host) {
-  constexpr std::chrono::seconds kGoodbye{2};
-  const base::UniqueFd file(open(program.file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  const base::UniqueFd file = open_program(program.file);
   if (!file) return;
   const elf::FileBytes bytes(file.get());
   const std::vector<uint8_t> id = elf::read_build_id(bytes);
   const std::string build_id(id.begin(), id.end());
   host.want_rows(build_id, program.file, address_without_row(bytes));
-  const TimePoint until = std::chrono::steady_clock::now() + kGoodbye;
+  const TimePoint until = std::chrono::steady_clock::now() + kLongestAnswer;
   while (!build_id.empty() && !host.rows()->is_answered(build_id)) {
     const auto message = host.await(Kind::kRows, 0, until);
     if (!message) return;
     host.rows()->take(message->fields);
+  }
+}
+
+// Where functions of static programs are that don't tell: they are found before the first event, or not in this recording.
+void ask_for_functions(const std::vector<std::string>& paths, HostLine& host) {
+  std::vector<std::string> awaited;
+  for (const std::string& path : paths) {
+    const base::UniqueFd file = open_program(path);
+    auto untold = file ? collect::find_untold_functions(file.get()) : std::nullopt;
+    if (!untold) continue;
+    // The file's own name: what was opened may be a link to it, as that of a process is.
+    const std::string name = base::read_link("/proc/self/fd/" + std::to_string(file.get()));
+    host.want_functions({.build_id = untold->build_id, .path = name, .names = std::move(untold->names)});
+    awaited.push_back(std::move(untold->build_id));
+  }
+  const auto is_awaited = [&host](const std::string& build_id) { return host.functions().is_awaited(build_id); };
+  const TimePoint until = std::chrono::steady_clock::now() + kLongestAnswer;
+  while (std::ranges::any_of(awaited, is_awaited)) {
+    const auto message = host.await(Kind::kFunctions, 0, until);
+    if (!message) return;
+    host.functions().take(message->fields);
   }
 }
 
@@ -299,7 +337,12 @@ Audience audience_of(HostLine& host, const TargetOptions& options) {
           .prepare =
               [&host](const collect::Program& program) {
                 if (host.has_met_host()) ask_for_rows(program, host);
-              }};
+              },
+          .functions_of = [&host](const std::vector<std::string>& files) -> const model::ToldFunctions* {
+            if (!host.has_met_host()) return nullptr;
+            ask_for_functions(files, host);
+            return &host.functions().told();
+          }};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "collect/program_check.h"
@@ -13,6 +14,7 @@
 #include "collect/recording_service.h"
 #include "collect/recording_source.h"
 #include "model/capture.h"
+#include "model/told_functions.h"
 #include "remote/compression.h"
 #include "remote/host_line.h"
 #include "remote/order_policy.h"
@@ -41,6 +43,9 @@ struct Audience {
   std::function<void()> began = [] {};
   // Before a program is started.
   std::function<void(const collect::Program&)> prepare = [](const collect::Program&) {};
+  // Where functions are of the programs in these files, as far as somebody was asked and has told; null: nobody was asked.
+  std::function<const model::ToldFunctions*(const std::vector<std::string>&)> functions_of =
+      [](const std::vector<std::string>&) { return nullptr; };
   bool stays_with_program = true;  // when all is let go; else that is the end
   bool asks_for_scans = true;      // else processes are scanned before they are let go
 };

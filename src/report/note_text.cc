@@ -249,10 +249,22 @@ std::string unreadable_text(const Note& note) {
 }
 
 std::string stripped_text(const Note& note) {
-  return fmt::format(
-      "{}: the program is static and stripped, and nothing tells where its malloc is: install its debug file{}, or run "
-      "the unstripped program",
-      note.module, note.name.empty() ? "" : fmt::format(" ({})", note.name));
+  constexpr uint64_t kHostHasNone = 1;
+  constexpr uint64_t kHostIsNotBelieved = 2;
+  const std::string fact =
+      fmt::format("{}: the program is static and stripped, and nothing tells where its malloc is", note.module);
+  if (note.number(0) == kHostHasNone) {
+    return fact +
+           ": pass --symbols DIR or --sysroot DIR with its unstripped file, which has the same build-id, or run that "
+           "one";
+  }
+  if (note.number(0) == kHostIsNotBelieved) {
+    return fact +
+           " for sure: no unwind table of its own shows that functions begin where its unstripped file says; run that "
+           "one";
+  }
+  return fmt::format("{}: install its debug file{}, or run the unstripped program", fact,
+                     note.name.empty() ? "" : fmt::format(" ({})", note.name));
 }
 
 std::string clock_text(const std::string& why) {

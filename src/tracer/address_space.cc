@@ -39,10 +39,10 @@ const char* name_of(const FoundFunction& found) {
 
 }  // namespace
 
-AddressSpace::AddressSpace(pid_t thread, const arch::Cpu& cpu)
+AddressSpace::AddressSpace(pid_t thread, const arch::Cpu& cpu, const model::ToldFunctions* told)
     : cpu_(cpu),
       memory_(thread),
-      objects_(thread, memory_, cpu),
+      objects_(thread, memory_, cpu, told),
       called_name_(cpu, memory_, objects_),
       breakpoints_(cpu, memory_) {}
 
@@ -149,7 +149,9 @@ void AddressSpace::plant_exits(uint32_t object, const FoundFunction& function) {
     const Site* site = breakpoints_.find(address);
     return site != nullptr && !site->functions.empty();
   };
-  const CallExits exits = find_call_exits(cpu_, code, function.address, function.size_bytes, is_watched);
+  const CallExits exits = find_call_exits(
+      cpu_, code, {.start = function.address, .size_bytes = function.size_bytes, .may_have_data = function.is_told},
+      is_watched);
   bool all = exits.complete && (!exits.returns.empty() || !exits.tail_jumps.empty());
   const auto plant = [&](uint64_t address, bool Site::* meaning) {
     const int owner = objects_.find(address);

@@ -26,8 +26,8 @@ namespace heaptap::tracer {
 
 class AddressSpace {
  public:
-  // `thread`: any live thread of the process.
-  AddressSpace(pid_t thread, const arch::Cpu& cpu);
+  // `thread`: any live thread of the process. `told` as LoadedObjects has it.
+  AddressSpace(pid_t thread, const arch::Cpu& cpu, const model::ToldFunctions* told = nullptr);
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
 

@@ -42,14 +42,24 @@ class Code {
 
 class Search {
  public:
-  Search(const arch::Cpu& cpu, arch::TargetMemory& memory, uint64_t start, uint64_t size_bytes,
+  Search(const arch::Cpu& cpu, arch::TargetMemory& memory, const FunctionCode& function,
          const std::function<bool(uint64_t)>& is_watched)
-      : code_(cpu, memory), start_(start), end_(start + size_bytes), is_watched_(is_watched) {}
+      : code_(cpu, memory),
+        start_(function.start),
+        end_(function.start + function.size_bytes),
+        may_have_data_(function.may_have_data),
+        is_watched_(is_watched) {}
 
   CallExits run() {
     open_.push_back(start_);
     follow_all();
-    if (has_indirect_jump_ && end_ > start_) sweep();
+    if (has_indirect_jump_ && end_ > start_) {
+      if (may_have_data_) {
+        exits_.complete = false;
+      } else {
+        sweep();
+      }
+    }
     std::ranges::sort(exits_.returns);
     std::ranges::sort(exits_.tail_jumps);
     return std::move(exits_);
@@ -132,6 +142,7 @@ class Search {
   Code code_;
   uint64_t start_;
   uint64_t end_;
+  bool may_have_data_;
   const std::function<bool(uint64_t)>& is_watched_;
   std::vector<uint64_t> open_;
   std::unordered_set<uint64_t> seen_;
@@ -141,9 +152,9 @@ class Search {
 
 }  // namespace
 
-CallExits find_call_exits(const arch::Cpu& cpu, arch::TargetMemory& memory, uint64_t start, uint64_t size_bytes,
+CallExits find_call_exits(const arch::Cpu& cpu, arch::TargetMemory& memory, const FunctionCode& function,
                           const std::function<bool(uint64_t)>& is_watched) {
-  return Search(cpu, memory, start, size_bytes, is_watched).run();
+  return Search(cpu, memory, function, is_watched).run();
 }
 
 }  // namespace heaptap::tracer

@@ -15,9 +15,16 @@ struct CallExits {
   bool complete = true;  // false: not all of its instructions were understood
 };
 
-// `size_bytes` 0: not known. Parts of the function that lie elsewhere are followed; `is_watched(address)` tells where another
-// watched function begins. The code must be free of breakpoints.
-CallExits find_call_exits(const arch::Cpu& cpu, arch::TargetMemory& memory, uint64_t start, uint64_t size_bytes,
+struct FunctionCode {
+  uint64_t start = 0;
+  uint64_t size_bytes = 0;  // 0: not known
+  // Only the instructions that others are seen to lead to are looked at: what lies between them may be data.
+  bool may_have_data = false;
+};
+
+// Parts of the function that lie elsewhere are followed; `is_watched(address)` tells where another watched function begins. The code
+// must be free of breakpoints.
+CallExits find_call_exits(const arch::Cpu& cpu, arch::TargetMemory& memory, const FunctionCode& function,
                           const std::function<bool(uint64_t)>& is_watched);
 
 }  // namespace heaptap::tracer

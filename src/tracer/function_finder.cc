@@ -63,11 +63,25 @@ bool FunctionFinder::is_in_code(uint64_t address) const {
 void FunctionFinder::search(const elf::ByteSource& source, elf::ElfForm form, const elf::SymbolTable& table,
                             bool is_dynamic) {
   elf::search_symbols(source, form, table, names_.symbols(), [&](size_t name, const elf::ElfSymbol& symbol, uint64_t) {
-    if (symbol.section != SHN_UNDEF && symbol.section != SHN_ABS) note(names_[name], symbol, is_dynamic);
+    if (symbol.section != SHN_UNDEF && symbol.section != SHN_ABS) {
+      note(names_[name], symbol, is_dynamic ? Source::kDynamicTable : Source::kWholeTable);
+    }
   });
 }
 
-void FunctionFinder::note(const WatchedName& name, const elf::ElfSymbol& symbol, bool is_dynamic) {
+void FunctionFinder::note_told(const model::ToldFunction& told, base::AddressRange function) {
+  const elf::ElfSymbol symbol{.name = 0,
+                              .type = STT_FUNC,
+                              .binding = static_cast<uint8_t>(told.is_local ? STB_LOCAL : STB_GLOBAL),
+                              .section = 1,
+                              .value = function.begin - object_.bias,
+                              .size_bytes = function.size()};
+  for (size_t i = 0; i < names_.symbols().size(); ++i) {
+    if (names_.symbols()[i] == told.name && names_[i].may_be_told()) note(names_[i], symbol, Source::kTold);
+  }
+}
+
+void FunctionFinder::note(const WatchedName& name, const elf::ElfSymbol& symbol, Source source) {
   const bool is_local = symbol.binding == STB_LOCAL && !name.is_operator();
   if (is_local && !is_program_) return;
   const uint64_t address = object_.bias + symbol.value;
@@ -80,7 +94,7 @@ void FunctionFinder::note(const WatchedName& name, const elf::ElfSymbol& symbol,
   switch (name.mark) {
     case WatchedName::Mark::kChangeNotice:
       found_.change_notice = address;
-      found_.is_loader |= is_dynamic;
+      found_.is_loader |= source == Source::kDynamicTable;
       return;
     case WatchedName::Mark::kLibcStart:
       found_.is_libc = true;
@@ -103,7 +117,8 @@ void FunctionFinder::note(const WatchedName& name, const elf::ElfSymbol& symbol,
                   .watch = is_resolver ? Watch::kResolver : name.watch,
                   .function = name.function,
                   .spoken = name.spoken,
-                  .form = name.form});
+                  .form = name.form,
+                  .is_told = source == Source::kTold});
 }
 
 ObjectSymbols FunctionFinder::take() {

@@ -31,11 +31,16 @@ class FunctionFinder {
       : names_(names), object_(object), is_program_(is_program) {}
 
   void search(const elf::ByteSource& source, elf::ElfForm form, const elf::SymbolTable& table, bool is_dynamic);
+  // Another machine says that this function is so called; that it is one is proven. Nothing comes of names that aren't told.
+  void note_told(const model::ToldFunction& told, base::AddressRange function);
+  // A dynamic loader, as far as was found.
+  [[nodiscard]] bool is_loader() const { return found_.is_loader; }
   // Each function once for an address, ascending.
   [[nodiscard]] ObjectSymbols take();
 
  private:
-  void note(const WatchedName& name, const elf::ElfSymbol& symbol, bool is_dynamic);
+  enum class Source : uint8_t { kDynamicTable, kWholeTable, kTold };
+  void note(const WatchedName& name, const elf::ElfSymbol& symbol, Source source);
   [[nodiscard]] bool is_in_code(uint64_t address) const;
 
   const WatchedNames& names_;

@@ -50,6 +50,7 @@ struct LoadedObjects::State {
   elf::MemoryBytes memory;
   elf::ElfForm form;
   WatchedNames names;
+  const model::ToldFunctions* told;
   elf::AuxiliaryVector auxiliary;
   std::vector<LoadedObject> objects;
   std::vector<KnownObject> known;    // of the same indices
@@ -59,12 +60,14 @@ struct LoadedObjects::State {
   int loader = -1;
   elf::LoaderList list;  // as it was last seen
 
-  State(pid_t the_process, process::TracedMemory& the_memory, const arch::Cpu& the_cpu)
+  State(pid_t the_process, process::TracedMemory& the_memory, const arch::Cpu& the_cpu,
+        const model::ToldFunctions* what_was_told)
       : process(the_process),
         cpu(the_cpu),
         memory(the_memory),
         form{the_cpu.word_bytes(), the_cpu.is_big_endian()},
-        names(the_cpu.word_bytes()) {}
+        names(the_cpu.word_bytes()),
+        told(what_was_told) {}
 
   [[nodiscard]] std::pair<pid_t, std::vector<Mapping>> read_map() const;
   void read_auxiliary(pid_t thread);
@@ -128,7 +131,9 @@ void LoadedObjects::State::add(pid_t thread, const elf::MappedObject& mapped) {
                                  .mapped = mapped,
                                  .path = elf::object_path(memory, form, {thread, mapped, auxiliary, list, interpreter}),
                                  .is_program = is_program(mapped),
-                                 .names = names});
+                                 .names = names,
+                                 .architecture = cpu.architecture(),
+                                 .told = told});
   for (model::Note& note : read.notes) {
     if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
   }
@@ -209,13 +214,15 @@ bool LoadedObjects::State::expects_list() const {
   return dynamic_of(program).value(DT_DEBUG).has_value();
 }
 
-LoadedObjects::LoadedObjects(pid_t thread, process::TracedMemory& memory, const arch::Cpu& cpu)
-    : state_(new State(process_of(thread), memory, cpu)) {}
+LoadedObjects::LoadedObjects(pid_t thread, process::TracedMemory& memory, const arch::Cpu& cpu,
+                             const model::ToldFunctions* told)
+    : state_(new State(process_of(thread), memory, cpu, told)) {}
 
 LoadedObjects::~LoadedObjects() { delete state_; }
 
 void LoadedObjects::inherit(const LoadedObjects& parent) {
   const State& from = *parent.state_;
+  state_->told = from.told;
   for (size_t i = 0; i < from.known.size(); ++i) {
     const KnownObject& known = from.known[i];
     state_->known.push_back({known.mapped, known.symbols, known.file.duplicate(), known.debug_file.duplicate(), false});

@@ -12,6 +12,7 @@
 #include "arch/cpu.h"
 #include "base/address_range.h"
 #include "model/note.h"
+#include "model/told_functions.h"
 #include "process/traced_memory.h"
 #include "tracer/spoken_names.h"
 #include "wire/functions.h"
@@ -51,6 +52,7 @@ struct FoundFunction {
   wire::Function function = wire::Function::kNone;  // of kCall and kResolver
   Spoken spoken = Spoken::kNone;                    // of kSpoken
   Form form = Form::kPlain;                         // of kCall
+  bool is_told = false;                             // what it is another machine says
 };
 
 struct LoadedObject {
@@ -89,8 +91,9 @@ struct NamedSlot {
 class LoadedObjects {
  public:
   // Of the process that `thread` belongs to: its memory is read through `memory`; /proc/TID/{auxv,maps,map_files,root,exe} of
-  // a thread of it that is alive are read as well.
-  LoadedObjects(pid_t thread, process::TracedMemory& memory, const arch::Cpu& cpu);
+  // a thread of it that is alive are read as well. `told` outlives it; null: nobody was asked.
+  LoadedObjects(pid_t thread, process::TracedMemory& memory, const arch::Cpu& cpu,
+                const model::ToldFunctions* told = nullptr);
   ~LoadedObjects();
   LoadedObjects(const LoadedObjects&) = delete;
   LoadedObjects& operator=(const LoadedObjects&) = delete;

@@ -6,6 +6,7 @@
 
 #include "elf/debug_file.h"
 #include "elf/dynamic_section.h"
+#include "tracer/function_starts.h"
 #include "wire/log.h"
 
 namespace heaptap::tracer {
@@ -37,6 +38,9 @@ struct FileView {
   }
 };
 
+// What became of asking another machine; the numbers of model::NoteKind::kStaticAndStripped.
+enum class Told : uint8_t { kNotAsked, kNothing, kNotProven };
+
 class ObjectReader {
  public:
   ObjectReader(const elf::ByteSource& memory, elf::ElfForm form, const ObjectQuestion& question)
@@ -56,6 +60,7 @@ class ObjectReader {
   void read_debug_file(const FileView& view);
   void note_unwind_table(const FileView& view);
   bool note_frames(const FileView& view);
+  void believe_told();
   void tell_what_is_missing();
   void note(model::NoteKind kind, std::vector<uint64_t> numbers = {}, std::string name = {}) {
     result_.notes.push_back({kind, std::move(numbers), object_.path, std::move(name)});
@@ -69,6 +74,7 @@ class ObjectReader {
   ReadObject result_;
   LoadedObject& object_ = result_.object;
   bool has_all_symbols_ = false;
+  Told told_ = Told::kNotAsked;
   bool has_compressed_frames_ = false;
 };
 
@@ -127,6 +133,7 @@ void ObjectReader::read_file() {
   note_unwind_table(view);
   const bool has_frames = note_frames(view);
   if (!has_frames || !has_all_symbols_) read_debug_file(view);
+  believe_told();
   if (!has_frames) result_.file.reset();
 }
 
@@ -142,6 +149,21 @@ void ObjectReader::read_debug_file(const FileView& view) {
   if (object_.frame_bytes == 0 && note_frames(debug)) result_.debug_file = std::move(file);
 }
 
+// Of a static program. Whoever told may lie: a breakpoint comes where a function begins for sure, or nowhere.
+void ObjectReader::believe_told() {
+  const bool is_static = question_.is_program && mapped_.interpreter.empty() && !finder_.is_loader();
+  if (has_all_symbols_ || !is_static || question_.told == nullptr) return;
+  told_ = Told::kNothing;
+  const auto told = question_.told->find(std::string(mapped_.build_id.begin(), mapped_.build_id.end()));
+  if (mapped_.build_id.empty() || told == question_.told->end() || told->second.empty()) return;
+  told_ = Told::kNotProven;
+  FunctionStarts starts(memory_, question_.architecture, object_);
+  for (const model::ToldFunction& each : told->second) {
+    const base::AddressRange function = starts.function_from(mapped_.bias + each.address);
+    if (function.size() != 0) finder_.note_told(each, function);
+  }
+}
+
 void ObjectReader::tell_what_is_missing() {
   if (object_.unwind_header == 0 && object_.unwind_table_bytes == 0 && object_.frame_bytes == 0) {
     object_.flags |= wire::kModuleHasNoCfi;
@@ -153,7 +175,9 @@ void ObjectReader::tell_what_is_missing() {
   if (has_all_symbols_) {
     note(model::NoteKind::kStaticWithoutFunctions);
   } else {
-    note(model::NoteKind::kStaticAndStripped, {}, mapped_.build_id.empty() ? "" : elf::debug_path_of(mapped_.build_id));
+    const auto told = static_cast<uint64_t>(told_);
+    note(model::NoteKind::kStaticAndStripped, {told},
+         mapped_.build_id.empty() ? "" : elf::debug_path_of(mapped_.build_id));
   }
 }
 

@@ -9,9 +9,11 @@
 #include "elf/mapped_object.h"
 #include "elf/object_file.h"
 #include "model/note.h"
+#include "model/told_functions.h"
 #include "tracer/function_finder.h"
 #include "tracer/loaded_objects.h"
 #include "tracer/watched_names.h"
+#include "wire/architecture.h"
 
 namespace heaptap::tracer {
 
@@ -29,6 +31,8 @@ struct ObjectQuestion {
   std::string path;
   bool is_program;
   const WatchedNames& names;
+  wire::Architecture architecture = wire::Architecture::kUnknown;
+  const model::ToldFunctions* told = nullptr;  // null: nobody was asked
 };
 ReadObject read_object(const elf::ByteSource& memory, elf::ElfForm form, const ObjectQuestion& question);
 

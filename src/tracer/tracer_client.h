@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "log/log_memory.h"
 #include "model/note.h"
+#include "model/told_functions.h"
 #include "process/stopped_process.h"
 #include "wire/architecture.h"
 #include "wire/exit_handshake.h"
@@ -29,6 +30,8 @@ struct TracerOptions {
   bool no_cpp = false;
   bool scan_at_end = false;
   int report_signal = 0;  // counted in the log (wire::LogHeader), and no program ends by it; 0: none
+  // Functions of static programs without symbols, of which another machine was asked. None: nobody was.
+  std::optional<model::ToldFunctions> told = {};
 };
 
 // A process wants a log. Answer with give_log or refuse_log: it is stopped until then.

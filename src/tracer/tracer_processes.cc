@@ -85,7 +85,7 @@ void Tracer::want_log(TracedProcess& process, LogWanted::Reason reason, pid_t th
       tell(PacketKind::kNotAttached, process.id, cpu.error());
       return leave(process, Left::Reason::kFailed);
     }
-    process.space = std::make_shared<AddressSpace>(thread, **cpu);
+    process.space = std::make_shared<AddressSpace>(thread, **cpu, options_.told ? &*options_.told : nullptr);
   }
   const arch::Cpu& cpu = process.space->cpu();
   Packet packet;

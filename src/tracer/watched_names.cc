@@ -17,6 +17,26 @@ std::string with_size_type(std::string symbol, unsigned word_bytes) {
 
 }  // namespace
 
+bool WatchedName::may_be_told() const {
+  if (mark == Mark::kLoaderList || mark == Mark::kLoaderListPointer) return false;
+  switch (watch) {
+    case Watch::kCall:
+    case Watch::kExit:
+    case Watch::kLastExit:
+    case Watch::kStack:
+    case Watch::kTrace:
+      return true;
+    case Watch::kResolver:  // what it returns would be a function
+    case Watch::kClone:     // these get other arguments,
+    case Watch::kNumber:
+    case Watch::kAction:  // and these SIGTRAP's handler and mask put back,
+    case Watch::kMask:
+    case Watch::kSpoken:  // and these another result
+      break;
+  }
+  return false;
+}
+
 WatchedNames::WatchedNames(unsigned word_bytes) {
   for (uint8_t number = 1; number < wire::kFunctionCount; ++number) {
     const auto function = static_cast<wire::Function>(number);

@@ -30,6 +30,8 @@ struct WatchedName {
 
   // C++ operators have no second meaning; a function called free may have.
   [[nodiscard]] bool is_operator() const { return symbol.starts_with("_Zn") || symbol.starts_with("_Zd"); }
+  // Another machine's word is enough for what is looked at alone: not for data, nor where the tracer does something to the program.
+  [[nodiscard]] bool may_be_told() const;
 };
 
 class WatchedNames {

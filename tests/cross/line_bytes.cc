@@ -11,6 +11,7 @@
 #include "collect/scan_bytes.h"
 #include "control/message.h"
 #include "model/note_code.h"
+#include "remote/function_codec.h"
 #include "remote/message_fields.h"
 #include "remote/record_order.h"
 #include "trace/capture_frames.h"
@@ -137,6 +138,16 @@ remote::RecordOrder some_order() {
           .compression = remote::Compression::kAlways};
 }
 
+remote::FunctionRequest some_request() {
+  return {.build_id = "\x01\xfe\x80", .path = "/bin/program", .names = {"malloc", "_Znwm"}};
+}
+
+remote::FoundFunctions some_functions() {
+  return {.build_id = "\x01\xfe\x80",
+          .functions = {{.name = "malloc", .address = uint64_t{0xffff'8000'0000'1000}},
+                        {.name = "free", .address = 0x1234, .is_local = true}}};
+}
+
 template <typename Bytes>
 Fields with(Field field, const Bytes& bytes) {
   Fields fields;
@@ -165,6 +176,8 @@ std::vector<Message> all_messages() {
   trace::ByteBuffer end;
   trace::write_capture_end(end, some_capture());
   all.push_back({.kind = Kind::kEnded, .number = 0, .fields = with(Field::kCapture, end)});
+  all.push_back(question_of(some_request()));
+  all.push_back(answer_of(some_functions()));
   // Those of numbers and texts alone: one number of each length.
   for (int kind = 0; kind < 256; ++kind) {
     Fields fields;
@@ -232,6 +245,14 @@ bool reads_all(const std::string& bytes) {
     if (message->kind == Kind::kScanned && !text.empty()) {
       const auto answer = collect::read_scan_answer(remote::bytes_of(text));
       if (!expect(answer && answer->roots.ranges[0].end == 0x7fff'ffff'f000, "what a scan found")) return false;
+    }
+    if (message->kind == Kind::kFunctionsWanted && message->number == 0) {
+      const auto request = remote::decode_request(message->fields);
+      if (!expect(request && request->names == some_request().names, "which functions are wanted")) return false;
+    }
+    if (message->kind == Kind::kFunctions && message->number == 0) {
+      const auto found = remote::decode_functions(message->fields);
+      if (!expect(found && found->functions == some_functions().functions, "where functions are")) return false;
     }
     if (message->kind == Kind::kEnded && message->fields.text(Field::kCapture)) {
       const std::string_view capture_bytes = *message->fields.text(Field::kCapture);

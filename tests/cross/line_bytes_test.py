@@ -17,7 +17,7 @@ import heaptap_test
 
 SOURCE = pathlib.Path(os.environ["SOURCE"])
 BUILD = pathlib.Path(os.environ["BUILD"])
-FILES = ["control/message", "remote/record_order", "collect/raw_stream", "collect/raw_events", "collect/sent_tables",
+FILES = ["control/message", "remote/record_order", "remote/function_codec", "collect/raw_stream", "collect/raw_events", "collect/sent_tables",
          "collect/event_guesses", "collect/scan_bytes", "collect/live_heap", "trace/table_frames", "trace/capture_frames"]
 # compiler, how it is run here
 MACHINES = {"this one": (["g++"], []),
@@ -25,7 +25,7 @@ MACHINES = {"this one": (["g++"], []),
             "32 bits": (["g++", "-m32", "-malign-double", "-idirafter", "/usr/include/x86_64-linux-gnu"], []),
             "the other byte order": (["s390x-linux-gnu-g++"], ["qemu-s390x-static"])}
 # Of all that is written: another one is another version of the protocol.
-GOLDEN = "51ff196f28b08f2c2519e2528adb53f2e296a5ed560abaef2eceac66af9bf1ca"
+GOLDEN = "6459d8502390b54bf3dec48494ce0fe4df8efd2ffff82d7e8f75efcf4c668d37"
 
 
 def build():
@@ -97,17 +97,23 @@ class LineBytes(heaptap_test.TestCase):
                     run([*words, "read", path])
 
     def test_they_are_what_the_page_says(self):
-        hello = message(1, 0, [(1, 1), (2, 1)])
+        hello = message(1, 0, [(1, 1), (2, 2)])
         record = message(70, 1, [(54, b"/bin/program"), (54, b""), (54, b"two words"), (84, b"A=1"), (84, b"B="), (85, b"libodd.so"),
                                  (6, b"1"), (6, b"4194304"), (89, b"1000"), (19, b"ptrace"), (50, 1), (51, 0), (86, 1), (52, 1), (53, 1),
                                  (49, 70_000), (87, 5 << 32), (88, 12), (120, 1), (109, 1)])
+        wanted = message(116, 0, [(124, b"\x01\xfe\x80"), (66, b"/bin/program"), (6, b"malloc"), (6, b"_Znwm")])
+        # Their fields, as those of a message without its head, kind and number.
+        entries = [message(0, 0, fields)[6:] for fields in ([(66, b"malloc"), (134, 0xFFFF_8000_0000_1000)],
+                                                            [(66, b"free"), (134, 0x1234), (144, 1)])]
+        functions = message(117, 0, [(124, b"\x01\xfe\x80"), *((6, entry) for entry in entries)])
         kinds = [message(kind, 0x0123456789ABCDEF,
                          [*((bits, 1 << bits | 1) for bits in range(0, 64, 7)), (3, b"a text\0with all \xff")])
                  for kind in range(256)]
         for machine, path in self.written.items():
             data = path.read_bytes()
             self.assertEqual(data[:len(hello + record)], hello + record, machine)
-            self.assertEqual(data[-sum(map(len, kinds)):], b"".join(kinds), machine)
+            last = [wanted, functions, *kinds]
+            self.assertEqual(data[-sum(map(len, last)):], b"".join(last), machine)
             # The stream of events begins as the page says.
             self.assertIn(b"HTAPRAW\n" + bytes([4, 0, 0, 0]), data, machine)
 

@@ -33,6 +33,9 @@ __attribute__((noinline)) static void take_a_block(void) {
 }
 int main(int argc, char **argv) {
   int i;
+#ifdef EXECUTES
+  if (argc == 3) return execl(argv[0], argv[0], argv[1], (char *)0);
+#endif
   for (i = 0; argc < 2 || i < atoi(argv[1]); i++) {
     take_a_block();
     free(kept);
@@ -135,6 +138,73 @@ class Symbols(TestCase):
         with far.serving(self.address, "-q"):
             done = self.run_host("--symbols", self.whole.parent, "--", self.program, "100")
         self.assertIn(f"taker.c:{LINE}".encode(), done.stderr)
+
+
+class StaticStripped(TestCase):
+    """The target has a static program without symbols: where its malloc is, the unstripped file here says."""
+
+    def put(self, *options, linked="-static"):
+        self.whole = self.folder / "symbols" / "taker"
+        build(self.whole, "-g", linked, *options)
+        self.program.parent.mkdir()
+        subprocess.run(["strip", "-o", self.program, self.whole], check=True)
+
+    def assert_is_recorded(self):
+        shown = heaptap("show", "top", "--json", self.trace)
+        frame = frame_of(heaptap_test.read_report(shown.stdout))
+        self.assertEqual((frame["function"], frame["line"]), ("take_a_block", LINE))
+
+    def test_it_is_recorded_by_the_unstripped_file_of_the_host(self):
+        self.put()
+        with far.serving(self.address, "-q"):
+            self.run_host("-q", "--symbols", self.whole.parent, "--", self.program, "100")
+        self.assert_is_recorded()
+
+    def test_it_may_be_of_32_bits(self):
+        try:
+            self.put("-m32")
+        except subprocess.CalledProcessError:
+            heaptap_test.skip_what_is_missing("no compiler for 32 bits")
+        with far.serving(self.address, "-q"):
+            self.run_host("-q", "--symbols", self.whole.parent, "--", self.program, "100")
+        self.assert_is_recorded()
+
+    def test_it_may_be_at_any_address(self):
+        self.put("-fPIE", linked="-static-pie")
+        with far.serving(self.address, "-q"):
+            self.run_host("-q", "--symbols", self.whole.parent, "--", self.program, "100")
+        self.assert_is_recorded()
+
+    def test_it_may_run_already(self):
+        self.put()
+        with far.serving(self.address, "-q"), subprocess.Popen([self.program]) as process:
+            try:
+                done = heaptap("attach", "-H", self.address, "-q", "--symbols", self.whole.parent, "-o", self.trace, "--duration", "1s",
+                               process.pid, cwd=self.folder)
+                self.assertEqual(done.status, 0, str(done))
+                self.assertIsNone(process.poll(), "it goes on")
+            finally:
+                process.kill()
+        self.assert_is_recorded()
+
+    def test_what_it_executes_is_known_if_it_is_the_same(self):
+        self.put("-DEXECUTES")
+        with far.serving(self.address, "-q"):
+            self.run_host("-q", "--symbols", self.whole.parent, "--", self.program, "100", "again")
+        self.assert_is_recorded()
+
+    def test_without_it_is_said_what_to_give(self):
+        self.put()
+        with far.serving(self.address, "-q"):
+            done = self.run_host("--", self.program, "100")
+        self.assertIn(b"--symbols", done.stderr)
+
+    def test_of_another_build_it_is_not_taken(self):
+        self.put()
+        build(self.whole, "-g", "-static", "-O1")
+        with far.serving(self.address, "-q"):
+            done = self.run_host("--symbols", self.whole.parent, "--", self.program, "100")
+        self.assertIn(b"--symbols", done.stderr)
 
 
 @unittest.skipUnless(subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0, "no mount namespaces here")

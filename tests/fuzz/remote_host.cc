@@ -34,12 +34,18 @@ Message sound_recording() {
   return message;
 }
 
-Message some_message(fuzz::ByteSource& source) {
-  constexpr uint8_t kFirst = 80;  // of the target's kinds
+// One of the target's.
+Kind some_kind(uint8_t byte) {
+  constexpr uint8_t kFirst = 80;
   constexpr uint8_t kKinds = 12;
+  if (byte < 128) return static_cast<Kind>(kFirst + byte % kKinds);
+  if (byte < 192) return byte % 2 == 0 ? Kind::kAnswer : Kind::kRefusal;
+  return byte % 2 == 0 ? Kind::kRowsWanted : Kind::kFunctionsWanted;
+}
+
+Message some_message(fuzz::ByteSource& source) {
   const uint8_t kind = source.take<uint8_t>();
-  Message message{
-      .kind = static_cast<Kind>(kind < 128 ? kFirst + kind % kKinds : 2 + kind % 2), .number = kind, .fields = {}};
+  Message message{.kind = some_kind(kind), .number = kind, .fields = {}};
   bool has_stream = false;
   for (uint8_t fields = source.take<uint8_t>() % 8; fields > 0; --fields) {
     const auto field = static_cast<Field>(source.take<uint8_t>());

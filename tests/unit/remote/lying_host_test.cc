@@ -76,6 +76,11 @@ class Target {
     ends.target.files().begin(true, true);
     ends.target.offer_files(1, 0, getpid(), std::span(&module, 1));
     ends.target.want_rows(kBuildId, "/bin/program", uint64_t{4096});
+    want_functions(kBuildId);
+  }
+  void want_functions(const std::string& build_id) {
+    ends.target.functions().want(ends.target.link().line(),
+                                 {.build_id = build_id, .path = "/bin/program", .names = {"malloc"}});
   }
   void say(const Message& message) { ends.host.link().line().send(message); }
   // Serves, and lets the host hear, or not.
@@ -125,6 +130,10 @@ RecordOrder some_order() {
           .omit = {"libodd.so"}};
 }
 
+std::vector<model::ToldFunction> two_lies() {
+  return {{.name = "malloc", .address = 4096}, {.name = "free", .address = 8192, .is_local = true}};
+}
+
 // What a host says that doesn't lie, but what ends the session.
 std::vector<Message> honest() {
   std::vector<Message> said;
@@ -151,6 +160,7 @@ std::vector<Message> honest() {
   said.back().fields.add(Field::kBuildId, kBuildId);
   said.back().fields.add(Field::kRows, text_of(model::encode(rows)));
   said.back().fields.add(Field::kMore, true);
+  said.push_back(answer_of(FoundFunctions{.build_id = kBuildId, .functions = two_lies()}));
   for (const Kind kind : {Kind::kFileWanted, Kind::kFileSettled}) {
     said.push_back(message(kind));
     said.back().fields.add(Field::kStream, uint64_t{1});
@@ -189,6 +199,10 @@ TEST_F(LyingHost, DoesNoHarmByAnyMessage) {
     if (lies.pick(20) == 0) target->serve();
     ASSERT_LE(target->ends.target.link().line().kept_bytes(), size_t{8} << 20);
     for (const pid_t pid : target->source.let_go_of) ASSERT_TRUE(pid == kNoProcess || pid == kNoProcess + 1);
+    for (const auto& [build_id, functions] : target->ends.target.functions().told()) {
+      ASSERT_EQ(build_id, kBuildId);
+      ASSERT_LE(functions.size(), 512u);
+    }
     count += target->service.wants_end() ? 1 : 0;
   }
   EXPECT_LT(count, messages / 2);
@@ -250,6 +264,20 @@ TEST_F(LyingHost, SetsNoMarkThatIsNone) {
     return target->ends.target.link().line().received() == 4;
   }));
   EXPECT_LE(target->ends.target.link().line().kept_bytes(), before);
+}
+
+TEST_F(LyingHost, TellsOfNoMoreFunctionsThanThereCanBeNorOfOtherPrograms) {
+  const auto target = this->target();
+  target->want_functions("another");
+  Message many = answer_of(FoundFunctions{.build_id = kBuildId, .functions = two_lies()});
+  for (int i = 0; i < 511; ++i) many.fields.add(Field::kEntry, *many.fields.text(Field::kEntry));
+  target->say(many);
+  target->say(answer_of(FoundFunctions{.build_id = "stranger", .functions = two_lies()}));
+  target->say(answer_of(FoundFunctions{.build_id = "another", .functions = two_lies()}));
+  target->say(answer_of(FoundFunctions{.build_id = "another", .functions = {}}));
+  EXPECT_TRUE(target->serve_all());
+  const model::ToldFunctions expected{{"another", two_lies()}};
+  EXPECT_EQ(target->ends.target.functions().told(), expected);
 }
 
 // It tells more blocks than there can be, or says anything but what is waited for.

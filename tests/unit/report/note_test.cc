@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "model/note_code.h"
 #include "report/note_text.h"
@@ -71,6 +74,16 @@ TEST(Note, SaysItsNumbersItsModuleAndItsName) {
             "calloc in /lib/libc.so.6 isn't watched: its memory can't be written");
   EXPECT_EQ(sentence_of({.kind = NoteKind::kScanCutOff, .numbers = {2, 5, 9}}),
             "leak scan 2 can't be used: the trace has 5 of its 9 frames (the recording was cut off there)");
+}
+
+TEST(Note, OfAStaticProgramSaysWhatBecameOfAskingAHost) {
+  const auto stripped = [](std::vector<uint64_t> what_became_of_asking) {
+    return sentence_of({.kind = NoteKind::kStaticAndStripped, .numbers = std::move(what_became_of_asking)});
+  };
+  EXPECT_EQ(stripped({}), stripped({0})) << "an older trace's";
+  EXPECT_EQ(stripped({0}).find("--symbols"), std::string::npos);
+  EXPECT_NE(stripped({1}).find("pass --symbols DIR or --sysroot DIR"), std::string::npos);
+  EXPECT_NE(stripped({2}).find("no unwind table"), std::string::npos);
 }
 
 TEST(Note, SpeaksOfOneAndOfSeveral) {

@@ -78,7 +78,7 @@ class MessageLies {
   // Of the line itself are others: what they say is no message for who takes these.
   control::Kind some_kind() {
     while (true) {
-      const auto kind = static_cast<control::Kind>(pick(100));
+      const auto kind = static_cast<control::Kind>(pick(120));
       const bool is_of_line = kind == control::Kind::kHello || kind == control::Kind::kResume ||
                               kind == control::Kind::kReceived || kind == control::Kind::kHeartbeat;
       if (!is_of_line) return kind;

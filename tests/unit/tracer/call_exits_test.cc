@@ -18,10 +18,11 @@ constexpr uint8_t kRet = 0xc3;
 constexpr uint8_t kUd2[] = {0x0f, 0x0b};
 
 CallExits exits_of(const std::map<uint64_t, std::vector<uint8_t>>& code, uint64_t size_bytes,
-                   const Addresses& watched = {}) {
+                   const Addresses& watched = {}, bool may_have_data = false) {
   test::CodeMemory memory;
   for (const auto& [address, bytes] : code) memory.put(address, bytes);
-  return find_call_exits(*arch::cpu_of(wire::Architecture::kX86_64), memory, kStart, size_bytes,
+  return find_call_exits(*arch::cpu_of(wire::Architecture::kX86_64), memory,
+                         {.start = kStart, .size_bytes = size_bytes, .may_have_data = may_have_data},
                          [&](uint64_t address) { return std::ranges::find(watched, address) != watched.end(); });
 }
 
@@ -65,6 +66,14 @@ TEST(CallExits, PartsBehindAJumpByATableAreFound) {
   const CallExits exits = exits_of({{kStart, {0xff, 0xe0, kNop, kRet, kRet}}}, 5);
   EXPECT_EQ(exits.returns, (Addresses{0x1003, 0x1004}));
   EXPECT_EQ(exits.tail_jumps, Addresses{0x1000});
+}
+
+TEST(CallExits, DataBehindAJumpByATableIsLeftAlone) {
+  // je +2; jmp *%rax; ret; then what may be a table or code
+  const CallExits exits = exits_of({{kStart, {0x74, 2, 0xff, 0xe0, kRet, kNop, kRet}}}, 7, {}, true);
+  EXPECT_EQ(exits.returns, Addresses{0x1004});
+  EXPECT_EQ(exits.tail_jumps, Addresses{0x1002});
+  EXPECT_FALSE(exits.complete);
 }
 
 TEST(CallExits, TheNextFunctionIsNoPartOfOneThatEndsWithACall) {

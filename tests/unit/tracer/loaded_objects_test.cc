@@ -10,12 +10,19 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
+#include <memory>
 #include <thread>
 
+#include "base/address_range.h"
+#include "base/unique_fd.h"
 #include "child_process.h"
 #include "elf/elf_file.h"
+#include "elf/object_file.h"
+#include "elf/symbol_search.h"
 #include "held_program.h"
+#include "tracer/watched_names.h"
 #include "wire/log.h"
 
 namespace heaptap::tracer {
@@ -36,6 +43,11 @@ struct Look {
     changes = objects.refresh();
   }
   explicit Look(pid_t process) : Look(process, process) {}
+  // With what another machine told.
+  Look(pid_t process, const model::ToldFunctions& told)
+      : memory(process), objects(process, memory, *cpu_of(process), &told) {
+    changes = objects.refresh();
+  }
 
   static const arch::Cpu* cpu_of(pid_t thread) {
     const int file = open(("/proc/" + std::to_string(thread) + "/exe").c_str(), O_RDONLY);
@@ -191,6 +203,116 @@ TEST(LoadedObjects, OfAStrippedProgramWithoutDebugFileSayWhatIsMissing) {
   ASSERT_EQ(look.objects.notes().size(), 1u);
   EXPECT_EQ(look.objects.notes()[0].kind, model::NoteKind::kStaticAndStripped);
   EXPECT_TRUE(look.objects.notes()[0].name.starts_with("/usr/lib/debug/.build-id/"));
+}
+
+// A static program without symbols, and what its whole file would tell.
+class BarePrograms : public HeldPrograms {
+ protected:
+  void SetUp() override {
+    HeldPrograms::SetUp();
+    if (IsSkipped()) return;
+    program_ = std::make_unique<HeldProgram>(std::vector{kFolder + "/" + GetParam()});
+    ASSERT_TRUE(program_->is_ready());
+    const std::string kind = std::string(GetParam()).substr(std::strlen("bare"));
+    const base::UniqueFd file(open((kFolder + "/static" + kind).c_str(), O_RDONLY | O_CLOEXEC));
+    const elf::FileBytes bytes(file.get());
+    const auto elf = elf::ElfFile::read(bytes);
+    const std::vector<uint8_t> id = elf::read_build_id(bytes);
+    build_id_.assign(id.begin(), id.end());
+    const WatchedNames names(elf->form().word_bytes);
+    const auto table = elf::table_in_file(elf->form(), elf->read_sections(bytes), SHT_SYMTAB);
+    elf::search_symbols(
+        bytes, elf->form(), table, names.symbols(), [&](size_t name, const elf::ElfSymbol& symbol, uint64_t) {
+          functions_.push_back(
+              {.name = names[name].symbol, .address = symbol.value, .is_local = symbol.binding == STB_LOCAL});
+        });
+    for (uint64_t i = 0; i < table.count; ++i) {
+      const uint64_t at = table.symbols + i * elf::symbol_bytes(elf->form());
+      for (const elf::ElfSymbol& symbol : elf::read_symbols(bytes, elf->form(), at, 1)) {
+        if (symbol.type == STT_FUNC) code_.push_back({symbol.value, symbol.value + symbol.size_bytes});
+      }
+    }
+  }
+  [[nodiscard]] Look look_with(const model::ToldFunctions& told) const { return {program_->id(), told}; }
+  // Its only note says what became of what was told.
+  static void expect_nothing_of(const Look& look, uint64_t what_became_of_it) {
+    EXPECT_TRUE(look.program().functions.empty());
+    ASSERT_EQ(look.objects.notes().size(), 1u);
+    EXPECT_EQ(look.objects.notes()[0].kind, model::NoteKind::kStaticAndStripped);
+    EXPECT_EQ(look.objects.notes()[0].number(0), what_became_of_it);
+  }
+
+  std::unique_ptr<HeldProgram> program_;
+  std::string build_id_;
+  std::vector<model::ToldFunction> functions_;
+  std::vector<base::AddressRange> code_;  // of each function
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, BarePrograms, testing::Values("bare", "bare-pie", "bare-32"), name_of_kind);
+
+TEST_P(BarePrograms, HaveTheirFunctionsWhereAnotherMachineSays) {
+  const model::ToldFunctions told{{build_id_, functions_}};
+  const Look look = look_with(told);
+  const uint64_t mmap = program_->told().at("mmap");
+  for (const auto& [symbol, address] : program_->told()) {
+    std::vector<uint64_t> expected{address};
+    if (symbol == "mmap64" && address == mmap) expected = {};  // once
+    EXPECT_EQ(look.addresses(function_of(symbol)), expected) << symbol;
+  }
+  EXPECT_TRUE(look.objects.notes().empty());
+  const auto count_of = [&](Watch watch) {
+    return std::ranges::count(look.program().functions, watch, &FoundFunction::watch);
+  };
+  for (const Watch watch : {Watch::kExit, Watch::kLastExit}) EXPECT_GT(count_of(watch), 0);
+  // What the tracer would do something about.
+  for (const Watch watch :
+       {Watch::kResolver, Watch::kClone, Watch::kNumber, Watch::kAction, Watch::kMask, Watch::kSpoken}) {
+    EXPECT_EQ(count_of(watch), 0);
+  }
+}
+
+TEST_P(BarePrograms, HaveNoFunctionBesideItsBeginning) {
+  const model::ToldFunctions nothing;
+  const Look before = look_with(nothing);
+  expect_nothing_of(before, 1);
+  const uint64_t bias = before.program().bias;
+  const uint64_t malloc = program_->told().at("malloc") - bias;
+  std::vector<uint64_t> lies{0, 1, before.program().end - bias, UINT64_MAX, UINT64_MAX - bias, uint64_t{1} << 47};
+  for (uint64_t distance = 1; distance < 64; ++distance) lies.push_back(malloc + distance);
+  for (uint64_t distance = 1; distance < 16; ++distance) lies.push_back(malloc - distance);
+  for (const uint64_t lie : lies) {
+    const model::ToldFunctions told{
+        {build_id_, {{.name = "malloc", .address = lie}, {.name = "exit", .address = lie}}}};
+    expect_nothing_of(look_with(told), 2);
+  }
+}
+
+TEST_P(BarePrograms, HaveNoFunctionWithinOneWhateverIsSaid) {
+  const model::ToldFunctions nothing;
+  const LoadedObject object = look_with(nothing).program();
+  model::ToldFunctions told;
+  for (const base::AddressRange& code : object.code) {
+    for (uint64_t address = code.begin; address < code.end; ++address) {
+      told[build_id_].push_back({.name = "malloc", .address = address - object.bias});
+    }
+  }
+  const Look look = look_with(told);
+  for (const FoundFunction& function : look.program().functions) {
+    const uint64_t address = function.address - object.bias;
+    const auto is_within = [address](const base::AddressRange& code) {
+      return code.contains(address) && code.begin != address;
+    };
+    EXPECT_TRUE(std::ranges::none_of(code_, is_within)) << address;
+  }
+  EXPECT_GT(look.program().functions.size(), 500u);
+}
+
+TEST_P(BarePrograms, BelieveNothingOfAnotherBuild) {
+  std::string other = build_id_;
+  other.back() = static_cast<char>(other.back() ^ 1);
+  for (const std::string& build_id : {other, build_id_ + "a", std::string()}) {
+    const model::ToldFunctions told{{build_id, functions_}};
+    expect_nothing_of(look_with(told), 1);
+  }
 }
 
 class LoadingPrograms : public HeldPrograms {};

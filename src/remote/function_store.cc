@@ -1,0 +1,23 @@
+#include "remote/function_store.h"
+
+#include <utility>
+
+namespace heaptap::remote {
+
+void FunctionStore::want(ReliableLine& line, const FunctionRequest& request) {
+  if (told_.contains(request.build_id) || !awaited_.insert(request.build_id).second) return;
+  line.send(question_of(request));
+}
+
+void FunctionStore::take(const control::Fields& fields) {
+  // What makes no sense is an answer as well.
+  if (awaited_.erase(fields.text_or_empty(control::Field::kBuildId)) == 0) return;
+  if (auto found = decode_functions(fields)) told_[found->build_id] = std::move(found->functions);
+}
+
+void FunctionStore::begin_session() {
+  awaited_.clear();
+  told_.clear();
+}
+
+}  // namespace heaptap::remote
