@@ -8,30 +8,39 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/small_file.h"
+#include "collect/recording.h"
 #include "elf/object_file.h"
+#include "process/memory_map.h"
 #include "process/process_status.h"
 
 namespace heaptap::collect {
 namespace {
 
-constexpr size_t kMaxOpenCodes = size_t{1} << 18;
 constexpr size_t kMaxDumps = 4;
+constexpr size_t kMaxOwners = 16;
+constexpr size_t kMaxRefused = 4;
 constexpr uint64_t kMaxMapBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxDumpBytes = uint64_t{2} << 30;
-constexpr size_t kPieceBytes = size_t{1} << 20;
-constexpr size_t kMaxRecordBytes = size_t{16} << 20;
+constexpr size_t kReadBytes = size_t{64} << 10;  // at once; what is longer than that is no line, or is passed over
+// Where names are left out again and again, somebody makes them faster than they can be taken.
+constexpr unsigned kMaxSearchesAtEnd = 8;
 
-// The last part of the path is no link; links on the way mean what they mean to the process.
-base::UniqueFd open_in_root(const base::UniqueFd& root, const std::string& path) {
+// Nothing is opened yet that does something when it is opened. Links on the way mean what they mean to the process; one at the end is
+// what is found.
+base::UniqueFd find_in_root(const base::UniqueFd& root, const std::string& path) {
   open_how how{};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
+  how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
   how.resolve = RESOLVE_IN_ROOT;
-  return base::UniqueFd(static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
+  const long file = syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how));
+  if (file >= 0 || (errno != ENOSYS && errno != EPERM)) return base::UniqueFd(static_cast<int>(file));
+  return base::UniqueFd(openat(root.get(), path.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
 }
 
 // "…/jit-123.dump"
@@ -40,56 +49,114 @@ bool is_name_of_dump(std::string_view path) {
   return path.starts_with('/') && name.starts_with("jit-") && name.ends_with(".dump");
 }
 
+bool lies_in(std::span<const model::Module> modules, const model::Code& code) {
+  return model::find_module(modules, code) != nullptr;
+}
+
 }  // namespace
 
-JitNames::JitNames(pid_t process) : process_(process) {
-  const pid_t thread = process::find_live_thread(process);
+JitNames::JitNames(pid_t process, JitNamesOptions options)
+    : process_(process),
+      start_time_(process::read_start_time(process)),
+      options_(std::move(options)),
+      code_(options_.limits) {
+  if (options_.believes_root) owners_ = {0};
+  look_at_process();
+}
+
+// 0: it has ended, whoever has its number now.
+pid_t JitNames::live_thread() const {
+  return process::read_start_time(process_) == start_time_ ? process::find_live_thread(process_) : 0;
+}
+
+// It may have become another user's since the last look, or gone into another root.
+void JitNames::look_at_process() {
+  const pid_t thread = live_thread();
   if (thread == 0) return;
-  root_ = base::UniqueFd(open(fmt::format("/proc/{}/root", thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  owners_ = {0};
-  pid_t own_number = process;
+  if (base::UniqueFd root(open(fmt::format("/proc/{}/root", thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); root)
+    root_ = std::move(root);
+  pid_t own_number = process_;
   const std::string status = base::read_small_file(fmt::format("/proc/{}/status", thread), 4096);
   for (const std::string& line : base::split(status, '\n')) {
     const std::vector<std::string> words = base::split(line, '\t');
     const auto number = [&words](size_t index) {
-      uint32_t value = 0;
+      uint32_t value = UINT32_MAX;
       if (index < words.size()) {
         (void)std::from_chars(words[index].data(), words[index].data() + words[index].size(), value);
       }
       return value;
     };
-    if (line.starts_with("Uid:")) owners_.insert(owners_.end(), {number(1), number(2)});
+    if (line.starts_with("Uid:")) {
+      for (const uid_t owner : {number(1), number(2)}) {
+        if (owner != UINT32_MAX && owners_.size() < kMaxOwners && !is_believed(owner)) owners_.push_back(owner);
+      }
+    }
     // Of the thread, which is the first one almost always; the process's last number is what it knows itself by.
     if (line.starts_with("NStgid:") && words.size() > 1) own_number = static_cast<pid_t>(number(words.size() - 1));
   }
   map_path_ = fmt::format("tmp/perf-{}.map", own_number);
 }
 
-bool JitNames::may_be_read(const base::UniqueFd& file) const {
-  struct stat status{};
-  return file && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-         std::ranges::find(owners_, status.st_uid) != owners_.end();
+void JitNames::seek(model::CodeId number, const model::Code& code, std::span<const model::Module> modules) {
+  if (!lies_in(modules, code)) code_.add(number, code.exact ? code.address : code.address - 1);
 }
 
-// It may be written at the end alone, or anew.
-void JitNames::look_for_map() {
-  if (!root_) return;
-  base::UniqueFd file = open_in_root(root_, map_path_);
+void JitNames::refuse(const std::string& path, std::string why) {
+  const auto known = std::ranges::find(refused_, path, &std::pair<std::string, std::string>::first);
+  if (known != refused_.end()) {
+    known->second = std::move(why);
+  } else if (refused_.size() < kMaxRefused) {
+    refused_.emplace_back(path, std::move(why));
+  }
+}
+
+bool JitNames::may_be_read(const base::UniqueFd& file, const std::string& path) {
   struct stat status{};
-  if (!may_be_read(file) || fstat(file.get(), &status) != 0) return;
+  if (!file || fstat(file.get(), &status) != 0) return false;
+  if (!options_.forbidden.empty()) {
+    refuse(path, options_.forbidden);
+  } else if (S_ISLNK(status.st_mode)) {
+    refuse(path, base::make_error("it is a symbolic link").message);
+  } else if (!S_ISREG(status.st_mode)) {
+    refuse(path, base::make_error("it is no regular file").message);
+  } else if (!is_believed(status.st_uid)) {
+    refuse(path, base::make_error("it belongs to user {}, and the process is another one's", status.st_uid).message);
+  } else {
+    std::erase_if(refused_, [&path](const auto& refused) { return refused.first == path; });
+    return true;
+  }
+  return false;
+}
+
+bool JitNames::is_believed(uid_t owner) const { return std::ranges::find(owners_, owner) != owners_.end(); }
+
+// It may be written at the end alone, or anew. True: it is another one now.
+bool JitNames::find_map() {
+  if (!root_) return false;
+  const std::string path = "/" + map_path_;
+  const base::UniqueFd found = find_in_root(root_, map_path_);
+  struct stat status{};
+  if (!may_be_read(found, path) || fstat(found.get(), &status) != 0) return false;
   const bool is_known = !sources_.empty() && !sources_.front().is_dump;
   if (is_known) {
     const Source& known = sources_.front();
-    if (known.inode == status.st_ino && static_cast<uint64_t>(status.st_size) >= known.taken_bytes) return;
-    sources_.erase(sources_.begin());
+    if (known.inode == status.st_ino && static_cast<uint64_t>(status.st_size) >= known.read_bytes) return false;
   }
+  base::UniqueFd file(open(base::path_of(found).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file) {
+    refuse(path, base::reason_of(errno));
+    return false;
+  }
+  if (is_known) sources_.erase(sources_.begin());
   sources_.insert(sources_.begin(), Source{.file = std::move(file), .is_dump = false, .inode = status.st_ino});
+  return true;
 }
 
 // Who writes one maps it, so that it is found.
-void JitNames::look_for_dumps() {
-  const pid_t thread = process::find_live_thread(process_);
-  if (thread == 0) return;
+bool JitNames::find_dumps() {
+  const pid_t thread = live_thread();
+  if (thread == 0) return false;
+  bool is_new = false;
   for (const process::Mapping& mapping : process::read_memory_map(thread)) {
     if (!mapping.has_file() || !is_name_of_dump(mapping.name)) continue;
     const auto is_it = [&mapping](const Source& source) { return source.is_dump && source.inode == mapping.inode; };
@@ -97,47 +164,127 @@ void JitNames::look_for_dumps() {
       continue;
     base::UniqueFd file = elf::open_as_seen_by(thread, elf::path_below_root(thread, mapping.name));
     struct stat status{};
-    if (!may_be_read(file) || fstat(file.get(), &status) != 0 || status.st_ino != mapping.inode) continue;
+    if (!may_be_read(file, mapping.name) || fstat(file.get(), &status) != 0 || status.st_ino != mapping.inode) continue;
     sources_.push_back({.file = std::move(file), .is_dump = true, .inode = status.st_ino});
+    is_new = true;
   }
+  return is_new;
 }
 
-void JitNames::read_on(Source& source) {
-  const uint64_t most_bytes = source.is_dump ? kMaxDumpBytes : kMaxMapBytes;
-  std::string piece;
-  for (size_t piece_bytes = kPieceBytes; source.taken_bytes < most_bytes;) {
-    piece.resize(piece_bytes);
-    const ssize_t got = pread(source.file.get(), piece.data(), piece.size(), static_cast<off_t>(source.taken_bytes));
-    if (got <= 0) return;
-    const std::string_view bytes(piece.data(), static_cast<size_t>(got));
-    const bool is_head = source.is_dump && source.taken_bytes == 0;
-    const size_t taken = is_head          ? jitdump_head_bytes(bytes)
-                         : source.is_dump ? read_jitdump(bytes, code_)
-                                          : read_perf_map(bytes, code_);
-    source.taken_bytes += taken;
-    if (taken != 0) continue;
-    if (bytes.size() < piece_bytes || piece_bytes >= kMaxRecordBytes) return;
-    piece_bytes *= 2;  // a record that is longer than that
-  }
+void JitNames::find_files() {
+  look_at_process();
+  const bool has_map = find_map();
+  const bool has_dump = find_dumps();
+  if (!has_map && !has_dump) return;
+  begins_anew_ = true;
+  is_searching_ = false;
 }
 
-std::vector<model::CodeName> JitNames::take(const model::Tables& tables) {
-  for (; seen_codes_ < tables.codes.size(); ++seen_codes_) {
-    if (open_.size() < kMaxOpenCodes && tables.module_of(tables.codes[seen_codes_]) == nullptr)
-      open_.push_back(static_cast<model::CodeId>(seen_codes_));
+void JitNames::begin_search() {
+  find_files();
+  const bool has_others = std::exchange(begins_anew_, false);
+  const bool reads_all = code_.needs_all() || has_others;
+  began_at_end_ = is_at_end_;
+  code_.begin();
+  for (Source& source : sources_) {
+    source.at = reads_all ? 0 : source.read_bytes;
+    source.is_in_long_line = source.is_in_long_line && !reads_all;
   }
-  std::vector<model::CodeName> names;
-  if (open_.empty()) return names;
-  look_for_map();
-  look_for_dumps();
-  for (Source& source : sources_) read_on(source);
-  std::erase_if(open_, [&](model::CodeId id) {
-    const model::Code& code = tables.codes[id];
-    const std::string* const name = code_.name_at(code.exact ? code.address : code.address - 1);
-    if (name != nullptr) names.push_back({id, *name});
-    return name != nullptr;
-  });
-  return names;
+  source_at_ = 0;
+  is_searching_ = true;
+}
+
+void JitNames::end_search() {
+  for (Source& source : sources_) source.read_bytes = source.at;
+  std::vector<model::CodeName> names = code_.end();
+  found_.insert(found_.end(), std::make_move_iterator(names.begin()), std::make_move_iterator(names.end()));
+  is_searching_ = false;
+}
+
+// A line that is longer than what is read at once: its beginning was taken, the rest is passed over.
+void JitNames::skip_long_line(Source& source, std::string_view bytes) {
+  const size_t end = bytes.find('\n');
+  source.is_in_long_line = end == bytes.npos;
+  source.at += source.is_in_long_line ? bytes.size() : end + 1;
+}
+
+// False: there is no more of it, for now.
+bool JitNames::read_piece(Source& source) {
+  if (source.at >= (source.is_dump ? kMaxDumpBytes : kMaxMapBytes)) return false;
+  piece_.resize(kReadBytes);
+  const ssize_t got = pread(source.file.get(), piece_.data(), piece_.size(), static_cast<off_t>(source.at));
+  if (got <= 0) return false;
+  const std::string_view bytes(piece_.data(), static_cast<size_t>(got));
+  if (source.is_in_long_line) {
+    skip_long_line(source, bytes);
+    return true;
+  }
+  uint64_t taken = 0;
+  if (source.is_dump && source.at == 0) {
+    taken = jitdump_head_bytes(bytes);
+  } else if (source.is_dump) {
+    struct stat status{};
+    if (fstat(source.file.get(), &status) != 0 || status.st_size <= static_cast<off_t>(source.at)) return false;
+    taken = read_jitdump(bytes, static_cast<uint64_t>(status.st_size) - source.at, code_);
+  } else {
+    taken = read_perf_map(bytes, code_);
+    if (taken == 0 && bytes.size() == kReadBytes) {
+      read_perf_map(std::string(bytes.substr(0, 2 * model::kMaxCodeNameBytes)) + '\n', code_);
+      skip_long_line(source, bytes);
+      return true;
+    }
+  }
+  source.at += taken;
+  return taken != 0;
+}
+
+// One search, for so long at most. True: it is at its end, or nothing is sought.
+bool JitNames::read_on(std::chrono::nanoseconds most) {
+  const uint64_t until = base::clock_ns(CLOCK_MONOTONIC) + static_cast<uint64_t>(most.count());
+  if (code_.is_empty()) return true;
+  if (!is_searching_) begin_search();
+  for (; source_at_ < sources_.size(); ++source_at_) {
+    while (read_piece(sources_[source_at_])) {
+      if (base::clock_ns(CLOCK_MONOTONIC) >= until) return false;
+    }
+  }
+  end_search();
+  return true;
+}
+
+void JitNames::read_a_while(uint64_t rest_ns, std::chrono::nanoseconds most) {
+  constexpr uint64_t kRest = 50;  // so many times as long as it took
+  const uint64_t begin = base::clock_ns(CLOCK_MONOTONIC);
+  if (begin < done_at_ns_ + std::max(rest_ns, took_ns_ * kRest) || has_found()) return;
+  const bool is_done = read_on(most);
+  const uint64_t end = base::clock_ns(CLOCK_MONOTONIC);
+  busy_ns_ += end - begin;
+  if (!is_done) return;
+  took_ns_ = std::exchange(busy_ns_, 0);
+  done_at_ns_ = end;
+}
+
+void JitNames::proceed() { read_a_while(longest_unwritten_ns(), std::chrono::milliseconds(2)); }
+
+void JitNames::catch_up() { read_a_while(0, std::chrono::milliseconds(20)); }
+
+bool JitNames::read_to_end(std::chrono::nanoseconds most) {
+  is_at_end_ = true;
+  if (searches_at_end_ >= kMaxSearchesAtEnd || code_.is_empty()) return true;
+  if (!read_on(most)) return false;
+  ++searches_at_end_;
+  return began_at_end_ && !code_.needs_all();
+}
+
+std::vector<model::CodeName> JitNames::take() { return std::exchange(found_, {}); }
+
+std::vector<base::Error> JitNames::why_missing() const {
+  std::vector<base::Error> errors;
+  if (code_.is_empty()) return errors;
+  for (const auto& [path, why] : refused_) {
+    errors.push_back(base::make_error("names of code that the program made itself: {} is not read: {}", path, why));
+  }
+  return errors;
 }
 
 }  // namespace heaptap::collect

@@ -32,7 +32,7 @@ LocalRecording::LocalRecording(std::unique_ptr<LogSide> log, std::unique_ptr<tra
     : log_(std::move(log)),
       writer_(std::move(writer)),
       capture_(std::move(capture)),
-      jit_names_(static_cast<pid_t>(capture_.pid)),
+      jit_names_(static_cast<pid_t>(capture_.pid), {.believes_root = true}),
       keeper_(keeper),
       maker_(log_->stream(), *writer_, kTimeResolutionNs, capture_.from_start) {
   if (log_->totals().is_on()) maker_.coder().expect_doubles();
@@ -43,6 +43,7 @@ uint64_t LocalRecording::poll() {
   const uint64_t bytes = maker_.take_next();
   keep_files();
   if (rows_) rows_->serve(maker_.tables().modules);
+  jit_names_.proceed();
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
   if (now - last_write_ns_ > longest_unwritten_ns()) {
     take_names();
@@ -72,7 +73,13 @@ void LocalRecording::keep_files() {
 }
 
 // Of code that the program made itself: it says them when it likes.
-void LocalRecording::take_names() { writer_->add_code_names(jit_names_.take(maker_.tables())); }
+void LocalRecording::take_names() {
+  const model::Tables& tables = maker_.tables();
+  for (; codes_seen_ < tables.codes.size(); ++codes_seen_) {
+    jit_names_.seek(static_cast<model::CodeId>(codes_seen_), tables.codes[codes_seen_], tables.modules);
+  }
+  writer_->add_code_names(jit_names_.take());
+}
 
 void LocalRecording::begin_behind(const std::vector<model::Mark>& earlier) { maker_.begin_behind(as_earlier(earlier)); }
 
@@ -123,6 +130,8 @@ base::Result<> LocalRecording::write_up_to_mark(model::MarkKind kind, std::strin
 
 base::Result<> LocalRecording::write_what_was_taken() {
   take_names();
+  jit_names_.catch_up();
+  take_names();
   maker_.write_frame();
   last_write_ns_ = base::clock_ns(CLOCK_MONOTONIC);
   if (log_->totals().is_on()) write_totals();
@@ -144,7 +153,7 @@ base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {
   maker_.take_all();
   maker_.write_frame();
   if (log_->totals().is_on()) write_totals();
-  take_names();
+  take_last_names();
   fill_capture(exit);
   if (!maker_.written()) return maker_.written();
   return writer_->finish(capture_, maker_.tables());
@@ -152,19 +161,27 @@ base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {
 
 base::Result<uint32_t> LocalRecording::scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending) {
   if (ending) seen_.end = ending;
-  poll();        // so that little is left to be done while it is stopped
-  take_names();  // where they are the process tells as long as it lives
+  poll();                   // so that little is left to be done while it is stopped
+  jit_names_.find_files();  // where they are the process tells as long as it lives
   auto scan = look_at_memory(access, ending);
   if (!scan) {
     if (ending) capture_.notes.push_back(model::failure_note(scan.error().message));
     return std::unexpected(std::move(scan).error());
   }
-  take_names();
   scan->number = ++seen_.scans;
   scan->reason = ending ? model::ScanReason::kEnd : model::ScanReason::kAsked;
   maker_.write_scan(*scan);
   if (!maker_.written()) return std::unexpected(maker_.written().error());
   return scan->number;
+}
+
+// The process is gone, or let go of: what it has written down by now is all.
+void LocalRecording::take_last_names() {
+  take_names();
+  while (!jit_names_.read_to_end(std::chrono::seconds(1))) {
+  }
+  take_names();
+  for (const base::Error& why : jit_names_.why_missing()) note(model::failure_note(why.message));
 }
 
 base::Result<model::HeapScan> LocalRecording::look_at_memory(const ScanAccess& access,

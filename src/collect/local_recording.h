@@ -59,6 +59,7 @@ class LocalRecording : public Recording {
                  FileKeeper* keeper);
   void keep_files();
   void take_names();
+  void take_last_names();
   base::Result<model::HeapScan> look_at_memory(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
   [[nodiscard]] Recorded recorded() const;
   [[nodiscard]] bool knows_all_blocks() const { return capture_.from_start && maker_.sees_all(); }
@@ -75,6 +76,7 @@ class LocalRecording : public Recording {
   FileKeeper* keeper_;
   TraceMaker maker_;
   size_t modules_kept_ = 0;  // were looked at
+  size_t codes_seen_ = 0;    // likewise
   uint64_t last_write_ns_ = 0;
   uint64_t next_totals_ns_ = 0;  // monotonic
   model::Totals last_totals_;

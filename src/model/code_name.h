@@ -12,5 +12,7 @@ struct CodeName {
 };
 
 inline constexpr size_t kMaxCodeNameBytes = 1024;
+// Of all that a trace has: what comes behind them is left out.
+inline constexpr size_t kMaxCodeNamesBytes = size_t{64} << 20;
 
 }  // namespace heaptap::model

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,9 @@ class CodeNames {
   [[nodiscard]] virtual std::vector<Frame> frames_of(CodeId code) const = 0;
 };
 
+// The module that holds this code, if one does. The last one that was loaded wins.
+[[nodiscard]] const Module* find_module(std::span<const Module> modules, const Code& code);
+
 struct Tables {
   std::vector<Site> sites;
   std::vector<Stack> stacks;
@@ -79,8 +83,7 @@ struct Tables {
   std::vector<Label> labels;               // the first one is none
   std::shared_ptr<const CodeNames> names;  // null: symbols tell them
 
-  // The module that holds this code, if one does. The last one that was loaded wins.
-  [[nodiscard]] const Module* module_of(const Code& code) const;
+  [[nodiscard]] const Module* module_of(const Code& code) const { return find_module(modules, code); }
 };
 
 }  // namespace heaptap::model

@@ -14,14 +14,13 @@ std::vector<model::Frame> KnownCodeNames::frames_of(model::CodeId code) const {
 }
 
 bool KnownCodeNames::add(model::CodeName name, uint64_t address) {
-  constexpr size_t kMaxTextBytes = size_t{64} << 20;
-  if (name.name.size() > model::kMaxCodeNameBytes || text_bytes_ + name.name.size() > kMaxTextBytes) return false;
+  if (text_bytes_ + name.name.size() > model::kMaxCodeNamesBytes) return false;
   text_bytes_ += name.name.size();
   names_.insert_or_assign(name.code, Named{std::move(name.name), address});
   return true;
 }
 
-void write_code_names(ByteBuffer& out, const std::vector<model::CodeName>& names) {
+void write_code_names(ByteBuffer& out, std::span<const model::CodeName> names) {
   out.varint(names.size());
   for (const model::CodeName& name : names) {
     out.varint(name.code);
@@ -29,7 +28,7 @@ void write_code_names(ByteBuffer& out, const std::vector<model::CodeName>& names
   }
 }
 
-bool read_code_names(wire::VarintReader& in, const std::vector<model::Code>& codes, KnownCodeNames& names) {
+bool read_code_names(wire::VarintReader& in, std::vector<model::CodeName>& names) {
   constexpr uint64_t kLeastNameBytes = 2;
   const uint64_t count = in.varint();
   if (!in.ok() || count > in.left() / kLeastNameBytes) return false;
@@ -38,9 +37,17 @@ bool read_code_names(wire::VarintReader& in, const std::vector<model::Code>& cod
     const uint64_t bytes = in.varint();
     const uint8_t* const text = in.bytes(bytes);
     if (!in.ok() || text == nullptr || bytes > model::kMaxCodeNameBytes) return false;
-    if (code >= codes.size()) continue;  // frames may be missing
-    std::string name(reinterpret_cast<const char*>(text), bytes);
-    if (!names.add({static_cast<model::CodeId>(code), std::move(name)}, codes[code].address)) return false;
+    if (code > UINT32_MAX) continue;
+    names.push_back({static_cast<model::CodeId>(code), std::string(reinterpret_cast<const char*>(text), bytes)});
+  }
+  return true;
+}
+
+bool add_code_names(std::vector<model::CodeName> read, const std::vector<model::Code>& codes, KnownCodeNames& names) {
+  for (model::CodeName& name : read) {
+    if (name.code >= codes.size()) continue;  // frames may be missing
+    const uint64_t address = codes[name.code].address;
+    if (!names.add(std::move(name), address)) return false;
   }
   return true;
 }

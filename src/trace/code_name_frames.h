@@ -1,6 +1,7 @@
 // The payload of frames of names that the program gave to its own code, and what a reader keeps of them.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,8 +29,11 @@ class KnownCodeNames final : public model::CodeNames {
   size_t text_bytes_ = 0;
 };
 
-void write_code_names(ByteBuffer& out, const std::vector<model::CodeName>& names);
-// Adds what the payload holds. False where it is damaged: a part of it may have been added.
-bool read_code_names(wire::VarintReader& in, const std::vector<model::Code>& codes, KnownCodeNames& names);
+// The same in traces and on a line between two machines, where codes have the numbers of its stream.
+void write_code_names(ByteBuffer& out, std::span<const model::CodeName> names);
+// Appends what the payload holds. False where it is damaged: a part of it may have been added.
+bool read_code_names(wire::VarintReader& in, std::vector<model::CodeName>& names);
+// To names of these codes. False: there is no room for more.
+bool add_code_names(std::vector<model::CodeName> read, const std::vector<model::Code>& codes, KnownCodeNames& names);
 
 }  // namespace heaptap::trace

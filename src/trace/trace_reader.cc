@@ -325,8 +325,7 @@ class TraceReader::Impl {
       case wire::FrameType::kTotals:
         return take_totals(payload, sink) ? nullptr : kUnsound;
       case wire::FrameType::kCodeNames:
-        if (code_names_ == nullptr) tables_.names = code_names_ = std::make_shared<KnownCodeNames>();
-        return read_code_names(payload, tables_.codes, *code_names_) ? nullptr : kUnsound;
+        return take_code_names(payload) ? nullptr : kUnsound;
       case wire::FrameType::kScan:
         return nullptr;  // load_scan reads these
       default:
@@ -347,6 +346,12 @@ class TraceReader::Impl {
 
   bool take_capture(wire::VarintReader& payload) {
     return read_capture(payload, capture_) && trace::check_machine(capture_).has_value();
+  }
+
+  bool take_code_names(wire::VarintReader& payload) {
+    if (code_names_ == nullptr) tables_.names = code_names_ = std::make_shared<KnownCodeNames>();
+    std::vector<model::CodeName> names;
+    return read_code_names(payload, names) && add_code_names(std::move(names), tables_.codes, *code_names_);
   }
 
   bool take_totals(wire::VarintReader& payload, EventSink& sink) {

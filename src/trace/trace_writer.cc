@@ -109,16 +109,24 @@ base::Result<> TraceWriter::write_pending_names() {
 }
 
 void TraceWriter::add_code_names(std::vector<model::CodeName> names) {
-  code_names_pending_.insert(code_names_pending_.end(), std::make_move_iterator(names.begin()),
-                             std::make_move_iterator(names.end()));
+  for (model::CodeName& name : names) {
+    if (code_name_bytes_ + name.name.size() > model::kMaxCodeNamesBytes) return;
+    code_name_bytes_ += name.name.size();
+    code_names_pending_.push_back(std::move(name));
+  }
 }
 
 base::Result<> TraceWriter::write_pending_code_names() {
-  if (code_names_pending_.empty()) return {};
-  payload_.clear();
-  write_code_names(payload_, code_names_pending_);
+  constexpr size_t kMaxInFrame = 16384;  // of their bytes, a quarter of what a frame may have
+  for (std::span<const model::CodeName> rest = code_names_pending_; !rest.empty();) {
+    const auto names = rest.first(std::min(kMaxInFrame, rest.size()));
+    rest = rest.subspan(names.size());
+    payload_.clear();
+    write_code_names(payload_, names);
+    HEAPTAP_TRY(write_frame(wire::FrameType::kCodeNames, payload_, true));
+  }
   code_names_pending_.clear();
-  return write_frame(wire::FrameType::kCodeNames, payload_, true);
+  return {};
 }
 
 base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model::Tables& tables) {

@@ -60,7 +60,7 @@ class TraceWriter {
   // Of its own, also where the file was renamed meanwhile; none where that isn't possible.
   [[nodiscard]] base::UniqueFd open_for_reading() const;
 
-  // Written behind the tables that have this code.
+  // Written behind the tables that have these codes. What is more than readers take is left out.
   void add_code_names(std::vector<model::CodeName> names);
 
  private:
@@ -90,6 +90,7 @@ class TraceWriter {
   std::vector<model::Mark> marks_pending_;
   std::vector<model::BlockName> names_pending_;
   std::vector<model::CodeName> code_names_pending_;
+  size_t code_name_bytes_ = 0;  // of all
   uint32_t mark_count_ = 0;
   std::vector<IndexEntry> index_;
   std::vector<uint8_t> frame_;

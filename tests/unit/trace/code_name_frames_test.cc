@@ -9,12 +9,19 @@ namespace {
 
 const std::vector<model::Code> kCodes = {{0x1000, 0, false}, {0x2000, 0, true}};
 
+void write(ByteBuffer& payload, const std::vector<model::CodeName>& names) { write_code_names(payload, names); }
+
+bool read(wire::VarintReader& in, KnownCodeNames& known) {
+  std::vector<model::CodeName> names;
+  return read_code_names(in, names) && add_code_names(std::move(names), kCodes, known);
+}
+
 TEST(CodeNameFrames, NamesComeBackWithTheAddressesOfTheirCode) {
   ByteBuffer payload;
-  write_code_names(payload, {{.code = 1, .name = "made"}, {.code = 0, .name = "first"}, {.code = 0, .name = "later"}});
+  write(payload, {{.code = 1, .name = "made"}, {.code = 0, .name = "first"}, {.code = 0, .name = "later"}});
   wire::VarintReader in(payload.data(), payload.size());
   KnownCodeNames names;
-  ASSERT_TRUE(read_code_names(in, kCodes, names));
+  ASSERT_TRUE(read(in, names));
   ASSERT_EQ(names.frames_of(1).size(), 1U);
   EXPECT_EQ(names.frames_of(1).front().function, "made");
   EXPECT_EQ(names.frames_of(1).front().address, 0x2000U);
@@ -24,21 +31,21 @@ TEST(CodeNameFrames, NamesComeBackWithTheAddressesOfTheirCode) {
 
 TEST(CodeNameFrames, NamesOfCodeThatIsMissingAreLeftOut) {
   ByteBuffer payload;
-  write_code_names(payload, {{.code = 7, .name = "of a frame that is damaged"}, {.code = 1, .name = "made"}});
+  write(payload, {{.code = 7, .name = "of a frame that is damaged"}, {.code = 1, .name = "made"}});
   wire::VarintReader in(payload.data(), payload.size());
   KnownCodeNames names;
-  ASSERT_TRUE(read_code_names(in, kCodes, names));
+  ASSERT_TRUE(read(in, names));
   EXPECT_EQ(names.frames_of(1).front().function, "made");
   EXPECT_TRUE(names.frames_of(7).empty());
 }
 
 TEST(CodeNameFrames, WhatIsDamagedIsRefused) {
   ByteBuffer payload;
-  write_code_names(payload, {{.code = 0, .name = "one"}, {.code = 1, .name = std::string(2000, 'n')}});
+  write(payload, {{.code = 0, .name = "one"}, {.code = 1, .name = std::string(2000, 'n')}});
   for (const size_t bytes : {size_t{0}, size_t{1}, size_t{4}, payload.size()}) {
     wire::VarintReader in(payload.data(), bytes);
     KnownCodeNames names;
-    EXPECT_FALSE(read_code_names(in, kCodes, names)) << bytes;
+    EXPECT_FALSE(read(in, names)) << bytes;
   }
 }
 
