@@ -401,6 +401,11 @@ model::CodeId EventCoder::code_of(uint32_t index) {
   return known->second;
 }
 
+std::optional<model::CodeId> EventCoder::known_code(uint32_t index) const {
+  if (index >= code_ids_.size() || code_ids_[index] == kUnset) return std::nullopt;
+  return code_ids_[index];
+}
+
 void EventCoder::change_thread(uint32_t thread) {
   thread_ = thread;
   last_released_of_thread_ = &at_grown(last_released_, thread % kMaxThreads, kNothing);

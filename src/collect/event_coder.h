@@ -86,6 +86,9 @@ class EventCoder {
     return known.key == wire::record_call(raw.tagged_address) ? known.site : find_site(raw);
   }
 
+  // The trace's code of an index of the agent's; none: no event with it was taken so far, or stacks were cut before it.
+  [[nodiscard]] std::optional<model::CodeId> known_code(uint32_t index) const;
+
   // Blocks that were handed out again without a release having been seen. Each is released by an event of its own then, of
   // function kNone.
   [[nodiscard]] uint64_t missed_releases() const { return missed_releases_; }

@@ -78,6 +78,9 @@ class RawStreamWriter {
   void add_drain(std::span<const wire::RawEvent> events, uint64_t record_bytes, const StreamState& state,
                  const TakeText& take_text);
 
+  // Codes that are in the stream since the last call, behind those before.
+  std::vector<model::Code> take_written_codes() { return tables_.take_written_codes(); }
+
   // Of an event of the last drain: its time as the receiver has it.
   [[nodiscard]] uint64_t received_time(uint64_t time) const { return events_.rounded(time); }
 

@@ -68,7 +68,9 @@ bool SentTables::write_codes(trace::ByteBuffer& out) {
   if (new_codes_.empty()) return false;
   trace::write_codes(out, new_codes_, 0);
   trace::write_first_number(out, written_.codes);
-  written_.codes += std::exchange(new_codes_, {}).size();
+  written_.codes += new_codes_.size();
+  written_codes_.insert(written_codes_.end(), new_codes_.begin(), new_codes_.end());
+  new_codes_.clear();
   return true;
 }
 

@@ -2,6 +2,7 @@
 // the numbers, and of the entries only those that are new.
 #pragma once
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "collect/event_stream.h"
@@ -25,6 +26,8 @@ class SentTables {
   [[nodiscard]] bool has_many() const { return new_stacks_.size() >= kMany || new_labels_.size() >= kMany; }
   // The payload of a frame of what is new. False: nothing is. Codes and labels go before stacks.
   bool write_codes(trace::ByteBuffer& out);
+  // Those that were written since the last call; they have the next numbers.
+  std::vector<model::Code> take_written_codes() { return std::exchange(written_codes_, {}); }
   bool write_labels(trace::ByteBuffer& out);
   bool write_stacks(trace::ByteBuffer& out);
 
@@ -47,6 +50,7 @@ class SentTables {
   std::vector<uint32_t> labels_;  // by the agent's number: that here; wire::kNoLabel: none yet
   uint32_t code_of_none_ = 0;     // of an index that there is no code for: that number + 1
   std::vector<model::Code> new_codes_;
+  std::vector<model::Code> written_codes_;
   std::vector<model::Stack> new_stacks_;
   std::vector<model::Label> new_labels_;
   trace::TableCounts written_;

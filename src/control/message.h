@@ -79,6 +79,8 @@ enum class Kind : uint8_t {
   // Likewise where functions of a program are that doesn't tell itself.
   kFunctionsWanted = 116,  // kBuildId, kName of the program, kEntry: the functions' names
   kFunctions = 117,        // kBuildId: an entry for each that there is: kName, kAddress, kIsLocal
+  // Of kStream: kBytes, names of code that the program made itself, by the numbers of codes that came before.
+  kCodeNames = 118,
 };
 
 enum class Field : uint8_t {

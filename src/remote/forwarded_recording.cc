@@ -11,6 +11,7 @@
 #include "model/note_code.h"
 #include "remote/message_fields.h"
 #include "trace/capture_frames.h"
+#include "trace/code_name_frames.h"
 
 namespace heaptap::remote {
 namespace {
@@ -71,7 +72,8 @@ ForwardedRecording::ForwardedRecording(Outlet& outlet, uint64_t number, std::uni
       log_(std::move(log)),
       capture_(std::move(capture)),
       writer_(std::in_place, log_->stream().tables(), collect::RawStreamOptions{.table_bits = forwarding.table_bits}),
-      rows_(outlet_, log_->log().parts()) {
+      rows_(outlet_, log_->log().parts()),
+      jit_names_(std::in_place, static_cast<pid_t>(capture_.pid), names_options()) {
   constexpr uint64_t kMaxKeptBytes = uint64_t{256} << 10;  // the target has little memory; what it gives is the log
   log_->stream().reader().set_most_kept(kMaxKeptBytes);
   tell_beginning();
@@ -95,6 +97,8 @@ void ForwardedRecording::begin_anew() {
   event_count_ = 0;
   scanned_.clear();  // it is of what that host has
   writer_.emplace(log_->stream().tables(), collect::RawStreamOptions{.table_bits = forwarding_.table_bits});
+  jit_names_.emplace(static_cast<pid_t>(capture_.pid), names_options());
+  code_count_ = 0;
   tell_beginning();
   outlet_.offer_files(number_, 0, static_cast<pid_t>(capture_.pid), told_modules_);
   writer_->add_modules(told_modules_);
@@ -152,6 +156,7 @@ uint64_t ForwardedRecording::forward(bool last) {
   writer_->add_drain(events_, bytes, stream.state(), [&stream](uint32_t number) { return stream.take_text(number); });
   note_what_is_alive();
   send_bytes();
+  seek_names();
   if (!stream.reader().has_looked_ahead()) send_scan();
   if (now - told_ns_ >= kTellEveryNs) {
     told_ns_ = now;
@@ -168,6 +173,42 @@ void ForwardedRecording::note_what_is_alive() {
   if (behind_question_) behind_question_->insert(behind_question_->end(), events_.begin(), events_.end());
 }
 
+// A host may be anybody: it gets names from files of the process's own user alone, and none where no file may leave the machine.
+collect::JitNamesOptions ForwardedRecording::names_options() const {
+  // The target has little memory; what is left out comes later.
+  constexpr collect::SoughtCodeLimits kLimits{.codes = size_t{1} << 15, .name_bytes = size_t{1} << 19};
+  collect::JitNamesOptions options{.limits = kLimits};
+  if (!forwarding_.gives_files) {
+    options.forbidden = base::make_error("heaptap-target was started with --no-fetch: files stay there").message;
+  }
+  return options;
+}
+
+void ForwardedRecording::seek_names() {
+  for (const model::Code& code : writer_->take_written_codes()) jit_names_->seek(code_count_++, code, told_modules_);
+}
+
+void ForwardedRecording::send_names() {
+  const std::vector<model::CodeName> names = jit_names_->take();
+  constexpr size_t kMaxNames = 100;  // of 1,024 bytes at most
+  for (std::span<const model::CodeName> rest = names; !rest.empty();) {
+    const auto piece = rest.first(std::min(kMaxNames, rest.size()));
+    rest = rest.subspan(piece.size());
+    trace::ByteBuffer bytes;
+    trace::write_code_names(bytes, piece);
+    Fields fields;
+    fields.add(Field::kBytes, text_of(bytes));
+    send(Kind::kCodeNames, std::move(fields));
+  }
+}
+
+// Of a process that is gone, or let go of: reads on for so long at most. True: the host gets all names that there are.
+bool ForwardedRecording::has_told_names(std::chrono::nanoseconds most) {
+  const bool is_done = jit_names_->read_to_end(most);
+  send_names();
+  return is_done;
+}
+
 uint64_t ForwardedRecording::poll() {
   rows_.serve();
   uint64_t bytes = 0;
@@ -176,6 +217,10 @@ uint64_t ForwardedRecording::poll() {
     bytes += taken;
     if (taken == 0 || !log_->stream().state().has_unread) break;
   }
+  jit_names_->proceed();
+  // Events come first.
+  constexpr size_t kNearlyNothing = size_t{64} << 10;
+  if (jit_names_->has_found() && outlet_.waiting_bytes() <= kNearlyNothing) send_names();
   return bytes;
 }
 
@@ -282,6 +327,7 @@ base::Result<> ForwardedRecording::no_memory() {
 base::Result<uint32_t> ForwardedRecording::scan(const collect::ScanAccess& access,
                                                 const std::optional<wire::ExitNotice>& ending) {
   if (ending) seen_.end = ending;
+  jit_names_->find_files();  // where they are the process tells as long as it lives
   const base::Result<> done = forwarding_.gives_memory ? look_at_memory(access, ending) : no_memory();
   live_.reset();
   if (!done) {
@@ -325,6 +371,8 @@ base::Result<> ForwardedRecording::set_on(bool on) {
 
 base::Result<> ForwardedRecording::write_up_to_now() {
   take_what_is_there();
+  jit_names_->catch_up();
+  send_names();
   tell_figures();
   return {};
 }
@@ -357,11 +405,17 @@ void ForwardedRecording::tell_figures() {
 bool ForwardedRecording::can_finish() {
   // From here on it is the line that takes its time.
   if (!left_at_ns_) left_at_ns_ = log_->stream().now_ns();
-  return outlet_.is_given_up() || (outlet_.has_room() && log_->stream().state().is_empty);
+  if (outlet_.is_given_up()) return true;
+  constexpr std::chrono::milliseconds kAtOnce{50};  // other processes are recorded meanwhile
+  return outlet_.has_room() && log_->stream().state().is_empty && has_told_names(kAtOnce);
 }
 
 base::Result<> ForwardedRecording::finish(const model::ExitStatus& exit) {
-  if (!outlet_.is_given_up()) take_all();
+  constexpr std::chrono::seconds kLongestReading{2};  // where nobody waited until it can end
+  if (!outlet_.is_given_up()) {
+    take_all();
+    (void)has_told_names(kLongestReading);
+  }
   send_scan();
   seen_.calls = event_count_ > 0;
   log_->fill_end(capture_, exit, seen_);
@@ -369,6 +423,7 @@ base::Result<> ForwardedRecording::finish(const model::ExitStatus& exit) {
   capture_.event_count = event_count_;
   capture_.gaps = log_->stream().state().gaps;
   log_->note_unseen(capture_, seen_);
+  for (const base::Error& why : jit_names_->why_missing()) note(model::failure_note(why.message));
   const size_t notes_before = capture_.notes.size();
   log_->note_no_room(capture_);
   if (const uint64_t count = rows_.left_out(); count > 0) {

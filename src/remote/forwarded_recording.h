@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/jit_names.h"
 #include "collect/live_heap.h"
 #include "collect/log_side.h"
 #include "collect/raw_stream.h"
@@ -24,6 +25,7 @@ namespace heaptap::remote {
 
 struct ForwardingOptions {
   bool gives_memory = true;  // what a leak scan needs of the process's memory may go to the host
+  bool gives_files = true;   // and what the process's files say
   Compression compression = Compression::kAuto;
   std::chrono::nanoseconds orphan_timeout{};  // so long it is kept for a host that is gone; 0: nobody waits
   std::chrono::nanoseconds exit_wait = std::chrono::seconds(10);  // a process waits with its end for the host, at most
@@ -86,6 +88,10 @@ class ForwardedRecording : public collect::Recording {
   void send(control::Kind kind, control::Fields fields);
   void tell_figures();
   void tell_beginning();
+  [[nodiscard]] collect::JitNamesOptions names_options() const;
+  void seek_names();
+  void send_names();
+  bool has_told_names(std::chrono::nanoseconds most);
   static base::Result<> no_memory();
   base::Result<> ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait);
   base::Result<> look_at_memory(const collect::ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
@@ -105,6 +111,8 @@ class ForwardedRecording : public collect::Recording {
   std::vector<model::Module> told_modules_;  // all
   std::vector<model::Thread> told_threads_;
   RowSupply rows_;
+  std::optional<collect::JitNames> jit_names_;
+  model::CodeId code_count_ = 0;  // in the stream
   uint64_t event_count_ = 0;
   uint64_t module_count_ = 0;
   std::optional<uint64_t> left_at_ns_;  // as the stream counts: the process was gone

@@ -10,6 +10,7 @@
 #include "model/note_code.h"
 #include "remote/message_fields.h"
 #include "trace/capture_frames.h"
+#include "trace/code_name_frames.h"
 
 namespace heaptap::remote {
 namespace {
@@ -50,6 +51,38 @@ void RemoteRecording::receive_mark(model::Mark mark) {
   if (mark.kind == model::MarkKind::kStopped) is_on_ = false;
   if (mark.kind == model::MarkKind::kStarted) is_on_ = true;
   maker_.add_mark(std::move(mark));
+}
+
+// A code has one name. Who tells more, or names codes that aren't there, isn't listened to.
+void RemoteRecording::receive_names(std::string_view bytes) {
+  take_received();
+  wire::VarintReader in(bytes_of(bytes).data(), bytes.size());
+  std::vector<model::CodeName> names;
+  if (!trace::read_code_names(in, names)) return;
+  const uint32_t code_count = stream_.tables().code_count();
+  for (model::CodeName& name : names) {
+    if (name.code >= code_count || name.name.empty()) return;
+    if (name.code >= named_.size()) named_.resize(code_count);
+    if (named_[name.code] || name_bytes_ + name.name.size() > model::kMaxCodeNamesBytes) return;
+    named_[name.code] = true;
+    name_bytes_ += name.name.size();
+    names_.push_back(std::move(name));
+  }
+}
+
+void RemoteRecording::take_names() {
+  std::vector<model::CodeName> known;
+  std::vector<model::CodeName> rest;
+  for (model::CodeName& name : names_) {
+    const auto code = maker_.coder().known_code(name.code);
+    if (code) {
+      known.push_back({*code, std::move(name.name)});
+    } else {
+      rest.push_back(std::move(name));
+    }
+  }
+  names_ = std::move(rest);
+  writer_->add_code_names(std::move(known));
 }
 
 const std::vector<model::Module>& RemoteRecording::modules(bool all) {
@@ -176,6 +209,7 @@ void RemoteRecording::set_depth(uint32_t frames) {
 }
 
 base::Result<> RemoteRecording::write_frame() {
+  take_names();
   maker_.write_frame();
   last_write_ns_ = base::clock_ns(CLOCK_MONOTONIC);
   return maker_.written();

@@ -35,6 +35,8 @@ class RemoteRecording : public collect::Recording {
   // What came of its stream.
   void receive(std::string_view bytes);
   void receive_mark(model::Mark mark);
+  // What the program calls codes of its stream that came before.
+  void receive_names(std::string_view bytes);
   // Of its process, as far as they were taken; `all`: those as well that only came.
   const std::vector<model::Module>& modules(bool all);
   // What is alive by all that came so far.
@@ -78,6 +80,7 @@ class RemoteRecording : public collect::Recording {
  private:
   RemoteRecording(TargetControl& target, std::unique_ptr<trace::TraceWriter> writer, model::Capture capture);
   void take_received();
+  void take_names();
   base::Result<> write_frame();
   [[nodiscard]] control::Fields fields_of_process() const;
 
@@ -87,7 +90,10 @@ class RemoteRecording : public collect::Recording {
   collect::DeflateUnpacker unpacker_;
   collect::ReceivedStream stream_{&unpacker_};
   collect::TraceMaker maker_;
-  collect::RecordingFigures figures_;  // as the other machine told them last
+  collect::RecordingFigures figures_;   // as the other machine told them last
+  std::vector<model::CodeName> names_;  // of codes by their numbers in the stream, that no event was taken with so far
+  std::vector<bool> named_;             // by these numbers
+  size_t name_bytes_ = 0;               // that came
   bool is_on_ = true;
   bool has_ended_ = false;
   size_t notes_before_ = 0;

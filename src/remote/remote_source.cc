@@ -302,6 +302,8 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
   switch (message.kind) {
     case Kind::kBytes:
       return recording->receive(fields.text(Field::kBytes).value_or(""));
+    case Kind::kCodeNames:
+      return recording->receive_names(fields.text(Field::kBytes).value_or(""));
     case Kind::kMarked: {
       const uint64_t kind = fields.number_or_0(Field::kMarkKind);
       std::string name = fields.text_or_empty(Field::kName);

@@ -254,6 +254,7 @@ class Session {
 
   ForwardingOptions forwarding(size_t others) {
     ForwardingOptions forwarding{.gives_memory = options_.gives_memory,
+                                 .gives_files = options_.gives_files,
                                  .compression = options_.compression.value_or(order_.compression),
                                  .orphan_timeout = options_.orphan_timeout,
                                  .table_bits = table_bits_beside(others),

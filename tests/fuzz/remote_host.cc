@@ -40,6 +40,7 @@ Kind some_kind(uint8_t byte) {
   constexpr uint8_t kKinds = 12;
   if (byte < 128) return static_cast<Kind>(kFirst + byte % kKinds);
   if (byte < 192) return byte % 2 == 0 ? Kind::kAnswer : Kind::kRefusal;
+  if (byte >= 224) return Kind::kCodeNames;
   return byte % 2 == 0 ? Kind::kRowsWanted : Kind::kFunctionsWanted;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@
 #include "remote/remote_source.h"
 #include "rounds.h"
 #include "trace/capture_frames.h"
+#include "trace/code_name_frames.h"
+#include "trace/trace_reader.h"
 #include "two_ends.h"
 
 namespace heaptap::remote {
@@ -54,15 +57,50 @@ Message of_stream(Kind kind, uint64_t stream) {
   return message;
 }
 
+Message stream_bytes(uint64_t stream, std::string_view bytes) {
+  Message message = of_stream(Kind::kBytes, stream);
+  message.fields.add(Field::kBytes, bytes);
+  return message;
+}
+
+Message code_names(uint64_t stream, const std::vector<model::CodeName>& names) {
+  Message message = of_stream(Kind::kCodeNames, stream);
+  trace::ByteBuffer bytes;
+  trace::write_code_names(bytes, names);
+  message.fields.add(Field::kBytes, text_of(bytes));
+  return message;
+}
+
 // Stacks of one frame each.
 class MadeTables : public collect::AgentTables {
  public:
-  [[nodiscard]] uint32_t node_count() const override { return wire::kRootCount + 20; }
+  explicit MadeTables(uint32_t codes = 20) : codes_(codes) {}
+  [[nodiscard]] uint32_t node_count() const override { return wire::kRootCount + codes_; }
   [[nodiscard]] uint64_t node(uint32_t number) const override { return wire::make_node(0, number - wire::kRootCount); }
-  [[nodiscard]] uint32_t code_count() const override { return 20; }
+  [[nodiscard]] uint32_t code_count() const override { return codes_; }
   [[nodiscard]] uint64_t code(uint32_t index) const override { return 0x1000 + index; }
   [[nodiscard]] std::optional<model::Label> label(uint32_t /*number*/) const override { return std::nullopt; }
+
+ private:
+  const uint32_t codes_;
 };
+
+class NoSink : public model::EventSink {
+ public:
+  void on_batch(const model::EventBatch& /*batch*/, const model::Tables& /*tables*/) override {}
+};
+
+// By codes of the trace.
+std::map<model::CodeId, std::string> names_in(trace::TraceReader& trace) {
+  NoSink sink;
+  EXPECT_TRUE(trace.replay(sink));
+  const model::Tables& tables = trace.tables();
+  std::map<model::CodeId, std::string> names;
+  for (model::CodeId code = 0; tables.names != nullptr && code < tables.codes.size(); ++code) {
+    for (const model::Frame& frame : tables.names->frames_of(code)) names[code] = frame.function;
+  }
+  return names;
+}
 
 // What a target's side says that doesn't lie: a process that allocates, is scanned, and ends.
 class Honest {
@@ -74,8 +112,7 @@ class Honest {
     writer.add_modules({{.path = "/lib/libx.so", .build_id = "id"}});
     for (uint64_t drain = 1; drain <= 4; ++drain) {
       add_drain(writer, drain);
-      said.push_back(of_stream(Kind::kBytes, stream));
-      said.back().fields.add(Field::kBytes, text_of(writer.take()));
+      said.push_back(stream_bytes(stream, text_of(writer.take())));
     }
     said.push_back(of_stream(Kind::kMarked, stream));
     said.back().fields.add(Field::kMarkKind, uint64_t{1});
@@ -85,6 +122,7 @@ class Honest {
     for (const Field field : {Field::kTimeNs, Field::kLostEvents, Field::kLogUsedBytes, Field::kLogLimitBytes}) {
       said.back().fields.add(field, uint64_t{1000});
     }
+    said.push_back(code_names(stream, {{0, "made"}, {19, "made as well"}}));
     said.push_back(of_stream(Kind::kBlocksWanted, stream));
     said.push_back(scanned(stream));
     said.push_back(of_stream(Kind::kEnded, stream));
@@ -210,7 +248,7 @@ class LyingTarget : public ::testing::Test {
 TEST_F(LyingTarget, ThatDoesNotLieIsRecorded) {
   const auto host = this->host();
   std::vector<Message> said = Honest().session(1, 1000);
-  said.resize(9);  // up to the end of the recording
+  said.resize(10);  // up to the end of the recording
   for (const Message& message : said) host->say(message);
   ASSERT_TRUE(host->take_all());
   ASSERT_EQ(host->processes.all().size(), 1u);
@@ -319,9 +357,7 @@ TEST_F(LyingTarget, CannotHoldEventsBackWithoutEnd) {
   log::RawEvents events = {event(wire::RecordKind::kAllocate)};
   for (size_t sent = 0; sent < kEvents; sent += events.size()) {
     writer.add_drain(events, 1, {.complete_until = 0}, [](uint32_t) { return std::string(); });
-    Message message = of_stream(Kind::kBytes, 1);
-    message.fields.add(Field::kBytes, text_of(writer.take()));
-    host->say(message);
+    host->say(stream_bytes(1, text_of(writer.take())));
     ASSERT_TRUE(host->take_all());
     (void)host->processes.drain();
     if (events.size() == 1) {
@@ -378,6 +414,70 @@ TEST_F(LyingTarget, ChangesNothingOfWhoseRecordingItIs) {
   EXPECT_EQ(capture.pid, 1000u);
   EXPECT_EQ(capture.command, some_capture(1000).command);
   EXPECT_TRUE(capture.suppressions.empty());
+}
+
+// Codes that it has told of have one name each.
+TEST_F(LyingTarget, NamesNothingThatIsNotThere) {
+  const auto host = this->host();
+  std::vector<Message> said = Honest().session(1, 1000);
+  said.resize(5);  // up to the events
+  said.push_back(code_names(1, {{0, "first"}, {0, "another"}, {1, "behind a lie"}}));
+  said.push_back(code_names(1, {{20, "beyond"}, {2, "behind a lie"}}));
+  said.push_back(code_names(1, {{UINT32_MAX, "beyond"}}));
+  said.push_back(code_names(1, {{3, ""}, {3, "behind a lie"}}));
+  said.push_back(of_stream(Kind::kCodeNames, 1));
+  said.back().fields.add(Field::kBytes, "\x05\x01");
+  said.push_back(of_stream(Kind::kCodeNames, 1));
+  said.push_back(code_names(7, {{4, "of another stream"}}));
+  said.push_back(code_names(1, {{5, std::string(2000, 'n')}}));
+  said.push_back(code_names(1, {{6, "last"}}));
+  for (const Message& message : said) host->say(message);
+  ASSERT_TRUE(host->take_all());
+  const std::string path = host->processes.all().front().recording->path();
+  host->end_all();
+  auto trace = trace::TraceReader::open(path);
+  ASSERT_TRUE(trace) << trace.error().message;
+  const auto names = names_in(*trace);
+  EXPECT_EQ(names, (std::map<model::CodeId, std::string>{{0, "first"}, {6, "last"}}));
+}
+
+// More than readers take is left out, so that they can read the rest.
+TEST_F(LyingTarget, CannotNameWithoutEnd) {
+  constexpr uint32_t kCodes = 70'000;
+  const auto host = this->host();
+  host->say(recording(1, some_capture(1000)));
+  const MadeTables tables(kCodes);
+  collect::RawStreamWriter writer(tables);
+  log::RawEvents events;
+  for (uint32_t i = 0; i < kCodes; ++i) {
+    events.push_back({.time = 1000 + i,
+                      .tagged_address = wire::make_tagged_address(wire::RecordKind::kAllocate, 1, uint64_t{i} << 6),
+                      .size_bytes = 8,
+                      .stack = wire::kRootCount + i,
+                      .thread = 1});
+  }
+  writer.add_drain(events, 1, {.complete_until = 1'000'000}, [](uint32_t) { return std::string(); });
+  const std::vector<uint8_t> bytes = writer.take();
+  for (size_t at = 0; at < bytes.size(); at += 100'000) {
+    const auto piece = std::span(bytes).subspan(at, std::min<size_t>(100'000, bytes.size() - at));
+    host->say(stream_bytes(1, text_of(piece)));
+  }
+  for (uint32_t i = 0; i < kCodes; i += 500) {
+    std::vector<model::CodeName> names;
+    for (uint32_t k = i; k < i + 500; ++k) names.push_back({k, std::string(model::kMaxCodeNameBytes, 'n')});
+    host->say(code_names(1, names));
+    const bool is_taken = i % 5000 != 0 || host->take_all();
+    ASSERT_TRUE(is_taken);
+  }
+  ASSERT_TRUE(host->take_all());
+  const std::string path = host->processes.all().front().recording->path();
+  host->end_all();
+  auto trace = trace::TraceReader::open(path);
+  ASSERT_TRUE(trace) << trace.error().message;
+  const size_t named = names_in(*trace).size();
+  EXPECT_LE(named, (size_t{64} << 20) / model::kMaxCodeNameBytes);
+  EXPECT_GT(named, 60'000U);
+  EXPECT_EQ(trace->capture().damage.find("sense"), std::string::npos) << trace->capture().damage;
 }
 
 TEST_F(LyingTarget, WritesWhereTheHostWantsIt) {
