@@ -180,8 +180,13 @@ class Growing(TestCase):
         process.stdin.close()
         ended(process)
 
+    def stacks(self):
+        """None: there is no trace yet. (Whether it can be written is tried before.)"""
+        shown = heaptap("show", "top", "--json", self.trace)
+        return heaptap_test.read_report(shown.stdout)["stacks"] if shown.status == 0 else None
+
     def is_named(self, size, name):
-        stacks = summary(self.trace)["stacks"] if self.trace.exists() else []
+        stacks = self.stacks() or []
         return any(stack["allocated_bytes"] == 3 * size and stack["frames"][1]["function"] == name for stack in stacks)
 
     def assert_named(self, *names):
@@ -257,7 +262,7 @@ class Growing(TestCase):
             host.wait()
             self.trace.unlink()
             host = connect()
-            wait_for("it records", self.trace.exists, state=[target, host])
+            wait_for("it records", lambda: self.stacks() is not None, state=[target, host])
             self.make(target, "fourth")
             wait_for("the fourth one is named", lambda: self.is_named(5003, "made::3(fourth)"), state=[target, host])
             self.make(target, "fifth")
