@@ -66,7 +66,7 @@ def message(kind, number, fields):
     return len(payload).to_bytes(4, "little") + payload
 
 
-HELLO = message(1, 0, [(1, varint(1)), (2, varint(1))])
+HELLO = message(1, 0, [(1, varint(1)), (2, varint(2))])  # of these versions
 
 
 class Strangers(heaptap_test.TestCase):
