@@ -105,6 +105,7 @@ class Caller {
 base::Result<> serve(const SymbolsOptions& options) {
   auto folders = symbol_server::Folders::open(options.folders);
   if (!folders) return std::unexpected(std::move(folders).error());
+  collect::stop_signals::forward_to(0);  // before it listens: whoever sees the socket may end it, and none is left
   std::optional<Caller> caller;
   std::optional<channel::Listener> listener;
   if (!options.connect.empty()) {
@@ -117,7 +118,6 @@ base::Result<> serve(const SymbolsOptions& options) {
     listener.emplace(*std::move(listening));
   }
   const std::string what = caller ? "going to " + options.connect : "waiting at " + listener->address().to_text();
-  collect::stop_signals::forward_to(0);  // from here on they end it
   symbol_server::FileIndex files(*std::move(folders));
   symbol_server::Answers answers(files);
   symbol_server::Server server(std::move(listener), answers);

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import expectations
 import heaptap_test
 from heaptap_test import built, heaptap, summary
-from waiting import describe, ended, finished, read_until, until_it_waits, wait_for
+from waiting import describe, ended, finished, has_ended, read_until, until_it_waits, wait_for
 
 FIRST = "stack function=malloc caller=first allocations=1000 frees=500 allocated_bytes=100000 live_blocks=500"
 
@@ -177,7 +177,7 @@ class CollectorInTrouble(Steered):
         self.process.stdin.close()
         self.expect(b"end\n")
         self.process.stdin = open(os.devnull, "wb")
-        wait_for("the program ends", lambda: ") Z" in pathlib.Path(f"/proc/{target}/stat").read_text(), state=target)
+        wait_for("the program ends", lambda: has_ended(target), state=target)
         os.kill(self.process.pid, signal.SIGCONT)
         self.assertEqual(self.status(), 9)
         report = summary(self.trace)

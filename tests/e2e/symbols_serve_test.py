@@ -71,6 +71,18 @@ LIBRARY_MAIN = r"""
 int run_bare(int rounds, const char *until);
 int main(int argc, char **argv) { return run_bare(300, argc > 1 ? argv[1] : 0) == 1 << 30; }
 """
+# Preloaded, it sends the signal in the very moment when others can connect.
+AT_LISTEN = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+int listen(int descriptor, int backlog) {
+  int (*next)(int, int) = (int (*)(int, int))dlsym(RTLD_NEXT, "listen");
+  int status = next(descriptor, backlog);
+  raise(SIGTERM);
+  return status;
+}
+"""
 NO_TABLES = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fomit-frame-pointer", "-fno-optimize-sibling-calls")
 BARE_FUNCTIONS = ["bare_innermost", "bare_third", "bare_second", "bare_first", "run_bare", "main"]
 
@@ -322,6 +334,14 @@ class Names(TestCase):
         with server(self.address, self.served):
             self.assertEqual(os.stat(self.address).st_mode & 0o777, 0o600)
         self.assertFalse(os.path.exists(self.address))
+
+    def test_a_signal_at_the_moment_when_it_listens(self):
+        """No socket is left, and it is no death by the signal: whoever sees the socket may end it at once."""
+        preloaded = self.folder / "at_listen.so"
+        compile_c(AT_LISTEN, preloaded, "-shared", "-fPIC")
+        done = subprocess.run([HEAPTAP, "symbols", "serve", "--listen", self.address, self.served], stdin=subprocess.DEVNULL,
+                              capture_output=True, env={**os.environ, "LD_PRELOAD": str(preloaded)})
+        self.assertEqual((done.returncode, os.path.exists(self.address)), (0, False), done.stderr)
 
     def test_nothing_outside_of_the_folders_is_given(self):
         outside = self.folder / "outside"
