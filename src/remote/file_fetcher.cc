@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "model/file_identity.h"
 #include "remote/offered_files.h"
 
 namespace heaptap::remote {
@@ -14,7 +15,6 @@ using control::Kind;
 using control::Message;
 
 constexpr size_t kMaxBuildIds = 8192;  // more than programs have modules
-constexpr size_t kMaxBuildIdBytes = 64;
 constexpr size_t kMaxTold = 20;
 
 Fields place_of(uint64_t stream, uint64_t number) {
@@ -30,7 +30,7 @@ void FileFetcher::add(uint64_t stream, uint64_t first, std::span<const model::Mo
   for (size_t i = 0; i < modules.size(); ++i) {
     const model::Module& module = modules[i];
     // Whether the file is the right one nothing else says.
-    if (module.build_id.empty() || module.build_id.size() > kMaxBuildIdBytes) continue;
+    if (!model::is_build_id(module.build_id)) continue;
     if ((module.flags & wire::kModuleIsVdso) != 0 || seen_.contains(module.build_id)) continue;
     if (seen_.size() >= kMaxBuildIds) return;
     seen_.insert(module.build_id);

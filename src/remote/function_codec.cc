@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "model/file_identity.h"
+
 namespace heaptap::remote {
 namespace {
 
@@ -14,15 +16,9 @@ using control::Kind;
 // There are fewer names, and most of them have one symbol.
 constexpr size_t kMaxFunctions = 512;
 constexpr size_t kMaxFunctionName = 128;
-constexpr size_t kMaxProgramIdBytes = 64;
-constexpr size_t kMaxProgramPathBytes = 4096;
 
 bool is_function_name(std::string_view name) {
   return !name.empty() && name.size() <= kMaxFunctionName && name.find('\0') == std::string_view::npos;
-}
-
-bool has_length_of_build_id(std::string_view build_id) {
-  return !build_id.empty() && build_id.size() <= kMaxProgramIdBytes;
 }
 
 }  // namespace
@@ -39,9 +35,7 @@ std::optional<FunctionRequest> decode_request(const Fields& fields) {
   FunctionRequest request{
       .build_id = fields.text_or_empty(Field::kBuildId), .path = fields.text_or_empty(Field::kName), .names = {}};
   const std::vector<std::string_view> names = fields.texts(Field::kEntry);
-  if (!has_length_of_build_id(request.build_id) || request.path.size() > kMaxProgramPathBytes ||
-      request.path.contains('\0'))
-    return {};
+  if (!model::is_build_id(request.build_id) || !model::is_path_or_empty(request.path)) return {};
   if (names.size() > kMaxFunctions || !std::ranges::all_of(names, is_function_name)) return {};
   request.names.assign(names.begin(), names.end());
   return request;
@@ -64,7 +58,7 @@ control::Message answer_of(const FoundFunctions& found) {
 std::optional<FoundFunctions> decode_functions(const Fields& fields) {
   FoundFunctions found{.build_id = fields.text_or_empty(Field::kBuildId), .functions = {}};
   const std::vector<std::string_view> entries = fields.texts(Field::kEntry);
-  if (!has_length_of_build_id(found.build_id) || entries.size() > kMaxFunctions) return {};
+  if (!model::is_build_id(found.build_id) || entries.size() > kMaxFunctions) return {};
   for (const std::string_view bytes : entries) {
     const auto entry = Fields::read(bytes);
     const auto address = entry ? entry->number(Field::kAddress) : std::nullopt;

@@ -151,8 +151,9 @@ bool HostLine::wait_until(const std::function<bool()>& is_so) {
   return is_so_now;
 }
 
-std::optional<control::Message> HostLine::await(control::Kind kind, uint64_t stream, TimePoint until) {
-  return await(kind, stream, [until] { return Clock::now() < until; });
+void HostLine::take_answers(const std::function<bool()>& is_awaited, TimePoint until) {
+  receive_while([&] { return is_awaited() && Clock::now() < until; },
+                [this](control::Message message) { return keep(std::move(message)); });
 }
 
 base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_t events,

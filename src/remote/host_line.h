@@ -41,7 +41,9 @@ class HostLine final : public Outlet {
   // The next one of this kind and stream; others are kept for next(). None: it takes longer than `goes_on` says, the connection is
   // lost, the end is asked for, or so much else comes that this host is given up.
   std::optional<control::Message> await(control::Kind kind, uint64_t stream, const std::function<bool()>& goes_on);
-  std::optional<control::Message> await(control::Kind kind, uint64_t stream, TimePoint until);
+
+  // Rows and functions that were asked for are taken as they come, until none is awaited or this time.
+  void take_answers(const std::function<bool()>& is_awaited, TimePoint until);
 
   // The line goes on until something is so. False: it isn't, and it takes longer than it may, or the end is asked for.
   bool wait_until(const std::function<bool()>& is_so);

@@ -10,6 +10,7 @@
 #include "base/safe_text.h"
 #include "base/signal_names.h"
 #include "base/units.h"
+#include "model/file_identity.h"
 #include "process/memory_room.h"
 #include "remote/message_fields.h"
 #include "remote/patience.h"
@@ -360,13 +361,10 @@ void RemoteSource::add_waits(std::vector<pollfd>& waits) const {
 }
 
 void RemoteSource::want_rows(const Fields& fields) {
-  constexpr size_t kMaxIdBytes = 64;
-  constexpr size_t kMaxPathBytes = 4096;
   RowRequest request{.build_id = fields.text_or_empty(Field::kBuildId),
                      .path = fields.text_or_empty(Field::kName),
                      .address = fields.number(Field::kAddress)};
-  const bool is_sound = !request.build_id.empty() && request.build_id.size() <= kMaxIdBytes &&
-                        request.path.size() <= kMaxPathBytes && request.path.find('\0') == std::string::npos;
+  const bool is_sound = model::is_build_id(request.build_id) && model::is_path_or_empty(request.path);
   if (rows_ != nullptr && is_sound) return rows_->find(std::move(request));
   send(FoundRows{.build_id = std::move(request.build_id), .rows = {}});
 }

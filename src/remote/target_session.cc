@@ -284,51 +284,58 @@ std::optional<uint64_t> address_without_row(const elf::FileBytes& bytes) {
                                                                            : std::optional(model::kNoRowAnywhere);
 }
 
-constexpr std::chrono::seconds kLongestAnswer{2};  // that a program waits for with its start
-
 base::UniqueFd open_program(const std::string& path) {
   return base::UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
 }
 
-// The program's own rows for unwinding, before its first event; a host that has to look for long is heard later.
-void ask_for_rows(const collect::Program& program, HostLine& host) {
-  const base::UniqueFd file = open_program(program.file);
-  if (!file) return;
-  const elf::FileBytes bytes(file.get());
-  const std::vector<uint8_t> id = elf::read_build_id(bytes);
-  const std::string build_id(id.begin(), id.end());
-  host.want_rows(build_id, program.file, address_without_row(bytes));
-  const TimePoint until = std::chrono::steady_clock::now() + kLongestAnswer;
-  while (!build_id.empty() && !host.rows()->is_answered(build_id)) {
-    const auto message = host.await(Kind::kRows, 0, until);
-    if (!message) return;
-    host.rows()->take(message->fields);
-  }
-}
+// What a host is asked for before a program's first event. The start waits for its answers, for all of them together no longer than
+// this; what comes later is of use for rows, and no more for functions.
+class EarlyQuestions {
+ public:
+  explicit EarlyQuestions(HostLine& host) : host_(host) {}
 
-// Where functions of static programs are that don't tell: they are found before the first event, or not in this recording.
-void ask_for_functions(const std::vector<std::string>& paths, HostLine& host) {
-  std::vector<std::string> awaited;
-  for (const std::string& path : paths) {
-    const base::UniqueFd file = open_program(path);
-    auto untold = file ? collect::find_untold_functions(file.get()) : std::nullopt;
-    if (!untold) continue;
-    // The file's own name: what was opened may be a link to it, as that of a process is.
-    const std::string name = base::read_link("/proc/self/fd/" + std::to_string(file.get()));
-    host.want_functions({.build_id = untold->build_id, .path = name, .names = std::move(untold->names)});
-    awaited.push_back(std::move(untold->build_id));
+  // The program's own rows for unwinding.
+  void ask_for_rows(const collect::Program& program) {
+    const base::UniqueFd file = open_program(program.file);
+    if (!file) return;
+    const elf::FileBytes bytes(file.get());
+    const std::vector<uint8_t> id = elf::read_build_id(bytes);
+    if (id.empty()) return;
+    const std::string build_id(id.begin(), id.end());
+    host_.want_rows(build_id, program.file, address_without_row(bytes));
+    host_.take_answers([&] { return !host_.rows()->is_answered(build_id); }, until());
   }
-  const auto is_awaited = [&host](const std::string& build_id) { return host.functions().is_awaited(build_id); };
-  const TimePoint until = std::chrono::steady_clock::now() + kLongestAnswer;
-  while (std::ranges::any_of(awaited, is_awaited)) {
-    const auto message = host.await(Kind::kFunctions, 0, until);
-    if (!message) return;
-    host.functions().take(message->fields);
+
+  // Where functions of static programs are that don't tell.
+  void ask_for_functions(const std::vector<std::string>& paths) {
+    std::vector<std::string> asked;
+    for (const std::string& path : paths) {
+      const base::UniqueFd file = open_program(path);
+      auto untold = file ? collect::find_untold_functions(file.get()) : std::nullopt;
+      if (!untold) continue;
+      // The file's own name: what was opened may be a link to it, as that of a process is.
+      const std::string name = base::read_link("/proc/self/fd/" + std::to_string(file.get()));
+      host_.want_functions({.build_id = untold->build_id, .path = name, .names = std::move(untold->names)});
+      asked.push_back(std::move(untold->build_id));
+    }
+    const auto is_awaited = [this](const std::string& build_id) { return host_.functions().is_awaited(build_id); };
+    host_.take_answers([&] { return std::ranges::any_of(asked, is_awaited); }, until());
   }
-}
+
+ private:
+  TimePoint until() {
+    constexpr std::chrono::seconds kLongestAnswer{2};
+    if (!until_) until_ = std::chrono::steady_clock::now() + kLongestAnswer;
+    return *until_;
+  }
+
+  HostLine& host_;
+  std::optional<TimePoint> until_;
+};
 
 // A host over a line, which is served, and asked for rows where it is there before the program.
 Audience audience_of(HostLine& host, const TargetOptions& options) {
+  const auto questions = std::make_shared<EarlyQuestions>(host);
   return {.outlet = host,
           .service =
               [&](collect::RecordedProcesses& processes, collect::RecordingSource& source) {
@@ -336,12 +343,12 @@ Audience audience_of(HostLine& host, const TargetOptions& options) {
                                                      !options.policy.attach_only);
               },
           .prepare =
-              [&host](const collect::Program& program) {
-                if (host.has_met_host()) ask_for_rows(program, host);
+              [&host, questions](const collect::Program& program) {
+                if (host.has_met_host()) questions->ask_for_rows(program);
               },
-          .functions_of = [&host](const std::vector<std::string>& files) -> const model::ToldFunctions* {
+          .functions_of = [&host, questions](const std::vector<std::string>& files) -> const model::ToldFunctions* {
             if (!host.has_met_host()) return nullptr;
-            ask_for_functions(files, host);
+            questions->ask_for_functions(files);
             return &host.functions().told();
           }};
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "model/file_identity.h"
 #include "symbol_server/name_bytes.h"
 #include "symbol_server/rows.h"
 #include "symbols/frame_bytes.h"
@@ -18,14 +19,13 @@ using control::Fields;
 using control::Kind;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMaxIdBytes = 64;
 constexpr size_t kMaxIds = 1024;
 // Others wait meanwhile. Who asked for more asks again for the rest.
 constexpr std::chrono::milliseconds kMaxTime{200};
 
 base::Result<std::string> build_id_in(const Fields& request) {
   const auto id = request.text(Field::kBuildId);
-  if (!id || id->empty() || id->size() > kMaxIdBytes) return fail_as(ErrorKind::kUsage, "a build-id is missing");
+  if (!model::is_build_id(id.value_or(""))) return fail_as(ErrorKind::kUsage, "a build-id is missing");
   return std::string(*id);
 }
 
@@ -67,7 +67,7 @@ base::Result<Fields> Answers::levels(const Fields& request) {
   Fields answer;
   const Clock::time_point until = Clock::now() + kMaxTime;
   for (const std::string_view id : ids) {
-    if (id.empty() || id.size() > kMaxIdBytes) return fail_as(ErrorKind::kUsage, "that is no build-id");
+    if (!model::is_build_id(id)) return fail_as(ErrorKind::kUsage, "that is no build-id");
     Fields entry;
     entry.add(Field::kLevel, static_cast<uint64_t>(names_of(std::string(id)).level()));
     answer.add(Field::kEntry, entry);
