@@ -4,7 +4,7 @@
 
 # Parts of ./dev test --all and of --long, in order.
 all_parts=(captures readers cpus sanitizers threads tidy fuzz_seconds)
-long_parts=(fuzz soaks applications load bench)
+long_parts=(fuzz soaks applications load bench bare)
 
 command_test() {
   local tier=first
@@ -165,6 +165,17 @@ part_load() {
   need build test
   build_all HEAPTAP_ALL_TESTS=OFF
   HEAPTAP=$build/bin/heaptap TARGETS=$build/tests/targets python3 -W ignore "$root/tests/load/load_test.py" --install
+}
+
+# The README's commands on a bare Debian 12, which only root can make.
+part_bare() {
+  local as_root=()
+  ((EUID == 0)) || as_root=(sudo)
+  need release
+  if "${as_root[@]}" "$root/tools/bare_machine.sh"; then count 1 0; else
+    count 0 1
+    return 1
+  fi
 }
 
 # The benchmarks, against the figures of the last time that are in build/bench.json, where there are some.
