@@ -6,7 +6,7 @@ set -eu
 architecture=$1
 mkdir -p "$2"
 folder=$(cd "$2" && pwd -P)
-packages="libc6-dev libstdc++-12-dev libdw-dev libelf-dev libfmt-dev libzstd-dev zlib1g-dev libsqlite3-dev libedit-dev libncurses-dev libbearssl-dev libboost1.81-dev libcli11-dev"
+packages="libc6-dev libstdc++-12-dev libdw-dev libelf-dev libfmt-dev libzstd-dev zlib1g-dev libsqlite3-dev libedit-dev libncurses-dev libbearssl-dev libboost1.81-dev libcli11-dev libre2-dev"
 stamp="$folder/complete"
 if [ "$(cat "$stamp" 2>/dev/null)" = "$architecture $packages" ]; then exit 0; fi
 

@@ -69,7 +69,7 @@ class Files(Config):
         self.assertEqual(rows("-n3", HEAPTAP_OPTIONS="-n 2"), 3)
 
     def test_what_is_wrong_is_told_with_its_line(self):
-        for line, reason in (("ignore f(", "--ignore: 'f(' is not a regular expression: a ( has no )"), ("dpeth 3", "--dpeth is not an option of any command"),
+        for line, reason in (("ignore f(", "--ignore: 'f(' is not a regular expression: missing )"), ("dpeth 3", "--dpeth is not an option of any command"),
                              ("depth x", "--depth: 'x' is not a number"), ("!", "'!' is no option"), ("output x", "--output isn't taken")):
             self.write(f"# first\n{line}\n")
             for command in (("show", "top", self.trace), ("run", "-q", "--", "/bin/true")):

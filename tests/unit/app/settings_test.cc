@@ -179,7 +179,7 @@ TEST_F(DefaultOptions, ThatNoCommandHasAreRefused) {
 TEST_F(DefaultOptions, WithBadValuesAreNamedWithTheirLine) {
   const std::pair<const char*, const char*> cases[] = {
       {"depth many", "--depth: 'many' is not a number"},
-      {"ignore f(", "--ignore: 'f(' is not a regular expression: a ( has no )"},
+      {"ignore f(", "--ignore: 'f(' is not a regular expression: missing )"},
       {"ignore", "--ignore needs a value"},
       {"ignore=", "--ignore: the name is empty"},
       {"skip [a", "--skip: '[a' is not a regular expression"},
@@ -284,7 +284,7 @@ TEST_F(DefaultOptions, AreBounded) {
       "ignore (a{30}){30}\n"
       "ignore ((((((a*)*)*)*)*)*)*b\n");
   EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t"}).query.ignores.rules().size(), 2u);
-  write("ignore ((a{200}){200}){200}\n");
+  write("ignore (\\pL{30}){30}\n");
   EXPECT_NE(refused({"show", "top", "t"}).find("too large"), std::string::npos);
 }
 
