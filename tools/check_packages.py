@@ -5,6 +5,7 @@ although all packages of its group are installed is a violation, too. Prints eac
 
 import ast
 import functools
+import keyword
 import pathlib
 import re
 import shutil
@@ -146,7 +147,7 @@ def python_commands(text):
         if re.fullmatch(r"(?:/usr/bin/|/bin/)?[a-z][\w.+-]*", word):
             yield word
         elif " " in word:
-            yield from script_commands(word)
+            yield from script_commands(word) - set(keyword.kwlist)  # a script may be Python's
 
 
 def with_what_is_called(names, text):
