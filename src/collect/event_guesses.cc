@@ -49,20 +49,16 @@ void EventGuesses::FreeList::remove(uint32_t place) {
   --count;
 }
 
-EventGuesses::EventGuesses(unsigned table_bits) : bits_(table_bits), block_mask_((1u << table_bits) - 1) { reset(); }
-
-void EventGuesses::reset() {
-  const size_t places = size_t{1} << bits_;
-  three_sites_ = base::ZeroedArray<uint64_t>(2 * places);
-  one_site_ = base::ZeroedArray<uint64_t>(2 * places);
-  sites_ = base::ZeroedArray<Site>(places / 2);
-  sizes_ = base::ZeroedArray<uint64_t>(size_t{1} << kSizeBits);
-  blocks_ = base::ZeroedArray<Block>(places);
-  numbers_ = base::ZeroedArray<BlockNumber>(places);
-  lists_ = base::ZeroedArray<FreeList>(kFreeLists);
-  threads_.fill({});
-  next_block_ = 1;
-}
+EventGuesses::EventGuesses(unsigned table_bits)
+    : bits_(table_bits),
+      block_mask_((1u << table_bits) - 1),
+      three_sites_(2 * places(table_bits)),
+      one_site_(2 * places(table_bits)),
+      sites_(places(table_bits) / 2),
+      sizes_(size_t{1} << kSizeBits),
+      blocks_(places(table_bits)),
+      numbers_(places(table_bits)),
+      lists_(kFreeLists) {}
 
 void EventGuesses::begin(uint32_t thread) {
   thread_number_ = thread;

@@ -43,9 +43,6 @@ class EventGuesses {
 
   explicit EventGuesses(unsigned table_bits);
 
-  // As it began.
-  void reset();
-
   // An event is taken in these steps: whose, site, size where it has one, address. Guesses of each come before it is taken.
   void begin(uint32_t thread);
 
@@ -116,6 +113,7 @@ class EventGuesses {
   static constexpr size_t kFreeLists = 256;
   static constexpr unsigned kSizeBits = 12;
 
+  static constexpr size_t places(unsigned table_bits) { return size_t{1} << table_bits; }
   [[nodiscard]] size_t place_of_address(uint64_t address) const;
   [[nodiscard]] Block& block(BlockNumber number) { return blocks_[number & block_mask_]; }
   [[nodiscard]] const Block& block(BlockNumber number) const { return blocks_[number & block_mask_]; }

@@ -14,13 +14,6 @@ void write_byte(trace::ByteBuffer& out, uint64_t byte) { *out.append(1) = static
 
 }  // namespace
 
-void RawEventState::reset() {
-  guesses_.reset();
-  time_ = last_address_ = 0;
-  thread_ = last_stack_ = greatest_stack_ = 0;
-  call_count_ = 0;
-}
-
 void RawEventState::take_stack(uint32_t stack) {
   last_stack_ = stack;
   greatest_stack_ = std::max(greatest_stack_, stack);

@@ -38,8 +38,6 @@ constexpr bool is_call(wire::RecordKind kind) {
 class RawEventState {
  public:
   explicit RawEventState(unsigned table_bits) : guesses_(table_bits) {}
-  // As it began.
-  void reset();
   // Of the times of the next events.
   void set_time_shift(unsigned shift) { shift_ = shift; }
   // Of a time, what is told.

@@ -47,16 +47,12 @@ RawStreamState numbers_of(const StreamState& state) {
   return {state.start_ticks, state.ticks, state.elapsed_ns, state.complete_until, state.lost_events, state.gaps};
 }
 
-// Entries that go on behind those that are known: `read` takes them. They may have come before, all of them.
+// Entries that go on behind those that are known: `read` takes them.
 template <typename Read>
 bool take_entries(wire::VarintReader payload, uint64_t known, Read read) {
   if (payload.left() < wire::kFirstNumberBytes) return false;
-  const uint64_t first = trace::first_number_of(payload);
+  if (trace::first_number_of(payload) != known) return false;
   wire::VarintReader entries(payload.here(), payload.left() - wire::kFirstNumberBytes);
-  if (first != known) {
-    const uint64_t count = entries.varint();
-    return entries.ok() && first < known && count <= known - first;
-  }
   return read(entries) && entries.at_end();
 }
 
@@ -75,7 +71,6 @@ std::array<uint8_t, kRawStreamHeadBytes> RawStreamWriter::head() const {
 
 std::vector<uint8_t> RawStreamWriter::take() {
   std::vector<uint8_t> bytes = std::exchange(bytes_, {});
-  unacknowledged_.clear();
   if (!head_taken_) {
     const auto begin = head();
     bytes.insert(bytes.begin(), begin.begin(), begin.end());
@@ -84,41 +79,11 @@ std::vector<uint8_t> RawStreamWriter::take() {
   return bytes;
 }
 
-std::vector<RawStreamWriter::Frame> RawStreamWriter::take_frames() {
-  std::vector<Frame> frames;
-  wire::FrameHead head;
-  for (std::span<const uint8_t> rest = bytes_; !rest.empty();) {
-    wire::read_frame_head(rest.data(), head);
-    const auto frame = rest.first(wire::kFrameHeadBytes + head.stored_bytes);
-    frames.push_back({head.number, std::vector(frame.begin(), frame.end())});
-    rest = rest.subspan(frame.size());
-  }
-  bytes_.clear();
-  return frames;
-}
-
-void RawStreamWriter::acknowledge(uint32_t next_frame) {
-  const auto is_there = [&](const SentTable& table) { return static_cast<int32_t>(table.frame - next_frame) < 0; };
-  while (!unacknowledged_.empty() && is_there(unacknowledged_.front())) unacknowledged_.pop_front();
-}
-
-void RawStreamWriter::skip() {
-  bytes_.clear();
-  events_.reset();
-  last_state_ = {};
-  payload_.varint(event_count_);
-  write_payload(FrameType::kSkipped);
-  for (SentTable& table : unacknowledged_) {
-    table.frame = frame_number_;
-    write_frame(table.type, table.payload);
-  }
-}
-
 void RawStreamWriter::add_modules(const std::vector<model::Module>& modules) {
   if (modules.empty()) return;
   trace::write_modules(payload_, modules, 0);
   trace::write_first_number(payload_, module_count_);
-  keep_table(FrameType::kModules);
+  write_payload(FrameType::kModules);
   module_count_ += modules.size();
 }
 
@@ -126,7 +91,7 @@ void RawStreamWriter::add_threads(const std::vector<model::Thread>& threads) {
   if (threads.empty()) return;
   trace::write_threads(payload_, threads, 0);
   trace::write_first_number(payload_, thread_count_);
-  keep_table(FrameType::kThreads);
+  write_payload(FrameType::kThreads);
   thread_count_ += threads.size();
 }
 
@@ -141,15 +106,9 @@ void RawStreamWriter::add_drain(std::span<const RawEvent> events, uint64_t recor
 }
 
 void RawStreamWriter::write_tables() {
-  if (tables_.write_codes(payload_)) keep_table(FrameType::kCodes);
-  if (tables_.write_labels(payload_)) keep_table(FrameType::kLabels);
-  if (tables_.write_stacks(payload_)) keep_table(FrameType::kStacks);
-}
-
-// That in the payload.
-void RawStreamWriter::keep_table(FrameType type) {
-  unacknowledged_.push_back({frame_number_, type, {payload_.data(), payload_.data() + payload_.size()}});
-  write_payload(type);
+  if (tables_.write_codes(payload_)) write_payload(FrameType::kCodes);
+  if (tables_.write_labels(payload_)) write_payload(FrameType::kLabels);
+  if (tables_.write_stacks(payload_)) write_payload(FrameType::kStacks);
 }
 
 void RawStreamWriter::write_events(std::span<const RawEvent> events, const Drained& drained, const StreamState& state,
@@ -168,7 +127,6 @@ void RawStreamWriter::write_events(std::span<const RawEvent> events, const Drain
       events_.add_note(events[i], take_text(events[i].stack), payload_);
     } else {
       events_.add(events[i], event_stacks_[i], payload_);
-      ++event_count_;
     }
   }
   events_.finish(payload_);
@@ -194,11 +152,7 @@ unsigned RawStreamWriter::time_shift(const StreamState& state) const {
 }
 
 void RawStreamWriter::write_payload(FrameType type) {
-  write_frame(type, {payload_.data(), payload_.size()});
-  payload_.clear();
-}
-
-void RawStreamWriter::write_frame(FrameType type, std::span<const uint8_t> payload) {
+  std::span<const uint8_t> payload(payload_.data(), payload_.size());
   wire::FrameHead head{.type = type, .raw_bytes = static_cast<uint32_t>(payload.size()), .number = frame_number_++};
   if (packer_ != nullptr && payload.size() >= kLeastPackedBytes) {
     const std::span<const uint8_t> packed = packer_->pack(payload);
@@ -212,6 +166,7 @@ void RawStreamWriter::write_frame(FrameType type, std::span<const uint8_t> paylo
   bytes_.resize(at + wire::kFrameHeadBytes);
   wire::write_frame_head(bytes_.data() + at, head, payload.data());
   bytes_.insert(bytes_.end(), payload.begin(), payload.end());
+  payload_.clear();
 }
 
 uint64_t ReceivedStream::Entries::node(uint32_t number) const {
@@ -238,23 +193,16 @@ void ReceivedStream::receive(std::span<const uint8_t> bytes) {
   bytes_.erase(bytes_.begin(), bytes_.end() - static_cast<ptrdiff_t>(rest.size()));
 }
 
-void ReceivedStream::reconnect() {
-  bytes_.clear();
-  head_passed_ = false;
-}
-
 // False, here and below: it isn't all there, or there is no sense in it.
 bool ReceivedStream::accept_head(std::span<const uint8_t>& bytes) {
   if (bytes.size() < kRawStreamHeadBytes) return false;
   const uint8_t table_bits = bytes[12];
   if (std::memcmp(bytes.data(), kRawStreamMagic, 8) != 0 || wire::get_u32(bytes.data() + 8) != kRawStreamVersion ||
-      table_bits < EventGuesses::kLeastTableBits || table_bits > EventGuesses::kMaxTableBits ||
-      (events_ && table_bits != table_bits_)) {
+      table_bits < EventGuesses::kLeastTableBits || table_bits > EventGuesses::kMaxTableBits) {
     fail("not a stream of events, or one of another version");
     return false;
   }
-  table_bits_ = table_bits;
-  if (!events_) events_.emplace(table_bits);
+  events_.emplace(table_bits);
   bytes = bytes.subspan(kRawStreamHeadBytes);
   return head_passed_ = true;
 }
@@ -267,16 +215,14 @@ bool ReceivedStream::accept_frame(std::span<const uint8_t>& bytes) {
   const bool is_packed = head.codec == wire::Codec::kDeflate && unpacker_ != nullptr &&
                          head.raw_bytes <= uint64_t{head.stored_bytes} * kMaxPacking;
   const bool is_plain = head.codec == wire::Codec::kNone && head.raw_bytes == head.stored_bytes;
-  const auto ahead = static_cast<int32_t>(head.number - frame_number_);
   const auto stored = is_head ? bytes.subspan(wire::kFrameHeadBytes, head.stored_bytes) : bytes;
-  if (!is_head || !(is_packed || is_plain) || (ahead > 0 && head.type != FrameType::kSkipped) ||
+  if (!is_head || !(is_packed || is_plain) || head.number != frame_number_ ||
       !wire::checksum_matches(bytes.data(), head, stored.data())) {
     fail(fmt::format("what follows frame {} of the stream is not the next one", frame_number_));
     return false;
   }
   bytes = bytes.subspan(wire::kFrameHeadBytes + head.stored_bytes);
-  if (ahead < 0) return true;  // received before
-  frame_number_ = head.number + 1;
+  ++frame_number_;
   frames_.push_back({head, {stored.begin(), stored.end()}});
   return true;
 }
@@ -293,7 +239,6 @@ void ReceivedStream::end_at(uint32_t frame) {
 StreamState ReceivedStream::state() const {
   StreamState state = state_;
   state.is_empty = frames_.empty();
-  state.lost_events += lost_on_the_way_;
   if (failure_.empty()) return state;
   state.has_unread = state.has_unread && !frames_.empty();
   state.gaps |= model::kGapDamagedLog;
@@ -356,8 +301,6 @@ bool ReceivedStream::take_table(FrameType type, wire::VarintReader& payload) {
       return take_entries(payload, threads_before_ + tables_.threads.size(), [&](wire::VarintReader& in) {
         return trace::read_threads(in, tables_) && std::ranges::all_of(tables_.threads, is_thread);
       });
-    case FrameType::kSkipped:
-      return take_skipped(payload);
     default:
       return false;
   }
@@ -384,15 +327,6 @@ bool ReceivedStream::take_labels(wire::VarintReader& payload) {
   };
   return trace::read_labels(payload, tables_) && tables_.labels.size() <= wire::kMaxLabels &&
          std::ranges::all_of(std::span(tables_.labels).subspan(before), is_sound);
-}
-
-bool ReceivedStream::take_skipped(wire::VarintReader& payload) {
-  const uint64_t count = payload.varint();
-  if (!payload.at_end() || !payload.ok() || count < event_count_) return false;
-  lost_on_the_way_ += count - std::exchange(event_count_, count);
-  events_->reset();
-  last_state_ = {};
-  return true;
 }
 
 bool ReceivedStream::take_events(wire::VarintReader& payload, log::RawEvents& events, Drained& drained) {
@@ -435,8 +369,6 @@ bool ReceivedStream::read_events(wire::VarintReader& payload, std::span<RawEvent
     if (is_note(event)) {
       event.stack = text_count_++;
       texts_.emplace(event.stack, events_->text());
-    } else {
-      ++event_count_;
     }
   }
   return payload.at_end() && events_->is_between_events();

@@ -3,14 +3,12 @@
 //   raw stream  ┌ magic 8 │ version 4 │ size of tables 1 │ reserved 3 ┬ frame ┬ frame ┬ …       heads of frames as in wire/frame.h
 //   tables      modules, codes, stacks, labels, threads: the payloads of a trace's, with the first entry's number
 //   events      flags │ the stream's state │ count │ the events (raw_events.h)
-//   skipped     events in all, up to here
 //
 // Stacks, codes and labels are numbered as they are sent, which has each entry on the way once, before the first event that needs
 // it, and says nothing of how the agent keeps them.
 //
-// Frames count from 0, also over several connections: a sender keeps those that nobody acknowledged, and sends them again from the
-// one on that the receiver asks for. What a frame means depends on those before it. Where a sender can't keep them all it drops the
-// last ones and skips: then both ends guess from the start, the entries of tables come again, and the receiver counts what it missed.
+// Frames count from 0. What a frame means depends on those before it, so all of them arrive, in order, or the stream ends: what a line
+// loses is sent again below (remote/reliable_line.h).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -87,30 +85,12 @@ class RawStreamWriter {
   // For frames from now on. Outlives the writer; null: they are sent as they are.
   void pack_with(FramePacker* packer) { packer_ = packer; }
 
-  // The bytes since the last call, for who loses none of them: nothing is kept to be sent again.
+  // The bytes since the last call; the first ones are the head of the stream.
   std::vector<uint8_t> take();
-  // The same in pieces, for who may have to send them again.
-  struct Frame {
-    uint32_t number;
-    std::vector<uint8_t> bytes;
-  };
-  std::vector<Frame> take_frames();
-  // What each connection begins with; take() gives it with the first bytes.
-  [[nodiscard]] std::array<uint8_t, kRawStreamHeadBytes> head() const;
-
-  // The receiver has all frames before this one.
-  void acknowledge(uint32_t next_frame);
-  // From some frame on that wasn't acknowledged, up to the last one that was taken, none will be sent any more.
-  void skip();
 
  private:
-  struct SentTable {  // not acknowledged
-    uint32_t frame;
-    wire::FrameType type;
-    std::vector<uint8_t> payload;
-  };
+  [[nodiscard]] std::array<uint8_t, kRawStreamHeadBytes> head() const;
   void write_tables();
-  void keep_table(wire::FrameType type);
   // Of one frame.
   struct Drained {
     uint64_t record_bytes;
@@ -121,18 +101,15 @@ class RawStreamWriter {
   void write_state(const StreamState& state, const Drained& drained, unsigned shift, size_t count);
   [[nodiscard]] unsigned time_shift(const StreamState& state) const;
   void write_payload(wire::FrameType type);
-  void write_frame(wire::FrameType type, std::span<const uint8_t> payload);
 
   const RawStreamOptions options_;
   FramePacker* packer_ = nullptr;
   SentTables tables_;
   uint64_t module_count_ = 0;
   uint64_t thread_count_ = 0;
-  std::deque<SentTable> unacknowledged_;
   std::vector<uint32_t> event_stacks_;  // of the events at work
   RawEventWriter events_;
   RawStreamState last_state_{};
-  uint64_t event_count_ = 0;  // of all time
   trace::ByteBuffer payload_;
   uint32_t frame_number_ = 0;
   bool head_taken_ = false;
@@ -150,11 +127,6 @@ class ReceivedStream : public EventStream {
   void receive(std::span<const uint8_t> bytes);
   // What is wrong with the bytes; empty: nothing so far.
   [[nodiscard]] const std::string& failure() const { return failure_; }
-  // Another connection begins, where the last one ended anywhere: its head is next, then this frame, or others that were received
-  // before.
-  void reconnect();
-  [[nodiscard]] uint32_t frame_number() const { return frame_number_; }
-
   // What the next drain at the other end brought; nothing where that isn't here yet.
   uint64_t drain(log::RawEvents& events, bool last) override;
   [[nodiscard]] StreamState state() const override;
@@ -198,7 +170,6 @@ class ReceivedStream : public EventStream {
   bool take_table(wire::FrameType type, wire::VarintReader& payload);
   bool take_stacks(wire::VarintReader& payload);
   bool take_labels(wire::VarintReader& payload);
-  bool take_skipped(wire::VarintReader& payload);
   bool take_events(wire::VarintReader& payload, log::RawEvents& events, Drained& drained);
   bool read_events(wire::VarintReader& payload, std::span<wire::RawEvent> events);
   void fail(std::string why);
@@ -216,14 +187,11 @@ class ReceivedStream : public EventStream {
   uint64_t modules_before_ = 0;  // that were handed on
   uint64_t threads_before_ = 0;
   Entries entries_{tables_};
-  std::optional<RawEventReader> events_;  // once the head told how large it is
-  uint8_t table_bits_ = 0;
+  std::optional<RawEventReader> events_;   // once the head told how large it is
   std::map<uint32_t, std::string> texts_;  // of notes, by number, that weren't taken yet
   uint32_t text_count_ = 0;
   RawStreamState last_state_{};
   StreamState state_;
-  uint64_t event_count_ = 0;  // those that were skipped with them
-  uint64_t lost_on_the_way_ = 0;
 };
 
 }  // namespace heaptap::collect

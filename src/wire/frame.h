@@ -43,8 +43,8 @@ enum class FrameType : uint8_t {
   kMarks = 13,       // since 2.5: moments that were named
   kLabels = 14,      // since 2.6: entries of a table, as those of kModules to kThreads
   kBlockNames = 15,  // since 2.6: names that the program gave to blocks
-  kSkipped = 16,     // in no trace: frames before it don't come, see collect/raw_stream.h
-  kCodeNames = 17,   // since 2.9: names that the program gave to code of its own making
+  // 16 was of raw streams.
+  kCodeNames = 17,  // since 2.9: names that the program gave to code of its own making
 };
 
 enum class Codec : uint8_t { kNone = 0, kZstd = 1, kDeflate = 2 };  // kZstd: traces; kDeflate: lines

@@ -18,7 +18,7 @@ namespace {
 
 // Frames with heads that fit; beyond the types that there are: one that is missing, or one that comes twice.
 std::vector<uint8_t> framed(fuzz::ByteSource& source) {
-  constexpr uint8_t kTypes = static_cast<uint8_t>(wire::FrameType::kSkipped) + 1;
+  constexpr uint8_t kTypes = static_cast<uint8_t>(wire::FrameType::kCodeNames);
   constexpr uint8_t kMissing = kTypes;
   constexpr uint8_t kTwice = kTypes + 1;
   std::vector<uint8_t> stream(collect::kRawStreamHeadBytes);

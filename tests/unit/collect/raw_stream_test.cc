@@ -18,7 +18,6 @@ namespace {
 
 using wire::RawEvent;
 using wire::RecordKind;
-using Frames = std::vector<RawStreamWriter::Frame>;
 
 // Stacks of one frame each, every second one under a label as well.
 class MadeTables : public AgentTables {
@@ -89,9 +88,6 @@ class RawStreamTest : public testing::Test {
       stream.take_threads(threads_);
     }
   }
-  static void receive(ReceivedStream& stream, const Frames& frames) {
-    for (const auto& frame : frames) stream.receive(frame.bytes);
-  }
   void expect_same(const ReceivedStream& stream, size_t from_sent, size_t from_received, size_t count) const {
     for (size_t i = 0; i < count; ++i) {
       const RawEvent& a = sent_[from_sent + i];
@@ -128,47 +124,20 @@ class RawStreamTest : public testing::Test {
   uint32_t drains_ = 0;
 };
 
-TEST_F(RawStreamTest, FramesInPiecesAreTheBytesInOne) {
-  RawStreamWriter pieces(tables_);
-  RawStreamWriter whole(tables_);
-  const log::RawEvents drained = events(500);
-  for (RawStreamWriter* writer : {&pieces, &whole}) {
-    writer->add_drain(drained, 1, state_, [](uint32_t) { return std::string(); });
-  }
-  std::vector<uint8_t> bytes;
-  std::ranges::copy(pieces.head(), std::back_inserter(bytes));
-  uint32_t number = 0;
-  for (const auto& frame : pieces.take_frames()) {
-    EXPECT_EQ(frame.number, number++);
-    std::ranges::copy(frame.bytes, std::back_inserter(bytes));
-  }
-  EXPECT_EQ(bytes, whole.take());
-}
-
-TEST_F(RawStreamTest, AStreamGoesOnOverAnotherConnection) {
+TEST_F(RawStreamTest, ComesInPiecesOfAnySize) {
   RawStreamWriter writer(tables_);
   ReceivedStream stream;
-  Frames kept;
   std::mt19937 random(3);
-  for (unsigned connection = 0; connection < 20; ++connection) {
-    stream.receive(writer.head());
-    const uint32_t next = stream.frame_number();
-    std::erase_if(kept, [&](const auto& frame) { return frame.number + 2 < next; });  // two are sent twice
-    writer.acknowledge(next);
+  for (unsigned round = 0; round < 20; ++round) {
     add(writer);
-    add(writer);
-    for (auto& frame : writer.take_frames()) kept.push_back(std::move(frame));
-    size_t left = random() % 30'000;  // it breaks somewhere
-    for (const auto& frame : kept) {
-      const size_t part = std::min(left, frame.bytes.size());
-      stream.receive(std::span(frame.bytes).first(part));
-      left -= part;
+    const std::vector<uint8_t> bytes = writer.take();
+    for (std::span<const uint8_t> rest = bytes; !rest.empty();) {
+      const size_t part = std::min<size_t>(rest.size(), 1 + random() % 3000);
+      stream.receive(rest.first(part));
+      rest = rest.subspan(part);
     }
     if (random() % 2 == 0) drain(stream);
-    stream.reconnect();
   }
-  stream.receive(writer.head());
-  receive(stream, kept);
   drain(stream);
   EXPECT_EQ(stream.failure(), "");
   ASSERT_EQ(received_.size(), sent_.size());
@@ -177,86 +146,24 @@ TEST_F(RawStreamTest, AStreamGoesOnOverAnotherConnection) {
   EXPECT_EQ(stream.state().lost_events, 3u);
 }
 
-TEST_F(RawStreamTest, WhatWasSkippedIsCountedAndTheRestArrives) {
-  RawStreamWriter writer(tables_);
-  ReceivedStream stream;
-  stream.receive(writer.head());
-  add(writer);
-  receive(stream, writer.take_frames());
-  writer.acknowledge(stream.frame_number());
-  for (unsigned i = 0; i < 5; ++i) add(writer);
-  writer.take_frames();  // there is no room for these
-  writer.skip();
-  add(writer);
-  receive(stream, writer.take_frames());
-  drain(stream);
-  EXPECT_EQ(stream.failure(), "");
-  EXPECT_EQ(stream.state().lost_events, 3u + 5 * 200);
-  ASSERT_EQ(received_.size(), 400u);
-  expect_same(stream, 0, 0, 200);
-  expect_same(stream, 1200, 200, 200);
-  expect_all_tables();
-}
-
-TEST_F(RawStreamTest, NothingIsKeptForWhoLosesNoBytes) {
-  RawStreamWriter writer(tables_);
-  add(writer);
-  EXPECT_GT(writer.take().size(), 200u);
-  writer.skip();
-  EXPECT_EQ(writer.take_frames().size(), 1u);  // that it skipped: no table comes again
-}
-
-TEST_F(RawStreamTest, OfSkippedFramesThoseThatArrivedAreNotLost) {
-  for (unsigned arrived = 0; arrived < 40; ++arrived) {
+TEST_F(RawStreamTest, AFrameThatIsMissingOrComesAgainEndsTheStream) {
+  for (const bool comes_again : {false, true}) {
     RawStreamWriter writer(tables_);
     ReceivedStream stream;
     received_.clear();
-    stream.receive(writer.head());
-    for (unsigned i = 0; i < 6; ++i) add(writer);
-    Frames frames = writer.take_frames();
-    frames.resize(std::min<size_t>(frames.size(), arrived));
-    receive(stream, frames);
-    writer.skip();  // none was acknowledged
-    for (unsigned i = 0; i < 6; ++i) add(writer);
-    receive(stream, writer.take_frames());
-    drain(stream);
-    EXPECT_EQ(stream.failure(), "");
-    EXPECT_EQ(received_.size() + stream.state().lost_events, 3u + 12 * 200);
-    expect_same(stream, sent_.size() - 1200, received_.size() - 1200, 1200);
-  }
-}
-
-TEST_F(RawStreamTest, OneMaySkipTimeAndAgain) {
-  RawStreamWriter writer(tables_);
-  ReceivedStream stream;
-  stream.receive(writer.head());
-  for (unsigned i = 0; i < 6; ++i) {
     add(writer);
-    writer.skip();
+    const std::vector<uint8_t> first = writer.take();
+    add(writer);
+    const std::vector<uint8_t> missed = writer.take();
+    add(writer);
+    stream.receive(first);
+    stream.receive(comes_again ? std::span(first).subspan(kRawStreamHeadBytes)
+                               : std::span<const uint8_t>(writer.take()));
+    drain(stream);
+    EXPECT_NE(stream.failure(), "");
+    EXPECT_EQ(received_.size(), 200u);
+    EXPECT_NE(stream.state().gaps & model::kGapDamagedLog, 0u);
   }
-  add(writer);
-  receive(stream, writer.take_frames());
-  drain(stream);
-  EXPECT_EQ(stream.failure(), "");
-  EXPECT_EQ(stream.state().lost_events, 3u + 6 * 200);
-  expect_same(stream, sent_.size() - 200, 0, 200);
-  expect_all_tables();
-}
-
-TEST_F(RawStreamTest, AFrameThatIsMissingWithoutASkipEndsTheStream) {
-  RawStreamWriter writer(tables_);
-  ReceivedStream stream;
-  stream.receive(writer.head());
-  add(writer);
-  Frames frames = writer.take_frames();
-  add(writer);
-  Frames later = writer.take_frames();
-  frames.insert(frames.end(), later.begin() + 1, later.end());
-  receive(stream, frames);
-  drain(stream);
-  EXPECT_NE(stream.failure(), "");
-  EXPECT_EQ(received_.size(), 200u);
-  EXPECT_NE(stream.state().gaps & model::kGapDamagedLog, 0u);
 }
 
 TEST_F(RawStreamTest, PackedFramesAreFewerBytesAndTheSame) {
@@ -295,7 +202,7 @@ TEST_F(RawStreamTest, PackedFramesAreRefusedByWhoCannotUnpackThem) {
 TEST_F(RawStreamTest, AFrameThatClaimsToBecomeHugeIsRefused) {
   DeflateUnpacker unpacker;
   ReceivedStream stream(&unpacker);
-  stream.receive(RawStreamWriter(tables_).head());
+  stream.receive(RawStreamWriter(tables_).take());
   base::Deflater deflater;
   const std::vector<uint8_t> zeros(size_t{60} << 20);
   const std::span<const uint8_t> stored = deflater.compress(zeros);
@@ -344,7 +251,7 @@ TEST_F(RawStreamTest, ADrainOfAnySizeComesAsOne) {
 
 TEST_F(RawStreamTest, StreamsOfOtherTablesOrVersionsAreRefused) {
   const auto refusal = [this](size_t at, uint8_t byte) {
-    auto head = RawStreamWriter(tables_).head();
+    auto head = RawStreamWriter(tables_).take();
     head[at] = byte;
     ReceivedStream stream;
     stream.receive(head);
@@ -354,11 +261,6 @@ TEST_F(RawStreamTest, StreamsOfOtherTablesOrVersionsAreRefused) {
   EXPECT_NE(refusal(12, EventGuesses::kMaxTableBits + 1), "");
   EXPECT_NE(refusal(12, 0), "");
   EXPECT_NE(refusal(8, 1), "");
-  ReceivedStream stream;
-  stream.receive(RawStreamWriter(tables_).head());
-  stream.reconnect();
-  stream.receive(RawStreamWriter(tables_, {.table_bits = 8}).head());
-  EXPECT_NE(stream.failure(), "");
 }
 
 }  // namespace
