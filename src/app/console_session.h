@@ -42,7 +42,6 @@ class ConsoleSession {
   std::vector<std::string> recorder_environment;  // what recorders that are begun here get besides this one's variables
   console::Words last_view{"summary"};            // as behind `show`; of `monitor`
 
-  [[nodiscard]] bool has_recording() const { return recording_ != nullptr; }
   void take(std::unique_ptr<live::Recording> recording);
   // Fails where there is none, with what makes one.
   base::Result<live::Recording*> recording();

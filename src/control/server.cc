@@ -124,8 +124,6 @@ void Server::tell(const Fields& news) {
   }
 }
 
-bool Server::has_subscribers() const { return std::ranges::any_of(clients_, &Client::subscribed); }
-
 void Server::send(Client& client, const Message& message, int file) {
   Outgoing outgoing{encode(message), base::UniqueFd(file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 0))};
   client.outgoing_bytes += outgoing.bytes.size();

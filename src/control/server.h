@@ -35,8 +35,6 @@ class Server {
   void subscribe(uint64_t client);
   // To all who subscribed.
   void tell(const Fields& news);
-  // Whether somebody wants news.
-  [[nodiscard]] bool has_subscribers() const;
   [[nodiscard]] size_t client_count() const { return clients_.size(); }
 
  private:

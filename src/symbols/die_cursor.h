@@ -79,7 +79,6 @@ class DieCursor {
   bool skip_bytes(uint64_t count);
   bool skip_string();
   bool skip_block(uint32_t length_bytes);
-  bool skip_address_or_offset(uint32_t form);
   bool read_sibling(uint32_t form);
   bool read_location(uint32_t form);
   std::optional<uint64_t> read_unsigned(uint32_t byte_count);

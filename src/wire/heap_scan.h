@@ -44,9 +44,6 @@ enum class PointerKind : uint8_t {
   kAligned = 9,
 };
 inline constexpr unsigned kPointerKindCount = 10;
-constexpr bool holds_for_certain(PointerKind kind) {
-  return kind != PointerKind::kInterior && kind != PointerKind::kTagged;
-}
 
 inline constexpr uint32_t kNoModule = 0xffffffff;
 
