@@ -31,6 +31,17 @@ if(CMAKE_BUILD_TYPE STREQUAL Release AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND 
            COMMAND sh -c "'${CMAKE_STRIP}' -o '${stripped}' '$<TARGET_FILE:heaptap-target>' && ls -l '${stripped}' && test $(wc -c < '${stripped}') -le 1800000")
 endif()
 
+# Flags that nobody misses where they went: docs/security.md.
+heaptap_tool_test(hardening_checker check_hardening_test.py)
+if(CMAKE_BUILD_TYPE STREQUAL Release AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CMAKE_CROSSCOMPILING AND NOT HEAPTAP_SANITIZE)
+  heaptap_tool_test(hardening.heaptap-target check_hardening.py --static --guarded heaptap::=400 --guarded heaptap::channel::=50
+                    --checked heaptap::=5 $<TARGET_FILE:heaptap-target>)
+  heaptap_tool_test(hardening.heaptap check_hardening.py --guarded heaptap::channel::=50 $<TARGET_FILE:heaptap>)
+  if(TARGET heaptap_agent)
+    heaptap_tool_test(hardening.heaptap_agent check_hardening.py $<TARGET_FILE:heaptap_agent>)
+  endif()
+endif()
+
 # The programs work anywhere: the place of this checkout is not compiled in (debug information may name it).
 heaptap_tool_test(source_path_checker check_source_path_test.py)
 if(CMAKE_BUILD_TYPE STREQUAL Release)
