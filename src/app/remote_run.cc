@@ -56,8 +56,9 @@ base::Result<channel::Listener> listen_anywhere(const channel::Security& securit
 
 // Targets come here: to an address, or where none is given, to what is announced.
 base::Result<remote::TargetLine> make_waiting_line(const RunOptions& options, HostAnnouncement& announcement) {
-  const auto security = security_of({.token_file = options.machine.token_file});
-  if (!security) return std::unexpected(security.error());
+  auto security = security_of({.token_file = options.machine.token_file});
+  if (!security) return std::unexpected(std::move(security).error());
+  security->has_fronts = true;
   const std::string where = options.machine.host.substr(kListens.size());
   const auto address = where.empty() ? base::Result<channel::Address>() : channel::parse_address(where);
   if (!address) return std::unexpected(address.error());

@@ -21,7 +21,7 @@ namespace heaptap::channel {
 struct Security {
   std::optional<Token> token;
   std::optional<Credentials> keys;
-  bool has_fronts = false;  // strangers are heard by processes without rights (channel/front.h)
+  bool has_fronts = false;  // who isn't known yet is heard by a process without rights (channel/front.h)
 };
 
 // Where to look for what this end has.

@@ -84,10 +84,10 @@ class OtherUsers(heaptap_test.TestCase):
         self.assertEqual(done.status, 125, str(done))
         self.assertIn(b"another user listens there", done.stderr)
 
-    def test_what_hears_strangers_has_no_rights(self):
-        far.pair(self.folder, "127.0.0.1")
-        port = far.free_port()
-        with far.serving(f"127.0.0.1:{port}", "-q", "--keys", self.folder / "board.keys") as server, socket.create_connection(("127.0.0.1", port)):
+    def assert_strangers_are_heard_without_rights(self, server, port):
+        """By whatever process hears them for the one that listens at that port, or will."""
+        wait_for("it listens", lambda: far.listens(server.pid, f"127.0.0.1:{port}"), state=server)
+        with socket.create_connection(("127.0.0.1", port)):
             front = wait_for("somebody hears it", lambda: heaptap_test.descendants(server.pid), state=server)[0]
             status = wait_for("it has given up its rights", lambda: (text := pathlib.Path(f"/proc/{front}/status").read_text()) and
                               "Seccomp:\t2" in text and text, state=server)
@@ -98,6 +98,30 @@ class OtherUsers(heaptap_test.TestCase):
             self.assertEqual(len(os.listdir(f"/proc/{front}/fd")), 2)
             # Nor may its fellows of that user look into it.
             self.assertNotEqual(self.as_other("cat", f"/proc/{front}/maps").status, 0)
+
+    def test_what_hears_strangers_has_no_rights(self):
+        far.pair(self.folder, "127.0.0.1")
+        port = far.free_port()
+        with far.serving(f"127.0.0.1:{port}", "-q", "--keys", self.folder / "board.keys") as server:
+            self.assert_strangers_are_heard_without_rights(server, port)
+
+    def test_what_hears_strangers_on_a_host_has_no_rights(self):
+        far.pair(self.folder, "127.0.0.1")
+        self.assertEqual(heaptap("run", "-q", "-o", self.trace, "--", "/bin/ls", "/", cwd=self.folder).status, 0)
+        # Hosts come to a server of symbols.
+        keys = self.folder / "desk.keys"
+        (keys / "authorized_hosts").write_text((keys / "known_targets").read_text())
+        (keys / "authorized_hosts").chmod(0o600)
+        for words in (["run", "-q", "-H", "listen:{}", "-o", self.folder / "far.heaptap", "--", "/bin/true"],
+                      ["symbols", "serve", "-q", "--listen", "{}", self.folder],
+                      ["show", self.trace, "--symbols-server", "listen:{}"]):
+            with self.subTest(" ".join(map(str, words[:2]))):
+                port = far.free_port()
+                server = subprocess.Popen([HEAPTAP, *(str(word).replace("{}", f"127.0.0.1:{port}") for word in words)],
+                                          cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                self.addCleanup(server.communicate)
+                self.addCleanup(server.kill)
+                self.assert_strangers_are_heard_without_rights(server, port)
 
 
 class Keys(heaptap_test.TestCase):
