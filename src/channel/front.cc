@@ -1,6 +1,7 @@
 #include "channel/front.h"
 
 #include <poll.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@
 #include "channel/connection.h"
 #include "channel/failure.h"
 #include "channel/random.h"
+#include "channel/secret_bytes.h"
 #include "channel/tls_session.h"
 
 namespace heaptap::channel {
@@ -172,7 +174,8 @@ base::Result<base::UniqueFd> start_front(base::UniqueFd network, const KeyPair* 
   std::unique_ptr<Session> session;
   if (channel_key != nullptr) session = TlsSession::of_listener(*channel_key, seed);
   if (channel_key == nullptr) session = TlsSession::of_connector(seed);
-  const pid_t process = fork();
+  const pid_t process = fork_without_secrets(channel_key != nullptr ? &channel_key->secret() : nullptr);
+  explicit_bzero(seed.data(), seed.size());
   if (process < 0) return fail({"there is no process for another connection: ", base::reason_of(errno)});
   if (process == 0) be_front(std::move(network), std::move(fronts_end), std::move(session));
   fronts().push_back(process);

@@ -55,32 +55,31 @@ KeyPair KeyPair::from_seed(std::span<const uint8_t> seed, std::string_view purpo
   br_hmac_drbg_update(&numbers, purpose.data(), purpose.size());
   KeyPair pair;
   br_ec_private_key made{};
-  const size_t bytes = br_ec_keygen(&numbers.vtable, &br_ec_p256_m31, &made, pair.secret_.data(), BR_EC_secp256r1);
-  HEAPTAP_CHECK(bytes == pair.secret_.size() && pair.complete());
+  const size_t bytes =
+      br_ec_keygen(&numbers.vtable, &br_ec_p256_m31, &made, pair.secret_.bytes().data(), BR_EC_secp256r1);
+  HEAPTAP_CHECK(bytes == pair.secret().size() && pair.complete());
   explicit_bzero(&numbers, sizeof(numbers));
   return pair;
 }
 
 std::optional<KeyPair> KeyPair::from_secret(const Secret& secret) {
   KeyPair pair;
-  pair.secret_ = secret;
+  pair.secret_.bytes() = secret;
   return pair.complete() ? std::optional(pair) : std::nullopt;
 }
 
 bool KeyPair::complete() {
-  const br_ec_private_key secret = private_key_of(secret_);
+  const br_ec_private_key own = private_key_of(secret());
   br_ec_public_key point{};
-  return br_ec_compute_pub(&br_ec_p256_m31, &point, public_key_.data(), &secret) == public_key_.size() &&
+  return br_ec_compute_pub(&br_ec_p256_m31, &point, public_key_.data(), &own) == public_key_.size() &&
          // 0 and numbers beyond the curve's order give no point, or sign what nobody can check.
          is_signed_by(public_key_, Digest{1}, sign(Digest{1}));
 }
 
-KeyPair::~KeyPair() { explicit_bzero(secret_.data(), secret_.size()); }
-
 Signature KeyPair::sign(const Digest& digest) const {
-  const br_ec_private_key secret = private_key_of(secret_);
+  const br_ec_private_key own = private_key_of(secret());
   Signature signature{};
-  (void)br_ecdsa_i31_sign_raw(&br_ec_p256_m31, &br_sha256_vtable, digest.data(), &secret, signature.data());
+  (void)br_ecdsa_i31_sign_raw(&br_ec_p256_m31, &br_sha256_vtable, digest.data(), &own, signature.data());
   return signature;
 }
 

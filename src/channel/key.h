@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "channel/secret_bytes.h"
 
 namespace heaptap::channel {
 
@@ -38,7 +39,7 @@ class Fingerprint {
 
 class KeyPair {
  public:
-  using Secret = std::array<uint8_t, 32>;
+  using Secret = SecretBytes::Bytes;
 
   // A new one. The kernel may have no random numbers.
   static base::Result<KeyPair> generate();
@@ -47,13 +48,8 @@ class KeyPair {
   // None: it is no private key of the curve.
   static std::optional<KeyPair> from_secret(const Secret& secret);
 
-  KeyPair(const KeyPair&) = default;
-  KeyPair& operator=(const KeyPair&) = default;
-  // Wipes the private key.
-  ~KeyPair();
-
   [[nodiscard]] const PublicKey& public_key() const { return public_key_; }
-  [[nodiscard]] const Secret& secret() const { return secret_; }
+  [[nodiscard]] const Secret& secret() const { return secret_.bytes(); }
   [[nodiscard]] Signature sign(const Digest& digest) const;
 
  private:
@@ -61,7 +57,7 @@ class KeyPair {
   // Whether there is a public key to the private one.
   bool complete();
 
-  Secret secret_{};
+  SecretBytes secret_;
   PublicKey public_key_{};
 };
 

@@ -1,6 +1,7 @@
 # CTEST TIMEOUT 300
 """Who means harm, at heaptap-target and at heaptap: another local user, a stolen board's key, floods of strangers, hosts that ask for more
 than they may."""
+import base64
 import contextlib
 import json
 import os
@@ -20,6 +21,21 @@ from heaptap_test import HEAPTAP, heaptap
 from waiting import wait_for
 
 NOBODY = 65534
+
+
+def secret_in(keys):
+    """The private key in that folder, as programs have it in memory."""
+    return base64.b64decode((keys / "key").read_text().strip().removeprefix("heaptap-key1:") + "==")
+
+
+def memory_of(pid):
+    """What a process may write, and may have been told."""
+    memory = b""
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as file:
+        for begin, end in re.findall(r"^(\w+)-(\w+) rw", pathlib.Path(f"/proc/{pid}/maps").read_text(), re.MULTILINE):
+            file.seek(int(begin, 16))
+            memory += file.read(int(end, 16) - int(begin, 16))
+    return memory
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root, whose rights others would like to have")
@@ -84,7 +100,7 @@ class OtherUsers(heaptap_test.TestCase):
         self.assertEqual(done.status, 125, str(done))
         self.assertIn(b"another user listens there", done.stderr)
 
-    def assert_strangers_are_heard_without_rights(self, server, port):
+    def assert_strangers_are_heard_without_rights(self, server, port, secrets):
         """By whatever process hears them for the one that listens at that port, or will."""
         wait_for("it listens", lambda: far.listens(server.pid, f"127.0.0.1:{port}"), state=server)
         with socket.create_connection(("127.0.0.1", port)):
@@ -98,12 +114,22 @@ class OtherUsers(heaptap_test.TestCase):
             self.assertEqual(len(os.listdir(f"/proc/{front}/fd")), 2)
             # Nor may its fellows of that user look into it.
             self.assertNotEqual(self.as_other("cat", f"/proc/{front}/maps").status, 0)
+            # What it was copied from had keys.
+            memory = memory_of(front)
+            self.assertIn(b"heaptap", memory)
+            for secret in secrets:
+                self.assertFalse(secret in memory, "it has a private key")
 
     def test_what_hears_strangers_has_no_rights(self):
         far.pair(self.folder, "127.0.0.1")
         port = far.free_port()
         with far.serving(f"127.0.0.1:{port}", "-q", "--keys", self.folder / "board.keys") as server:
-            self.assert_strangers_are_heard_without_rights(server, port)
+            self.assert_strangers_are_heard_without_rights(server, port, [secret_in(self.folder / "board.keys")])
+        token, port = far.make_token(self.folder), far.free_port()
+        text = token.read_text().strip()
+        with far.serving(f"127.0.0.1:{port}", "-q", "--token-file", token) as server:
+            secret = base64.b64decode(text.removeprefix("heaptap1:"))[:32]
+            self.assert_strangers_are_heard_without_rights(server, port, [text.encode(), secret])
 
     def test_what_hears_strangers_on_a_host_has_no_rights(self):
         far.pair(self.folder, "127.0.0.1")
@@ -121,7 +147,7 @@ class OtherUsers(heaptap_test.TestCase):
                                           cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                 self.addCleanup(server.communicate)
                 self.addCleanup(server.kill)
-                self.assert_strangers_are_heard_without_rights(server, port)
+                self.assert_strangers_are_heard_without_rights(server, port, [secret_in(self.folder / "desk.keys")])
 
 
 class Keys(heaptap_test.TestCase):
