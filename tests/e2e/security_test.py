@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import far
 import heaptap_test
 from heaptap_test import HEAPTAP, heaptap
-from waiting import wait_for
+from waiting import read_until, wait_for
 
 NOBODY = 65534
 
@@ -50,10 +51,28 @@ class OtherUsers(heaptap_test.TestCase):
         os.chown(self.others, NOBODY, NOBODY)
         os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
 
-    def as_other(self, *words, **values):
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self.others), "TMPDIR": str(self.others)}
-        return heaptap_test.run(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *map(str, words)],
-                                cwd=self.others, env=environment, **values)
+    def others_command(self, *words):
+        return {"args": ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *map(str, words)], "cwd": self.others,
+                "env": {"PATH": os.environ["PATH"], "HOME": str(self.others), "TMPDIR": str(self.others),
+                        "HEAPTAP_TEST_INTERVALS": "reach=1s,retry=100ms"}}
+
+    def as_other(self, *words):
+        command = self.others_command(*words)
+        return heaptap_test.run(command.pop("args"), **command)
+
+    def begin(self, **command):
+        """A process that ends with the test."""
+        process = subprocess.Popen(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **command)
+        self.addCleanup(process.communicate)
+        self.addCleanup(heaptap_test.end, process)
+        return process
+
+    def pair_all(self):
+        """The right host and the target know each other; the other user has a key of his own, and knows the target's."""
+        far.pair(self.folder, "127.0.0.1")
+        said = heaptap_test.run([far.HEAPTAP_TARGET, "pair", "--keys", self.folder / "board.keys"]).stdout.decode()
+        known = self.as_other(HEAPTAP, "pair", "127.0.0.1", re.search(r"SHA256:\S+", said).group())
+        self.assertEqual(known.status, 0, str(known))
 
     def attack(self, address):
         """A program that tells as whom it runs: as nobody, if at all."""
@@ -89,12 +108,83 @@ class OtherUsers(heaptap_test.TestCase):
             os.chmod(address, 0o777)  # it wouldn't be let in even so
             self.attack(address)
 
+    def test_who_waits_in_the_hosts_place_gives_no_orders(self):
+        self.pair_all()
+        mark, port, unix = self.folder / "mark", far.free_port(), self.others / "host.sock"
+        order = ["--", "/bin/sh", "-c", f"id > {mark}"]
+        for address, reason in ((f"127.0.0.1:{port}", "which is not one that is known of this address"), (str(unix), "another user listens there")):
+            with self.subTest(address):
+                thief = self.begin(**self.others_command(HEAPTAP, "run", "-q", "-H", f"listen:{address}", *order))
+                wait_for("he listens", lambda: far.listens(thief.pid, address), state=thief)
+                board = self.begin(args=[far.HEAPTAP_TARGET, "connect", address, "--once", "--keys", self.folder / "board.keys"],
+                                   env=heaptap_test.sooner(retry="50ms"))
+                read_until(board.stderr.fileno(), "it doesn't believe him", lambda text: reason.encode() in text, state=[board, thief])
+                self.assertFalse(mark.exists())
+                heaptap_test.end(thief)
+                thief.wait()
+                unix.unlink(missing_ok=True)
+                right = heaptap("run", "-q", "-H", f"listen:{address}", "--force", "-o", self.trace, *order, cwd=self.folder)
+                self.assertEqual(right.status, 0, str(right))
+                self.assertIn("uid=0", mark.read_text())
+                mark.unlink()
+                self.assertEqual(board.wait(), 0)
+
+    def test_who_comes_before_the_host_gets_no_recording(self):
+        self.pair_all()
+        for address in (f"127.0.0.1:{far.free_port()}", str(self.folder / "far.sock")):
+            with self.subTest(address):
+                board = self.begin(args=[far.HEAPTAP_TARGET, "run", "--listen", address, "--wait", "--keys", self.folder / "board.keys", "--",
+                                         "/bin/ls", "/"])
+                wait_for("it listens", lambda: far.listens(board.pid, address), state=board)
+                if "/" in address:
+                    os.chmod(address, 0o777)
+                stolen = self.others / "stolen.heaptap"
+                done = self.as_other(HEAPTAP, "connect", address, "-o", stolen)
+                self.assertEqual(done.status, 125, str(done))
+                self.assertFalse(stolen.exists())
+                right = heaptap("connect", address, "-q", "--force", "-o", self.trace, cwd=self.folder)
+                self.assertEqual(right.status, 0, str(right))
+                self.assertEqual(board.wait(), 0)
+
+    def test_roots_symbols_are_roots(self):
+        self.pair_all()
+        source, symbols, program = self.folder / "main.c", self.folder / "symbols", self.others / "program"
+        source.write_text("#include <stdlib.h>\n__attribute__((noinline)) static void hidden_maker(void) { void *volatile lost = malloc(100); "
+                          "lost = NULL; }\nint main(void) { hidden_maker(); return 0; }\n")
+        symbols.mkdir(mode=0o700)
+        subprocess.run(["cc", "-g", "-Wl,--build-id", "-o", symbols / "program", source], check=True)
+        subprocess.run(["strip", "-o", program, symbols / "program"], check=True)
+        trace = self.others / "trace.heaptap"
+        self.assertEqual(heaptap("run", "-q", "-o", trace, "--", program, cwd=self.folder).status, 0)
+        os.chmod(trace, 0o644)
+        for address in (f"127.0.0.1:{far.free_port()}", str(self.folder / "symbols.sock")):
+            with self.subTest(address):
+                server = self.begin(args=[HEAPTAP, "symbols", "serve", "--listen", address, symbols],
+                                    env={**os.environ, "HEAPTAP_KEYS": str(self.folder / "board.keys")})
+                wait_for("it listens", lambda: far.listens(server.pid, address), state=server)
+                if "/" in address:
+                    os.chmod(address, 0o777)
+                ask = [HEAPTAP, "show", "leaks", trace, "--symbols-server", address]
+                theirs = self.as_other(*ask)
+                self.assertIn(b"0x", theirs.stdout, str(theirs))
+                self.assertNotIn(b"hidden_maker", theirs.stdout)
+                right = heaptap_test.run(ask, cwd=self.folder)
+                self.assertIn(b"hidden_maker", right.stdout, str(right))
+
+    def test_where_no_address_is_said_it_is_roots_alone(self):
+        alone = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh"]
+        if heaptap_test.run([*alone, "true"]).status != 0:
+            self.skipTest("nothing can be mounted here")
+        address = "/run/heaptap-target"
+        server = self.begin(args=[*alone, far.HEAPTAP_TARGET, "serve", "-q"])
+        wait_for("it listens", lambda: far.listens(server.pid, address), state=server)
+        facts = os.stat(f"/proc/{server.pid}/root{address}")
+        self.assertTrue(stat.S_ISSOCK(facts.st_mode))
+        self.assertEqual((stat.S_IMODE(facts.st_mode), facts.st_uid), (0o600, 0))
+
     def test_root_believes_no_other_users_socket(self):
         theirs = self.others / "far.sock"
-        server = subprocess.Popen(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", far.HEAPTAP_TARGET, "serve",
-                                   theirs], stderr=subprocess.PIPE, env={**os.environ, "HOME": str(self.others), "TMPDIR": str(self.others)})
-        self.addCleanup(server.communicate)
-        self.addCleanup(server.kill)
+        server = self.begin(**self.others_command(far.HEAPTAP_TARGET, "serve", theirs))
         wait_for("it listens", theirs.exists, state=server)
         done = heaptap("run", "-H", theirs, "--", "/bin/true", cwd=self.folder)
         self.assertEqual(done.status, 125, str(done))
@@ -143,10 +233,7 @@ class OtherUsers(heaptap_test.TestCase):
                       ["show", self.trace, "--symbols-server", "listen:{}"]):
             with self.subTest(" ".join(map(str, words[:2]))):
                 port = far.free_port()
-                server = subprocess.Popen([HEAPTAP, *(str(word).replace("{}", f"127.0.0.1:{port}") for word in words)],
-                                          cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-                self.addCleanup(server.communicate)
-                self.addCleanup(server.kill)
+                server = self.begin(args=[HEAPTAP, *(str(word).replace("{}", f"127.0.0.1:{port}") for word in words)], cwd=self.folder)
                 self.assert_strangers_are_heard_without_rights(server, port, [secret_in(self.folder / "desk.keys")])
 
 

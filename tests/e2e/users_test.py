@@ -53,6 +53,17 @@ class Users(heaptap_test.TestCase):
                     if way != "by itself":
                         self.assertTrue(summary(self.trace)["capture"]["complete"])
 
+    def test_what_hosts_order_is_in_the_groups_of_the_one_user(self):
+        for number, (word, (user, group, groups)) in enumerate(RUNS_AS.items()):
+            with self.subTest(word):
+                address = self.folder / f"far{number}.sock"
+                with far.serving(str(address), "-q", "--user", word):
+                    done = heaptap_test.heaptap("run", "-H", address, "-q", "--force", "-o", self.trace, "--", *self.program, cwd=self.folder)
+                    self.assertEqual(done.status, 0, str(done))
+                lines = self.said.read_text().splitlines()
+                self.said.unlink()
+                self.assertEqual((int(lines[0]), int(lines[1]), {int(each) for each in lines[2].split()}), (user, group, groups))
+
     def test_who_is_not_known_is_refused(self):
         for way, record in self.ways():
             for word, why in REFUSED.items():
