@@ -243,6 +243,45 @@ class Alone(TestCase):
         self.assertNotIn(b"ld.so", done.stderr)
         self.assertGreaterEqual(self.connect(self.file)["totals"]["allocations"], 3000)
 
+    def record_where_there_are(self, places, *words):
+        """On a small machine, which has these folders for files that come and go, and what its programs need."""
+        shutil.copy(self.program, self.folder / "program")
+        os.chmod(self.folder, 0o755)
+        root = self.folder / "root"
+        root.mkdir(exist_ok=True)
+        script = """set -e; root=$1; work=$2; places=$3; shift 3
+            mount -t tmpfs none "$root"; chmod 755 "$root"; mkdir "$root/usr" "$root/proc" "$root/dev" "$root/work"
+            mount --bind /usr "$root/usr"; mount --rbind /proc "$root/proc"; mount --bind "$work" "$root/work"
+            for name in bin lib lib32 lib64 libx32; do
+              if [ -L /$name ]; then cp -P /$name "$root"; elif [ -d /$name ]; then mkdir "$root/$name"; mount --bind /$name "$root/$name"; fi
+            done
+            for place in $places; do mkdir -p -m 1777 "$root/$place"; done
+            exec chroot "$root" "$@" """
+        alone = ["unshare", "--mount", "/bin/sh", "-c", script, "sh", root, self.folder, " ".join(places)]
+        environment = {name: value for name, value in os.environ.items() if name != "TMPDIR"}
+        there = run([*alone, "/bin/true"], env=environment)
+        if there.status != 0:
+            heaptap_test.skip_what_is_missing(f"a root directory of the test's own: {there}")
+        self.file.unlink(missing_ok=True)
+        done = run([*alone, "/work/own/heaptap-target", "record", "-o", "/work/far.rec", *words, "--", "/work/program", "3000"], env=environment)
+        self.assertEqual(done.status, 7, str(done))
+        self.assertNotIn(b"ld.so", done.stderr)
+        report = self.connect(self.file)
+        self.assertGreaterEqual(report["totals"]["allocations"], 3000)
+        return report["capture"]["via"]
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts, and becomes another user")
+    def test_a_machine_without_a_tmp(self):
+        if self.record_where_there_are([]) != "agent":
+            self.skipTest("this one carries no agent")
+        for place in ("dev/shm", "run", "var/tmp"):
+            with self.subTest(place):
+                self.assertEqual(self.record_where_there_are([place], "--user", "65534:65534"), "agent")
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts, and becomes another user")
+    def test_where_it_can_not_be_loaded_from_anywhere_it_goes_on_by_ptrace(self):
+        self.assertEqual(self.record_where_there_are([], "--user", "65534:65534"), "ptrace")
+
 
 class Refused(TestCase):
     def test_command_lines(self):
