@@ -150,7 +150,7 @@ base::Result<> wait_for_hosts(const Options& options, const channel::Security& s
     announcement.set_program(switchboard->programs());
     while (auto session = switchboard->next_session()) {
       had_one = true;
-      if (options.once) switchboard->close_to_new("it records for another host already");
+      if (options.once) switchboard->close_to_new("it makes one recording alone (--once), and has begun it");
       const pid_t process = fork();
       if (process == 0) {
         remote::KeptRows rows = switchboard->take_rows();

@@ -291,7 +291,9 @@ bool HostLine::turn_away(const Greeting& greeting, TimePoint now) {
     if (!greeting.takes_over) return false;
     refuse(why_nothing_to_take_over(), now);
   } else if (!is_own_session_ && !connections_->is_of_one_host()) {
-    refuse("it records for another host already", now);
+    refuse(link_.is_up() ? "it records for another host already"
+                         : "it keeps the recording of a host whose connection is lost, until --orphan-timeout is over",
+           now);
   } else if (!greeting.takes_over) {
     refuse("it records by itself already: `heaptap connect ADDRESS` takes that over", now);
   } else {

@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import far
 import heaptap_test
-from heaptap_test import summary
+from heaptap_test import heaptap, summary
 from remote_test import TestCase
 from waiting import ended, read_until, wait_for
 
@@ -78,6 +78,18 @@ class Connect(TestCase):
         said = self.said(target, b"token")
         self.assertIn(address, said)
         self.assertIn("tried again", said)
+
+    def test_the_next_host_is_told_that_the_first_one_is_lost(self):
+        target = self.go(self.address, "--orphan-timeout", "60s")
+        host = self.start(f"listen:{self.address}", "-q", "-o", self.trace, "--", self.program, "100000000", "1000")
+        self.wait_until_it_records(self.trace, host, target)
+        host.kill()
+        host.wait()
+        pathlib.Path(self.address).unlink()
+        done = heaptap("run", "-q", "-H", f"listen:{self.address}", "-o", self.folder / "next.htap", "--", "/bin/true", cwd=self.folder)
+        self.assertEqual(done.status, 125, str(done))
+        self.assertIn(b"it keeps the recording of a host whose connection is lost, until --orphan-timeout is over", done.stderr)
+        self.said(target, b"was refused: it keeps the recording of a host whose connection is lost")
 
     def etc(self, hosts="", servers=""):
         """What runs a command with these files in /etc."""

@@ -423,7 +423,7 @@ class Refused(TestCase):
             wait_for("it records", self.trace.exists, state=[host, server])
             done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
             self.assertEqual(done.status, 125)
-            self.assertIn(b"another host", done.stderr)
+            self.assertIn(b"it makes one recording alone (--once), and has begun it", done.stderr)
             self.assertIsNone(host.poll())
 
 

@@ -45,7 +45,7 @@ class TakeOverCase(TestCase):
         """The host is there."""
         refused = heaptap("connect", self.address, "-o", self.second, cwd=self.folder)
         self.assertEqual(refused.status, 125, str(refused))
-        self.assertIn(b"--take-over", refused.stderr)
+        self.assertIn(b"it records for another host already, which is there: --take-over takes it from that one", refused.stderr)
         self.assertIsNone(host.poll())
         self.is_taken_over("--take-over")
         self.assertIn(b"is over", host.communicate()[1])
@@ -115,7 +115,7 @@ class TakeOver(TakeOverCase):
         for words in ((), ("--take-over",)):
             refused = heaptap("connect", self.address, "-o", self.second, *words, cwd=self.folder)
             self.assertEqual(refused.status, 125, str(refused))
-            self.assertIn(b"another host", refused.stderr)
+            self.assertIn(b"it keeps the recording for another host, which has a part of it", refused.stderr)
         os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
         self.is_taken_over()
 
