@@ -2,12 +2,15 @@
 """Applications of Debian, bare and recorded by the agent, by ptrace and after an attach: each does the same, and what is said of its
 leaks and bad releases is what Valgrind says, too.
 
-applications.py [--install] [--valgrind] [--json FILE] [NAME...]   with the programs under $HEAPTAP; the last line counts.
+applications.py [--install] [--valgrind] [--valgrind-limit S] [--json FILE] [--table FILE] [NAME...]   with the programs under $HEAPTAP;
+the last line counts.
 
-  the same      exit status and standard output as bare
+  the same      exit status, standard output and files that it makes as bare
   leaks         no block definitely lost of which Valgrind knows nothing; without Valgrind such a block is a failure
   bad releases  none of which Valgrind knows nothing
   possible      possibly lost bytes are at most 1 % of those that are alive at the end (or 1 KiB), or as many as Valgrind's
+  no leaks      where nothing is definitely lost, Valgrind has no more definitely lost than is possibly lost, if the program does the same
+                under it
 """
 import argparse
 import dataclasses
@@ -17,6 +20,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +34,7 @@ from catalogue import CATALOGUE
 os.environ["G_SLICE"] = "always-malloc"
 LIMIT_S = 300
 VALGRIND_LIMIT_S = 900
+WAYS = ("agent", "ptrace")
 SHARE = 0.01
 OTHER_RUN = 1.1  # no two runs of an application are the same
 FEW_BYTES = 1024
@@ -59,17 +64,60 @@ public class Program {
   }
 }
 """
+PROGRAM_HASKELL = """module Small (total) where
+import qualified Data.Map as M
+total :: [Int] -> Int
+total list = M.foldr (+) 0 (M.fromListWith (+) [(each `mod` 7, each) | each <- list])
+"""
+PAGE = """<!doctype html><title>A page</title><body style="background: #fff"><h1>Title</h1><script>
+const places = []; for (let i = 0; i < 20000; i++) places.push({i}); document.body.append(places.length);</script>
+"""
 
 
 @dataclasses.dataclass
 class Outcome:
     status: int
     output: bytes
+    made: bytes | None  # the file that it is to make; None: it wasn't made
 
     def differs(self, other, says_the_same):
         if self.status != other.status:
             return f"status {other.status}, bare {self.status}"
-        return "another output" if says_the_same and self.output != other.output else ""
+        if says_the_same and self.output != other.output:
+            return "another output"
+        return "another file" if self.made != other.made else ""
+
+
+@dataclasses.dataclass
+class Verdict:
+    """What Valgrind says of the program that heaptap records: lost blocks and bytes of any kind, the blocks definitely lost and where they
+    were allocated, errors of releases. same: under Valgrind it did what it does bare."""
+    blocks: int = 0
+    bytes: int = 0
+    definite: int = 0
+    releases: int = 0
+    same: bool = True
+    sites: list = dataclasses.field(default_factory=list)
+
+
+LOST = re.compile(r"(definitely|indirectly|possibly) lost: ([\d,]+) bytes in ([\d,]+) blocks")
+RECORD = re.compile(r"== ([\d,].*bytes in [\d,]+ blocks) are definitely lost in loss record.*\n((?:==\d+==    (?:at|by) .*\n)+)")
+SITE_FRAMES = 6
+
+
+def read_verdict(text, same):
+    """None: it didn't come to its end."""
+    if "ERROR SUMMARY" not in text:
+        return None
+    verdict = Verdict(same=same, releases=len(re.findall(r"Invalid free|Mismatched free", text)))
+    for kind, size, blocks in LOST.findall(text):
+        count = int(blocks.replace(",", ""))
+        verdict.bytes += int(size.replace(",", ""))
+        verdict.blocks += count
+        verdict.definite += count if kind == "definitely" else 0
+    for what, frames in RECORD.findall(text):
+        verdict.sites.append(f"{what}: {' < '.join(re.findall(r'0x[0-9A-F]+: (.*)', frames)[:SITE_FRAMES])}")
+    return verdict
 
 
 def put_inputs(folder):
@@ -82,14 +130,17 @@ def put_inputs(folder):
     (folder / "program.c").write_text(PROGRAM)
     (folder / "program.cc").write_text(PROGRAM_CC)
     (folder / "Program.java").write_text(PROGRAM_JAVA)
+    (folder / "Small.hs").write_text(PROGRAM_HASKELL)
+    (folder / "page.html").write_text(PAGE)
 
 
 class Work:
     """One application: each way in a fresh folder."""
 
-    def __init__(self, application, folder):
-        self.application, self.folder, self.count = application, folder, 0
-        self.asked_valgrind = functools.cache(self.valgrind)
+    def __init__(self, application, folder, valgrind_limit_s):
+        self.application, self.folder, self.count, self.valgrind_limit_s = application, folder, 0, valgrind_limit_s
+        self.bare = self.run()
+        self.asked_valgrind = functools.cache(self.valgrind if valgrind_limit_s else lambda: None)
 
     def words(self):
         return ["bash", "-c", self.application.command]
@@ -101,98 +152,138 @@ class Work:
         put_inputs(folder)
         return folder
 
+    def start(self, folder, *before, **streams):
+        """In a session of its own, so that what it leaves running can be ended with it."""
+        return subprocess.Popen([*map(str, before), *self.words()], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, start_new_session=True, **streams)
+
+    def finish(self, process, folder, limit=LIMIT_S):
+        try:
+            output = process.communicate(timeout=limit)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise
+        made = folder / self.application.makes if self.application.makes else None
+        return Outcome(process.returncode, output, made.read_bytes() if made and made.exists() else None)
+
     def run(self, *before, limit=LIMIT_S):
-        ran = subprocess.run([*map(str, before), *self.words()], cwd=self.fresh(), stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=limit, check=False)
-        return Outcome(ran.returncode, ran.stdout), ran.stderr.decode(errors="replace")
+        folder = self.fresh()
+        return self.finish(self.start(folder, *before), folder, limit)
 
     def recorded(self, via):
         trace = self.folder / f"{via}.htap"
-        outcome, _ = self.run(heaptap_test.HEAPTAP, "run", "-q", "--force", "--via", via, "-o", trace, "--")
+        outcome = self.run(heaptap_test.HEAPTAP, "run", "-q", "--force", "--via", via, "-o", trace, "--")
         return outcome, trace
 
     def attached(self):
         """None: it had ended before heaptap was there."""
         trace = self.folder / "attach.htap"
-        process = subprocess.Popen(self.words(), cwd=self.fresh(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL)
+        folder = self.fresh()
+        process = self.start(folder)
         time.sleep(0.05)
         attach = subprocess.run([heaptap_test.HEAPTAP, "attach", "-q", "--force", "--duration", "0.3s", "-o", str(trace),
                                  str(process.pid)], capture_output=True, timeout=LIMIT_S, check=False)
-        output = process.communicate(timeout=LIMIT_S)[0]
-        return Outcome(process.returncode, output) if attach.returncode == 0 else None
+        outcome = self.finish(process, folder)
+        return outcome if attach.returncode == 0 else None
 
     def valgrind(self):
-        """What Valgrind says of all programs that it saw end: lost blocks and bytes of any kind, errors of releases; None: it can't."""
-        log = self.folder / "valgrind.%p.log"
+        """None: Valgrind can't run it, or not in that time."""
+        folder = self.fresh()
+        process = self.start(folder, "valgrind", "--leak-check=full", "--show-leak-kinds=definite", "--trace-children=yes",
+                             f"--log-file={self.folder}/valgrind.%p.log")
         try:
-            self.run("valgrind", "--leak-check=full", "--show-leak-kinds=definite", "--trace-children=yes",
-                     f"--log-file={log}", limit=VALGRIND_LIMIT_S)
-        except (OSError, subprocess.TimeoutExpired):
+            outcome = self.finish(process, folder, self.valgrind_limit_s)
+        except subprocess.TimeoutExpired:
             return None
-        seen = dict.fromkeys(("blocks", "bytes", "releases"), 0)
-        texts = [path.read_text(errors="replace") for path in self.folder.glob("valgrind.*.log")]
-        for text in texts:
-            for size, blocks in re.findall(r"(?:definitely|indirectly|possibly) lost: ([\d,]+) bytes in ([\d,]+) blocks", text):
-                seen["bytes"] += int(size.replace(",", ""))
-                seen["blocks"] += int(blocks.replace(",", ""))
-            seen["releases"] += len(re.findall(r"Invalid free|Mismatched free", text))
-        return seen if texts else None
+        log = self.folder / f"valgrind.{process.pid}.log"
+        same = not self.bare.differs(outcome, self.application.says_the_same)
+        return read_verdict(log.read_text(errors="replace"), same) if log.exists() else None
 
 
-def judge(work, trace, with_valgrind):
-    """What is wrong with what heaptap says, and the figures."""
-    report = heaptap_test.summary(trace)
+def judge(report, asked_valgrind):
+    """What is wrong with what heaptap says, and the figures. asked_valgrind() is Valgrind's verdict, or None."""
     leaks, totals = report["leaks"], report["totals"]
     known = report["capture"]["known"]["leaks"] and leaks["scanned"]
-    definite = (leaks["definite"] or {"blocks": 0})["blocks"] + (leaks["indirect"] or {"blocks": 0})["blocks"] if known else 0
-    possible = (leaks["possible"] or {"bytes": 0})["bytes"] if known else 0
+
+    def lost(kind, unit):
+        return (leaks[kind] or {unit: 0})[unit] if known else 0
+
+    definite = lost("definite", "blocks") + lost("indirect", "blocks")
+    possible, possible_blocks = lost("possible", "bytes"), lost("possible", "blocks")
     live = totals["live_bytes"] or 0
     bad = sum(totals[kind] or 0 for kind in ("bad_frees", "double_frees", "mismatched_frees"))
-    figures = {"known": known, "definite": definite, "possible_bytes": possible, "live_bytes": live, "bad_releases": bad}
+    figures = {"known": known, "definite": definite, "definite_bytes": lost("definite", "bytes") + lost("indirect", "bytes"),
+               "possible": possible_blocks, "possible_bytes": possible, "live_bytes": live, "bad_releases": bad}
     wrong = []
     many_possible = possible > max(FEW_BYTES, SHARE * live)
-    if not (definite or bad or many_possible):
+    no_leaks = known and not definite
+    if not (definite or bad or many_possible or no_leaks):
         return wrong, figures
-    seen = work.asked_valgrind() if with_valgrind else None
-    figures["valgrind"] = seen
-    if definite and (seen is None or definite > OTHER_RUN * seen["blocks"]):
-        wrong.append(f"{definite} blocks are lost, by Valgrind {seen and seen['blocks']}")
-    if bad and (seen is None or seen["releases"] == 0):
-        wrong.append(f"{bad} bad releases, by Valgrind {seen and seen['releases']}")
-    if many_possible and (seen is None or possible > OTHER_RUN * seen["bytes"]):
-        wrong.append(f"{possible} bytes of {live} possibly lost, by Valgrind {seen and seen['bytes']}")
+    seen = asked_valgrind()
+    figures["valgrind"] = seen and dataclasses.asdict(seen)
+    if definite and (seen is None or definite > OTHER_RUN * seen.blocks):
+        wrong.append(f"{definite} blocks are lost, by Valgrind {seen and seen.blocks}")
+    if bad and (seen is None or seen.releases == 0):
+        wrong.append(f"{bad} bad releases, by Valgrind {seen and seen.releases}")
+    if many_possible and (seen is None or possible > OTHER_RUN * seen.bytes):
+        wrong.append(f"{possible} bytes of {live} possibly lost, by Valgrind {seen and seen.bytes}")
+    if no_leaks and seen and seen.same and seen.definite > possible_blocks:
+        wrong.append(f"no leaks, by Valgrind {seen.definite} blocks definitely lost ({'; '.join(seen.sites)})")
     return wrong, figures
 
 
-def try_out(application, with_valgrind):
+def try_out(application, valgrind_limit_s):
     with tempfile.TemporaryDirectory(prefix="heaptap-application.") as folder:
-        work = Work(application, pathlib.Path(folder))
-        bare, _ = work.run()
-        if application.says_the_same and work.run()[0].output != bare.output:
-            return ["it doesn't say the same twice: mend the catalogue"], {}
+        work = Work(application, pathlib.Path(folder), valgrind_limit_s)
+        if work.bare.differs(work.run(), application.says_the_same):
+            return ["it doesn't do the same twice: mend the catalogue"], {}
+        if application.makes and work.bare.made is None:
+            return [f"it doesn't make {application.makes}: mend the catalogue"], {}
         wrong, figures = [], {}
-        for via in ("agent", "ptrace"):
+        for via in WAYS:
             outcome, trace = work.recorded(via)
-            if text := bare.differs(outcome, application.says_the_same):
+            if text := work.bare.differs(outcome, application.says_the_same):
                 wrong.append(f"{via}: {text}")
             if not trace.exists():
                 wrong.append(f"{via}: no trace")
                 continue
-            found, figures[via] = judge(work, trace, with_valgrind)
+            found, figures[via] = judge(heaptap_test.summary(trace), work.asked_valgrind)
             wrong += [f"{via}: {text}" for text in found]
         attached = work.attached()
         figures["attached"] = attached is not None
-        if attached and (text := bare.differs(attached, application.says_the_same)):
+        if attached and (text := work.bare.differs(attached, application.says_the_same)):
             wrong.append(f"attach: {text}")
         return wrong, figures
+
+
+def table(results):
+    """As Markdown, a row an application."""
+    rows = ["| application | agent | ptrace | attach | heaptap: lost, possibly lost of live bytes, bad releases | Valgrind: lost blocks "
+            "(definitely), bytes, bad releases | verdict |", "|---|---|---|---|---|---|---|"]
+    for name, result in sorted(results.items()):
+        ran = [("yes" if result[via]["known"] else "unknown") if via in result else "no" for via in WAYS]
+        said = []
+        for via in WAYS:
+            figures = result.get(via)
+            said.append(f"{figures['definite']} blocks of {figures['definite_bytes']} B, {figures['possible_bytes']} B of "
+                        f"{figures['live_bytes']}, {figures['bad_releases']}" if figures else "-")
+        asked = next((result[via]["valgrind"] or {} for via in WAYS if "valgrind" in result.get(via, {})), None)
+        witness = "not asked" if asked is None else "can't run it" if not asked else \
+            f"{asked['blocks']} ({asked['definite']}), {asked['bytes']} B, {asked['releases']}{'' if asked['same'] else '; another output'}"
+        rows.append(f"| {name} | {ran[0]} | {ran[1]} | {'yes' if result.get('attached') else 'too short'} | "
+                    f"{said[0] if said[0] == said[1] else '; ptrace: '.join(said)} | {witness} | {'; '.join(result['wrong']) or 'ok'} |")
+    return "\n".join(rows) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--install", action="store_true", help="install what is missing with apt-get")
-    parser.add_argument("--valgrind", action="store_true", help="ask Valgrind where heaptap says that something is lost or bad")
-    parser.add_argument("--json", type=pathlib.Path, help="write the figures there")
+    parser.add_argument("--valgrind", action="store_true", help="ask Valgrind, too")
+    parser.add_argument("--valgrind-limit", type=float, default=VALGRIND_LIMIT_S, metavar="S",
+                        help="what takes Valgrind longer is what it can't run (default: %(default)s)")
+    parser.add_argument("--json", type=pathlib.Path, help="write the figures there, beside those of other applications that it has")
+    parser.add_argument("--table", type=pathlib.Path, help="write them there as a table in Markdown")
     parser.add_argument("names", nargs="*", help="some applications; all")
     arguments = parser.parse_args()
     chosen = [each for each in CATALOGUE if not arguments.names or each.name in arguments.names]
@@ -203,9 +294,11 @@ def main():
     if arguments.valgrind and not shutil.which("valgrind"):
         parser.error("valgrind isn't installed")
     results, failed = {}, 0
+    if arguments.json and arguments.json.exists():
+        results = json.loads(arguments.json.read_text())
     for application in chosen:
         try:
-            wrong, figures = try_out(application, arguments.valgrind)
+            wrong, figures = try_out(application, arguments.valgrind and arguments.valgrind_limit)
         except subprocess.TimeoutExpired as error:
             wrong, figures = [f"it took more than {error.timeout:.0f} s"], {}
         failed += bool(wrong)
@@ -214,8 +307,10 @@ def main():
         print(f"{'FAILED' if wrong else 'ok    '}  {application.name:13} "
               f"{'' if agent.get('known', True) else 'unknown '}definite {agent.get('definite')} possible {agent.get('possible_bytes')} "
               f"of {agent.get('live_bytes')}{''.join(f'; {text}' for text in wrong)}", flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+        if arguments.json:
+            arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+        if arguments.table:
+            arguments.table.write_text(table(results))
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
