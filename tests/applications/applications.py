@@ -35,6 +35,8 @@ os.environ["G_SLICE"] = "always-malloc"
 LIMIT_S = 300
 VALGRIND_LIMIT_S = 900
 WAYS = ("agent", "ptrace")
+ATTACH_TRIES = 10
+SHELLS = ("bash", "dash", "sh")
 SHARE = 0.01
 OTHER_RUN = 1.1  # no two runs of an application are the same
 FEW_BYTES = 1024
@@ -176,16 +178,43 @@ class Work:
         outcome = self.run(heaptap_test.HEAPTAP, "run", "-q", "--force", "--via", via, "-o", trace, "--")
         return outcome, trace
 
+    def is_itself(self, pid):
+        """Whether no shell on the way to it is what the process executes any more."""
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return words[2:3] != [self.application.command.encode()] and (
+            self.application.name in SHELLS or os.path.basename(os.readlink(f"/proc/{pid}/exe")) not in SHELLS)
+
+    def has_become_itself(self, process):
+        """Waits until it is, where it ever will; False: it has ended."""
+        start = time.monotonic()
+        try:
+            while "exec " in self.application.command and not self.is_itself(process.pid):
+                if (waited_s := time.monotonic() - start) > 0.05:
+                    time.sleep(0.0005)
+                if waited_s > LIMIT_S:
+                    raise subprocess.TimeoutExpired(process.args, LIMIT_S)
+        except OSError:
+            return False
+        return True
+
     def attached(self):
-        """None: it had ended before heaptap was there."""
+        """Attached to when it has just begun: it is stopped until heaptap is there. None: it had ended before."""
         trace = self.folder / "attach.htap"
         folder = self.fresh()
         process = self.start(folder)
-        time.sleep(0.05)
-        attach = subprocess.run([heaptap_test.HEAPTAP, "attach", "-q", "--force", "--duration", "0.3s", "-o", str(trace),
-                                 str(process.pid)], capture_output=True, timeout=LIMIT_S, check=False)
+        if not self.has_become_itself(process):
+            self.finish(process, folder)
+            return None
+        os.kill(process.pid, signal.SIGSTOP)
+        attach = subprocess.Popen([heaptap_test.HEAPTAP, "attach", "-q", "--force", "--duration", "0.3s", "-o", str(trace),
+                                   str(process.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while attach.poll() is None and not is_traced(process.pid):
+                time.sleep(0.001)
+        finally:
+            os.kill(process.pid, signal.SIGCONT)
         outcome = self.finish(process, folder)
-        return outcome if attach.returncode == 0 else None
+        return (outcome, trace) if attach.wait(timeout=LIMIT_S) == 0 else None
 
     def valgrind(self):
         """None: Valgrind can't run it, or not in that time."""
@@ -201,8 +230,16 @@ class Work:
         return read_verdict(log.read_text(errors="replace"), same) if log.exists() else None
 
 
-def judge(report, asked_valgrind):
-    """What is wrong with what heaptap says, and the figures. asked_valgrind() is Valgrind's verdict, or None."""
+def is_traced(pid):
+    try:
+        return "\nTracerPid:\t0\n" not in pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def judge(report, asked_valgrind, of_whole_run=True):
+    """What is wrong with what heaptap says, and the figures. asked_valgrind() is Valgrind's verdict, or None. of_whole_run: what is held
+    at the end, and what is lost until then, can be compared."""
     leaks, totals = report["leaks"], report["totals"]
     known = report["capture"]["known"]["leaks"] and leaks["scanned"]
 
@@ -216,8 +253,8 @@ def judge(report, asked_valgrind):
     figures = {"known": known, "definite": definite, "definite_bytes": lost("definite", "bytes") + lost("indirect", "bytes"),
                "possible": possible_blocks, "possible_bytes": possible, "live_bytes": live, "bad_releases": bad}
     wrong = []
-    many_possible = possible > max(FEW_BYTES, SHARE * live)
-    no_leaks = known and not definite
+    many_possible = of_whole_run and possible > max(FEW_BYTES, SHARE * live)
+    no_leaks = of_whole_run and known and not definite
     if not (definite or bad or many_possible or no_leaks):
         return wrong, figures
     seen = asked_valgrind()
@@ -250,10 +287,12 @@ def try_out(application, valgrind_limit_s):
                 continue
             found, figures[via] = judge(heaptap_test.summary(trace), work.asked_valgrind)
             wrong += [f"{via}: {text}" for text in found]
-        attached = work.attached()
-        figures["attached"] = attached is not None
-        if attached and (text := work.bare.differs(attached, application.says_the_same)):
-            wrong.append(f"attach: {text}")
+        if attached := next(filter(None, (work.attached() for _ in range(ATTACH_TRIES))), None):
+            outcome, trace = attached
+            if text := work.bare.differs(outcome, application.says_the_same):
+                wrong.append(f"attach: {text}")
+            found, figures["attach"] = judge(heaptap_test.summary(trace), work.asked_valgrind, of_whole_run=False)
+            wrong += [f"attach: {text}" for text in found]
         return wrong, figures
 
 
@@ -271,7 +310,7 @@ def table(results):
         asked = next((result[via]["valgrind"] or {} for via in WAYS if "valgrind" in result.get(via, {})), None)
         witness = "not asked" if asked is None else "can't run it" if not asked else \
             f"{asked['blocks']} ({asked['definite']}), {asked['bytes']} B, {asked['releases']}{'' if asked['same'] else '; another output'}"
-        rows.append(f"| {name} | {ran[0]} | {ran[1]} | {'yes' if result.get('attached') else 'too short'} | "
+        rows.append(f"| {name} | {ran[0]} | {ran[1]} | {'yes' if 'attach' in result else 'too short'} | "
                     f"{said[0] if said[0] == said[1] else '; ptrace: '.join(said)} | {witness} | {'; '.join(result['wrong']) or 'ok'} |")
     return "\n".join(rows) + "\n"
 

@@ -76,6 +76,16 @@ class Accusations(unittest.TestCase):
         self.assertEqual(wrong(report(possible=count(9, 9000), live=200000), Verdict(bytes=9000)), [])
 
 
+class Attached(unittest.TestCase):
+    def test_what_is_lost_later_is_not_missed(self):
+        verdict = Verdict(blocks=1, definite=1)
+        self.assertEqual(judge(report(), lambda: verdict, of_whole_run=False)[0], [])
+        self.assertEqual(judge(report(possible=count(9, 9000)), lambda: verdict, of_whole_run=False)[0], [])
+
+    def test_accusations_are_compared(self):
+        self.assertEqual(len(judge(report(definite=count(2, 9), bad=1), lambda: Verdict(blocks=1), of_whole_run=False)[0]), 2)
+
+
 class Log(unittest.TestCase):
     def test_is_read(self):
         self.assertEqual(read_verdict(LOG, True), Verdict(
