@@ -8,10 +8,11 @@
 namespace heaptap::analysis {
 
 // No program survives so many releases of what its allocator didn't give out, or took back before: they are of blocks that it gave
-// out past the functions that are watched.
+// out past the functions that are watched. And an allocator that took back a single block past them may have given others out so, before
+// that was seen as well.
 bool has_unwatched_functions(const ledger::Totals& totals) {
   constexpr uint64_t kMany = 100;
-  return totals.bad_releases + totals.double_releases >= kMany;
+  return totals.bad_releases + totals.double_releases >= kMany || totals.unseen_releases != 0;
 }
 
 report::Totals totals_of(const ledger::Ledger& ledger) {

@@ -6,7 +6,7 @@
 
 namespace heaptap::analysis {
 
-// Whether releases of unknown blocks are so many that they accuse nobody.
+// Whether releases of unknown blocks accuse nobody.
 bool has_unwatched_functions(const ledger::Totals& totals);
 report::Totals totals_of(const ledger::Ledger& ledger);
 // As far as a leak scan knows them.

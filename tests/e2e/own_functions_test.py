@@ -95,6 +95,10 @@ char* copy_text(const char* text) {
   char* copy = take(64);
   return strcpy(copy, text);
 }
+static void take_back(void* block) {
+  ((struct free_block*)block)->next = first;
+  first = block;
+}
 int main(int count, char** arguments) {
   for (int i = 0; i < atoi(arguments[1]); i++) {
     void* volatile block = malloc(10);
@@ -106,6 +110,11 @@ int main(int count, char** arguments) {
   char* volatile three = copy_text("b");
   free(two);
   free(three);
+  if (count > 2) {
+    void* (*volatile give)(size_t) = malloc;
+    take_back(give(10));
+    give(10);
+  }
   return 0;
 }
 """
@@ -367,11 +376,11 @@ class OwnFunctions(heaptap_test.TestCase):
             traced = heaptap("run", "-q", "--force", "-o", self.trace, "--", program, library)
             self.assertEqual((traced.status, traced.stdout), (bare.status, bare.stdout), own)
 
-    def own_copy(self, times):
+    def own_copy(self, times, *more):
         source, program = self.folder / "copy.c", self.folder / "copy"
         source.write_text(COPY)
         subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-rdynamic", "-o", program, source], check=True)
-        ran = heaptap("run", "--force", "--via", "ptrace", "--error-exitcode", "3", "-o", self.trace, "--", program, times)
+        ran = heaptap("run", "--force", "--via", "ptrace", "--error-exitcode", "3", "-o", self.trace, "--", program, times, *more)
         return ran, summary(self.trace)
 
     def test_stacks_go_through_libraries_that_the_agent_did_not_see_come(self):
@@ -451,6 +460,16 @@ class OwnFunctions(heaptap_test.TestCase):
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_one_such_release_is_a_bad_one(self):
         self.assertGreater(self.own_copy(0)[1]["totals"]["bad_frees"], 0)
+
+    @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
+    def test_one_such_release_is_none_where_blocks_are_taken_back_unseen(self):
+        ran, report = self.own_copy(0, "take_back")
+        totals = report["totals"]
+        self.assertGreater(totals["unseen_frees"], 0)
+        self.assertEqual((totals["bad_frees"], totals["double_frees"], report["errors"]), (0, 0, []), totals)
+        self.assertGreater(totals["unknown_frees"], 0)
+        self.assertFalse(report["capture"]["known"]["releases"])
+        self.assertNotIn(b"invalid free", ran.stderr.replace(b"leaks, invalid and double frees", b""))
 
 
 if __name__ == "__main__":

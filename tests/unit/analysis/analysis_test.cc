@@ -71,6 +71,20 @@ class Analysis : public testing::Test {
   std::string path_ = testing::TempDir() + "analysis_test." + std::to_string(getpid()) + ".htap";
 };
 
+TEST_F(Analysis, AccusesNobodyOfABadReleaseWhereAnotherOneWasNotSeen) {
+  for (const bool is_unseen : {false, true}) {
+    script_ = {};
+    written_ = false;
+    script_.bad_release(BadReleaseKind::kNeverAllocated, 0x5000);
+    script_.bad_release(BadReleaseKind::kDouble, 0x6000);
+    script_.release(script_.allocate(8), 1, is_unseen ? Function::kNone : Function::kFree);
+    const report::Report report = analyzed();
+    EXPECT_EQ(report.totals.bad_releases, is_unseen ? 0u : 1u);
+    EXPECT_EQ(report.totals.double_releases, is_unseen ? 0u : 1u);
+    EXPECT_EQ(report.totals.unknown_releases, is_unseen ? 2u : 0u);
+  }
+}
+
 TEST_F(Analysis, JoinsStacksWithTheSameContent) {
   const auto stack = script_.stack({0x10, 0x20});
   const auto again = script_.stack({0x10, 0x20});
