@@ -82,8 +82,15 @@ class Attached(unittest.TestCase):
         self.assertEqual(judge(report(), lambda: verdict, of_whole_run=False)[0], [])
         self.assertEqual(judge(report(possible=count(9, 9000)), lambda: verdict, of_whole_run=False)[0], [])
 
-    def test_accusations_are_compared(self):
-        self.assertEqual(len(judge(report(definite=count(2, 9), bad=1), lambda: Verdict(blocks=1), of_whole_run=False)[0]), 2)
+    def test_accusations_at_the_end_are_compared(self):
+        said = report(definite=count(2, 9), bad=1)
+        said["leaks"]["scan"] = {"at_end": True}
+        self.assertEqual(len(judge(said, lambda: Verdict(blocks=1), of_whole_run=False)[0]), 2)
+
+    def test_bad_releases_alone_are_compared_in_the_middle(self):
+        said = report(definite=count(2, 9), bad=1)
+        said["leaks"]["scan"] = {"at_end": False}
+        self.assertEqual(judge(said, lambda: Verdict(blocks=1), of_whole_run=False)[0], ["1 bad releases, by Valgrind 0"])
 
 
 class Log(unittest.TestCase):
