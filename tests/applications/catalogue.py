@@ -51,7 +51,7 @@ CATALOGUE = [Application(*fields) for fields in (
     ("java", "default-jdk-headless", "exec java Program.java"),
     ("jq", "jq", "exec jq -n '[range(2000)] | map({a: ., b: (. * .)}) | length'"),
     ("ld", "binutils", "gcc -c program.c; exec ld -r program.o -o r.o", True, "r.o"),
-    ("less", "less", "exec less -E text.txt | tail -n 1"),
+    ("less", "less", "exec less -E text.txt"),
     # The first start in a folder of its own makes that folder's files, and no more.
     ("libreoffice", "libreoffice-calc-nogui", "L=\"/usr/lib/libreoffice/program/soffice.bin -env:UserInstallation=file://$PWD/u --headless\"; "
      "$L --terminate_after_init; exec $L --convert-to csv --outdir o data.csv", False, "o/data.csv"),
