@@ -37,7 +37,7 @@ SecretBytes::SecretBytes(const Bytes& bytes) : bytes_(bytes) {
 }
 
 SecretBytes& SecretBytes::operator=(const SecretBytes& other) {
-  bytes_ = other.bytes_;
+  if (this != &other) bytes_ = other.bytes_;
   return *this;
 }
 

@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
         Forbidden{"MapCode",
                   [] {
                     constexpr size_t kBytes = 4096;
-                    (void)mmap(nullptr, kBytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                    (void)syscall(SYS_mmap, nullptr, kBytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
                   }},
         Forbidden{"MakeCode", [] { (void)syscall(SYS_mprotect, 0, 4096, PROT_READ | PROT_EXEC); }},
         Forbidden{"BecomeAnother", [] { (void)syscall(SYS_setresuid, 0, 0, 0); }},
