@@ -246,7 +246,7 @@ base::Result<> ProcessScan::let_go() {
   if (has_given_up_) {
     return base::fail(
         "no leak scan: a page of its memory, which another program or a file system has to bring, didn't come in {} s",
-        std::chrono::duration_cast<std::chrono::seconds>(process::PageTouch::kLongest).count());
+        std::chrono::duration_cast<std::chrono::seconds>(process::BoundedCalls::kLongest).count());
   }
   return {};
 }

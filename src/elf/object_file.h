@@ -12,8 +12,15 @@
 
 namespace heaptap::elf {
 
+// From here on this process holds programs, which may serve files themselves (FUSE): a file is opened by a thread that is given up after
+// 2 s (errno ETIMEDOUT), and of a served one it makes a copy in memory. For one thread of the process.
+void do_not_wait_for_served_files();
+
 // A regular file as a process with that root sees it; `thread` 0: as this one does. None: errno tells why.
 base::UniqueFd open_as_seen_by(pid_t thread, const std::string& path);
+
+// What the process executes; of a served file its first `most_bytes`.
+base::UniqueFd open_executable(pid_t thread, uint64_t most_bytes);
 
 // Where a file's own notes name it; empty: they don't.
 std::vector<uint8_t> read_build_id(const ByteSource& file);

@@ -3,6 +3,7 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -48,6 +49,12 @@ std::optional<Mapping> parse_line(std::string_view line) {
 }
 
 }  // namespace
+
+bool Mapping::is_of_file_system() const {
+  constexpr std::array<std::string_view, 5> kShared{"/memfd:", "/dev/zero", "/SYSV", "/dev/shm/", "/anon_hugepage"};
+  return has_file() &&
+         std::ranges::none_of(kShared, [this](std::string_view begin) { return name.starts_with(begin); });
+}
 
 std::vector<Mapping> parse_memory_map(std::string_view text) {
   std::vector<Mapping> mappings;

@@ -23,6 +23,8 @@ struct Mapping {
   std::string name;     // as the kernel prints it: a path, "[heap]", "[anon:…]", or empty
 
   [[nodiscard]] bool has_file() const { return inode != 0; }
+  // Its pages may have to be brought by a file system, and so by a program (FUSE): not those of shared memory.
+  [[nodiscard]] bool is_of_file_system() const;
   // The kernel's own names in brackets; no file can pose as one.
   [[nodiscard]] bool is_kernels(std::string_view special) const { return inode == 0 && name == special; }
 };

@@ -100,7 +100,8 @@ size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to) cons
       continue;
     }
     if (has_given_up_) break;
-    const PageTouch::Outcome outcome = touch_.touch(file_, at);
+    const PageTouch::Outcome outcome =
+        touch_.touch({.memory = file_, .address = at, .thread = mapping->is_of_file_system() ? thread_ : pid_t{0}});
     has_given_up_ = outcome == PageTouch::Outcome::kGivenUp;
     if (outcome == PageTouch::Outcome::kGivenUp) break;
     const size_t wanted = std::min<uint64_t>(rest, page_size - at % page_size);

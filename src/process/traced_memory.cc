@@ -34,7 +34,8 @@ uint64_t TracedMemory::bytes_there(uint64_t address, uint64_t bytes, Access acce
 
 bool TracedMemory::touch(uint64_t address, Access access) const {
   if (has_given_up_ || userfaults_.covers(address)) return false;
-  const PageTouch::Outcome outcome = page_touch().touch(file_, address);
+  const PageTouch::Outcome outcome =
+      page_touch().touch({.memory = file_, .address = address, .thread = userfaults_.thread_for_file(address)});
   if (outcome == PageTouch::Outcome::kGivenUp) has_given_up_ = true;
   // One that is watched for writes by whom we don't know.
   return outcome == PageTouch::Outcome::kThere &&

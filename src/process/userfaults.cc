@@ -70,12 +70,22 @@ Userfaults::Userfaults(pid_t thread) {
   process_ = status ? status->process : thread;
 }
 
+void Userfaults::read_anew() {
+  if (read_at_ != Clock::time_point{} && Clock::now() - read_at_ <= kValid) return;
+  const pid_t thread = find_live_thread(process_);
+  ranges_ = read_userfault_ranges(thread);
+  map_ = read_memory_map(thread);
+  read_at_ = Clock::now();
+}
+
+pid_t Userfaults::thread_for_file(uint64_t address) {
+  read_anew();
+  const Mapping* const mapping = find_mapping(map_, address);
+  return mapping != nullptr && !mapping->is_of_file_system() ? 0 : find_live_thread(process_);
+}
+
 bool Userfaults::covers(uint64_t address) {
-  const auto now = Clock::now();
-  if (read_at_ == Clock::time_point{} || now - read_at_ > kValid) {
-    ranges_ = read_userfault_ranges(find_live_thread(process_));
-    read_at_ = Clock::now();
-  }
+  read_anew();
   return std::ranges::any_of(ranges_, [&](const base::AddressRange& range) { return range.contains(address); });
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/address_range.h"
+#include "process/memory_map.h"
 
 namespace heaptap::process {
 
@@ -23,12 +24,17 @@ class Userfaults {
   // `thread`: any live thread of it.
   explicit Userfaults(pid_t thread);
   bool covers(uint64_t address);
+  // A live thread of it, where a file system may have to bring the page, or nothing is known of it; else 0.
+  pid_t thread_for_file(uint64_t address);
 
  private:
   using Clock = std::chrono::steady_clock;
+  void read_anew();
+
   pid_t process_;
   Clock::time_point read_at_{};
   std::vector<base::AddressRange> ranges_;
+  std::vector<Mapping> map_;
 };
 
 }  // namespace heaptap::process

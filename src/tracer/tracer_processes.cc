@@ -13,6 +13,7 @@
 
 #include "arch/thread_facts.h"
 #include "base/unique_fd.h"
+#include "elf/object_file.h"
 #include "process/process_status.h"
 #include "tracer/tracer.h"
 
@@ -24,8 +25,8 @@ constexpr size_t kMaxUnsent = 100000;
 
 // Of the program that a thread of the process runs.
 base::Result<const arch::Cpu*> cpu_of_process(pid_t process, pid_t thread) {
-  const base::UniqueFd file(open(fmt::format("/proc/{}/exe", thread).c_str(), O_RDONLY | O_CLOEXEC));
   uint8_t header[20] = {};
+  const base::UniqueFd file = elf::open_executable(thread, sizeof(header));
   const ssize_t got = file ? pread(file.get(), header, sizeof(header), 0) : -1;
   const int error = got < 0 ? errno : 0;
   if (got == sizeof(header) && std::memcmp(header, "\177ELF", 4) == 0) {

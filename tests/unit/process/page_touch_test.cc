@@ -9,7 +9,11 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include <atomic>
+#include <chrono>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "child_process.h"
@@ -145,6 +149,29 @@ TEST(ProcessMemory, EndsWhereTheProgramHasToFillIt) {
   EXPECT_FALSE(memory.has_given_up());
 }
 
+TEST(BoundedCalls, AreGivenUpAndMadeAnewWhenTheyCameBack) {
+  using Outcome = BoundedCalls::Outcome;
+  BoundedCalls calls(std::chrono::milliseconds(1));
+  const auto released = std::make_shared<std::atomic<bool>>(false);
+  const auto wait = [released] {
+    released->wait(false);
+    return true;
+  };
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(calls.run(wait), Outcome::kGivenUp);
+  *released = true;
+  released->notify_all();
+  while (calls.run([] { return true; }) != Outcome::kTrue) std::this_thread::yield();
+}
+
+TEST(Mapping, IsOfAFileSystemUnlessItIsSharedMemory) {
+  const auto map = parse_memory_map(
+      "1000-2000 r-xp 00000000 00:2a 2 /mnt/a\n2000-3000 rw-s 00000000 00:01 3 /memfd:a (deleted)\n"
+      "3000-4000 rw-s 00000000 00:01 4 /dev/zero (deleted)\n4000-5000 rw-p 00000000 00:00 0 \n");
+  ASSERT_EQ(map.size(), 4u);
+  EXPECT_TRUE(map[0].is_of_file_system());
+  for (size_t i = 1; i < map.size(); ++i) EXPECT_FALSE(map[i].is_of_file_system()) << i;
+}
+
 TEST(PageTouch, SaysWhatCame) {
   const ChildProcess child([](int out) {
     const uint64_t address =
@@ -157,8 +184,8 @@ TEST(PageTouch, SaysWhatCame) {
   const auto file = std::make_shared<const base::UniqueFd>(
       open(("/proc/" + std::to_string(child.id()) + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
   PageTouch touch;
-  EXPECT_EQ(touch.touch(file, address), PageTouch::Outcome::kThere);
-  EXPECT_EQ(touch.touch(file, 4096), PageTouch::Outcome::kNone);
+  EXPECT_EQ(touch.touch({.memory = file, .address = address}), PageTouch::Outcome::kThere);
+  EXPECT_EQ(touch.touch({.memory = file, .address = 4096}), PageTouch::Outcome::kNone);
 }
 
 }  // namespace
