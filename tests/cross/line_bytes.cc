@@ -272,7 +272,7 @@ bool reads_all(const std::string& bytes) {
 int main(int argc, char** argv) {
   using namespace heaptap;
   if (argc < 3) return 2;
-  const bool writes = std::strcmp(argv[1], "write") == 0;
+  const bool writes = std::strcmp(argv[1], "--write") == 0;
   std::FILE* const file = std::fopen(argv[2], writes ? "wb" : "rb");
   if (file == nullptr) return 2;
   std::string bytes = writes ? write_all() : std::string(size_t{16} << 20, '\0');

@@ -83,7 +83,7 @@ class LineBytes(heaptap_test.TestCase):
         cls.written = {}
         for machine, words in cls.programs.items():
             path = BUILD / f"{machine}.bytes"
-            run([*words, "write", path])
+            run([*words, "--write", path])
             cls.written[machine] = path
 
     def test_all_write_the_same(self):
@@ -94,7 +94,7 @@ class LineBytes(heaptap_test.TestCase):
         for machine, words in self.programs.items():
             for writer, path in self.written.items():
                 with self.subTest(reader=machine, writer=writer):
-                    run([*words, "read", path])
+                    run([*words, "--read", path])
 
     def test_they_are_what_the_page_says(self):
         hello = message(1, 0, [(1, 1), (2, 2)])
@@ -124,7 +124,7 @@ class LineBytes(heaptap_test.TestCase):
         other = self.folder / "changed.bytes"
         other.write_bytes(data)
         with self.assertRaises(AssertionError):
-            run([*self.programs["this one"], "read", other])
+            run([*self.programs["this one"], "--read", other])
 
 
 if __name__ == "__main__":

@@ -84,13 +84,20 @@ class AttachStress(heaptap_test.TestCase):
         busy, chance, allocations = Busy(self, variant), random.Random(count), 0
         for number in range(count):
             is_looked_at = number % 10 == 0
-            outcome = self.attach([busy.pid], 0.1 if is_looked_at else chance.choice((0, 0.01, 0.05, 0.1)))
-            self.assertEqual(outcome.status, 0, f"round {number}: {outcome}")
-            self.assert_as_before(busy, f"round {number}")
+            self.attach_once(busy, number, 0.1 if is_looked_at else chance.choice((0, 0.01, 0.05, 0.1)))
             if is_looked_at:
                 allocations += self.assert_trace_is_true(busy.pid)
+        for seconds in (1, 10, 60):  # where others use the processors, it may not have come to anything
+            if allocations == 0:
+                self.attach_once(busy, count, seconds)
+                allocations = self.assert_trace_is_true(busy.pid)
         self.assertGreater(allocations, 0)
         self.assert_ends_well(busy)
+
+    def attach_once(self, busy, number, seconds):
+        outcome = self.attach([busy.pid], seconds)
+        self.assertEqual(outcome.status, 0, f"round {number}: {outcome}")
+        self.assert_as_before(busy, f"round {number}")
 
     def test_attach_and_detach_leave_it_as_it_was(self):
         self.rounds("", ROUNDS)
