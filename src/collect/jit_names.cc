@@ -23,6 +23,7 @@
 namespace heaptap::collect {
 namespace {
 
+constexpr const char* kMapDirectory = "tmp";  // below the process's root
 constexpr size_t kMaxDumps = 4;
 constexpr size_t kMaxOwners = 16;
 constexpr size_t kMaxRefused = 4;
@@ -32,15 +33,14 @@ constexpr size_t kReadBytes = size_t{64} << 10;  // at once; what is longer than
 // Where names are left out again and again, somebody makes them faster than they can be taken.
 constexpr unsigned kMaxSearchesAtEnd = 8;
 
-// Nothing is opened yet that does something when it is opened. Links on the way mean what they mean to the process; one at the end is
-// what is found.
-base::UniqueFd find_in_root(const base::UniqueFd& root, const std::string& path) {
+// A directory below a root. Links mean what they mean to who has that root, where the kernel can say it (5.6).
+base::UniqueFd open_directory_in_root(const base::UniqueFd& root, const char* path) {
   open_how how{};
-  how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
+  how.flags = O_PATH | O_CLOEXEC | O_DIRECTORY;
   how.resolve = RESOLVE_IN_ROOT;
-  const long file = syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how));
-  if (file >= 0 || (errno != ENOSYS && errno != EPERM)) return base::UniqueFd(static_cast<int>(file));
-  return base::UniqueFd(openat(root.get(), path.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
+  const long directory = syscall(SYS_openat2, root.get(), path, &how, sizeof(how));
+  if (directory >= 0 || (errno != ENOSYS && errno != EPERM)) return base::UniqueFd(static_cast<int>(directory));
+  return base::UniqueFd(openat(root.get(), path, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW));
 }
 
 // "…/jit-123.dump"
@@ -74,7 +74,7 @@ void JitNames::look_at_process() {
   const pid_t thread = live_thread();
   if (thread == 0) return;
   if (base::UniqueFd root(open(fmt::format("/proc/{}/root", thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); root)
-    root_ = std::move(root);
+    directory_ = open_directory_in_root(root, kMapDirectory);
   pid_t own_number = process_;
   const std::string status = base::read_small_file(fmt::format("/proc/{}/status", thread), 4096);
   for (const std::string& line : base::split(status, '\n')) {
@@ -94,7 +94,7 @@ void JitNames::look_at_process() {
     // Of the thread, which is the first one almost always; the process's last number is what it knows itself by.
     if (line.starts_with("NStgid:") && words.size() > 1) own_number = static_cast<pid_t>(number(words.size() - 1));
   }
-  map_path_ = fmt::format("tmp/perf-{}.map", own_number);
+  map_name_ = fmt::format("perf-{}.map", own_number);
 }
 
 void JitNames::seek(model::CodeId number, const model::Code& code, std::span<const model::Module> modules) {
@@ -132,9 +132,9 @@ bool JitNames::is_believed(uid_t owner) const { return std::ranges::find(owners_
 
 // It may be written at the end alone, or anew. True: it is another one now.
 bool JitNames::find_map() {
-  if (!root_) return false;
-  const std::string path = "/" + map_path_;
-  const base::UniqueFd found = find_in_root(root_, map_path_);
+  if (!directory_) return false;
+  const std::string path = fmt::format("/{}/{}", kMapDirectory, map_name_);
+  const base::UniqueFd found(openat(directory_.get(), map_name_.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
   struct stat status{};
   if (!may_be_read(found, path) || fstat(found.get(), &status) != 0) return false;
   const bool is_known = !sources_.empty() && !sources_.front().is_dump;

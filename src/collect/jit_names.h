@@ -74,8 +74,10 @@ class JitNames {
   const pid_t process_;
   const uint64_t start_time_;
   const JitNamesOptions options_;
-  base::UniqueFd root_;                                       // as the process sees it; none: it isn't told
-  std::string map_path_;                                      // below that
+  // Where its perf map is, in its root; none: it isn't told. Not the root: with the process goes its mount namespace, and what was
+  // mounted below a root that is still open, so that a path would then lead to another directory.
+  base::UniqueFd directory_;
+  std::string map_name_;
   std::vector<uid_t> owners_;                                 // whose files are believed: those that the process ran as
   std::vector<Source> sources_;                               // the map first, if there is one
   std::vector<std::pair<std::string, std::string>> refused_;  // files, and why

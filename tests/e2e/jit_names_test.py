@@ -226,6 +226,33 @@ class Growing(TestCase):
         self.assertEqual(self.caller_at(5001), "made::1(first)")
         self.assertEqual(self.caller_at(5002), "made::2(second)")
 
+    @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
+    def test_below_another_root(self):
+        """Where the program is, /tmp is another directory: what lies in this one under the same name is somebody else's."""
+        alone = ["unshare", "--mount", "sh", "-c", 'mount --bind own /tmp && exec "$@"', "sh"]
+        (self.folder / "own").mkdir()
+        if heaptap_test.run([*alone, "/bin/true"], cwd=self.folder).status != 0:
+            heaptap_test.skip_what_is_missing("a mount of one's own (`unshare --mount`) doesn't work on this machine")
+        program = self.start([*alone, "./maker", "grow"])
+        self.make(program, "before")
+        own = self.folder / "own" / f"perf-{program.pid}.map"
+        code = int(own.read_text().split()[0], 16)
+        strangers = pathlib.Path("/tmp", own.name)
+        strangers.write_text("".join(f"{code + i * 64:x} 40 strangers::{i}()\n" for i in range(8)))
+        image = Image(program.pid, [program.pid], makes_code=True)
+        host = subprocess.Popen([heaptap_test.HEAPTAP, "attach", "-q", "-o", self.trace, str(program.pid)], cwd=self.folder,
+                                env=heaptap_test.sooner(write="20ms"))
+        self.addCleanup(host.wait)
+        self.addCleanup(heaptap_test.end, host)
+        wait_for("it is recorded", lambda: any("code" in difference for difference in image.differences(patience_s=0)), state=host)
+        self.make(program, "first")
+        wait_for("it is named", lambda: self.is_named(5001, "made::1(first)"), state=[program, host])
+        self.make(program, "second")
+        self.close(program)
+        ended(host)
+        self.assertEqual(self.caller_at(5001), "made::1(first)")
+        self.assertEqual(self.caller_at(5002), "made::2(second)")
+
     def recording(self, *options):
         """The target's side begins by itself."""
         return far.waiting(self.address, "run", "--listen", self.address, "-q", *options, "--", self.program, "grow", stdin=subprocess.PIPE,
