@@ -58,7 +58,6 @@ base::Result<channel::Listener> listen_anywhere(const channel::Security& securit
 base::Result<remote::TargetLine> make_waiting_line(const RunOptions& options, HostAnnouncement& announcement) {
   auto security = security_of({.token_file = options.machine.token_file});
   if (!security) return std::unexpected(std::move(security).error());
-  security->has_fronts = true;
   const std::string where = options.machine.host.substr(kListens.size());
   const auto address = where.empty() ? base::Result<channel::Address>() : channel::parse_address(where);
   if (!address) return std::unexpected(address.error());

@@ -31,7 +31,6 @@ std::string default_address() {
 base::Result<channel::Listener> listen(const SymbolsOptions& options) {
   auto security = security_of({.token_file = options.token_file, .trusted = channel::KeyFolder::kHosts});
   if (!security) return std::unexpected(std::move(security).error());
-  security->has_fronts = true;
   const auto address = channel::parse_address(options.listen.empty() ? default_address() : options.listen);
   if (!address) return std::unexpected(address.error());
   const auto addresses = channel::resolve(*address);

@@ -53,7 +53,6 @@ base::Result<> SymbolsServer::prepare() {
   auto security = security_of({.token_file = token_file_, .target = listens_ ? "" : name_});
   if (!security) return std::unexpected(std::move(security).error());
   security_ = *std::move(security);
-  security_->has_fronts = listens_;
   return {};
 }
 

@@ -70,7 +70,7 @@ base::Result<Connection> Connection::connect(const Address& address, const Secur
     return fail({"'", peer, "' has no port to connect to: give the one that the other side says it listens at"});
   }
   const auto credentials = credentials_for(security, Role::kConnector, address);
-  const bool has_front = credentials && security.has_fronts && !address.is_file();
+  const bool has_front = credentials && !address.is_file();
   auto session = has_front ? make_session_behind_front(Role::kConnector, *credentials, nullptr)
                            : make_session(Role::kConnector, credentials);
   if (!session) return std::unexpected(session.error());

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -29,9 +30,28 @@ constexpr uint8_t kFailedWord = 'f';
 constexpr size_t kMaxReasonBytes = 255;
 constexpr size_t kPassedBytes = size_t{16} << 10;
 
-// Those of this process, which nobody else waits for.
-std::vector<pid_t>& fronts() {
-  static std::vector<pid_t> all;
+// Those of this process, which nobody else waits for. Connections are made by several threads.
+class Fronts {
+ public:
+  void add(pid_t front) {
+    const std::scoped_lock lock(mutex_);
+    all_.push_back(front);
+  }
+  void reap() {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(all_, [](pid_t front) {
+      const pid_t waited = waitpid(front, nullptr, WNOHANG);
+      return waited == front || (waited < 0 && errno == ECHILD);
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<pid_t> all_;
+};
+
+Fronts& fronts() {
+  static Fronts all;
   return all;
 }
 
@@ -154,12 +174,7 @@ class Passage {
 
 }  // namespace
 
-void reap_fronts() {
-  std::erase_if(fronts(), [](pid_t front) {
-    const pid_t waited = waitpid(front, nullptr, WNOHANG);
-    return waited == front || (waited < 0 && errno == ECHILD);
-  });
-}
+void reap_fronts() { fronts().reap(); }
 
 base::Result<base::UniqueFd> start_front(base::UniqueFd network, const KeyPair* channel_key) {
   reap_fronts();
@@ -178,7 +193,7 @@ base::Result<base::UniqueFd> start_front(base::UniqueFd network, const KeyPair* 
   explicit_bzero(seed.data(), seed.size());
   if (process < 0) return fail({"there is no process for another connection: ", base::reason_of(errno)});
   if (process == 0) be_front(std::move(network), std::move(fronts_end), std::move(session));
-  fronts().push_back(process);
+  fronts().add(process);
   return own;
 }
 

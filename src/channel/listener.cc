@@ -169,7 +169,7 @@ void Listener::hear_some(Time now) {
 }
 
 base::Result<Connection> Listener::hear(Waiting waiting, Time now) const {
-  if (credentials_ && security_.has_fronts && !address_.is_file()) {
+  if (credentials_ && !address_.is_file()) {
     return Connection::behind_front(std::move(waiting.socket), std::move(waiting.peer), *credentials_, limits_, now);
   }
   return Connection::over(std::move(waiting.socket), Role::kListener, std::move(waiting.peer), credentials_, limits_,

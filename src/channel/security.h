@@ -3,6 +3,8 @@
 //   address        with a token    with keys       with neither
 //   UNIX socket    encrypted       plain           plain: the kernel tells whose process is at the other end
 //   TCP            encrypted       encrypted       refused, on loopback as well: others are there, too
+//
+// Over TCP, who isn't known yet is heard by a process without rights, at both ends (channel/front.h).
 #pragma once
 #include <memory>
 #include <optional>
@@ -21,7 +23,6 @@ namespace heaptap::channel {
 struct Security {
   std::optional<Token> token;
   std::optional<Credentials> keys;
-  bool has_fronts = false;  // who isn't known yet is heard by a process without rights (channel/front.h)
 };
 
 // Where to look for what this end has.
@@ -38,7 +39,7 @@ base::Result<Security> read_security(const SecuritySources& sources);
 base::Result<> check(const Security& security, const Address& address);
 // None: it is plain there.
 std::optional<Credentials> credentials_for(const Security& security, Role role, const Address& address);
-// In this process, and not through a front. The kernel may have no random numbers to give.
+// In this process, without a front. The kernel may have no random numbers to give.
 base::Result<std::unique_ptr<Session>> make_session(Role role, const std::optional<Credentials>& credentials);
 // Over a front's socket.
 base::Result<std::unique_ptr<Session>> make_session_behind_front(Role role, const Credentials& credentials,

@@ -103,14 +103,12 @@ remote::TargetOptions target_options(const Options& options) {
 size_t buffer_bytes(const Options& options) { return options.buffer_bytes > 0 ? options.buffer_bytes : kBufferBytes; }
 
 base::Result<channel::Security> security_of(const Options& options) {
-  auto security = channel::read_security(
+  return channel::read_security(
       {.token_file = options.token_file,
        .folder = options.keys.empty() ? std::nullopt : std::optional(channel::KeyFolder(options.keys)),
        .trusted = channel::KeyFolder::kHosts,
        .target = is_by_announcement(options) ? options.address : "",
        .is_name = true});
-  if (security) security->has_fronts = true;
-  return security;
 }
 
 base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options,

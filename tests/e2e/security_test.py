@@ -194,21 +194,25 @@ class OtherUsers(heaptap_test.TestCase):
         """By whatever process hears them for the one that listens at that port, or will."""
         wait_for("it listens", lambda: far.listens(server.pid, f"127.0.0.1:{port}"), state=server)
         with socket.create_connection(("127.0.0.1", port)):
-            front = wait_for("somebody hears it", lambda: heaptap_test.descendants(server.pid), state=server)[0]
-            status = wait_for("it has given up its rights", lambda: (text := pathlib.Path(f"/proc/{front}/status").read_text()) and
-                              "Seccomp:\t2" in text and text, state=server)
-            self.assertIn(f"Uid:\t{NOBODY}\t{NOBODY}\t{NOBODY}\t{NOBODY}", status)
-            self.assertIn("CapEff:\t0000000000000000", status)
-            self.assertIn("NoNewPrivs:\t1", status)
-            self.assertRegex(status, r"Groups:\s*\n")
-            self.assertEqual(len(os.listdir(f"/proc/{front}/fd")), 2)
-            # Nor may its fellows of that user look into it.
-            self.assertNotEqual(self.as_other("cat", f"/proc/{front}/maps").status, 0)
-            # What it was copied from had keys.
-            memory = memory_of(front)
-            self.assertIn(b"heaptap", memory)
-            for secret in secrets:
-                self.assertFalse(secret in memory, "it has a private key")
+            self.assert_it_is_heard_without_rights(server, secrets)
+
+    def assert_it_is_heard_without_rights(self, process, secrets):
+        """Who is at the other end, before anybody has proved anything: by another process than this one, which has the keys."""
+        front = wait_for("somebody hears it", lambda: heaptap_test.descendants(process.pid), state=process)[0]
+        status = wait_for("it has given up its rights", lambda: (text := pathlib.Path(f"/proc/{front}/status").read_text()) and
+                          "Seccomp:\t2" in text and text, state=process)
+        self.assertIn(f"Uid:\t{NOBODY}\t{NOBODY}\t{NOBODY}\t{NOBODY}", status)
+        self.assertIn("CapEff:\t0000000000000000", status)
+        self.assertIn("NoNewPrivs:\t1", status)
+        self.assertRegex(status, r"Groups:\s*\n")
+        self.assertEqual(len(os.listdir(f"/proc/{front}/fd")), 2)
+        # Nor may its fellows of that user look into it.
+        self.assertNotEqual(self.as_other("cat", f"/proc/{front}/maps").status, 0)
+        # What it was copied from had keys.
+        memory = memory_of(front)
+        self.assertIn(b"heaptap", memory)
+        for secret in secrets:
+            self.assertFalse(secret in memory, "it has a private key")
 
     def test_what_hears_strangers_has_no_rights(self):
         far.pair(self.folder, "127.0.0.1")
@@ -235,6 +239,24 @@ class OtherUsers(heaptap_test.TestCase):
                 port = far.free_port()
                 server = self.begin(args=[HEAPTAP, *(str(word).replace("{}", f"127.0.0.1:{port}") for word in words)], cwd=self.folder)
                 self.assert_strangers_are_heard_without_rights(server, port, [secret_in(self.folder / "desk.keys")])
+
+    def test_whom_one_connects_to_is_heard_without_rights(self):
+        far.pair(self.folder, "127.0.0.1")
+        self.assertEqual(heaptap("run", "-q", "-o", self.trace, "--", "/bin/ls", "/", cwd=self.folder).status, 0)
+        desk, board = self.folder / "desk.keys", self.folder / "board.keys"
+        (board / "authorized_hosts").chmod(0o600)
+        (desk / "authorized_hosts").write_text((desk / "known_targets").read_text())
+        (desk / "authorized_hosts").chmod(0o600)
+        for keys, *words in ((desk, HEAPTAP, "run", "-q", "-H", "{}", "-o", self.folder / "far.heaptap", "--", "/bin/true"),
+                             (desk, HEAPTAP, "show", self.trace, "--symbols-server", "{}"),
+                             (desk, HEAPTAP, "symbols", "serve", "-q", "--connect", "{}", self.folder),
+                             (board, far.HEAPTAP_TARGET, "connect", "-q", "--keys", board, "{}")):
+            with self.subTest(" ".join(map(str, words[1:3]))), socket.create_server(("127.0.0.1", 0)) as listener:
+                address = f"127.0.0.1:{listener.getsockname()[1]}"
+                client = self.begin(args=[str(word).replace("{}", address) for word in words], cwd=self.folder)
+                listener.settimeout(60)
+                with listener.accept()[0]:
+                    self.assert_it_is_heard_without_rights(client, [secret_in(keys)])
 
 
 class Keys(heaptap_test.TestCase):
