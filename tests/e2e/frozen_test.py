@@ -26,16 +26,17 @@ def mounted(pattern):
 class Frozen(heaptap_test.TestCase):
     def group(self, mount, file):
         if mount is None:
-            self.skipTest("no such freezer is mounted")
+            self.skip_without(file)
         group = mount / f"heaptap-test-{self.id().rpartition('.')[2]}"
         try:
             group.mkdir(exist_ok=True)
         except OSError as error:
-            self.skipTest(f"no group can be made: {error}")
+            heaptap_test.skip_what_is_missing(f"no group can be made in {mount}: {error}",
+                                              "run as root with it writable (a container: --privileged --cgroupns=private)")
         self.addCleanup(self.remove, group)
         self.switch = group / file
         if not self.switch.exists():
-            self.skipTest("the groups have no freezer")
+            heaptap_test.skip_what_the_kernel_lacks(f"groups of processes that can be frozen: those of {mount} have no {file}")
         # One that waits for nothing: freezing interrupts system calls.
         self.program = subprocess.Popen([sys.executable, "-c", "print('ready', flush=True)\nwhile True: bytes(1000)"],
                                         stdout=subprocess.PIPE, text=True)
@@ -45,6 +46,15 @@ class Frozen(heaptap_test.TestCase):
         (group / "cgroup.procs").write_text(str(self.program.pid))
         self.addCleanup(self.thaw)
         return group
+
+    @staticmethod
+    def skip_without(file):
+        """Where the kernel has it, and it isn't mounted, a mount is the cure."""
+        if file == "cgroup.freeze":
+            heaptap_test.skip_what_is_missing("cgroup2 isn't mounted", "mount -t cgroup2 none /sys/fs/cgroup/unified")
+        if not re.search(r"^freezer\s", pathlib.Path("/proc/cgroups").read_text(), re.MULTILINE):
+            heaptap_test.skip_what_the_kernel_lacks("the freezer of cgroup 1: this kernel has none (CONFIG_CGROUP_FREEZER)")
+        heaptap_test.skip_what_is_missing("the freezer of cgroup 1 isn't mounted", "mount -t cgroup -o freezer none /sys/fs/cgroup/freezer")
 
     @staticmethod
     def remove(group):

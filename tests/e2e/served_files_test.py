@@ -21,7 +21,8 @@ class Served(heaptap_test.TestCase):
         self.addCleanup(self.end, program)
         first = program.stdout.readline()
         if first == "no FUSE\n":
-            self.skipTest("file systems of programs (FUSE) aren't permitted here")
+            heaptap_test.skip_what_is_missing("file systems of programs (FUSE) can't be mounted here",
+                                              "modprobe fuse, and run as root (a container: --device /dev/fuse --cap-add SYS_ADMIN)")
         self.assertEqual(first, "loaded\n")
         return program
 

@@ -2,7 +2,11 @@
 import os
 import pathlib
 import time
-import unittest
+
+import heaptap_test
+
+CURE = "run as root with /sys/fs/cgroup writable and its memory controller (mount -t cgroup -o memory memory /sys/fs/cgroup/memory; a container: " \
+    "--privileged --cgroupns=private)"
 
 
 class MemoryGroup:
@@ -18,14 +22,21 @@ class MemoryGroup:
                 self.folder.mkdir()
             else:
                 if "memory" not in (v2 / "cgroup.controllers").read_text().split():
-                    raise unittest.SkipTest("no memory controller for groups here")
+                    self.skip_without_controller()
                 if "memory" not in (v2 / "cgroup.subtree_control").read_text().split():
                     (v2 / "cgroup.subtree_control").write_text("+memory")
                 self.folder, limit = v2 / name, "memory.max"
                 self.folder.mkdir()
             (self.folder / limit).write_text(str(limit_bytes))
         except OSError as error:
-            raise unittest.SkipTest(f"no memory groups can be made here: {error}") from None
+            heaptap_test.skip_what_is_missing(f"groups of processes with a limit of memory can't be made here: {error}", CURE)
+
+    @staticmethod
+    def skip_without_controller():
+        lines = [line.split() for line in pathlib.Path("/proc/cgroups").read_text().splitlines()]
+        if not any(line[0] == "memory" for line in lines):
+            heaptap_test.skip_what_the_kernel_lacks("limits of memory for groups of processes: this kernel has none (CONFIG_MEMCG)")
+        heaptap_test.skip_what_is_missing("the memory controller isn't there for groups of processes", CURE)
 
     def joining(self, *command):
         """A command that joins the group and goes on as this one."""
