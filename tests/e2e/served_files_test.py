@@ -11,80 +11,75 @@ import heaptap_test
 from heaptap_test import HEAPTAP, built, heaptap, summary
 from waiting import descendants, ended, wait_for
 
+NO_FUSE = ("file systems of programs (FUSE) can't be mounted here",
+           "modprobe fuse, and run as root (a container: --device /dev/fuse --cap-add SYS_ADMIN)")
 
-class Served(heaptap_test.TestCase):
-    def start(self, server, *before):
+
+class Served(heaptap_test.SteppedTestCase):
+    def setUp(self):
+        super().setUp()
+        self.errors = self.folder / "errors"
+
+    def serve(self, server, *before):
+        """Under heaptap, if that stands before it, whose errors are kept."""
         folder = self.folder / "served"
         folder.mkdir()
-        program = subprocess.Popen([*before, built("served_library"), server, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   text=True)
-        self.addCleanup(self.end, program)
-        first = program.stdout.readline()
-        if first == "no FUSE\n":
-            heaptap_test.skip_what_is_missing("file systems of programs (FUSE) can't be mounted here",
-                                              "modprobe fuse, and run as root (a container: --device /dev/fuse --cap-add SYS_ADMIN)")
-        self.assertEqual(first, "loaded\n")
+        script = f'exec "$@" 2>> {self.errors}'
+        program = self.start("loaded", "/bin/sh", "-c", script, "sh", *before, built("served_library"), server, folder, state=[self.errors],
+                             missing={"no FUSE": NO_FUSE})
+        self.step(program, "silent")
         return program
 
     @staticmethod
-    def end(program):
-        heaptap_test.end(program)
-        program.communicate()
+    def recorded_by(program):
+        return next(pid for pid in descendants(program.pid) if heaptap_test.executable(pid).endswith("served_library"))
 
-    def step(self, program):
-        program.stdin.write("go\n")
-        program.stdin.flush()
-        return program.stdout.readline()
+    def heaptap(self, *words):
+        with self.errors.open("ab") as errors:
+            process = subprocess.Popen([HEAPTAP, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+                                       cwd=self.folder)
+        self.addCleanup(self.end, process)
+        self.state.append(process)
+        return process
 
     def runs_to_its_end(self, program):
-        self.assertEqual(self.step(program), "answers\n")
-        self.assertEqual(self.step(program), "done\n")
-        self.assertEqual(ended(program), 0)
-
-    def attached_to_a_silent_one(self, server):
-        program = self.start(server)
-        self.assertEqual(self.step(program), "silent\n")
-        return program, subprocess.Popen([HEAPTAP, "attach", "-o", self.trace, str(program.pid)], stdin=subprocess.DEVNULL,
-                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder)
+        self.step(program, "answers", "done")
+        self.assertEqual(ended(program, state=self.state), 0, self.errors.read_text())
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_attached_to_while_nobody_answers_it_goes_on(self):
         for server in ("thread", "process"):
             with self.subTest(server):
                 self.setUp()
-                program, attached = self.attached_to_a_silent_one(server)
-                self.addCleanup(self.end, attached)
+                program = self.serve(server)
+                attached = self.heaptap("attach", "-o", self.trace, program.pid)
                 self.runs_to_its_end(program)
-                ended(attached)
+                ended(attached, state=self.errors)
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_it_goes_on_when_heaptap_is_killed(self):
-        program, attached = self.attached_to_a_silent_one("process")
+        program = self.serve("process")
+        attached = self.heaptap("attach", "-o", self.trace, program.pid)
         status = pathlib.Path(f"/proc/{program.pid}/status")
-        wait_for("it is traced", lambda: "TracerPid:\t0\n" not in status.read_text(), state=program)
+        wait_for("it is traced", lambda: "TracerPid:\t0\n" not in status.read_text(), state=self.state)
         attached.kill()
-        attached.wait()
         self.runs_to_its_end(program)
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_loaded_under_ptrace_by_a_server_that_allocates(self):
-        program = self.start("thread", HEAPTAP, "run", "-q", "--via", "ptrace", "-o", self.trace, "--")
-        self.assertEqual(self.step(program), "silent\n")
+        program = self.serve("thread", HEAPTAP, "run", "-q", "--via", "ptrace", "-o", self.trace, "--")
         self.runs_to_its_end(program)
 
     def test_a_look_that_holds_the_server_is_given_up(self):
-        program = self.start("thread", HEAPTAP, "run", "-q", "-o", self.trace, "--")
-        self.assertEqual(self.step(program), "silent\n")
+        program = self.serve("thread", HEAPTAP, "run", "-q", "-o", self.trace, "--")
         self.runs_to_its_end(program)
         notes = heaptap_test.notes_of(summary(self.trace))
         self.assertTrue(any("which another program or a file system has to bring, didn't come in 2 s" in note for note in notes), notes)
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_a_look_by_ptrace_while_nobody_answers(self):
-        program = self.start("process", HEAPTAP, "run", "-q", "--via", "ptrace", "-o", self.trace, "--")
-        self.assertEqual(self.step(program), "silent\n")
-        recorded = next(pid for pid in descendants(program.pid) if heaptap_test.executable(pid).endswith("served_library"))
-        outcome = heaptap("leaks", recorded)
+        program = self.serve("process", HEAPTAP, "run", "-q", "--via", "ptrace", "-o", self.trace, "--")
+        outcome = heaptap("leaks", self.recorded_by(program))
         self.assertIn(b"which another program or a file system has to bring, didn't come in 2 s", outcome.stderr, str(outcome))
         self.runs_to_its_end(program)
 

@@ -1,7 +1,6 @@
 """A program that fills its memory itself (userfaultfd) and allocates to do so: whatever heaptap does with it, it goes on, and each page is
 asked for once."""
 import pathlib
-import subprocess
 import sys
 import unittest
 
@@ -10,48 +9,32 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import heaptap_test
 from attach_test import Attached
 from heaptap_test import HEAPTAP, built, heaptap, summary
+from waiting import ended
 
 
-class Userfaults(heaptap_test.TestCase):
+class Userfaults(heaptap_test.SteppedTestCase):
     rounds = 4
 
-    def start(self, *before):
-        program = subprocess.Popen([*before, built("userfault_server"), "asked", str(self.rounds)], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, text=True)
-        self.addCleanup(self.end, program)
-        self.assertEqual(program.stdout.readline(), "ready\n")
-        return program
-
-    @staticmethod
-    def end(program):
-        heaptap_test.end(program)
-        program.communicate()
-
-    def step(self, program):
-        program.stdin.write("go\n")
-        program.stdin.flush()
-        return program.stdout.readline()
+    def serve(self, *before):
+        return self.start("ready", *before, built("userfault_server"), "asked", self.rounds)
 
     def run_to_end(self, program, rounds):
-        for _ in range(rounds - 1):
-            self.assertEqual(self.step(program), "ready\n")
-        self.assertEqual(self.step(program), f"sum {self.rounds}\n")
-        self.assertEqual(program.wait(timeout=heaptap_test.TIMEOUT_S), 0)
+        self.step(program, *["ready"] * (rounds - 1), f"sum {self.rounds}")
+        self.assertEqual(ended(program), 0)
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_attached_to_it_goes_on_before_and_after(self):
-        program = self.start()
+        program = self.serve()
         attached = Attached(self, "-o", self.trace, program.pid)
-        self.assertEqual(self.step(program), "ready\n")
-        self.assertEqual(self.step(program), "ready\n")
+        self.step(program, "ready", "ready")
         outcome = attached.stop()
         self.assertEqual(outcome.status, 0, str(outcome))
         self.run_to_end(program, self.rounds - 2)
         self.assertEqual(summary(self.trace)["totals"]["allocations"], 2)
 
     def scanned_while_it_runs(self, *options):
-        program = self.start(HEAPTAP, "run", "-q", *options, "-o", self.trace, "--")
-        self.assertEqual(self.step(program), "ready\n")
+        program = self.serve(HEAPTAP, "run", "-q", *options, "-o", self.trace, "--")
+        self.step(program, "ready")
         for _ in range(2):
             outcome = heaptap("leaks", program_of(program.pid))
             self.assertEqual(outcome.status, 0, str(outcome))

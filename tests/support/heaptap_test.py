@@ -17,7 +17,7 @@ import tempfile
 import time
 import unittest
 
-from waiting import TIMEOUT_S, TooSlow, descendants, processes
+from waiting import TIMEOUT_S, TooSlow, describe, descendants, processes, read_until
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET_FOLDER = HERE.parent / "targets"
@@ -199,6 +199,36 @@ class TestCase(unittest.TestCase):
         self.assertIn(outcome.status, allowed, str(outcome))
         for word in (b"terminate called", b"Sanitizer", b"runtime error", b"CHECK failed", b"Assertion"):
             self.assertNotIn(word, outcome.stderr, str(outcome))
+
+
+class SteppedTestCase(TestCase):
+    """Drives a program that goes one step for each line of input, and prints a line after it: where it is now."""
+
+    def start(self, first, *command, state=(), missing=None):
+        """The program, once it has printed `first`. Whoever fails to get a line of it shows `state`. `missing`: lines in place of `first`
+        that tell what this machine lacks, each with what skip_what_is_missing is told."""
+        program = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.end, program)
+        self.state = [program, *state]
+        line = self.next_line(program, first)
+        if missing and line in missing:
+            skip_what_is_missing(*missing[line])
+        self.assertEqual(line, first, describe(self.state))
+        return program
+
+    @staticmethod
+    def end(program):
+        end(program)
+        program.communicate()
+
+    def step(self, program, *places):
+        """A step to each of these places, one after the other."""
+        for place in places:
+            os.write(program.stdin.fileno(), b"go\n")
+            self.assertEqual(self.next_line(program, place), place, describe(self.state))
+
+    def next_line(self, program, expected):
+        return read_until(program.stdout.fileno(), f"the line '{expected}'", lambda text: text.endswith(b"\n"), state=self.state).decode()[:-1]
 
 
 DATA = re.compile(r'<script id="heaptap-data" type="application/octet-stream">([^<]*)</script>')
