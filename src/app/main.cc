@@ -6,11 +6,13 @@
 #include <exception>
 
 #include "app/command_line.h"
+#include "app/file_news.h"
 #include "app/interruption.h"
 #include "app/large_stack.h"
 #include "app/terminal.h"
 #include "base/exit_status.h"
 #include "base/own_limits.h"
+#include "base/served_files.h"
 #include "collect/stop_signals.h"
 #include "report/fold.h"
 #include "wire/handshake.h"
@@ -28,6 +30,8 @@ int perform(const PrintText& print) {
 int perform_command(int argc, char** argv) try {
   Defaults defaults = Defaults::of_environment();
   defaults.warn = [](const std::string& text) { print_error(fmt::format("heaptap: {}\n", text)); };
+  base::ServedFiles::of_process().tell_by(
+      [](const base::SilentFile& file, base::ServedFiles::Stage stage) { print_error(text_of(file, stage)); });
   const std::vector<std::string> arguments{argv + (argc > 0 ? 1 : 0), argv + argc};
   if (!arguments.empty() && arguments.front() == wire::kCollectOption) {
     collect::stop_signals::ignore_all();

@@ -43,6 +43,22 @@ base::UniqueFd open_directory_in_root(const base::UniqueFd& root, const char* pa
   return base::UniqueFd(openat(root.get(), path, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW));
 }
 
+struct Opened {
+  base::UniqueFd file;
+  int error = 0;
+};
+
+// With what is told of it, since asking is a look as well (base/served_files.h).
+struct FoundFile {
+  base::UniqueFd file;
+  struct stat status{};
+  bool is_there = false;
+
+  explicit FoundFile(base::UniqueFd found) : file(std::move(found)) {
+    is_there = file && fstat(file.get(), &status) == 0;
+  }
+};
+
 // "…/jit-123.dump"
 bool is_name_of_dump(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -74,7 +90,7 @@ void JitNames::look_at_process() {
   const pid_t thread = live_thread();
   if (thread == 0) return;
   if (base::UniqueFd root(open(fmt::format("/proc/{}/root", thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); root)
-    directory_ = open_directory_in_root(root, kMapDirectory);
+    look_for_directory(thread, std::move(root));
   pid_t own_number = process_;
   const std::string status = base::read_small_file(fmt::format("/proc/{}/status", thread), 4096);
   for (const std::string& line : base::split(status, '\n')) {
@@ -97,6 +113,15 @@ void JitNames::look_at_process() {
   map_name_ = fmt::format("perf-{}.map", own_number);
 }
 
+void JitNames::look_for_directory(pid_t thread, base::UniqueFd root) {
+  const base::FilePlace place{.viewer = thread, .path = fmt::format("/{}", kMapDirectory)};
+  auto& files = base::ServedFiles::of_process();
+  auto found = files.look<base::UniqueFd>(place, [below = std::make_shared<const base::UniqueFd>(std::move(root))] {
+    return open_directory_in_root(*below, kMapDirectory);
+  });
+  directory_ = found && *found ? files.keep(place, *std::move(found)) : nullptr;
+}
+
 void JitNames::seek(model::CodeId number, const model::Code& code, std::span<const model::Module> modules) {
   if (!lies_in(modules, code)) code_.add(number, code.exact ? code.address : code.address - 1);
 }
@@ -110,9 +135,7 @@ void JitNames::refuse(const std::string& path, std::string why) {
   }
 }
 
-bool JitNames::may_be_read(const base::UniqueFd& file, const std::string& path) {
-  struct stat status{};
-  if (!file || fstat(file.get(), &status) != 0) return false;
+bool JitNames::may_be_read(const struct stat& status, const std::string& path) {
   if (!options_.forbidden.empty()) {
     refuse(path, options_.forbidden);
   } else if (S_ISLNK(status.st_mode)) {
@@ -130,25 +153,43 @@ bool JitNames::may_be_read(const base::UniqueFd& file, const std::string& path) 
 
 bool JitNames::is_believed(uid_t owner) const { return std::ranges::find(owners_, owner) != owners_.end(); }
 
+JitNames::Source JitNames::source_of(const base::FilePlace& place, base::UniqueFd file, uint64_t inode) {
+  return {.file = base::ServedFiles::of_process().keep(place, std::move(file)),
+          .place = place,
+          .is_served = base::ServedFiles::may_wait(place),
+          .inode = inode};
+}
+
 // It may be written at the end alone, or anew. True: it is another one now.
 bool JitNames::find_map() {
   if (!directory_) return false;
-  const std::string path = fmt::format("/{}/{}", kMapDirectory, map_name_);
-  const base::UniqueFd found(openat(directory_.get(), map_name_.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
-  struct stat status{};
-  if (!may_be_read(found, path) || fstat(found.get(), &status) != 0) return false;
+  const base::FilePlace place{.viewer = live_thread(), .path = fmt::format("/{}/{}", kMapDirectory, map_name_)};
+  const std::string& path = place.path;
+  auto& files = base::ServedFiles::of_process();
+  const auto found = files.look<FoundFile>(place, [directory = directory_, name = map_name_] {
+    return FoundFile(base::UniqueFd(openat(directory->get(), name.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW)));
+  });
+  if (!found || !found->is_there || !may_be_read(found->status, path)) return false;
+  const struct stat& status = found->status;
   const bool is_known = !sources_.empty() && !sources_.front().is_dump;
   if (is_known) {
     const Source& known = sources_.front();
     if (known.inode == status.st_ino && static_cast<uint64_t>(status.st_size) >= known.read_bytes) return false;
   }
-  base::UniqueFd file(open(base::path_of(found).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file) {
-    refuse(path, base::reason_of(errno));
+  // The descriptor that leads there stays open until it is opened, or nobody waits any more.
+  const auto there = std::make_shared<const base::UniqueFd>(found->file.duplicate());
+  auto opened = files.look<Opened>(place, [there] {
+    Opened result{
+        .file = base::UniqueFd(open(base::path_of(*there).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY))};
+    result.error = errno;
+    return result;
+  });
+  if (!opened || !opened->file) {
+    refuse(path, base::reason_of(opened ? opened->error : ETIMEDOUT));
     return false;
   }
   if (is_known) sources_.erase(sources_.begin());
-  sources_.insert(sources_.begin(), Source{.file = std::move(file), .is_dump = false, .inode = status.st_ino});
+  sources_.insert(sources_.begin(), source_of(place, std::move(opened->file), status.st_ino));
   return true;
 }
 
@@ -162,10 +203,16 @@ bool JitNames::find_dumps() {
     const auto is_it = [&mapping](const Source& source) { return source.is_dump && source.inode == mapping.inode; };
     if (std::ranges::any_of(sources_, is_it) || std::ranges::count(sources_, true, &Source::is_dump) >= int{kMaxDumps})
       continue;
-    base::UniqueFd file = elf::open_as_seen_by(thread, elf::path_below_root(thread, mapping.name));
-    struct stat status{};
-    if (!may_be_read(file, mapping.name) || fstat(file.get(), &status) != 0 || status.st_ino != mapping.inode) continue;
-    sources_.push_back({.file = std::move(file), .is_dump = true, .inode = status.st_ino});
+    const base::FilePlace place = elf::place_of(thread, mapping);
+    const auto find = [thread, path = elf::path_below_root(thread, mapping.name)] {
+      return FoundFile(elf::open_as_seen_by(thread, path));
+    };
+    auto found = base::ServedFiles::of_process().look<FoundFile>(place, find);
+    if (!found || !found->is_there) continue;
+    Source source = source_of(place, std::move(found->file), mapping.inode);
+    if (!may_be_read(found->status, mapping.name) || found->status.st_ino != mapping.inode) continue;
+    source.is_dump = true;
+    sources_.push_back(std::move(source));
     is_new = true;
   }
   return is_new;
@@ -208,13 +255,27 @@ void JitNames::skip_long_line(Source& source, std::string_view bytes) {
   source.at += source.is_in_long_line ? bytes.size() : end + 1;
 }
 
+// Nothing: there is no more of it, or it can't be read.
+JitNames::Piece JitNames::read_bytes(const Source& source) {
+  const auto read = [file = source.file, at = source.at] {
+    Piece piece;
+    struct stat status{};
+    if (fstat(file->get(), &status) == 0) piece.file_bytes = static_cast<uint64_t>(status.st_size);
+    piece.bytes.resize(kReadBytes);
+    const ssize_t got = pread(file->get(), piece.bytes.data(), piece.bytes.size(), static_cast<off_t>(at));
+    piece.bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    return piece;
+  };
+  if (!source.is_served) return read();
+  return base::ServedFiles::of_process().look<Piece>(source.place, read).value_or(Piece());
+}
+
 // False: there is no more of it, for now.
 bool JitNames::read_piece(Source& source) {
   if (source.at >= (source.is_dump ? kMaxDumpBytes : kMaxMapBytes)) return false;
-  piece_.resize(kReadBytes);
-  const ssize_t got = pread(source.file.get(), piece_.data(), piece_.size(), static_cast<off_t>(source.at));
-  if (got <= 0) return false;
-  const std::string_view bytes(piece_.data(), static_cast<size_t>(got));
+  const Piece piece = read_bytes(source);
+  const std::string_view bytes = piece.bytes;
+  if (bytes.empty()) return false;
   if (source.is_in_long_line) {
     skip_long_line(source, bytes);
     return true;
@@ -223,9 +284,8 @@ bool JitNames::read_piece(Source& source) {
   if (source.is_dump && source.at == 0) {
     taken = jitdump_head_bytes(bytes);
   } else if (source.is_dump) {
-    struct stat status{};
-    if (fstat(source.file.get(), &status) != 0 || status.st_size <= static_cast<off_t>(source.at)) return false;
-    taken = read_jitdump(bytes, static_cast<uint64_t>(status.st_size) - source.at, code_);
+    if (piece.file_bytes <= source.at) return false;
+    taken = read_jitdump(bytes, piece.file_bytes - source.at, code_);
   } else {
     taken = read_perf_map(bytes, code_);
     if (taken == 0 && bytes.size() == kReadBytes) {

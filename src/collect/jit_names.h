@@ -3,16 +3,19 @@
 // write to, and the process's user's. The files grow, and may be large: they are read a little at a time, and what is kept of them are
 // the names of codes that are sought (sought_code.h).
 #pragma once
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "base/served_files.h"
 #include "base/unique_fd.h"
 #include "collect/sought_code.h"
 #include "model/code_name.h"
@@ -49,7 +52,9 @@ class JitNames {
 
  private:
   struct Source {
-    base::UniqueFd file;
+    std::shared_ptr<const base::UniqueFd> file;
+    base::FilePlace place;
+    bool is_served = false;  // by somebody who may not answer
     bool is_dump = false;
     uint64_t inode = 0;
     uint64_t read_bytes = 0;       // that the last search came to
@@ -59,13 +64,20 @@ class JitNames {
 
   [[nodiscard]] pid_t live_thread() const;
   void look_at_process();
+  void look_for_directory(pid_t thread, base::UniqueFd root);
   bool find_map();
   bool find_dumps();
-  bool may_be_read(const base::UniqueFd& file, const std::string& path);
+  bool may_be_read(const struct stat& status, const std::string& path);
   [[nodiscard]] bool is_believed(uid_t owner) const;
   void refuse(const std::string& path, std::string why);
   void begin_search();
   void end_search();
+  struct Piece {
+    std::string bytes;
+    uint64_t file_bytes = 0;
+  };
+  static Source source_of(const base::FilePlace& place, base::UniqueFd file, uint64_t inode);
+  static Piece read_bytes(const Source& source);
   bool read_piece(Source& source);
   static void skip_long_line(Source& source, std::string_view bytes);
   bool read_on(std::chrono::nanoseconds most);
@@ -76,7 +88,7 @@ class JitNames {
   const JitNamesOptions options_;
   // Where its perf map is, in its root; none: it isn't told. Not the root: with the process goes its mount namespace, and what was
   // mounted below a root that is still open, so that a path would then lead to another directory.
-  base::UniqueFd directory_;
+  std::shared_ptr<const base::UniqueFd> directory_;
   std::string map_name_;
   std::vector<uid_t> owners_;                                 // whose files are believed: those that the process ran as
   std::vector<Source> sources_;                               // the map first, if there is one
@@ -86,7 +98,6 @@ class JitNames {
   bool is_searching_ = false;
   bool begins_anew_ = false;  // the next search: other files are there
   size_t source_at_ = 0;      // that is read
-  std::string piece_;
   bool is_at_end_ = false;
   bool began_at_end_ = false;  // the last search
   unsigned searches_at_end_ = 0;

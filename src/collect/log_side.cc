@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/served_files.h"
 #include "collect/exec_notes.h"
 
 namespace heaptap::collect {
@@ -101,6 +102,9 @@ void LogSide::fill_end(model::Capture& capture, const model::ExitStatus& exit, c
 }
 
 void LogSide::note_unseen(model::Capture& capture, const Seen& seen) const {
+  for (const base::SilentFile& file : base::ServedFiles::of_process().given_up()) {
+    add_note(capture, {.kind = NoteKind::kFileGivenUp, .module = file.path, .name = file.type});
+  }
   if (capture.via == "agent") {
     note_what_no_agent_saw(capture, seen);
   } else if (wants_scan_at_end() && seen.scans == 0) {

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/result.h"
+#include "base/served_files.h"
 #include "base/small_file.h"
 #include "elf/object_file.h"
 #include "process/memory_map.h"
@@ -23,13 +25,16 @@ bool is_file_of(const base::UniqueFd& file, const model::Module& module) {
   return std::string_view(reinterpret_cast<const char*>(build_id.data()), build_id.size()) == module.build_id;
 }
 
-// As it is mapped: deleted, replaced or in another mount namespace, it is that one all the same.
-base::UniqueFd open_mapped(pid_t thread, const model::Module& module) {
+std::optional<process::Mapping> mapping_of(pid_t thread, const model::Module& module) {
   const std::vector<process::Mapping> map = process::read_memory_map(thread);
   const process::Mapping* const first = process::find_mapping(map, module.start);
-  if (first == nullptr || !first->has_file()) return {};
+  return first != nullptr && first->has_file() ? std::optional(*first) : std::nullopt;
+}
+
+// As it is mapped: deleted, replaced or in another mount namespace, it is that one all the same.
+base::UniqueFd open_mapped(pid_t thread, const process::Mapping& first, const model::Module& module) {
   elf::MappedObject object;
-  object.first = *first;
+  object.first = first;
   object.build_id.assign(module.build_id.begin(), module.build_id.end());
   return elf::open_object_file(thread, object).file;
 }
@@ -40,12 +45,11 @@ base::UniqueFd open_program(pid_t thread) {
       open(fmt::format("/proc/{}/exe", thread).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
-}  // namespace
-
-base::UniqueFd open_module_file(pid_t process, const model::Module& module) {
-  if (module.build_id.empty() || (module.flags & wire::kModuleIsVdso) != 0) return {};
-  if (const pid_t thread = process::find_live_thread(process); thread != 0) {
-    if (base::UniqueFd file = open_mapped(thread, module); is_file_of(file, module)) return file;
+base::UniqueFd open_it(pid_t thread, const std::optional<process::Mapping>& first, const model::Module& module) {
+  if (thread != 0) {
+    if (first) {
+      if (base::UniqueFd file = open_mapped(thread, *first, module); is_file_of(file, module)) return file;
+    }
     if ((module.flags & wire::kModuleIsMain) != 0) {
       if (base::UniqueFd file = open_program(thread); is_file_of(file, module)) return file;
     }
@@ -56,9 +60,7 @@ base::UniqueFd open_module_file(pid_t process, const model::Module& module) {
   return is_file_of(file, module) ? std::move(file) : base::UniqueFd();
 }
 
-std::string file_behind(pid_t process, const std::string& path) {
-  if (!path.starts_with('/')) return {};
-  const pid_t thread = process::find_live_thread(process);
+std::string follow(pid_t thread, const std::string& path) {
   const base::UniqueFd opened = elf::open_as_seen_by(thread, path);
   if (!opened) return {};
   std::string file = base::read_link(fmt::format("/proc/self/fd/{}", opened.get()));
@@ -68,13 +70,33 @@ std::string file_behind(pid_t process, const std::string& path) {
   return file == path || !file.starts_with('/') || is_deleted ? std::string() : file;
 }
 
+}  // namespace
+
+base::UniqueFd open_module_file(pid_t process, const model::Module& module) {
+  if (module.build_id.empty() || (module.flags & wire::kModuleIsVdso) != 0) return {};
+  const pid_t thread = process::find_live_thread(process);
+  const auto first = thread != 0 ? mapping_of(thread, module) : std::nullopt;
+  const base::FilePlace place =
+      first ? elf::place_of(thread, *first) : base::FilePlace{.viewer = thread, .path = module.path};
+  const auto open = [thread, first, module] { return base::own_copy(open_it(thread, first, module)); };
+  auto file = base::ServedFiles::of_process().look<base::UniqueFd>(place, open);
+  return file ? *std::move(file) : base::UniqueFd();
+}
+
+std::string file_behind(pid_t process, const std::string& path) {
+  if (!path.starts_with('/')) return {};
+  const pid_t thread = process::find_live_thread(process);
+  const auto look = [thread, path] { return follow(thread, path); };
+  const base::FilePlace place{.viewer = thread, .path = path};
+  return base::ServedFiles::of_process().look<std::string>(place, look).value_or(std::string());
+}
+
 std::string lasting_path(pid_t process, const model::Module& module) {
   const bool is_of_process = module.path.starts_with("/proc/") || module.path.starts_with("/dev/fd/");
   const pid_t thread = is_of_process ? process::find_live_thread(process) : 0;
   if (thread == 0) return module.path;
-  const std::vector<process::Mapping> map = process::read_memory_map(thread);
-  const process::Mapping* const first = process::find_mapping(map, module.start);
-  if (first == nullptr || !first->has_file()) return module.path;
+  const auto first = mapping_of(thread, module);
+  if (!first) return module.path;
   std::string name = elf::path_below_root(thread, first->name);
   constexpr std::string_view kDeleted = " (deleted)";
   if (name.starts_with("/memfd:") && name.ends_with(kDeleted)) name.resize(name.size() - kDeleted.size());

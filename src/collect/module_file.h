@@ -10,7 +10,8 @@
 
 namespace heaptap::collect {
 
-// The very file: a regular one whose build-id is the module's. None: it can't be had, or the module has no build-id.
+// The very file: a regular one whose build-id is the module's. None: it can't be had, or the module has no build-id. Of one that a program
+// serves it is a copy (base/served_files.h).
 base::UniqueFd open_module_file(pid_t process, const model::Module& module);
 
 // Where the links in a module's path lead, as the process sees it; empty: nowhere else, or it can't be told.

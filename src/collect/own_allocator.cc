@@ -5,13 +5,16 @@
 #include <array>
 #include <string_view>
 
+#include "base/served_files.h"
 #include "elf/elf_file.h"
 #include "elf/object_file.h"
 #include "elf/symbol_search.h"
 
 namespace heaptap::collect {
 
-OwnAllocator own_allocator_of(pid_t process, const std::string& executable) {
+namespace {
+
+OwnAllocator find_allocator(pid_t process, const std::string& executable) {
   base::UniqueFd file = elf::open_as_seen_by(process, executable);
   if (!file) file = elf::open_as_seen_by(0, executable);  // it has ended
   if (!file) return OwnAllocator::kNone;
@@ -29,6 +32,14 @@ OwnAllocator own_allocator_of(pid_t process, const std::string& executable) {
                         });
   }
   return is_defined ? OwnAllocator::kMalloc : OwnAllocator::kNone;
+}
+
+}  // namespace
+
+OwnAllocator own_allocator_of(pid_t process, const std::string& executable) {
+  const auto look = [process, executable] { return find_allocator(process, executable); };
+  const base::FilePlace place{.viewer = process, .path = executable};
+  return base::ServedFiles::of_process().look<OwnAllocator>(place, look).value_or(OwnAllocator::kNone);
 }
 
 }  // namespace heaptap::collect

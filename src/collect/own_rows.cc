@@ -59,7 +59,7 @@ model::RowTable make_rows(pid_t thread, const RowFile& file, const std::string& 
   model::RowTable rows = make_rows(file);
   if (!rows.empty()) return rows;
   const elf::DebugLink link = elf::read_debug_link(elf::FileBytes(file.file.get()), file.elf->form(), file.sections);
-  return make_rows(RowFile(elf::open_debug_file(thread, path, {build_id.begin(), build_id.end()}, link)));
+  return make_rows(RowFile(elf::open_debug_file_bounded(thread, path, {build_id.begin(), build_id.end()}, link)));
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ OwnRows::OwnRows(const log::LogParts& log, pid_t process) : process_(process), w
     if (!seen.emplace(mapping.device, mapping.inode).second) continue;
     elf::MappedObject object;
     object.first = mapping;
-    const RowFile file(elf::open_object_file(thread, object).file);
+    const RowFile file(elf::open_object_file_bounded(thread, object).file);
     if (!file.elf || (file.elf->type() != ET_DYN && file.elf->type() != ET_EXEC)) continue;
     const bool has_tables = std::ranges::any_of(
         file.elf->segments(), [](const elf::ElfSegment& segment) { return segment.type == PT_GNU_EH_FRAME; });

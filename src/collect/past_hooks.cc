@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/served_files.h"
 #include "base/small_file.h"
 #include "elf/elf_file.h"
 #include "elf/object_file.h"
@@ -65,7 +66,9 @@ PastHooks::PastHooks() : needed_(kWantedNames), defined_(kWantedNames) {}
 void PastHooks::add(pid_t process, const std::string& path) {
   const bool is_program = !std::exchange(has_program_, true);
   if (base::file_name_of(path) == wire::kAgentFileName) return;  // the hooks themselves
-  const NamesOfObject found = names_of_object(process, path);
+  const auto look = [process, path] { return names_of_object(process, path); };
+  const base::FilePlace place{.viewer = process, .path = path};
+  const auto found = base::ServedFiles::of_process().look<NamesOfObject>(place, look).value_or(NamesOfObject());
   for (size_t i = 0; i < kWantedNames; ++i) {
     if (found.needed[i]) needed_[i] = true;
     if (found.needed[i] && i < kMallocPlace && inner_caller_.empty()) inner_caller_ = path;

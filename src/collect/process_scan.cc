@@ -8,10 +8,10 @@
 #include <span>
 
 #include "arch/thread_facts.h"
+#include "base/bounded_calls.h"
 #include "base/clock.h"
 #include "elf/module_image.h"
 #include "log/area_reader.h"
-#include "process/page_touch.h"
 #include "process/process_memory.h"
 #include "process/process_status.h"
 #include "scan/chunk_lives.h"
@@ -246,7 +246,7 @@ base::Result<> ProcessScan::let_go() {
   if (has_given_up_) {
     return base::fail(
         "no leak scan: a page of its memory, which another program or a file system has to bring, didn't come in {} s",
-        std::chrono::duration_cast<std::chrono::seconds>(process::BoundedCalls::kLongest).count());
+        std::chrono::duration_cast<std::chrono::seconds>(base::BoundedCalls::kLongest).count());
   }
   return {};
 }

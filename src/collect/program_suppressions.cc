@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/served_files.h"
 #include "elf/elf_file.h"
 #include "elf/object_file.h"
 #include "elf/symbol_search.h"
@@ -94,9 +95,7 @@ std::optional<uint64_t> find_function(const elf::FileBytes& bytes, const elf::El
   return function;
 }
 
-}  // namespace
-
-std::optional<model::SuppressionText> program_suppressions(pid_t thread, const std::string& executable) {
+std::optional<model::SuppressionText> find_suppressions(pid_t thread, const std::string& executable) {
   const base::UniqueFd file = elf::open_as_seen_by(thread, executable);
   if (!file) return std::nullopt;
   const elf::FileBytes bytes(file.get());
@@ -113,6 +112,15 @@ std::optional<model::SuppressionText> program_suppressions(pid_t thread, const s
   std::string text = only_leaks(elf::read_text(bytes, *text_at, kMaxTextBytes));
   if (text.empty()) return std::nullopt;
   return model::SuppressionText{.file = "__lsan_default_suppressions of " + executable, .text = std::move(text)};
+}
+
+}  // namespace
+
+std::optional<model::SuppressionText> program_suppressions(pid_t thread, const std::string& executable) {
+  using Found = std::optional<model::SuppressionText>;
+  const auto look = [thread, executable] { return find_suppressions(thread, executable); };
+  const base::FilePlace place{.viewer = thread, .path = executable};
+  return base::ServedFiles::of_process().look<Found>(place, look).value_or(std::nullopt);
 }
 
 }  // namespace heaptap::collect

@@ -8,6 +8,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/served_files.h"
 #include "base/small_file.h"
 #include "base/unique_fd.h"
 #include "elf/elf_file.h"
@@ -43,7 +44,7 @@ std::string value_of(const Environment& environment, std::string_view name) {
   return value;
 }
 
-const Runtime* runtime_of_symbols(const std::string& executable) {
+const Runtime* find_runtime(const std::string& executable) {
   const base::UniqueFd file(open(executable.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return nullptr;
   const elf::FileBytes bytes(file.get());
@@ -63,6 +64,11 @@ const Runtime* runtime_of_symbols(const std::string& executable) {
     }
   }
   return first < names.size() ? &kRuntimes[first] : nullptr;
+}
+
+const Runtime* runtime_of_symbols(const std::string& executable) {
+  const auto look = [executable] { return find_runtime(executable); };
+  return base::ServedFiles::of_process().look<const Runtime*>({.path = executable}, look).value_or(nullptr);
 }
 
 const Runtime* runtime_preloaded(std::string_view preloaded) {

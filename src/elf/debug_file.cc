@@ -80,4 +80,13 @@ base::UniqueFd open_debug_file(pid_t thread, const std::string& path, const std:
   return {};
 }
 
+base::UniqueFd open_debug_file_bounded(pid_t thread, const std::string& path, const std::vector<uint8_t>& build_id,
+                                       const DebugLink& link) {
+  const auto open = [thread, path, build_id, link] {
+    return base::own_copy(open_debug_file(thread, path, build_id, link));
+  };
+  auto file = base::ServedFiles::of_process().look<base::UniqueFd>({.viewer = thread, .path = path}, open);
+  return file ? *std::move(file) : base::UniqueFd();
+}
+
 }  // namespace heaptap::elf

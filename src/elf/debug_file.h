@@ -25,5 +25,8 @@ std::string debug_path_of(const std::vector<uint8_t>& build_id);
 // `path` is the object's, as the process sees it. Only a file that is of this very object is opened.
 base::UniqueFd open_debug_file(pid_t thread, const std::string& path, const std::vector<uint8_t>& build_id,
                                const DebugLink& link);
+// The same of a process that this one holds, as open_object_file_bounded() has it.
+base::UniqueFd open_debug_file_bounded(pid_t thread, const std::string& path, const std::vector<uint8_t>& build_id,
+                                       const DebugLink& link);
 
 }  // namespace heaptap::elf

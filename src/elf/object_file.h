@@ -6,21 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/served_files.h"
 #include "base/unique_fd.h"
 #include "elf/mapped_object.h"
 #include "process/memory_map.h"
 
 namespace heaptap::elf {
 
-// From here on this process holds programs, which may serve files themselves (FUSE): a file is opened by a thread that is given up after
-// 2 s (errno ETIMEDOUT), and of a served one it makes a copy in memory. For one thread of the process.
-void do_not_wait_for_served_files();
-
 // A regular file as a process with that root sees it; `thread` 0: as this one does. None: errno tells why.
 base::UniqueFd open_as_seen_by(pid_t thread, const std::string& path);
-
-// What the process executes; of a served file its first `most_bytes`.
-base::UniqueFd open_executable(pid_t thread, uint64_t most_bytes);
 
 // Where a file's own notes name it; empty: they don't.
 std::vector<uint8_t> read_build_id(const ByteSource& file);
@@ -31,6 +25,12 @@ struct ObjectFile {
   int error = 0;                          // where there is none: an errno value, or kAnotherFile
 };
 ObjectFile open_object_file(pid_t thread, const MappedObject& object);
+
+// For a look at the mapped file (base/served_files.h).
+base::FilePlace place_of(pid_t thread, const process::Mapping& mapping);
+// The same of a process that this one holds, which may serve the file itself: by such a look (error ETIMEDOUT: it was given up), and of a
+// served file a copy in memory, since even closing it waits for whoever serves it.
+ObjectFile open_object_file_bounded(pid_t thread, const MappedObject& object);
 
 // The link's path as the process itself would read it: `link` is "exe" or "cwd". Empty: it isn't told.
 std::string read_process_link(pid_t thread, const char* link);

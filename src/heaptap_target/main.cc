@@ -5,11 +5,14 @@
 #include <string>
 
 #include "base/exit_status.h"
+#include "base/safe_text.h"
+#include "base/served_files.h"
 #include "heaptap_target/command_line.h"
 #include "heaptap_target/console.h"
 #include "heaptap_target/pair.h"
 #include "heaptap_target/run.h"
 #include "heaptap_target/serve.h"
+#include "heaptap_target/setup.h"
 
 namespace {
 
@@ -28,10 +31,19 @@ int print_result(const heaptap::base::Result<std::string>& text) {
   return 0;
 }
 
+void tell(const heaptap::base::SilentFile& file, heaptap::base::ServedFiles::Stage stage) {
+  const bool waits = stage == heaptap::base::ServedFiles::Stage::kWaits;
+  const std::string type = file.type.empty() ? "" : " (" + file.type + ")";
+  heaptap::target::complain(heaptap::base::safe_text(
+      (waits ? "it waits for " + file.path + ", which its file system" + type + " doesn't bring"
+             : file.path + " is given up: its file system" + type + " doesn't answer, and isn't asked any more")));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) try {
   using heaptap::target::Command;
+  heaptap::base::ServedFiles::of_process().tell_by(tell);
   const auto options = heaptap::target::parse({arguments + 1, static_cast<size_t>(count > 0 ? count - 1 : 0)});
   if (!options) return fail(options.error());
   if (options->command == Command::kHelp) {

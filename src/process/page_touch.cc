@@ -33,11 +33,11 @@ bool is_page_read(const PageTouch::Page& page) {
 
 PageTouch::Outcome PageTouch::touch(Page page) {
   switch (calls_.run([page = std::move(page)] { return is_page_read(page); })) {
-    case BoundedCalls::Outcome::kTrue:
+    case base::BoundedCalls::Outcome::kTrue:
       return Outcome::kThere;
-    case BoundedCalls::Outcome::kFalse:
+    case base::BoundedCalls::Outcome::kFalse:
       return Outcome::kNone;
-    case BoundedCalls::Outcome::kGivenUp:
+    case base::BoundedCalls::Outcome::kGivenUp:
       break;
   }
   return Outcome::kGivenUp;

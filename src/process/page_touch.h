@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/bounded_calls.h"
 #include "base/unique_fd.h"
-#include "process/bounded_calls.h"
 
 namespace heaptap::process {
 
@@ -25,12 +25,12 @@ class PageTouch {
     pid_t thread = 0;
   };
 
-  explicit PageTouch(std::chrono::milliseconds longest = BoundedCalls::kLongest) : calls_(longest) {}
+  explicit PageTouch(std::chrono::milliseconds longest = base::BoundedCalls::kLongest) : calls_(longest) {}
 
   Outcome touch(Page page);
 
  private:
-  BoundedCalls calls_;
+  base::BoundedCalls calls_;
 };
 
 }  // namespace heaptap::process

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -242,10 +243,20 @@ std::string unreached_text(uint64_t count) {
 
 std::string unreadable_text(const Note& note) {
   const uint64_t reason = note.number(0);
+  if (reason == ETIMEDOUT)
+    return fmt::format("{}: its file system didn't answer, so only functions that it shows to other objects are seen",
+                       note.module);
   return fmt::format(
       "{}: its file can't be read ({}), so only functions that it shows to other objects are seen; heaptap run as root "
       "could open what is mapped",
       note.module, reason == 0 ? "another file is in its place" : base::reason_of(static_cast<int>(reason)));
+}
+
+std::string given_up_text(const Note& note) {
+  return fmt::format(
+      "{} was given up: its file system{} didn't answer, and wasn't asked any more; names and stacks of what is there "
+      "may be missing",
+      note.module, note.name.empty() ? "" : fmt::format(" ({})", note.name));
 }
 
 std::string stripped_text(const Note& note) {
@@ -320,6 +331,8 @@ std::optional<std::string> varying_text(const Note& note) {
       return unreadable_text(note);
     case NoteKind::kStaticAndStripped:
       return stripped_text(note);
+    case NoteKind::kFileGivenUp:
+      return given_up_text(note);
     default:
       return std::nullopt;
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/crc32.h"
+#include "base/served_files.h"
 #include "symbols/section_inflater.h"
 
 namespace heaptap::symbols {
@@ -23,11 +24,22 @@ bool has_program(Elf* elf) {
   return header.e_type == ET_EXEC || header.e_type == ET_DYN;
 }
 
+// Whoever serves a file may give it out, and not answer for what is in it.
+base::UniqueFd open_and_try(const std::string& path) {
+  // Not to hang where somebody put a FIFO.
+  base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status{};
+  if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  char first = 0;
+  return pread(file.get(), &first, sizeof(first), 0) == sizeof(first) ? std::move(file) : base::UniqueFd();
+}
+
 }  // namespace
 
 std::optional<ElfFile> ElfFile::open(const std::string& path) {
-  // Not to hang where somebody put a FIFO.
-  return adopt(base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)), path);
+  auto file =
+      base::ServedFiles::of_process().look<base::UniqueFd>({.path = path}, [path] { return open_and_try(path); });
+  return file ? adopt(*std::move(file), path) : std::nullopt;
 }
 
 std::optional<ElfFile> ElfFile::adopt(base::UniqueFd descriptor, std::string path) {

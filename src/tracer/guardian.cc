@@ -13,7 +13,6 @@
 #include <exception>
 #include <thread>
 
-#include "elf/object_file.h"
 #include "tracer/guardian_protection.h"
 #include "tracer/tracer.h"
 
@@ -68,7 +67,6 @@ base::Result<pid_t> start_guardian(base::UniqueFd socket, base::UniqueFd& other_
   if (child != 0) return child;
   other_socket.reset();
   protect_guardian(kWakeSignal);
-  elf::do_not_wait_for_served_files();
   try {
     SocketSignal bell(socket.get());
     Tracer(socket.get(), options, bell).run();

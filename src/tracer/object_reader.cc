@@ -113,7 +113,7 @@ bool ObjectReader::note_frames(const FileView& view) {
 
 // Symbols by the file's sections where it has some; else those that the loader uses, from memory.
 void ObjectReader::read_file() {
-  elf::ObjectFile opened = elf::open_object_file(question_.thread, mapped_);
+  elf::ObjectFile opened = elf::open_object_file_bounded(question_.thread, mapped_);
   result_.file = std::move(opened.file);
   if (!result_.file) {
     note(model::NoteKind::kObjectNotReadable, {static_cast<uint64_t>(opened.error)});
@@ -139,7 +139,7 @@ void ObjectReader::read_file() {
 
 void ObjectReader::read_debug_file(const FileView& view) {
   const elf::DebugLink link = elf::read_debug_link(view.bytes, form_, view.sections);
-  base::UniqueFd file = elf::open_debug_file(question_.thread, object_.path, mapped_.build_id, link);
+  base::UniqueFd file = elf::open_debug_file_bounded(question_.thread, object_.path, mapped_.build_id, link);
   const FileView debug(file, form_);
   if (!has_all_symbols_) {
     const elf::SymbolTable full = elf::table_in_file(form_, debug.sections, SHT_SYMTAB);

@@ -38,7 +38,7 @@ bool ResolvedSlots::is_resolved_by_name(wire::Function function) const {
 
 std::vector<FoundFunction> ResolvedSlots::of(const elf::MappedObject& object) const {
   std::vector<FoundFunction> found;
-  const elf::ObjectFile opened = elf::open_object_file(thread_, object);
+  const elf::ObjectFile opened = elf::open_object_file_bounded(thread_, object);
   const elf::FileBytes file(opened.file.get());
   const auto numbers = find_symbol_numbers(memory_, form_, object, names_);
   const auto note = [&](uint64_t slot, uint64_t initial, wire::Function function) {

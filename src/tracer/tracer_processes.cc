@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "arch/thread_facts.h"
+#include "base/served_files.h"
 #include "base/unique_fd.h"
-#include "elf/object_file.h"
 #include "process/process_status.h"
 #include "tracer/tracer.h"
 
@@ -23,13 +24,30 @@ namespace {
 constexpr std::chrono::seconds kMaxUnwatched{2};
 constexpr size_t kMaxUnsent = 100000;
 
+struct Head {
+  std::array<uint8_t, 20> bytes{};
+  ssize_t got = -1;
+  int error = 0;
+};
+
+// Of the file that it executes, which a process that is held may serve itself.
+Head read_head(pid_t thread) {
+  const std::string path = fmt::format("/proc/{}/exe", thread);
+  const auto look = [path] {
+    Head head;
+    const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (file) head.got = pread(file.get(), head.bytes.data(), head.bytes.size(), 0);
+    if (head.got < 0) head.error = errno;
+    return head;
+  };
+  const auto head = base::ServedFiles::of_process().look<Head>({.viewer = thread, .path = path}, look);
+  return head.value_or(Head{.error = ETIMEDOUT});
+}
+
 // Of the program that a thread of the process runs.
 base::Result<const arch::Cpu*> cpu_of_process(pid_t process, pid_t thread) {
-  uint8_t header[20] = {};
-  const base::UniqueFd file = elf::open_executable(thread, sizeof(header));
-  const ssize_t got = file ? pread(file.get(), header, sizeof(header), 0) : -1;
-  const int error = got < 0 ? errno : 0;
-  if (got == sizeof(header) && std::memcmp(header, "\177ELF", 4) == 0) {
+  const auto [header, got, error] = read_head(thread);
+  if (got == std::ssize(header) && std::memcmp(header.data(), "\177ELF", 4) == 0) {
     const bool big_endian = header[5] == 2;
     const auto machine =
         static_cast<uint16_t>(big_endian ? header[18] << 8 | header[19] : header[19] << 8 | header[18]);

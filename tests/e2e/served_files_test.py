@@ -1,6 +1,7 @@
 """A program that has loaded a library from a file system which it serves itself (FUSE): whatever heaptap does with it, and however long
-nobody answers for that file, the program goes on, and so does heaptap."""
+nobody answers for that file, the program goes on, and so does heaptap, which says what it gives up."""
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -48,7 +49,7 @@ class Served(heaptap_test.SteppedTestCase):
         return process
 
     def runs_to_its_end(self, program):
-        self.step(program, "answers", "done")
+        self.step(program, "works", "answers", "done")
         self.assertEqual(ended(program, state=self.state), 0, self.errors.read_text())
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
@@ -83,10 +84,33 @@ class Served(heaptap_test.SteppedTestCase):
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_a_look_by_ptrace_while_nobody_answers(self):
-        program = self.serve("process", HEAPTAP, "run", "-q", "--via", "ptrace", "-o", self.trace, "--")
+        program = self.serve("process", HEAPTAP, "run", "-q", "--via", "ptrace", "-o", self.trace, "--", is_read=True)
         outcome = heaptap("leaks", self.recorded_by(program))
         self.assertIn(b"which another program or a file system has to bring, didn't come in 2 s", outcome.stderr, str(outcome))
         self.runs_to_its_end(program)
+
+    def test_the_collector_gives_up_what_does_not_come(self):
+        program = self.serve("process", HEAPTAP, "run", "-q", "-f", "-o", self.trace, "--", is_read=True)
+        self.step(program, "works")
+        self.errors_have(rb"is given up")  # of the child that was made meanwhile, which has mapped the file as well
+        self.step(program, "answers", "done")
+        self.assertEqual(ended(program, state=self.state), 0, self.errors.read_text())
+        said = self.errors.read_text()
+        self.assertRegex(said, r"it waits for \S+/library\.so, which its file system \(fuse\) doesn't bring")
+        self.assertRegex(said, r"/library\.so is given up: its file system \(fuse\) doesn't answer")
+        reports = [summary(trace) for trace in self.folder.glob("trace*.htap")]
+        self.assertEqual(sorted(allocations_of(report, "work_in_silence") for report in reports), [0, 10, 10])
+        for report in reports:
+            notes = heaptap_test.notes_of(report)
+            self.assertTrue(any("library.so was given up: its file system (fuse) didn't answer" in note for note in notes), notes)
+            self.assertEqual((report["capture"]["lost_events"], report["capture"]["truncated"]), (0, False))
+
+    def errors_have(self, pattern):
+        wait_for(f"heaptap says '{pattern.decode()}'", lambda: re.search(pattern, self.errors.read_bytes()), state=self.state)
+
+
+def allocations_of(report, function):
+    return sum(stack["allocations"] for stack in report["stacks"] if any(frame["function"] == function for frame in stack["frames"]))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // A library whose file the program itself serves (FUSE), in a folder that is told: whoever reads that file, or a page of it that isn't
 // there, waits for the program. `thread`: a thread of it serves, and allocates for each answer; `process`: a child does. A line of input
-// comes before each step. "silent": no more reads are answered, and what was there of the file is dropped. "answers": all is well again.
+// comes before each step. "silent": no more reads are answered, and what was there of the file is dropped. "works": it has allocated ten
+// times meanwhile, and so has a child. "answers": all is well again.
 // tests/e2e/served_files_test.py drives it.
 // TRACE none
 // USES plugin_a
@@ -135,8 +136,23 @@ static void fall_silent(void) {
     struct fuse_out_header header;
     struct fuse_notify_inval_inode_out what;
   } notice = {{sizeof notice, FUSE_NOTIFY_INVAL_INODE, 0}, {NODE, 0, 0}};
-  *is_silent = 1;
+  // While reads are answered: the kernel waits for pages that somebody reads just now.
   REQUIRE(write(line_to_kernel, &notice, sizeof notice) == sizeof notice);
+  *is_silent = 1;
+}
+
+NOINLINE static void work_in_silence(void) {
+  for (int i = 0; i < 10; i++) free(keep(malloc(40)));
+}
+
+static void work_meanwhile(void) {
+  work_in_silence();
+  pid_t child = fork();
+  if (child == 0) {
+    work_in_silence();
+    _exit(0);
+  }
+  REQUIRE(child > 0 && waitpid(child, NULL, 0) == child);
 }
 
 static void step(const char* name) {
@@ -169,6 +185,8 @@ int main(int count, char** arguments) {
   step("loaded");
   fall_silent();
   step("silent");
+  work_meanwhile();
+  step("works");
   *is_silent = 0;
   step("answers");
   free(work(24));

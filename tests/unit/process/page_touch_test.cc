@@ -9,11 +9,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include <atomic>
-#include <chrono>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "child_process.h"
@@ -147,20 +144,6 @@ TEST(ProcessMemory, EndsWhereTheProgramHasToFillIt) {
   EXPECT_EQ(memory.read(holder.address, bytes), kPage);
   EXPECT_EQ(memory.value<uint8_t>(holder.address + 3 * kPage), 8);
   EXPECT_FALSE(memory.has_given_up());
-}
-
-TEST(BoundedCalls, AreGivenUpAndMadeAnewWhenTheyCameBack) {
-  using Outcome = BoundedCalls::Outcome;
-  BoundedCalls calls(std::chrono::milliseconds(1));
-  const auto released = std::make_shared<std::atomic<bool>>(false);
-  const auto wait = [released] {
-    released->wait(false);
-    return true;
-  };
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(calls.run(wait), Outcome::kGivenUp);
-  *released = true;
-  released->notify_all();
-  while (calls.run([] { return true; }) != Outcome::kTrue) std::this_thread::yield();
 }
 
 TEST(Mapping, IsOfAFileSystemUnlessItIsSharedMemory) {

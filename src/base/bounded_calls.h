@@ -6,11 +6,12 @@
 #include <functional>
 #include <memory>
 
-namespace heaptap::process {
+namespace heaptap::base {
 
 class BoundedCalls {
  public:
   static constexpr std::chrono::milliseconds kLongest{2000};
+  static constexpr std::chrono::milliseconds kLate{1000};
 
   enum class Outcome : uint8_t { kTrue, kFalse, kGivenUp };  // what the call returned, or that it didn't in time
 
@@ -19,8 +20,8 @@ class BoundedCalls {
   BoundedCalls(const BoundedCalls&) = delete;
   BoundedCalls& operator=(const BoundedCalls&) = delete;
 
-  // What `call` uses is its own: it may go on when nobody waits for it any more.
-  Outcome run(std::function<bool()> call);
+  // What `call` uses is its own: it may go on when nobody waits for it any more. `late` is called here, once it has taken kLate.
+  Outcome run(std::function<bool()> call, const std::function<void()>& late = {});
 
  private:
   struct Worker;
@@ -32,4 +33,4 @@ class BoundedCalls {
       std::make_shared<std::atomic<unsigned>>(0);  // and didn't come back
 };
 
-}  // namespace heaptap::process
+}  // namespace heaptap::base

@@ -1,5 +1,6 @@
-#include "process/bounded_calls.h"
+#include "base/bounded_calls.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
@@ -8,7 +9,7 @@
 
 #include "base/signals_blocked.h"
 
-namespace heaptap::process {
+namespace heaptap::base {
 namespace {
 
 // Each of them that doesn't come back waits in the kernel.
@@ -54,12 +55,12 @@ void BoundedCalls::give_up() {
   worker_->changed.notify_all();
 }
 
-BoundedCalls::Outcome BoundedCalls::run(std::function<bool()> call) {
+BoundedCalls::Outcome BoundedCalls::run(std::function<bool()> call, const std::function<void()>& late) {
   if (given_up_->load(std::memory_order_relaxed) >= kMaxGivenUp) return Outcome::kGivenUp;
   if (worker_ == nullptr) {
     auto worker = std::make_shared<Worker>();
     try {
-      const base::SignalsBlocked blocked;
+      const SignalsBlocked blocked;
       std::thread([worker] { worker->run(); }).detach();
     } catch (const std::system_error&) {
       return Outcome::kGivenUp;  // no more threads: nor is it known that nobody waits
@@ -70,7 +71,14 @@ BoundedCalls::Outcome BoundedCalls::run(std::function<bool()> call) {
   worker_->call = std::move(call);
   worker_->is_done = false;
   worker_->changed.notify_all();
-  if (worker_->changed.wait_for(lock, longest_, [this] { return worker_->is_done; })) {
+  const auto until = std::chrono::steady_clock::now() + longest_;
+  const auto is_done = [this] { return worker_->is_done; };
+  if (late && !worker_->changed.wait_for(lock, std::min(kLate, longest_), is_done)) {
+    lock.unlock();
+    late();
+    lock.lock();
+  }
+  if (worker_->changed.wait_until(lock, until, is_done)) {
     return worker_->result ? Outcome::kTrue : Outcome::kFalse;
   }
   given_up_->fetch_add(1, std::memory_order_relaxed);
@@ -81,4 +89,4 @@ BoundedCalls::Outcome BoundedCalls::run(std::function<bool()> call) {
   return Outcome::kGivenUp;
 }
 
-}  // namespace heaptap::process
+}  // namespace heaptap::base
