@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "app/terminal.h"
+#include "base/mount_table.h"
 #include "base/safe_text.h"
 
 namespace heaptap::app {
@@ -14,6 +16,20 @@ std::string text_of(const base::SilentFile& file, base::ServedFiles::Stage stage
   return fmt::format(
       "heaptap: {} is given up: its file system ({}) doesn't answer, and isn't asked any more; names may be missing\n",
       path, type);
+}
+
+std::string text_of(const collect::StandingThread& thread) {
+  const auto mounts = base::own_mounts();
+  const base::Mount* const mount = base::find_mount(*mounts, thread.file);
+  const std::string place = thread.place.empty() ? "" : fmt::format(" ({})", thread.place);
+  if (thread.file.empty())
+    return fmt::format("heaptap: it waits in the kernel{}: a file system that doesn't answer?\n", place);
+  return fmt::format("heaptap: it waits for {}, which its file system{} doesn't bring\n", base::safe_text(thread.file),
+                     mount == nullptr ? "" : fmt::format(" ({})", base::safe_text(mount->type)));
+}
+
+collect::OwnWaits watch_own_waits() {
+  return collect::OwnWaits([](const collect::StandingThread& thread) { print_error(text_of(thread)); });
 }
 
 }  // namespace heaptap::app

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <optional>
 
 #include "app/command_line.h"
 #include "app/file_news.h"
@@ -27,6 +28,12 @@ int perform(const PrintText& print) {
   return 0;
 }
 
+bool reads_traces(const Command& command) {
+  return std::holds_alternative<ShowOptions>(command) || std::holds_alternative<CheckOptions>(command) ||
+         std::holds_alternative<ExportOptions>(command) || std::holds_alternative<ReportOptions>(command) ||
+         std::holds_alternative<DiffOptions>(command);
+}
+
 int perform_command(int argc, char** argv) try {
   Defaults defaults = Defaults::of_environment();
   defaults.warn = [](const std::string& text) { print_error(fmt::format("heaptap: {}\n", text)); };
@@ -46,6 +53,8 @@ int perform_command(int argc, char** argv) try {
                        std::holds_alternative<CollectOptions>(*command) ||
                        std::holds_alternative<LeaksOptions>(*command);
   if (!records) interruption::clean_up_first();
+  std::optional<collect::OwnWaits> waits;
+  if (reads_traces(*command)) waits.emplace(watch_own_waits());
   return std::visit([](const auto& options) { return perform(options); }, *command);
 } catch (const std::exception& error) {
   print_error(fmt::format("heaptap: it failed: {}\n", error.what()));

@@ -16,6 +16,7 @@
 #include "analysis/analyze.h"
 #include "app/agent_file.h"
 #include "app/end_report.h"
+#include "app/file_news.h"
 #include "app/incremental_reports.h"
 #include "app/kept_files.h"
 #include "app/name_sources.h"
@@ -224,6 +225,7 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
       processes, source, service);
   auto launched = collect::launch(*launch);
   if (!launched) return std::unexpected(launched.error());
+  const collect::OwnWaits waits = watch_own_waits();
   watch(supervisor, processes, source, std::move(*launched));
   files.finish();
   return outcome_of(processes, {}, false);
@@ -300,6 +302,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     }
     launched = std::move(*started);
   }
+  const collect::OwnWaits waits = watch_own_waits();
   watch(supervisor, processes, source, std::move(launched));
   files.finish();
   return outcome_of(processes, options.processes, source.failures() > 0 || source.is_broken());
@@ -350,6 +353,7 @@ base::Result<int> run(const RunOptions& options) {
                       .suppressions = *suppressions,
                       .lead = plan->why.empty() ? "" : "recorded with ptrace: " + plan->why,
                       .file = *file};
+  const collect::OwnWaits waits = watch_own_waits();
   const Gate gate = report_end(end, outcome->traces);
   if (!options.error_exitcode || gate == Gate::kPassed) return outcome->status;
   if (gate == Gate::kFailed) return *options.error_exitcode;
@@ -386,6 +390,7 @@ base::Result<> collect_for(const CollectOptions& options) {
                                  processes, source, service);
   // The program's working directory may be unmounted while it is recorded.
   if (chdir("/") != 0) return base::fail("can't change to the directory /: {}", base::reason_of(errno));
+  const collect::OwnWaits waits = watch_own_waits();
   supervisor.watch(std::nullopt);
   files.finish();
   const EndReport end{.options = recording, .suppressions = *suppressions, .lead = "", .file = *file};

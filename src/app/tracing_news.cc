@@ -22,7 +22,12 @@ std::string text_of(const collect::TracingNews& news, std::string_view way_out) 
           "(a file system that doesn't answer?). `kill -KILL {}` would let go, but programs end at their next "
           "breakpoint "
           "then\n",
-          news.process, news.why.empty() || news.why == "0" ? "" : " (" + news.why + ")", news.process);
+          news.process, news.why.empty() ? "" : " (" + news.why + ")", news.process);
+    case Kind::kTracerLooks:
+      return fmt::format(
+          "heaptap: the tracer (process {}) waits for a file, or a page of one, that doesn't come{}; it gives it up "
+          "after 2 s\n",
+          news.process, news.why.empty() ? "" : " (" + news.why + ")");
     case Kind::kTracerEnded:
       break;
   }

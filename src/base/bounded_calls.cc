@@ -1,5 +1,7 @@
 #include "base/bounded_calls.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -28,6 +30,7 @@ struct BoundedCalls::Worker {
   std::shared_ptr<std::atomic<unsigned>> given_up;  // counts it, where it was
 
   void run() {
+    prctl(PR_SET_NAME, kThreadName);
     std::unique_lock lock(mutex);
     while (true) {
       changed.wait(lock, [this] { return ends || call; });

@@ -12,6 +12,7 @@ class BoundedCalls {
  public:
   static constexpr std::chrono::milliseconds kLongest{2000};
   static constexpr std::chrono::milliseconds kLate{1000};
+  static constexpr const char* kThreadName = "heaptap-look";
 
   enum class Outcome : uint8_t { kTrue, kFalse, kGivenUp };  // what the call returned, or that it didn't in time
 

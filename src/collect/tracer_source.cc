@@ -71,13 +71,13 @@ void TracerSource::take_news() {
 }
 
 void TracerSource::look_after_tracer() {
-  const auto now = TracerWatch::Clock::now();
-  if (is_gone_ || !watch_.is_due(now)) return;
-  const auto status = process::read_thread_status(line_.process());
-  if (!status || !watch_.look(now, status->state)) return;
-  tell({.kind = TracingNews::Kind::kTracerWaits,
-        .process = line_.process(),
-        .why = base::read_small_file(fmt::format("/proc/{}/wchan", line_.process()), 64)});
+  const auto now = KernelWaits::Clock::now();
+  if (is_gone_ || !waits_.is_due(now)) return;
+  for (const StandingThread& thread : waits_.look(now)) {
+    tell({.kind = thread.looks ? TracingNews::Kind::kTracerLooks : TracingNews::Kind::kTracerWaits,
+          .process = line_.process(),
+          .why = thread.place});
+  }
 }
 
 void TracerSource::take(const tracer::LogWanted& message) {

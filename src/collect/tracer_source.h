@@ -7,21 +7,21 @@
 #include <set>
 #include <string>
 
+#include "collect/kernel_waits.h"
 #include "collect/pending_answers.h"
 #include "collect/recording_source.h"
-#include "collect/tracer_watch.h"
 #include "tracer/tracer_client.h"
 
 namespace heaptap::collect {
 
 // What becomes of the processes that attach() is called for, and of the tracer, as it happens: for the user.
 struct TracingNews {
-  enum class Kind : uint8_t { kRecording, kNotRecorded, kEndedBefore, kTracerEnded, kTracerWaits };
+  enum class Kind : uint8_t { kRecording, kNotRecorded, kEndedBefore, kTracerEnded, kTracerWaits, kTracerLooks };
   Kind kind = Kind::kRecording;
-  pid_t process = 0;         // of kTracerWaits: the tracer itself
+  pid_t process = 0;         // of kTracerWaits and kTracerLooks: the tracer itself
   std::string program = {};  // of kRecording, where it is known
   std::string why =
-      {};  // of kNotRecorded: the message of an error; of kTracerWaits: where in the kernel, if that is told
+      {};  // of kNotRecorded: the message of an error; of the tracer: where in the kernel it waits, if that is told
   int wait_status = 0;  // of kTracerEnded
 };
 
@@ -36,7 +36,7 @@ struct TracerSourceOptions {
 class TracerSource : public RecordingSource {
  public:
   TracerSource(RecordedProcesses& processes, tracer::TracerClient& line, TracerSourceOptions options)
-      : processes_(processes), line_(line), options_(std::move(options)) {}
+      : processes_(processes), line_(line), options_(std::move(options)), waits_(line.process()) {}
 
   void attach(pid_t process);
   // Of those that attach() was called for, how many couldn't be recorded.
@@ -79,7 +79,7 @@ class TracerSource : public RecordingSource {
   unsigned failures_ = 0;
   bool accepts_ = true;
   bool is_gone_ = false;  // the tracer
-  TracerWatch watch_;
+  KernelWaits waits_;     // of the tracer
   bool is_broken_ = false;
 };
 

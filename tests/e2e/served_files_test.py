@@ -105,6 +105,16 @@ class Served(heaptap_test.SteppedTestCase):
             self.assertTrue(any("library.so was given up: its file system (fuse) didn't answer" in note for note in notes), notes)
             self.assertEqual((report["capture"]["lost_events"], report["capture"]["truncated"]), (0, False))
 
+    def test_a_reader_says_what_it_waits_for(self):
+        program = self.serve("process")
+        with self.errors.open("ab") as errors:
+            reader = subprocess.Popen(["nsenter", f"--mount=/proc/{program.pid}/ns/mnt", HEAPTAP, "show", "summary", self.folder / "served/library.so"],
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, cwd="/")
+        self.addCleanup(self.end, reader)
+        self.errors_have(rb"it waits for \S+/library\.so, which its file system \(fuse\) doesn't bring")
+        self.runs_to_its_end(program)
+        ended(reader)
+
     def errors_have(self, pattern):
         wait_for(f"heaptap says '{pattern.decode()}'", lambda: re.search(pattern, self.errors.read_bytes()), state=self.state)
 
