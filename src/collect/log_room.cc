@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
-
-#include "process/memory_room.h"
+#include <utility>
 
 namespace heaptap::collect {
 namespace {
@@ -46,6 +45,8 @@ uint64_t overdue_bytes(const LogRoom& room) {
   return std::min(over, room.this_log_bytes - kLeastLogBytes);
 }
 
+bool is_short(const LogRoom& room) { return log_budget(room) < room.asked_bytes; }
+
 SharedLogRoom::SharedLogRoom(pid_t process, uint64_t asked_bytes) : process_(process), asked_bytes_(asked_bytes) {
   g_logs.fetch_add(1, std::memory_order_relaxed);
 }
@@ -55,23 +56,35 @@ SharedLogRoom::~SharedLogRoom() {
   g_logs.fetch_sub(1, std::memory_order_relaxed);
 }
 
-uint64_t SharedLogRoom::share() { return log_share(look(), g_logs.load(std::memory_order_relaxed)); }
+uint64_t SharedLogRoom::share() {
+  const LogRoom room = look();
+  const uint64_t logs = g_logs.load(std::memory_order_relaxed);
+  LogRoom with_memory = room;
+  with_memory.free_bytes = UINT64_MAX;
+  const uint64_t share = log_share(room, logs);
+  rests_on_less_ = share < log_share(with_memory, logs);
+  return share;
+}
 
 LogRoom SharedLogRoom::look() {
   constexpr std::chrono::milliseconds kKnown{20};
   const auto now = std::chrono::steady_clock::now();
   if (now - looked_at_ > kKnown) {
     looked_at_ = now;
-    free_bytes_ = std::min(process::free_memory_for(process_), process::free_memory_for(getpid()));
+    free_ = process::free_memory_for(process_);
+    process::MemoryRoom own = process::free_memory_for(getpid());
+    if (own.free_bytes < free_.free_bytes) free_ = std::move(own);
   }
-  return {.free_bytes = free_bytes_,
+  return {.free_bytes = free_.free_bytes,
           .all_logs_bytes = g_all_logs_bytes.load(std::memory_order_relaxed),
           .this_log_bytes = held_bytes_,
           .asked_bytes = asked_bytes_};
 }
 
 uint64_t SharedLogRoom::lend(uint64_t bytes, bool for_threads) {
-  const uint64_t lent = lendable_bytes(look(), bytes, for_threads);
+  const LogRoom room = look();
+  const uint64_t lent = lendable_bytes(room, bytes, for_threads);
+  was_refused_ = was_refused_ || (lent < bytes && is_short(room));
   held_bytes_ += lent;
   g_all_logs_bytes.fetch_add(lent, std::memory_order_relaxed);
   return lent;
@@ -83,5 +96,15 @@ void SharedLogRoom::take_back(uint64_t bytes) {
 }
 
 uint64_t SharedLogRoom::overdue() { return overdue_bytes(look()); }
+
+void SharedLogRoom::note_lost(uint64_t events) {
+  shortage_ = shortage(events);
+  lost_ = events;
+  was_refused_ = false;
+}
+
+std::optional<process::MemoryRoom> SharedLogRoom::shortage(uint64_t lost) const {
+  return lost > lost_ && (was_refused_ || rests_on_less_) ? free_ : shortage_;
+}
 
 }  // namespace heaptap::collect

@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "log/chunk_lender.h"
+#include "process/memory_room.h"
 
 namespace heaptap::collect {
 
@@ -27,6 +29,8 @@ uint64_t log_budget(const LogRoom& room);
 uint64_t lendable_bytes(const LogRoom& room, uint64_t bytes, bool for_threads);
 // How much each of so many logs may have without using it: memory only where the collector is late.
 uint64_t log_share(const LogRoom& room, uint64_t logs);
+// Whether it is for want of free memory that logs have less than was asked for.
+bool is_short(const LogRoom& room);
 // How many the log has to give back.
 uint64_t overdue_bytes(const LogRoom& room);
 
@@ -40,6 +44,11 @@ class SharedLogRoom final : public log::ChunkLender {
   void take_back(uint64_t bytes) override;
   uint64_t share() override;
   uint64_t overdue() override;
+  void note_lost(uint64_t events) override;
+
+  // Where events were lost while the log had less than it would have had with more memory free: who has so little. None: no such time is
+  // known. `lost`: events, by now.
+  [[nodiscard]] std::optional<process::MemoryRoom> shortage(uint64_t lost) const;
 
  private:
   LogRoom look();
@@ -47,7 +56,11 @@ class SharedLogRoom final : public log::ChunkLender {
   const pid_t process_;
   const uint64_t asked_bytes_;
   uint64_t held_bytes_ = 0;
-  uint64_t free_bytes_ = UINT64_MAX;
+  process::MemoryRoom free_;
+  bool was_refused_ = false;    // chunks, since losses were told of last
+  bool rests_on_less_ = false;  // than logs have where there is memory
+  uint64_t lost_ = 0;
+  std::optional<process::MemoryRoom> shortage_;
   std::chrono::steady_clock::time_point looked_at_{};
 };
 

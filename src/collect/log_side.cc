@@ -139,10 +139,14 @@ model::Note LogSide::cause_of_losses(const model::Capture& capture) const {
   const uint64_t used = uint64_t{stream_.reader().usable_chunks()} * wire::kChunkBytes / 1024;
   const uint64_t most = limit_bytes() / 1024;
   const log::LogParts& log = log_->parts();
-  if (!log.writers_wait) return {.kind = NoteKind::kLogFull, .numbers = {used}};
-  if (log.header.waits_in_vain.load(std::memory_order_relaxed) > 0) {
+  if (log.writers_wait && log.header.waits_in_vain.load(std::memory_order_relaxed) > 0) {
     return {.kind = NoteKind::kCollectorStalled, .numbers = {log.overflow_wait_ms / 1000, used, most}};
   }
+  if (const auto shortage = room_.shortage(capture.lost_events)) {
+    return {
+        .kind = NoteKind::kLogWithoutRoom, .numbers = {used, shortage->limit_bytes / 1024}, .name = shortage->group};
+  }
+  if (!log.writers_wait) return {.kind = NoteKind::kLogFull, .numbers = {used}};
   return {capture.via == "ptrace" ? NoteKind::kNoRoomForTracedCall : NoteKind::kNoRoomForThread};
 }
 

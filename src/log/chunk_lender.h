@@ -18,6 +18,8 @@ class ChunkLender {
   virtual uint64_t share() = 0;
   // So many bytes are to be given back, as soon as they are free. Asked several times a second.
   virtual uint64_t overdue() = 0;
+  // How many events were lost so far, for want of chunks or of something else. Told several times a second.
+  virtual void note_lost(uint64_t events) = 0;
 };
 
 }  // namespace heaptap::log

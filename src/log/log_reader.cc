@@ -296,6 +296,7 @@ void LogReader::look_for_unused() {
   // Not those by which it would grow again for its threads.
   const uint32_t for_threads = stream_count_ + std::min(start_chunks_ / 4, stream_count_) + 2;
   const uint32_t spare = usable_chunks() - std::min(usable_chunks(), for_threads);
+  lender_->note_lost(lost_events());
   const uint64_t overdue = lender_->overdue() / wire::kChunkBytes;
   if (overdue > 0) withdraw(static_cast<uint32_t>(std::min<uint64_t>(overdue, spare)));
   if (now - looked_at_ < kUnused) return;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/small_file.h"
 #include "process/process_status.h"
@@ -28,42 +29,50 @@ std::optional<uint64_t> number_of(std::string_view text, std::string_view name) 
   return std::nullopt;
 }
 
-// What the group at this directory may still take. Pages of files that nobody used lately are given back first.
-uint64_t room_in_group(const std::string& folder, const char* limit_file, const char* usage_file) {
-  const auto limit = number_in(base::read_small_file(folder + "/" + limit_file));  // "max": none
-  const auto used = number_in(base::read_small_file(folder + "/" + usage_file));
-  if (!limit || !used) return UINT64_MAX;
-  const uint64_t reclaimable = number_of(base::read_small_file(folder + "/memory.stat"), "inactive_file ").value_or(0);
+struct GroupFiles {
+  const char* root;
+  const char* limit;
+  const char* usage;
+};
+constexpr GroupFiles kUnified{"/sys/fs/cgroup", "memory.max", "memory.current"};
+constexpr GroupFiles kOfMemory{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"};
+
+// What the group of this name may still take. Pages of files that nobody used lately are given back first.
+MemoryRoom room_in_group(const GroupFiles& files, const std::string& group) {
+  const std::string folder = files.root + group + "/";
+  const auto limit = number_in(base::read_small_file(folder + files.limit));  // "max": none
+  const auto used = number_in(base::read_small_file(folder + files.usage));
+  if (!limit || !used) return {};
+  const uint64_t reclaimable = number_of(base::read_small_file(folder + "memory.stat"), "inactive_file ").value_or(0);
   const uint64_t taken = *used - std::min(*used, reclaimable);
-  return *limit - std::min(*limit, taken);
+  return {.free_bytes = *limit - std::min(*limit, taken), .group = group.empty() ? "/" : group, .limit_bytes = *limit};
 }
 
 // Of a group and those that it is in.
-uint64_t room_in_groups(const std::string& root, std::string path, const char* limit_file, const char* usage_file) {
-  uint64_t room = UINT64_MAX;
+void narrow(MemoryRoom& room, const GroupFiles& files, std::string group) {
   for (;;) {
-    room = std::min(room, room_in_group(root + path, limit_file, usage_file));
-    if (path.empty() || path == "/") return room;
-    path.erase(path.rfind('/'));
+    if (group == "/") group.clear();
+    MemoryRoom here = room_in_group(files, group);
+    if (here.free_bytes < room.free_bytes) room = std::move(here);
+    if (group.empty()) return;
+    group.erase(group.rfind('/'));
   }
 }
 
 }  // namespace
 
-uint64_t free_memory_for(pid_t process) {
+MemoryRoom free_memory_for(pid_t process) {
+  MemoryRoom room;
   const auto available = number_of(base::read_small_file("/proc/meminfo"), "MemAvailable:");
-  uint64_t room = available ? *available * 1024 : UINT64_MAX;
+  if (available) room.free_bytes = *available * 1024;
   const std::string groups = base::read_small_file("/proc/" + std::to_string(process) + "/cgroup");
-  for (size_t at = 0; at < groups.size(); at = std::min(groups.find('\n', at), groups.size() - 1) + 1) {
-    const std::string line = groups.substr(at, groups.find('\n', at) - at);  // number:controllers:path
+  for (const std::string& line : base::split(groups, '\n')) {  // number:controllers:path
     const size_t path = line.find(':', line.find(':') + 1);
     if (path == std::string::npos) continue;
-    const std::string folder = line.substr(path + 1);
     if (line.starts_with("0::")) {
-      room = std::min(room, room_in_groups("/sys/fs/cgroup", folder, "memory.max", "memory.current"));
+      narrow(room, kUnified, line.substr(path + 1));
     } else if (line.find(":memory:") != std::string::npos) {
-      room = std::min(
-          room, room_in_groups("/sys/fs/cgroup/memory", folder, "memory.limit_in_bytes", "memory.usage_in_bytes"));
+      narrow(room, kOfMemory, line.substr(path + 1));
     }
   }
   return room;

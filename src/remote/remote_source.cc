@@ -60,7 +60,9 @@ base::Error error_in(const Fields& fields) {
 }  // namespace
 
 RemoteSource::RemoteSource(TargetLine& line, Teller tell)
-    : line_(line), tell_(std::move(tell)), incoming_scan_([] { return process::free_memory_for(getpid()); }) {}
+    : line_(line),
+      tell_(std::move(tell)),
+      incoming_scan_([] { return process::free_memory_for(getpid()).free_bytes; }) {}
 
 collect::RecordingMaker RemoteSource::maker() {
   return [this](const log::LogOptions& /*log*/, const model::Capture& capture, const std::string& path,

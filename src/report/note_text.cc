@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/units.h"
 #include "wire/log.h"
 
 namespace heaptap::report {
@@ -252,6 +253,17 @@ std::string unreadable_text(const Note& note) {
       note.module, reason == 0 ? "another file is in its place" : base::reason_of(static_cast<int>(reason)));
 }
 
+std::string no_room_text(const Note& note) {
+  const std::string who = note.name.empty()
+                              ? "the machine had little memory left"
+                              : fmt::format("the memory group (cgroup) {} had little left of its limit of {}",
+                                            note.name, base::format_bytes(note.number(1) * 1024));
+  return fmt::format(
+      "events were lost because the log was full at {} KiB and couldn't have more: {} (what a program could use isn't "
+      "taken for the log)",
+      note.number(0), who);
+}
+
 std::string given_up_text(const Note& note) {
   return fmt::format(
       "{} was given up: its file system{} didn't answer, and wasn't asked any more; names and stacks of what is there "
@@ -331,6 +343,8 @@ std::optional<std::string> varying_text(const Note& note) {
       return unreadable_text(note);
     case NoteKind::kStaticAndStripped:
       return stripped_text(note);
+    case NoteKind::kLogWithoutRoom:
+      return no_room_text(note);
     case NoteKind::kFileGivenUp:
       return given_up_text(note);
     default:

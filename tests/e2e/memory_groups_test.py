@@ -3,6 +3,7 @@ group, it has little memory where there is little, and gives back what it doesn'
 right to make groups, this says so and isn't run."""
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import unittest
@@ -11,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import heaptap_test
 from heaptap_test import HEAPTAP, heaptap, summary
 from memory_group import MemoryGroup
+from waiting import ended, read_until
 
 MIB = 1 << 20
 
@@ -46,10 +48,15 @@ int main(int count, char** arguments) {
   char* used = malloc(bytes);
   pthread_t threads[4];
   if (bytes) memset(used, 1, bytes);
+  if (count > 2 && !strcmp(arguments[2], "line")) {
+    puts("ready");
+    fflush(stdout);
+    getchar();
+  }
   for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, work, NULL);
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
   say_shared();
-  if (count > 2) {
+  if (count > 2 && !strcmp(arguments[2], "waits")) {
     for (int i = 0; i < 300 && say_shared() > 1500; i++) usleep(100000);
   }
   free(used);
@@ -87,6 +94,31 @@ class MemoryGroups(heaptap_test.TestCase):
     def test_program_and_heaptap_in_one_group(self):
         group = self.group(64 * MIB)
         self.check(heaptap_test.run(group.joining(HEAPTAP, "run", "-q", "-o", self.trace, "--", self.program, "20")))
+
+    def test_what_is_lost_there_is_said_with_its_cause(self):
+        group = self.group(24 * MIB)
+        errors = self.folder / "errors"
+        with errors.open("wb") as stderr:
+            recorded = subprocess.Popen([HEAPTAP, "run", "--on-overflow", "drop", "--no-leak-scan", "-o", self.trace, "--",
+                                         *group.joining(self.program, "12", "line")],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
+        self.addCleanup(recorded.communicate)
+        self.addCleanup(heaptap_test.end, recorded)
+        program = recorded.stdout
+        read_until(program.fileno(), "ready", lambda text: b"ready" in text, state=[recorded, errors])
+        recorded.send_signal(signal.SIGSTOP)  # so that the log is full for sure
+        recorded.stdin.write(b"\n")
+        recorded.stdin.flush()
+        read_until(program.fileno(), "done", lambda text: b"done" in text, state=[recorded, errors])
+        recorded.send_signal(signal.SIGCONT)
+        self.assertEqual(ended(recorded), 0, errors.read_text())
+        cause = f"the memory group (cgroup) /{group.name} had little left of its limit of 24.0 MiB"
+        shown = heaptap("show", "summary", self.trace)
+        self.assertIn(cause, " ".join(shown.stdout.decode().split()), shown)
+        report = summary(self.trace)
+        self.assertGreater(report["capture"]["lost_events"], 0)
+        self.assertIn("log_without_room", [note["kind"] for note in report["notes"]])
+        self.assertTrue(any(cause in note for note in heaptap_test.notes_of(report)), report["notes"])
 
     def test_what_is_not_used_is_given_back(self):
         outcome = heaptap("run", "-q", "-o", self.trace, "--", self.program, "0", "waits")

@@ -15,7 +15,7 @@ class MemoryGroup:
     def __init__(self, limit_bytes):
         v1 = pathlib.Path("/sys/fs/cgroup/memory")
         v2 = pathlib.Path("/sys/fs/cgroup")
-        name = f"heaptap-test-{os.getpid()}-{time.monotonic_ns()}"
+        self.name = name = f"heaptap-test-{os.getpid()}-{time.monotonic_ns()}"
         try:
             if (v1 / "memory.limit_in_bytes").exists():
                 self.folder, limit = v1 / name, "memory.limit_in_bytes"

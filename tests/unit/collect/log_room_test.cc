@@ -45,6 +45,13 @@ TEST(LogBudget, LogsThatAreNotUsedHaveHalfOfItTogether) {
   EXPECT_EQ(log_share(room, 1), 3 * kMiB / 2);
 }
 
+TEST(LogBudget, IsShortWhereFreeMemoryAllowsLessThanWasAskedFor) {
+  EXPECT_FALSE(is_short({.free_bytes = UINT64_MAX, .asked_bytes = kAsked}));
+  EXPECT_FALSE(is_short({.free_bytes = 200 * kMiB, .all_logs_bytes = 56 * kMiB, .asked_bytes = kAsked}));
+  EXPECT_TRUE(is_short({.free_bytes = 200 * kMiB, .asked_bytes = kAsked}));
+  EXPECT_FALSE(is_short({.free_bytes = 8 * kMiB, .asked_bytes = kMiB}));
+}
+
 TEST(LogBudget, EachLogHasALittle) {
   LogRoom room{.free_bytes = 0, .all_logs_bytes = 40 * kMiB, .this_log_bytes = 0, .asked_bytes = kAsked};
   EXPECT_EQ(lendable_bytes(room, kMiB, false), kLeastLogBytes);

@@ -698,8 +698,10 @@ class Lender : public ChunkLender {
   void take_back(uint64_t bytes) override { left += bytes / wire::kChunkBytes; }
   uint64_t share() override { return share_chunks * wire::kChunkBytes; }
   uint64_t overdue() override { return overdue_chunks * wire::kChunkBytes; }
+  void note_lost(uint64_t events) override { lost = events; }
 
   uint64_t left;
+  uint64_t lost = 0;
   uint64_t share_chunks;
   uint64_t overdue_chunks = 0;
 };
