@@ -1,6 +1,7 @@
 # CTEST COST 20
-"""Go programs with C code: stacks of C code that Go called go on in its caller, which runs on a stack of its own. Without the Go
-tools: skipped, in CI they have to be there (tools/packages.txt)."""
+"""Go programs. With C code: stacks of C code that Go called go on in its caller, which runs on a stack of its own. Without: nothing of
+what they allocate is seen, which is said, and passes no gate. Without the Go tools: skipped, in CI they have to be there
+(tools/packages.txt)."""
 import os
 import pathlib
 import shutil
@@ -42,18 +43,66 @@ func main() {
 """
 
 
-class Cgo(heaptap_test.TestCase):
+ALL_GO = """package main
+import "fmt"
+var kept [][]byte
+func main() {
+  for i := 0; i < 10000; i++ { kept = append(kept, make([]byte, 1000)) }
+  fmt.Println(len(kept))
+}
+"""
+
+
+class Go(heaptap_test.TestCase):
+    def build(self, text, *flags, **environment):
+        if shutil.which("go") is None:
+            skip_what_is_missing("golang-go")
+        source, program = self.folder / "program.go", self.folder / "program"
+        source.write_text(text)
+        environment = {**os.environ, "GOCACHE": str(self.folder / "cache"), "GO111MODULE": "off", "GOFLAGS": "", **environment}
+        subprocess.run(["go", "build", *flags, "-o", program, source], env=environment, check=True, cwd=self.folder)
+        return program
+
+
+class WithoutC(Go):
+    """Static, with an allocator of its own. What its runtime maps is seen by ptrace, and is no answer to what it allocates."""
+
+    def setUp(self):
+        super().setUp()
+        self.program = self.build(ALL_GO, CGO_ENABLED="0")
+        self.outcome = heaptap("run", "--error-exitcode", "42", "-o", self.trace, "--", self.program)
+
+    def test_it_is_said_that_nothing_was_seen(self):
+        self.assertEqual(self.outcome.stdout, b"10000\n", self.outcome)
+        said = b" ".join(self.outcome.stderr.split())
+        self.assertIn(b"nothing was seen", said)
+        self.assertNotIn(b"no leaks", said)
+        self.assertIn(b"Go program", said)
+
+    def test_no_gate_passes(self):
+        self.assertEqual(self.outcome.status, 3, self.outcome)
+        for limit in (("--max-leaked", "0"), ("--max-peak", "1G"), ("--max-allocations", "1000000")):
+            judged = heaptap("check", self.trace, *limit)
+            self.assertEqual(judged.status, 3, judged)
+            self.assertNotIn(b"no leaks", judged.stdout + judged.stderr)
+
+    def test_json_knows_nothing(self):
+        report = summary(self.trace)
+        self.assertEqual(report["capture"]["known"], {"leaks": False, "releases": False})
+        self.assertIn("nothing_seen", report["capture"]["gaps"])
+        self.assertEqual(report["totals"]["allocations"], 0)
+        judged = heaptap("check", self.trace, "--json", "--max-leaked", "0")
+        verdict = heaptap_test.read_report(judged.stdout)
+        self.assertEqual((judged.status, verdict["passed"], verdict["limits"][0]["judged"]), (3, False, False), verdict)
+
+
+class Cgo(Go):
     via = "agent"
     flags = ()
 
     def setUp(self):
         super().setUp()
-        if shutil.which("go") is None:
-            skip_what_is_missing("golang-go")
-        source = self.folder / "program.go"
-        source.write_text(PROGRAM)
-        environment = {**os.environ, "GOCACHE": str(self.folder / "cache"), "GO111MODULE": "off", "GOFLAGS": ""}
-        subprocess.run(["go", "build", *self.flags, "-o", self.folder / "program", source], env=environment, check=True, cwd=self.folder)
+        self.build(PROGRAM, *self.flags)
         outcome = heaptap("run", "-q", "--via", self.via, "-o", self.trace, "--", self.folder / "program")
         self.assertEqual(outcome.status, 0, outcome)
         self.stacks = [(stack, [frame["function"] for frame in stack["frames"]]) for stack in summary(self.trace)["stacks"]

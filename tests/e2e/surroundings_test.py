@@ -4,6 +4,7 @@ what is missing; the program's status is never lost."""
 import ctypes
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -38,6 +39,45 @@ def forbid(calls, error):
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.c_void_p(ctypes.addressof(program)), 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "no filter")
+
+
+FILE_LIMIT = 4096
+# Writes more into its file than it may; says how far it came, what the last call said, and how often it was told.
+WRITER = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+static volatile sig_atomic_t signals;
+static void on_signal(int number) { (void)number; signals = signals + 1; }
+__attribute__((noinline)) void keep_many(void) {
+  unsigned chance = 12345;
+  for (int i = 0; i < 4000; i++) {
+    chance = chance * 1103515245 + 12345;
+    if (malloc(chance >> 16 & 4095) == NULL) abort();
+  }
+}
+int main(int count, char** arguments) {
+  static char text[3000];
+  size_t done = 0;
+  ssize_t last;
+  struct rlimit limit;
+  if (strcmp(arguments[2], "handled") == 0) signal(SIGXFSZ, on_signal);
+  keep_many();
+  int file = open(arguments[1], O_CREAT | O_WRONLY | O_TRUNC, 0600);
+  while ((last = write(file, text, sizeof text)) > 0) done += (size_t)last;
+  int error = errno;
+  getrlimit(RLIMIT_FSIZE, &limit);
+  printf("%zu written, error %d, %d signals, limits %lu %lu\n", done, error, (int)signals, (unsigned long)limit.rlim_cur,
+         (unsigned long)limit.rlim_max);
+  return count == 3 ? 0 : 1;
+}
+"""
 
 
 class Surroundings(heaptap_test.TestCase):
@@ -126,6 +166,35 @@ class Surroundings(heaptap_test.TestCase):
                 self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
                 self.assertIn(b"ulimit -f", outcome.stderr)
                 self.check_sleeper(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 20, 16 << 20)), via)
+
+    def test_what_the_program_writes_is_limited_as_bare_and_the_trace_is_not(self):
+        """By the signal, or by an error where that is ignored or handled. root may raise a hard limit for heaptap itself (CAP_SYS_RESOURCE)."""
+        (self.folder / "writer.c").write_text(WRITER)
+        writer = self.folder / "writer"
+        subprocess.run(["cc", "-O1", "-fno-builtin", "-o", writer, self.folder / "writer.c"], check=True)
+        is_lifted = int(re.search(r"CapEff:\s+(\w+)", pathlib.Path("/proc/self/status").read_text())[1], 16) >> 24 & 1
+        for hard in (resource.RLIM_INFINITY, *([FILE_LIMIT] if is_lifted else [])):
+            for action in ("default", "ignored", "handled"):
+                def prepare():
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, hard))
+                    signal.signal(signal.SIGXFSZ, signal.SIG_IGN if action == "ignored" else signal.SIG_DFL)
+                bare_file = self.folder / "bare.out"
+                bare = subprocess.run([writer, bare_file, action], capture_output=True, preexec_fn=prepare)
+                self.assertEqual(bare.returncode, -signal.SIGXFSZ if action == "default" else 0, bare)
+                self.assertEqual(bare_file.stat().st_size, FILE_LIMIT)
+                bare_file.unlink()
+                for via in WAYS:
+                    with self.subTest(via=via, hard=hard, action=action):
+                        trace, file = (self.folder / f"{via}.{name}" for name in ("htap", "out"))
+                        outcome = self.run_under(prepare, "-q", "--force", "--via", via, "-o", trace, "--", writer, file, action)
+                        self.assertEqual((outcome.status, outcome.stdout), (heaptap_test.shell_status(bare.returncode), bare.stdout), str(outcome))
+                        self.assertEqual(file.stat().st_size, FILE_LIMIT)
+                        file.unlink()
+                        self.assertGreater(trace.stat().st_size, FILE_LIMIT)
+                        report = summary(trace)
+                        self.assertEqual(sum(stack["allocations"] for stack in report["stacks"] if "keep_many" in str(stack)), 4000)
+                        self.assertEqual(report["capture"]["lost_events"], 0)
+                        self.assertFalse(report["capture"]["truncated"])
 
     def test_trace_that_grows_too_large(self):
         """As on a full disk: the program's status is kept, and the cause is named."""
