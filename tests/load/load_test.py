@@ -278,7 +278,7 @@ class Attaches(heaptap_test.TestCase):
 
 
 class Kills(heaptap_test.TestCase):
-    """heaptap and its guardian killed at any moment: the program is as it was, and ends as it would have."""
+    """heaptap killed at any moment: the program is as it was, and ends as it would have."""
 
     def start(self, *before):
         process = subprocess.Popen([*map(str, before), TARGETS / "busy"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -336,6 +336,57 @@ class Steady(heaptap_test.TestCase):
                 text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
                 total += sum(int(size) << 10 for size in re.findall(r"^Pss_(?:Anon|File):\s+(\d+) kB", text, re.MULTILINE))
         return total
+
+
+class GuardianKills(Steady):
+    """The guardian alone killed at any moment. What stands at a breakpoint, or comes to one, ends by its trap, as with each tracer that is
+    killed; nothing hangs, heaptap says what happened, and what was recorded until then is there."""
+
+    def guardian_of(self, heaptap):
+        for pid in descendants(heaptap.pid):
+            with contextlib.suppress(OSError):
+                if pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"htap-guardian"):
+                    return pid
+        return None
+
+    def kill(self, number, chance, way):
+        errors = self.folder / "errors"
+        program = subprocess.Popen([self.steady, "1000", "1000"], stdout=subprocess.DEVNULL) if way == "attach" else None
+        words = ["attach", "-q", str(program.pid)] if program else ["run", "-q", "--via", "ptrace", "--", self.steady, "1000", "1000"]
+        with errors.open("wb") as stderr:
+            heaptap = subprocess.Popen([HEAPTAP, words[0], "--force", "-o", self.trace, *words[1:]], stdout=subprocess.DEVNULL, stderr=stderr)
+        for process in filter(None, (heaptap, program)):
+            self.addCleanup(process.wait)
+            self.addCleanup(heaptap_test.end, process)
+        guardian = wait_for("there is a guardian", lambda: self.guardian_of(heaptap), state=[heaptap, errors])
+        at_any_moment(chance, 0.4, 2)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(guardian, signal.SIGKILL)
+        wait_for("heaptap says so", lambda: b"the tracer" in errors.read_bytes() or heaptap.poll() is not None, state=[heaptap, errors])
+        # One that it came to before it had planted anything goes on as if nothing had been.
+        for pid in [program.pid] if program else descendants(heaptap.pid):
+            wait_for("nobody traces it", lambda pid=pid: not tracers(pid), state=pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+        status = ended(heaptap, state=errors)
+        what = f"killed {number} times, by {way}: heaptap ended with {status}, {errors.read_text()}"
+        self.assertIn("the tracer", errors.read_text(), what)
+        if program:
+            self.assertEqual(status, 125, what)
+            self.assertIn(ended(program), (-signal.SIGTRAP, -signal.SIGTERM), what)
+        else:
+            self.assertIn(status, (128 + signal.SIGTRAP, 128 + signal.SIGTERM, 125), what)
+        if self.trace.exists():
+            notes = heaptap_test.notes_of(heaptap_test.summary(self.trace))
+            self.assertTrue(any("the tracer" in note for note in notes), f"{what}\n{notes}")
+            self.trace.unlink()
+        return status
+
+    def test_at_any_moment(self):
+        chance, statuses = random.Random(14), []
+        for number in range(max(10, KILLS * 2 // 10)):
+            statuses.append(self.kill(number, chance, ("run", "attach")[number % 2]))
+        print(f"guardians killed: {len(statuses)}, heaptap ended with {sorted(set(statuses))}", flush=True)
 
 
 class Rate(Steady):
