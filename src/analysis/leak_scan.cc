@@ -51,7 +51,7 @@ std::vector<uint8_t> loader_sites(const model::Tables& tables) {
   const auto is_of_loader = [&](model::CodeId code) {
     if (codes[code] == kNotAsked) {
       const model::Module* module = tables.module_of(tables.codes[code]);
-      codes[code] = module != nullptr && is_loader(module->path) ? 1 : 0;
+      codes[code] = module != nullptr && is_only_loader(module->path) ? 1 : 0;
     }
     return codes[code];
   };

@@ -28,6 +28,8 @@ bool is_loader(std::string_view path) {
          name.starts_with("ld.so") || (name.starts_with("ld-") && name.ends_with(".so"));
 }
 
+bool is_only_loader(std::string_view path) { return is_loader(path) && !file_name(path).starts_with("ld-musl"); }
+
 report::Purpose purpose_of(const model::Tables& tables, const model::Site& site) {
   return is_emergency_pool(tables, site) ? report::Purpose::kEmergencyPool : report::Purpose::kProgram;
 }

@@ -11,6 +11,10 @@ namespace heaptap::analysis {
 // Whether the module is the dynamic loader, of whatever C library.
 bool is_loader(std::string_view path);
 
+// The same of a loader that is nothing else. musl's is the C library as well, and what that allocates for its caller (strdup,
+// opendir) is the caller's.
+bool is_only_loader(std::string_view path);
+
 // What the blocks of this site are for, where that is known though the program doesn't say so; else empty. The one case:
 // libstdc++'s emergency pool (some 71 KiB with 64 bits), set aside as it is loaded for exceptions that are thrown when memory
 // has run out. Each C++ program has it to its end. The library's constructor calls malloc, and the loader calls that: so the

@@ -152,6 +152,21 @@ TEST_F(LeakViews, CountNoByteOfAPoolTwiceBelowItsMemoryOrSinceAScan) {
   EXPECT_EQ(changed.scan_changes->total.appeared().bytes, 1000u);
 }
 
+TEST_F(LeakViews, CallNoBlockOfTheLoaderLostUnlessTheLoaderIsTheCLibraryAsWell) {
+  const auto lost_below = [&](const char* path) {
+    start_again();
+    script_.tables.modules.push_back(
+        {.path = path, .build_id = "", .bias = 0x1000, .start = 0x1000, .end = 0x1100});
+    block(50, {0x1010});
+    scan({}, {});
+    return report({}).leaks.definite.blocks;
+  };
+  EXPECT_EQ(lost_below("/lib64/ld-linux-x86-64.so.2"), 0u);
+  EXPECT_EQ(lost_below("/lib/ld-2.31.so"), 0u);
+  EXPECT_EQ(lost_below("/lib/ld-musl-x86_64.so.1"), 1u) << "strdup is in there";
+  EXPECT_EQ(lost_below("/lib/libc.so.6"), 1u);
+}
+
 TEST_F(LeakViews, TakeTheLargestBlockOfAStack) {
   node(50);
   node(60);
