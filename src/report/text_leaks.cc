@@ -112,8 +112,8 @@ std::string leak_totals_text(const TextContext& context) {
        " of the program's pools, within what is counted as live");
   if (text.empty() && leaks.unknown.blocks == 0) text += "  no leaks\n";
   kind("still reachable", leaks.reachable, false);
-  // Where all blocks of a stack or call are pointed to at one offset, that is a header, not chance.
-  kind("  by a header", leaks.behind_headers, false, ", reachable through a constant offset: header");
+  // Where all blocks of a stack or call are pointed to at one offset, or where a class record is, that is a header, not chance.
+  kind("  by a header", leaks.behind_headers, false, ", reachable behind a header alone");
   kind("suppressed", leaks.suppressed, false);
   kind("ignored", leaks.ignored, false, ", lost");
   kind("released since", leaks.released_since, false, ": by the end itself, after the scan");

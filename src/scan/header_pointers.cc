@@ -4,46 +4,20 @@
 #include <array>
 #include <vector>
 
+#include "scan/votes.h"
+
 namespace heaptap::scan {
 namespace {
 
 using wire::PointerKind;
 
 constexpr uint32_t kMaxHeaderBytes = 4096;
-constexpr uint32_t kFewestBlocks = 4;
-constexpr uint32_t kAgreeingForOneOther = 16;
-constexpr uint32_t kNone = 0xffffffff;
+constexpr uint32_t kNone = Entrances::kNone;
 
-// Blocks that belong together and that something points to, by where one of these pointers leads to.
-struct Votes {
-  uint32_t offset = 0;  // that most of them agree in, if most do
-  uint32_t lead = 0;    // of this offset over all others, while it is being found
-  uint32_t agreeing = 0;
-  uint32_t others = 0;
-
-  // Boyer and Moore's way to find which one may have the majority.
-  void propose(uint32_t other) {
-    if (lead == 0) offset = other;
-    if (offset == other) {
-      ++lead;
-    } else {
-      --lead;
-    }
-  }
-  void count(uint32_t other) { ++(offset == other ? agreeing : others); }
-
-  [[nodiscard]] bool is_header(uint32_t asked) const {
-    return asked == offset && offset != 0 && offset <= kMaxHeaderBytes && agreeing >= kFewestBlocks &&
-           others <= agreeing / kAgreeingForOneOther;
-  }
-};
-
-// Where the pointers to a block lead to, as offsets from its start.
-struct Entrances {
-  uint32_t first = kNone;  // 0 where a pointer is as good as one to the start; kNone: nothing points to it
-  uint32_t last = 0;
-  bool is_held = false;  // by a variable that points to the start, or by a block that points to both
-};
+// Whether the blocks that something points to agree in this offset. Votes are where one of these pointers leads to.
+bool is_header(const Votes& votes, uint32_t offset) {
+  return offset == votes.value && offset != 0 && offset <= kMaxHeaderBytes && votes.agree();
+}
 
 // A header has one length, and the first pointer leads behind it. Or what is behind the header has one length: operands in front
 // of an object, as many as each has. Then the last pointers agree in how far from the end they lead to. Blocks whose start something
@@ -61,7 +35,7 @@ struct Header {
     }
   }
   [[nodiscard]] bool ends_at(const model::ScannedBlock& block, uint32_t offset) const {
-    return from_start.is_header(offset) || (offset <= kMaxHeaderBytes && from_end.is_header(distance(block, offset)));
+    return is_header(from_start, offset) || (offset <= kMaxHeaderBytes && is_header(from_end, distance(block, offset)));
   }
 
  private:
@@ -73,16 +47,8 @@ struct Header {
 
 class HeaderFinder {
  public:
-  HeaderFinder(const model::HeapScan& scan, const InteriorPointers& pointers, const InteriorPointers& roots,
-               const CallLevels& calls)
-      : scan_(scan), calls_(calls), entrances_(scan.blocks.size()) {
-    for (const auto& entry : pointers.entries()) note(scan.pointers[entry.pointer].to, entry.offset);
-    for (const auto& entry : roots.entries()) note(scan.roots[entry.pointer].to, entry.offset);
-    // Pointers of all other kinds are as good as those to the start.
-    note_certain_of_blocks();
-    for (const model::RootPointer& root : scan.roots) {
-      if (is_certain(root.kind)) note_certain(root.to, true);
-    }
+  HeaderFinder(const model::HeapScan& scan, const std::vector<Entrances>& entrances, const CallLevels& calls)
+      : scan_(scan), calls_(calls), entrances_(entrances) {
     count();
   }
 
@@ -98,30 +64,6 @@ class HeaderFinder {
   }
 
  private:
-  void note(uint32_t block, uint32_t offset) {
-    Entrances& known = entrances_[block];
-    known.first = std::min(known.first, offset);
-    known.last = std::max(known.last, offset);
-  }
-  static bool is_certain(PointerKind kind) { return kind != PointerKind::kInterior && kind != PointerKind::kTagged; }
-  void note_certain(uint32_t block, bool is_held) {
-    entrances_[block].first = 0;
-    entrances_[block].is_held |= is_held;
-  }
-  void note_certain_of_blocks() {
-    std::vector<uint32_t> pointed_into_by(scan_.blocks.size(), model::kNoBlock);  // the last block that does
-    for (uint32_t from = 0; from < scan_.blocks.size(); ++from) {
-      const uint32_t begin = scan_.pointers_begin[from];
-      const auto own = std::span(scan_.pointers).subspan(begin, scan_.pointers_begin[from + 1] - begin);
-      for (const model::BlockPointer& pointer : own) {
-        if (!is_certain(pointer.kind)) pointed_into_by[pointer.to] = from;
-      }
-      for (const model::BlockPointer& pointer : own) {
-        if (is_certain(pointer.kind)) note_certain(pointer.to, pointed_into_by[pointer.to] == from);
-      }
-    }
-  }
-
   template <typename Take>
   void vote(Take take) {
     for (size_t i = 0; i < scan_.blocks.size(); ++i) {
@@ -151,7 +93,7 @@ class HeaderFinder {
 
   const model::HeapScan& scan_;
   const CallLevels& calls_;
-  std::vector<Entrances> entrances_;  // by block
+  const std::vector<Entrances>& entrances_;  // by block
   std::vector<Header> of_sites_;
   std::array<std::vector<Header>, kCallLevels> of_calls_;
 };
@@ -159,9 +101,8 @@ class HeaderFinder {
 }  // namespace
 
 void mark_header_pointers(model::HeapScan& scan, const InteriorPointers& pointers, const InteriorPointers& roots,
-                          const CallLevels& calls) {
-  if (pointers.entries().empty() && roots.entries().empty()) return;
-  const HeaderFinder headers(scan, pointers, roots, calls);
+                          const std::vector<Entrances>& entrances, const CallLevels& calls) {
+  const HeaderFinder headers(scan, entrances, calls);
   const auto mark = [&](auto& list, const InteriorPointers& interior) {
     for (const auto& entry : interior.entries()) {
       auto& pointer = list[entry.pointer];

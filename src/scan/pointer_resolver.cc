@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "scan/aligned_pointers.h"
+#include "scan/class_records.h"
 
 namespace heaptap::scan {
 namespace {
@@ -158,9 +159,16 @@ void PointerResolver::finish() {
   for (size_t i = from_ + 1; i < scan_.pointers_begin.size(); ++i) {
     scan_.pointers_begin[i] = static_cast<uint32_t>(scan_.pointers.size());
   }
-  mark_header_pointers(scan_, interior_pointers_, interior_roots_, calls_);
-  mark_aligned_pointers(scan_, interior_pointers_, interior_roots_);
+  if (!interior_pointers_.entries().empty() || !interior_roots_.entries().empty()) mark_certain_places();
   if (full_) scan_.notes.push_back({model::NoteKind::kPointersLeftOut});
+}
+
+// Of pointers into middles those that a rule believes in.
+void PointerResolver::mark_certain_places() {
+  const std::vector<Entrances> entrances = find_entrances(scan_, interior_pointers_, interior_roots_);
+  mark_header_pointers(scan_, interior_pointers_, interior_roots_, entrances, calls_);
+  mark_object_pointers(scan_, interior_pointers_, interior_roots_, entrances, calls_, heads_.word_bytes());
+  mark_aligned_pointers(scan_, interior_pointers_, interior_roots_);
 }
 
 }  // namespace heaptap::scan

@@ -36,6 +36,7 @@ class PointerResolver {
   static constexpr size_t kMaxPointers = 0xfffffff0;
 
   void resolve_batch();
+  void mark_certain_places();
   void resolve(const Candidate& candidate);
   struct Target {
     uint32_t block = model::kNoBlock;  // kNoBlock: the address is in none

@@ -324,6 +324,147 @@ TEST_F(HeaderTest, TheFirstByteThatIsPointedAtCounts) {
   EXPECT_EQ(result.blocks.back().number, holder + 1);
 }
 
+// Objects of several classes, made by one call; class records, made by another one.
+class ObjectTest : public HeapScannerTest {
+ protected:
+  static constexpr model::SiteId kObjects = 1;
+  static constexpr model::SiteId kRecords = 2;
+  static constexpr model::SiteId kOthers = 3;
+
+  ObjectTest() { tell_calls({kNoCall, 11, 12, 13}); }
+
+  void tell_calls(const SiteCalls& calls) {
+    for (SiteCalls& level : input_.calls) level = calls;
+  }
+  void point_to(uint64_t value) { memory_.put(kGlobals + 8 * globals_++, value); }
+
+  uint64_t place(uint64_t size, model::SiteId site) {
+    const uint64_t address = kHeap + input_.blocks.size() * 256;
+    input_.blocks[add_block(address, size)].site = site;
+    return address;
+  }
+  // What objects of a class share.
+  uint64_t record(model::SiteId site = kRecords) {
+    const uint64_t address = place(64, site);
+    point_to(address);
+    return address;
+  }
+  // Its address; each has another size, as those of a class with so much private data have.
+  uint64_t object(uint64_t private_bytes, uint64_t record_address, model::SiteId site = kObjects) {
+    const uint64_t address = place(private_bytes + 24 + 8 * (input_.blocks.size() % 5), site) + private_bytes;
+    memory_.put(address, record_address);
+    return address;
+  }
+  void hold_objects(std::initializer_list<uint64_t> private_bytes) {
+    for (const uint64_t bytes : private_bytes) point_to(object(bytes, record()));
+  }
+  size_t held_objects() {
+    const model::HeapScan result = scan();
+    return static_cast<size_t>(std::ranges::count(result.roots, PointerKind::kHeader, &model::RootPointer::kind));
+  }
+
+  size_t globals_ = 0;
+};
+
+TEST_F(ObjectTest, IsWhatBeginsWithAPointerToAClassRecordBehindPrivateDataOfAnyLength) {
+  hold_objects({8, 40, 16});
+  EXPECT_EQ(held_objects(), 0u) << "three are too few";
+  hold_objects({72});
+  EXPECT_EQ(held_objects(), 4u);
+}
+
+TEST_F(ObjectTest, IsAgreedInAlsoWhereOthersHaveNoPrivateData) {
+  hold_objects({8, 40, 0, 0, 16, 0, 72, 0, 0, 0});
+  EXPECT_EQ(held_objects(), 4u);
+  EXPECT_EQ(std::ranges::count(scan().roots, PointerKind::kInterior, &model::RootPointer::kind), 0);
+}
+
+TEST_F(ObjectTest, IsAgreedInByObjectsWithoutPrivateDataAsWell) {
+  hold_objects({0, 0, 16});
+  EXPECT_EQ(held_objects(), 0u) << "three are too few";
+  hold_objects({0});
+  EXPECT_EQ(held_objects(), 1u);
+}
+
+TEST_F(ObjectTest, PointersElsewhereSpeakAgainstIt) {
+  hold_objects({8, 40, 16, 72});
+  point_to(object(32, record()) + 8);
+  EXPECT_EQ(held_objects(), 0u);
+}
+
+TEST_F(ObjectTest, PointersToStartsSpeakAgainstIt) {
+  hold_objects({8, 40, 16, 72});
+  point_to(object(32, record()) - 32);
+  EXPECT_EQ(held_objects(), 0u);
+}
+
+TEST_F(ObjectTest, AStaleWordIntoALostOneIsNoPointerToIt) {
+  for (int i = 0; i < 4; ++i) hold_objects({8, 40, 16, 72});
+  const uint64_t lost = object(32, record());
+  point_to(lost + 16);
+  const model::HeapScan result = scan();
+  EXPECT_EQ(std::ranges::count(result.roots, PointerKind::kHeader, &model::RootPointer::kind), 16);
+  EXPECT_EQ(result.roots.back().kind, PointerKind::kInterior);
+  EXPECT_EQ(leaks::classify(result).total(leaks::BlockState::kPossible).blocks, 1u);
+}
+
+TEST_F(ObjectTest, IsLostWhereNothingPointsToIt) {
+  hold_objects({8, 40, 16, 72});
+  const uint64_t first = object(16, record());
+  memory_.put(first + 8, object(24, record()));  // and holds another one
+  const leaks::Classification classes = leaks::classify(scan());
+  EXPECT_EQ(classes.total(leaks::BlockState::kDefinite).blocks, 1u);
+  EXPECT_EQ(classes.total(leaks::BlockState::kIndirect).blocks, 1u);
+}
+
+TEST_F(ObjectTest, HasAClassRecordThatOneCallMakes) {
+  tell_calls({kNoCall, 11, 12, 13, 14, 15, 16});
+  model::SiteId maker = kRecords;
+  for (const uint64_t bytes : {8, 40, 16, 72}) point_to(object(bytes, record(++maker)));
+  EXPECT_EQ(held_objects(), 0u);
+  tell_calls({kNoCall, 11, 12, 12, 12, 12, 12});
+  EXPECT_EQ(held_objects(), 4u);
+  tell_calls({kNoCall, 11, kNoCall, kNoCall, kNoCall, kNoCall, kNoCall});
+  EXPECT_EQ(held_objects(), 0u) << "nobody knows who makes them";
+  tell_calls({kNoCall, 11, 11, 11, 11, 11, 11});
+  EXPECT_EQ(held_objects(), 0u) << "they would be objects themselves, as nodes of a list";
+}
+
+TEST_F(ObjectTest, IsNoPlaceInAnArrayOfPointers) {
+  for (const uint64_t cursor : {1, 2, 3, 5}) {
+    const uint64_t array = place(64 + 16 * cursor, kObjects);  // as far from the end in no two
+    for (uint64_t i = 0; i < 8; ++i) memory_.put(array + 8 * i, record());
+    point_to(array + 8 * cursor);
+  }
+  EXPECT_EQ(held_objects(), 0u);
+}
+
+TEST_F(ObjectTest, IsAgreedInByTheObjectsOfOneCall) {
+  tell_calls({kNoCall, 11, 12, 13, 14, 15, 16, 17});
+  model::SiteId site = kOthers;
+  for (const uint64_t bytes : {8, 40, 16, 72}) point_to(object(bytes, record(), ++site));
+  EXPECT_EQ(held_objects(), 0u);
+  input_.calls.back() = {kNoCall, 11, 12, 13, 14, 14, 14, 14};
+  EXPECT_EQ(held_objects(), 4u);
+}
+
+TEST_F(ObjectTest, HasNoMorePrivateDataThanAPage) {
+  for (const uint64_t bytes : {uint64_t{4096}, uint64_t{4104}}) {
+    input_.blocks.clear();
+    globals_ = 0;
+    std::vector<uint64_t> records;
+    for (int i = 0; i < 4; ++i) records.push_back(record());
+    for (uint64_t i = 0; i < 4; ++i) {
+      const uint64_t address = kHeap + 8192 * (i + 1);
+      input_.blocks[add_block(address, bytes + 24 + 8 * i * i)].site = kObjects;
+      memory_.put(address + bytes - 8 * i, records[i]);
+      point_to(address + bytes - 8 * i);
+    }
+    EXPECT_EQ(held_objects(), bytes == 4096 ? 4u : 0u);
+    for (uint64_t i = 0; i < 4; ++i) memory_.put(kHeap + 8192 * (i + 1) + bytes - 8 * i, 0);
+  }
+}
+
 TEST_F(HeapScannerTest, BlocksMayComeInAnyOrder) {
   add_block(kHeap + 128, 8);
   add_block(kHeap + 64, 8);
