@@ -352,7 +352,10 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
     for (const model::Note& note : source.scan_notes()) report.capture.notes.push_back(note);
   }
   if (report.totals.unwatched_releases != 0) report.capture.notes.push_back(unwatched_note(ledger, source.tables()));
-  if (leaks != nullptr) fill(report.leaks, *leaks, source.scans().size(), asked.suppressions);
+  if (leaks != nullptr) {
+    fill(report.leaks, *leaks, source.scans().size(), asked.suppressions);
+    report.leaks.kept_by_libraries = count_kept(*leaks, source.tables(), names);
+  }
   const Query query = settled(asked, report.leaks);
   report.sort_key = name_of(query.sort);
   if (leaks != nullptr && !query.events) report.totals = totals_of(report.leaks);

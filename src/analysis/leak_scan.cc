@@ -1,6 +1,7 @@
 #include "analysis/leak_scan.h"
 
 #include <algorithm>
+#include <map>
 #include <thread>
 
 #include "analysis/system_stacks.h"
@@ -164,6 +165,24 @@ report::ScanFacts facts_of(const model::ScanSummary& summary) {
           .pointers = summary.pointer_count,
           .stored_bytes = summary.stored_bytes,
           .notes = facts.notes};
+}
+
+std::vector<report::KeptByLibrary> count_kept(const JudgedLeaks& judged, const model::Tables& tables,
+                                              StackNames& names) {
+  std::map<report::Purpose, report::KeptByLibrary> known;
+  for (model::SiteId site = 0; site < tables.sites.size(); ++site) {
+    const report::StackLeaks* const leaks = judged.counts.of(site);
+    if (leaks == nullptr || leaks->reachable.blocks + leaks->possible.blocks == 0) continue;
+    const report::Purpose purpose = purpose_of(tables, tables.sites[site], names);
+    if (purpose == report::Purpose::kProgram) continue;
+    report::KeptByLibrary& kept = known.try_emplace(purpose, report::KeptByLibrary{.purpose = purpose}).first->second;
+    kept.reachable += leaks->reachable;
+    kept.possible += leaks->possible;
+  }
+  std::vector<report::KeptByLibrary> all;
+  for (const auto& [purpose, kept] : known) all.push_back(kept);
+  report::sort_kept(all);
+  return all;
 }
 
 void fill(report::Leaks& leaks, const JudgedLeaks& judged, size_t scan_count, const Suppressions& suppressions) {

@@ -46,6 +46,10 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& sourc
 
 report::ScanFacts facts_of(const model::ScanSummary& summary);
 
+// What of it libraries keep for themselves. Takes names from `names`.
+std::vector<report::KeptByLibrary> count_kept(const JudgedLeaks& judged, const model::Tables& tables,
+                                              StackNames& names);
+
 void fill(report::Leaks& leaks, const JudgedLeaks& judged, size_t scan_count, const Suppressions& suppressions);
 
 }  // namespace heaptap::analysis

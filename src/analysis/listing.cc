@@ -158,7 +158,7 @@ void Listing::name(report::StackEntry& stack) const {
   stack.tags = std::move(labels.tags);
   stack.pool = std::move(labels.pool);
   stack.frames = names_.list_frames(tables_, site.stack, query_.depth != 0 ? query_.depth : kMaxListedFrames);
-  stack.purpose = purpose_of(tables_, site);
+  stack.purpose = purpose_of(tables_, site, names_);
   const size_t depth = depth_of(tables_, site.stack);
   stack.frames_in_all = query_.depth == 0 && depth > kMaxListedFrames ? depth : 0;
   stack.end = end_of(tables_, site.stack);

@@ -107,6 +107,19 @@ void add_scan(report::ScanFacts& sum, const report::ScanFacts& part) {
   sum.stored_bytes += part.stored_bytes;
 }
 
+void add_kept(report::Leaks& sum, const report::Leaks& part) {
+  for (const report::KeptByLibrary& kept : part.kept_by_libraries) {
+    const auto same = std::ranges::find(sum.kept_by_libraries, kept.purpose, &report::KeptByLibrary::purpose);
+    if (same == sum.kept_by_libraries.end()) {
+      sum.kept_by_libraries.push_back(kept);
+    } else {
+      same->reachable += kept.reachable;
+      same->possible += kept.possible;
+    }
+  }
+  report::sort_kept(sum.kept_by_libraries);
+}
+
 void add_suppressions(report::Leaks& sum, const report::Leaks& part) {
   for (const report::SuppressionEntry& entry : part.suppressions) {
     const auto same = std::ranges::find_if(sum.suppressions, [&](const report::SuppressionEntry& other) {
@@ -259,6 +272,7 @@ void Merger::add_leaks(const Report& part) {
   sum.released_since += one.released_since;
   sum.pools += one.pools;
   sum.scan_count += one.scan_count;
+  add_kept(sum, one);
   add_scan(sum.scan, one.scan);
   for (model::Note note : one.scan.notes) {
     note.pid = part.capture.pid;

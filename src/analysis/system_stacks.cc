@@ -1,6 +1,9 @@
 #include "analysis/system_stacks.h"
 
 #include <string_view>
+#include <vector>
+
+#include "analysis/kept_by_libraries.h"
 
 namespace heaptap::analysis {
 namespace {
@@ -20,6 +23,16 @@ bool is_emergency_pool(const model::Tables& tables, const model::Site& site) {
          is_loader(module_path(tables, tables.stacks[site.stack].parent));
 }
 
+// The innermost frames, as far as they lie in libraries whose own memory is known: no other names are asked for.
+std::vector<model::Frame> frames_of_libraries(const model::Tables& tables, model::StackId stack, StackNames& names) {
+  std::vector<model::Frame> frames;
+  for (; is_keeping_library(module_path(tables, stack)); stack = tables.stacks[stack].parent) {
+    const StackNames::CodeFrames found = names.frames_at(tables, stack);
+    if (found.frames != nullptr) frames.insert(frames.end(), found.frames->begin(), found.frames->end());
+  }
+  return frames;
+}
+
 }  // namespace
 
 bool is_loader(std::string_view path) {
@@ -30,8 +43,10 @@ bool is_loader(std::string_view path) {
 
 bool is_only_loader(std::string_view path) { return is_loader(path) && !file_name(path).starts_with("ld-musl"); }
 
-report::Purpose purpose_of(const model::Tables& tables, const model::Site& site) {
-  return is_emergency_pool(tables, site) ? report::Purpose::kEmergencyPool : report::Purpose::kProgram;
+report::Purpose purpose_of(const model::Tables& tables, const model::Site& site, StackNames& names) {
+  if (is_emergency_pool(tables, site)) return report::Purpose::kEmergencyPool;
+  if (is_only_loader(module_path(tables, site.stack))) return report::Purpose::kLoader;
+  return kept_by_libraries(frames_of_libraries(tables, site.stack, names));
 }
 
 }  // namespace heaptap::analysis

@@ -148,14 +148,16 @@ Lines stack_lines(const Report& report, const FrameText& text, size_t most, size
     const StackEntry& stack = row.sum;
     const BlockCount count = listed_of(report, stack);
     const bool counts = are_leaks ? !stack.mapping : !stack.is_apart();  // leaks of pools do
-    if (!counts || count.blocks == 0 || !stack.live_known || stack.purpose != Purpose::kProgram) continue;
+    if (!counts || count.blocks == 0 || !stack.live_known) continue;
+    if (!are_leaks && stack.purpose != Purpose::kProgram) continue;
     // Of what is merely alive, what is little says nothing.
     if (!are_leaks && count.bytes < report.totals.live_bytes / 20) continue;
     const bool possible = are_leaks && stack.leaks && stack.leaks->definite.blocks == 0;
     const std::string bytes = are_leaks ? counted(count.bytes, "byte") : format_bytes(count.bytes);
     std::string line = fmt::format("  {} in {}{}  {}  ", bytes, counted(count.blocks, "block"),
                                    possible ? " (possibly)" : "", ids_text(row));
-    const std::string labels = labels_behind(stack);
+    std::string labels = labels_behind(stack);
+    if (const std::string purpose = words_of(stack.purpose); !purpose.empty()) labels += " (" + purpose + ")";
     const size_t room =
         width == 0 ? 0 : std::max(kLeastStackRoom, width - std::min(width, line.size() + labels.size()));
     line += text.describe_site(report.list(stack.frames), room);

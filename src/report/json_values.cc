@@ -37,6 +37,17 @@ void write_origin(JsonWriter& json, const std::optional<ErrorEntry::Origin>& ori
   json.key("frames").values(origin->frames);
 }
 
+void write_kept(JsonWriter& json, const Leaks& leaks) {
+  json.begin_array();
+  for (const KeptByLibrary& entry : leaks.kept_by_libraries) {
+    const JsonObject object(json);
+    json.member("purpose", words_of(entry.purpose));
+    write_json(json.key("reachable"), entry.reachable);
+    write_json(json.key("possible"), entry.possible);
+  }
+  json.end_array();
+}
+
 void write_suppressions(JsonWriter& json, const std::vector<SuppressionEntry>& suppressions) {
   json.begin_array();
   for (const SuppressionEntry& entry : suppressions) {
@@ -268,6 +279,10 @@ void write_json(JsonWriter& json, const Leaks& leaks) {
   count("behind_headers", leaks.behind_headers);
   count("behind_tags", leaks.behind_tags);
   count("released_since", leaks.released_since);
+  if (leaks.scanned)
+    write_kept(json.key("kept_by_libraries"), leaks);
+  else
+    json.member("kept_by_libraries", nullptr);
   {
     const JsonObject pools(json.key("pools"));
     count("definite", leaks.pools.definite);

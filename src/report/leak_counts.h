@@ -1,10 +1,13 @@
 // What a leak scan counted: of all blocks, and of those of one stack.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "model/note.h"
+#include "report/purpose.h"
 
 namespace heaptap::report {
 
@@ -44,6 +47,17 @@ struct SuppressionEntry {
   BlockCount hidden;
 };
 
+// What libraries keep for themselves.
+struct KeptByLibrary {
+  Purpose purpose = Purpose::kProgram;
+  BlockCount reachable, possible;
+};
+
+inline void sort_kept(std::vector<KeptByLibrary>& all) {
+  std::ranges::stable_sort(all, std::greater<>(),
+                           [](const KeptByLibrary& kept) { return kept.reachable.bytes + kept.possible.bytes; });
+}
+
 // Blocks of the program's pools, which lie in blocks of malloc that are counted as well, or in mappings.
 struct PoolLeaks {
   BlockCount definite, indirect, possible, reachable, unknown;
@@ -71,6 +85,7 @@ struct Leaks {
       behind_headers;  // of the reachable ones: that would be possibly lost, weren't all of their stack or call held so
   BlockCount released_since;  // after the scan at the end: in none of these counts
   BlockCount behind_tags;     // of the possibly lost (or reachable) ones: held by pointers with other bits set alone
+  std::vector<KeptByLibrary> kept_by_libraries;  // of the reachable and the possibly lost ones, largest first
   PoolLeaks pools;
   ScanFacts scan;
   uint32_t scan_count = 0;                       // of the trace

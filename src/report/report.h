@@ -63,9 +63,6 @@ struct Totals {
   bool blocks_known = true;  // live_blocks, peak_live_blocks
 };
 
-// Whom a library has blocks for, where they are for itself.
-enum class Purpose : uint8_t { kProgram, kEmergencyPool };
-
 // How much more is live at a window's end than at its beginning; less where it is negative.
 struct Growth {
   int64_t blocks = 0;

@@ -73,8 +73,9 @@ std::string site_line(const FrameText& text, std::span<const model::Frame> frame
   const std::string end = (others.empty() ? "" : "  " + others) + mapped_behind(row.sum) + labels_behind(row.sum);
   const size_t taken = begin.size() + end.size();
   const size_t room = width == 0 ? 0 : std::max(kLeastRoom, width - std::min(width, taken));
-  const std::string purpose = words_of(row.sum.purpose);
-  return begin + (purpose.empty() ? text.describe_site({frames, row.sum.frames}, room) : purpose) + end;
+  // The pool is made before the program begins: no frame of it tells anything.
+  const bool is_named = row.sum.purpose == Purpose::kEmergencyPool;
+  return begin + (is_named ? words_of(row.sum.purpose) : text.describe_site({frames, row.sum.frames}, room)) + end;
 }
 
 }  // namespace heaptap::report

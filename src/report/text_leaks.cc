@@ -9,6 +9,7 @@
 #include "report/note_text.h"
 #include "report/text_blocks.h"
 #include "report/text_parts.h"
+#include "report/words.h"
 
 namespace heaptap::report {
 namespace {
@@ -90,6 +91,19 @@ std::string scan_text(const Leaks& leaks) {
   return text;
 }
 
+// Of one kind of blocks: "1.4 KiB in 20 blocks: GLib's types, glibc's locales". Empty: libraries keep none.
+std::string kept_text(const Leaks& leaks, BlockCount KeptByLibrary::* kind) {
+  BlockCount sum;
+  std::string purposes;
+  for (const KeptByLibrary& kept : leaks.kept_by_libraries) {
+    if ((kept.*kind).blocks == 0) continue;
+    sum += kept.*kind;
+    purposes += (purposes.empty() ? ": " : ", ") + words_of(kept.purpose);
+  }
+  if (sum.blocks == 0) return "";
+  return row_text("  of libraries", format_bytes(sum.bytes), "in " + counted(sum.blocks, "block") + purposes);
+}
+
 }  // namespace
 
 std::string leak_totals_text(const TextContext& context) {
@@ -104,6 +118,7 @@ std::string leak_totals_text(const TextContext& context) {
   kind("definitely lost", leaks.definite, true);
   kind("indirectly lost", leaks.indirect, true);
   kind("possibly lost", leaks.possible, true);
+  text += kept_text(leaks, &KeptByLibrary::possible);
   const char* const tags_hint = leaks.possible.blocks == 0
                                     ? ", reachable by pointers with other bits set"
                                     : ", by pointers with other bits set (--tagged-pointers counts these)";
@@ -112,6 +127,7 @@ std::string leak_totals_text(const TextContext& context) {
        " of the program's pools, within what is counted as live");
   if (text.empty() && leaks.unknown.blocks == 0) text += "  no leaks\n";
   kind("still reachable", leaks.reachable, false);
+  text += kept_text(leaks, &KeptByLibrary::reachable);
   // Where all blocks of a stack or call are pointed to at one offset, or where a class record is, that is a header, not chance.
   kind("  by a header", leaks.behind_headers, false, ", reachable behind a header alone");
   kind("suppressed", leaks.suppressed, false);

@@ -144,7 +144,41 @@ std::string mark_text(const model::Mark& mark) {
 }
 
 std::string words_of(Purpose purpose) {
-  return purpose == Purpose::kEmergencyPool ? "libstdc++'s emergency pool for exceptions" : "";
+  switch (purpose) {
+    case Purpose::kProgram:
+      break;
+    case Purpose::kEmergencyPool:
+      return "libstdc++'s emergency pool for exceptions";
+    case Purpose::kFileBuffers:
+      return "glibc's buffers of files";
+    case Purpose::kEnvironment:
+      return "glibc's copies of the environment";
+    case Purpose::kLocale:
+      return "glibc's locales";
+    case Purpose::kTranslations:
+      return "glibc's translations";
+    case Purpose::kTimeZone:
+      return "glibc's time zone";
+    case Purpose::kExitFunctions:
+      return "glibc's list of functions to call at the end";
+    case Purpose::kUserDatabase:
+      return "glibc's databases of users and hosts";
+    case Purpose::kConversions:
+      return "glibc's conversions of characters";
+    case Purpose::kThreadSpecific:
+      return "glibc's thread-specific data";
+    case Purpose::kLoader:
+      return "the loader's own memory";
+    case Purpose::kGlibTypes:
+      return "GLib's types";
+    case Purpose::kGlibQuarks:
+      return "GLib's quarks";
+    case Purpose::kGlibSettings:
+      return "GLib's settings of user and system";
+    case Purpose::kGlibThreads:
+      return "GLib's data of threads";
+  }
+  return "";
 }
 
 namespace {
