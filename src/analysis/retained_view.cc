@@ -13,6 +13,10 @@ namespace {
 
 report::BlockCount count_of(const leaks::BlockTotal& total) { return {total.blocks, total.bytes}; }
 
+report::BlockCount less(report::BlockCount all, const report::BlockCount& part) {
+  return {all.blocks - std::min(all.blocks, part.blocks), all.bytes - std::min(all.bytes, part.bytes)};
+}
+
 // Largest first, then in their own order.
 std::vector<uint32_t> largest_first(std::vector<uint32_t> entries, size_t limit, auto bytes_of) {
   const auto less = [&](uint32_t a, uint32_t b) {
@@ -167,28 +171,31 @@ report::Retained retained_view(const ViewContext& context) {
 }
 
 report::Globals globals_view(const ViewContext& context) {
+  constexpr uint8_t kGlobals = wire::root_bit(wire::RootKind::kGlobal);
   const model::HeapScan& scan = context.judged.scan;
   report::Globals made;
-  const std::vector<uint8_t> held =
-      leaks::held_only_by(scan, wire::root_bit(wire::RootKind::kGlobal), context.query.leaks);
+  const std::vector<uint8_t> held = leaks::held_only_by(scan, kGlobals, context.query.leaks);
+  leaks::LeakOptions without_others = context.query.leaks;
+  without_others.roots = static_cast<uint8_t>(context.query.leaks.roots & kGlobals);
+  const std::vector<uint8_t> led_to = leaks::held_only_by(scan, kGlobals, without_others);
   for (size_t i = 0; i < held.size(); ++i) {
-    if (held[i] != 0) made.held.add_block(scan.blocks[i].size_bytes);
+    if (led_to[i] != 0) (held[i] != 0 ? made.held : made.elsewhere).add_block(scan.blocks[i].size_bytes);
   }
   const GlobalGroups groups = group_globals(context);
   const auto count = static_cast<uint32_t>(groups.variables.size());
   const std::vector<leaks::BlockTotal> totals =
       leaks::retained_by_roots(scan, groups.of_roots, count, context.query.leaks);
-  made.shared = made.held;
   std::vector<uint32_t> holding;
   for (uint32_t i = 0; i < totals.size(); ++i) {
-    made.shared.blocks -= std::min(made.shared.blocks, totals[i].blocks);
-    made.shared.bytes -= std::min(made.shared.bytes, totals[i].bytes);
+    made.unlisted += count_of(totals[i]);
     if (totals[i].blocks != 0) holding.push_back(i);
   }
+  made.shared = less(made.held, made.unlisted);
   made.entry_count = holding.size();
   const size_t limit = listed(context.query, holding.size());
   for (const uint32_t i : largest_first(std::move(holding), limit, [&](uint32_t each) { return totals[each].bytes; })) {
     made.entries.push_back({groups.variables[i], groups.direct[i], count_of(totals[i])});
+    made.unlisted = less(made.unlisted, made.entries.back().retained);
   }
   return made;
 }

@@ -148,7 +148,9 @@ void json_globals(const Report& report, const Write& write) {
   if (!report.globals) return;
   write_json(document.key("scan"), report.leaks.scan);
   write_json(document.key("held"), report.globals->held);
+  write_json(document.key("unlisted"), report.globals->unlisted);
   write_json(document.key("shared"), report.globals->shared);
+  write_json(document.key("elsewhere"), report.globals->elsewhere);
   document.member("entry_count", report.globals->entry_count);
   document.list("entries", report.globals->entries, write_global);
 }

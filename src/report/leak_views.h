@@ -91,11 +91,14 @@ struct GlobalEntry {
   BlockCount retained;  // that nothing else holds
 };
 
+// `held` is the sum of what the entries retain, `unlisted` and `shared`.
 struct Globals {
   std::vector<GlobalEntry> entries;
   uint64_t entry_count = 0;
-  BlockCount held;    // by global variables alone
-  BlockCount shared;  // of these, by several variables together
+  BlockCount held;       // by global variables alone
+  BlockCount unlisted;   // of these: what the variables that are no entries here retain
+  BlockCount shared;     // by several variables together
+  BlockCount elsewhere;  // that global variables lead to as well, but roots of other kinds, too
 };
 
 struct ScanEntry {

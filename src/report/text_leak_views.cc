@@ -78,14 +78,29 @@ std::string text_globals(const TextContext& context) {
   text += fmt::format("{} retained by global variables\n\n", amount(globals.held));
   TextTable table({{"RETAINED"}, {"BLOCKS"}, {"POINTS TO"}, {"VARIABLE", Align::kLeft}}, context.options.width);
   const size_t shown = std::min(globals.entries.size(), context.rows(20));
-  for (size_t i = 0; i < shown; ++i) {
+  BlockCount rest = globals.unlisted;
+  for (size_t i = 0; i < globals.entries.size(); ++i) {
     const GlobalEntry& entry = globals.entries[i];
-    table.add({format_bytes(entry.retained.bytes), format_count(entry.retained.blocks),
-               counted(entry.direct.blocks, "block"), root_text(context, entry.variable)});
+    if (i >= shown) {
+      rest += entry.retained;
+    } else {
+      table.add({format_bytes(entry.retained.bytes), format_count(entry.retained.blocks),
+                 counted(entry.direct.blocks, "block"), root_text(context, entry.variable)});
+    }
   }
-  text += table.render(context.ink) + more_text(context, shown, globals.entry_count);
-  if (globals.shared.blocks != 0)
-    text += fmt::format("\n{} retained by several of them together\n", amount(globals.shared));
+  // The rows add up to the total above them.
+  const auto add_sum = [&](const BlockCount& count, const std::string& what) {
+    if (count.blocks != 0) table.add({format_bytes(count.bytes), format_count(count.blocks), "", what});
+  };
+  add_sum(rest, fmt::format("({} more: -n N shows more)", counted(globals.entry_count - shown, "variable")));
+  add_sum(globals.shared, "(several variables together)");
+  text += table.render(context.ink);
+  if (globals.elsewhere.blocks != 0) {
+    text += fmt::format(
+        "\n{} more are held by global variables, and by stacks, registers or other memory as well (--no-roots leaves "
+        "those out)\n",
+        amount(globals.elsewhere));
+  }
   return text + remarks_of(context);
 }
 

@@ -103,9 +103,13 @@ class LeakViews(heaptap_test.TestCase):
                          sum(types[name]["own"]["bytes"] for name in ("Order", "std::vector<int>", "std::string")))
         blocks = self.leaks("--retained")["entries"]
         self.assertEqual(blocks, sorted(blocks, key=lambda entry: -entry["retained"]["bytes"]))
-        variables = {entry["variable"]["name"]: entry for entry in self.leaks("--globals")["entries"]}
+        globals_ = self.leaks("--globals")
+        variables = {entry["variable"]["name"]: entry for entry in globals_["entries"]}
         self.assertEqual(variables["orders"]["retained"]["blocks"], 17)
         self.assertEqual(variables["banner"]["retained"]["bytes"], 8)
+        for unit in ("blocks", "bytes"):
+            parts = [*(entry["retained"] for entry in globals_["entries"]), globals_["unlisted"], globals_["shared"]]
+            self.assertEqual(sum(part[unit] for part in parts), globals_["held"][unit])
 
     def test_the_gate(self):
         text = self.text("check", self.trace, "--max-leaked", "0", status=1)

@@ -36,7 +36,7 @@ STABLE = {
     ("--retained",): [*OF_A_SCAN, "by", "entry_count", *paths("entries.[].block", BLOCK), *paths("entries.[].own", COUNTS),
                       *paths("entries.[].retained", COUNTS), *paths("held", COUNTS)],
     ("--globals",): [*OF_A_SCAN, "entry_count", *paths("entries.[].variable", ROOT), *paths("entries.[].direct", COUNTS),
-                     *paths("entries.[].retained", COUNTS), *paths("held", COUNTS), *paths("shared", COUNTS)],
+                     *paths("entries.[].retained", COUNTS), *paths("held", COUNTS), *paths("unlisted", COUNTS), *paths("shared", COUNTS), *paths("elsewhere", COUNTS)],
 }
 # Of the text.
 UNSTEADY_TEXT = re.compile(r"0x[0-9a-f]+|\b[0-9.]+ (ns|us|ms|s|min|h)\b|\bpid \d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|(scanned|trace) +[0-9.]+ KiB")

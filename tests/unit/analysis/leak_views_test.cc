@@ -155,8 +155,7 @@ TEST_F(LeakViews, CountNoByteOfAPoolTwiceBelowItsMemoryOrSinceAScan) {
 TEST_F(LeakViews, CallNoBlockOfTheLoaderLostUnlessTheLoaderIsTheCLibraryAsWell) {
   const auto lost_below = [&](const char* path) {
     start_again();
-    script_.tables.modules.push_back(
-        {.path = path, .build_id = "", .bias = 0x1000, .start = 0x1000, .end = 0x1100});
+    script_.tables.modules.push_back({.path = path, .build_id = "", .bias = 0x1000, .start = 0x1000, .end = 0x1100});
     block(50, {0x1010});
     scan({}, {});
     return report({}).leaks.definite.blocks;
@@ -349,6 +348,36 @@ TEST_F(LeakViews, TellWhatEachGlobalVariableAloneHolds) {
   EXPECT_EQ(made.globals->entries[1].retained.bytes, 20u);
   EXPECT_EQ(made.globals->held.bytes, 170u);
   EXPECT_EQ(made.globals->shared.bytes, 40u);
+  EXPECT_EQ(made.globals->elsewhere.bytes, 80u);
+}
+
+TEST_F(LeakViews, AddUpToWhatGlobalVariablesHoldHoweverManyAreListed) {
+  constexpr size_t kVariables = 4;
+  std::vector<test::GraphRoot> roots;
+  std::vector<test::GraphEdge> edges;
+  for (uint32_t i = 0; i < kVariables; ++i) {
+    list(uint64_t{100} * (i + 1));
+    roots.push_back({i});
+  }
+  node(7);  // held by two of them
+  edges = {{0, kVariables}, {1, kVariables}};
+  scan(edges, roots);
+  for (size_t i = 0; i < kVariables; ++i) scans_[0].roots[i].address = 0x700000 + 0x1000 * i;
+  for (size_t limit = 1; limit <= kVariables + 1; ++limit) {
+    const report::Report made = report({.limit = limit, .globals = true});
+    const report::Globals& globals = *made.globals;
+    report::BlockCount sum = globals.shared;
+    sum += globals.unlisted;
+    for (const report::GlobalEntry& entry : globals.entries) sum += entry.retained;
+    EXPECT_EQ(globals.entries.size(), std::min(limit, kVariables));
+    EXPECT_EQ(sum.blocks, kVariables + 1) << limit;
+    EXPECT_EQ(sum.bytes, 1007u) << limit;
+    EXPECT_EQ(globals.held.bytes, 1007u) << limit;
+    EXPECT_EQ(globals.shared.bytes, 7u) << limit;
+    const std::string text = report::render_text(made, report::View::kGlobals, {});
+    EXPECT_EQ(text.find(" more: -n N shows more)") != text.npos, limit < kVariables) << text;
+    EXPECT_THAT(text, testing::ContainsRegex(" 7 B +1 +\\(several variables together\\)\n"));
+  }
 }
 
 TEST_F(LeakViews, CompareTwoScans) {

@@ -93,9 +93,11 @@ Report example() {
   unknown.name = unknown.file = "";
   unknown.offset = 0x4010;
   report.globals = Globals{.entries = {{global(), {1, 1024}, {30, 9000}}, {unknown, {2, 64}, {2, 64}}},
-                           .entry_count = 2,
-                           .held = {40, 9600},
-                           .shared = {8, 536}};
+                           .entry_count = 5,
+                           .held = {45, 9700},
+                           .unlisted = {5, 100},
+                           .shared = {8, 536},
+                           .elsewhere = {3, 96}};
   report.scans = {{scan(1, false), {1, 24}, {}, {}, {10, 1000}, {}, {}},
                   {scan(2, true), {2, 48}, {1, 8}, {}, {9, 9}, {1, 24}, {3, 30}}};
   ChangedStack changed{.id = 2, .function = "malloc", .variant = "", .change = {}, .frames = {0}};
