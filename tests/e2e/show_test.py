@@ -61,6 +61,15 @@ class Shown(heaptap_test.TestCase):
         self.assertNotIn(b"print_receipt", verdict.stdout)
         self.assertRegex(heaptap("check", self.trace, "--max-leaked", "0").stdout, rb"\n      print_receipt leak_shop\.cc:\d+ < main")
 
+    def test_slices_of_glib_are_hinted_at_where_they_hide_who_allocates(self):
+        hint = "hint: GLib's slices hide who allocates: each slab counts as of the one that needed it; record with -E G_SLICE=always-malloc"
+        for options, is_hidden in (((), True), (("-E", "G_SLICE=always-malloc"), False)):
+            end = heaptap("run", "--force", *options, "-o", self.trace, "--", built("glib_slices"), cwd=self.folder)
+            self.assertEqual(end.status, 0, end)
+            texts = [end.stderr.decode(), self.text("summary"), self.text("top"), self.text("leaks")]
+            self.assertEqual([hint in text for text in texts], [is_hidden] * 4, texts)
+            self.assertEqual("second_kind" in texts[2], not is_hidden, texts[2])
+
     def test_nothing_is_wider_than_the_terminal(self):
         for columns in (80, 100, 132):
             for view in VIEWS:
