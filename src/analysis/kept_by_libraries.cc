@@ -102,7 +102,7 @@ std::span<const Keeper> keepers_of(string_view path) {
 }
 
 // "setenv" of "__setenv", "type_node_any_new_W" of "type_node_any_new_W.part.0".
-string_view plain_name(string_view function) {
+string_view without_decoration(string_view function) {
   function.remove_prefix(std::min(function.find_first_not_of('_'), function.size()));
   return function.substr(0, function.find_first_of(".@("));
 }
@@ -124,7 +124,7 @@ Purpose kept_by_libraries(std::span<const model::Frame> frames) {
   for (const model::Frame& frame : frames) {
     if (!is_keeping_library(frame.module)) break;
     const std::span<const Keeper> keepers = keepers_of(frame.module);
-    const string_view function = plain_name(frame.function);
+    const string_view function = without_decoration(frame.function);
     const auto keeper =
         std::ranges::find_if(keepers, [&](const Keeper& each) { return is_named(function, each.function); });
     if (keeper != keepers.end()) return keeper->purpose;

@@ -175,7 +175,7 @@ std::vector<report::KeptByLibrary> count_kept(const JudgedLeaks& judged, const m
     if (leaks == nullptr || leaks->reachable.blocks + leaks->possible.blocks == 0) continue;
     const report::Purpose purpose = purpose_of(tables, tables.sites[site], names);
     if (purpose == report::Purpose::kProgram) continue;
-    report::KeptByLibrary& kept = known.try_emplace(purpose, report::KeptByLibrary{.purpose = purpose}).first->second;
+    report::KeptByLibrary& kept = known.try_emplace(purpose, purpose).first->second;
     kept.reachable += leaks->reachable;
     kept.possible += leaks->possible;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace heaptap::scan {
 namespace {
@@ -11,42 +12,59 @@ using wire::PointerKind;
 // Pointers of all other kinds are as good as those to the start.
 bool is_certain(PointerKind kind) { return kind != PointerKind::kInterior && kind != PointerKind::kTagged; }
 
-void note(Entrances& known, uint32_t offset) {
-  known.first = std::min(known.first, offset);
-  known.last = std::max(known.last, offset);
-}
+class EntranceFinder {
+ public:
+  EntranceFinder(const model::HeapScan& scan, unsigned word_bytes)
+      : scan_(scan), word_bytes_(word_bytes), entrances_(scan.blocks.size()) {}
 
-void note_certain(Entrances& known, bool is_held) {
-  known.first = 0;
-  known.is_held |= is_held;
-}
-
-void note_certain_of_blocks(const model::HeapScan& scan, std::vector<Entrances>& entrances) {
-  std::vector<uint32_t> pointed_into_by(scan.blocks.size(), model::kNoBlock);  // the last block that does
-  for (uint32_t from = 0; from < scan.blocks.size(); ++from) {
-    const uint32_t begin = scan.pointers_begin[from];
-    const auto own = std::span(scan.pointers).subspan(begin, scan.pointers_begin[from + 1] - begin);
-    for (const model::BlockPointer& pointer : own) {
-      if (!is_certain(pointer.kind)) pointed_into_by[pointer.to] = from;
+  std::vector<Entrances> find(const InteriorPointers& pointers, const InteriorPointers& roots) {
+    for (const auto& entry : pointers.entries()) note(scan_.pointers[entry.pointer].to, entry.offset);
+    for (const auto& entry : roots.entries()) note(scan_.roots[entry.pointer].to, entry.offset);
+    note_certain_of_blocks();
+    for (const model::RootPointer& root : scan_.roots) {
+      if (is_certain(root.kind)) note_certain(root, true);
     }
-    for (const model::BlockPointer& pointer : own) {
-      if (is_certain(pointer.kind)) note_certain(entrances[pointer.to], pointed_into_by[pointer.to] == from);
+    return std::move(entrances_);
+  }
+
+ private:
+  void note(uint32_t block, uint32_t offset) {
+    Entrances& known = entrances_[block];
+    known.first = std::min(known.first, offset);
+    known.last = std::max(known.last, offset);
+  }
+
+  template <typename Pointer>
+  void note_certain(const Pointer& pointer, bool is_held) {
+    if (pointer.kind == PointerKind::kArrayCookie) return note(pointer.to, word_bytes_);
+    entrances_[pointer.to].first = 0;
+    entrances_[pointer.to].is_held |= is_held;
+  }
+
+  void note_certain_of_blocks() {
+    std::vector<uint32_t> pointed_into_by(scan_.blocks.size(), model::kNoBlock);  // the last block that does
+    for (uint32_t from = 0; from < scan_.blocks.size(); ++from) {
+      const uint32_t begin = scan_.pointers_begin[from];
+      const auto own = std::span(scan_.pointers).subspan(begin, scan_.pointers_begin[from + 1] - begin);
+      for (const model::BlockPointer& pointer : own) {
+        if (!is_certain(pointer.kind)) pointed_into_by[pointer.to] = from;
+      }
+      for (const model::BlockPointer& pointer : own) {
+        if (is_certain(pointer.kind)) note_certain(pointer, pointed_into_by[pointer.to] == from);
+      }
     }
   }
-}
+
+  const model::HeapScan& scan_;
+  const uint32_t word_bytes_;
+  std::vector<Entrances> entrances_;
+};
 
 }  // namespace
 
 std::vector<Entrances> find_entrances(const model::HeapScan& scan, const InteriorPointers& pointers,
-                                      const InteriorPointers& roots) {
-  std::vector<Entrances> entrances(scan.blocks.size());
-  for (const auto& entry : pointers.entries()) note(entrances[scan.pointers[entry.pointer].to], entry.offset);
-  for (const auto& entry : roots.entries()) note(entrances[scan.roots[entry.pointer].to], entry.offset);
-  note_certain_of_blocks(scan, entrances);
-  for (const model::RootPointer& root : scan.roots) {
-    if (is_certain(root.kind)) note_certain(entrances[root.to], true);
-  }
-  return entrances;
+                                      const InteriorPointers& roots, unsigned word_bytes) {
+  return EntranceFinder(scan, word_bytes).find(pointers, roots);
 }
 
 }  // namespace heaptap::scan

@@ -165,7 +165,8 @@ void PointerResolver::finish() {
 
 // Of pointers into middles those that a rule believes in.
 void PointerResolver::mark_certain_places() {
-  const std::vector<Entrances> entrances = find_entrances(scan_, interior_pointers_, interior_roots_);
+  const std::vector<Entrances> entrances =
+      find_entrances(scan_, interior_pointers_, interior_roots_, heads_.word_bytes());
   mark_header_pointers(scan_, interior_pointers_, interior_roots_, entrances, calls_);
   mark_object_pointers(scan_, interior_pointers_, interior_roots_, entrances, calls_, heads_.word_bytes());
   mark_aligned_pointers(scan_, interior_pointers_, interior_roots_);

@@ -282,6 +282,21 @@ TEST_F(HeaderTest, PointersToStartsSpeakAgainstIt) {
   EXPECT_EQ(behind_headers(), 0u);
 }
 
+// Some of GLib's types have a number of flags there, by which the rest of the block can be divided.
+TEST_F(HeaderTest, MayLookLikeTheCookieOfAnArrayInSomeBlocks) {
+  const uint64_t lengths[] = {7, 1, 5, 8, 6};  // 56 bytes are so many elements, or aren't
+  for (const uint64_t length : lengths) memory_.put(hold(8), length);
+  const auto held = [this](PointerKind kind) {
+    const model::HeapScan result = scan();
+    return std::ranges::count(result.roots, kind, &model::RootPointer::kind);
+  };
+  EXPECT_EQ(held(PointerKind::kArrayCookie), 3);
+  EXPECT_EQ(held(PointerKind::kHeader), 2);
+  hold(24);
+  EXPECT_EQ(held(PointerKind::kArrayCookie), 3);
+  EXPECT_EQ(held(PointerKind::kHeader), 0);
+}
+
 TEST_F(HeaderTest, IsNoLongerThanAPage) {
   input_.blocks.clear();
   for (uint64_t i = 0; i < 4; ++i) add_block(kHeap + i * 8192, 8192);
