@@ -1,7 +1,6 @@
 // The options of `heaptap check`.
 #include "app/command_options.h"
 #include "app/growth_limits.h"
-#include "app/symbols_server.h"
 
 namespace heaptap::app {
 namespace {
@@ -17,15 +16,15 @@ void add_growth(OptionSet& set, std::vector<report::GrowthLimit>& growth) {
     growth.insert(growth.end(), limits->begin(), limits->end());
     return {};
   };
-  set.parsed_list(
-         "--max-growth", parse,
-         "The most that leaked, peak and live bytes may grow by: 5%, 64K; of one figure leaked=0, peak=5%, live=, "
-         "allocations=; of no single stack more: stack-leaked=, stack-peak=, stack-live=, stack-allocations=")
+  set.parsed_list("--max-growth", parse,
+                  "Maximum growth of leaked, peak and live bytes: 5%, 64K; of one figure: leaked=0, peak=5%, live=, "
+                  "allocations=; of any single stack: stack-leaked=, stack-peak=, stack-live=, stack-allocations=")
       .separated_by(',')
       .value_name("LIMIT");
 }
 
 void add_limits(OptionSet& set, CheckOptions& options) {
+  set.group(OptionGroup::kReport);
   set.size("--max-leaked", options.leaked_bytes,
            "Maximum leaked bytes (definitely + indirectly lost, in pools as well)");
   set.size("--max-peak", options.peak_bytes, "Maximum bytes live at one time (peak)");
@@ -42,21 +41,18 @@ void add_limits(OptionSet& set, CheckOptions& options) {
 }
 
 void add_rest(OptionSet& set, CheckOptions& options) {
-  add_ignore(set, options.ignores);
-  add_suppressions(set, options.suppressions, options.carried_suppressions);
-  set.number("--scan", options.scan, "Leaks of the scan with this number (default: the last one)", 1);
-  add_image(set, options.image);
-  add_root_kinds(set, options.leaks.roots);
-  add_tagged_pointers(set, options.leaks.heuristics);
-  set.number("-n,--count", options.stacks, "Show at most N stacks of a limit that is exceeded (default: 3)");
-  set.list("--symbols", options.symbols.symbol_directories, "Search for debug information below DIR").value_name("DIR");
-  set.list("--sysroot", options.symbols.sysroots, "Search for the target's files below DIR").value_name("DIR");
-  set.flag("--debuginfod", options.symbols.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
-  add_symbols_server(set,
-                     [&options](std::shared_ptr<SymbolsServer> server) { options.symbols.server = std::move(server); });
+  set.group(OptionGroup::kOutput);
   set.flag("--json", options.json, "As JSON");
   set.flag("-q,--quiet", options.quiet, "Print nothing; only set the exit status");
   add_color(set, options.color);
+  add_ignore(set, options.ignores);
+  add_suppressions(set, options.suppressions, options.carried_suppressions);
+  set.number("--scan", options.scan, "Leaks of the scan with this number (default: the last one)", 1);
+  add_root_kinds(set, options.leaks.roots);
+  add_tagged_pointers(set, options.leaks.heuristics);
+  set.number("-n,--count", options.stacks, "Show at most N stacks of a limit that is exceeded (default: 3)");
+  add_image(set, options.image);
+  add_symbol_sources(set, options.symbols);
   add_skip(set, options.skip);
   add_frame_options(set, options.frames);
   add_config(set);
@@ -66,12 +62,14 @@ void add_rest(OptionSet& set, CheckOptions& options) {
 
 base::Result<Command> parse_check(const Arguments& arguments, const Defaults& defaults) {
   CheckOptions options;
-  OptionSet set("Fail if a trace exceeds a limit: " + std::string(kCheckUsage), "check");
+  OptionSet set("check", "Fail if a trace exceeds a limit", kCheckUsage);
   std::vector<std::string> words;
   set.positional("TRACE", words, "Traces, or directories of traces; each is checked separately");
   add_limits(set, options);
   add_rest(set, options);
-  const auto parsed = parse_with(set, kCheckUsage, arguments, defaults);
+  set.most_used({"--max-leaked", "--max-peak", "--max-live", "--baseline", "--max-growth", "--suppressions",
+                 "--allow-incomplete", "--json", "-q"});
+  const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (words.empty()) {

@@ -1,12 +1,19 @@
 #include "app/command_line.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "app/command_options.h"
 #include "app/completions.h"
+#include "app/terminal.h"
 #include "app/trace_file.h"
+#include "base/command_search.h"
+#include "base/nearest_word.h"
+#include "base/safe_text.h"
+#include "report/fold.h"
 #include "wire/handshake.h"
 
 namespace heaptap::app {
@@ -15,28 +22,35 @@ namespace {
 constexpr std::string_view kHelp =
     R"(heaptap shows where the memory of a C or C++ program goes, who still holds it, and what leaks.
 
+Record:
   heaptap run [options] [--] PROGRAM [ARG...]   trace a program (`heaptap PROGRAM` means the same)
   heaptap attach [options] PID...               trace running processes; Ctrl-C or --duration 30s detaches
-  heaptap show VIEW TRACE [--json] [options]    read a trace; VIEW is one of
-                                                summary leaks top tree stats sizes lifetimes timeline blocks
   heaptap leaks PID [--json] [options]          scan a process for leaks now, while it is being recorded
   heaptap mark PID NAME                         name this moment of a recording, for --from, --to, --since
-  heaptap console [PID|TRACE] [-x COMMAND]      look at a recording and steer it, by commands
-  heaptap top [PID|TRACE|PROGRAM] [options]     show the memory of a process live, on the screen
-  heaptap check TRACE... --max-leaked 0         fail if a trace exceeds a limit: leaks, peak, ...
-  heaptap diff BEFORE AFTER [options]           compare two traces: which stacks grew, are new, are gone
-  heaptap report [TRACE] [--open]               write a report to explore in a browser, one HTML file
-  heaptap export --to FORMAT [TRACE] [-o FILE]  write a trace in the format of another tool
   heaptap doctor [PROGRAM|PID]                  check what prevents recording, and how to fix it
-  heaptap discover [--watch] [--json]           find what heaptap-target announces on the local network
-  heaptap symbols serve DIR...                  give other machines names, lines and rows for unwinding
-  heaptap connect ADDRESS|FILE                  take over what heaptap-target records by itself
-  heaptap pair [ADDRESS KEY]                    make this machine and a target known to each other
-  heaptap help [COMMAND]                        this text, or the options of a command
-  heaptap --version
 
-The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FILE says otherwise;
-heaptap.latest.htap links to the newest one, which show, report and export take where none is named.
+Look while it is recorded:
+  heaptap top [PID|TRACE|PROGRAM] [options]     show the memory of a process live, on the screen
+  heaptap console [PID|TRACE] [-x COMMAND]      look at a recording and steer it, by commands
+
+Read:
+  heaptap show VIEW TRACE [--json] [options]    read a trace; VIEW is one of summary leaks top tree stats sizes lifetimes timeline blocks
+  heaptap report [TRACE] [--open]               write a report to explore in a browser, one HTML file
+  heaptap diff BEFORE AFTER [options]           compare two traces: which stacks grew, are new, are gone
+  heaptap check TRACE... --max-leaked 0         fail if a trace exceeds a limit: leaks, peak, ...
+  heaptap export --to FORMAT [TRACE] [-o FILE]  write a trace in the format of another tool
+
+Other machines:
+  heaptap connect ADDRESS|FILE                  take over what heaptap-target records by itself
+  heaptap discover [--watch] [--json]           find what heaptap-target announces on the local network
+  heaptap pair [ADDRESS KEY]                    make this machine and a target known to each other
+  heaptap symbols serve DIR...                  serve symbols and unwind tables to other machines
+
+Help:
+  heaptap help [COMMAND]                        this text, or the options of a command
+  heaptap --version                             print the version
+
+The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FILE says otherwise; heaptap.latest.htap links to the newest one, which show, report and export take where none is named.
 )";
 
 constexpr std::array<std::string_view, 1> kPlanned{"serve"};
@@ -69,23 +83,48 @@ base::Result<Command> parse_named(const std::string& name, const Arguments& rest
                        name, name);
 }
 
+std::string overview(int file_descriptor) { return report::folded(kHelp, terminal_width(file_descriptor)); }
+
 bool is_command(const std::string& name) {
   return std::ranges::find(kCommands, name, &NamedCommand::name) != kCommands.end() ||
          std::ranges::find(kPlanned, name) != kPlanned.end();
 }
 
+// The command that was probably meant; empty: none is near.
+std::string nearest_command(const std::string& word) {
+  std::vector<std::string> names;
+  for (const NamedCommand& command : kCommands) names.emplace_back(command.name);
+  return base::nearest_word(word, names);
+}
+
 base::Result<Command> parse_help(const Arguments& arguments, const Defaults& defaults) {
-  if (arguments.empty()) {
-    return PrintText{std::string(kHelp)};
-  }
-  if (arguments.front() == "help") {
+  if (arguments.empty()) return PrintText{overview(STDOUT_FILENO)};
+  const std::string& name = arguments.front();
+  if (name == "help" || name == "--help" || name == "-h") {
     return PrintText{"heaptap help [COMMAND]: what heaptap can do, or the options of a command\n"};
   }
-  if (!is_command(arguments.front())) {
-    return base::fail_as(base::ErrorKind::kUsage, "unknown command '{}': `heaptap help` lists the commands",
-                         arguments.front());
+  if (!is_command(name)) {
+    const std::string nearest = nearest_command(name);
+    return base::fail_as(base::ErrorKind::kUsage, "unknown command '{}'{}: `heaptap help` lists the commands",
+                         base::safe_text(name), nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest));
   }
-  return parse_named(arguments.front(), {"--help"}, defaults);
+  const bool is_of_two_words = name == "symbols" && arguments.size() == 2 && arguments.back() == "serve";
+  if (arguments.size() > 1 && !is_of_two_words) {
+    return base::fail_as(base::ErrorKind::kUsage, "help: unexpected argument '{}'\nusage: heaptap help [COMMAND]",
+                         base::safe_text(arguments[1]));
+  }
+  return parse_named(name, {"--help"}, defaults);
+}
+
+// A bare `heaptap WORD` runs the program of that name. Where there is none, it may have been meant for a command.
+base::Result<> check_is_no_typo(const std::string& word) {
+  if (word.starts_with('-') || word.contains('/') || base::is_command(word)) return {};
+  const std::string nearest = nearest_command(word);
+  if (nearest.empty()) return {};
+  return base::fail_as(base::ErrorKind::kUsage,
+                       "unknown command '{}' (did you mean {}?), and there is no program of that name in $PATH; "
+                       "`heaptap help` lists the commands",
+                       base::safe_text(word), nearest);
 }
 
 }  // namespace
@@ -108,11 +147,11 @@ std::vector<KnownCommand> known_commands() {
 
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments, const Defaults& defaults) {
   if (arguments.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "nothing to do\n\n{}", kHelp);
+    return base::fail_as(base::ErrorKind::kUsage, "nothing to do\n\n{}", overview(STDERR_FILENO));
   }
   const std::string& first = arguments.front();
   if (first == "--help" || first == "-h") {
-    return PrintText{std::string(kHelp)};
+    return PrintText{overview(STDOUT_FILENO)};
   }
   if (first == "--version" || first == "-V") {
     return PrintText{"heaptap " HEAPTAP_VERSION "\n"};
@@ -122,6 +161,7 @@ base::Result<Command> parse_command_line(const std::vector<std::string>& argumen
     return parse_named(first, {arguments.begin() + 1, arguments.end()}, defaults);
   }
   if (is_trace(first)) return parse_show(arguments, defaults);
+  HEAPTAP_TRY(check_is_no_typo(first));
   return parse_run(arguments, defaults);
 }
 

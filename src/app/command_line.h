@@ -24,7 +24,7 @@
 
 namespace heaptap::app {
 
-// Help, or the version: only to be printed.
+// Help, completions or the version: only to be printed, as it is.
 struct PrintText {
   std::string text;
   // Of a command's help: what it does, and its options.

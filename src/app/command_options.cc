@@ -1,13 +1,15 @@
 #include "app/command_options.h"
 
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
 
 #include "app/merged_options.h"
 #include "app/pid_word.h"
-#include "base/edit_distance.h"
+#include "app/terminal.h"
+#include "base/nearest_word.h"
 #include "base/pattern.h"
 #include "base/safe_text.h"
 #include "wire/heap_scan.h"
@@ -17,25 +19,18 @@ namespace {
 
 // " (did you mean --depth?)" for an option that is nearly one of ours.
 std::string suggestion(const OptionSet& set, const Arguments& arguments) {
-  const std::vector<KnownOption> options = set.known_options();
-  std::string best;
-  size_t least = 3;
+  std::vector<std::string> names;
+  for (const KnownOption& option : set.known_options()) {
+    std::ranges::copy_if(option.names, std::back_inserter(names),
+                         [](const auto& name) { return name.starts_with("--"); });
+  }
   for (const std::string& argument : arguments) {
     const std::string name = argument.substr(0, argument.find('='));
-    if (!name.starts_with("--") || set.find(name)) {
-      continue;
-    }
-    for (const KnownOption& option : options) {
-      for (const std::string& known : option.names) {
-        if (!known.starts_with("--")) continue;
-        if (const size_t distance = base::edit_distance(name, known); distance < least) {
-          least = distance;
-          best = known;
-        }
-      }
-    }
+    if (!name.starts_with("--") || set.find(name)) continue;
+    const std::string nearest = base::nearest_word(name, names);
+    if (!nearest.empty()) return fmt::format(" (did you mean {}?)", nearest);
   }
-  return best.empty() ? "" : fmt::format(" (did you mean {}?)", best);
+  return "";
 }
 
 // A part of a name is one, too.
@@ -58,7 +53,7 @@ base::Result<pid_t> parse_pid(const std::string& word, const char* command, cons
                        word.empty() ? "which process? No PID given" : fmt::format("'{}' is not a PID", word), usage);
 }
 
-base::Result<std::optional<PrintText>> parse_with(OptionSet& set, const std::string& usage, const Arguments& arguments,
+base::Result<std::optional<PrintText>> parse_with(OptionSet& set, const Arguments& arguments,
                                                   const Defaults& defaults) {
   const auto merged = merge_options(set, arguments, defaults);
   if (!merged) return std::unexpected(merged.error());
@@ -70,11 +65,10 @@ base::Result<std::optional<PrintText>> parse_with(OptionSet& set, const std::str
                            base::safe_text(place), cause, set.command());
     }
     return base::fail_as(base::ErrorKind::kUsage, "{}: {}{}\nusage: {}\n`heaptap help {}` lists the options",
-                         set.command(), cause, suggestion(set, arguments), usage, set.command());
+                         set.command(), cause, suggestion(set, arguments), set.usage(), set.command());
   }
   if (*outcome == OptionSet::Outcome::kParsed) return std::nullopt;
-  const std::string description = set.description();
-  return PrintText{set.help(), description.substr(0, description.find(": heaptap")), set.known_options()};
+  return PrintText{set.help(terminal_width(STDOUT_FILENO)), set.summary(), set.known_options()};
 }
 
 size_t program_begin(const OptionSet& set, const Arguments& arguments) {
@@ -90,6 +84,7 @@ size_t program_begin(const OptionSet& set, const Arguments& arguments) {
 }
 
 void add_color(OptionSet& set, ColorMode& color) {
+  set.group(OptionGroup::kOutput);
   const auto parse = [&color](const std::string& text) -> base::Result<> {
     if (text != "auto" && text != "always" && text != "never") {
       return base::fail("'{}' is not one of auto, always, never", text);
@@ -102,12 +97,14 @@ void add_color(OptionSet& set, ColorMode& color) {
       .offer({"auto", "always", "never"});
 }
 
-void add_switch(OptionSet& set, const std::string& name, bool& value, const std::string& help) {
+void add_switch(OptionSet& set, const std::string& name, bool& value, const std::string& help,
+                const std::string& help_without) {
   set.flag("--" + name, [&value] { value = true; }, help + " (default)");
-  set.flag("--no-" + name, [&value] { value = false; });
+  set.flag("--no-" + name, [&value] { value = false; }, help_without);
 }
 
 void add_root_kinds(OptionSet& set, uint8_t& roots) {
+  set.group(OptionGroup::kReport);
   const std::vector<std::string> kinds(std::begin(wire::kRootKindNames), std::end(wire::kRootKindNames));
   const std::string names = fmt::format("{}", fmt::join(kinds, ", "));
   const auto parse = [&roots, kinds, names](const std::string& kind) -> base::Result<> {
@@ -123,12 +120,14 @@ void add_root_kinds(OptionSet& set, uint8_t& roots) {
 }
 
 void add_tagged_pointers(OptionSet& set, uint16_t& heuristics) {
+  set.group(OptionGroup::kReport);
   constexpr uint16_t kBit = leaks::pointer_bit(wire::PointerKind::kTagged);
   const auto take = [&heuristics] { heuristics = static_cast<uint16_t>(heuristics | kBit); };
   set.flag("--tagged-pointers", take, "Pointers with other bits set (the upper 16, the lowest 3) keep blocks alive");
 }
 
 void add_sort(OptionSet& set, analysis::SortKey& sort) {
+  set.group(OptionGroup::kReport);
   const auto parse = [&sort](const std::string& text) -> base::Result<> {
     const auto key = analysis::parse_sort_key(text);
     if (!key) return std::unexpected(key.error());
@@ -143,6 +142,7 @@ void add_sort(OptionSet& set, analysis::SortKey& sort) {
 }
 
 void add_suppressions(OptionSet& set, std::vector<std::string>& files) {
+  set.group(OptionGroup::kReport);
   set.list("--suppressions", files, "Hide the leaks that FILE lists (LSan or Valgrind syntax)").value_name("FILE");
 }
 
@@ -162,39 +162,43 @@ void add_pattern(OptionSet& set, const std::string& name, std::string& pattern, 
 }
 
 void add_skip(OptionSet& set, std::vector<std::string>& patterns) {
+  set.group(OptionGroup::kSymbols);
   const auto parse = [&patterns](const std::string& word) -> base::Result<> {
     HEAPTAP_TRY(check_pattern(word));
     patterns.push_back(word);
     return {};
   };
   set.parsed_list("--skip", parse,
-                  "Name sites by the callers of this function: a part of a name, or a regular expression (repeatable)")
+                  "Name sites by the callers of this function: a part of a name, or a regular expression")
       .value_name("FUNCTION");
 }
 
 void add_ignore(OptionSet& set, analysis::Ignores& ignores) {
+  set.group(OptionGroup::kReport);
   const auto parse = [&ignores](const std::string& word) {
     const auto& [text, place] = value_and_place(word, "--ignore");
     return ignores.add(text, place);
   };
   set.parsed_list("--ignore", parse,
                   "Count, but don't list, stacks with this in a function, FILE:LINE FUNCTION or module: a part of a "
-                  "name, or a regular expression (repeatable)")
+                  "name, or a regular expression")
       .value_name("REGEX");
 }
 
 void add_frame_options(OptionSet& set, report::FrameTextOptions& frames) {
+  set.group(OptionGroup::kSymbols);
   set.flag("--full-names", frames.full_names, "Names with return types and all template arguments");
   set.flag("--full-paths", frames.full_paths, "Files with their directories");
   set.flag("--full-stacks", frames.full_stacks, "Stacks with the frames below main() and below threads' functions");
 }
 
 void add_config(OptionSet& set) {
+  set.group(OptionGroup::kOther);
   // What they say is found before the others are taken apart: see merge_options().
   const auto nothing = [](const std::string&) -> base::Result<> { return {}; };
   const Option config =
-      set.parsed("--config", nothing, "Read options from this file in place of the default one").value_name("FILE");
-  set.flag("--no-config", [] {}, "Read no file of options").excludes(config);
+      set.parsed("--config", nothing, "Read options from FILE in place of the configuration file").value_name("FILE");
+  set.flag("--no-config", [] {}, "Read no configuration file").excludes(config);
 }
 
 }  // namespace heaptap::app

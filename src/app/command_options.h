@@ -61,6 +61,9 @@ void add_host(OptionSet& set, std::string& host, const std::string& help);
 // -H of commands that ask the recording here, which has the connection: what it takes is accepted, and not used.
 void add_recorded_host(OptionSet& set, std::string& host);
 void add_unused_security(OptionSet& set);
+inline constexpr const char* kTokenHelp =
+    "What both machines know (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)";
+void add_token(OptionSet& set, std::string& file);
 void add_machine(OptionSet& set, MachineOptions& machine, const std::string& help);
 
 // A word of `command` that is a process's number.
@@ -68,17 +71,17 @@ base::Result<pid_t> parse_pid(const std::string& word, const char* command, cons
 
 // Parses with the options that count by default before the arguments; gives help as text, and errors with the cause, a
 // suggestion and the command's usage. Nothing: parsed.
-base::Result<std::optional<PrintText>> parse_with(OptionSet& set, const std::string& usage, const Arguments& arguments,
-                                                  const Defaults& defaults);
+base::Result<std::optional<PrintText>> parse_with(OptionSet& set, const Arguments& arguments, const Defaults& defaults);
 
 // Where the traced program's own command line begins: behind the first "--", or at the first word that is neither an
 // option of `set` nor an option's value.
 size_t program_begin(const OptionSet& set, const Arguments& arguments);
 
-// Options that several commands share.
+// Options that several commands share. All such functions leave the group behind that their last option is in.
 void add_color(OptionSet& set, ColorMode& color);
 // --NAME and --no-NAME, for what is on unless it is switched off.
-void add_switch(OptionSet& set, const std::string& name, bool& value, const std::string& help);
+void add_switch(OptionSet& set, const std::string& name, bool& value, const std::string& help,
+                const std::string& help_without);
 void add_sort(OptionSet& set, analysis::SortKey& sort);
 
 // --no-roots KIND: what doesn't keep a block alive.

@@ -7,9 +7,9 @@ namespace heaptap::app {
 base::Result<Command> parse_completions(const Arguments& arguments, const Defaults& defaults) {
   constexpr const char* kCompletionsUsage = "heaptap completions bash|zsh|fish";
   std::string shell;
-  OptionSet set("Print the completions for a shell: " + std::string(kCompletionsUsage), "completions");
+  OptionSet set("completions", "Print the completions for a shell", kCompletionsUsage);
   set.positional("SHELL", shell, "The shell: bash, zsh or fish").offer({"bash", "zsh", "fish"});
-  const auto parsed = parse_with(set, kCompletionsUsage, arguments, defaults);
+  const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (shell == "bash") return PrintText{bash_completions(known_commands())};

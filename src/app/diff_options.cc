@@ -48,12 +48,12 @@ void add_list_options(OptionSet& set, DiffOptions& options) {
 }
 
 void add_html_options(OptionSet& set, DiffOptions& options, const Option& json) {
-  set.flag("--html", options.html, "As a report to explore in a browser, one HTML file: ...").excludes(json);
-  set.text("-o,--output", options.file.output, "... its name (default: the last trace's with .diff.html)")
+  set.flag("--html", options.html, "As a report to explore in a browser, one HTML file").excludes(json);
+  set.text("-o,--output", options.file.output, "--html: the file's name (default: the last trace's with .diff.html)")
       .value_name("FILE");
-  set.flag("--force", options.file.force, "... which is replaced if it exists");
-  set.flag("--open", options.file.open, "... opened in a browser");
-  set.flag("--full", options.file.full, "... with all stacks, however large it becomes (default: at most 5 MB)");
+  set.flag("--force", options.file.force, "--html: replace FILE if it exists");
+  set.flag("--open", options.file.open, "--html: open it in a browser");
+  set.flag("--full", options.file.full, "--html: all stacks, however large the file becomes (default: at most 5 MB)");
 }
 
 base::Result<> check(DiffOptions& options) {
@@ -77,21 +77,25 @@ base::Result<> check(DiffOptions& options) {
 
 base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& defaults) {
   DiffOptions options;
-  OptionSet set("Compare recordings, or two moments of one: " + std::string(kDiffUsage), "diff");
+  OptionSet set("diff", "Compare recordings, or two moments of one", kDiffUsage);
   set.positional("TRACE", options.traces, "The traces in order, the oldest first");
-  set.text("--from", options.from, "Compare what was live at this time (1.5s) or mark, ...").value_name("MOMENT");
-  set.text("--to", options.to, "... with what was live at this one (default: the end)").value_name("MOMENT");
   add_image(set, options.image);
+  set.group(OptionGroup::kReport);
+  set.text("--from", options.from, "Compare what was live at this time (1.5s) or mark ...").value_name("MOMENT");
+  set.text("--to", options.to, "... with what was live at this one (default: the end)").value_name("MOMENT");
   add_list_options(set, options);
   add_name_filters(set, options.query);
   add_ignore(set, options.query.ignores);
   add_suppressions(set, options.suppressions, options.query.carried_suppressions);
   add_symbol_sources(set, options.query.symbols);
+  set.group(OptionGroup::kOutput);
   const Option json = set.flag("--json", options.json, "As JSON");
   add_html_options(set, options, json);
   add_color(set, options.color);
   add_config(set);
-  const auto parsed = parse_with(set, kDiffUsage, arguments, defaults);
+  set.most_used(
+      {"--from", "--to", "--sort", "-n", "--min-bytes", "--min-percent", "--function", "--json", "--html", "--open"});
+  const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   HEAPTAP_TRY(check(options));

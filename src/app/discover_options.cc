@@ -7,13 +7,15 @@ base::Result<Command> parse_discover(const Arguments& arguments, const Defaults&
   constexpr const char* kDiscoverUsage = "heaptap discover [--wait TIME] [--json] [--once|--watch]";
   DiscoverOptions options;
   uint64_t wait_ns = 0;
-  OptionSet set("Find what heaptap-target announces on the local network: " + std::string(kDiscoverUsage), "discover");
-  const Option wait = set.duration("--wait", wait_ns, "End after this time (default 2s; --watch: never)");
+  OptionSet set("discover", "Find what heaptap-target announces on the local network", kDiscoverUsage);
+  set.group(OptionGroup::kOutput);
   set.flag("--once", options.once, "Print what was found when the time is over (default)");
   set.flag("--watch", options.watch, "Print a line for each that comes, changes or goes");
   set.flag("--json", options.json, "As JSON; --watch: an object a line");
+  set.group(OptionGroup::kRemote);
+  const Option wait = set.duration("--wait", wait_ns, "End after this time (default: 2s; --watch: never)");
   add_config(set);
-  const auto parsed = parse_with(set, kDiscoverUsage, arguments, defaults);
+  const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (options.once && options.watch) {

@@ -28,7 +28,7 @@ std::string formats_with_metric() {
 }
 
 std::string format_list() {
-  std::string text = "\nFormats, and what reads them:\n";
+  std::string text = "Formats, and what reads them:\n";
   for (const exports::Format& format : exports::formats())
     text += fmt::format("  {:<14}{}\n", format.name, format.reader);
   return text;
@@ -52,19 +52,25 @@ base::Result<> check_moments(const ExportOptions& options) {
 base::Result<Command> parse_export(const Arguments& arguments, const Defaults& defaults) {
   ExportOptions options;
   uint64_t every_ns = 0;
-  OptionSet set("Write a trace in the format of another tool: " + std::string(kExportUsage), "export");
+  OptionSet set("export", "Write a trace in the format of another tool", kExportUsage);
   set.positional("TRACE", options.trace, "The trace (default: the newest one here)");
-  set.choice("--to", format_names(), [&options](const std::string& name) { options.format = name; }, "The format");
+  set.group(OptionGroup::kOutput);
   set.choice(
-      "--metric", metric_names(), [&options](const std::string& name) { options.metric = name; },
-      "Of " + formats_with_metric() + ", which show one number a stack: which one (default: live)");
+         "--to", format_names(), [&options](const std::string& name) { options.format = name; },
+         "The format (they are listed below)")
+      .value_name("FORMAT");
   set.text("-o,--output", options.output,
-           "Write to FILE instead of the standard output (sqlite needs it); of memlog a directory")
+           "Write to FILE instead of the standard output (sqlite needs it); memlog: a directory")
       .value_name("FILE");
   set.flag("--force", options.force, "Replace FILE if it exists");
-  set.list("--at", options.moments.at, "Of memlog: a file of this time of the recording, such as 1.5s or end")
+  set.group(OptionGroup::kReport);
+  set.choice(
+         "--metric", metric_names(), [&options](const std::string& name) { options.metric = name; },
+         formats_with_metric() + ", which show one number a stack: which one (default: live)")
+      .value_name("METRIC");
+  set.list("--at", options.moments.at, "memlog: write a file of this time of the recording, such as 1.5s or end")
       .value_name("TIME");
-  set.duration("--every", every_ns, "Of memlog: a file each time this much of the recording is over, and of its end");
+  set.duration("--every", every_ns, "memlog: write a file per interval, and one at the end");
   add_image(set, options.image);
   add_name_filters(set, options.query);
   add_ignore(set, options.query.ignores);
@@ -72,12 +78,13 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
   add_symbol_sources(set, options.query.symbols);
   add_config(set);
   set.footer(format_list());
-  const auto parsed = parse_with(set, kExportUsage, arguments, defaults);
+  set.most_used({"--to", "-o", "--force", "--metric", "--function", "--suppressions", "--symbols"});
+  const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   const bool has_metric = set.is_given("--metric");
   if (options.format.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "export: no format given: --to FORMAT\nusage: {}\n{}", kExportUsage,
+    return base::fail_as(base::ErrorKind::kUsage, "export: no format given: --to FORMAT\nusage: {}\n\n{}", kExportUsage,
                          format_list());
   }
   if (const exports::Format& format = *exports::find_format(options.format); has_metric && !format.needs.metric) {

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "app/option_group.h"
+
 namespace heaptap::app {
 
 struct KnownOption {
@@ -11,6 +13,7 @@ struct KnownOption {
   bool value_may_miss = false;          // the value only stands behind a "="
   std::vector<std::string> words = {};  // that are values
   std::string help = {};
+  OptionGroup group = OptionGroup::kOther;
 };
 
 }  // namespace heaptap::app

@@ -11,7 +11,7 @@ constexpr const char* kLeaksUsage = "heaptap leaks PID [--json] [options]";
 base::Result<Command> parse_leaks(const Arguments& arguments, const Defaults& defaults) {
   LeaksOptions options;
   std::string process;
-  OptionSet set("Scan a process for leaks now, while it is being recorded: " + std::string(kLeaksUsage), "leaks");
+  OptionSet set("leaks", "Scan a process for leaks now, while it is being recorded", kLeaksUsage);
   set.positional("PID", process, "The recorded process");
   add_recorded_host(set, options.host);
   add_leak_options(set, options.show);
@@ -20,7 +20,8 @@ base::Result<Command> parse_leaks(const Arguments& arguments, const Defaults& de
       ->help(
           "What this machine and --symbols-server's know (default: $HEAPTAP_TOKEN); -H needs none, since the "
           "recording has the connection");
-  const auto parsed = parse_with(set, kLeaksUsage, arguments, defaults);
+  set.most_used({"--json", "-n", "-d", "--sort", "--suppressions", "--symbols", "--no-roots", "-H"});
+  const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   const auto pid = parse_pid(process, "leaks", kLeaksUsage);

@@ -13,6 +13,7 @@ std::vector<std::string> MachineOptions::words() const {
 }
 
 void add_host(OptionSet& set, std::string& host, const std::string& help) {
+  set.group(OptionGroup::kRemote);
   set.text("-H,--host", host, help).value_name("ADDRESS");
 }
 
@@ -22,17 +23,21 @@ void add_recorded_host(OptionSet& set, std::string& host) {
 }
 
 void add_unused_security(OptionSet& set) {
+  set.group(OptionGroup::kRemote);
   set.parsed(
          "--token-file", [](const std::string&) -> base::Result<> { return {}; },
-         "Accepted as for run, and not read: the recording has the connection")
+         "Ignored: the recording has the connection")
       .value_name("FILE");
+}
+
+void add_token(OptionSet& set, std::string& file) {
+  set.group(OptionGroup::kRemote);
+  set.text("--token-file", file, kTokenHelp).value_name("FILE");
 }
 
 void add_machine(OptionSet& set, MachineOptions& machine, const std::string& help) {
   add_host(set, machine.host, help);
-  set.text("--token-file", machine.token_file,
-           "What both machines know (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)")
-      .value_name("FILE");
+  add_token(set, machine.token_file);
 }
 
 }  // namespace heaptap::app

@@ -15,7 +15,6 @@
 #include "base/own_limits.h"
 #include "base/served_files.h"
 #include "collect/stop_signals.h"
-#include "report/fold.h"
 #include "wire/handshake.h"
 
 namespace {
@@ -24,7 +23,7 @@ using namespace heaptap;
 using namespace heaptap::app;
 
 int perform(const PrintText& print) {
-  fmt::print("{}", report::folded(print.text, fold_width(STDOUT_FILENO)));
+  fmt::print("{}", print.text);
   return 0;
 }
 

@@ -11,12 +11,12 @@ constexpr const char* kMarkUsage = "heaptap mark PID NAME";
 base::Result<Command> parse_mark(const Arguments& arguments, const Defaults& defaults) {
   MarkOptions options;
   std::string process;
-  OptionSet set("Name this moment of a recording, for --from, --to and --since: " + std::string(kMarkUsage), "mark");
+  OptionSet set("mark", "Name this moment of a recording, for --from, --to and --since", kMarkUsage);
   set.positional("PID", process, "The recorded process");
   add_recorded_host(set, options.host);
   add_unused_security(set);
   set.positional("NAME", options.name, "The mark's name; there may be several of one name");
-  const auto parsed = parse_with(set, kMarkUsage, arguments, defaults);
+  const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   const auto pid = parse_pid(process, "mark", kMarkUsage);

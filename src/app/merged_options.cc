@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "app/completions.h"
-#include "base/edit_distance.h"
+#include "base/nearest_word.h"
 #include "base/safe_text.h"
 
 namespace heaptap::app {
@@ -75,19 +75,15 @@ class AllCommands {
   }
   // " (did you mean depth?)"
   [[nodiscard]] std::string suggestion(const std::string& name) {
-    std::string best;
-    size_t least = 3;
+    std::vector<std::string> names;
     for (const KnownCommand& known : commands()) {
       for (const KnownOption& option : known.options) {
-        for (const std::string& other : option.names) {
-          const size_t distance = base::edit_distance(name, other);
-          if (!other.starts_with("--") || distance == 0 || distance >= least) continue;
-          least = distance;
-          best = other;
-        }
+        std::ranges::copy_if(option.names, std::back_inserter(names),
+                             [&](const std::string& other) { return other.starts_with("--") && other != name; });
       }
     }
-    return best.empty() ? "" : fmt::format(" (did you mean {}?)", best);
+    const std::string nearest = base::nearest_word(name, names);
+    return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
   }
 
  private:

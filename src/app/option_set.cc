@@ -3,18 +3,23 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <utility>
+
+#include "app/help_text.h"
+#include "base/check.h"
 
 namespace heaptap::app {
 
 // What the parser has no room for stands beside its option.
 struct OptionState {
   CLI::Option* option;
-  std::vector<std::string> words;  // that completions offer
+  OptionGroup group;
+  std::vector<std::string> words = {};  // that completions offer
 };
 
 namespace {
 
-constexpr size_t kHelpColumn = 34;
+constexpr const char* kRepeatable = "; repeatable";
 
 bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
@@ -22,51 +27,34 @@ bool value_may_miss(const CLI::Option& option) {
   return !takes_value(option) && !option.get_lnames().empty() && option.check_fname(option.get_lnames().front());
 }
 
-// The parser's own writes --name{value} where a value may be left out, and two blank lines between groups.
-class HelpFormatter : public CLI::Formatter {
- public:
-  HelpFormatter() { column_width(kHelpColumn); }
-
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const override {
-    std::string text = make_description(app) + make_usage(app, name) + make_positionals(app);
-    for (const std::string& group : app->get_groups()) {
-      const auto options = app->get_options(
-          [&](const CLI::Option* option) { return option->get_group() == group && option->nonpositional(); });
-      if (!options.empty()) text += make_group(group, false, options);
-    }
-    return text + "\n" + make_footer(app);
-  }
-
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    if (is_positional || !value_may_miss(*option)) return CLI::Formatter::make_option_name(option, is_positional);
-    const std::string name = option->get_lnames().front();
-    const std::string left_out = option->get_flag_value(name, "");
-    return fmt::format("--{}[={}]", name, left_out == "-" ? "FILE" : left_out);
-  }
-};
-
-// The words of the parser's message behind its last ": ".
-std::string subject_of(const std::string& message) {
-  const size_t colon = message.rfind(": ");
-  return colon == std::string::npos ? message : message.substr(colon + 2);
+// Of several options the first one is named: what stands behind it may have been meant for it.
+std::string cause_of_extras(const std::vector<std::string>& words) {
+  const auto is_option = [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); };
+  const auto found = std::ranges::find_if(words, is_option);
+  if (found == words.end()) return fmt::format("unexpected argument '{}'", words.empty() ? "" : words.front());
+  // What the parser leaves of -q=3.
+  if (found->starts_with("-=")) return fmt::format("unexpected '{}' behind an option of one letter", found->substr(1));
+  return fmt::format("unknown option {}", *found);
 }
 
 // What was wrong, in the user's words.
-std::string cause_of(const CLI::ParseError& error) {
+std::string cause_of(const CLI::ParseError& error, const CLI::App& app) {
   const std::string message = error.what();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    const std::string words = subject_of(message);
-    return words.starts_with('-') ? fmt::format("unknown option {}", words)
-                                  : fmt::format("unexpected argument '{}'", words);
-  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return cause_of_extras(app.remaining());
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string option = message.substr(0, message.find(':'));
     return message.find("required") != std::string::npos ? fmt::format("{} needs a value", option)
                                                          : fmt::format("{} is given with too many values", option);
   }
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
-    return fmt::format("{} takes no value, or another one",
-                       message.substr(message.find("--") == std::string::npos ? 0 : message.find("--")));
+    const size_t begin = std::min(message.find("--"), message.size());
+    return fmt::format("{} takes no value", message.substr(begin, message.find(' ', begin) - begin));
+  }
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+    constexpr std::string_view kBetween = " excludes ";
+    const size_t between = message.find(kBetween);
+    return fmt::format("{} and {} can't be given together", message.substr(0, between),
+                       message.substr(between + kBetween.size()));
   }
   std::string cause = message;
   std::replace(cause.begin(), cause.end(), '\n', ' ');
@@ -85,7 +73,7 @@ CLI::Option* as_list(CLI::Option* option) {
 
 KnownOption known_option(const OptionState& state) {
   const CLI::Option& option = *state.option;
-  KnownOption known{.names = {}, .words = state.words};
+  KnownOption known{.names = {}, .words = state.words, .group = state.group};
   for (const std::string& name : option.get_snames()) known.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) known.names.push_back("--" + name);
   known.help = option.get_description();
@@ -158,25 +146,37 @@ bool Option::is_excluded_by(const Option& other) const {
 }
 
 struct OptionSet::Parser {
-  Parser(const std::string& description, const std::string& command) : app(description, command) {}
+  Parser(const std::string& command, std::string what, std::string how)
+      : app("", command), summary(std::move(what)), usage(std::move(how)) {}
 
   CLI::App app;
+  std::string summary;
+  std::string usage;
+  OptionGroup group = OptionGroup::kOther;  // of options that are added
+  std::vector<std::string> most_used = {};
+  std::string footer = {};
   std::map<const CLI::Option*, OptionState> states = {};
 
-  OptionState* state_of(CLI::Option* option) { return &states.try_emplace(option, option).first->second; }
+  OptionState* state_of(CLI::Option* option) {
+    return &states.try_emplace(option, OptionState{option, group}).first->second;
+  }
 };
 
-OptionSet::OptionSet(const std::string& description, const std::string& command)
-    : parser_(std::make_unique<Parser>(description, command)) {
+OptionSet::OptionSet(const std::string& command, const std::string& summary, const std::string& usage)
+    : parser_(std::make_unique<Parser>(command, summary, usage)) {
   parser_->app.set_help_flag();  // parse() adds it, behind all others
-  parser_->app.formatter(std::make_shared<HelpFormatter>());
 }
 
 OptionSet::~OptionSet() = default;
 
-void OptionSet::group(const std::string& heading) { parser_->app.option_defaults()->group(heading); }
+void OptionSet::group(OptionGroup group) { parser_->group = group; }
 
-void OptionSet::footer(const std::string& text) { parser_->app.footer(text); }
+void OptionSet::most_used(std::vector<std::string> names) {
+  for (const std::string& name : names) HEAPTAP_CHECK(find(name).has_value());
+  parser_->most_used = std::move(names);
+}
+
+void OptionSet::footer(const std::string& text) { parser_->footer = text; }
 
 Option OptionSet::flag(const std::string& names, bool& value, const std::string& help) {
   return Option(parser_->state_of(parser_->app.add_flag(names, value, help)));
@@ -201,7 +201,7 @@ Option OptionSet::parsed(const std::string& names, Parse parse, const std::strin
 }
 
 Option OptionSet::list(const std::string& names, std::vector<std::string>& values, const std::string& help) {
-  return Option(parser_->state_of(as_list(parser_->app.add_option(names, values, help + " (repeatable)"))));
+  return Option(parser_->state_of(as_list(parser_->app.add_option(names, values, help + kRepeatable))));
 }
 
 Option OptionSet::parsed_list(const std::string& names, Parse parse_each, const std::string& help) {
@@ -209,7 +209,7 @@ Option OptionSet::parsed_list(const std::string& names, Parse parse_each, const 
   const auto store = [parse_each = std::move(parse_each), names](const Words& words) {
     for (const std::string& word : words) throw_if_wrong(parse_each(word), names);
   };
-  return Option(parser_->state_of(as_list(parser_->app.add_option_function<Words>(names, store, help))));
+  return Option(parser_->state_of(as_list(parser_->app.add_option_function<Words>(names, store, help + kRepeatable))));
 }
 
 Option OptionSet::positional(const std::string& name, std::string& value, const std::string& help) {
@@ -221,19 +221,27 @@ Option OptionSet::positional(const std::string& name, std::vector<std::string>& 
 }
 
 base::Result<OptionSet::Outcome> OptionSet::parse(const std::vector<std::string>& words) {
-  parser_->app.set_help_flag("-h,--help", "Print this help");
+  group(OptionGroup::kOther);
+  parser_->state_of(parser_->app.set_help_flag("-h,--help", "Print this help"));
   try {
     std::vector<std::string> reversed(words.rbegin(), words.rend());  // CLI11 takes them from the back
     parser_->app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     return Outcome::kHelpAsked;
   } catch (const CLI::ParseError& error) {
-    return std::unexpected(base::Error{cause_of(error)});
+    return std::unexpected(base::Error{cause_of(error, parser_->app)});
   }
   return Outcome::kParsed;
 }
 
-std::string OptionSet::help() const { return parser_->app.help(); }
+std::string OptionSet::help(size_t width) const {
+  return help_text({.summary = parser_->summary,
+                    .usage = parser_->usage,
+                    .options = known_options(),
+                    .most_used = parser_->most_used,
+                    .footer = parser_->footer},
+                   width);
+}
 
 std::vector<KnownOption> OptionSet::known_options() const {
   std::vector<KnownOption> known;
@@ -244,7 +252,9 @@ std::vector<KnownOption> OptionSet::known_options() const {
 
 std::string OptionSet::command() const { return parser_->app.get_name(); }
 
-std::string OptionSet::description() const { return parser_->app.get_description(); }
+std::string OptionSet::summary() const { return parser_->summary; }
+
+std::string OptionSet::usage() const { return parser_->usage; }
 
 std::optional<Option> OptionSet::find(const std::string& name) const {
   CLI::Option* const option = parser_->app.get_option_no_throw(name);

@@ -1,11 +1,13 @@
 // The options and arguments of one command: their names, what their values are and where these go, the help on them, and the
 // parsing. option_set.cc alone knows the parser (CLI11), which takes the compiler long.
 //
-//   OptionSet set("Write a report: heaptap report [TRACE] [options]", "report");
+//   OptionSet set("report", "Write a report", "heaptap report [TRACE] [options]");
 //   set.positional("TRACE", trace, "The trace");
+//   set.group(OptionGroup::kOutput);
 //   set.text("-o,--output", file, "The file").value_name("FILE");
 //   const auto outcome = set.parse({"-o", "x.html", "a.htap"});
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -62,13 +64,16 @@ class OptionSet {
   enum class Outcome : uint8_t { kParsed, kHelpAsked };
   using Parse = std::function<base::Result<>(const std::string& text)>;
 
-  OptionSet(const std::string& description, const std::string& command);
+  // The command's name, what it does, and how it is called.
+  OptionSet(const std::string& command, const std::string& summary, const std::string& usage);
   ~OptionSet();
   OptionSet(const OptionSet&) = delete;
   OptionSet& operator=(const OptionSet&) = delete;
 
-  // Options that are added from here on, and --help behind the last of them, stand below this heading in the help.
-  void group(const std::string& heading);
+  // What options are about that are added from here on.
+  void group(OptionGroup group);
+  // Options that the help has before all groups as well, by one of their names.
+  void most_used(std::vector<std::string> names);
   // Stands below the options.
   void footer(const std::string& text);
 
@@ -94,7 +99,7 @@ class OptionSet {
     return any_number(names, store, help, least, most);
   }
 
-  // One value for each time that the option is given, which the help says of list() by itself.
+  // One value for each time that the option is given, which the help says by itself.
   Option list(const std::string& names, std::vector<std::string>& values, const std::string& help);
   Option parsed_list(const std::string& names, Parse parse_each, const std::string& help);
 
@@ -105,11 +110,12 @@ class OptionSet {
   // Stores the values. The error is what is wrong with the words, without the command's name.
   [[nodiscard]] base::Result<Outcome> parse(const std::vector<std::string>& words);
   // Once parse() was called.
-  [[nodiscard]] std::string help() const;
+  [[nodiscard]] std::string help(size_t width) const;
   [[nodiscard]] std::vector<KnownOption> known_options() const;
 
   [[nodiscard]] std::string command() const;
-  [[nodiscard]] std::string description() const;
+  [[nodiscard]] std::string summary() const;
+  [[nodiscard]] std::string usage() const;
   // By one of its names, with dashes.
   [[nodiscard]] std::optional<Option> find(const std::string& name) const;
   // False if there is no such option, too.

@@ -6,14 +6,13 @@ namespace heaptap::app {
 base::Result<Command> parse_pair(const Arguments& arguments, const Defaults& defaults) {
   constexpr const char* kPairUsage = "heaptap pair [ADDRESS KEY [NAME] | KEY [NAME]]";
   PairOptions options;
-  OptionSet set("Make this machine and another one known to each other, by their keys: " + std::string(kPairUsage),
-                "pair");
+  OptionSet set("pair", "Make this machine and another one known to each other, by their keys", kPairUsage);
   set.positional(
       "ADDRESS KEY", options.words,
       "A target's address, its key and its name, which `heaptap-target pair` prints there. KEY [NAME]: a host that "
       "may come here");
   add_config(set);
-  const auto parsed = parse_with(set, kPairUsage, arguments, defaults);
+  const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   return options;

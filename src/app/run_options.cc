@@ -8,6 +8,7 @@
 #include "app/pid_word.h"
 #include "app/report_signal.h"
 #include "app/symbols_server.h"
+#include "base/nearest_word.h"
 #include "exports/formats.h"
 #include "wire/handshake.h"
 
@@ -36,42 +37,29 @@ std::vector<std::string> report_formats() {
   return names;
 }
 
-void add_moments(OptionSet& set, RunWords& words, RunOptions& options) {
-  set.duration("--mark-every", words.mark_every_ns, "Set a mark named `every` at this interval (10s)");
-  set.text("--report-signal", words.report_signal,
-           "The program gets this signal (USR2, RTMIN+3): write what changed into PROGRAM-PID-N.memlog "
-           "beside the trace, as at SIGUSR1 to heaptap")
-      .value_name("SIG")
-      .offer({"USR1", "USR2", "HUP", "RTMIN"});
-  set.choice(
-         "--report-format", report_formats(), [&options](const std::string& format) { options.report_format = format; },
-         "Of reports at a signal: memlog (default), or all of the recording in a format of `heaptap export --to`")
-      .value_name("FORMAT");
-}
-
-void add_processes(OptionSet& set, RunWords& words, RunOptions& options) {
-  set.list("-p,--pid", words.processes, "Record this running process, too").value_name("PID");
-  add_moments(set, words, options);
-  set.duration("--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
-}
-
-void add_recording(OptionSet& set, RunWords& words, RunOptions& options) {
+void add_file(OptionSet& set, RunOptions& options) {
+  set.group(OptionGroup::kOutput);
   set.text("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)").value_name("FILE");
-  set.flag("--force", options.force, "Overwrite the file if it exists");
-  set.number("-d,--depth", options.depth, "Record at most N frames of a stack (0: all, but of very deep ones)");
-  set.flag("-f,--follow-fork", options.follow_fork,
-           "Trace child processes too, also those that execute another program");
-  set.flag("--no-follow-fork", words.no_follow_fork, "Don't trace child processes");
-  set.flag("-e,--follow-exec", options.follow_exec, "attach: go on recording after an exec");
-  set.flag("--no-follow-exec", words.no_follow_exec, "run: stop recording at an exec");
+  set.flag("--force", options.force, "Overwrite FILE if it exists");
+}
+
+void add_printing(OptionSet& set, RunWords& words, RunOptions& options) {
+  set.group(OptionGroup::kOutput);
+  set.optional_text("--json", "-", words.json, "Print the summary as JSON at the end, or write it to FILE");
+  set.flag("-q,--quiet", options.quiet, "Print nothing at the end");
+  set.flag("-v,--verbose", options.verbose, "List all processes at the end");
+  add_color(set, options.color);
+}
+
+void add_capture(OptionSet& set, RunOptions& options) {
+  set.group(OptionGroup::kCapture);
   set.choice(
          "--via", {"agent", "ptrace"}, [&options](const std::string& way) { options.via = way; },
          "How to capture: agent or ptrace (default: what is possible)")
       .value_name("WAY");
-  add_switch(set, "leak-scan", options.leak_scan, "Scan for leaks at the end");
+  set.number("-d,--depth", options.depth, "Record at most N frames of a stack (0: all, but of very deep ones)");
   set.list("--omit", options.omit, "Don't record calls from this object").value_name("OBJECT");
   set.flag("--no-cpp", options.no_cpp, "Record malloc and free below operator new and delete instead of these");
-  set.flag("--sanity", options.sanity, "List mismatched and bad releases");
   set.flag("--aggregate", options.aggregate, "Keep totals per stack in the target, no event log");
   set.size("--aggregate-memory", options.aggregate_memory_bytes,
            "All memory that --aggregate shares with the target (default: 16M)");
@@ -84,7 +72,42 @@ void add_recording(OptionSet& set, RunWords& words, RunOptions& options) {
            "Size of the shared-memory log between program and heaptap (default: 32M)");
 }
 
-void add_environment(OptionSet& set, RunOptions& options) {
+void add_leak_scan(OptionSet& set, RunOptions& options) {
+  set.group(OptionGroup::kCapture);
+  add_switch(set, "leak-scan", options.leak_scan, "Scan for leaks at the end", "Make no leak scan at the end");
+}
+
+void add_duration(OptionSet& set, RunWords& words) {
+  set.group(OptionGroup::kCapture);
+  set.duration("--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
+}
+
+void add_moments(OptionSet& set, RunWords& words, RunOptions& options) {
+  set.group(OptionGroup::kCapture);
+  set.duration("--mark-every", words.mark_every_ns, "Set a mark named `every` at this interval (10s)");
+  set.text("--report-signal", words.report_signal,
+           "When the program gets this signal (USR2, RTMIN+3): write what changed into PROGRAM-PID-N.memlog "
+           "beside the trace, as at SIGUSR1 to heaptap")
+      .value_name("SIG")
+      .offer({"USR1", "USR2", "HUP", "RTMIN"});
+  set.choice(
+         "--report-format", report_formats(), [&options](const std::string& format) { options.report_format = format; },
+         "Reports at a signal: memlog (default), or all of the recording in a format of `heaptap export --to`")
+      .value_name("FORMAT");
+}
+
+void add_following(OptionSet& set, RunWords& words, RunOptions& options) {
+  set.group(OptionGroup::kProcesses);
+  set.flag("-f,--follow-fork", options.follow_fork,
+           "Trace child processes too, also those that execute another program");
+  set.flag("--no-follow-fork", words.no_follow_fork, "Don't trace child processes");
+  set.flag("-e,--follow-exec", options.follow_exec, "attach: go on recording after an exec");
+  set.flag("--no-follow-exec", words.no_follow_exec, "run: stop recording at an exec");
+}
+
+void add_processes(OptionSet& set, RunWords& words, RunOptions& options) {
+  set.group(OptionGroup::kProcesses);
+  set.list("-p,--pid", words.processes, "Record this running process, too").value_name("PID");
   set.text("--user", options.user, "Run the program as this user, by name or number").value_name("USER[:GROUP]");
   set.list("-E,--env", options.environment, "Set a variable in the program's environment")
       .value_name("VAR=VALUE")
@@ -97,39 +120,59 @@ void add_environment(OptionSet& set, RunOptions& options) {
 }
 
 void add_names(OptionSet& set, RunOptions& options) {
+  set.group(OptionGroup::kSymbols);
   set.list("--symbols", options.symbols, "Search for debug information below DIR").value_name("DIR");
   set.list("--sysroot", options.sysroots, "Search for the target's files below DIR").value_name("DIR");
   set.flag("--debuginfod", options.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
-  set.flag("--no-fetch", options.no_fetch, "From another machine: fetch no program or library for names");
-  set.size("--fetch-limit", options.fetch_limit_bytes, "From another machine: fetch none that is larger (64M)");
   add_symbols_server(
       set, [&options](std::shared_ptr<SymbolsServer> server) { options.symbols_server = std::move(server); }, false);
 }
 
+void add_fetching(OptionSet& set, RunOptions& options) {
+  set.group(OptionGroup::kRemote);
+  set.flag("--no-fetch", options.no_fetch, "With -H: don't fetch programs and libraries to have names");
+  set.size("--fetch-limit", options.fetch_limit_bytes, "With -H: don't fetch files larger than SIZE (default: 64M)");
+}
+
 void add_compression(OptionSet& set, RunOptions& options) {
+  set.group(OptionGroup::kRemote);
   set.choice(
          "--compress", {remote::kCompressionNames.begin(), remote::kCompressionNames.end()},
          [&options](const std::string& when) { options.compression = *remote::compression_named(when); },
-         "With -H: compress events: auto (where the line is behind, and the target has more than one CPU), always or "
-         "never")
+         "With -H: compress events: auto (default: where the line is behind, and the target has more than one CPU), "
+         "always or never")
       .value_name("WHEN");
 }
 
-void add_reporting(OptionSet& set, RunWords& words, RunOptions& options) {
+void add_reporting(OptionSet& set, RunOptions& options) {
+  set.group(OptionGroup::kReport);
+  set.flag("--sanity", options.sanity, "List mismatched and bad releases");
   add_suppressions(set, options.suppressions);
   constexpr uint64_t kMaxStatus = 255;
   set.number("--error-exitcode", options.error_exitcode,
              "Exit with N if there are leaks or bad releases in any process", 0, kMaxStatus);
   add_sort(set, options.sort);
   set.number("-n,--count", options.count, "Show at most N stacks");
-  set.flag("-q,--quiet", options.quiet, "Print nothing at the end");
-  set.flag("-v,--verbose", options.verbose, "List all processes at the end");
-  set.optional_text("--json", "-", words.json,
-                    "Print the summary as JSON at the end, or write it to a file (--json=FILE)");
-  add_color(set, options.color);
   add_ignore(set, options.ignores);
   add_skip(set, options.skip);
   add_frame_options(set, options.frames);
+}
+
+// All options of commands that begin a recording.
+void add_all(OptionSet& set, RunWords& words, RunOptions& options) {
+  add_file(set, options);
+  add_printing(set, words, options);
+  add_capture(set, options);
+  add_leak_scan(set, options);
+  add_duration(set, words);
+  add_moments(set, words, options);
+  add_following(set, words, options);
+  add_processes(set, words, options);
+  add_names(set, options);
+  add_machine(set, options.machine, "Record on the machine where heaptap-target waits at ADDRESS");
+  add_fetching(set, options);
+  add_compression(set, options);
+  add_reporting(set, options);
   add_config(set);
 }
 
@@ -147,10 +190,10 @@ base::Result<std::vector<pid_t>> parse_processes(const std::string& command, con
 }
 
 // What stands before the traced program's command line is `own`; from `begin` on, it is that.
-base::Result<Command> parse_recording(OptionSet& set, const char* usage, const Arguments& arguments, size_t begin,
-                                      RunWords& words, RunOptions& options, const Defaults& defaults) {
+base::Result<Command> parse_recording(OptionSet& set, const Arguments& arguments, size_t begin, RunWords& words,
+                                      RunOptions& options, const Defaults& defaults) {
   const auto split = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
-  const auto parsed = parse_with(set, usage, Arguments(arguments.begin(), split), defaults);
+  const auto parsed = parse_with(set, Arguments(arguments.begin(), split), defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   options.command.assign(split, arguments.end());
@@ -202,15 +245,11 @@ base::Result<> settle_collection(RunOptions& options, const std::string& output)
 base::Result<Command> parse_run(const Arguments& arguments, const Defaults& defaults) {
   RunOptions options;
   RunWords words;
-  OptionSet set("Trace a program from its start: " + std::string(kRunUsage), "run");
-  add_recording(set, words, options);
-  add_environment(set, options);
-  add_names(set, options);
-  add_compression(set, options);
-  add_machine(set, options.machine, "Record on the machine where heaptap-target waits at ADDRESS");
-  add_reporting(set, words, options);
-  add_processes(set, words, options);
-  auto command = parse_recording(set, kRunUsage, arguments, program_begin(set, arguments), words, options, defaults);
+  OptionSet set("run", "Trace a program from its start", kRunUsage);
+  add_all(set, words, options);
+  set.most_used(
+      {"-o", "-f", "-p", "-d", "--via", "--duration", "--sanity", "--suppressions", "--error-exitcode", "-H"});
+  auto command = parse_recording(set, arguments, program_begin(set, arguments), words, options, defaults);
   if (!command) return command;
   if (options.command.empty() && options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
     return base::fail_as(base::ErrorKind::kUsage, "run: no program to trace\nusage: {}", kRunUsage);
@@ -222,10 +261,15 @@ base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& 
   CollectOptions collect;
   RunOptions options;
   RunWords words;
-  OptionSet set("Record the program whose agent started this: " + std::string(kCollectUsage), "run");
-  add_recording(set, words, options);
-  add_reporting(set, words, options);
+  OptionSet set("run", "Record the program whose agent started this", kCollectUsage);
+  add_file(set, options);
+  add_printing(set, words, options);
+  add_capture(set, options);
+  add_leak_scan(set, options);
   add_moments(set, words, options);
+  add_following(set, words, options);
+  add_reporting(set, options);
+  add_config(set);
   options.follow_fork = true;  // a daemon is a child of what was started
   options.follow_exec = true;
   options.quiet = true;
@@ -239,7 +283,7 @@ base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& 
     return base::fail_as(base::ErrorKind::kUsage, "{} is for the agent alone, see ENVIRONMENT in heaptap(1)\nusage: {}",
                          wire::kCollectOption, kCollectUsage);
   }
-  auto command = parse_recording(set, kCollectUsage, {}, 0, words, options, defaults);
+  auto command = parse_recording(set, {}, 0, words, options, defaults);
   if (!command || !std::holds_alternative<RunOptions>(*command)) return command;
   collect = {.recording = std::get<RunOptions>(std::move(*command)), .process = processes->front(), .session = session};
   HEAPTAP_TRY(settle_collection(collect.recording, output));
@@ -249,18 +293,13 @@ base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& 
 base::Result<Command> parse_attach(const Arguments& arguments, const Defaults& defaults) {
   RunOptions options;
   RunWords words;
-  OptionSet set("Trace running processes; detach at Ctrl-C or after --duration: " + std::string(kAttachUsage),
-                "attach");
+  OptionSet set("attach", "Trace running processes; detach at Ctrl-C or after --duration", kAttachUsage);
   set.positional("PID", words.named, "The processes");
-  add_recording(set, words, options);
-  add_environment(set, options);
-  add_names(set, options);
-  add_compression(set, options);
-  add_machine(set, options.machine, "Record on the machine where heaptap-target waits at ADDRESS");
-  add_reporting(set, words, options);
-  add_processes(set, words, options);
+  add_all(set, words, options);
+  set.most_used(
+      {"--duration", "-o", "-f", "-e", "-d", "--sanity", "--no-leak-scan", "--suppressions", "--symbols", "-H"});
   const auto dashes = static_cast<size_t>(std::ranges::find(arguments, "--") - arguments.begin());
-  auto command = parse_recording(set, kAttachUsage, arguments, dashes, words, options, defaults);
+  auto command = parse_recording(set, arguments, dashes, words, options, defaults);
   if (!command) return command;
   if (options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
     return base::fail_as(base::ErrorKind::kUsage, "attach: which process? No PID given\nusage: {}", kAttachUsage);
@@ -279,11 +318,20 @@ constexpr std::array kThereCommands{
     ThereCommand{"top", parse_top}, ThereCommand{"leaks", parse_leaks},   ThereCommand{"mark", parse_mark},
 };
 
+constexpr const char* kConnectUsage =
+    "heaptap connect [options] ADDRESS|FILE [PID], or connect ADDRESS run|attach|console|top|leaks|mark ...";
+
+base::Result<Command> unknown_there(const std::string& word) {
+  std::vector<std::string> names;
+  for (const ThereCommand& command : kThereCommands) names.emplace_back(command.name);
+  const std::string nearest = base::nearest_word(word, names);
+  return base::fail_as(base::ErrorKind::kUsage, "connect: unknown command '{}'{}\nusage: {}", word,
+                       nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest), kConnectUsage);
+}
+
 }  // namespace
 
 base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& defaults) {
-  constexpr const char* kConnectUsage =
-      "heaptap connect [options] ADDRESS|FILE [PID], or connect ADDRESS run|attach|console|top|leaks|mark ...";
   if (arguments.size() > 1) {
     const auto* const there = std::ranges::find(kThereCommands, arguments[1], &ThereCommand::name);
     if (there != kThereCommands.end()) {
@@ -296,25 +344,25 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
   options.machine.takes_over = true;
   RunWords words;
   std::vector<std::string> what;
-  OptionSet set(
-      "Take over what heaptap-target records by itself or for a host that is gone, or recorded into a file: " +
-          std::string(kConnectUsage),
-      "connect");
+  OptionSet set("connect",
+                "Take over what heaptap-target records by itself or for a host that is gone, or recorded into a file",
+                kConnectUsage);
   set.positional(
       "ADDRESS", what,
       "Where `heaptap-target` waits, listen:ADDRESS, or a file of `record`; PID: of several recordings there");
-  set.text("-o,--output", options.output, "Write the trace to FILE (%p: pid, %h: host name)").value_name("FILE");
-  set.flag("--force", options.force, "Overwrite the file if it exists");
-  set.flag("--take-over", options.machine.by_force, "Also what another host of this one's key records, which is there");
-  set.text("--token-file", options.machine.token_file,
-           "What both machines know (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)")
-      .value_name("FILE");
-  add_switch(set, "leak-scan", options.leak_scan, "Scan for leaks at the end");
-  set.duration("--duration", words.duration_ns, "Stop recording after this time (30s, 5m, 1h)");
-  set.flag("--sanity", options.sanity, "List mismatched and bad releases");
+  add_file(set, options);
+  add_printing(set, words, options);
+  add_leak_scan(set, options);
+  add_duration(set, words);
   add_names(set, options);
-  add_reporting(set, words, options);
-  auto command = parse_recording(set, kConnectUsage, arguments, arguments.size(), words, options, defaults);
+  set.group(OptionGroup::kRemote);
+  set.flag("--take-over", options.machine.by_force, "Take over from another host with this one's key, which is there");
+  add_token(set, options.machine.token_file);
+  add_fetching(set, options);
+  add_reporting(set, options);
+  add_config(set);
+  set.most_used({"-o", "--duration", "--take-over", "--token-file", "--symbols", "--sysroot", "--suppressions", "-q"});
+  auto command = parse_recording(set, arguments, arguments.size(), words, options, defaults);
   if (!command || !std::holds_alternative<RunOptions>(*command)) return command;
   if (what.empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "connect: where to? No address given\nusage: {}", kConnectUsage);
@@ -323,8 +371,7 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
   if (what.size() > 1) {
     const bool is_number = std::ranges::all_of(what[1], [](char c) { return c >= '0' && c <= '9'; });
     if (what.size() > 2 || !is_number) {
-      return base::fail_as(base::ErrorKind::kUsage, "connect: unknown command '{}'\nusage: {}", what[is_number ? 2 : 1],
-                           kConnectUsage);
+      return unknown_there(what[is_number ? 2 : 1]);
     }
     const auto process = parse_pid(what[1], "connect", kConnectUsage);
     if (!process) return std::unexpected(process.error());

@@ -50,6 +50,7 @@ bool is_view(const std::string& name) {
 }  // namespace
 
 void add_name_filters(OptionSet& set, analysis::Query& query) {
+  set.group(OptionGroup::kReport);
   add_pattern(set, "--function", query.function,
               "Only stacks with this function: a part of a name, or a regular expression");
   add_pattern(set, "--module", query.module, "Only stacks with this module: a part of a name, or a regular expression");
@@ -60,12 +61,14 @@ void add_name_filters(OptionSet& set, analysis::Query& query) {
 }
 
 void add_time_filters(OptionSet& set, analysis::Query& query) {
+  set.group(OptionGroup::kReport);
   set.text("--from", query.from, "Only allocations from this time (1.5s) or mark (NAME, NAME:2, #7) on")
       .value_name("MOMENT");
   set.text("--to", query.to, "State at this time or mark").value_name("MOMENT");
 }
 
 std::shared_ptr<SymbolsServer> add_symbol_sources(OptionSet& set, symbols::ResolverOptions& symbols, bool has_token) {
+  set.group(OptionGroup::kSymbols);
   set.list("--symbols", symbols.symbol_directories, "Search for debug information below DIR").value_name("DIR");
   set.list("--sysroot", symbols.sysroots, "Search for the target's files below DIR").value_name("DIR");
   set.flag("--debuginfod", symbols.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
@@ -82,6 +85,7 @@ std::shared_ptr<SymbolsServer> add_symbols_server(OptionSet& set,
     store(made);
     return {};
   };
+  set.group(OptionGroup::kSymbols);
   set.parsed("--symbols-server", parse, "Ask `heaptap symbols serve` at ADDRESS for what isn't found here")
       .value_name("ADDRESS");
   if (!has_token) return made;
@@ -89,17 +93,18 @@ std::shared_ptr<SymbolsServer> add_symbols_server(OptionSet& set,
     made->set_token_file(path);
     return {};
   };
-  set.parsed("--token-file", take_token,
-             "What both machines know (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)")
-      .value_name("FILE");
+  set.group(OptionGroup::kRemote);
+  set.parsed("--token-file", take_token, kTokenHelp).value_name("FILE");
   return made;
 }
 
 Option add_image(OptionSet& set, uint32_t& image) {
-  return set.number("--image", image, "A process that executed others: its N-th program (default: the last one)", 1);
+  set.group(OptionGroup::kProcesses);
+  return set.number("--image", image, "Of a process that executed others: its N-th program (default: the last one)", 1);
 }
 
 void add_leak_options(OptionSet& set, ShowOptions& options) {
+  set.group(OptionGroup::kReport);
   set.number("--scan", options.query.scan, "Leaks of the scan with this number (default: the last one)", 1);
   add_root_kinds(set, options.query.leaks.roots);
   add_tagged_pointers(set, options.query.leaks.heuristics);
@@ -118,8 +123,9 @@ struct OptionTexts {
 // These show something else than the list of leaks.
 void add_leak_views(OptionSet& set, ShowOptions& options, OptionTexts& texts) {
   analysis::Query& query = options.query;
+  set.group(OptionGroup::kReport);
   set.optional_text("--gen-suppressions", "valgrind", texts.syntax,
-                    "leaks: print suppressions for the leaks listed, in Valgrind's syntax; =lsan: in LeakSanitizer's")
+                    "leaks: print suppressions for the leaks listed, in Valgrind's syntax (default) or LeakSanitizer's")
       .offer({"valgrind", "lsan"});
   const auto parse_why = [&query](const std::string& text) -> base::Result<> {
     const auto question = analysis::parse_block_question(text);
@@ -131,7 +137,7 @@ void add_leak_views(OptionSet& set, ShowOptions& options, OptionTexts& texts) {
              "leaks: what points to the block at this address (0x...), block (#b12) or largest block of a stack (#12)")
       .value_name("WHAT");
   set.optional_text("--retained", "block", texts.retained_by,
-                    "leaks: retained size by block; =stack, =type: by stack, by type")
+                    "leaks: retained size by block (default), by stack or by type")
       .offer({"block", "stack", "type"});
   set.flag("--globals", query.globals, "leaks: what only global variables retain, by variable");
   set.flag("--scans", query.scan_list, "leaks: the results of all scans of the trace");
@@ -140,20 +146,22 @@ void add_leak_views(OptionSet& set, ShowOptions& options, OptionTexts& texts) {
       .value_name("MARK|N");
 }
 
-void add_run_options(OptionSet& set, ShowOptions& options) {
+void add_process_options(OptionSet& set, ShowOptions& options) {
+  set.group(OptionGroup::kProcesses);
   set.choice(
-      "--by", {"all", "process", "program", "tag", "pool"},
-      [&options](const std::string& word) {
-        options.query.group = word == "tag"    ? analysis::GroupBy::kTag
-                              : word == "pool" ? analysis::GroupBy::kPool
-                                               : analysis::GroupBy::kNothing;
-        options.table = word == "process"   ? RunTable::kProcesses
-                        : word == "program" ? RunTable::kPrograms
-                                            : RunTable::kAll;
-      },
-      "A table by the program's tags or pools; of several processes: all together (default), or a table of them or of "
-      "their programs");
-  set.number("--process", options.process, "Several processes: only this one (PID)", 1);
+         "--by", {"all", "process", "program", "tag", "pool"},
+         [&options](const std::string& word) {
+           options.query.group = word == "tag"    ? analysis::GroupBy::kTag
+                                 : word == "pool" ? analysis::GroupBy::kPool
+                                                  : analysis::GroupBy::kNothing;
+           options.table = word == "process"   ? RunTable::kProcesses
+                           : word == "program" ? RunTable::kPrograms
+                                               : RunTable::kAll;
+         },
+         "A table by tag or pool of the program; of several processes: all together (default: all), or a table by "
+         "process or program")
+      .value_name("WHAT");
+  set.number("--process", options.process, "Of several processes: only this one", 1).value_name("PID");
   add_image(set, options.image);
 }
 
@@ -239,17 +247,18 @@ base::Result<View> leak_view(const ShowOptions& options, View view) {
 }  // namespace
 
 void add_display_options(OptionSet& set, ShowOptions& options) {
+  set.group(OptionGroup::kOutput);
   const Option json = set.flag("--json", options.json, "As JSON");
   set.flag("--ndjson", options.ndjson, "blocks, timeline: a JSON object a line").excludes(json);
+  set.flag("-q,--quiet", options.quiet, "Print no warnings");
+  set.flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
+  add_color(set, options.color);
   add_sort(set, options.query.sort);
   set.number("-n,--count", options.query.limit, "Show at most N stacks, blocks, …");
   set.number("-d,--depth", options.query.depth, "Show at most N frames of a stack (0: all)");
   set.flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
-  add_switch(set, "sanity", options.query.errors, "summary: list bad releases");
+  add_switch(set, "sanity", options.query.errors, "summary: list bad releases", "summary: list no bad releases");
   add_symbol_sources(set, options.query.symbols);
-  set.flag("-q,--quiet", options.quiet, "Print no warnings");
-  add_color(set, options.color);
-  set.flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
   add_ignore(set, options.query.ignores);
   add_skip(set, options.query.skip);
   add_frame_options(set, options.frames);
@@ -261,7 +270,7 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   OptionTexts texts;
   options.query.errors = true;
   std::vector<std::string> words;
-  OptionSet set("Read a trace: " + std::string(kShowUsage), "show");
+  OptionSet set("show", "Read a trace", kShowUsage);
   set.positional("VIEW TRACE", words,
                  "summary, leaks, top, tree, stats, sizes, lifetimes, timeline or blocks; and the file")
       .offer(view_names());
@@ -269,9 +278,11 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   add_time_filters(set, options.query);
   add_leak_options(set, options);
   add_leak_views(set, options, texts);
-  add_run_options(set, options);
+  add_process_options(set, options);
   add_display_options(set, options);
-  const auto parsed = parse_with(set, kShowUsage, arguments, defaults);
+  set.most_used(
+      {"--json", "-n", "-d", "--sort", "--function", "--from", "--why", "--suppressions", "--symbols", "--full-names"});
+  const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) {
     return std::unexpected(parsed.error());
   }

@@ -8,20 +8,20 @@ base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& 
       "heaptap symbols serve [--listen ADDRESS | --connect ADDRESS] [--token-file FILE] DIR...";
   SymbolsOptions options;
   std::vector<std::string> words;
-  OptionSet set("Give other machines symbols of the files below DIR: " + std::string(kSymbolsUsage), "symbols");
-  set.positional("serve", words, "serve, and the folders").value_name("DIR").offer({"serve"});
+  OptionSet set("symbols", "Serve symbols and unwind tables of the files below DIR to other machines", kSymbolsUsage);
+  set.positional("serve DIR", words, "The word serve, and the directories").offer({"serve"});
+  set.group(OptionGroup::kOutput);
+  set.flag("-q,--quiet", options.quiet, "Print errors only");
+  set.group(OptionGroup::kRemote);
   set.text("--listen", options.listen,
            "Wait there: a UNIX socket's path, HOST:PORT, or PORT on loopback (default: a socket of this user's)")
       .value_name("ADDRESS");
   set.text("--connect", options.connect,
-           "Go to a client that waits (`--symbols-server listen:ADDRESS`): HOST:PORT, in place of --listen")
+           "Connect to a client that waits (`--symbols-server listen:ADDRESS`): HOST:PORT, in place of --listen")
       .value_name("ADDRESS");
-  set.text("--token-file", options.token_file,
-           "What both machines know (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)")
-      .value_name("FILE");
-  set.flag("-q,--quiet", options.quiet, "Print errors alone");
+  add_token(set, options.token_file);
   add_config(set);
-  const auto parsed = parse_with(set, kSymbolsUsage, arguments, defaults);
+  const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (words.empty() || words.front() != "serve") {

@@ -4,6 +4,7 @@
 #include "app/top_connection.h"
 #include "app/trace_file.h"
 #include "base/whole_number.h"
+#include "top/key_help.h"
 #include "top/output.h"
 
 namespace heaptap::app {
@@ -16,31 +17,43 @@ bool names_target(const std::string& word) {
   return base::is_digits(word) || is_trace(word) || word.ends_with(".run") || is_socket(word);
 }
 
+std::string key_list() {
+  std::string text = "Keys:\n";
+  for (const top::KeyHelp& key : top::kKeyHelp) text += fmt::format("  {:<26}{}\n", key.keys, key.what);
+  return text;
+}
+
 }  // namespace
 
 base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defaults) {
   TopOptions options;
-  OptionSet set("Show a process's memory live, on the screen: " + std::string(kTopUsage), "top");
+  OptionSet set("top", "Show a process's memory live, on the screen", kTopUsage);
+  set.group(OptionGroup::kOutput);
   set.flag("--once", options.once, "Print one picture and end (default where stdout is no terminal)");
   set.flag("--json", options.json, "Print a JSON object for each sample, one a line");
-  set.duration("--delay", options.settings.delay_ns, "Time between two samples (default 1s)").value_name("TIME");
+  set.text("-o,--output", options.output, "Keep the trace of a recording that this begins").value_name("FILE");
+  add_color(set, options.color);
+  set.group(OptionGroup::kProcesses);
+  set.number("--process", options.settings.pid, "Of several processes: begin with this one", 1).value_name("PID");
+  add_image(set, options.settings.image);
+  set.group(OptionGroup::kReport);
+  set.duration("--delay", options.settings.delay_ns, "Time between two samples (default: 1s)");
   set.number("--count", options.settings.count, "End after N samples", 1);
   set.number("-n,--rows", options.settings.rows, "Print at most N stacks (--once: 20, --json: 10)", 1, 10'000);
   set.choice(
-      "--sort", top::figure_words(),
-      [&options](const std::string& word) { options.settings.sort = top::figure_of(word); },
-      "Sort by live (default), blocks, growth, rate, calls, lifetime, temporary or leaked");
+         "--sort", top::figure_words(),
+         [&options](const std::string& word) { options.settings.sort = top::figure_of(word); },
+         "Sort by live (default), blocks, growth, rate, calls, age, lifetime, temporary or leaked")
+      .value_name("COLUMN");
   set.text("--filter", options.settings.filter, "Only stacks with this text in a function or a module")
-      .value_name("TEXT");
-  set.number("--process", options.settings.pid, "Several processes: begin with this one (PID)", 1);
-  add_image(set, options.settings.image);
-  set.text("-o,--output", options.output, "Keep the trace of a recording that this begins").value_name("FILE");
+      .value_name("NAME");
   add_machine(set, options.machine, "The process is on the machine where heaptap-target waits at ADDRESS");
   const auto server = add_symbol_sources(set, options.settings.names_from.symbols, false);
   add_skip(set, options.settings.names_from.skip);
   add_ignore(set, options.settings.names_from.ignores);
-  add_color(set, options.color);
   add_config(set);
+  set.most_used({"--once", "--json", "--delay", "-n", "--sort", "--filter", "-o", "-H"});
+  set.footer(key_list());
   const auto begin = program_begin(set, arguments);
   const auto split = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
   Arguments own(arguments.begin(), split);
@@ -54,7 +67,7 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
     program.erase(program.begin());
   }
   options.command = std::move(program);
-  const auto parsed = parse_with(set, kTopUsage, own, defaults);
+  const auto parsed = parse_with(set, own, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   server->set_token_file(options.machine.token_file);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/nearest_word.h"
 #include "base/safe_text.h"
 
 namespace heaptap::console {
@@ -40,8 +41,9 @@ base::Result<const Command*> CommandTable::find(const std::string& word) const {
   }
   if (fitting.size() == 1) return fitting.front();
   if (fitting.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "unknown command '{}': `help` lists the commands",
-                         base::safe_text(word));
+    const std::string nearest = base::nearest_word(word, names());
+    return base::fail_as(base::ErrorKind::kUsage, "unknown command '{}'{}: `help` lists the commands",
+                         base::safe_text(word), nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest));
   }
   Words candidates;
   for (const Command* command : fitting) candidates.push_back(command->name);

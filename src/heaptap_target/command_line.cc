@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/nearest_word.h"
 #include "base/units.h"
 #include "base/whole_number.h"
 
@@ -92,7 +93,7 @@ constexpr std::array kFlags{
 
 base::Result<> set_number(std::string_view name, std::string_view value, auto& number) {
   const auto read = base::whole_number<std::remove_reference_t<decltype(number)>>(value);
-  if (!read) return fail_as(ErrorKind::kUsage, "{}: '{}' is no number", name, value);
+  if (!read) return fail_as(ErrorKind::kUsage, "{}: '{}' is not a number", name, value);
   number = *read;
   return {};
 }
@@ -116,14 +117,14 @@ base::Result<> set_size(std::string_view name, std::string_view value, uint64_t&
 base::Result<> add_process(std::string_view name, std::string_view value, Options& options) {
   pid_t process = 0;
   const auto read = set_number(name, value, process);
-  if (!read || process <= 0) return fail_as(ErrorKind::kUsage, "{}: '{}' is no PID", name, value);
+  if (!read || process <= 0) return fail_as(ErrorKind::kUsage, "{}: '{}' is not a PID", name, value);
   options.order.processes.push_back(process);
   return {};
 }
 
 base::Result<> choose(std::string_view name, std::string_view value, std::string_view one, std::string_view other) {
   if (value == one || value == other) return {};
-  return fail_as(ErrorKind::kUsage, "{}: '{}' is neither {} nor {}", name, value, one, other);
+  return fail_as(ErrorKind::kUsage, "{}: '{}' is not one of {}, {}", name, value, one, other);
 }
 
 base::Result<> set_address(std::string_view value, bool goes, Options& options) {
@@ -138,7 +139,7 @@ base::Result<> set_address(std::string_view value, bool goes, Options& options) 
 base::Result<> set_compression(std::string_view name, std::string_view value, Options& options) {
   options.compression = remote::compression_named(value);
   if (options.compression) return {};
-  return fail_as(ErrorKind::kUsage, "{}: '{}' is none of auto, always, never", name, value);
+  return fail_as(ErrorKind::kUsage, "{}: '{}' is not one of auto, always, never", name, value);
 }
 
 struct Valued {
@@ -218,6 +219,14 @@ constexpr std::array kValued{
            }},
 };
 
+// " (did you mean serve?)" for a word that is nearly one of theirs.
+std::string suggestion(std::string_view word, const auto& named) {
+  std::vector<std::string> names;
+  for (const auto& each : named) names.emplace_back(each.name);
+  const std::string nearest = base::nearest_word(word, names);
+  return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
+}
+
 // Options come before or behind the address; what is behind a program's name is the program's.
 class Parser {
  public:
@@ -228,11 +237,8 @@ class Parser {
     const std::string_view name = next();
     const auto* const command = std::ranges::find(kCommands, name, &NamedCommand::name);
     if (command == kCommands.end()) {
-      return fail_as(
-          ErrorKind::kUsage,
-          "there is no command '{}': serve, connect, run, attach, record, pair, token, status, monitor, report, mark, "
-          "clear (heaptap-target --help)",
-          name);
+      return fail_as(ErrorKind::kUsage, "unknown command '{}'{}: `heaptap-target --help` lists the commands", name,
+                     suggestion(name, kCommands));
     }
     options_.command = command->command;
     while (!rest_.empty()) HEAPTAP_TRY(take(next()));
@@ -303,7 +309,7 @@ class Parser {
       return fail_as(ErrorKind::kUsage, "there is one argument too many: {}", word);
     }
     const bool takes_process = options_.command == Command::kReport || options_.command == Command::kClear;
-    if (takes_process && !base::whole_number<pid_t>(word)) return fail_as(ErrorKind::kUsage, "'{}' is no PID", word);
+    if (takes_process && !base::whole_number<pid_t>(word)) return fail_as(ErrorKind::kUsage, "'{}' is not a PID", word);
     if (options_.command == Command::kToken) return fail_as(ErrorKind::kUsage, "token takes no argument: {}", word);
     if (!options_.address.empty()) return fail_as(ErrorKind::kUsage, "there is one address too many: {}", word);
     options_.address = word;
@@ -324,7 +330,9 @@ class Parser {
     const std::string_view name = argument.substr(0, sign);
     const auto* const option = std::ranges::find(kValued, name, &Valued::name);
     if (option == kValued.end()) {
-      return fail_as(ErrorKind::kUsage, "there is no option '{}' (heaptap-target --help)", name);
+      std::string near = suggestion(name, kValued);
+      if (near.empty()) near = suggestion(name, kFlags);
+      return fail_as(ErrorKind::kUsage, "unknown option {}{}: `heaptap-target --help` lists the options", name, near);
     }
     if ((option->of & kinds_of(options_.command)) == 0) return not_for_this(name);
     if (sign == std::string_view::npos && rest_.empty()) return fail_as(ErrorKind::kUsage, "{} needs a value", name);
@@ -332,7 +340,7 @@ class Parser {
   }
 
   static base::Result<> not_for_this(std::string_view name) {
-    return fail_as(ErrorKind::kUsage, "{} is no option of this command (heaptap-target --help)", name);
+    return fail_as(ErrorKind::kUsage, "this command has no option {}: `heaptap-target --help` lists the options", name);
   }
 
   std::span<const char* const> rest_;
@@ -344,71 +352,98 @@ class Parser {
 base::Result<Options> parse(std::span<const char* const> arguments) { return Parser(arguments).parse(); }
 
 const char* help_text() {
-  return "heaptap-target: records programs on this machine for a heaptap on another one\n"
-         "\n"
-         "  heaptap-target serve [ADDRESS]   waits for the host, which then says: heaptap run -H ADDRESS -- PROGRAM\n"
-         "  heaptap-target connect [ADDRESS] goes to the host, where `heaptap run -H listen:ADDRESS` waits; without "
-         "an\n"
-         "                                   address, or by a NAME alone, to one that announces itself: `-H listen:`\n"
-         "  heaptap-target run [--listen ADDRESS|--connect ADDRESS] -- PROGRAM [ARG...]\n"
-         "                                   begins at once; the host takes it over: heaptap connect ADDRESS\n"
-         "  heaptap-target attach [--listen ADDRESS|--connect ADDRESS] PID...\n"
-         "                                   the same with processes that run\n"
-         "  heaptap-target record -o FILE -- PROGRAM [ARG...]   (or --pid PID)\n"
-         "                                   into a file, for the host: heaptap connect FILE\n"
-         "  heaptap-target pair [KEY [NAME]] lets the host of that key come by TCP; `heaptap pair` there says it\n"
-         "  heaptap-target token > FILE      a secret for both sides, in place of keys\n"
-         "  heaptap-target status            what is recorded here: processes, events, what is lost, the host\n"
-         "  heaptap-target monitor           the same every second\n"
-         "  heaptap-target report [PID]      the host writes a report of what changed\n"
-         "  heaptap-target mark NAME         gives this moment a name\n"
-         "  heaptap-target clear [PID]       counts from here on\n"
-         "\n"
-         "ADDRESS  a UNIX socket's path, HOST:PORT, [IPv6]:PORT, or PORT on loopback; without one a UNIX socket of "
-         "this user's\n"
-         "\n"
-         "  --token-file FILE       what host and target both know, in place of keys (or in $HEAPTAP_TOKEN)\n"
-         "  --keys DIR              this machine's key and those of hosts (root: /etc/heaptap; else "
-         "~/.config/heaptap)\n"
-         "  --announce              tells `heaptap discover` on the local networks where it waits (TCP)\n"
-         "  --attach-only           serve, connect: hosts start no programs\n"
-         "  --allow PROGRAM         serve, connect: hosts record this program alone; may be given again\n"
-         "  --user NAME             serve, connect: all that hosts ask for is done as this user\n"
-         "  --no-scan-data          nothing of a program's memory leaves this machine: there are no leak scans\n"
-         "  --once                  ends after one recording\n"
-         "  --agent FILE            the library that is preloaded; without it libheaptap_agent.so beside this program\n"
-         "  --log-memory SIZE       of the log of each process, 256K and more\n"
-         "  --buffer SIZE           of what waits for the host, 256K and more (1M)\n"
-         "  --compress WHEN         auto (where the line is behind and there is more than one CPU), always, never; "
-         "whatever "
-         "the host says\n"
-         "  --orphan-timeout TIME   so long after the host is gone all is let go, and runs on unrecorded (60s)\n"
-         "  --exit-wait TIME        so long at most a process waits with its end for a slow line, to be scanned for "
-         "leaks "
-         "(10s)\n"
-         "  --no-fetch              gives the host no file of a recorded program\n"
-         "  --interval TIME         monitor: so long between two looks (1s)\n"
-         "  -q, --quiet             says errors alone, and who was refused\n"
-         "  --version\n"
-         "\n"
-         "run, attach and record, which nobody else tells what to record:\n"
-         "  --listen ADDRESS        run, attach: hosts come there (default: a UNIX socket of this user's)\n"
-         "  --connect ADDRESS       run, attach: goes to the host\n"
-         "  --wait                  run, attach: begin when a host is there\n"
-         "  -o, --output FILE       record: the file\n"
-         "  --force                 record: replaces a file that is there\n"
-         "  -p, --pid PID           this running process, too\n"
-         "  --duration TIME         then let go of all\n"
-         "  -d, --depth N           at most N frames of a stack\n"
-         "  -f, --follow-fork       children too, also those that execute another program\n"
-         "  -e, --follow-exec       attach: go on after an exec\n"
-         "  --via agent|ptrace      how to capture\n"
-         "  --on-overflow wait|drop when the log is full\n"
-         "  --no-leak-scan          no scan for leaks at the end\n"
-         "  --no-cpp                malloc and free below operator new and delete, instead of these\n"
-         "  --omit OBJECT           calls from there are no events\n"
-         "  -E VAR=VALUE            in the program's environment\n"
-         "  --user USER[:GROUP]     runs the program as this user, by name or number\n";
+  return R"(heaptap-target records programs on this machine for a heaptap on another one.
+
+Usage: heaptap-target COMMAND [options]
+
+Commands:
+  serve [ADDRESS]         wait for hosts: heaptap run -H ADDRESS -- PROGRAM
+  connect [ADDRESS|NAME]  connect to a host that waits: heaptap run -H
+                          listen:ADDRESS; without an address, or by a NAME, to
+                          one that announces itself: -H listen:
+  run [--listen ADDRESS|--connect ADDRESS] -- PROGRAM [ARG...]
+                          record at once; the host takes it over with heaptap
+                          connect ADDRESS
+  attach [--listen ADDRESS|--connect ADDRESS] PID...
+                          the same with running processes
+  record -o FILE [--pid PID] [-- PROGRAM [ARG...]]
+                          record into a file, for heaptap connect FILE
+  pair [KEY [NAME]]       let the host of that key connect by TCP, as `heaptap
+                          pair` there prints it
+  token                   print a new secret for both sides, in place of keys
+  status                  print what is recorded here
+  monitor                 print it every second
+  report [PID]            have the host write a report of what changed
+  mark NAME               name this moment of the recordings
+  clear [PID]             count from here on
+
+ADDRESS is a UNIX socket's path, HOST:PORT, [IPv6]:PORT, or PORT on loopback;
+without one it is a UNIX socket of this user's.
+
+Output:
+  -o, --output FILE       record: the file
+  --force                 record: replace FILE if it exists
+  -q, --quiet             print errors only, and who was refused
+
+Capture:
+  --agent FILE            the library that is preloaded (default:
+                          libheaptap_agent.so beside this program)
+  --via agent|ptrace      how to capture
+  -d, --depth N           record at most N frames of a stack
+  --duration TIME         stop recording after this time
+  --no-leak-scan          make no leak scan at the end
+  --no-cpp                record malloc and free below operator new and delete
+                          instead of these
+  --omit OBJECT           don't record calls from this object; repeatable
+  --on-overflow POLICY    when the log is full: wait (default) or drop events
+  --log-memory SIZE       size of the log of each process, 256K at least
+                          (default: 32M)
+
+Processes:
+  -p, --pid PID           record this running process, too; repeatable
+  -f, --follow-fork       trace child processes too, also those that execute
+                          another program
+  -e, --follow-exec       attach: go on recording after an exec
+  -E VAR=VALUE            set a variable of the program's environment;
+                          repeatable
+  --user USER[:GROUP]     run, record: run the program as this user; serve,
+                          connect: do all that hosts ask for as this user
+  --attach-only           serve, connect: hosts can't start programs
+  --allow PROGRAM         serve, connect: hosts can record this program only;
+                          repeatable
+
+Remote:
+  --listen ADDRESS        run, attach: wait there for the host (default: a UNIX
+                          socket of this user's)
+  --connect ADDRESS       run, attach: connect to the host
+  --token-file FILE       secret that host and target share, in place of keys
+                          (default: $HEAPTAP_TOKEN)
+  --keys DIR              directory of this machine's key and those of hosts
+                          (default: /etc/heaptap of root, else
+                          ~/.config/heaptap)
+  --announce              announce the address (TCP) on the local networks, for
+                          `heaptap discover`
+  --once                  end after one recording
+  --wait                  run, attach: begin when a host is connected
+  --no-scan-data          send no memory of a program: there are no leak scans
+  --no-fetch              send no file of a recorded program
+  --buffer SIZE           memory for what waits for the host, 256K at least
+                          (default: 1M)
+  --compress WHEN         compress events, whatever the host says: auto (where
+                          the line is behind, and there is more than one CPU),
+                          always or never
+  --orphan-timeout TIME   stop recording this long after losing the host;
+                          programs continue (default: 60s)
+  --exit-wait TIME        how long the end of a process may wait for its leak
+                          scan on a slow line (default: 10s)
+
+Report:
+  --interval TIME         monitor: time between two looks (default: 1s)
+
+Other:
+  -h, --help              print this help
+  --version               print the version
+)";
 }
 
 }  // namespace heaptap::target

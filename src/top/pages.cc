@@ -6,28 +6,13 @@
 #include <string>
 
 #include "base/units.h"
+#include "top/key_help.h"
 #include "top/short_text.h"
 
 namespace heaptap::top {
 namespace {
 
-// What stands before the colon is a key or a column.
-constexpr std::array kHelp{
-    "Keys",
-    "  ↑ ↓ PgUp PgDn Home End   choose a row; so do a click and the wheel",
-    "  < >                      sort by the column to the left or right; so does a click on its title",
-    "  r                        the smallest first, or the largest",
-    "  Enter                    all of a stack: frames, threads, sizes, and who holds it after a scan",
-    "  /                        show only what has this text in a function or a module; Esc ends that",
-    "  k t o                    stacks, threads, modules (objects)",
-    "  m                        set a mark: growth counts from there",
-    "  s                        scan for leaks; the process is paused meanwhile",
-    "  p                        freeze the picture, or go on",
-    "  Tab                      next process, where several are recorded",
-    "  i                        next program of the process, where it executed several",
-    "  Esc                      back",
-    "  q                        quit",
-    "",
+constexpr std::array kColumnHelp{
     "Columns",
     "  LIVE      bytes that are alive, in this number of BLOCKS",
     "  GROWTH    live bytes now less those at the mark, or when this began",
@@ -96,8 +81,10 @@ std::string joined(const std::vector<std::string>& words) {
 }  // namespace
 
 std::vector<StyledText> help_lines() {
-  std::vector<StyledText> lines;
-  for (const std::string_view line : kHelp) {
+  std::vector<StyledText> lines{{"Keys", Style::kBold}};
+  for (const KeyHelp& key : kKeyHelp) lines.push_back({fmt::format("  {:<25}{}", key.keys, key.what)});
+  lines.push_back({});
+  for (const std::string_view line : kColumnHelp) {
     const bool is_title = !line.empty() && line.front() != ' ' && line.front() != '-';
     lines.push_back({std::string(line), is_title ? Style::kBold : Style::kPlain});
   }

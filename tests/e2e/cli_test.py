@@ -140,6 +140,17 @@ class Refusals(heaptap_test.TestCase):
                 self.assertNotEqual(outcome.stderr, b"", "says what is wrong")
                 self.assertEqual(os.listdir(self.folder), [])
 
+    def test_a_command_that_is_misspelt(self):
+        for words, meant in ((["hlep"], "help"), (["lekas", "1"], "leaks"), (["help", "shwo"], "show")):
+            with self.subTest(words):
+                self.refused(heaptap(*words, cwd=self.folder), 2, f"did you mean {meant}?")
+        self.assertEqual(heaptap("frobnicate", cwd=self.folder).status, 127)
+
+    def test_a_command_of_the_target_that_is_misspelt(self):
+        target = pathlib.Path(heaptap_test.HEAPTAP).parent / "heaptap-target"
+        self.refused(heaptap_test.run([target, "sevre"]), 2, "did you mean serve?")
+        self.refused(heaptap_test.run([target, "serve", "--kesy", "x"]), 2, "did you mean --keys?")
+
     def test_help_and_version(self):
         for arguments in (["--help"], ["--version"], ["run", "--help"], ["show", "--help"]):
             with self.subTest(arguments):

@@ -398,9 +398,9 @@ class Refused(TestCase):
     def test_command_lines(self):
         self.assertIn("one address too many", self.refusal("serve", "a/b", "c/d"))
         self.assertIn("--log-memory", self.refusal("serve", "--log-memory", "1K"))
-        self.assertIn("no option", self.refusal("serve", "--colour"))
+        self.assertIn("unknown option --colour", self.refusal("serve", "--colour"))
         self.assertIn("none is known here", self.refusal("connect", "--keys", self.folder / "no.keys", status=125))
-        self.assertIn("no command", self.refusal("frobnicate"))
+        self.assertIn("unknown command 'frobnicate'", self.refusal("frobnicate"))
         self.assertIn("UNIX socket", self.refusal("serve", self.address, "--announce"))
 
     def test_nobody_there(self):

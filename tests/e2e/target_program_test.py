@@ -285,17 +285,17 @@ class Alone(TestCase):
 
 class Refused(TestCase):
     def test_command_lines(self):
-        for words, text in ((["run"], b"needs a program"), (["attach"], b"needs a PID"), (["attach", "x"], b"no PID"),
-                            (["record", "--", "true"], b"record -o FILE"), (["run", "-o", "x", "--", "true"], b"no option of this command"),
-                            (["run", "--via", "magic", "true"], b"neither agent nor ptrace"),
-                            (["serve", "--compress", "magic"], b"none of auto, always, never"),
-                            (["serve", "--wait"], b"no option of this command")):
+        for words, text in ((["run"], b"needs a program"), (["attach"], b"needs a PID"), (["attach", "x"], b"not a PID"),
+                            (["record", "--", "true"], b"record -o FILE"), (["run", "-o", "x", "--", "true"], b"this command has no option"),
+                            (["run", "--via", "magic", "true"], b"'magic' is not one of agent, ptrace"),
+                            (["serve", "--compress", "magic"], b"'magic' is not one of auto, always, never"),
+                            (["serve", "--wait"], b"this command has no option")):
             done = self.target(*words)
             self.assertEqual(done.status, 2, str(done))
             self.assertIn(text, done.stderr)
 
     def test_of_the_host(self):
-        for words, text in (([], b"No address"), (["a", "show"], b"unknown command 'show'")):
+        for words, text in (([], b"No address"), (["a", "show"], b"unknown command 'show'\n"), (["a", "rnu"], b"'rnu' (did you mean run?)")):
             done = heaptap("connect", *words, cwd=self.folder)
             self.assertEqual(done.status, 2, str(done))
             self.assertIn(text, done.stderr)

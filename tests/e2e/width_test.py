@@ -14,7 +14,8 @@ VIEWS = [("summary",), ("leaks",), ("top",), ("tree",), ("tree", "--bottom-up"),
          ("blocks",), ("leaks", "--why", "#1"), ("leaks", "--retained"), ("leaks", "--retained=stack"), ("leaks", "--retained=type"),
          ("leaks", "--globals"), ("leaks", "--scans"), ("top", "--sort", "peak"), ("summary", "--function", "the_first_of_many")]
 FULL = [("summary", "--full-names", "--full-paths"), ("leaks", "--full-names", "--full-paths", "--full-stacks"), ("top", "--full-names")]
-COMMANDS = ("run", "attach", "show", "leaks", "check", "diff", "export", "report", "doctor", "completions")
+COMMANDS = ("run", "attach", "show", "leaks", "check", "diff", "export", "report", "doctor", "completions", "console", "top", "mark",
+            "connect", "discover", "pair", "symbols")
 
 LONG_NAMES = """
 #include <cstdlib>
@@ -126,6 +127,21 @@ class Width(heaptap_test.TestCase):
         self.check("--help")
         for command in COMMANDS:
             self.check("help", command)
+
+    def test_help_is_folded_where_there_is_no_terminal(self):
+        plain = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+        for environment, columns in ((plain, 80), ({**plain, "COLUMNS": "60"}, 60)):
+            for words in (["help"], *(["help", command] for command in COMMANDS)):
+                text = heaptap(*words, env=environment).stdout.decode()
+                self.assertEqual(terminal.too_wide(text, columns), [], words)
+        folded = [line for line in heaptap("help", "run", env=plain).stdout.decode().splitlines() if line.startswith(" " * 28)]
+        self.assertGreater(len(folded), 10)
+        text = heaptap_test.run([pathlib.Path(heaptap_test.HEAPTAP).parent / "heaptap-target", "--help"]).stdout.decode()
+        self.assertEqual(terminal.too_wide(text, 80), [])
+
+    def test_completions_are_not_folded(self):
+        text, _, status = terminal.on_terminal("completions", "fish", columns=80)
+        self.assertEqual((text, status), (heaptap("completions", "fish").stdout.decode(), 0))
 
     def test_columns_fold_elsewhere_too_and_without_them_nothing_is_folded(self):
         trace = self.record(self.build_long_names())

@@ -1,9 +1,14 @@
 #include "app/command_line.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+
+#include "app/completions.h"
 
 namespace heaptap::app {
 namespace {
@@ -30,6 +35,31 @@ std::string refused(const Words& words) {
   EXPECT_EQ(command.error().kind, base::ErrorKind::kUsage);
   return command.error().message;
 }
+
+// A directory that is the whole $PATH as long as this lives.
+class ScopedPath {
+ public:
+  explicit ScopedPath(std::string directory) : directory_(std::move(directory)) {
+    if (const char* const path = std::getenv("PATH")) before_ = path;
+    std::filesystem::create_directory(directory_);
+    setenv("PATH", directory_.c_str(), 1);
+  }
+  ScopedPath(const ScopedPath&) = delete;
+  ScopedPath& operator=(const ScopedPath&) = delete;
+  ~ScopedPath() {
+    setenv("PATH", before_.c_str(), 1);
+    std::filesystem::remove_all(directory_);
+  }
+
+  void add_program(const std::string& name) const {
+    std::ofstream(directory_ + "/" + name) << "#!/bin/sh\n";
+    std::filesystem::permissions(directory_ + "/" + name, std::filesystem::perms::owner_all);
+  }
+
+ private:
+  std::string directory_;
+  std::string before_;
+};
 
 TEST(CommandLine, LeavesTheProgramItsOwnOptions) {
   const Words expected{"./app", "-o", "x", "--", "--json"};
@@ -239,6 +269,78 @@ TEST(CommandLine, HelpsWithEachCommand) {
   EXPECT_EQ(parsed<PrintText>({"--version"}).text.rfind("heaptap ", 0), 0u);
 }
 
+TEST(CommandLine, HelpTakesOneCommand) {
+  EXPECT_EQ(parsed<PrintText>({"help", "symbols", "serve"}).text, parsed<PrintText>({"help", "symbols"}).text);
+  EXPECT_NE(refused({"help", "run", "show"}).find("unexpected argument 'show'"), std::string::npos);
+}
+
+TEST(CommandLine, KnowsWhichCommandWasMeant) {
+  for (const auto& [typed, meant] : {std::pair{"hlep", "help"}, std::pair{"lekas", "leaks"}, std::pair{"rnu", "run"},
+                                     std::pair{"shwo", "show"}, std::pair{"exprot", "export"}}) {
+    const std::string text = fmt::format("unknown command '{}' (did you mean {}?)", typed, meant);
+    EXPECT_TRUE(refused({typed, "x"}).starts_with(text)) << refused({typed, "x"});
+    EXPECT_TRUE(refused({"help", typed}).starts_with(text)) << refused({"help", typed});
+  }
+}
+
+TEST(CommandLine, RunsAProgramWhoseNameIsLikeACommands) {
+  const ScopedPath path(testing::TempDir() + "command_line_test.programs");
+  path.add_program("lekas");
+  EXPECT_EQ(parsed<RunOptions>({"lekas", "x"}).command, (Words{"lekas", "x"}));
+  EXPECT_EQ(parsed<RunOptions>({"./hlep"}).command, Words{"./hlep"});
+  EXPECT_EQ(parsed<RunOptions>({"frobnicate"}).command, Words{"frobnicate"});
+  EXPECT_EQ(parsed<RunOptions>({"run", "hlep"}).command, Words{"hlep"});
+}
+
+// What the library that parses the options writes of itself.
+TEST(CommandLine, HelpIsInOurOwnWords) {
+  for (const KnownCommand& command : known_commands()) {
+    const std::string text = parsed<PrintText>({"help", command.name}).text;
+    for (const char* raw : {"TEXT", "UINT", "INT ", "FLOAT", "BOOLEAN", "Excludes", "Needs", "REQUIRED", "[OPTIONS]",
+                            "Positionals", ":{", " in [", "...   "}) {
+      EXPECT_EQ(text.find(raw), std::string::npos) << raw << " in " << command.name;
+    }
+    for (const KnownOption& option : command.options) {
+      EXPECT_FALSE(option.help.empty() && !option.names.empty()) << command.name << " " << option.names.front();
+    }
+  }
+}
+
+// But --depth, which says what is recorded, or else what is shown, and --to: a format, or a moment.
+TEST(CommandLine, AnOptionIsInTheSameGroupInAllCommands) {
+  std::map<std::string, OptionGroup> groups;
+  for (const KnownCommand& command : known_commands()) {
+    for (const KnownOption& option : command.options) {
+      for (const std::string& name : option.names) {
+        if (!name.starts_with("--") || name == "--depth" || name == "--to") continue;
+        EXPECT_EQ(groups.try_emplace(name, option.group).first->second, option.group) << command.name << " " << name;
+      }
+    }
+  }
+}
+
+// The rest of the help has all of them.
+TEST(CommandLine, HelpOfManyOptionsHasAtMostTenFirst) {
+  constexpr size_t kFew = 10;
+  for (const KnownCommand& command : known_commands()) {
+    const std::string text = parsed<PrintText>({"help", command.name}).text;
+    const size_t begin = text.find("\nMost used:\n");
+    if (command.options.size() <= kFew + 1) continue;
+    ASSERT_NE(begin, std::string::npos) << command.name;
+    const std::string section = text.substr(begin, text.find("\n\n", begin + 1) - begin);
+    size_t count = 0;
+    for (size_t at = section.find("\n  -"); at != std::string::npos; at = section.find("\n  -", at + 1)) ++count;
+    EXPECT_GE(count, 5u) << section;
+    EXPECT_LE(count, 10u) << section;
+  }
+}
+
+TEST(CommandLine, HelpOfTopHasItsKeys) {
+  const std::string text = parsed<PrintText>({"help", "top"}).text;
+  EXPECT_NE(text.find("\n\nKeys:\n"), std::string::npos);
+  EXPECT_NE(text.find("\n  s                         scan for leaks"), std::string::npos) << text;
+}
+
 TEST(CommandLine, ChoosesOneViewOfTheLeaks) {
   using report::View;
   const ShowOptions why = parsed<ShowOptions>({"show", "leaks", "a.htap", "--why", "#b12"});
@@ -258,7 +360,7 @@ TEST(CommandLine, ChoosesOneViewOfTheLeaks) {
   EXPECT_EQ(generate.query.generate, analysis::SuppressionSyntax::kValgrind);
   EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--gen-suppressions=lsan", "a.htap"}).query.generate,
             analysis::SuppressionSyntax::kLsan);
-  EXPECT_NE(parsed<PrintText>({"help", "show"}).text.find("--retained[=block] "), std::string::npos);
+  EXPECT_NE(parsed<PrintText>({"help", "show"}).text.find("--retained[=block|stack|type]"), std::string::npos);
   EXPECT_NE(refused({"show", "leaks", "--gen-suppressions=odd", "a.htap"}).find("lsan"), std::string::npos);
   EXPECT_NE(refused({"show", "leaks", "--retained=odd", "a.htap"}).find("stack"), std::string::npos);
   EXPECT_NE(refused({"show", "leaks", "--why", "odd", "a.htap"}).find("address"), std::string::npos);

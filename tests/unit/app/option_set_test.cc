@@ -16,11 +16,11 @@ std::string wrong(OptionSet& set, const Words& words) {
 std::string help_of(OptionSet& set) {
   const auto outcome = set.parse({"--help"});
   EXPECT_TRUE(outcome.has_value() && *outcome == OptionSet::Outcome::kHelpAsked);
-  return set.help();
+  return set.help(80);
 }
 
 TEST(OptionSet, StoresValuesOfEachKind) {
-  OptionSet set("Test", "test");
+  OptionSet set("test", "Test", "heaptap test");
   bool json = false;
   int calls = 0;
   std::string output;
@@ -54,7 +54,7 @@ TEST(OptionSet, StoresValuesOfEachKind) {
 }
 
 TEST(OptionSet, KnowsWhatWasGiven) {
-  OptionSet set("Test", "test");
+  OptionSet set("test", "Test", "heaptap test");
   uint64_t time = 0;
   const Option given = set.duration("--time", time, "Time");
   const Option other = set.duration("--other", time, "Time");
@@ -66,7 +66,7 @@ TEST(OptionSet, KnowsWhatWasGiven) {
 }
 
 TEST(OptionSet, AListHasOneValueForEachTime) {
-  OptionSet set("Test", "test");
+  OptionSet set("test", "Test", "heaptap test");
   Words folders;
   Words parsed;
   Words rest;
@@ -88,7 +88,7 @@ TEST(OptionSet, AListHasOneValueForEachTime) {
 TEST(OptionSet, AValueThatIsLeftOutHasADefault) {
   for (const auto& [words, expected] :
        {std::pair{Words{}, ""}, std::pair{Words{"--by"}, "block"}, std::pair{Words{"--by=type"}, "type"}}) {
-    OptionSet set("Test", "test");
+    OptionSet set("test", "Test", "heaptap test");
     std::string by;
     std::string rest;
     set.optional_text("--by", "block", by, "By");
@@ -99,12 +99,12 @@ TEST(OptionSet, AValueThatIsLeftOutHasADefault) {
 }
 
 TEST(OptionSet, SaysWhatIsWrong) {
-  OptionSet set("Test", "test");
+  OptionSet set("test", "Test", "heaptap test");
   bool json = false;
   std::string output;
   uint32_t count = 0;
   uint64_t size = 0;
-  const Option json_option = set.flag("--json", json, "As JSON");
+  const Option json_option = set.flag("-j,--json", json, "As JSON");
   set.flag("--html", [] {}, "As HTML").excludes(json_option);
   set.text("-o,--output", output, "File").check([](const std::string& text) -> base::Result<> {
     if (text == "/") return base::fail("'{}' is a directory", text);
@@ -114,76 +114,111 @@ TEST(OptionSet, SaysWhatIsWrong) {
   set.size("--size", size, "Size");
   set.choice("--color", {"red", "blue"}, [](const std::string&) {}, "Colour");
   EXPECT_EQ(wrong(set, {"--jsn"}), "unknown option --jsn");
-  EXPECT_EQ(wrong(set, {"x"}), "unexpected argument 'x'");
+  EXPECT_EQ(wrong(set, {"x", "y"}), "unexpected argument 'x'");
+  EXPECT_EQ(wrong(set, {"x", "--jsn", "y"}), "unknown option --jsn");
+  EXPECT_EQ(wrong(set, {"-j=3"}), "unexpected '=3' behind an option of one letter");
   EXPECT_EQ(wrong(set, {"-o"}), "--output needs a value");
   EXPECT_EQ(wrong(set, {"-o", "/"}), "--output: '/' is a directory");
-  EXPECT_EQ(wrong(set, {"--json=maybe"}), "--json = maybe takes no value, or another one");
+  EXPECT_EQ(wrong(set, {"--json=maybe"}), "--json takes no value");
   EXPECT_EQ(wrong(set, {"-n", "0"}), "--count: '0' is not a number from 1 to 9");
   EXPECT_EQ(wrong(set, {"--color", "green"}), "--color: 'green' is not one of red, blue");
-  EXPECT_EQ(wrong(set, {"--json", "--html"}), "--json excludes --html");
+  EXPECT_EQ(wrong(set, {"--json", "--html"}), "--json and --html can't be given together");
   EXPECT_TRUE(wrong(set, {"--size", "many"}).starts_with("--size: "));
 }
 
 TEST(OptionSet, HelpShowsNamesValuesAndTexts) {
-  OptionSet set("Test it", "test");
+  OptionSet set("test", "Test it", "heaptap test [TRACE...] [options]");
   std::string text;
   Words words;
   set.positional("TRACE", words, "The traces");
   set.text("-o,--output", text, "Write to FILE").value_name("FILE");
-  set.optional_text("--by", "block", text, "By block");
+  set.list("--omit", words, "Leave OBJECT out").value_name("OBJECT");
+  set.optional_text("--by", "block", text, "By block").offer({"block", "type"});
   set.optional_text("--json", "-", text, "As JSON");
-  set.footer("The end");
+  set.footer("The end\n");
   EXPECT_EQ(help_of(set),
             "Test it\n"
-            "Usage: test [OPTIONS] [TRACE...]\n"
             "\n"
-            "Positionals:\n"
-            "  TRACE TEXT ...                  The traces\n"
+            "Usage: heaptap test [TRACE...] [options]\n"
             "\n"
-            "Options:\n"
-            "  -o,--output FILE                Write to FILE\n"
-            "  --by[=block]                    By block\n"
-            "  --json[=FILE]                   As JSON\n"
-            "  -h,--help                       Print this help\n"
+            "Arguments:\n"
+            "  TRACE                     The traces\n"
+            "\n"
+            "Other:\n"
+            "  -o, --output FILE         Write to FILE\n"
+            "  --omit OBJECT             Leave OBJECT out; repeatable\n"
+            "  --by[=block|type]         By block\n"
+            "  --json[=FILE]             As JSON\n"
+            "  -h, --help                Print this help\n"
             "\n"
             "The end\n");
 }
 
-TEST(OptionSet, HelpHasAHeadingForEachGroup) {
-  OptionSet set("Test it", "test");
+TEST(OptionSet, HelpHasTheMostUsedOptionsFirstAndEachInItsGroup) {
+  OptionSet set("test", "Test it", "heaptap test");
   bool flag = false;
   std::string trace;
-  set.flag("--first", flag, "First");
-  set.group("Names");
-  set.flag("--second", flag, "Second");
-  set.group("Output");
+  set.group(OptionGroup::kReport);
+  set.flag("-f,--first", flag, "First");
+  set.group(OptionGroup::kOutput);
   set.positional("TRACE", trace, "The trace");
+  set.flag("--second", flag, "Second");
   set.flag("--third", flag, "Third");
+  set.group(OptionGroup::kReport);
+  set.flag("--fourth", flag, "Fourth");
+  set.most_used({"--third", "-f"});
   EXPECT_EQ(help_of(set),
             "Test it\n"
-            "Usage: test [OPTIONS] [TRACE]\n"
             "\n"
-            "Positionals:\n"
-            "  TRACE TEXT                      The trace\n"
+            "Usage: heaptap test\n"
             "\n"
-            "Options:\n"
-            "  --first                         First\n"
+            "Arguments:\n"
+            "  TRACE                     The trace\n"
             "\n"
-            "Names:\n"
-            "  --second                        Second\n"
+            "Most used:\n"
+            "  --third                   Third\n"
+            "  -f, --first               First\n"
             "\n"
             "Output:\n"
-            "  --third                         Third\n"
-            "  -h,--help                       Print this help\n"
-            "\n");
+            "  --second                  Second\n"
+            "  --third                   Third\n"
+            "\n"
+            "Report:\n"
+            "  -f, --first               First\n"
+            "  --fourth                  Fourth\n"
+            "\n"
+            "Other:\n"
+            "  -h, --help                Print this help\n");
+}
+
+TEST(OptionSet, HelpIsFoldedBelowItsColumn) {
+  OptionSet set("test", "Test it", "heaptap test");
+  std::string text;
+  set.text("--an-option-of-many-words", text, "Text behind a name that is long").value_name("WORD");
+  set.text("--short", text, "A text of words that need more than one line").value_name("WORD");
+  ASSERT_TRUE(set.parse({"--help"}).has_value());
+  EXPECT_EQ(set.help(50),
+            "Test it\n"
+            "\n"
+            "Usage: heaptap test\n"
+            "\n"
+            "Other:\n"
+            "  --an-option-of-many-words WORD\n"
+            "                    Text behind a name that is\n"
+            "                    long\n"
+            "  --short WORD      A text of words that need more\n"
+            "                    than one line\n"
+            "  -h, --help        Print this help\n");
 }
 
 TEST(OptionSet, DescribesItsOptionsForCompletions) {
-  OptionSet set("Test it", "test");
+  OptionSet set("test", "Test it", "heaptap test [TRACE...] [options]");
   bool flag = false;
   std::string text;
   set.positional("TRACE", text, "The trace");
+  set.group(OptionGroup::kOutput);
   set.flag("-q,--quiet", flag, "Quiet");
+  set.group(OptionGroup::kReport);
   set.choice("--color", {"red", "blue"}, [](const std::string&) {}, "Colour").value_name("NAME");
   set.optional_text("--json", "-", text, "JSON");
   set.optional_text("--by", "block", text, "By").offer({"block", "type"});
@@ -195,6 +230,9 @@ TEST(OptionSet, DescribesItsOptionsForCompletions) {
   EXPECT_EQ(known[1].names, (Words{"-q", "--quiet"}));
   EXPECT_EQ(known[1].value, "");
   EXPECT_EQ(known[1].help, "Quiet");
+  EXPECT_EQ(known[1].group, OptionGroup::kOutput);
+  EXPECT_EQ(known[2].group, OptionGroup::kReport);
+  EXPECT_EQ(known[5].group, OptionGroup::kOther);
   EXPECT_EQ(known[2].value, "NAME");
   EXPECT_EQ(known[2].words, (Words{"red", "blue"}));
   EXPECT_FALSE(known[2].value_may_miss);
@@ -205,7 +243,7 @@ TEST(OptionSet, DescribesItsOptionsForCompletions) {
 }
 
 TEST(OptionSet, AnswersWhatAnOptionIs) {
-  OptionSet set("Test", "test");
+  OptionSet set("test", "Test", "heaptap test");
   bool flag = false;
   std::string text;
   Words words;
@@ -234,13 +272,14 @@ TEST(OptionSet, AnswersWhatAnOptionIs) {
 }
 
 TEST(OptionSet, ATextOfHelpCanBeReplaced) {
-  OptionSet set("Test it", "test");
+  OptionSet set("test", "Test it", "heaptap test [TRACE...] [options]");
   std::string text;
   set.text("--token-file", text, "One text");
   set.find("--token-file")->help("Another text");
   EXPECT_NE(help_of(set).find("Another text"), std::string::npos);
   EXPECT_EQ(set.command(), "test");
-  EXPECT_EQ(set.description(), "Test it");
+  EXPECT_EQ(set.summary(), "Test it");
+  EXPECT_EQ(set.usage(), "heaptap test [TRACE...] [options]");
 }
 
 }  // namespace

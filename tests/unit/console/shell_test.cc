@@ -91,6 +91,11 @@ TEST_F(ShellTest, AnUnknownNameIsMadeSafe) {
   EXPECT_NE(complaints_.find("unknown command"), std::string::npos);
 }
 
+TEST_F(ShellTest, AnUnknownNameThatIsNearlyOneNamesThat) {
+  EXPECT_EQ(shell_.execute("strat"), 2);
+  EXPECT_EQ(complaints_, "unknown command 'strat' (did you mean start?): `help` lists the commands\n");
+}
+
 TEST_F(ShellTest, AScriptStopsAtTheFirstFailureWithItsStatus) {
   EXPECT_EQ(shell_.run({"start", "fail", "stop"}), 125);
   EXPECT_EQ(happened_, "start;");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "top/key_help.h"
+
 namespace heaptap::top {
 namespace {
 
@@ -36,6 +38,30 @@ TEST_F(Keys, ThatNeedTheRecordingAreWishes) {
   EXPECT_EQ(press(character("i")).kind, Wish::Kind::kNextImage);
   EXPECT_EQ(press(character("x")), Wish{});
   EXPECT_EQ(state_, State{});
+}
+
+// In the rows, whatever they are.
+bool does_something(const std::string& letter, const Table& table) {
+  const Places places;
+  bool found = false;
+  for (const Grouping grouping : {Grouping::kStacks, Grouping::kThreads}) {
+    State before;
+    before.grouping = grouping;
+    before.sorts = {Figure::kBlocks, Figure::kBlocks, Figure::kBlocks};
+    const Seen seen{.table = table, .places = places, .page_rows = 10, .has_leaks = false};
+    const Step step = top::press(before, character(letter), seen);
+    found = found || step.wish != Wish{} || step.state != before;
+  }
+  return found;
+}
+
+TEST_F(Keys, OfOneCharacterThatDoSomethingAreInTheHelp) {
+  std::string keys = " ";
+  for (const KeyHelp& key : kKeyHelp) keys += std::string(key.keys) + " ";
+  for (char letter = ' ' + 1; letter < 127; ++letter) {
+    const std::string word(1, letter);
+    EXPECT_EQ(keys.find(" " + word + " ") != std::string::npos, does_something(word, table_)) << word;
+  }
 }
 
 TEST_F(Keys, MoveTheCursorWithinTheRows) {
