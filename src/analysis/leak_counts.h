@@ -80,8 +80,9 @@ class LeakCounts {
   std::vector<uint32_t> suppressed_by_;  // by block; empty where nothing can be suppressed
   std::vector<uint8_t> ignored_;         // by block, 1: it is; empty where nothing can be
   std::vector<uint8_t> behind_headers_;  // by block, 1: held by pointers behind headers alone; empty where none is
-  std::vector<uint8_t> behind_tags_;  // by block, 1: only pointers with other bits set lead to it; empty where none is
-  std::vector<uint8_t> counted_;      // by block; empty where all are
+  std::vector<uint8_t>
+      behind_tags_;               // by block, 1: only words that are no plain pointers lead to it; empty where none is
+  std::vector<uint8_t> counted_;  // by block; empty where all are
   std::vector<report::BlockCount> hidden_;  // by suppression
   std::vector<uint32_t> places_;            // by site: index into counts_; few sites have blocks that are alive
   std::vector<report::StackLeaks> counts_;

@@ -123,7 +123,8 @@ void add_tagged_pointers(OptionSet& set, uint16_t& heuristics) {
   set.group(OptionGroup::kReport);
   constexpr uint16_t kBit = leaks::pointer_bit(wire::PointerKind::kTagged);
   const auto take = [&heuristics] { heuristics = static_cast<uint16_t>(heuristics | kBit); };
-  set.flag("--tagged-pointers", take, "Pointers with other bits set (the upper 16, the lowest 3) keep blocks alive");
+  set.flag("--tagged-pointers", take,
+           "Pointers with other bits set (the upper 16, the lowest 3), and distances between blocks, keep them alive");
 }
 
 void add_sort(OptionSet& set, analysis::SortKey& sort) {

@@ -221,8 +221,8 @@ void write_candidates(ByteBuffer& out, scan::CandidateLog& candidates, const Put
       out.varint(candidate.origin);
       origin = candidate.origin;
     }
-    out.varint(candidate.value << 1 | (candidate.is_tagged ? 1 : 0));
-    position.write(out, candidate.position);
+    out.varint(candidate.value << 1 | (candidate.form == scan::WordForm::kAddress ? 0 : 1));
+    position.write(out, candidate.position | (candidate.form == scan::WordForm::kRelative ? 1 : 0));
     if (out.size() < kAnswerPieceBytes) return;
     put({out.data(), out.size()}, false);
     out.clear();
@@ -233,20 +233,21 @@ bool read_candidates(VarintReader& in, scan::CandidateLog& candidates) {
   Steps position;
   bool has_origin = false;
   for (uint32_t origin = 0; !in.at_end();) {
-    const uint64_t tagged_value = in.varint();
-    if (tagged_value == kOrigin) {
+    const uint64_t formed_value = in.varint();
+    if (formed_value == kOrigin) {
       if (!read_u32(in, origin)) return false;
       candidates.begin(origin);
       has_origin = true;
       continue;
     }
-    const uint64_t at = position.read(in);
-    const uint64_t value = tagged_value >> 1;
+    const uint64_t formed_position = position.read(in);
+    const scan::WordForm form = (formed_value & 1) == 0      ? scan::WordForm::kAddress
+                                : (formed_position & 1) == 0 ? scan::WordForm::kTagged
+                                                             : scan::WordForm::kRelative;
+    const uint64_t value = formed_value >> 1;
+    const uint64_t at = form == scan::WordForm::kRelative ? formed_position - 1 : formed_position;
     if (!has_origin || !scan::CandidateLog::can_hold(value, at)) return false;
-    if ((tagged_value & 1) != 0)
-      candidates.add_tagged(value, at);
-    else
-      candidates.add(value, at);
+    candidates.add(value, at, form);
   }
   return in.ok();
 }

@@ -1,8 +1,8 @@
 // Which blocks are lost. Concluded from a scan alone, so that it can be done again with other options.
 //
 //   reachable   a path of certain pointers leads from a root to it, or its site is one whose blocks are always held
-//   possible    paths lead to it, but each has a pointer into the middle of a block, or one with other bits set, which may be
-//               chance
+//   possible    paths lead to it, but each has a pointer into the middle of a block, or one with other bits set, or the distance from
+//               another block, which may be chance
 //   definite    lost: no path at all, and no other lost block leads to it, but those that it leads to itself (a cycle)
 //   indirect    lost below a definitely lost one: it would be found again with it
 //

@@ -84,7 +84,7 @@ struct Leaks {
   BlockCount
       behind_headers;  // of the reachable ones: that would be possibly lost, weren't all of their stack or call held so
   BlockCount released_since;  // after the scan at the end: in none of these counts
-  BlockCount behind_tags;     // of the possibly lost (or reachable) ones: held by pointers with other bits set alone
+  BlockCount behind_tags;  // of the possibly lost (or reachable) ones: held by words that are no plain pointers alone
   std::vector<KeptByLibrary> kept_by_libraries;  // of the reachable and the possibly lost ones, largest first
   PoolLeaks pools;
   ScanFacts scan;

@@ -81,7 +81,7 @@ std::string doubt_of_leaks(const Leaks& leaks) {
       std::ranges::find(leaks.scan.notes, model::NoteKind::kHeldByRing, &model::Note::kind) != leaks.scan.notes.end();
   std::string text = has_rings ? " (unless requests of its io_uring hold them)" : "";
   if (leaks.behind_tags.blocks != 0 && leaks.possible.blocks != 0) {
-    text += fmt::format(" ({} of them held by pointers with other bits set: --tagged-pointers)",
+    text += fmt::format(" ({} of them held by words that are no plain pointers: --tagged-pointers)",
                         base::format_bytes(leaks.behind_tags.bytes));
   }
   return text;

@@ -119,9 +119,9 @@ std::string leak_totals_text(const TextContext& context) {
   kind("indirectly lost", leaks.indirect, true);
   kind("possibly lost", leaks.possible, true);
   text += kept_text(leaks, &KeptByLibrary::possible);
-  const char* const tags_hint = leaks.possible.blocks == 0
-                                    ? ", reachable by pointers with other bits set"
-                                    : ", by pointers with other bits set (--tagged-pointers counts these)";
+  const char* const tags_hint =
+      leaks.possible.blocks == 0 ? ", reachable by pointers with other bits set, or distances"
+                                 : ", by pointers with other bits set, or distances (--tagged-pointers counts these)";
   kind("  by tags", leaks.behind_tags, false, tags_hint);
   kind("lost in pools", BlockCount(leaks.pools.definite) += leaks.pools.indirect, true,
        " of the program's pools, within what is counted as live");

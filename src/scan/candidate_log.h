@@ -1,6 +1,6 @@
 // Words that may be pointers, kept until there is time to look at them. 8 bytes each: the value in the upper 48 bits, below it
 // the distance from the last word, in units of 4 bytes. A value of 0 says that the whole next entry is a position (or where the
-// memory behind it belongs to), or that the next word has bits set besides. Private to scan/.
+// memory behind it belongs to), or that the next word is of another form. Private to scan/.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -8,11 +8,17 @@
 
 namespace heaptap::scan {
 
+enum class WordForm : uint8_t {
+  kAddress,
+  kTagged,    // the value is what is left of the word without bits that were set besides
+  kRelative,  // the value is the sum of the word and the address of the block that it stands in
+};
+
 struct Candidate {
   uint64_t value;
   uint64_t position;  // where the word is
   uint32_t origin;    // as it was given to begin()
-  bool is_tagged;     // the value is what is left of the word without bits that were set besides
+  WordForm form = WordForm::kAddress;
 };
 
 class CandidateLog {
@@ -23,14 +29,9 @@ class CandidateLog {
     put(origin);
   }
 
-  // The same of a word with other bits set.
-  void add_tagged(uint64_t value, uint64_t position) {
-    put(kTagged);
-    add(value, position);
-  }
-
-  // `value` is below 2^48 and not 0; positions are multiples of kPositionBytes and ascend, or else begin() was called.
-  void add(uint64_t value, uint64_t position) {
+  // `value` is below 2^48 and not 0; positions are multiples of kPositionBytes. It takes the least room where they ascend.
+  void add(uint64_t value, uint64_t position, WordForm form = WordForm::kAddress) {
+    if (form != WordForm::kAddress) put(form == WordForm::kTagged ? kTagged : kRelative);
     const uint64_t distance = (position - last_position_) / kPositionBytes;
     last_position_ = position;
     if (distance >= kMaxDistance) [[unlikely]] {
@@ -71,6 +72,7 @@ class CandidateLog {
   static constexpr uint64_t kPosition = 1;
   static constexpr uint64_t kOrigin = 2;
   static constexpr uint64_t kTagged = 3;
+  static constexpr uint64_t kRelative = 4;
 
   void put(uint64_t entry) {
     if (used_ == kChunkEntries) {
@@ -86,15 +88,15 @@ class CandidateLog {
       (pending_ == kPosition ? read_.position : origin_entry_) = entry;
       read_.origin = static_cast<uint32_t>(origin_entry_);
       pending_ = 0;
-    } else if (entry == kTagged) {
-      read_.is_tagged = true;
+    } else if (entry == kTagged || entry == kRelative) {
+      read_.form = entry == kTagged ? WordForm::kTagged : WordForm::kRelative;
     } else if (entry >> kDistanceBits == 0) {
       pending_ = entry;
     } else {
       read_.value = entry >> kDistanceBits;
       read_.position += (entry & (kMaxDistance - 1)) * kPositionBytes;
       take(static_cast<const Candidate&>(read_));
-      read_.is_tagged = false;
+      read_.form = WordForm::kAddress;
     }
   }
 

@@ -164,17 +164,15 @@ bool HeapScanner::State::take_candidates(CandidateLog& candidates) {
   log.begin(last_origin);
   candidates.drain([&](const Candidate& candidate) {
     if (candidate.origin != last_origin) log.begin(last_origin = candidate.origin);
-    if (candidate.origin == PointerResolver::kInBlocks) {
+    if (candidate.form == WordForm::kRelative) {
+      sound = sound && candidate.origin == PointerResolver::kInBlocks && is_in_block(candidate.position);
+    } else if (candidate.origin == PointerResolver::kInBlocks) {
       sound = sound && candidate.position >= last_in_blocks && is_in_block(candidate.position);
       last_in_blocks = candidate.position;
     } else {
       sound = sound && candidate.origin < ranges.size();
     }
-    if (!sound) return;
-    if (candidate.is_tagged)
-      log.add_tagged(candidate.value, candidate.position);
-    else
-      log.add(candidate.value, candidate.position);
+    if (sound) log.add(candidate.value, candidate.position, candidate.form);
   });
   return sound;
 }

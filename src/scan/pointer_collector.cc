@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "scan/memory_plan.h"
+#include "scan/relative_pointers.h"
 
 namespace heaptap::scan {
 namespace {
@@ -54,6 +57,7 @@ void PointerCollector<Word>::collect_blocks() {
     read(pieces[i], [&](uint64_t base, std::span<const Word> words) {
       if (!heads_complete_) note_heads(base, words);
       select_in_blocks(base, words, true);
+      select_relative(base, words);
       if (parts_.log.bytes() > parts_.most_log_bytes) make_room(base + words.size_bytes(), pieces.subspan(i));
     });
   }
@@ -144,7 +148,7 @@ void PointerCollector<Word>::select_tagged(uint64_t base, std::span<const Word> 
       if (value - begin >= bytes || words[i] <= address_mask_) [[likely]]
         continue;
       if (!parts_.index.may_hold(value) || !parts_.index.last_before(value).is_start) continue;
-      tagged_.push_back({.value = value, .position = base + i * sizeof(Word), .origin = 0, .is_tagged = true});
+      tagged_.push_back({.value = value, .position = base + i * sizeof(Word), .origin = 0, .form = WordForm::kTagged});
     }
   }
 }
@@ -164,7 +168,7 @@ void PointerCollector<Word>::select_in_blocks(uint64_t base, std::span<const Wor
       if (behind == blocks.begin()) continue;
       const model::ScannedBlock& block = *std::prev(behind);
       if (candidate.position + sizeof(Word) > block.address + block.size_bytes) continue;
-      parts_.log.add_tagged(candidate.value, candidate.position);
+      parts_.log.add(candidate.value, candidate.position, candidate.form);
     }
   };
   if (pointers)
@@ -189,6 +193,37 @@ void PointerCollector<Word>::select_in_blocks(uint64_t base, std::span<const Wor
   add_tagged(base + words.size_bytes());
 }
 
+// Words that, added to the address of the block that they stand in, are the start of another one.
+template <typename Word>
+void PointerCollector<Word>::select_relative(uint64_t base, std::span<const Word> words) {
+  const uint64_t span_bytes = block_span_.size();
+  if (span_bytes == 0) return;
+  add_relative(base, words, select(words, {sizeof(Word), span_bytes}));
+  const auto negative = static_cast<Word>(0 - span_bytes);
+  if (span_bytes <= std::numeric_limits<Word>::max() / 2)
+    add_relative(base, words, select(words, {negative, static_cast<Word>(-1)}));
+}
+
+template <typename Word>
+void PointerCollector<Word>::add_relative(uint64_t base, std::span<const Word> words, std::span<const uint32_t> found) {
+  const auto& blocks = parts_.scan.blocks;
+  auto next = std::lower_bound(blocks.begin(), blocks.end(), base, begins_before);
+  for (const uint32_t index : found) {
+    const Word word = words[index];
+    if (word % sizeof(Word) != 0 || parts_.index.may_hold(word)) continue;
+    const uint64_t position = base + index * sizeof(Word);
+    while (next != blocks.end() && next->address <= position) ++next;
+    if (next == blocks.begin()) continue;
+    const model::ScannedBlock& block = *std::prev(next);
+    if (position + sizeof(Word) > block.address + std::min(block.size_bytes, kMaxRelativeBytes)) continue;
+    const auto distance = static_cast<uint64_t>(int64_t{static_cast<std::make_signed_t<Word>>(word)});
+    const uint64_t value = block.address + distance;
+    const bool leads_out = distance >= block.size_bytes && value >= block_span_.begin && value < block_span_.end;
+    if (!leads_out || !parts_.index.may_hold(value) || !parts_.index.last_before(value).is_start) continue;
+    parts_.log.add(value, position, WordForm::kRelative);
+  }
+}
+
 template <typename Word>
 void PointerCollector<Word>::select_in_range(uint64_t base, std::span<const Word> words, wire::RootKind kind) {
   const bool shared = kind == wire::RootKind::kGlobal || kind == wire::RootKind::kMapping;
@@ -200,7 +235,9 @@ void PointerCollector<Word>::select_in_range(uint64_t base, std::span<const Word
   select_tagged(base, words);
   if (!tagged_.empty()) parts_.log.begin(origin_);
   for (const Candidate& candidate : tagged_) {
-    if (!shared || !is_in_block(candidate.position)) parts_.log.add_tagged(candidate.value, candidate.position);
+    if (!shared || !is_in_block(candidate.position)) {
+      parts_.log.add(candidate.value, candidate.position, candidate.form);
+    }
   }
 }
 

@@ -46,6 +46,8 @@ class PointerCollector {
   void note_heads(uint64_t base, std::span<const Word> words);
   void note_head(uint32_t block, uint64_t base, std::span<const Word> words);
   void select_in_blocks(uint64_t base, std::span<const Word> words, bool pointers);
+  void select_relative(uint64_t base, std::span<const Word> words);
+  void add_relative(uint64_t base, std::span<const Word> words, std::span<const uint32_t> found);
   void select_in_range(uint64_t base, std::span<const Word> words, wire::RootKind kind);
   void select_tagged(uint64_t base, std::span<const Word> words);
   void select_in_code(uint64_t base, std::span<const Word> words);

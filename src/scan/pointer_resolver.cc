@@ -51,7 +51,8 @@ void PointerResolver::resolve_batch() {
 void PointerResolver::resolve(const Candidate& candidate) {
   Target target = target_of(candidate.value);
   if (target.block == model::kNoBlock) return;
-  if (candidate.is_tagged) {
+  if (candidate.form == WordForm::kRelative) return add_relative(candidate, target);
+  if (candidate.form == WordForm::kTagged) {
     if (target.kind != wire::PointerKind::kStart) return;
     target.kind = wire::PointerKind::kTagged;
   }
@@ -103,6 +104,15 @@ void PointerResolver::add_block_pointer(uint64_t position, const Target& target)
   if (is_marked && is_same_call(from_, target.block))
     return add_kept(position, {.block = target.block, .kind = wire::PointerKind::kMarked, .offset = 0});
   add_kept(position, target);
+}
+
+// What doesn't fit in is not believed, nor are most of its kind, then.
+void PointerResolver::add_relative(const Candidate& candidate, const Target& target) {
+  const uint32_t from = index_.last_before(candidate.position).block;
+  if (from == model::kNoBlock || target.kind != wire::PointerKind::kStart || target.block == from) return;
+  if (relative_words_.size() >= kMaxRelativeWords) return;
+  const uint64_t offset = (candidate.position - scan_.blocks[from].address) >> word_shift_;
+  relative_words_.push_back({.from = from, .offset = static_cast<uint32_t>(offset), .to = target.block});
 }
 
 bool PointerResolver::is_same_call(uint32_t from, uint32_t to) const {
@@ -160,6 +170,9 @@ void PointerResolver::finish() {
     scan_.pointers_begin[i] = static_cast<uint32_t>(scan_.pointers.size());
   }
   if (!interior_pointers_.entries().empty() || !interior_roots_.entries().empty()) mark_certain_places();
+  const auto relative =
+      find_relative_pointers(scan_, std::move(relative_words_), calls_[0], static_cast<unsigned>(heads_.word_bytes()));
+  if (scan_.pointers.size() + relative.size() < kMaxPointers) add_relative_pointers(scan_, relative);
   if (full_) scan_.notes.push_back({model::NoteKind::kPointersLeftOut});
 }
 

@@ -11,6 +11,7 @@
 #include "scan/block_index.h"
 #include "scan/candidate_log.h"
 #include "scan/header_pointers.h"
+#include "scan/relative_pointers.h"
 #include "scan/root_names.h"
 
 namespace heaptap::scan {
@@ -24,7 +25,7 @@ class PointerResolver {
   PointerResolver(model::HeapScan& scan, const BlockIndex& index, const BlockHeads& heads, const RootNames& names,
                   std::span<const wire::RootRange> ranges, const CallLevels& calls);
 
-  // Empties the log. Positions in blocks ascend, from one call to the next as well.
+  // Empties the log. Positions in blocks ascend, from one call to the next as well, but for those of relative words.
   void add(CandidateLog& log);
   void add(const wire::RootWord& word);
   // After the last word.
@@ -34,6 +35,7 @@ class PointerResolver {
   static constexpr size_t kBatch = 64;        // words whose blocks are fetched together
   static constexpr size_t kFewPointers = 16;  // of a block: looked through one by one
   static constexpr size_t kMaxPointers = 0xfffffff0;
+  static constexpr size_t kMaxRelativeWords = size_t{1} << 23;
 
   void resolve_batch();
   void mark_certain_places();
@@ -49,6 +51,7 @@ class PointerResolver {
   [[nodiscard]] Target target_of(uint64_t address) const;
   static constexpr uint32_t kNoPointer = 0xffffffff;
   void add_block_pointer(uint64_t position, const Target& target);
+  void add_relative(const Candidate& candidate, const Target& target);
   void add_kept(uint64_t position, const Target& target);
   [[nodiscard]] bool is_same_call(uint32_t from, uint32_t to) const;
   // Index of the pointer of the block at work that is the same; kNoPointer: there is none, and the next one will be it.
@@ -69,6 +72,7 @@ class PointerResolver {
   boost::unordered_flat_map<uint64_t, uint32_t> known_roots_;
   InteriorPointers interior_pointers_;  // of scan_.pointers
   InteriorPointers interior_roots_;     // of scan_.roots
+  std::vector<RelativeWord> relative_words_;
   bool full_ = false;
 };
 

@@ -7,8 +7,8 @@
 namespace heaptap::scan {
 
 // Writes the index of each word in [begin, end) to `found`, ascending; room for `count` is there. Returns how many there are.
-// `Word` is as long as the target's: uint32_t or uint64_t. `begin` is not 0; it and `end` are below 2^63, of shorter words at
-// most 2^32.
+// `Word` is as long as the target's: uint32_t or uint64_t. `begin` is not 0; it and `end` are both below 2^63 or both
+// from there on, of shorter words at most 2^32.
 template <typename Word>
 using WordFilter = size_t (*)(const Word* words, uint32_t count, uint64_t begin, uint64_t end, uint32_t* found);
 

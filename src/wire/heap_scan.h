@@ -35,7 +35,7 @@ enum class PointerKind : uint8_t {
   // Into its middle, where nearly all blocks of its stack or call are pointed at first: behind what the function that
   // allocates them keeps in front. As good as a pointer to its start, too.
   kHeader = 6,
-  // To its start, but for bits that the program keeps in the pointer: the upper 16 or 17, or the lowest three. By itself it may be chance.
+  // To its start, but for the upper 16 or 17 bits or the lowest three; or how far it is from the block with the word. It may be chance.
   kTagged = 7,
   // The same with the lowest two bits alone, from a block that the same call allocated: trees keep the colours of their nodes so.
   // As good as a pointer to its start.

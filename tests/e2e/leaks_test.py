@@ -309,7 +309,7 @@ class Doubts(heaptap_test.TestCase):
     def test_pointers_with_other_bits_set(self):
         trace = self.folder / "t.htap"
         outcome = heaptap_test.heaptap("run", "-o", trace, "--", heaptap_test.built("leak_tagged_words"))
-        self.assertIn(b"171 B of them held by pointers with other bits set: --tagged-pointers", outcome.stderr)
+        self.assertIn(b"171 B of them held by words that are no plain pointers: --tagged-pointers", outcome.stderr)
         leaks = heaptap_test.summary(trace)["leaks"]
         self.assertEqual(leaks["possible"], leaks["behind_tags"])
         held = heaptap_test.heaptap("show", "leaks", "--json", "--tagged-pointers", trace)
@@ -319,6 +319,17 @@ class Doubts(heaptap_test.TestCase):
         self.assertEqual(with_tags["behind_tags"], leaks["behind_tags"])
         self.assertEqual(heaptap_test.heaptap("check", trace, "--possible", "--max-leaked", "138").status, 1)
         self.assertEqual(heaptap_test.heaptap("check", trace, "--possible", "--max-leaked", "138", "--tagged-pointers").status, 0)
+
+    def test_distances_between_blocks(self):
+        trace = self.folder / "t.htap"
+        heaptap_test.heaptap("run", "-q", "-o", trace, "--", heaptap_test.built("leak_relative"))
+        leaks = heaptap_test.summary(trace)["leaks"]
+        self.assertEqual(leaks["possible"]["blocks"], 32)
+        self.assertEqual(leaks["possible"], leaks["behind_tags"])
+        held = heaptap_test.heaptap("show", "leaks", "--json", "--tagged-pointers", trace)
+        with_tags = heaptap_test.read_report(held.stdout)["leaks"]
+        self.assertEqual(with_tags["possible"]["blocks"], 0)
+        self.assertEqual(with_tags["definite"], leaks["definite"])
 
 
 class ExitStatus(unittest.TestCase):

@@ -123,6 +123,86 @@ TEST_F(HeapScannerTest, MarksInATreesOwnNodesAreNoDoubt) {
   EXPECT_EQ(scan().pointers.at(0).kind, PointerKind::kTagged);
 }
 
+// Blocks of 32 bytes, each of which has the distance to another one in its second word. Of site 1 one call allocates them, of site 2
+// another one what they hold.
+class RelativeTest : public HeapScannerTest {
+ protected:
+  RelativeTest() { input_.calls[0] = {kNoCall, 10, 11, 12}; }
+
+  void hold(uint64_t at, uint64_t held, model::SiteId site = 1) {
+    add(at, site);
+    add(held, 2);
+    memory_.put(at + 8, held - at);
+  }
+  void add(uint64_t at, model::SiteId site) { input_.blocks[add_block(at, 32)].site = site; }
+
+  size_t tagged() {
+    const model::HeapScan result = scan();
+    EXPECT_EQ(result.pointers.size(), result.pointers_begin.back());
+    return static_cast<size_t>(std::ranges::count(result.pointers, PointerKind::kTagged, &model::BlockPointer::kind));
+  }
+};
+
+TEST_F(RelativeTest, DistancesAreBelievedWhereFourBlocksOfACallHaveThem) {
+  for (uint64_t i = 0; i < 3; ++i) hold(kHeap + 64 * i, kHeap + 4096 + 256 * i);
+  EXPECT_EQ(tagged(), 0u);
+  hold(kHeap + 1024, kHeap + 6400, 3);
+  EXPECT_EQ(tagged(), 0u) << "of another call";
+  hold(kHeap + 2048, kHeap + 7168);
+  const model::HeapScan result = scan();
+  ASSERT_EQ(result.pointers.size(), 4u);
+  EXPECT_EQ(result.pointers_begin[3], 3u);
+  for (const model::BlockPointer& pointer : result.pointers) {
+    EXPECT_EQ(pointer.kind, PointerKind::kTagged);
+    EXPECT_EQ(pointer.offset, 1u);
+  }
+  EXPECT_EQ(result.blocks[result.pointers[1].to].address, kHeap + 4096 + 256);
+}
+
+TEST_F(RelativeTest, DistancesToNeighboursMayBeSizesButNegativeOnesAreNone) {
+  for (uint64_t i = 0; i < 8; ++i) hold(kHeap + 64 * i, kHeap + 64 * i + 32);
+  EXPECT_EQ(tagged(), 0u);
+  input_.blocks.clear();
+  for (uint64_t i = 0; i < 8; ++i) hold(kHeap + 64 * i + 32, kHeap + 64 * i);
+  EXPECT_EQ(tagged(), 8u);
+}
+
+TEST_F(RelativeTest, OneOfFourBlocksMayHaveSomethingElseThere) {
+  for (uint64_t i = 0; i < 6; ++i) hold(kHeap + 64 * i + 32, kHeap + 64 * i);
+  for (uint64_t i = 6; i < 8; ++i) add(kHeap + 64 * i, 1);
+  EXPECT_EQ(tagged(), 6u);
+  add(kHeap + 1024, 1);
+  EXPECT_EQ(tagged(), 0u);
+}
+
+TEST_F(RelativeTest, ABlockMayBeginWithFourOfThem) {
+  const uint64_t table = kHeap + 4096;
+  add(table, 1);
+  input_.blocks[0].size_bytes = 64;
+  for (uint64_t i = 0; i < 3; ++i) {
+    add(kHeap + 64 * i, 2);
+    memory_.put(table + 8 * i, kHeap + 64 * i - table);
+  }
+  EXPECT_EQ(tagged(), 0u);
+  add(kHeap + 1024, 2);
+  memory_.put(table + 24, kHeap + 1024 - table);
+  EXPECT_EQ(tagged(), 4u);
+  memory_.put(table + 24, kHeap + 64 - table);
+  EXPECT_EQ(tagged(), 0u) << "two of one block";
+}
+
+TEST_F(RelativeTest, TheyStandInOrderAmongOtherPointersOfABlock) {
+  for (uint64_t i = 0; i < 4; ++i) {
+    hold(kHeap + 64 * i + 32, kHeap + 64 * i);
+    memory_.put(kHeap + 64 * i + 32, kHeap);
+    memory_.put(kHeap + 64 * i + 48, kHeap + 32);
+  }
+  const model::HeapScan result = scan();
+  ASSERT_EQ(result.pointers_begin[8] - result.pointers_begin[7], 3u);
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(result.pointers[result.pointers_begin[7] + i].offset, i);
+  EXPECT_EQ(result.pointers[result.pointers_begin[7] + 1].kind, PointerKind::kTagged);
+}
+
 TEST_F(HeapScannerTest, CodeHoldsBlocksByAnyOfItsBytes) {
   add_block(kHeap + 64, 40);
   for (uint64_t at = 0; at < 9; ++at) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <span>
 #include <vector>
@@ -81,6 +82,17 @@ TYPED_TEST(WordFilters, FindTheSameInRandomWords) {
     std::vector<TypeParam> words(random() % 200);
     for (TypeParam& word : words) word = this->word_near(begin, end, random);
     ASSERT_NO_FATAL_FAILURE(this->expect_same(words, begin, end)) << begin << " to " << end;
+  }
+}
+
+TYPED_TEST(WordFilters, FindTheSameAmongNegativeWords) {
+  std::mt19937_64 random(6);
+  constexpr auto kEnd = std::numeric_limits<TypeParam>::max();
+  for (int round = 0; round < 1000; ++round) {
+    const uint64_t begin = kEnd - 1 - random() % (kEnd / 2);
+    std::vector<TypeParam> words(random() % 200);
+    for (TypeParam& word : words) word = this->word_near(begin, kEnd, random);
+    ASSERT_NO_FATAL_FAILURE(this->expect_same(words, begin, kEnd)) << begin;
   }
 }
 
