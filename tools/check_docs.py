@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what the documentation says of the checkout: links between its pages lead somewhere, files that it names in `…` are
-there, a decision has one page. Prints each violation; exit status 1 if there is one."""
+there, a decision is no longer than a page, and their index has each of them once. Prints each violation; exit status 1 if there is one."""
 
 import argparse
 import fnmatch
@@ -10,6 +10,13 @@ import re
 import sys
 
 DECISION_WORDS = 500  # a page
+# What a page may have more for each further decision that it stands for in place of their own pages ("Replaces 72, 88."), up to a bound.
+MORE_WORDS = 200
+MAX_DECISION_WORDS = 900
+REPLACES = re.compile(r"^Replaces ([\d, and]+)\.$", re.MULTILINE)
+DECISION = re.compile(r"docs/decisions/(\d{4})-[\w-]+\.md")
+INDEX = "docs/decisions/README.md"
+INDEX_ENTRY = re.compile(r"^- \[(\d+)\]\((\d{4})-[\w-]+\.md\) (.*)$", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
 SPAN = re.compile(r"`([^`\n]+)`")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -110,15 +117,62 @@ def check_page(checkout, page):
         found += check_files(checkout, text)
     for line, violation in sorted(found):
         yield f"{name}:{line}: {violation}"
+    if decision := DECISION.fullmatch(name):
+        for violation in check_decision(int(decision[1]), text):
+            yield f"{name}: {violation}"
+
+
+def replaced_by(text):
+    """The numbers of the decisions that a page stands for besides its own."""
+    found = REPLACES.search(text)
+    return [int(number) for number in re.findall(r"\d+", found[1])] if found else []
+
+
+def check_decision(number, text):
+    most = min(DECISION_WORDS + MORE_WORDS * max(0, len(replaced_by(text)) - 1), MAX_DECISION_WORDS)
     words = len(text.split())
-    if name.startswith("docs/decisions/") and words > DECISION_WORDS:
-        yield f"{name}: {words} words; a decision has {DECISION_WORDS} at most, and its figures in docs/measurements/"
+    if words > most:
+        yield f"{words} words; a decision has {most} at most, and its figures in docs/measurements/"
+    if not text.startswith(f"# {number}. "):
+        yield f"its heading doesn't begin with its number, {number}"
+
+
+def check_index(checkout):
+    """Whether the index has each decision once, those that are replaced under the page that they went to, and no other."""
+    page = checkout.root / INDEX
+    decisions = {path: found for path in checkout.files if (found := DECISION.fullmatch(path))}
+    texts = {int(found[1]): (checkout.root / path).read_text(encoding="utf-8") for path, found in decisions.items()}
+    if not page.is_file():
+        if texts:
+            yield f"{INDEX}: it is missing"
+        return
+    index = page.read_text(encoding="utf-8")
+    listed = [int(number) for number, _, _ in INDEX_ENTRY.findall(index)]
+    for number, linked, _ in INDEX_ENTRY.findall(index):
+        if int(number) != int(linked):
+            yield f"{INDEX}: {number} leads to {linked}"
+    for number in sorted(texts.keys() | set(listed)):
+        times = listed.count(number)
+        if number not in texts:
+            yield f"{INDEX}: there is no decision {number}"
+        elif times != 1:
+            yield f"{INDEX}: it lists decision {number} {times} times"
+    for number, text in sorted(texts.items()):
+        replaced = replaced_by(text)
+        for old in replaced:
+            if old in texts:
+                yield f"docs/decisions/{old:04}-*: {number} replaces it"
+        if replaced and f"| {', '.join(map(str, replaced))} | {number} |" not in index:
+            yield f"{INDEX}: it doesn't say that {number} replaces {', '.join(map(str, replaced))}"
 
 
 def check_tree(root):
     """All violations of a checkout, and the number of pages that were read."""
     checkout = Checkout(root)
-    return [violation for page in checkout.pages for violation in check_page(checkout, page)], len(checkout.pages)
+    if not checkout.pages:
+        return [], 0
+    found = [violation for page in checkout.pages for violation in check_page(checkout, page)]
+    return [*found, *check_index(checkout)], len(checkout.pages)
 
 
 def main():

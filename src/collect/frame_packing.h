@@ -1,5 +1,5 @@
 // Deflate for the frames of a raw stream: zlib is small enough for the target's side, where zstd's compressor would be a quarter of
-// the program (decision 0082).
+// the program (decision 116).
 #pragma once
 #include "base/deflate.h"
 #include "collect/raw_stream.h"
