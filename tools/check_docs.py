@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the documentation says of the checkout: links between its pages lead somewhere, files that it names in `…` are
-there, a decision is no longer than a page, and their index has each of them once. Prints each violation; exit status 1 if there is one."""
+there, a decision is no longer than a page, their index has each of them once; versions, figures, names, commands and options are those
+of the sources (doc_facts.py). Prints each violation; exit status 1 if there is one."""
 
 import argparse
 import fnmatch
@@ -8,6 +9,8 @@ import functools
 import pathlib
 import re
 import sys
+
+import doc_facts
 
 DECISION_WORDS = 500  # a page
 # What a page may have more for each further decision that it stands for in place of their own pages ("Replaces 72, 88."), up to a bound.
@@ -166,13 +169,25 @@ def check_index(checkout):
             yield f"{INDEX}: it doesn't say that {number} replaces {', '.join(map(str, replaced))}"
 
 
+def check_sources(checkout):
+    """What pages, manual pages among them, say of the sources."""
+    sources = doc_facts.Sources(checkout.root)
+    for page in [*checkout.pages, *sorted((checkout.root / "docs" / "man").rglob("*.scd"))]:
+        name = str(page.relative_to(checkout.root))
+        if not fnmatch.fnmatchcase(name, "docs/measurements/*"):
+            for line, violation in sorted(doc_facts.check_text(sources, name, page.read_text(encoding="utf-8"))):
+                yield f"{name}:{line}: {violation}"
+    for name, violation in doc_facts.check_whole(sources):
+        yield f"{name}: {violation}"
+
+
 def check_tree(root):
     """All violations of a checkout, and the number of pages that were read."""
     checkout = Checkout(root)
     if not checkout.pages:
         return [], 0
     found = [violation for page in checkout.pages for violation in check_page(checkout, page)]
-    return [*found, *check_index(checkout)], len(checkout.pages)
+    return [*found, *check_index(checkout), *check_sources(checkout)], len(checkout.pages)
 
 
 def main():

@@ -4,8 +4,10 @@
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import check_docs
+import doc_facts
 
 CLEAN = {
     "README.md": "# tool\n[decisions](docs/decisions) · [way](docs/way.md#in-the-target-core) · [site](https://example.org/x)\n",
@@ -39,6 +41,8 @@ class Checkout(unittest.TestCase):
             self.assertIn(word, found[0])
 
 
+@unittest.mock.patch.object(doc_facts, "NUMBERS", ())
+@unittest.mock.patch.object(doc_facts, "FACTS", ())
 class CheckDocs(Checkout):
     def test_a_sound_checkout_has_no_violation(self):
         self.assertEqual(self.violations(), [])
@@ -103,6 +107,122 @@ class CheckDocs(Checkout):
     def test_a_checkout_without_pages_is_seen(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(check_docs.check_tree(pathlib.Path(folder)), ([], 0))
+
+
+FORMAT = """constexpr uint16_t kMajorVersion = 2;
+constexpr uint32_t kMaxBytes = 64u << 20;
+static constexpr std::chrono::milliseconds kPause{1'500};
+constexpr char kMagic[9] = "MAGIC";
+enum class Kind : uint8_t {
+  kHello = 1,  // first
+  kBye = 7,
+};
+"""
+COMMANDS = """constexpr std::array kCommands{NamedCommand{"run", parse_run}, NamedCommand{"show", parse_show}};
+set.flag("--json", json); set.flag("--keep", keep); member("format", "heaptap-show");
+"""
+PAGE = """# Format
+Version 2, 64 MiB, 1,500 ms.
+## Kinds
+| number | name |
+|---|---|
+| 1 | hello |
+| 7 | bye |
+## Others
+| 9 | no kind |
+"""
+FACTS = (
+    doc_facts.Fact("docs/format.md", r"Version (\d+)", ("kMajorVersion",), "kMagic"),
+    doc_facts.Fact("docs/format.md", r"(\d+) MiB, ([\d,]+) ms", ("kMaxBytes", "kPause"), units=(1 << 20, 1)),
+)
+NUMBERS = (doc_facts.Numbers("docs/format.md", "## Kinds", (doc_facts.FIRST_CELL,), "enum class Kind", "kMagic"),)
+SOUND = {
+    "src/any/format.h": FORMAT,
+    "src/second/message.h": "constexpr uint32_t kMajorVersion = 5;\n",
+    "src/app/commands.cc": COMMANDS,
+    "README.md": CLEAN["README.md"] + "`heaptap run [--no-keep] PROGRAM`, `heaptap show` prints; heaptap shows.\n",
+    "docs/format.md": PAGE,
+    "docs/man/heaptap-run.1.scd": "*heaptap run* _PROGRAM_, as *heaptap-show*(1)\n",
+    "docs/man/heaptap-show.1.scd": "*heaptap show* _VIEW_\n",
+}
+
+
+@unittest.mock.patch.object(doc_facts, "NUMBERS", NUMBERS)
+@unittest.mock.patch.object(doc_facts, "FACTS", FACTS)
+class DocFacts(Checkout):
+    def violations(self, files=None):
+        return super().violations({**SOUND, **(files or {})})
+
+    def test_a_sound_checkout_has_no_violation(self):
+        self.assertEqual(self.violations(), [])
+
+    def assert_page(self, old, new, *words):
+        """The page says something else, which is found."""
+        self.assertIn(old, PAGE)
+        self.assert_one({"docs/format.md": PAGE.replace(old, new)}, "docs/format.md", *words)
+
+    def test_constants_are_those_of_the_file_that_is_meant(self):
+        self.assert_page("Version 2", "Version 5", "it says 5; kMajorVersion is 2")
+
+    def test_figures_have_units(self):
+        self.assert_page("64 MiB", "32 MiB", "it says 32; kMaxBytes is 64")
+        self.assert_page("1,500 ms", "1,600 ms", "it says 1,600; kPause is 1,500")
+
+    def test_a_statement_that_is_gone_is_missed(self):
+        self.assert_page("Version 2", "Edition 2", "kMajorVersion", "any more")
+
+    def test_a_constant_that_is_gone_is_missed(self):
+        self.assert_one({"src/any/format.h": FORMAT.replace("kMaxBytes", "kMostBytes")}, "kMaxBytes is nowhere")
+
+    def test_a_table_has_each_number_of_an_enumeration_and_no_other(self):
+        self.assert_page("| 7 | bye |\n", "", "7 of Kind is missing")
+        self.assert_page("| 7 | bye |", "| 7, 8 | bye |", "8 is no Kind")
+
+    def test_names_of_the_project_are_there(self):
+        page = "`kMaxBytes`, `Kind::kBye`, `some_test`, `kOfTests`, `any::Kind::kHello()`, `operator_new`\n"
+        there = {"tests/unit/some_test.cc": "", "tests/support/some.h": "int kOfTests;\n", "docs/more.md": page}
+        self.assertEqual(self.violations(there), [])
+        for name in ("kMinBytes", "Kind::kLater", "Gone::make()", "other_test"):
+            with self.subTest(name):
+                self.assert_one({"docs/more.md": f"# More\n`{name}`\n"}, "docs/more.md:2", "nothing is called")
+
+    def test_commands_of_pages_are_commands(self):
+        for text in ("`heaptap shwo FILE`\n", "```\n$ heaptap shwo FILE\n```\n", "    host$   heaptap run\n    heaptap shwo\n"):
+            with self.subTest(text):
+                self.assert_one({"docs/howto/more.md": text}, "docs/howto/more.md", "heaptap has no command shwo")
+        self.assert_one({"docs/man/heaptap-show.1.scd": "*heaptap shwo* _VIEW_\n"}, "heaptap-show.1.scd:1", "no command shwo")
+
+    def test_options_of_pages_are_options(self):
+        self.assert_one({"docs/howto/more.md": "`heaptap show --jsno`\n"}, "docs/howto/more.md:1", "heaptap has no option --jsno")
+        others = "`heaptap run --keep -- program --its-own` `valgrind --xml` `heaptap run ./a --gtest_filter=x`\n"
+        others += "    heaptap show | less --raw\n"
+        self.assertEqual(self.violations({"docs/howto/more.md": others}), [])
+
+    def test_each_command_is_in_the_readme_and_has_a_page(self):
+        self.assert_one({"README.md": SOUND["README.md"].replace("`heaptap show`", "`show`")}, "README.md", "command show is missing")
+        commands = COMMANDS.replace("parse_show}", 'parse_show}, NamedCommand{"top", parse_top}')
+        readme = SOUND["README.md"] + "`heaptap top`\n"
+        self.assert_one({"src/app/commands.cc": commands, "README.md": readme}, "heaptap-top.1.scd", "no page")
+
+    def test_manual_pages_name_pages_that_are_there(self):
+        self.assert_one({"docs/man/heaptap.1.scd": "*heaptap-shwo*(1), *malloc*(3)\n"}, "heaptap.1.scd:1", "no page heaptap-shwo(1)")
+
+    def test_versions_of_documents_are_those_that_are_written(self):
+        writer = {"src/app/writer.cc": 'json.member("format", "heaptap-top");\n  json.member("version", 1);\n'}
+        self.assertEqual(self.violations({**writer, "docs/json.md": "`heaptap-top`, version 1\n"}), [])
+        self.assert_one({**writer, "docs/json.md": "`heaptap-top`, version 2\n"}, "docs/json.md:1", "has version 1")
+
+    def test_the_readme_names_each_folder_of_the_sources(self):
+        readme = SOUND["README.md"] + "## The source\n```\nsrc/any/ src/second/ src/app/ src/core/\n```\n"
+        self.assertEqual(self.violations({"README.md": readme}), [])
+        self.assert_one({"README.md": readme.replace("src/second/", "")}, "README.md", "src/second/ is missing")
+
+    def test_values_are_whole_numbers_and_signs(self):
+        for text, value in (("size_t{64} << 10", 65536), ("uint64_t{1}", 1), ("50'000", 50000), ("0x5246u", 0x5246),
+                            ("std::chrono::seconds(60)", 60), ("64u << 20", 64 << 20), ("sizeof(x)", None), ("kOther + 1", None),
+                            ('"text"', None)):
+            with self.subTest(text):
+                self.assertEqual(doc_facts.value_of(text), value)
 
 
 if __name__ == "__main__":
