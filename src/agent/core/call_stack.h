@@ -1,5 +1,5 @@
-// The call stack of an event, as a number. Walks from the hook's caller towards the thread's first frame, stops where the
-// rest is proven to be what it was at this thread's last event, and interns what is new.
+// Call stack of an event, as a number. Walks from the hook's caller towards the thread's first frame, stops where the
+// rest is proven equal to the stack of this thread's last event, and interns the new frames.
 #pragma once
 #include <stdint.h>
 
@@ -15,8 +15,8 @@ namespace heaptap::agent {
 using unwind::Frame;
 using unwind::kFramePointerMatters;
 
-// The memory that a thread's list of frames lives in. Short ones are cut from what is never given back; they may be abandoned:
-// there are two such sizes.
+// Allocator of a thread's frame lists. Short lists are cut from memory that is never given back and may be abandoned:
+// they have only two sizes.
 struct FrameLists {
   static void* take(uint32_t frames, size_t bytes);
   static void give_back(void* lists, uint32_t frames, size_t bytes);
@@ -29,17 +29,17 @@ struct CallStackParts {
   static constexpr bool kKeepsStackPointer = unwind::kHasLinkRegister<UnwindTables::Cpu>;
 };
 
-// The last stack of one thread, outermost frame first; on top of what all walks do the suffixes that come again.
+// Last stack of one thread, outermost frame first, with a cache of the suffixes that recur.
 class CallStack : unwind::LastStack<CallStack, CallStackParts> {
  public:
-  // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer behind that call.
+  // The number of the stack whose innermost frame is `caller`; `sp` is the stack pointer after that call.
   uint32_t capture(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
     divergence_ = {};
     const uint32_t known = tables.changes.value() == changes_ ? find_known(caller) : 0;
     return known != 0 ? known : walk(tables, caller, sp);
   }
 
-  // The same, only if it is the last stack or a branch that has come again; 0: it is not. While seen_changes() is up to date.
+  // As capture(), but only for the last stack or a cached suffix; 0: unknown. Valid while seen_changes() is up to date.
   [[nodiscard]] __attribute__((always_inline)) uint32_t find_known(const Frame& caller) {
     Divergence divergence;
     if (trusted_.holds(caller.slot)) [[likely]] {
@@ -56,7 +56,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     return 0;
   }
 
-  // The same, if it isn't: after a find_known() that didn't know this stack.
+  // As capture(), after find_known() returned 0 for this stack.
   uint32_t walk(UnwindTables& tables, const Frame& caller, uintptr_t sp);
 
   // UnwindTables::changes as of the last walk.
@@ -67,7 +67,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   // Forgets the last stack.
   void reset() { count_ = 0; }
 
-  // Whether the stack that was captured last, after a reset(), passes through this code.
+  // Whether the last captured stack, after a reset(), passes through this code.
   [[nodiscard]] bool passes(const CodeExtent& code) const {
     for (uint32_t i = 0; i < last_fresh_; ++i) {
       if (code.holds(wire::code_address(fresh_[i].word.key))) return true;
@@ -75,15 +75,15 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     return false;
   }
 
-  // Whether the last walk led to the first frame of the thread's own stack.
+  // Whether the last walk reached the first frame of the thread's own stack.
   [[nodiscard]] bool is_known_whole() const { return last_is_whole_ && window_.is_on_own_stack(); }
 
-  // The memory of [begin, end) goes, or can't be read any more, while the thread runs at `sp`.
+  // Memory [begin, end) is about to be unmapped or made unreadable, while the thread runs at `sp`.
   void forget_memory(uintptr_t begin, uintptr_t end, uintptr_t sp) {
     if (window_.forget(begin, end, sp)) trusted_ = {};
   }
 
-  // Another thread takes this over: its own stack isn't known yet.
+  // Reuse by another thread, whose own stack isn't known yet.
   void begin() {
     count_ = 0;
     suffix_cache_.begin();
@@ -95,7 +95,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   friend class unwind::LastStack<CallStack, CallStackParts>;
   using Walk = unwind::Walk<UnwindTables::Cpu>;
 
-  // Where a stack leaves the last one.
+  // The frame where a stack leaves the last one.
   struct Divergence {
     uint32_t kept = 0;   // so many outermost frames of the last stack are unchanged in memory; 0: or it isn't known
     uintptr_t word = 0;  // what is in the place of the next one, if that is part of the stack
@@ -103,7 +103,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   };
   static constexpr uint32_t kWordsAtOnce = 8;
 
-  // Of a stack on the thread's own memory, whose innermost frame is at `slot`. Frame pointers aren't looked at.
+  // For a stack in the thread's own memory with its innermost frame at `slot`. Doesn't check frame pointers.
   [[nodiscard]] __attribute__((always_inline)) Divergence find_divergence(uintptr_t slot) const {
     const Word* end = words_ + count_;
     while (end != words_ && end[-1].slot <= slot) --end;
@@ -114,7 +114,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
                                                                         const Frame& caller) const {
     return {.key = caller.key, .distance = words_[divergence.kept - 1].slot - caller.slot, .word = divergence.word};
   }
-  // The first of these words whose memory isn't as it was, or `end`.
+  // The first of these words whose memory has changed, or `end`.
   static __attribute__((always_inline)) const Word* find_changed(const Word* word, const Word* end) {
     for (; end - word >= kWordsAtOnce; word += kWordsAtOnce) {
 #pragma GCC unroll 8
@@ -125,7 +125,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     while (word != end && load_word(word->slot) == word->key) ++word;
     return word;
   }
-  // Whether the last stack has come again, of which all but the innermost frame are unchanged.
+  // Whether this is the last stack again, with all frames but the innermost unchanged.
   [[nodiscard]] bool is_last(const Frame& caller) const {
     if (count_ == 0) return false;
     const Word& top = words_[count_ - 1];
@@ -135,7 +135,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
       return false;
     return are_pointers_unchanged(count_, caller.slot);
   }
-  // The suffix by which the stack leaves the last one there, proven; null: none is known.
+  // The proven suffix by which the stack leaves the last one there; null: none is known.
   [[nodiscard]] __attribute__((always_inline)) const StackSuffix* find_suffix(const Divergence& divergence,
                                                                               const Frame& caller) const {
     const SuffixPlace place = suffix_place(divergence, caller);
@@ -145,7 +145,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     }
     return nullptr;
   }
-  // Whether the suffix is there, on a frame of the last stack that is unchanged with all that are further out. The
+  // Whether the suffix is in memory, on a frame of the last stack that is unchanged, as are all frames further out. The
   // stack leaves the last one at `left_at`.
   [[nodiscard]] __attribute__((always_inline)) bool is_on_last(const StackSuffix& suffix, uint32_t left_at,
                                                                const Frame& caller) const {
@@ -160,19 +160,19 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     }
     return are_pointers_unchanged(kept, caller.slot);
   }
-  // Whether what leads to the outermost `count` frames of the last stack by way of frame pointers is unchanged, but for that
-  // of the innermost one of them. The stack that is asked for begins at `slot`.
+  // Whether the saved frame pointers that lead to the outermost `count` frames of the last stack are unchanged, except
+  // that of the innermost of these frames. The requested stack begins at `slot`.
   [[nodiscard]] __attribute__((always_inline)) bool are_pointers_unchanged(uint32_t count, uintptr_t slot) const {
     return count < 2 || remembered_[count - 2].fp_user == 0 || are_users_unchanged(count, slot);
   }
   [[nodiscard]] bool are_users_unchanged(uint32_t count, uintptr_t slot) const;
-  // Whether that word of the thread's own stack, above `slot`, is as it was. Below is nobody's memory.
+  // Whether that word of the thread's own stack, above `slot`, is unchanged. Memory below is not in use.
   static bool is_kept(uintptr_t at, uintptr_t value, uintptr_t slot) { return at > slot && load_word(at) == value; }
   void remember_suffix(const Walk& walk);
   uint32_t name_suffix(UnwindTables& tables, const StackSuffix& suffix);
 
-  // What a walk asks (unwind/last_stack.h). Where this thread's own stack was compared before the walk began, the return
-  // addresses are known to be unchanged, and that memory may be read without a question.
+  // Callback of the walk (unwind/last_stack.h). Where this thread's own stack was compared before the walk began, the
+  // return addresses are known to be unchanged, and that memory is readable without asking the kernel.
   [[nodiscard]] uint32_t first_unchanged(StackWindow& window, UnwindTables& tables, const Walk& walk, uint32_t index) {
     if (walk.kept == 0) [[unlikely]]
       return first_unchanged_of_all(window, tables, index);
@@ -181,12 +181,12 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   [[nodiscard]] uint32_t first_unchanged_pointer(uint32_t index, uintptr_t slot) const;
   void note_walk(const Walk& walk);
 
-  // Where the last stack may be compared with memory without a question: the thread's own stack, if all that is remembered
-  // lies there and the frames prove where it ends; else nowhere.
+  // Where the last stack may be compared with memory without asking the kernel: the thread's own stack, if all
+  // remembered frames lie there and prove where it ends; else nowhere.
   AddressSpan trusted_;
   StackWindow window_;
   SuffixCache suffix_cache_;
-  Divergence divergence_;  // of the stack that is asked for; its suffix only while no other is added
+  Divergence divergence_;  // of the requested stack; its suffix is valid only while no other is added
   uint32_t changes_ = 0;
   uint32_t last_fresh_ = 0;  // frames in fresh_ since the last capture
   bool last_is_whole_ = false;

@@ -1,4 +1,4 @@
-// How often something changed, so that who remembers a count can ask whether what it knows still holds.
+// Generation counter for cache invalidation.
 #pragma once
 #include <stdint.h>
 
@@ -24,7 +24,7 @@ class ChangeCount {
   static constexpr uint32_t kStart = 1;
   static constexpr uint32_t next(uint32_t count) { return count == UINT32_MAX ? 1 : count + 1; }
 
-  // All zero at first: what it is in takes no room in the library's file.
+  // Zero-initialized, so that its object stays in .bss and takes no room in the library's file.
   std::atomic<uint32_t> changed_{0};
 };
 

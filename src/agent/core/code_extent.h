@@ -1,4 +1,4 @@
-// A range of addresses that has code.
+// Address range of code.
 #pragma once
 #include <stdint.h>
 

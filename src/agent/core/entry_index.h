@@ -1,5 +1,5 @@
-// Which entry of the totals has a key: open addressing over numbers, of a size that doesn't change and is never full.
-// Threads use it without locks; two that add the same key at one time agree on one entry.
+// Index of the totals' entries by key: open addressing over entry numbers, of fixed size and never full. Lock-free; two
+// threads that add the same key at the same time agree on one entry.
 #pragma once
 #include <stdint.h>
 
@@ -24,7 +24,7 @@ class EntryIndex {
   // 0: none.
   [[nodiscard]] uint32_t find(uint64_t key) const { return settle(key, 0); }
 
-  // `entry` has this key. The number that stands: another one, where another thread was first.
+  // Adds `entry` under this key. Returns the entry number in the index: another one if another thread was first.
   uint32_t add(uint64_t key, uint32_t entry) { return settle(key, entry); }
 
  private:

@@ -1,5 +1,5 @@
-// The program's end, as far as the agent sees it coming: offers the collector a last look at the memory and waits for it,
-// bounded. What leads here: the preloaded library's exit functions (agent/preload/exit_hooks.cc) and fatal signals
+// Exit handshake on the agent's side: offers the collector a last scan of the memory at the program's end, and waits
+// for it, bounded. Called by the preloaded library's exit functions (agent/preload/exit_hooks.cc) and on fatal signals
 // (exit_signals.h).
 #pragma once
 #include <stdint.h>
@@ -10,14 +10,14 @@
 
 namespace heaptap::agent {
 
-// Whether this process offers a look at its end. Starts no session.
+// Whether this process offers a scan at its end. Starts no session.
 inline bool watches_exit() {
   return g_session_page.state.load(std::memory_order_relaxed) == SessionState::kRecording &&
          (g_session.flags & wire::kScanAtEnd) != 0 && may_call();
 }
 
-// The calling thread is about to end the process. `notice`: all but the thread. Once a process; other threads that come here
-// meanwhile let the first one end it. Does nothing in a child that shares its parent's memory (vfork).
+// The calling thread is about to end the process. `notice`: complete but for the thread. Runs once a process; other threads
+// that get here in the meantime leave it to the first. No effect in a child that shares its parent's memory (vfork).
 void offer_scan(const wire::ExitNotice& notice);
 
 }  // namespace heaptap::agent

@@ -1,7 +1,6 @@
-// A hash table that threads read and fill without locks, and that only ever grows.
-// A slot that is filled while another thread grows the table may be missing afterwards, so that it is filled a second
-// time: users of this table must live with doubles. In return nobody ever waits, also not a signal handler that
-// interrupted the growing.
+// Lock-free hash table that only grows. A slot that is filled while another thread grows the table may be missing
+// afterwards and be filled again: users must tolerate duplicates. In return no thread ever waits, not even a signal
+// handler that interrupted the growing.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,8 +17,8 @@ namespace heaptap::agent {
 template <typename Slot>
 concept TableSlot = requires(Slot& slot, const Slot& other, const typename Slot::Value& value) {
   { other.is_empty() } -> std::same_as<bool>;
-  { slot.claim(value) } -> std::same_as<bool>;  // fills the slot if it is empty still
-  slot.copy(other);                             // into a slot that nobody else knows
+  { slot.claim(value) } -> std::same_as<bool>;  // fills the slot if it is still empty
+  slot.copy(other);                             // into a slot that no other thread can reach
 };
 
 template <TableSlot Slot>
@@ -34,7 +33,7 @@ class GrowingTable {
     return view != nullptr;
   }
 
-  // What it is in, as a mapping; nothing before start().
+  // The memory of the table, as a mapping; empty before start().
   [[nodiscard]] MappedPart memory() const {
     View* view = view_.load(std::memory_order_acquire);
     return view != nullptr ? MappedPart{view, view->bytes} : MappedPart{};
@@ -51,14 +50,14 @@ class GrowingTable {
     }
   }
 
-  // A find() with this hash is likely to follow.
+  // Prefetches for a find() with this hash.
   void expect(uint32_t hash) const {
     const View* view = view_.load(std::memory_order_acquire);
     __builtin_prefetch(&view->slots[hash & view->mask]);
   }
 
-  // Fills a slot with the value, unless one that matches is there by now; gives the one that stands. Null: no room and no
-  // memory. `hashes()` makes what gives slots' hashes, should the table have to grow.
+  // Fills a slot with the value unless a matching one exists by now; returns the slot in use. Null: no room and no
+  // memory. `hashes()` makes the function that maps slots to hashes, should the table have to grow.
   template <typename Matches, typename Hashes>
   Slot* insert(const typename Slot::Value& value, uint32_t hash, const Matches& matches, const Hashes& hashes) {
     View* view = view_.load(std::memory_order_acquire);
@@ -105,7 +104,7 @@ class GrowingTable {
 
   template <typename Hashes>
   void grow(View* old, const Hashes& hashes) {
-    if (growing_.exchange(1, std::memory_order_acquire) != 0) return;  // somebody is at it
+    if (growing_.exchange(1, std::memory_order_acquire) != 0) return;  // another thread is growing it
     if (view_.load(std::memory_order_acquire) == old) {
       if (View* bigger = make_view((old->mask + 1) * 2)) {
         copy_slots(old, bigger, hashes());
@@ -130,7 +129,7 @@ class GrowingTable {
     count_.store(copied, std::memory_order_relaxed);
   }
 
-  // The memory goes, the addresses stay: a thread that still looks into the old view finds it empty, which is true enough.
+  // Frees the memory but keeps the addresses reserved: a thread that still reads the old view finds it empty, which is harmless.
   static void give_back(View* view) {
     const uintptr_t first = (reinterpret_cast<uintptr_t>(view) + 4096 + 4095) & ~uintptr_t{4095};
     const uintptr_t end = (reinterpret_cast<uintptr_t>(view) + view->bytes) & ~uintptr_t{4095};

@@ -1,4 +1,4 @@
-// The system calls that the agent makes, by name. No libc, no errno: a negative result is -errno.
+// System calls of the agent, by name. No libc, no errno: a negative result is -errno.
 #pragma once
 #include <asm/unistd.h>
 #include <linux/futex.h>
@@ -11,7 +11,7 @@
 #include "arch/native.h"
 
 namespace heaptap::agent {
-// The agent's own mappings are told to the collector (log_areas.cc).
+// Reports the agent's own mappings to the collector (log_areas.cc).
 void note_own_area(const void* start, size_t bytes);
 void forget_own_area(const void* start);
 }  // namespace heaptap::agent
@@ -24,19 +24,19 @@ inline constexpr long kNoSuchProcess = -3;  // ESRCH
 inline constexpr long kInvalid = -22;       // EINVAL
 inline constexpr long kReadWrite = 1 | 2;   // PROT_READ | PROT_WRITE
 
-// A call of the agent's own; not made where it may make none.
+// A system call of the agent; not made where none is permitted.
 inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
   return may_call() ? arch::native::system_call(number, a, b, c, d, e, f) : kForbidden;
 }
 
-// A call that the program makes, by way of the agent.
+// A system call of the program, made through the agent.
 inline long call_for_program(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
   return arch::native::system_call(number, a, b, c, d, e, f);
 }
 
 inline bool failed(long result) { return result < 0 && result > -4096; }
 
-// Where calls may be made.
+// Call only where system calls may be made.
 inline int process_id() { return static_cast<int>(system_call(__NR_getpid)); }
 inline int parent_process_id() { return static_cast<int>(system_call(__NR_getppid)); }
 inline uint32_t thread_id() { return static_cast<uint32_t>(system_call(__NR_gettid)); }
@@ -55,7 +55,7 @@ inline void* map_memory(size_t bytes) {
 inline constexpr long kStackLimit = 3;         // RLIMIT_STACK
 inline constexpr long kAddressSpaceLimit = 9;  // RLIMIT_AS
 
-// What setrlimit has set last; 0 where that can't be asked.
+// The limit set by setrlimit; 0 where it can't be read.
 inline uint64_t soft_limit(long resource) {
   struct {
     uint64_t soft;
@@ -64,7 +64,7 @@ inline uint64_t soft_limit(long resource) {
   return system_call(__NR_prlimit64, 0, resource, 0, reinterpret_cast<long>(&limit)) == 0 ? limit.soft : 0;
 }
 
-// Whether the process may have only so many addresses. Also where that can't be asked.
+// Whether the address space is limited. True also where that can't be read.
 inline bool is_address_space_limited() { return soft_limit(kAddressSpaceLimit) != UINT64_MAX; }
 
 inline void* map_shared(int descriptor, size_t bytes) {
@@ -106,20 +106,20 @@ inline bool thread_lives(int process, uint32_t thread) {
   return system_call(__NR_tgkill, process, static_cast<long>(thread), 0) != kNoSuchProcess;
 }
 
-// Waits until *word isn't `value`, a wake-up, or the time is over. The word is shared with another process.
+// Waits until *word isn't `value`, for a wake-up, or until the timeout. The word is shared with another process.
 inline long futex_wait(const void* word, uint32_t value, uint32_t milliseconds) {
   __kernel_timespec limit{milliseconds / 1000, static_cast<long long>(milliseconds % 1000) * 1000000};
   return system_call(__NR_futex, reinterpret_cast<long>(word), FUTEX_WAIT, static_cast<long>(value),
                      reinterpret_cast<long>(&limit));
 }
 
-// Wakes all that wait.
+// Wakes all waiters.
 inline void futex_wake(const void* word) {
   system_call(__NR_futex, reinterpret_cast<long>(word), FUTEX_WAKE, 0x7fffffff);
 }
 
-// Whether 8 bytes at this address can be read, asked of the kernel: an invalid request that is refused with EINVAL only
-// after its argument was read. Changes nothing. Any other answer, such as a filter's, proves nothing.
+// Whether 8 bytes at this address are readable, tested by the kernel: an invalid request that is refused with EINVAL
+// only after its argument was read. Changes nothing. Any other result, such as a filter's, proves nothing.
 inline bool is_readable(uintptr_t address) {
   return system_call(__NR_rt_sigprocmask, -1, static_cast<long>(address), 0, 8) == kInvalid;
 }

@@ -1,5 +1,5 @@
-// Labels as the agent keeps them (wire/labels.h): each once, in memory that stays where it is; a thread's innermost tag is a pointer.
-// Threads and signal handlers use this without locks. Two that make the same label at once may make it twice: readers go by names.
+// Labels in the agent (wire/labels.h): each stored once, at a stable address; a thread's innermost tag is a pointer. Lock-free,
+// also for signal handlers. Two threads that make the same label at once may make it twice: readers compare names.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -31,20 +31,20 @@ struct Label {
 
 class Labels {
  public:
-  // Into the log of a session that begins go all labels that there are.
+  // Writes all existing labels into the log of a new session.
   void start(wire::LogHeader* log, const wire::LogLayout& layout);
 
-  // The label of that name under another; null: there is no room for it, which is counted.
+  // The label of that name under another; null: no room, which is counted.
   const Label* find_or_add(const Label* parent, wire::LabelKind kind, const char* name) {
     const Label* const recent = recent_[place_of(parent, name)].load(std::memory_order_acquire);
     if (recent != nullptr && recent->is(parent, kind, name)) [[likely]]
       return recent;
     return search(parent, kind, name);
   }
-  // One of the same kind and name as another, under this parent.
+  // The label under this parent with the kind and name of another.
   const Label* find_or_add(const Label* parent, const Label& like) { return find_or_add(parent, like.kind, like.name); }
 
-  // Null: there is none of that number.
+  // Null: no label has that number.
   [[nodiscard]] const Label* of_number(uint32_t number) const {
     return number < kMaxLabels ? by_number_[number].load(std::memory_order_acquire) : nullptr;
   }
@@ -54,7 +54,7 @@ class Labels {
   static constexpr uint32_t kPlaces = 512;  // a power of two
   static constexpr uint32_t kBuckets = 1024;
 
-  // By the name's address: most names are literals.
+  // Hashes the name's address: most names are literals.
   static uint32_t place_of(const Label* parent, const char* name) {
     const uint64_t mixed =
         (reinterpret_cast<uintptr_t>(name) ^ (reinterpret_cast<uintptr_t>(parent) >> 6)) * uint64_t{0x9e3779b97f4a7c15};
@@ -73,7 +73,7 @@ class Labels {
   std::atomic<const Label*> recent_[kPlaces]{};
   std::atomic<Label*> buckets_[kBuckets]{};
   std::atomic<const Label*> by_number_[kMaxLabels]{};
-  Pieces pieces_;  // of its own: a forked child goes on with its parent's
+  Pieces pieces_;  // own memory: a forked child continues with its parent's
 };
 
 extern Labels g_labels;

@@ -1,5 +1,5 @@
-// What a followed child of a fork has of its parent's session: its log and its tables, of no use any more. Without an end to
-// it, each link of a chain of forks would have the mappings of all those before.
+// Mappings of the parent's session in a recorded child of a fork: its log and tables, no longer used. Without unmapping
+// them, each child in a chain of forks would keep the mappings of all its ancestors.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -11,14 +11,14 @@ struct MappedPart {
   size_t bytes = 0;
 };
 
-// A signal handler may fork while its thread is in the middle of a record, which goes on in the child: so what the parent's
-// session had stays, and goes when that child has a child with a session of its own.
+// Deferred unmapping by one generation: a signal handler may fork while its thread is writing a record, which continues
+// in the child. So the parent's mappings stay until the child has a child with a session of its own.
 class Leftovers {
  public:
   void add(MappedPart part) {
     if (part.start != nullptr && recent_count_ < kMax) recent_[recent_count_++] = part;
   }
-  // `unmap(part)` for those of the session before the last one. Those of the last one can be added then.
+  // Calls unmap(part) for the mappings of the session before the last. Then those of the last session can be added.
   template <typename Unmap>
   void age(const Unmap& unmap) {
     for (uint32_t i = 0; i < older_count_; ++i) unmap(older_[i]);
@@ -26,11 +26,11 @@ class Leftovers {
     older_count_ = recent_count_;
     recent_count_ = 0;
   }
-  // Something may be at work in them still: they stay.
+  // They may still be in use: keeps them.
   void keep() { older_count_ = recent_count_ = 0; }
 
  private:
-  static constexpr uint32_t kMax = 16;  // what is more stays
+  static constexpr uint32_t kMax = 16;  // mappings beyond that stay
   MappedPart recent_[kMax]{};
   MappedPart older_[kMax]{};
   uint32_t recent_count_ = 0;

@@ -1,9 +1,9 @@
-// The live blocks of --aggregate: from an address to what is kept of its block, in memory of a fixed size. Open addressing over
-// lines of four places. A line counts the blocks that found it full and went on, so that a search knows where to end. A block
-// that was released stays where it is until its place is needed, so that a second release is known as one.
+// Live blocks of --aggregate: maps an address to the kept value of its block, in memory of fixed size. Open addressing
+// over lines of four places. A line counts the blocks that found it full and went to another, so that a search knows
+// where to end. A released block stays in the table until its place is needed, so that a double release is recognized.
 //
-// Threads use it without locks. The order of a program's own calls (a release is noted before it happens, an allocation after)
-// keeps two calls for one address apart; only a program's mistakes bring them together, and then one of them wins.
+// Lock-free. The program's own order of calls (a release is noted before it happens, an allocation after) keeps two
+// calls for one address apart; only errors of the program make them collide, and then one of them wins.
 #pragma once
 #include <stdint.h>
 
@@ -13,9 +13,9 @@ namespace heaptap::agent {
 
 class LiveBlocks {
  public:
-  static constexpr uint32_t kMaxLines = 24;  // that one block may have to be looked for in
+  static constexpr uint32_t kMaxLines = 24;  // maximum lines searched for one block
 
-  // `count`: a prime, at least wire::kFewestLines. `pages`: a byte for each page of lines, which isn't 0 where one was used.
+  // `count`: a prime, at least wire::kFewestLines. `pages`: a byte for each page of lines, nonzero once the page was used.
   void start(wire::BlockLine* lines, uint32_t count, std::atomic<uint8_t>* pages) {
     lines_ = lines;
     count_ = count;
@@ -23,7 +23,7 @@ class LiveBlocks {
   }
 
   enum class Insert : uint8_t { kPlaced, kReplaced, kFull };
-  // kReplaced: the address was alive still; `before` is what was kept of it. kFull: not kept.
+  // kReplaced: the address was still alive; `before` is its kept value. kFull: not kept.
   Insert insert(uint64_t address, uint64_t where, uint64_t& before) {
     const Probe probe = probe_of(address);
     for (uint32_t tries = 0; tries < kMaxTries; ++tries) {
@@ -45,7 +45,7 @@ class LiveBlocks {
   }
 
   enum class Take : uint8_t { kTaken, kDead, kNever, kUnclear };
-  // The block is alive no more. kDead: it wasn't before. kNever: it never was alive. kUnclear: one of these two.
+  // Marks the block as released. kDead: it was released already. kNever: it never was alive. kUnclear: one of these two.
   Take take(uint64_t address, uint64_t& where) {
     const Probe probe = probe_of(address);
     for (uint32_t tries = 0; tries < kMaxTries; ++tries) {
@@ -62,9 +62,9 @@ class LiveBlocks {
   }
 
  private:
-  static constexpr uint32_t kMaxTries = 64;  // lost against other threads: more would be a damaged table
+  static constexpr uint32_t kMaxTries = 64;  // lost races against other threads: more would mean a damaged table
 
-  struct Probe {  // the lines where a block may be: line, line + step, …
+  struct Probe {  // the candidate lines of a block: line, line + step, …
     uint32_t line;
     uint32_t step;
   };
@@ -75,7 +75,7 @@ class LiveBlocks {
     uint32_t distance = 0;  // in steps
   };
 
-  // Blocks of one page have neighbouring lines: programs that use neighbours after each other find them in the cache here too.
+  // Blocks of one page have neighbouring lines: programs that use neighbours in sequence find them in the cache here too.
   [[nodiscard]] Probe probe_of(uint64_t address) const {
     constexpr uint64_t kMix = 0x9e3779b97f4a7c15u;
     const uint64_t page = (address >> 12) * kMix;
@@ -95,7 +95,7 @@ class LiveBlocks {
                                                                std::memory_order_relaxed);
   }
 
-  // The address's place, alive or dead; where `room` is asked for, also the best place for it.
+  // The address's place, alive or dead; if `room` isn't null, also the best place to insert it.
   Found look(uint64_t address, Probe probe, Found* room) const {
     bool may_be_here = true;
     uint32_t line = probe.line;
@@ -124,7 +124,7 @@ class LiveBlocks {
     }
   }
 
-  // A block that is new in the table got this place.
+  // Accounts for a new block at this place.
   void settle(const Probe& probe, const Found& to) {
     if (to.distance > 0) add_passed(probe, to.distance, 1);
     if ((to.tagged_address & wire::kBlockAddress) != 0) {
@@ -134,7 +134,7 @@ class LiveBlocks {
     }
   }
 
-  // A dead block's place was given away.
+  // Accounts for a dead block whose place was reused.
   void forget(const Found& given) {
     const Probe probe = probe_of(given.tagged_address & wire::kBlockAddress);
     head_of(probe.line).fetch_or(wire::kDeadGone, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// The loaded objects that the agent has seen: where their unwind tables are, and which of several objects an address
-// means that were mapped there in turn (the generation). Entries are only added; readers take no lock.
+// Loaded objects known to the agent: their unwind tables, and the generation that tells apart objects mapped in turn at
+// the same address. Entries are only added; readers take no lock.
 #pragma once
 #include <stdint.h>
 
@@ -16,22 +16,22 @@ struct Module {
   uint64_t start = 0;
   uint64_t end = 0;
   uint64_t bias = 0;
-  uint64_t entry = 0;  // where the program or the loader begins; 0: it is neither
+  uint64_t entry = 0;  // entry point of the program or the loader; 0: it is neither
   unwind::CfiTables tables;
   uint64_t identity = 0;  // hash of path and build-id
-  uint64_t rows_key = 0;  // by which late rows are its own (wire/late_rows.h)
+  uint64_t rows_key = 0;  // key of its late rows (wire/late_rows.h)
   uint32_t generation = 0;
   bool omitted = false;  // --omit: its calls are not recorded
-  bool is_go = false;    // code without rows keeps frame pointers, over its changes of stacks as well
+  bool is_go = false;    // code without rows keeps frame pointers, also across its stack switches
   std::atomic<bool> loaded{false};
-  mutable std::atomic<bool> lacks_rows{false};  // code without a row was met in it
+  mutable std::atomic<bool> lacks_rows{false};  // code without a row was seen in it
 };
 
 class Modules {
  public:
   void start(wire::LogHeader* log, const wire::LogLayout& layout);
 
-  // Goes on with a forked parent's list, in the child's own log.
+  // Continues a forked parent's list in the child's own log.
   void inherit(const wire::LogHeader& before, const wire::LogLayout& layout_before, wire::LogHeader* log,
                const wire::LogLayout& layout);
 
@@ -51,13 +51,13 @@ class Modules {
     return platform::module_changes() != seen_changes_.load(std::memory_order_relaxed);
   }
 
-  // Of code in no module that is known: notes the object that it is in, where the loader tells that without a lock. The list learns of
-  // an object from the loader's calls of the allocator, which go past the agent where the program has a malloc of its own. False: there
-  // is none.
+  // For code in no known module: notes the object that contains it, if the loader gives it without a lock. Needed where
+  // the program has its own malloc: the loader's allocator calls, which announce new objects, then bypass the agent.
+  // False: no object contains it.
   bool note_at(uint64_t address);
 
-  // Brings the list up to date, notes new modules in the log, and calls forget(start, end) for each range whose meaning
-  // changed. False: it is being done already, by another thread or below this signal handler.
+  // Updates the list, notes new modules in the log, and calls forget(start, end) for each range whose meaning changed.
+  // False: an update is running already, in another thread or below this signal handler.
   template <typename Forget>
   bool refresh(const Forget& forget) {
     if (busy_.exchange(1, std::memory_order_acquire) != 0) return false;
@@ -80,7 +80,7 @@ class Modules {
   static void visit(void* context, const ModuleFacts& facts);
   void begin_listing();
   void note(const ModuleFacts& facts);
-  // After a listing: whether entry `index` came or went with it.
+  // After a listing: whether entry `index` appeared or disappeared with it.
   bool ended_or_began(uint32_t index);
   void write_note(const Module& module, const ModuleFacts& facts);
 
@@ -89,7 +89,7 @@ class Modules {
   std::atomic<uint32_t> count_{0};
   std::atomic<uint32_t> busy_{0};
   std::atomic<uint64_t> seen_changes_{0};
-  bool incomplete_ = false;  // the loader was in the middle of adding one
+  bool incomplete_ = false;  // the loader was adding one
   Module entries_[kCapacity]{};
   Seen seen_[kCapacity]{};
 };

@@ -1,5 +1,5 @@
-// Memory that is never given back, cut from larger mappings. A process may have 65,530 mappings; threads, of which each needs a
-// little of this, would take them all.
+// Arena of small pieces that are never freed, cut from larger mappings. A process may have 65,530 mappings; with a
+// mapping for each thread's small state, a program with many threads would exhaust them.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -24,13 +24,13 @@ class Pieces {
       Region* next = make_region(whole);
       if (next == nullptr) return nullptr;
       next->before = region;
-      // Who was faster has made one as well: what is left of this one isn't used then.
+      // Another thread was faster: the rest of this region stays unused.
       if (region_.compare_exchange_strong(region, next, std::memory_order_acq_rel)) region = next;
     }
   }
 
-  // For a new session in a forked child: what was cut so far isn't cut from any more. Calls take(start, bytes) for each of the
-  // mappings that it lies in.
+  // For a new session in a forked child: abandons the current region. Calls take(start, bytes) for each mapping that
+  // the pieces lie in.
   template <typename Take>
   void begin_anew(const Take& take_region) {
     Region* region = region_.exchange(nullptr, std::memory_order_acq_rel);

@@ -1,4 +1,4 @@
-// What a program tells of its own allocators, and of other resources: by number, with a label each. Freestanding.
+// Pools and other resources that the program reports through the API: numbered, with a label each. Freestanding.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -10,10 +10,10 @@
 
 namespace heaptap::agent {
 
-// As the program has it; 0: of none. It may hand in anything.
+// Handle as the program has it; 0: none. Not trusted: the program may pass any value.
 using PoolHandle = uint64_t;
 
-// A pool, or a kind of resource, of that name. 0: there is no room for it.
+// Creates a pool, or a kind of resource, of that name. 0: no room for it.
 PoolHandle make_pool(wire::LabelKind kind, const char* name);
 
 struct PoolEvent {
@@ -23,7 +23,7 @@ struct PoolEvent {
   uint64_t size_bytes;
 };
 
-// Call only while is_recording(). Nothing of a pool that was never made.
+// Call only while is_recording(). Events of a pool that was never made are ignored.
 void record_pooled(ThreadAnchor& anchor, PoolHandle pool, wire::LabelKind kind, const PoolEvent& event,
                    const CallSite& site);
 

@@ -1,4 +1,4 @@
-// Makes one event's record: call stack, time, and the bytes in the thread's stream.
+// Recorder of one event: call stack, time, and the bytes in the thread's stream.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ namespace heaptap::agent {
 
 class StreamHold;
 
-// Where a hook was called from: what the walk starts with.
+// Call site of a hook: the start of the stack walk.
 struct CallSite {
   uintptr_t slot;  // address of the hook's return address
   uintptr_t return_address;
@@ -26,22 +26,22 @@ struct Observation {
   uint64_t address;
   uint64_t size_bytes;           // where the kind has one
   uint64_t time;                 // 0: now
-  const Label* label = nullptr;  // of the program's, in place of the thread's tags
+  const Label* label = nullptr;  // of the program, replaces the thread's tags
 };
 
-// An allocation or a release: most events are one of them. `slot`: address of the hook's return address, above the caller's
-// frame pointer. Call only while is_recording(). Never fails visibly.
+// Records an allocation or a release, the most frequent events. `slot`: address of the hook's return address, above the
+// caller's frame pointer. Call only while is_recording(). Never fails visibly.
 void record_allocation(ThreadAnchor& anchor, wire::Function function, uintptr_t block, uint64_t size_bytes,
                        const uintptr_t* slot);
 void record_release(ThreadAnchor& anchor, wire::Function function, uintptr_t block, const uintptr_t* slot);
 
-// Any event. Call only while is_recording(). Never fails visibly: what can't be recorded is counted as lost.
+// Records any event. Call only while is_recording(). Never fails visibly: events that can't be recorded are counted as lost.
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site);
 
-// What the program says: a mark, the name of a block. Behind all that the thread recorded so far. Also where recording is switched off.
+// Records a text of the program: a mark, a block's name. Ordered after the thread's earlier records. Also while recording is off.
 void note_text(ThreadAnchor& anchor, wire::NoteKind kind, uint64_t address, const char* text);
 
-// The same for who holds the thread's stream already.
+// As record(), for a caller that holds the thread's stream already.
 void record_held(StreamHold& hold, const Observation& observation, const CallSite& site);
 
 }  // namespace heaptap::agent

@@ -1,6 +1,6 @@
-// The signal by which a program is asked for a report (wire::LogHeader::report_signal): the agent handles it, counts it in the log,
-// and lets what the program set for it happen, but for its end. The program sees none of it: where it asks or sets dispositions,
-// the hooks of the preloaded library translate.
+// Signal that requests a report from the program (wire::LogHeader::report_signal): the agent handles it, counts it in
+// the log, and then runs the program's own handler, but never an action that ends the program. Invisible to the
+// program: where it reads or sets dispositions, the hooks of the preloaded library translate.
 #pragma once
 #include <stdint.h>
 
@@ -8,31 +8,31 @@
 
 namespace heaptap::agent::report_signal {
 
-// As a session starts. Does nothing where no report may be asked for.
+// Installs the handler at the start of a session. No effect where no report may be requested.
 void arm();
-// The program is about to forbid system calls: what it ignores is ignored by the kernel again. All else stays, since a signal that
-// ends the process is worse.
+// The program is about to forbid system calls: if the program ignores the signal, the kernel ignores it again. Other
+// dispositions keep the handler, since a signal that ends the process would be worse.
 void withdraw();
-// For good: the program's disposition is put back.
+// Gives the signal up for good: restores the program's disposition.
 void leave();
 
-// Whether what the program sets for this signal is to be translated. Not in children that share the memory, or aren't recorded.
+// Whether the program's dispositions for this signal are translated. Not in children that share the memory, or aren't recorded.
 bool is_taken(int number);
 bool is_own_handler(uintptr_t handler);
-// What the program set, while `is_own_handler`.
+// The program's disposition, while `is_own_handler`.
 KernelAction programs_action();
 
-// The program sets this; gives what the kernel is to have instead. Signals stay out of the calling thread until that is done.
+// The program sets this action; returns the one to set in the kernel. Signals are blocked in the calling thread until that is done.
 KernelAction take(const KernelAction& wanted);
-// The C library has set what `take` gave, with a restorer of its own.
+// The C library has set the action that take() returned, with a restorer of its own.
 void note_restorer();
-// It has set what it wanted, past `take`.
+// The C library has set the program's action directly, not the one that take() returned.
 void adopt();
-// siginterrupt was called: for signal() later on, and for the action that is there.
+// siginterrupt was called: applies to later calls of signal() and to the current action.
 void note_interrupts(bool interrupts);
 bool interrupts();
 
-// Of the calling thread, where system calls may be made.
+// Scope that blocks the report signal in the calling thread; system calls must be permitted.
 class SignalBlocked {
  public:
   SignalBlocked();
@@ -45,11 +45,11 @@ class SignalBlocked {
   bool changed_ = false;
 };
 
-// While something is executed: what the program ignores is ignored there, too, and a handler wouldn't be.
+// Scope of an exec: a signal that the program ignores stays ignored across it, while a handler would be reset to the default.
 class IgnoredForExec {
  public:
   IgnoredForExec();
-  ~IgnoredForExec();  // it failed, or another process does it
+  ~IgnoredForExec();  // the exec failed, or happens in another process
   IgnoredForExec(const IgnoredForExec&) = delete;
   IgnoredForExec& operator=(const IgnoredForExec&) = delete;
 

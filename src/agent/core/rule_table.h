@@ -1,5 +1,4 @@
-// From a return address to its unwind row and its code entry: what makes a known frame cost a few nanoseconds.
-// Threads read and fill it without locks.
+// Cache from a return address to its unwind row and code entry: makes a known frame cost a few nanoseconds. Lock-free.
 #pragma once
 #include <stdint.h>
 
@@ -11,14 +10,14 @@
 
 namespace heaptap::agent {
 
-// What is known of an address, in one word: its row, shifted up so far that the index of the code entry fits below.
+// Cached rule of an address, in one word: its row, shifted up to make room for the index of the code entry.
 //
 //    63            43 42        33 32      28 27    24 23                  0
 //   ┌────────────────┬────────────┬──────────┬────────┬─────────────────────┐
 //   │ cfa (21)       │ fp (10)    │ ra (5)   │ kind(4)│ code (24)           │
 //   └────────────────┴────────────┴──────────┴────────┴─────────────────────┘
 //
-// A row's kind is never 0 but where it has to be made anew, since the address's module may have changed.
+// A row's kind is 0 only when it has to be made anew, since the address's module may have changed.
 struct Rule {
   static constexpr uint32_t kNoCode = 0xffffff;
   static constexpr unsigned kCodeBits = 24;
@@ -49,15 +48,15 @@ class RuleTable {
 
   [[nodiscard]] MappedPart memory() const { return table_.memory(); }
 
-  // `key`: the address, with wire::kCodeExact for an interrupted instruction. Without a row: not known.
+  // `key`: the address, with wire::kCodeExact for an interrupted instruction. A rule without a row: unknown.
   [[nodiscard]] Rule find(uint64_t key) const {
     const Slot* slot = table_.find(hash_of(key), [key](const Slot& other) { return other.is(key); });
     return slot != nullptr ? slot->read() : Rule{};
   }
-  // A find() of this key is likely to follow.
+  // Prefetches for a find() of this key.
   void expect(uint64_t key) const { table_.expect(hash_of(key)); }
 
-  // Notes the row of an address that lies in a range of this generation. code() is kNoCode where there is no room left.
+  // Adds the row of an address in a range of this generation. code() is kNoCode where there is no room left.
   Rule add(uint64_t key, uint32_t generation, unwind::Row row) {
     Slot* slot = table_.insert(
         key, hash_of(key), [key](const Slot& other) { return other.is(key); },
@@ -71,7 +70,7 @@ class RuleTable {
     return made;
   }
 
-  // Rows of addresses in [start, end) have to be made anew.
+  // Invalidates the rows of addresses in [start, end).
   void forget(uint64_t start, uint64_t end) {
     table_.for_each([&](Slot& slot) {
       const uint64_t address = wire::code_address(slot.key.load(std::memory_order_relaxed));
@@ -84,7 +83,7 @@ class RuleTable {
   struct Slot {
     using Value = uint64_t;
     std::atomic<uint64_t> key;   // 0: empty
-    std::atomic<uint64_t> rule;  // 0: whoever claimed the slot isn't that far yet
+    std::atomic<uint64_t> rule;  // 0: the thread that claimed the slot hasn't written it yet
     [[nodiscard]] bool is(uint64_t other) const { return key.load(std::memory_order_relaxed) == other; }
     [[nodiscard]] Rule read() const { return {rule.load(std::memory_order_acquire)}; }
     [[nodiscard]] bool is_empty() const { return is(0); }

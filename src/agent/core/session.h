@@ -1,4 +1,4 @@
-// The agent's session: whether this process is recorded, into which log. One per process; a forked child begins anew.
+// Session of the agent: whether this process is recorded, and into which log. One per process; a forked child starts its own.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +22,8 @@ enum class SessionState : uint32_t {
   kOff = 3,
 };
 
-// Lives in a page of its own that the kernel clears in forked children (MADV_WIPEONFORK): also one that was made without
-// libc's fork can't go on writing into its parent's log.
+// State in a page of its own that the kernel clears in forked children (MADV_WIPEONFORK): this prevents also a child
+// made without libc's fork from writing into its parent's log.
 struct alignas(4096) SessionPage {
   std::atomic<SessionState> state;
   std::atomic<uint32_t>
@@ -32,7 +32,7 @@ struct alignas(4096) SessionPage {
 };
 
 struct alignas(64) Session {
-  // What most events need comes first, in few lines of a cache.
+  // The fields that most events need come first, in few cache lines.
   wire::LogHeader* log = nullptr;  // its layout is asked of `layout` alone
   bool is_plain = false;           // events are records, of all callers
   bool counts_time =
@@ -44,13 +44,13 @@ struct alignas(64) Session {
   std::atomic<uint8_t*> chunks{nullptr};
   std::atomic<uint32_t> mapped_chunks{0};   // of the log's, from the first on
   std::atomic<uint32_t> mapping_chunks{0};  // 1: more of them are being mapped
-  std::atomic<bool> cannot_grow{false};     // tried in vain
+  std::atomic<bool> cannot_grow{false};     // growing has failed
   std::atomic<size_t> log_bytes{0};
   uint32_t number = 0;              // counts sessions of this process and its forked ancestors
-  int process = 0;                  // pid that it was started in; 0: never
+  int process = 0;                  // PID of the process that it was started in; 0: never
   uint32_t flags = 0;               // wire::SessionFlag
   bool knows_thread_place = false;  // the C library keeps each thread's number where it is known to
-  unsigned long ptracer = 0;        // whom the program allowed to trace it (PR_SET_PTRACER)
+  unsigned long ptracer = 0;        // the tracer that the program allowed (PR_SET_PTRACER)
   CodeExtent loader_code{};
   TotalsBook totals;
   wire::CheckedLayout layout{};
@@ -63,14 +63,14 @@ extern Session g_session;
 // The state as hooks see it. The first call in a process tries to start a session.
 bool start_session();
 
-// How much of the log is mapped from its start on. What it may grow by would count in limits and be locked with all of the
-// program's memory (mlockall), so it isn't mapped before it is needed, and lies elsewhere then.
+// Number of bytes of the log mapped at the start. The part that it may grow by would count against limits and be locked
+// with the program's memory (mlockall), so it is mapped only when needed, at another address.
 size_t first_mapping_bytes(const wire::LogLayout& log);
 
-// The collector lets the log grow: maps chunks from this one on, as many as may be used now. False: it isn't there.
+// The collector permits the log to grow: maps the usable chunks from this one on. False: the memory isn't available.
 bool map_more_chunks(uint32_t first);
 
-// The kernel's number of the calling thread; 0: not known. Asks the kernel where that may be.
+// The kernel's number of the calling thread; 0: unknown. Asks the kernel where permitted.
 uint32_t thread_id();
 
 inline bool is_recording() {

@@ -1,4 +1,4 @@
-// What the kernel does with a signal, as rt_sigaction(2) has it.
+// Signal action in the kernel's layout, as of rt_sigaction(2).
 #pragma once
 #include <stdint.h>
 
@@ -11,7 +11,7 @@ struct KernelAction {
   uint64_t mask;
 };
 
-// Of asm/signal.h, which doesn't go with a C library's headers.
+// From asm/signal.h, which conflicts with a C library's headers.
 namespace signal_flag {
 inline constexpr uint64_t kInfo = 0x4;
 inline constexpr uint64_t kRestorer = 0x04000000;
@@ -25,5 +25,5 @@ inline constexpr uint64_t kKnown = kInfo | kRestorer | kOnStack | kRestart | kNo
 
 }  // namespace heaptap::agent
 
-// What a handler returns to.
+// Restorer: the code that a handler returns to.
 extern "C" __attribute__((visibility("hidden"))) void heaptap_signal_return();

@@ -1,7 +1,7 @@
-// Call stacks as numbers: a trie of code entries, kept in the log's shared memory, with an index of its own beside it.
-// The index goes by a hash of the whole stack, which a walk has at hand without looking anything up: one look finds a stack
-// that is known, and the nodes on its way, which were most often made in one go and lie side by side, prove it.
-// Threads use it without locks. The same stack may get a second number in a race; readers merge them.
+// Trie of call stacks, as numbers: code entries in the log's shared memory, with a private index beside it. The index
+// is keyed by a hash of the whole stack, which a walk computes without lookups: one probe finds a known stack, and the
+// trie nodes on its way, usually made in one go and adjacent, prove it. Lock-free. A race may give the same stack a
+// second number; readers merge them.
 #pragma once
 #include <stdint.h>
 
@@ -19,7 +19,7 @@ struct StackName {
   uint32_t hash;
 };
 
-// The hash of a stack under a label, which goes by its number: the hash of that isn't at hand where a label is.
+// The hash of a stack under a label, by the stack's number: the stack's own hash isn't available where a label is added.
 constexpr uint32_t hash_of_labelled(uint32_t node, uint32_t code) {
   const uint64_t product = (uint64_t{node} << 32 | code) * 0xd6e8feb86659fd93u;
   return static_cast<uint32_t>(product >> 32);
@@ -47,7 +47,7 @@ class StackTrie {
 
   [[nodiscard]] MappedPart memory() const { return index_.memory(); }
 
-  // A lookup of the stack with this hash is likely to follow.
+  // Prefetches for a lookup of the stack with this hash.
   void expect(uint32_t hash) const { index_.expect(hash); }
 
   // The number of the stack with this hash for which is_it(number) holds, or 0.
@@ -63,17 +63,17 @@ class StackTrie {
     return number;
   }
 
-  // Of a number that may stand in the log, which the program can overwrite.
+  // For a number read from the log, which the program can overwrite.
   [[nodiscard]] uint64_t node(uint32_t number) const {
     return number < capacity_ ? nodes_[number].load(std::memory_order_relaxed) : 0;
   }
 
-  // Of the stack's innermost frame; of a stack without frames Rule::kNoCode.
+  // Code of the stack's innermost frame; Rule::kNoCode for a stack without frames.
   [[nodiscard]] uint32_t code_of(uint32_t number) const {
     return number < wire::kRootCount ? Rule::kNoCode : wire::node_code(node(number));
   }
 
-  // The number of the stack under a label, which is not one of those that have one; the stack's own where there is no room left.
+  // The number of the unlabelled stack `stack` under a label; `stack` itself where there is no room left.
   uint32_t with_label(uint32_t stack, uint32_t label) {
     const uint32_t code = wire::kLabelCode | label;
     const uint32_t hash = hash_of_labelled(stack, code);
@@ -94,7 +94,7 @@ class StackTrie {
   }
 
  private:
-  // The number in the low bits, above them those bits of the hash that there is room for.
+  // The number in the low bits, with as many bits of the hash above as fit.
   struct Slot {
     using Value = uint32_t;
     std::atomic<uint32_t> word;
@@ -106,7 +106,7 @@ class StackTrie {
     void copy(const Slot& other) { word.store(other.word.load(std::memory_order_relaxed), std::memory_order_relaxed); }
   };
 
-  // The hashes of all nodes, made for one use. A node's parent has a smaller number than itself.
+  // Hashes of all nodes, computed for one use. A node's parent has a smaller number than the node.
   class Hashes {
    public:
     explicit Hashes(const StackTrie& trie) : mask_(trie.number_mask_) {
@@ -151,7 +151,7 @@ class StackTrie {
     if (number == wire::kNoEntry) return kFull;
     nodes_[number].store(node, std::memory_order_release);
     const uint32_t word = number | (hash & ~number_mask_);
-    // What stands in the slot is taken as it is compared: once another thread has grown the table, the slot is empty.
+    // The slot's value is taken as it is compared: once another thread has grown the table, the slot is empty.
     uint32_t stands = number;
     index_.insert(
         word, hash,

@@ -1,6 +1,6 @@
-// Which stack memory may be read. The target must never fault on our account, so an address is read only if it is known
-// to be mapped: on the thread's own stack between the stack pointer and its top, on the page that the thread runs on, or
-// where the kernel said so just now.
+// Readable stack memory of a walk. The target must never fault because of the agent, so an address is read only if it
+// is known to be mapped: on the thread's own stack between the stack pointer and its top, on the page that the thread
+// runs on, or where the kernel has just confirmed it.
 #pragma once
 #include <stdint.h>
 
@@ -9,7 +9,7 @@
 
 namespace heaptap::agent {
 
-// Addresses from `low` on.
+// Address range that begins at `low`.
 struct AddressSpan {
   uintptr_t low = 0;
   uintptr_t bytes = 0;
@@ -18,17 +18,17 @@ struct AddressSpan {
 
 class StackWindow {
  public:
-  // At the start of a walk, of a thread that runs at `sp`.
+  // Starts a walk of a thread that runs at `sp`.
   void begin(uintptr_t sp) {
     strayed_ = false;
     enter(sp, sp, true);
   }
 
-  // A walk goes on in the frame of a function that was interrupted at `sp`, where the `red_zone` below belongs to the frame.
-  // What is there may have gone meanwhile, but on the thread's own stack.
+  // The walk continues in the frame of a function that was interrupted at `sp`, with the `red_zone` below belonging to
+  // the frame. Memory there may have been unmapped since, except on the thread's own stack.
   void enter_interrupted(uintptr_t sp, uintptr_t red_zone) { enter(sp, sp - red_zone, false); }
 
-  // The word at this address, if it can be read. Walks go upwards: what is below the first frame is refused.
+  // Reads the word at this address, if it is readable. Walks go upwards: addresses below the first frame are refused.
   bool load(uintptr_t address, uintptr_t& word) {
     if (address % sizeof(uintptr_t) != 0) [[unlikely]]
       return false;
@@ -38,17 +38,17 @@ class StackWindow {
     return true;
   }
 
-  // Whether the walk is on the thread's own stack, whose memory stays mapped above the stack pointer as long as the thread
+  // Whether the walk is on the thread's own stack, whose memory above the stack pointer stays mapped while the thread
   // runs there.
   [[nodiscard]] bool is_on_own_stack() const { return on_own_; }
-  // And read nothing that lies elsewhere.
+  // As is_on_own_stack(), and has read no memory elsewhere.
   [[nodiscard]] bool stayed_on_own_stack() const { return on_own_ && !strayed_; }
 
-  // The thread's own stack, as far as it is known.
+  // The known part of the thread's own stack.
   [[nodiscard]] AddressSpan own() const { return {own_low_, own_high_ - own_low_}; }
 
-  // The memory of [begin, end) goes, or can't be read any more, while the thread runs at `sp`. Whether that concerns the
-  // thread's own stack, of which less is known then.
+  // Memory [begin, end) is about to be unmapped or made unreadable, while the thread runs at `sp`. Returns whether it
+  // overlaps the known part of the thread's own stack, which shrinks then.
   bool forget(uintptr_t begin, uintptr_t end, uintptr_t sp);
 
  private:
@@ -67,9 +67,9 @@ class StackWindow {
 
   uintptr_t low_ = 0;
   uintptr_t high_ = 0;     // readable from `low_` up to here in this walk
-  uintptr_t own_low_ = 0;  // the thread's own stack, as far as it was seen
+  uintptr_t own_low_ = 0;  // known part of the thread's own stack
   uintptr_t own_high_ = 0;
-  StackBounds bounds_;  // in which it lies
+  StackBounds bounds_;  // bounds of the stack that contains it
   bool was_sought_ = false;
   bool on_own_ = false;
   bool strayed_ = false;

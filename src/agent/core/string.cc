@@ -1,4 +1,4 @@
-// What the compiler itself may call: it turns copies and clears into these, also in freestanding code.
+// Memory functions that the compiler may call: it turns copies and clears into these, also in freestanding code.
 #include <stddef.h>
 
 #include "arch/native.h"

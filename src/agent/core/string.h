@@ -1,4 +1,4 @@
-// The agent's own few words in place of libc's: strings and memory.
+// Minimal string and memory functions in place of libc's.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@ inline size_t length_of(const char* text) {
   return length;
 }
 
-// At most `most`.
+// Returns `most` at most.
 inline size_t length_of(const char* text, size_t most) {
   size_t length = 0;
   while (length < most && text[length] != '\0') ++length;
@@ -43,7 +43,7 @@ inline const char* file_name_of(const char* path) {
 
 inline void copy_bytes(void* to, const void* from, size_t bytes) { __builtin_memcpy(to, from, bytes); }
 
-// Both give the end of what is there then, which there has to be room for.
+// Both return the end of the result; the caller provides the room.
 inline char* append(char* to, const char* text) {
   const size_t length = length_of(text);
   copy_bytes(to, text, length + 1);

@@ -1,6 +1,6 @@
-// How a thread's stacks left its last one: programs go back and forth between a few ways that lead from one function to the
-// allocator. What is kept are these ways, the suffixes: the innermost frames as they lie in memory; and apart from them, since
-// many stacks end in the same way, what the stacks that they make are called.
+// Cache of the suffixes in which a thread's stacks differ from its last one: programs alternate between a few call
+// paths from one function to the allocator. Kept are the suffixes, the innermost frames as they lie in memory, and
+// separately, since many stacks end in the same suffix, the numbers of the resulting stacks.
 #pragma once
 #include <stdint.h>
 
@@ -10,29 +10,29 @@
 
 namespace heaptap::agent {
 
-// The innermost frames of a stack, relative to the place of the first one's return address. Distances are upwards from there,
-// in words.
+// Innermost frames of a stack, relative to the place of the first one's return address. Distances are upwards from
+// there, in words.
 struct alignas(64) StackSuffix {
   static constexpr uint32_t kMaxInner = 12;
   static constexpr uint32_t kMaxPointers = 2;
   static constexpr uint32_t kDistanceShift = 48;
 
-  // A frame pointer by way of which a frame was found, or a stack pointer that such a frame's function had kept.
+  // A frame pointer that led to a frame, or a stack pointer saved by such a frame's function.
   struct Pointer {
-    uint16_t slot;  // the distance of where it was read from; 0: it is the hook's
+    uint16_t slot;  // the distance of the place that it was read from; 0: it is the hook's
     uint16_t distance;
   };
 
-  uint32_t serial;   // no two that were ever kept have the same; 0: none
-  uint32_t seen;     // a mark of the suffix that came last at this place without being kept
+  uint32_t serial;   // unique among all kept suffixes; 0: none
+  uint32_t seen;     // a mark of the last suffix at this place that wasn't kept
   uintptr_t key;     // return address of the first one
-  uint16_t below;    // the distance of the frame that they are on
+  uint16_t below;    // the distance of the frame that they are called from
   uint16_t fp_slot;  // and of where this frame's frame pointer was read from; 0: it is the hook's
-  uint16_t dropped;  // so many frames of the last stack, unchanged in memory, are further in than this frame
+  uint16_t dropped;  // number of frames of the last stack, unchanged in memory, that lie further in than this frame
   uint8_t inner_count;
   uint8_t pointer_count;
   Pointer pointers[kMaxPointers];
-  uintptr_t inner[kMaxInner];  // return addresses of the others, from the inside outwards, above them their distances
+  uintptr_t inner[kMaxInner];  // return addresses of the others, from the inside outwards, with their distances in the upper bits
 
   [[nodiscard]] uintptr_t inner_key(uint32_t index) const { return inner[index] << 16 >> 16; }
 
@@ -49,19 +49,19 @@ struct alignas(64) StackSuffix {
   }
   static uintptr_t at(uintptr_t slot, uintptr_t distance) { return slot + distance * sizeof(uintptr_t); }
 
-  // The frame that they are on, whose frame pointer was read from `from`, 0 if it is the hook's. False: it is too far away,
-  // or that place isn't below the frame, and so maybe not on its stack.
+  // Sets the frame that they are on, whose frame pointer was read from `from`, 0 if it is the hook's. False: the frame
+  // is too far away, or that place isn't below the frame, and so may not be on its stack.
   bool put_on(uintptr_t slot, uintptr_t outer_slot, uintptr_t from) {
     return set_distance(below, slot, outer_slot) && (from == 0 || set_place(fp_slot, slot, from));
   }
-  // The next frame outwards. False: it is too far away.
+  // Adds the next frame outwards. False: it is too far away.
   bool add_inner(uintptr_t slot, uintptr_t inner_slot, uintptr_t return_address) {
     uint16_t distance = 0;
     if (!set_distance(distance, slot, inner_slot)) return false;
     inner[inner_count++] = return_address | uintptr_t{distance} << kDistanceShift;
     return true;
   }
-  // Behind put_on(). False: there are too many, or it is or points elsewhere.
+  // Call after put_on(). False: there are too many, or its place or value is out of range.
   bool add_pointer(uintptr_t slot, uintptr_t from, uintptr_t pointer) {
     Pointer added{0, 0};
     if ((from != 0 && !set_place(added.slot, slot, from)) || !set_distance(added.distance, slot, pointer)) return false;
@@ -85,16 +85,16 @@ struct alignas(64) StackSuffix {
 };
 static_assert(sizeof(StackSuffix) == 128);
 
-// Where a suffix is looked for. What is in here tells suffixes apart, it proves nothing.
+// Lookup key of a suffix. Its fields distinguish suffixes, they prove nothing.
 struct SuffixPlace {
   uintptr_t key;       // return address of the innermost frame
-  uintptr_t distance;  // from its place to that of the innermost frame of the last stack that is unchanged
-  uintptr_t word;      // what is now in the place of the next one, if that is part of the stack, else 0
+  uintptr_t distance;  // from its place to the place of the innermost unchanged frame of the last stack
+  uintptr_t word;      // the current word in the place of the next one, if that is part of the stack, else 0
 };
 
-// Places for entries that displace each other. When many do, it makes room for more, and begins anew: first for kMore, in memory that
-// is kept for whoever has this after the thread, from there on for twice as many. Lives in zeroed memory; a signal handler may
-// leave anything here by longjmp.
+// Set-associative table whose entries displace each other. When many are displaced, it makes room for more and starts
+// empty: first for kMore, in memory that is kept for reuse after the thread's end, then for twice as many each time.
+// Lives in zeroed memory; a signal handler may leave any state here by longjmp.
 template <typename Entry, uint32_t kFew, uint32_t kMore, uint32_t kMax>
 struct PlaceTable {
   static constexpr uint32_t kDisplacedForEach = 2;
@@ -102,9 +102,9 @@ struct PlaceTable {
   using Few = Entry[kFew];
 
   Entry* entries;
-  Entry* more;  // kMore of them; null: they were never needed
+  Entry* more;  // kMore of them; null: never needed
   uint32_t mask;
-  uint32_t displaced;  // since there were that many places
+  uint32_t displaced;  // since the last change of size
 
   void begin(Few& few) {
     if (mask >= kMore) kernel::unmap(entries, sizeof(Entry) * (mask + 1));
@@ -125,14 +125,14 @@ struct PlaceTable {
     const uint32_t count = old_mask < kFew ? kMore : old_mask * 2 + 2;
     auto* const larger = count == kMore ? take_more() : static_cast<Entry*>(kernel::map_memory(sizeof(Entry) * count));
     if (larger == nullptr) return;
-    mask = kFew - 1;  // there are so many in each of the two
+    mask = kFew - 1;  // so many in each of the two ways
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     entries = larger;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     mask = count - 1;
     if (old_mask >= kMore) kernel::unmap(old, sizeof(Entry) * (old_mask + 1));
   }
-  // Zeroed. Not a mapping of its own: a process may have 65,530, and threads are many.
+  // Zeroed. Not a separate mapping: a process may have 65,530, and threads are many.
   Entry* take_more() {
     if (more == nullptr) {
       more = static_cast<Entry*>(g_pieces.take(sizeof(Entry) * kMore));
@@ -145,9 +145,8 @@ struct PlaceTable {
 
 class SuffixCache {
  public:
-  // The suffix by which a stack may have left the last one. That it did has to be proven: by stands(), and by where the frame is
-  // that it is on. Null: none is known.
-  // There are kAssociativity to look.
+  // The suffix by which a stack may have left the last one. It has to be proven: by stands(), and by the place of the
+  // frame that it is on. Null: none is known. There are kAssociativity to try.
   static constexpr uint32_t kAssociativity = 2;
   [[nodiscard]] __attribute__((always_inline)) const StackSuffix* find_suffix(const SuffixPlace& place,
                                                                               uint32_t way) const {
@@ -155,7 +154,7 @@ class SuffixCache {
     return suffix.serial != 0 && suffix.key == place.key ? &suffix : nullptr;
   }
 
-  // The number of the stack that the suffix makes on the stack `from`; 0: not known.
+  // The number of the stack that the suffix makes on top of `from`; 0: unknown.
   [[nodiscard]] __attribute__((always_inline)) uint32_t find_number(uint32_t from, const StackSuffix& suffix) const {
     const Divergence& divergence = divergences_.entries[index(from, suffix.serial)];
     return divergence.from == from && divergence.suffix == suffix.serial ? divergence.number : 0;
@@ -171,7 +170,7 @@ class SuffixCache {
     divergence->suffix = suffix.serial;
   }
 
-  // Keeps a suffix, whose `serial` is 0 yet, when it comes for the second time.
+  // Keeps a suffix, whose `serial` is still 0, when it occurs for the second time.
   void add_suffix(const SuffixPlace& place, const StackSuffix& suffix) {
     const uint32_t mark = mark_of(suffix);
     uint32_t& seen = suffixes_.entries[index(place)].seen;
@@ -190,7 +189,7 @@ class SuffixCache {
     last_serial_ = 0;
   }
 
-  // Forgets them all, and takes no more memory than a thread begins with from now on.
+  // Forgets all entries; from now on takes only the memory that a thread begins with.
   void begin() {
     divergences_.begin(few_divergences_);
     suffixes_.begin(few_suffixes_);
@@ -198,7 +197,7 @@ class SuffixCache {
   }
 
  private:
-  // A stack's number: of `from` with the suffix of that serial on it.
+  // Number of a stack: `from` with the suffix of that serial on top.
   struct Divergence {
     uint32_t from;
     uint32_t suffix;  // 0: none
@@ -219,7 +218,7 @@ class SuffixCache {
     return static_cast<uint32_t>(hash * kFactor >> 32) | 1;
   }
 
-  // A signal handler may leave this by longjmp.
+  // A signal handler may leave this function by longjmp.
   void keep(const StackSuffix& suffix, StackSuffix& place) {
     if (last_serial_ == UINT32_MAX) [[unlikely]]
       forget();

@@ -1,4 +1,4 @@
-// Where the calling thread's own stack lies, from what the C library wrote down of it when it made the thread.
+// Bounds of the calling thread's own stack, as recorded by the C library when it made the thread.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -10,17 +10,17 @@ constexpr uintptr_t page_of(uintptr_t address) { return address & ~(kPage - 1); 
 
 struct StackBounds {
   uintptr_t low = 0;
-  uintptr_t high = 0;     // 0: not known
-  bool is_whole = false;  // all of it is the stack's memory; else it is a limit up to which the stack may have grown
-  uintptr_t own_low = 0;  // from here on nothing else can lie between a thread that runs there and `high`
+  uintptr_t high = 0;     // 0: unknown
+  bool is_whole = false;  // all of it is the stack's memory; else a limit up to which the stack may have grown
+  uintptr_t own_low = 0;  // from here to `high` there can be no other memory while a thread runs in between
 };
 
-// Of the thread that has this control block, whose first `count` words are given. high is 0 where it doesn't say it.
+// Bounds for the thread with this control block, whose first `count` words are given. high is 0 where they can't be found.
 //
-// glibc lays its control block (struct pthread) into the top of each stack, of its own making or the program's, and writes into
-// it, side by side, where that piece of memory begins, how long it is, and how much of that is the guard: stackblock,
-// stackblock_size, guardsize (nptl/descr.h, allocatestack.c, the same from 2.28 to 2.41). Where in the block differs, so they
-// are looked for: a piece of memory that begins below the block and ends a little above where the block begins.
+// glibc puts its control block (struct pthread) at the top of each stack, its own or the program's, and stores in it,
+// side by side, where that memory begins, its size, and the size of its guard: stackblock, stackblock_size, guardsize
+// (nptl/descr.h, allocatestack.c, the same from 2.28 to 2.41). Their offset in the block varies, so they are searched
+// for: memory that begins below the block and ends a little above the block's start.
 inline StackBounds stack_in_control_block(const uintptr_t* words, size_t count, uintptr_t control_block) {
   constexpr uintptr_t kLeastAbove = 512;  // the block is larger, and what is above it is little, but for its alignment
   constexpr uintptr_t kMaxAbove = 1u << 20;
@@ -36,15 +36,15 @@ inline StackBounds stack_in_control_block(const uintptr_t* words, size_t count, 
   return {};
 }
 
-// Of a mapping that the program makes: the initial stack can't have grown into it.
+// A mapping made by the program: the initial stack can't have grown into it.
 void note_mapping_made(uintptr_t begin, uintptr_t end);
-// Above all mappings that were made where the initial stack would grow; 0: none was.
+// End of the highest mapping made where the initial stack would grow; 0: none was made.
 uintptr_t initial_stack_floor();
 
-// Before the first walk, where the kernel may be asked: how far the initial stack may grow.
+// Reads how far the initial stack may grow. Call before the first walk, where system calls may be made.
 void note_initial_stack_limit();
 
-// The calling thread's; of the initial thread the stack that the kernel made. Asks the kernel.
+// Bounds of the calling thread's stack; for the initial thread, the stack made by the kernel. Asks the kernel.
 StackBounds find_thread_stack();
 
 }  // namespace heaptap::agent

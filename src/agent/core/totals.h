@@ -1,4 +1,4 @@
-// --aggregate: what an event changes in the totals per stack, which are kept in the log's shared memory in place of records.
+// Totals per stack of --aggregate, updated by each event: kept in the log's shared memory in place of records.
 #pragma once
 #include <stdint.h>
 
@@ -13,35 +13,35 @@ namespace heaptap::agent {
 
 struct Observation;
 
-// What a thread (at one level) keeps for itself.
+// Private totals state of a thread (at one level).
 struct TotalsState {
   static constexpr uint32_t kKnownEntries = 2048;
-  uint32_t thread;  // whose entries it adds to; 0: those of all that have none of their own
+  uint32_t thread;  // whose entries it adds to; 0: the shared ones of all threads without their own
   bool is_first;    // of the process's threads
-  // The last release by a realloc, which may turn out not to have happened.
+  // The last release by a realloc, which may have to be undone.
   enum class Released : uint8_t { kNothing, kBlock, kDouble, kBad, kUnclear, kUnknown } released;
   bool was_temporary;
   bool was_mismatched;
   uint64_t address;
   uint64_t where;
-  // Of the thread's stream as long as it has written no record, which most threads never do: the log has places for fewer threads
-  // then.
+  // The slot of the thread's stream until it writes its first record, which most threads never do: so the log needs
+  // slots for fewer threads.
   wire::StreamSlot slot;
-  uint32_t known[kKnownEntries];  // entries by stack, to be checked
+  uint32_t known[kKnownEntries];  // entries by stack, checked before use
 };
 
 class TotalsBook {
  public:
-  // Where the log has no totals this stays off. False: no memory.
+  // Stays off where the log has no totals. False: no memory.
   bool start(wire::LogHeader* log, const wire::CheckedLayout& layout);
   [[nodiscard]] bool is_on() const { return header_ != nullptr; }
 
-  // A thread's first event.
+  // Called at a thread's first event.
   void begin_thread(TotalsState& state, uint32_t number, uint32_t kernel_id);
 
   void allocate(TotalsState& state, ThreadAnchor& anchor, const Observation& seen, uint32_t stack);
   void release(TotalsState& state, ThreadAnchor& anchor, const Observation& seen);
-  // While recording is switched off: what isn't known was allocated meanwhile.
+  // For releases while recording is off: unknown blocks were allocated during that time.
   void release_if_known(TotalsState& state, ThreadAnchor& anchor, const Observation& seen);
   void undo(TotalsState& state, const Observation& seen);
 

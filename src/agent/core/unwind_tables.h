@@ -1,4 +1,4 @@
-// What all threads of a session share to find and to name call stacks: rules by address, names, loaded objects.
+// Unwind state shared by all threads of a session, to find and to name call stacks: rules by address, names, loaded objects.
 #pragma once
 #include <stdint.h>
 
@@ -14,14 +14,14 @@
 
 namespace heaptap::agent {
 
-// The code of unwind::LastStack.
+// Code interface of unwind::LastStack.
 class UnwindTables {
  public:
   using Cpu = arch::native::Unwinding;
   using Name = StackName;
   using Code = uint32_t;
 
-  // Counted up when a session starts, and when code came or went: what threads remember may be void.
+  // Incremented when a session starts, and when code was loaded or unloaded: what threads have cached may be invalid.
   ChangeCount changes;
   RuleTable rules;
   StackTrie trie;
@@ -29,9 +29,9 @@ class UnwindTables {
 
   void refresh_modules();
 
-  // Rows may come late, by this log.
+  // Enables late rows through this log.
   void start_late_rows(wire::LogHeader* log, const wire::LogLayout& layout);
-  // Whether some came since the last look. Then what walks found without them is forgotten.
+  // Whether rows came since the last check. Then results of walks made without them are forgotten.
   void look_for_rows() {
     if (late_rows_.reach() != seen_rows_.load(std::memory_order_relaxed)) [[unlikely]]
       take_rows();
@@ -46,7 +46,7 @@ class UnwindTables {
     const Rule rule = rules.find(key);
     return rule.has_row() ? rule : learn(key);
   }
-  // All trampolines of this CPU are alike.
+  // All signal trampolines of this CPU are alike.
   static constexpr arch::SignalTrampoline signal_of(Rule /*rule*/) {
     return {.code = {},
             .code_bytes = 0,
@@ -67,7 +67,7 @@ class UnwindTables {
   }
   [[nodiscard]] uint32_t code_of(StackName name) const { return trie.code_of(name.node); }
 
-  // Names the stacks that the fresh frames make on the parent, from the outermost one inwards. Gives the last one.
+  // Names the stacks that the fresh frames make on the parent, from the outermost frame inwards. Returns the last one.
   template <typename Fresh>
   StackName add_all(StackName parent, Fresh* fresh, uint32_t count) {
     uint32_t hash = parent.hash;
@@ -85,7 +85,7 @@ class UnwindTables {
   }
 
  private:
-  // The same where at least the last one isn't known.
+  // As above, where at least the last one isn't known.
   template <typename Fresh>
   [[gnu::noinline]] StackName add_new(StackName parent, Fresh* fresh, uint32_t count) {
     StackName name = parent;
@@ -93,9 +93,9 @@ class UnwindTables {
     return name;
   }
 
-  // Makes the row of an address that the rule table doesn't know.
+  // Makes the rule of an address that the rule table doesn't have.
   Rule learn(uint64_t key);
-  // The row that came late, of an instruction in a module whose own tables have none.
+  // The late row of an instruction in a module whose own tables have none.
   [[nodiscard]] unwind::Row late_row_of(const Module& module, uint64_t pc, uint64_t key);
   void take_rows();
 

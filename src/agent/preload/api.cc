@@ -1,5 +1,5 @@
-// The functions that a program may call to speak to its recording (include/heaptap/heaptap.h), where the agent is in it. Each is
-// harmless where nothing records, changes no errno, and may be called from signal handlers; only report and scan wait, bounded.
+// API functions that a program calls to control its recording (include/heaptap/heaptap.h), as implemented by the agent.
+// Harmless where nothing records, change no errno, callable from signal handlers; only report and scan wait, bounded.
 #include <stddef.h>
 #include <stdint.h>
 

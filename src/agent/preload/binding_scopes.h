@@ -1,5 +1,5 @@
-// In which objects the loader searches for a name that an object refers to, and in which order. As the loader keeps it: the
-// program's own scope, to which dlopen adds with RTLD_GLOBAL, then that of what the object was loaded with.
+// Loader scopes: which objects the loader searches for a name referenced by an object, and in which order. Read from the loader's own
+// data: first the program's scope, to which dlopen adds with RTLD_GLOBAL, then the scope of what the object was loaded with.
 #pragma once
 #include <link.h>
 #include <stdint.h>
@@ -12,20 +12,20 @@ struct Scope {
   uint32_t count;
 };
 
-// To be called once, before there are threads: finds where link_map has its list of scopes.
+// Finds the offset of the scope list in link_map. Call once, before there are threads.
 void find_scopes(const char* libc_version);
 
-// Ends with a null; null: not known. While ReadsScopes lives.
+// Null-terminated; null: unknown. Call inside read_scopes().
 const Scope* const* scopes_of(const link_map& object);
 
-// The program's; null: not known.
+// The program's scope; null: unknown.
 const Scope* program_scope();
 
-// The agent's own object, which is passed over.
+// Whether this is the agent's own object, which is skipped.
 bool is_agent(const link_map& object);
 
-// Calls read(context) where no scope, list or object that it can come to is given back meanwhile: marked as a thread in which the
-// loader itself searches, which dlopen and dlclose wait for. Where that mark isn't known, under the lock of the list.
+// Calls read(context) while no scope, list or object that it can reach is freed: the thread is marked as one in which the
+// loader searches, which dlopen and dlclose wait for. Where that mark isn't known, under the lock of the object list.
 void read_scopes(void (*read)(void*), void* context);
 
 }  // namespace heaptap::agent

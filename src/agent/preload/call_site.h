@@ -1,4 +1,4 @@
-// Who called a function of the preloaded library that others call by its name.
+// Caller of an exported function of the preloaded library.
 #pragma once
 #include <stdint.h>
 

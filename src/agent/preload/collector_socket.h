@@ -25,7 +25,7 @@ struct SocketAddress {
   char path[108];
 };
 
-// A leading NUL: the abstract namespace.
+// Abstract address: begins with a NUL.
 inline SocketAddress collectors_address() {
   SocketAddress address{static_cast<uint16_t>(kUnixFamily), {}};
   copy_bytes(address.path + 1, g_log_request.socket_name, g_log_request.socket_name_bytes);
@@ -33,7 +33,7 @@ inline SocketAddress collectors_address() {
 }
 inline size_t collectors_address_bytes() { return offsetof(SocketAddress, path) + 1 + g_log_request.socket_name_bytes; }
 
-// struct msghdr and cmsghdr as the kernel has them.
+// Layouts of the kernel's struct msghdr and cmsghdr.
 struct MessagePart {
   void* base;
   size_t bytes;
@@ -54,7 +54,7 @@ struct ControlMessage {
   int descriptor;
 };
 
-// A message with a descriptor of this process's.
+// Sends a message with a descriptor of this process.
 inline bool send_descriptor(long socket, const void* message, size_t bytes, long descriptor, long flags) {
   MessagePart part{const_cast<void*>(message), bytes};
   ControlMessage rights{sizeof(size_t) + 3 * sizeof(int), 1, 1, static_cast<int>(descriptor)};
@@ -62,7 +62,7 @@ inline bool send_descriptor(long socket, const void* message, size_t bytes, long
   return kernel::system_call(__NR_sendmsg, socket, reinterpret_cast<long>(&header), flags) == static_cast<long>(bytes);
 }
 
-// A socket that closes itself.
+// Socket owner: closes it when destroyed.
 class Socket {
  public:
   Socket() : descriptor_(kernel::system_call(__NR_socket, kUnixFamily, kSeqPacket | kCloseOnExec, 0)) {}
@@ -116,12 +116,12 @@ class Socket {
     return received == static_cast<long>(bytes);
   }
 
-  // The same with a descriptor of this process's.
+  // As send(), with a descriptor of this process.
   bool send_with(const void* message, size_t bytes, int descriptor) {
     return send_descriptor(descriptor_, message, bytes, descriptor, kNoSignal);
   }
 
-  // How long a message may take either way.
+  // Timeout of a message in either direction.
   void set_patience(int seconds) const {
     __kernel_timespec limit{seconds, 0};
     for (const long option : {kReceiveTimeout, kSendTimeout}) {
@@ -130,7 +130,7 @@ class Socket {
     }
   }
 
-  // The process that listens at the other end, as this one knows it; 0: not known.
+  // PID of the listening process at the other end, as this one sees it; 0: unknown.
   [[nodiscard]] int peer() const {
     struct {
       int process;

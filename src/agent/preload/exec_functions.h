@@ -1,4 +1,4 @@
-// The functions by which a program executes others, for real_functions.h.
+// Functions that execute programs, for real_functions.h.
 #pragma once
 
 // clang-format off

@@ -1,6 +1,6 @@
-// The preloaded library's exports through which it goes on in a program that this one executes, or that its children execute.
-// The program's environment has nothing of the agent (platform.cc); what the next program needs is added on the way there,
-// in copies that only the call sees. Where the agent may not be handed on, the call is what it is without the agent.
+// Exec hooks: exports through which the agent continues in a program that this process or its children execute. The
+// program's own environment has nothing of the agent (platform.cc); the variables are added during the call, in copies
+// that only the call sees. Where the agent may not be handed on, the call is unchanged.
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-// Whether a program that is about to be executed names a sanitizer's run-time library: that one wants to be the first, and dies
-// where it isn't.
+// Detection of a sanitizer's run-time library in a program about to be executed: such a library must come first, and
+// aborts otherwise.
 #pragma once
 #include <elf.h>
 
@@ -7,7 +7,7 @@ namespace heaptap::agent {
 
 class Program;
 
-// Among the libraries that it needs and the functions that it offers to them. However many names it has, few of them are read.
+// Searches the needed libraries and the functions that the program exports to them. Reads few names, however many there are.
 bool names_a_sanitizer(const Program& program, const Elf64_Ehdr& header, const Elf64_Phdr& dynamic);
 
 }  // namespace heaptap::agent

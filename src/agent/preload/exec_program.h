@@ -1,4 +1,4 @@
-// The file of a program that is about to be executed, read a few bytes at a time: without memory, and with little stack.
+// Executable file of a program about to be executed, read a few bytes at a time: no allocation, little stack.
 #pragma once
 #include <elf.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 namespace heaptap::agent {
 
-// An executable that is open to be read.
+// Executable open for reading.
 class Program {
  public:
   Program() = default;
@@ -27,7 +27,7 @@ class Program {
     is_own_ = is_own_ && descriptor_ >= 0;
     return descriptor_ >= 0;
   }
-  // How many bytes there were.
+  // Returns the number of bytes read.
   size_t read(uint64_t offset, void* buffer, size_t bytes) const {
     const long got = kernel::system_call(__NR_pread64, descriptor_, reinterpret_cast<long>(buffer),
                                          static_cast<long>(bytes), static_cast<long>(offset));
@@ -42,7 +42,7 @@ class Program {
   bool is_own_ = false;
 };
 
-// Reads up to `most` entries of a table in the file, a few at a time, for as long as the visitor returns true.
+// Reads up to `most` entries of a table in the file, a few at a time, while the visitor returns true.
 template <typename Entry, typename Visitor>
 void visit_table(const Program& program, uint64_t start, uint64_t most, Visitor visit) {
   constexpr uint64_t kFew = 7;

@@ -1,5 +1,5 @@
-// Exports through which a program asks for and sets what a signal does. What the agent set itself reads as the default, and the
-// signal for reports as what the program set for it.
+// Signal disposition hooks: exports through which a program reads and sets signal actions. The agent's own handlers
+// read as the default, and the report signal reads as the program set it.
 #include <stddef.h>
 #include <stdint.h>
 

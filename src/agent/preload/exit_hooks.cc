@@ -1,6 +1,6 @@
-// The preloaded library's exports through which it sees the program's end coming, and hides that it handles fatal signals.
-// Each does for the program just what it did without the agent; none is an event. Those in assembly (arch/*/ending.S) ask the
-// functions heaptap_choose_… here where to go on.
+// Exit hooks: exports through which the agent notices the program's end. Each behaves for the program as without the
+// agent; none is an event. Those in assembly (arch/*/ending.S) ask the functions heaptap_choose_… here which function
+// to continue in.
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-// The environment that a program is executed with: what the program gave, and what the agent needs there.
+// Environment passed to an executed program: what the program gave, plus the agent's variables.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -12,8 +12,8 @@ namespace heaptap::agent {
 
 using Texts = char* const*;
 
-// What the program gave may be no memory at all: the kernel says so to the program, when it gets it. Each page is asked for
-// once in a row.
+// Readability check for the program's arguments: they may be no valid memory, and then the kernel must report that to
+// the program. Checks each page once in a row.
 class ReadablePages {
  public:
   bool has(const void* address) {
@@ -24,12 +24,12 @@ class ReadablePages {
     page_ = at / kPageBytes;
     return true;
   }
-  // It may lie on two pages.
+  // An entry may lie on two pages.
   bool has_entry(Texts entry) {
     const auto* const first = reinterpret_cast<const char*>(entry);
     return has(first) && has(first + sizeof(*entry) - 1);
   }
-  // Adds up its bytes, too.
+  // Also adds the length of the text to `bytes`.
   bool has_text(const char* text, size_t& bytes) {
     for (;; ++text, ++bytes) {
       if (!has(text)) return false;
@@ -41,24 +41,24 @@ class ReadablePages {
   uintptr_t page_ = UINTPTR_MAX;  // none
 };
 
-// A copy of an environment, with what the agent needs behind all else, or without it. Of its texts only the agent's are its own.
+// Copy of an environment, with the agent's entries at the end, or without them. Owns only the agent's texts.
 class Handover {
  public:
-  // Where one that is large is put together.
+  // Where a large environment is assembled.
   enum class Memory : uint8_t {
-    kStack,  // nowhere: what a borrower maps would stay with its parent
-    kBrief,  // in memory that is gone with the call, and that nobody is told of: the log may be the parent's
+    kStack,  // not at all: memory mapped by a vfork child would stay with its parent
+    kBrief,  // in memory that is unmapped after the call and isn't reported: the log may be the parent's
     kKept,   // in memory that stays
   };
 
-  // What `lent` added, if it isn't null, is taken for what the program had in its place. False: the environment is too large,
-  // can't be read, or is another collector's already. It may change meanwhile.
+  // Entries that `lent`, if it isn't null, added are replaced by what the program had in their place. False: the
+  // environment is too large, unreadable, or belongs to another collector already. It may change during the call.
   bool fill(Texts environment, Memory memory, const Handover* lent);
-  // The program's own, without anything of the agent's. False: it is too large, or can't be read.
+  // The program's own environment, without the agent's entries. False: it is too large or unreadable.
   bool fill_without(const Handover& lent, Texts environment, Memory memory);
   [[nodiscard]] char** entries() { return entries_; }
   [[nodiscard]] size_t text_bytes() const { return text_bytes_; }
-  // The program's own in place of the agent's, in an array that was copied from this one.
+  // Restores the program's entries in an array that was copied from this one.
   void take_out_of(char** array) const;
   void give_back();
 
@@ -71,11 +71,11 @@ class Handover {
   bool make_room(Texts environment, Memory memory);
   bool add_preload();
   void add_own();
-  // What the program had in place of this entry; null: nothing.
+  // The program's entry that this one replaced; null: none.
   [[nodiscard]] char* programs_own(char* entry) const;
 
   size_t count_ = 0;
-  size_t room_ = 0;  // so many entries fit
+  size_t room_ = 0;  // number of entries that fit
   size_t text_bytes_ = 0;
   char** entries_ = nullptr;
   char* preload_of_program_ = nullptr;

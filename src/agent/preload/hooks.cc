@@ -1,5 +1,5 @@
-// The preloaded library's exports: each function of wire/functions.def under its own name. A hook calls the real function,
-// notes what it did (a release before it happens, an allocation after), and returns the real one's result and errno.
+// Allocation hooks, the preloaded library's exports: each function of wire/functions.def under its own name. A hook calls the real
+// function, notes the event (a release before it happens, an allocation after), and returns the real one's result and errno.
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// Which function each loaded object gets for a name, once it was searched: by the page that it calls from, and by the object. Read
-// and written by any thread without a lock, also in forked children, where a writer may be gone.
+// Cache of late functions: which function each loaded object is bound to for a name, by the page of the caller, and by the
+// object. Lock-free reads and writes from any thread, also in forked children, where a writing thread may no longer exist.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -12,20 +12,20 @@ namespace heaptap::agent {
 
 struct LateFunction {
   void* function;
-  bool standard;        // the C++ library's own, and all that it calls of the list is
-  bool is_late = true;  // no object defined it when the program was started: who calls it decides which it is
+  bool standard;        // the C++ library's own, as are all listed functions that it calls
+  bool is_late = true;  // no object defined it when the program was started: it depends on the caller
 };
 
 struct LateAnswer {
   LateFunction function;
-  CodeExtent object;  // that the caller is in; no bytes: not known
+  CodeExtent object;  // that contains the caller; no bytes: unknown
 };
 
-// `kFunctions`: they are numbered from 0.
+// `kFunctions`: number of functions, numbered from 0.
 template <uint32_t kFunctions>
 class LateTable {
  public:
-  // What `search()` answers, or has answered since `generation` is what it is: it counts up when objects go.
+  // The result of search(), or the cached one of this `generation`, which is incremented when objects are unloaded.
   template <typename Search>
   LateFunction find(uint32_t function, uintptr_t caller, uint64_t generation, const Search& search) {
     PageEntry& page = pages_[index_of(function, caller)];
@@ -37,7 +37,7 @@ class LateTable {
     return find_by_object(function, caller, generation, page, key, search);
   }
 
-  // What the object gets is known before it asks.
+  // Adds the binding of an object before it asks.
   void learn(uint32_t function, uint64_t generation, const LateAnswer& answer) {
     const uint64_t value = value_of(answer.function);
     if (value == kUnknown || answer.object.bytes == 0) return;
@@ -57,12 +57,12 @@ class LateTable {
   static constexpr uint64_t kStandard = uint64_t{1} << kAddressBits;
   static constexpr uint64_t kUnknown = ~uint64_t{0};
 
-  // The key is kept mixed with the value: halves of two writers don't fit each other.
+  // The key is stored XORed with the value: halves written by two threads don't match.
   struct PageEntry {
     std::atomic<uint64_t> mixed;
     std::atomic<uint64_t> value;
   };
-  // Read as it may be being written: `generation` is 0 meanwhile, else one more than the table's.
+  // Sequence-locked against the writer: `generation` is 0 during a write, else one more than the table's.
   struct Object {
     std::atomic<uint64_t> generation;
     std::atomic<uintptr_t> start;
@@ -78,7 +78,7 @@ class LateTable {
     const uint64_t low = generation & ((uint64_t{1} << kKeyGenerationBits) - 1);
     return (uint64_t{caller} >> kPageShift << 6 | function) << kKeyGenerationBits | low;
   }
-  // kUnknown: it doesn't fit.
+  // kUnknown: the value doesn't fit.
   static uint64_t value_of(const LateFunction& function) {
     const uint64_t address = reinterpret_cast<uintptr_t>(function.function);
     return address >> kAddressBits != 0 ? kUnknown : address | (function.standard ? kStandard : 0);
@@ -117,7 +117,7 @@ class LateTable {
     return kUnknown;
   }
 
-  // One writer at a time; what another one can't write now is found by its page, or searched again.
+  // One writer at a time; what another thread can't write then is found by its page, or searched again.
   void remember(uint32_t function, const CodeExtent& extent, uint64_t generation, uint64_t value) {
     if (writing_.exchange(1, std::memory_order_acquire) != 0) return;
     if (Object* object = object_for(extent, generation)) {
@@ -154,7 +154,7 @@ class LateTable {
   Object objects_[kObjects]{};
   std::atomic<uint32_t> count_{0};
   std::atomic<uint32_t> writing_{0};
-  uint64_t generation_ = 0;  // of the objects; the writer's
+  uint64_t generation_ = 0;  // of the objects; used by the writer
 };
 
 }  // namespace heaptap::agent

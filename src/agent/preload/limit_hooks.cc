@@ -1,5 +1,5 @@
-// Functions through which a program would notice the agent, or the agent would meet something that the program forbade.
-// None of them is an event; each does for the program just what it did without the agent.
+// Hooks of functions through which a program would notice the agent, or forbid something that the agent uses. None is
+// an event; each behaves for the program as without the agent.
 #include "agent/preload/limit_hooks.h"
 
 #include <asm/unistd.h>

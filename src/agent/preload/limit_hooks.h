@@ -1,11 +1,11 @@
-// What the agent must know of what the program forbids itself.
+// Restrictions that the program puts on itself, as far as the agent must obey them.
 #pragma once
 #include <stdint.h>
 
 namespace heaptap::agent {
 
-// What a call by number goes on to if it may install a filter of system calls or forbid the clock; else null. The arguments
-// are those of syscall().
+// The function that a call of syscall() continues in if it may install a seccomp filter or forbid the clock; else null.
+// `arguments` are those of syscall().
 void* choose_restricting_call(const uintptr_t* arguments);
 
 }  // namespace heaptap::agent

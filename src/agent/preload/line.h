@@ -1,6 +1,6 @@
-// A way to the collector for processes that can't find its socket by name: that name is known in one network namespace only. A
-// program that leaves it keeps a connection from before, which its children inherit, and the programs that the agent is handed
-// on to. No other program has a descriptor of the agent's.
+// Inherited connection to the collector, for processes that can't find its socket by name: an abstract name exists in
+// one network namespace only. A program that leaves the namespace keeps a connection from before, inherited by its
+// children and by programs that the agent is handed on to. No other program gets a descriptor of the agent.
 #pragma once
 #include <stdint.h>
 
@@ -10,25 +10,25 @@ namespace heaptap::agent {
 
 class Socket;
 
-// To be called before the process, or a child of it, leaves the network namespace.
+// Call before the process, or a child of it, leaves the network namespace.
 void keep_line();
 
-// Before a call of clone, unshare or setns with these flags.
+// Call before clone, unshare or setns with these flags.
 inline void note_namespaces(uint64_t flags) {
   constexpr uint64_t kNewNetwork = 0x40000000;  // CLONE_NEWNET
   if ((flags & kNewNetwork) != 0) keep_line();
 }
 
-// As a program's session begins, or came to nothing: the line that it was handed is kept where it is the only way.
+// The program's session has begun or failed: keeps the inherited connection where it is the only one.
 void settle_line(bool is_recorded);
 
-// Whether a program that this process executes would find the collector by the line alone.
+// Whether a program executed by this process could reach the collector only through the line.
 bool is_line_needed();
 
-// Whether a program that this process executes finds the collector.
+// Whether a program executed by this process can reach the collector.
 bool is_collector_in_reach();
 
-// Lives while a program is executed that the agent goes on in: that one gets the line, if it needs it.
+// Scope of an exec with the agent: passes the line to the new program if it needs it.
 class HandedLine {
  public:
   HandedLine();
@@ -40,7 +40,7 @@ class HandedLine {
   int line_ = -1;
 };
 
-// Sends the message by the line. The answer comes to `socket`. False: there is no line.
+// Sends the message through the line. The answer arrives on `socket`. False: there is no line.
 bool ask_by_line(Socket& socket, const wire::Hello& hello);
 
 }  // namespace heaptap::agent

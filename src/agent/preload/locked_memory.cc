@@ -1,5 +1,5 @@
-// mlockall, which counts all that is mapped against the program's limit, and locks it. The agent's memory is left out: as much can
-// be locked as without it, and the log stays memory that is only there where it was written.
+// mlockall hook: mlockall locks all mapped memory and counts it against the program's limit. The agent's memory is
+// excluded: the program can lock as much as without it, and the log occupies memory only where it was written.
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,15 +1,15 @@
-// A collector for a program that heaptap didn't start: the agent starts one, which is no child of the program's and has nothing of
-// it but its namespaces, its working directory and its rights. The program notices nothing: no child to wait for, no signal, no
+// Collector started by the agent, for a program that heaptap didn't start: it is no child of the program and shares
+// only its namespaces, working directory and rights. Invisible to the program: no child to wait for, no signal, no
 // descriptor (docs/decisions/0068-a-collector-of-the-agents-own.md).
 #pragma once
 
 namespace heaptap::agent {
 
-// The agent's library as the loader has it becomes agent_path().
+// Sets agent_path() to the agent's library as the loader has it.
 void note_own_path();
 
-// Then g_log_request names the collector's socket, on which requests are waited for. False: there is none, and the program isn't
-// recorded. Before the first session, in the process's first thread.
+// On success g_log_request names the collector's socket, which accepts requests already. False: no collector, and the
+// program isn't recorded. Call before the first session, in the process's first thread.
 bool start_own_collector();
 
 }  // namespace heaptap::agent

@@ -1,4 +1,4 @@
-// The preloaded library brings the core into the process, and gives it what it needs of libc and the loader.
+// Platform implementation of the preloaded library: gives the core what it needs of libc and the loader.
 #include <elf.h>
 #include <link.h>
 

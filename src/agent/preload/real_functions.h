@@ -1,5 +1,5 @@
-// The functions that the hooks stand in front of: the next definition of each name behind the agent in the order in
-// which the loader searches. Found without dlsym, which allocates.
+// Real functions behind the hooks: the next definition of each name after the agent, in the loader's search order.
+// Found without dlsym, which allocates.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -13,8 +13,7 @@
 
 namespace heaptap::agent {
 
-// Functions that aren't in wire/functions.def: those that the agent stands in front of for other reasons than their events, and
-// those that it calls.
+// Functions that aren't in wire/functions.def: hooked for other reasons than events, or called by the agent.
 // clang-format off
 #define HEAPTAP_OTHER_FUNCTIONS(with)                       \
   with(kStartMain, "__libc_start_main")                     \
@@ -51,25 +50,25 @@ enum class Other : uint8_t {
 };
 constexpr size_t kOtherCount = static_cast<size_t>(Other::kCount);
 
-// All that the hooks need of the loader, as the objects define it that the program was started with. Found by the first hook
-// that is called, or as the agent is loaded: before there are threads. Later, and in forked children, the loader isn't asked:
-// they may have copies of its locks that nobody releases, and no thread-local memory that libc made.
+// Real functions and facts of them, as defined by the objects that the program was started with. Found by the first
+// hook called, or as the agent is loaded: before there are threads. Later, and in forked children, the loader isn't
+// asked: a child may have copies of its locks that are never released, and no thread-local memory made by libc.
 struct RealFunctions {
-  void* of[wire::kFunctionCount];  // null: none defines it
+  void* of[wire::kFunctionCount];  // null: not defined
   void* other[kOtherCount];
   bool searched;
   // All forms of operator new and delete are the C++ library's own, malloc with a new_handler and free, and the program
   // replaces none of them, nor the functions that they call.
   bool standard_cpp;
-  // The program replaces some forms of operators whose blocks others release: then those that pass the hooks are no events, but
-  // what they and the program's make of malloc and free.
+  // The program replaces some forms of operators whose blocks others release: then the operators that pass the hooks
+  // are no events, but the calls of malloc and free made by them and by the program's are.
   bool splits_cpp;
   CodeExtent code[wire::kFunctionCount];  // of each function
   CodeExtent cpp;                         // around those of operator new, where they are standard
   CodeExtent allocator;                   // the object that malloc comes from
   CodeExtent loader;
 
-  // Whether code at this address is one of the functions in the list: what it calls of others is its own affair.
+  // Whether code at this address belongs to one of the listed functions: calls between these are not events of the program.
   [[nodiscard]] bool is_one_of_them(uintptr_t address) const {
     return (cpp.holds(address) || allocator.holds(address)) && is_within_one(address);
   }
@@ -77,10 +76,10 @@ struct RealFunctions {
 };
 extern RealFunctions g_real;
 
-// Looks all of them up, once. False while the loader hasn't relocated the agent: nothing can be called.
+// Looks up all functions, once. False while the loader hasn't relocated the agent: nothing can be called.
 bool find_real_functions();
 
-// The real function; null: nobody defines it, or it is too early.
+// The real function; null: not defined, or too early.
 template <typename Signature>
 inline Signature* real(Other function) {
   if (!g_real.searched) [[unlikely]]
@@ -93,16 +92,16 @@ inline Signature* real(wire::Function function) {
   return reinterpret_cast<Signature*>(g_real.of[static_cast<uint8_t>(function)]);
 }
 
-// What the C++ libraries' operators are made of.
+// Whether the C++ libraries' operators call this function.
 constexpr bool is_called_by_operators(wire::Function function) {
   using wire::Function;
   return function == Function::kMalloc || function == Function::kFree || function == Function::kAlignedAlloc ||
          function == Function::kPosixMemalign || function == Function::kMemalign;
 }
 
-// Memory for calls that come before any real function can be called. Never given back.
+// Allocator for calls before any real function can be called. Its memory is never given back.
 void* early_allocate(size_t alignment, size_t bytes);
 bool is_early(const void* block);
-size_t early_size(const void* block);  // how much of it may be copied
+size_t early_size(const void* block);  // number of bytes that may be copied
 
 }  // namespace heaptap::agent

@@ -1,5 +1,5 @@
-// Libraries that are loaded with a scope of their own: their calls are bound to functions behind the agent's, so that what
-// they allocate and release isn't seen. That there are any is told to the collector before the first of them is loaded.
+// Hooks for libraries loaded with a scope of their own: their calls bypass the agent's functions, so that their
+// allocations and releases aren't seen. Reported to the collector before the first such library is loaded.
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-// The functions that a loaded object defines: its dynamic symbol table, read where the loader mapped it.
+// Dynamic symbol table of a loaded object: the functions that it defines, read where the loader mapped it.
 #pragma once
 #include <elf.h>
 #include <link.h>
@@ -19,7 +19,7 @@ class SymbolTable {
     if (object.l_ld != nullptr) read_dynamic(reinterpret_cast<uintptr_t>(object.l_ld));
   }
 
-  // `bytes` gets the code's size.
+  // Sets `bytes` to the code's size.
   [[nodiscard]] void* find(const char* name, uintptr_t& bytes) const {
     if (symbols_ == nullptr || strings_ == nullptr) return nullptr;
     const ElfW(Sym)* symbol = gnu_hash_ != nullptr ? find_gnu(name) : find_sysv(name);
