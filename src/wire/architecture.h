@@ -1,4 +1,4 @@
-// Numbers of the CPUs that a trace may come from. Freestanding.
+// CPU architectures of traces, as numbers. Freestanding.
 #pragma once
 #include <elf.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@ namespace heaptap::wire {
 
 enum class Architecture : uint32_t { kUnknown = 0, kX86_64 = 1, kI386 = 2 };
 inline constexpr Architecture kArchitectures[] = {Architecture::kX86_64,
-                                                  Architecture::kI386};  // those that are known; all are little-endian
+                                                  Architecture::kI386};  // the known ones; all are little-endian
 
 constexpr const char* name_of(Architecture architecture) {
   switch (architecture) {
@@ -21,7 +21,7 @@ constexpr const char* name_of(Architecture architecture) {
   return "unknown";
 }
 
-// e_machine of its programs.
+// ELF e_machine of its programs.
 constexpr uint16_t elf_machine_of(Architecture architecture) {
   switch (architecture) {
     case Architecture::kX86_64:

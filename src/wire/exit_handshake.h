@@ -1,6 +1,6 @@
-// How a program that comes to its end lets the collector look at its memory once more: a word in the log that both take
-// turns on, and what the agent says of the end. Only shared memory and futexes: this works where the program has closed its
-// descriptors, changed its root or user, or left the network namespace. Freestanding.
+// Exit handshake: a program about to end lets the collector scan its memory once more. A state word in the log that
+// both sides change, and the agent's exit notice. Uses only shared memory and futexes: works where the program has
+// closed its descriptors, changed its root or user, or left the network namespace. Freestanding.
 //
 //   kNone ─agent▸ kOffered ─collector▸ kScanning ─collector▸ kDone     then the program ends
 //                    │                  │    ▴
@@ -31,30 +31,30 @@ enum class ExitKind : uint32_t {
 struct ExitNotice {
   ExitKind kind;
   uint32_t thread_id;  // the kernel's, as the target sees it
-  // Below it the thread's stack is dead. Of a signal: address of the signal frame, which holds the interrupted registers.
+  // The thread's stack is dead below it. For a signal: address of the signal frame, which holds the interrupted registers.
   uint64_t live_sp;
-  // Of a signal: lowest live address of the stack that was interrupted, which needn't be the one with the frame. Else live_sp.
+  // For a signal: lowest live address of the interrupted stack, which may be another than the frame's. Else live_sp.
   uint64_t interrupted_sp;
   uint32_t signal;  // 0: none
-  uint32_t status;  // that it exits with, as `exit_with` has it; 0: not known
+  uint32_t status;  // exit status, encoded by exit_with(); 0: unknown
 };
 static_assert(sizeof(ExitNotice) == 32);
 
-// The parent of a process is told the lowest 8 bits.
+// A parent process sees the lowest 8 bits.
 inline constexpr uint32_t kStatusKnown = 0x100;
 constexpr uint32_t exit_with(uintptr_t status) { return kStatusKnown | (static_cast<uint32_t>(status) & 0xff); }
 
 struct alignas(64) ExitHandshake {
   std::atomic<uint32_t> turn;      // ExitTurn; a futex
-  std::atomic<uint32_t> progress;  // the collector counts up while it works, at least once every kExitPatienceMs
-  std::atomic<int32_t> reader;     // pid of who may read the memory, with kAsksAccess
+  std::atomic<uint32_t> progress;  // the collector increments it while it works, at least once every kExitPatienceMs
+  std::atomic<int32_t> reader;     // PID of the process that reads the memory, with kAsksAccess
   uint32_t reserved;
-  ExitNotice notice;  // by the agent, before kOffered
+  ExitNotice notice;  // written by the agent, before kOffered
 };
 static_assert(sizeof(ExitHandshake) == 64);
 inline constexpr uint32_t kExitPatienceMs = 2000;
 
-// A stack that the program told of (wire/stack_areas.h). `version` is odd while the entry is written.
+// A stack reported by the program (wire/stack_areas.h). `version` is odd while the entry is being written.
 struct StackAreaEntry {
   static constexpr uint32_t kWords = sizeof(StackArea) / sizeof(uint64_t);
   std::atomic<uint64_t> version;
@@ -64,7 +64,7 @@ struct StackAreaEntry {
 };
 static_assert(sizeof(StackAreaEntry) == 40);
 
-// Memory that the agent mapped for itself: no place to look for the program's pointers. `begin` 0: empty. `end` is stored first.
+// Memory mapped by the agent for itself: not scanned for the program's pointers. `begin` 0: empty. `end` is stored first.
 struct OwnArea {
   std::atomic<uint64_t> begin;
   std::atomic<uint64_t> end;

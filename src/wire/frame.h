@@ -1,5 +1,5 @@
-// Frames: what a trace file is made of and what travels over a socket. Neutral in byte order and word size: fixed fields
-// are little-endian, everything in payloads is a varint or bytes. Freestanding. Described byte by byte in docs/wire.md.
+// Frames: the units of a trace file and of a stream over a socket. Independent of byte order and word size: fixed
+// fields are little-endian, payloads are varints and bytes. Freestanding. Described byte by byte in docs/wire.md.
 //
 //  file   ┌ magic 8 │ version 4 │ reserved 4 ┬ frame ┬ frame ┬ … ┬ index frame ┬ trailer 16 ┐
 //  frame  ┌ sync 4 │ type 1 │ codec 1 │ reserved 2 │ stored bytes 4 │ raw bytes 4 │ number 4 │ checksum 4 ┬ payload ┐
@@ -14,16 +14,16 @@ namespace heaptap::wire {
 inline constexpr char kFileMagic[9] = "HEAPTAP\n";
 inline constexpr char kTrailerMagic[9] = "HTAPIDX\n";
 inline constexpr uint16_t kMajorVersion = 2;   // a reader refuses any other
-inline constexpr uint16_t kMinorVersion = 10;  // a greater one only adds fields and frame types that may be skipped
+inline constexpr uint16_t kMinorVersion = 10;  // higher ones only add fields and skippable frame types
 inline constexpr size_t kFileHeadBytes = 16;
 inline constexpr size_t kTrailerBytes = 16;  // offset of the index frame 8 │ magic 8
 
 inline constexpr uint32_t kFrameSync = 0x52465448;  // "HTFR"
 inline constexpr size_t kFrameHeadBytes = 24;
-inline constexpr uint32_t kMaxFrameBytes = 64u << 20;  // of a payload, stored or raw: larger ones are damage
-// Since 2.1 each frame of entries ends with the number of its first one, so that later ones keep theirs where frames are missing.
+inline constexpr uint32_t kMaxFrameBytes = 64u << 20;  // of a payload, stored or raw: more means a damaged file
+// Since 2.1 each frame of entries ends with the number of its first entry, so that later entries keep their numbers if frames are missing.
 inline constexpr uint16_t kNumberedMinorVersion = 1;
-// Since 2.4 what couldn't be seen is told by notes; before, by sentences.
+// Since 2.4 missing data is described by notes; before, by sentences.
 inline constexpr uint16_t kNotesMinorVersion = 4;
 inline constexpr size_t kFirstNumberBytes = 8;
 
@@ -36,15 +36,15 @@ enum class FrameType : uint8_t {
   kThreads = 6,
   kEvents = 7,
   kEnd = 8,          // facts known at the end: fields
-  kIndex = 9,        // where the frames are
-  kScan = 10,        // a leak scan: a head, and its parts in the frames behind
+  kIndex = 9,        // the positions of the frames
+  kScan = 10,        // a leak scan: a head; its parts follow in other frames
   kTotals = 11,      // totals per site, in place of the events of blocks; a later one replaces an earlier one
-  kRawEvents = 12,   // in no trace: events by the agent's numbers, see collect/raw_stream.h
-  kMarks = 13,       // since 2.5: moments that were named
+  kRawEvents = 12,   // not in traces: events in the agent's numbering, see collect/raw_stream.h
+  kMarks = 13,       // since 2.5: named moments
   kLabels = 14,      // since 2.6: entries of a table, as those of kModules to kThreads
   kBlockNames = 15,  // since 2.6: names that the program gave to blocks
   // 16 was of raw streams.
-  kCodeNames = 17,  // since 2.9: names that the program gave to code of its own making
+  kCodeNames = 17,  // since 2.9: names that the program gave to generated code
 };
 
 enum class Codec : uint8_t { kNone = 0, kZstd = 1, kDeflate = 2 };  // kZstd: traces; kDeflate: lines
@@ -72,7 +72,7 @@ inline void put_u64(uint8_t* to, uint64_t value) {
 }
 inline uint64_t get_u64(const uint8_t* from) { return get_u32(from) | uint64_t{get_u32(from + 4)} << 32; }
 
-// CRC-32C (Castagnoli), RFC 3720 B.4; by tables of 8, since frames are read in one go.
+// CRC-32C (Castagnoli), RFC 3720 B.4; with slicing by 8, since whole frames are processed at once.
 namespace crc {
 inline constexpr auto kTables = [] {
   std::array<std::array<uint32_t, 256>, 8> tables{};
@@ -102,7 +102,7 @@ inline uint32_t crc32c(const uint8_t* data, size_t bytes, uint32_t before = 0) {
   return ~value;
 }
 
-// Writes the head with its checksum over the payload.
+// Writes the head with a checksum over head and payload.
 inline void write_frame_head(uint8_t* to, FrameHead head, const uint8_t* payload) {
   put_u32(to, kFrameSync);
   to[4] = static_cast<uint8_t>(head.type);
@@ -114,7 +114,7 @@ inline void write_frame_head(uint8_t* to, FrameHead head, const uint8_t* payload
   put_u32(to + 20, crc32c(payload, head.stored_bytes, crc32c(to, 20)));
 }
 
-// False: this is no head of a frame, or one that is larger than any may be.
+// False: no valid frame head, or a frame beyond the maximum size.
 inline bool read_frame_head(const uint8_t* from, FrameHead& head) {
   head = {static_cast<FrameType>(from[4]),
           static_cast<Codec>(from[5]),
@@ -125,7 +125,7 @@ inline bool read_frame_head(const uint8_t* from, FrameHead& head) {
   return get_u32(from) == kFrameSync && head.stored_bytes <= kMaxFrameBytes && head.raw_bytes <= kMaxFrameBytes;
 }
 
-// Whether the payload is what the head was made for; `head_bytes` are the 24 of the head.
+// Whether head and payload match the checksum; `head_bytes` are the 24 bytes of the head.
 inline bool checksum_matches(const uint8_t* head_bytes, const FrameHead& head, const uint8_t* payload) {
   return head.checksum == crc32c(payload, head.stored_bytes, crc32c(head_bytes, 20));
 }

@@ -1,11 +1,11 @@
-// The functions whose calls are events, as an enumeration with their facts. Freestanding: both sides include it.
+// Enumeration of the functions whose calls are events, with their facts. Freestanding: both sides include it.
 #pragma once
 #include <stdint.h>
 
 namespace heaptap::wire {
 
 enum class Function : uint8_t {
-  kNone = 0,  // of a release: not seen, concluded from its block's address being handed out again
+  kNone = 0,  // for a release: not seen, but inferred from its block's address being handed out again
 #define HEAPTAP_FUNCTION(enumerator, symbol, name, variant, role, family) enumerator,
 #include "wire/functions.def"
   kCount
@@ -25,12 +25,12 @@ enum class Role : uint8_t {
 };
 enum class Family : uint8_t { kNone, kMalloc, kNew, kNewArray, kMap, kAny, kPool, kResource };
 
-// Whether a release of this family is right for a block of that one.
+// Whether a release of this family matches a block of that one.
 constexpr bool match(Family release, Family allocation) {
   return release == allocation || release == Family::kAny || allocation == Family::kAny;
 }
 
-// Of the C++ operators.
+// Whether it is a family of the C++ operators.
 constexpr bool is_cpp(Family family) { return family == Family::kNew || family == Family::kNewArray; }
 
 struct FunctionFacts {
@@ -49,13 +49,13 @@ inline constexpr FunctionFacts kFunctionFacts[] = {
 };
 inline constexpr uint8_t kFunctionCount = static_cast<uint8_t>(Function::kCount);
 
-// Facts of a function number that came from outside; an unknown number gets the facts of kNone.
+// Facts of a function number from outside; an unknown number gets the facts of kNone.
 constexpr const FunctionFacts& facts_of(Function function) {
   const auto number = static_cast<uint8_t>(function);
   return kFunctionFacts[number < kFunctionCount ? number : 0];
 }
 
-// What is recorded where `a` and `b` are one code.
+// The function recorded where `a` and `b` have the same code.
 constexpr Function combined(Function a, Function b) {
   const FunctionFacts& first = facts_of(a);
   const FunctionFacts& second = facts_of(b);

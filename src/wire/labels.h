@@ -1,6 +1,6 @@
-// Labels: names that a program gives to what it allocates. A label is a tag of a thread, with those around it, or the name of a
-// pool or of a kind of resource, with the tags that its blocks were allocated under. They form a trie in the log: each has a parent,
-// 0 where there is none. Freestanding.
+// Labels: names that a program gives to its allocations. A label is a tag of a thread, nested in other tags, or the
+// name of a pool or of a kind of resource, nested in the tags that its blocks were allocated under. They form a trie in
+// the log: each has a parent, 0 for none. Freestanding.
 #pragma once
 #include <stdint.h>
 
@@ -11,20 +11,20 @@ namespace heaptap::wire {
 enum class LabelKind : uint8_t { kNone = 0, kTag = 1, kPool = 2, kResource = 3 };
 
 inline constexpr uint32_t kNoLabel = 0;           // the first entry is not used
-inline constexpr uint32_t kMaxLabels = 1u << 20;  // that any log may have
+inline constexpr uint32_t kMaxLabels = 1u << 20;  // maximum of any log
 inline constexpr uint32_t kMaxLabelDepth = 64;
 
 struct LabelEntry {
-  std::atomic<uint32_t> is_whole;  // 1: stored with release behind all else
+  std::atomic<uint32_t> is_whole;  // 1: complete; stored with release after all other fields
   uint32_t parent;                 // smaller than the entry's own number
   LabelKind kind;
   uint8_t name_bytes;
-  char name[118];  // longer ones are cut; zeros behind it
+  char name[118];  // longer names are cut; zero-filled
 };
 static_assert(sizeof(LabelEntry) == 128);
-inline constexpr uint32_t kMaxLabelBytes = 112;  // so that a name ends in a word with a zero
+inline constexpr uint32_t kMaxLabelBytes = 112;  // so that a name ends in a word with a zero byte
 
-// What an event of a pool has in place of a size: the pool's number, and the size.
+// Size field of a pool event: the pool's number and the size.
 inline constexpr unsigned kPooledSizeBits = 40;
 inline constexpr uint64_t kMaxPooledSize = (uint64_t{1} << kPooledSizeBits) - 1;
 inline constexpr uint32_t kMaxPools = (1u << (64 - kPooledSizeBits)) - 1;

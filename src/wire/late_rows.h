@@ -1,9 +1,9 @@
-// Rows for unwinding that come from elsewhere, while a program is recorded: of objects that have none where they are loaded. They
-// lie in the log, written by the collector, read by whoever walks the program's stacks. Freestanding; native byte order.
+// Late rows: unwind rows from elsewhere, for objects that have none where they are loaded, added while a program is recorded. They lie in
+// the log, written by the collector, read by the agent or tracer that walks the program's stacks. Freestanding; native byte order.
 //
 //   ┌ LateRowsHead ┬ begins: u32[count], padded to 8 ┬ rows: u64[count] ┬ LateRowsHead ┬ … up to LogHeader::late_rows_bytes ┐
 //
-// The program can overwrite all of it: a reader checks what it uses, and a row leads nowhere that its walk doesn't check.
+// The program can overwrite all of it: a reader checks what it uses, and the walk checks each address that a row leads to.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 namespace heaptap::wire {
 
 struct LateRowsHead {
-  uint64_t object;  // key of its build-id
+  uint64_t object;  // key of the object's build-id
   uint64_t base;    // link-time address that the begins count from
   uint32_t count;
   uint32_t reserved;
@@ -24,7 +24,7 @@ constexpr uint64_t late_rows_bytes(uint64_t count) {
   return sizeof(LateRowsHead) + ((count * sizeof(uint32_t) + 7) & ~uint64_t{7}) + count * sizeof(uint64_t);
 }
 
-// By which an object is known here: a hash (FNV-1a) of its build-id. 0: it has none.
+// Key of an object: a hash (FNV-1a) of its build-id. 0: it has none.
 constexpr uint64_t late_rows_key(const uint8_t* build_id, size_t bytes) {
   if (bytes == 0) return 0;
   uint64_t hash = 14695981039346656037u;
@@ -32,14 +32,14 @@ constexpr uint64_t late_rows_key(const uint8_t* build_id, size_t bytes) {
   return hash != 0 ? hash : 1;
 }
 
-// Those of one object, as they stand in the log.
+// Rows of one object, as laid out in the log.
 struct LateRows {
   const uint8_t* begins = nullptr;
   const uint8_t* rows = nullptr;
-  uint32_t count = 0;  // 0: there are none
+  uint32_t count = 0;  // 0: no rows
   uint64_t base = 0;
 
-  // The row of a link-time address: a word of unwind::Row. 0: none.
+  // The row of a link-time address, as a word of unwind::Row. 0: none.
   [[nodiscard]] uint64_t row_at(uint64_t address) const {
     const uint64_t offset = address - base;
     if (count == 0 || address < base || offset > UINT32_MAX || offset < begin_at(0)) return 0;
@@ -61,7 +61,7 @@ struct LateRows {
   }
 };
 
-// Where they lie, for who reads them.
+// Reader of the late rows in a log.
 class LateRowsReader {
  public:
   constexpr LateRowsReader() = default;
@@ -70,9 +70,9 @@ class LateRowsReader {
         start_(reinterpret_cast<const uint8_t*>(&log) + layout.late_rows_offset),
         capacity_(layout.late_rows_capacity) {}
 
-  // Objects may get rows while they are recorded.
+  // Whether objects may get rows while they are recorded.
   [[nodiscard]] bool are_possible() const { return capacity_ != 0; }
-  // How far they reach. More than before: other objects have some.
+  // Number of bytes written so far. If it grew, more objects have rows.
   [[nodiscard]] uint32_t reach() const {
     return capacity_ != 0 ? log_->late_rows_bytes.load(std::memory_order_acquire) : 0;  // pairs with the collector
   }
@@ -100,7 +100,7 @@ class LateRowsReader {
   uint64_t capacity_ = 0;
 };
 
-// Tells the collector of code without a row, by its entry (CodeEntry): of each object once, and not of all where they are many.
+// Reports code without a row to the collector, by its code entry: once per object, as far as the table has room.
 inline void note_row_miss(LogHeader& log, uint64_t entry) {
   const uint32_t index = claim_entry(log.row_miss_count, kMaxRowMisses);
   if (index != kNoEntry) log.row_misses[index].store(entry, std::memory_order_release);  // pairs with the collector

@@ -1,5 +1,5 @@
-// The log: one shared memory, written by the agent inside the target and drained by a collector on the same machine.
-// Freestanding; both sides include it. Native byte order and word size: what leaves the machine is wire/frame.h.
+// The log: a shared memory, written by the agent inside the target and drained by a collector on the same machine.
+// Freestanding; both sides include it. Native byte order and word size: for data that leaves the machine see wire/frame.h.
 //
 //   ┌ LogHeader ┬ StreamSlot[slot_count] ┬ modules ┬ CodeEntry[code_capacity] ┬ StackNode[node_capacity] ┬ …
 //   … ┬ StackAreaEntry[stack_area_capacity] ┬ OwnArea[own_area_capacity] ┬ LabelEntry[label_capacity] ┬ Chunk[chunk_count] ┐
@@ -25,34 +25,34 @@ inline constexpr uint32_t kNoChunk = 0xffffffff;
 inline constexpr uint32_t kNeverWake = 0xffffffff;
 inline constexpr uint32_t kMaxRowMisses = 64;
 
-// What became of the agent where the program, or a child of it, executed another program. Traces name them by number, too
+// Outcome for the agent when the program, or a child of it, executes another program. Traces use the same numbers
 // (model/notes.def).
 enum class ExecOutcome : uint32_t {
   kNone = 0,            // nothing was executed
-  kHandedOn = 1,        // it goes on there
-  kStatic = 2,          // there is no loader that could take it there
-  kOtherLoader = 3,     // of another C library
-  kOtherMachine = 4,    // no 64-bit program of this CPU
-  kPrivileged = 5,      // a program with rights of its own
-  kSanitizer = 6,       // one that is built with a sanitizer
-  kUnreadable = 7,      // the file can't be read, or is no program
-  kOutOfReach = 8,      // the agent's library isn't there, in another root, say, or no way leads to the collector
-  kSurroundings = 9,    // an environment that is too large, or another collector's
-  kBesideThreads = 10,  // by system or popen, where another thread could see what is lent to it
-  kNotFollowed = 11,    // children weren't to be recorded; counted where they are forked, too
+  kHandedOn = 1,        // the agent continues in the new program
+  kStatic = 2,          // static: has no loader that could load the agent
+  kOtherLoader = 3,     // uses the loader of another C library
+  kOtherMachine = 4,    // not a 64-bit program of this CPU
+  kPrivileged = 5,      // setuid, setgid or file capabilities
+  kSanitizer = 6,       // built with a sanitizer
+  kUnreadable = 7,      // unreadable, or no program
+  kOutOfReach = 8,      // the agent's library isn't there, e.g. in another root, or the collector can't be reached
+  kSurroundings = 9,    // the environment is too large, or belongs to another collector
+  kBesideThreads = 10,  // by system or popen, while another thread could see the changed environment
+  kNotFollowed = 11,    // children are not recorded; also counted where they are forked
 };
 inline constexpr uint32_t kExecOutcomeCount = 12;
 
 enum class OverflowPolicy : uint32_t { kWait = 0, kDrop = 1 };
 
-// Frames of stacks where no depth is asked for: up to so many they are whole. Of deeper ones some innermost frames are kept
-// (unwind/last_stack.h says how many when).
+// Maximum depth of whole stacks where no depth is set. Of deeper stacks some innermost frames are kept
+// (unwind/last_stack.h).
 inline constexpr uint32_t kWholeFrames = 4096;
 inline constexpr uint32_t kMaxOfDeeper = kWholeFrames / 2;
 inline constexpr uint32_t kMinOfDeeper = kWholeFrames / 8;
 
-// Where the parts of a log lie, and what the collector asks of the agent. The collector writes it before it hands the memory over. Both
-// sides go by a copy of their own from then on: the program may overwrite this one.
+// Layout of a log, and the collector's settings for the agent. Written by the collector before it hands the memory
+// over. From then on both sides use a private copy: the program may overwrite this one.
 struct LogLayout {
   uint32_t magic;
   uint32_t version;
@@ -60,7 +60,7 @@ struct LogLayout {
   uint32_t slot_count;
   uint32_t code_capacity;
   uint32_t node_capacity;
-  uint32_t chunk_count;  // that the memory has
+  uint32_t chunk_count;  // in the memory
   uint64_t slots_offset;
   uint64_t modules_offset;
   uint64_t modules_capacity;  // bytes
@@ -71,21 +71,21 @@ struct LogLayout {
   uint64_t own_areas_offset;
   uint32_t stack_area_capacity;  // a power of two
   uint32_t own_area_capacity;
-  uint32_t depth_limit;  // frames a stack keeps, from the innermost; 0: none is asked for, see kWholeFrames
+  uint32_t depth_limit;  // maximum frames per stack, from the innermost; 0: not set, see kWholeFrames
   OverflowPolicy overflow_policy;
-  uint32_t overflow_wait_ms;  // bound of one wait for a free chunk
-  uint32_t start_chunks;      // that may be used from the start, see usable_chunks
+  uint32_t overflow_wait_ms;  // maximum of one wait for a free chunk
+  uint32_t start_chunks;      // usable from the start, see usable_chunks
   uint32_t flags;             // SessionFlag
-  uint64_t totals_offset;     // see wire/totals.h; 0: there are none, blocks' events are records
+  uint64_t totals_offset;     // see wire/totals.h; 0: no totals, blocks' events are records
   uint64_t labels_offset;
   uint32_t label_capacity;  // see wire/labels.h
   uint32_t reserved;
   uint64_t late_rows_offset;    // see wire/late_rows.h
-  uint64_t late_rows_capacity;  // bytes; 0: none come
+  uint64_t late_rows_capacity;  // bytes; 0: no late rows
 };
 static_assert(sizeof(LogLayout) == 168);
 
-// The layout, and what both sides count.
+// Layout and shared counters.
 struct LogHeader : LogLayout {
   char omitted_objects[1024];  // names separated by '\n', ends with '\0'
 
@@ -93,49 +93,49 @@ struct LogHeader : LogLayout {
   alignas(64) std::atomic<uint32_t> code_count;
   std::atomic<uint32_t> node_count;
   std::atomic<uint64_t> lost_events;      // no chunk, no slot, nesting too deep
-  std::atomic<uint32_t> modules_bytes;    // of the module notes; stored with release behind the last whole one
+  std::atomic<uint32_t> modules_bytes;    // length of the module notes; stored with release after the last complete one
   std::atomic<uint32_t> module_overflow;  // modules that didn't fit into the agent's table
   std::atomic<uint32_t> agent_state;      // AgentState
-  std::atomic<uint32_t> slots_used;       // no slot from this index on was ever used
+  std::atomic<uint32_t> slots_used;       // slots from this index on were never used
   std::atomic<uint32_t> free_slot_hint;   // slots below this index are likely taken
 
   // Free chunks: a stack. Low 32 bits: index of the first free chunk or kNoChunk; high 32 bits: a tag against ABA.
   alignas(64) std::atomic<uint64_t> free_chunks;
-  std::atomic<uint32_t> fresh_chunks;  // chunks that were never used yet begin at this index
+  std::atomic<uint32_t> fresh_chunks;  // index of the first chunk that was never used
   std::atomic<uint32_t> used_chunks;   // in streams now
-  // Chunks below this index may be used. Raised by the collector where the log is full, or threads are many.
+  // Chunks below this index may be used. Raised by the collector when the log is full, or there are many threads.
   std::atomic<uint32_t> usable_chunks;
-  std::atomic<uint32_t> waits_in_vain;  // given up, since the collector gave nothing back meanwhile
-  // While the collector rests: who takes a chunk when that many are in use counts `rings` up and wakes it, once.
-  std::atomic<uint32_t> wake_threshold;  // kNeverWake: it is awake, or was woken
+  std::atomic<uint32_t> waits_in_vain;  // waits given up because the collector returned no chunk in the meantime
+  // For an idle collector: the thread whose chunk reaches this threshold increments `rings` and wakes it, once.
+  std::atomic<uint32_t> wake_threshold;  // kNeverWake: it is awake, or has been woken
   std::atomic<uint32_t> rings;           // a futex
 
-  // Futex word, counted up whenever chunks came back: a thread that has to wait for a chunk waits on it.
+  // Futex word, incremented whenever chunks are returned: a thread that waits for a chunk waits on it.
   alignas(64) std::atomic<uint32_t> chunks_returned;
 
   // Read by the agent for each event.
   alignas(64) std::atomic<
-      uint64_t> coarse_clock;          // raised by the collector now and then; counted up by who may not read the clock
-  std::atomic<uint32_t> thread_count;  // numbers given to threads so far; the first thread is 1
-  std::atomic<uint32_t> own_scopes;    // not 0: some libraries' calls go past the hooks
+      uint64_t> coarse_clock;          // raised by the collector now and then; incremented by threads that may not read the clock
+  std::atomic<uint32_t> thread_count;  // last number given to a thread; the first thread is 1
+  std::atomic<uint32_t> own_scopes;    // nonzero: calls of some libraries bypass the hooks
   std::atomic<uint32_t> recording_switch;  // RecordingSwitch
-  std::atomic<uint32_t> late_rows_bytes;   // of the late rows; stored with release behind the last whole ones
-  std::atomic<uint32_t> is_filtered;  // not 0: the collector saw that the program is under a filter of its own since
+  std::atomic<uint32_t> late_rows_bytes;   // length of the late rows; stored with release after the last complete ones
+  std::atomic<uint32_t> is_filtered;  // nonzero: the collector has seen that the program installed a seccomp filter
 
   alignas(64) ExitHandshake exit_handshake;
-  std::atomic<uint32_t> stack_area_overflow;               // stacks that took the place of others in the table
-  std::atomic<uint32_t> own_area_count;                    // no entry from this index on was ever used
+  std::atomic<uint32_t> stack_area_overflow;               // stacks that replaced others in the table
+  std::atomic<uint32_t> own_area_count;                    // entries from this index on were never used
   std::atomic<uint32_t> own_area_overflow;                 // own mappings that are not in the table
-  std::atomic<uint32_t> children_unreached;                // forked, to be recorded, and couldn't ask for a log
-  std::atomic<uint32_t> last_exec;                         // ExecOutcome: as the process executed another program
-  std::atomic<uint32_t> execs_refused[kExecOutcomeCount];  // children that executed unrecorded, by why
-  std::atomic<uint32_t> label_count;                       // no entry from this index on was ever used
-  std::atomic<uint32_t> unkept_labels;                     // tags and pools that there was no room for
-  // The signal by which the program is to be asked for a report (0: none), set by the collector before it hands the memory over;
-  // and how often it came, counted by who sees it: the agent's handler or the tracer.
+  std::atomic<uint32_t> children_unreached;                // forked children that should be recorded but couldn't request a log
+  std::atomic<uint32_t> last_exec;                         // ExecOutcome of the process's last exec
+  std::atomic<uint32_t> execs_refused[kExecOutcomeCount];  // children that executed another program unrecorded, by reason
+  std::atomic<uint32_t> label_count;                       // entries from this index on were never used
+  std::atomic<uint32_t> unkept_labels;                     // tags and pools for which there was no room
+  // The signal that requests a report from the program (0: none), set by the collector before it hands the memory over;
+  // and the number of its arrivals, counted by the agent's handler or the tracer.
   std::atomic<uint32_t> report_signal;
   std::atomic<uint32_t> report_requests;
-  // Code without a row for unwinding, by its entry (CodeEntry), where objects may get some late (wire/late_rows.h).
+  // Code without an unwind row, by code entry, where objects may get late rows (wire/late_rows.h).
   std::atomic<uint32_t> row_miss_count;
   std::atomic<uint64_t> row_misses[kMaxRowMisses];
 };
@@ -144,18 +144,18 @@ static_assert(sizeof(LogHeader) == 2176);
 enum SessionFlag : uint32_t {
   kFollowFork = 1u << 0,
   kFollowExec = 1u << 1,
-  kNoCpp = 1u << 2,      // operator new and delete are not events of their own, malloc and free under them are
-  kScanAtEnd = 1u << 3,  // the program's end waits for a last look at its memory, see wire/exit_handshake.h
+  kNoCpp = 1u << 2,      // operator new and delete are no events of their own, their malloc and free calls are
+  kScanAtEnd = 1u << 3,  // the program's end waits for a last scan, see wire/exit_handshake.h
   kCountTime =
-      1u << 4,  // the processor's clock can't be trusted: each event counts coarse_clock up, which is in ns then
+      1u << 4,  // the processor's clock can't be trusted: each event increments coarse_clock, then in ns
 };
 
-// Set by the collector and by the program, read for each event. Who finds it off counts nothing as lost.
+// Set by the collector and by the program, read for each event. While it is off, nothing counts as lost.
 enum class RecordingSwitch : uint32_t {
   kOn = 0,
-  kOff = 1,     // for a while: only what ends something that may have been recorded is, see ends_something()
-  kLetGo = 2,   // for good: nobody reads the log any more, and nobody is there to be waited for at the end
-  kNotYet = 3,  // as it began: nothing was recorded yet that could end
+  kOff = 1,     // paused: records only ends of what may have been recorded, see ends_something()
+  kLetGo = 2,   // detached for good: the log isn't read any more, and the exit handshake is skipped
+  kNotYet = 3,  // begun switched off: nothing has been recorded that could end
 };
 
 inline bool is_switched_off(const LogHeader& log) {
@@ -166,7 +166,7 @@ enum class AgentState : uint32_t { kNotConnected = 0, kRecording = 1 };
 
 enum class StreamState : uint32_t { kFree = 0, kActive = 1, kEnded = 2, kClaimed = 3 };
 
-// One writer's place. 128 bytes: two streams never share a cache line, also with the adjacent-line prefetcher.
+// Slot of one writer. 128 bytes: two streams never share a cache line, even with the adjacent-line prefetcher.
 struct alignas(128) StreamSlot {
   std::atomic<uint32_t> state;  // StreamState: kFree -> kClaimed -> kActive -> kEnded (agent) -> kFree (collector)
   uint32_t thread_id;           // the kernel's
@@ -179,9 +179,9 @@ struct alignas(128) StreamSlot {
 };
 static_assert(sizeof(StreamSlot) == 128);
 
-// A stream's activity counts its records, twice: as they are begun and as they are done. Odd: one is being made, whose time may be
-// older than what others write meanwhile. Even, and what it was: nothing was written to the stream, which isn't looked at then.
-// Only the stream's writer changes it; whatever the program has made of it by mistake, it is right again with the next record.
+// Activity count of a stream, incremented at the beginning and at the end of each record. Odd: a record is being made, whose
+// time may be older than that of records that others write meanwhile. Even and unchanged: nothing was written, and the
+// collector skips the stream. Only the stream's writer changes it; if the program corrupts it, the next record corrects it.
 inline __attribute__((always_inline)) void begin_activity(StreamSlot& slot) {
   slot.activity.store((slot.activity.load(std::memory_order_relaxed) + 1) | 1, std::memory_order_relaxed);
 }
@@ -190,9 +190,9 @@ inline __attribute__((always_inline)) void end_activity(StreamSlot& slot) {  // 
 }
 constexpr bool is_in_record(uint32_t activity) { return (activity & 1) != 0; }
 
-// Head of a chunk; records follow it. `committed` counts bytes of the chunk from its start (so at least sizeof).
-// The writer stores it with release after the record's bytes; the collector loads it with acquire.
-// `next` is stored with release after the last commit of this chunk: index of the stream's next chunk, plus one.
+// Head of a chunk; records follow it. `committed` counts bytes of the chunk from its start (so at least sizeof). The
+// writer stores it with release after the record's bytes; the collector loads it with acquire. `next`: index of the
+// stream's next chunk, plus one; stored with release after the last commit of this chunk.
 struct ChunkHeader {
   std::atomic<uint32_t> committed;
   std::atomic<uint32_t> next;
@@ -202,9 +202,9 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 24);
 
-// A return address (or an interrupted instruction's address) that occurs in a stack. Bits 0..47 the address, bits 48..62 the
-// generation of the module range it lies in (a range that is mapped again by another object gets the next generation),
-// bit 63: the address is that of the instruction itself, not of the one behind a call.
+// Code address in a stack: a return address, or an interrupted instruction's. Bits 0..47 the address, bits 48..62 the
+// generation of its module range (a range that another object is mapped into gets the next generation), bit 63: the
+// address is that of the instruction itself, not of the one after a call.
 using CodeEntry = std::atomic<uint64_t>;
 static_assert(sizeof(CodeEntry) == 8 && CodeEntry::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 inline constexpr uint64_t kCodeAddressMask = (uint64_t{1} << 48) - 1;
@@ -213,33 +213,33 @@ inline constexpr uint32_t kGenerationMask = 0x7fff;
 constexpr uint64_t code_address(uint64_t entry) { return entry & kCodeAddressMask; }
 constexpr uint32_t code_generation(uint64_t entry) { return static_cast<uint32_t>(entry >> 48) & kGenerationMask; }
 
-// A node of the trie of call stacks: the path from a node to its root is a stack, innermost frame first.
-// Low 32 bits: parent node; high 32 bits: index of the code entry. Nodes 0..kRootCount-1 are roots and have no entry:
-// which root a stack ends in says how it ended.
+// Node of the trie of call stacks: the path from a node to its root is a stack, innermost frame first. Low 32 bits:
+// parent node; high 32 bits: index of the code entry. Nodes 0..kRootCount-1 are roots and have no entry: the root
+// encodes how the stack ended.
 using StackNode = std::atomic<uint64_t>;
 static_assert(sizeof(StackNode) == 8);
 enum class StackEnd : uint8_t {
   kComplete = 0,         // reached the thread's first frame
-  kNoUnwindTable = 1,    // a frame's code has no CFI and no frame pointer led on
-  kUnsupportedRule = 2,  // CFI that the unwinder can't follow
+  kNoUnwindTable = 1,    // a frame's code has no CFI, and its frame pointer led nowhere
+  kUnsupportedRule = 2,  // CFI that the unwinder doesn't support
   kUnreadable = 3,       // the stack's memory ended or made no sense
-  kDepthLimit = 4,       // deeper than asked for
+  kDepthLimit = 4,       // deeper than the limit
   kTableFull = 5,        // no room left for another stack
-  kNotUnwound = 6,       // the event came where unwinding was not possible
-  kMissing = 7,          // in no log: a reader's word for a stack that stood in a damaged part of the trace
+  kNotUnwound = 6,       // the event occurred where unwinding was not possible
+  kMissing = 7,          // only in readers: the stack was in a damaged part of the trace
 };
 inline constexpr uint32_t kRootCount = 8;
 constexpr uint64_t make_node(uint32_t parent, uint32_t code) { return uint64_t{code} << 32 | parent; }
 constexpr uint32_t node_parent(uint64_t node) { return static_cast<uint32_t>(node); }
 constexpr uint32_t node_code(uint64_t node) { return static_cast<uint32_t>(node >> 32); }
 
-// A node may stand for its parent's stack under a label of the program's (wire/labels.h): in place of the index of a code entry it
-// has the label's number then. No node has such a one as its parent.
+// Flag of a labelled stack: the node stands for its parent's stack under a label (wire/labels.h), and has the label's
+// number in place of a code entry's index. Such a node is never a parent.
 inline constexpr uint32_t kLabelCode = uint32_t{1} << 31;
 constexpr bool is_label_code(uint32_t code) { return (code & kLabelCode) != 0; }
 
-// The number of the next entry of one of the log's tables, for whoever writes it; kNoEntry: the table is full. Of a full table the
-// count goes no further than by those who found it full at one moment.
+// Claims the next entry of one of the log's tables; kNoEntry: the table is full. The count exceeds a full table only by
+// threads that found it full at the same moment.
 inline constexpr uint32_t kNoEntry = 0xffffffff;
 inline uint32_t claim_entry(std::atomic<uint32_t>& count, uint32_t capacity) {
   if (count.load(std::memory_order_relaxed) >= capacity) return kNoEntry;
@@ -252,18 +252,18 @@ enum class RecordKind : uint8_t {
   kAllocate = 1,  // 24 bytes: with a size
   kRelease = 2,   // 16 bytes
   kUndo = 3,      // 16 bytes: the thread's last release did not happen (a realloc that failed)
-  kMap = 4,       // 24 bytes: with the length and what the memory is (wire/mapping.h)
+  kMap = 4,       // 24 bytes: with the length and the kind of memory (wire/mapping.h)
   kUnmap = 5,     // 24 bytes
-  kNote = 6,      // 16 bytes and the note's own, see NoteKind
-  // What the program tells of a pool of its own (wire/labels.h); 24 bytes, with a PooledSize.
+  kNote = 6,      // 16 bytes, followed by the note's own, see NoteKind
+  // Reports of the program on a pool of its own (wire/labels.h); 24 bytes, with a PooledSize.
   kPoolAllocate = 7,
   kPoolRelease = 8,
-  kPoolDestroy = 9,  // all that is alive in the pool is released
-  kProtect = 10,     // 24 bytes, as of kMap: what may be done there from now on; of no source
+  kPoolDestroy = 9,  // releases all live blocks of the pool
+  kProtect = 10,     // 24 bytes, as kMap: the new access; the source is unused
 };
 
-// What is recorded also while recording is switched off, or what was recorded before would be alive for ever. Such a record has no
-// stack (StackEnd::kNotUnwound). Where nothing that is known ends by it, it says nothing at all.
+// Kinds recorded even while recording is switched off, or earlier blocks would stay alive forever. Such a record has no
+// stack (StackEnd::kNotUnwound). It has no effect where no recorded block ends by it.
 constexpr bool ends_something(RecordKind kind) {
   switch (kind) {
     case RecordKind::kRelease:
@@ -271,14 +271,14 @@ constexpr bool ends_something(RecordKind kind) {
     case RecordKind::kUnmap:
     case RecordKind::kPoolRelease:
     case RecordKind::kPoolDestroy:
-    case RecordKind::kProtect:  // what could be done there
+    case RecordKind::kProtect:  // changes the access of recorded memory
       return true;
     default:
       return false;
   }
 }
 
-// Whether such an event is recorded, as the switch stands.
+// Whether such an event is recorded with the current switch.
 inline bool is_recorded(const LogHeader& log, RecordKind kind) {
   const auto position = static_cast<RecordingSwitch>(log.recording_switch.load(std::memory_order_relaxed));
   return position == RecordingSwitch::kOn || (position == RecordingSwitch::kOff && ends_something(kind));
@@ -314,23 +314,23 @@ constexpr uint32_t record_call(uint64_t tagged_address) {
 }  // kind and function
 constexpr uint64_t record_address(uint64_t tagged_address) { return tagged_address & kCodeAddressMask; }
 
-// Notes: `function` holds the NoteKind, `stack` the number of bytes that follow the 16 (a multiple of 8). A reader passes over
-// kinds that it doesn't know.
+// Notes: `function` holds the NoteKind, `stack` the number of bytes after the first 16 (a multiple of 8). A reader
+// skips unknown kinds.
 enum class NoteKind : uint8_t {
   kClock = 1,  // 8 bytes: the clock's absolute value; later times of the chunk count from here
-  // The program's words. Each has a time as an event has, and follows and precedes its thread's events.
+  // Texts of the program. Each has a time like an event, and is ordered among its thread's events.
   kMark = 2,         // a text: the moment's name
   kBlockName = 3,    // a text: the name of the block at the address
-  kSwitchedOff = 4,  // the program is about to switch recording off,
-  kSwitchedOn = 5,   // or has switched it on
+  kSwitchedOff = 4,  // the program is about to switch recording off
+  kSwitchedOn = 5,   // the program has switched it on
 };
 constexpr bool is_said_by_program(NoteKind kind) { return kind >= NoteKind::kMark && kind <= NoteKind::kSwitchedOn; }
-// Texts are filled up with zeros; longer ones are cut.
+// Texts are zero-padded; longer ones are cut.
 inline constexpr uint32_t kMaxNoteTextBytes = 248;
 
 constexpr NoteKind note_kind(uint64_t tagged_address) { return static_cast<NoteKind>(record_function(tagged_address)); }
 
-// A loaded object, one behind the other in the log's modules; each takes a multiple of 8 bytes, path included.
+// Loaded object; notes are adjacent in the log's module area, each a multiple of 8 bytes, path included.
 struct ModuleNote {
   uint64_t bias;   // load address minus the file's link address
   uint64_t start;  // of the mapped range

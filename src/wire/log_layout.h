@@ -1,4 +1,4 @@
-// Whether a log's header describes parts that lie within its memory: what a writer asks before it uses them. Freestanding.
+// Validation of a log's layout: whether all parts lie within its memory, checked before use. Freestanding.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 namespace heaptap::wire {
 
-// Whether `count` pieces of `each` bytes from `offset` on lie within `bytes`.
+// Whether `count` items of `each` bytes from `offset` on lie within `bytes`.
 constexpr bool part_fits(uint64_t offset, uint64_t count, uint64_t each, uint64_t bytes) {
   return offset <= bytes && (each == 0 || count <= (bytes - offset) / each);
 }
@@ -25,7 +25,7 @@ constexpr bool totals_are_sound(const TotalsLayout& totals, size_t bytes) {
          part_fits(totals.lines_offset, totals.line_count, sizeof(BlockLine), bytes);
 }
 
-// `bytes`: of the memory that the layout is of.
+// `bytes`: size of the log's memory.
 constexpr bool layout_is_sound(const LogLayout& log, size_t bytes) {
   const uint32_t areas = log.stack_area_capacity;
   return log.magic == kLogMagic && log.version == kLogVersion && log.total_bytes == bytes && log.slot_count > 0 &&
@@ -43,16 +43,16 @@ constexpr bool layout_is_sound(const LogLayout& log, size_t bytes) {
          (log.totals_offset == 0 || part_fits(log.totals_offset, 1, sizeof(TotalsHeader), bytes));
 }
 
-// A copy of what stands in the memory, which somebody may write to at this moment: what is checked has to be what is used then.
+// Checked copy of the layout in shared memory, which may be written at any moment: only checked values are used.
 struct CheckedLayout {
   LogLayout log;
-  TotalsLayout totals;  // of zeros where there are none
+  TotalsLayout totals;  // zeros where there are none
 };
 
-// False: it isn't sound. `bytes`: of the memory that the header begins, at least the header's own.
+// False: invalid layout. `bytes`: size of the memory that begins with the header, at least the header's own.
 inline bool copy_layout(const LogHeader& log, size_t bytes, CheckedLayout& copy) {
   copy = {static_cast<const LogLayout&>(log), {}};
-  __asm__ volatile("" : : "r"(&copy) : "memory");  // not read a second time
+  __asm__ volatile("" : : "r"(&copy) : "memory");  // prevents a second read
   if (!layout_is_sound(copy.log, bytes)) return false;
   if (copy.log.totals_offset == 0) return true;
   const uint8_t* const totals = reinterpret_cast<const uint8_t*>(&log) + copy.log.totals_offset;

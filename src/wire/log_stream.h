@@ -1,5 +1,5 @@
-// One stream of a log, for who writes it: where its next record goes, and how records and notes are put there. Freestanding; agent,
-// tracer and tests write by it. log/log_reader.cc reads.
+// Writer of one stream of a log: position of the next record, and how records and notes are written. Freestanding; used
+// by agent, tracer and tests. The reader is log/log_reader.cc.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 namespace heaptap::wire {
 
-// Of one thread, or of a signal handler over it. Used by that thread alone.
+// Stream of one thread, or of a signal handler that interrupted it. Used by that thread alone.
 struct LogStream {
   StreamSlot* slot;
   ChunkHeader* chunk;
@@ -17,23 +17,23 @@ struct LogStream {
   uint64_t base_time;
 };
 
-// A clock's absolute value, from which later times of the chunk count.
+// Absolute clock value that later times of the chunk count from.
 struct ClockNote {
   Record head;
   uint64_t clock;
 };
 static_assert(sizeof(ClockNote) == 24);
 
-// What one event may take, with a note of the clock before it.
+// Maximum bytes of one event, with a clock note before it.
 inline constexpr size_t kMaxRecordBytes = sizeof(SizedRecord) + sizeof(ClockNote);
 
 inline bool has_room(const LogStream& stream) {
   return static_cast<size_t>(stream.end - stream.cursor) >= kMaxRecordBytes;
 }
 
-// What follows needs that room.
+// The following functions require that room.
 
-// A record behind the last one, which is not handed on yet. Gives where the next one goes.
+// Writes a record after the last one, without committing it. Returns the position of the next one.
 inline __attribute__((always_inline)) uint8_t* place_record(LogStream& stream, uint64_t tagged_address,
                                                             uint64_t size_bytes, uint32_t ticks, uint32_t stack) {
   auto* const to = reinterpret_cast<SizedRecord*>(stream.cursor);
@@ -45,7 +45,7 @@ inline __attribute__((always_inline)) uint8_t* place_record(LogStream& stream, u
   return stream.cursor += bytes;
 }
 
-// Hands on what stands before the cursor.
+// Commits what stands before the cursor.
 inline __attribute__((always_inline)) void commit(LogStream& stream) {
   const auto committed = static_cast<uint32_t>(stream.cursor - reinterpret_cast<uint8_t*>(stream.chunk));
   stream.chunk->committed.store(committed, std::memory_order_release);  // pairs with the collector's acquire
@@ -59,13 +59,13 @@ inline void place_clock_note(LogStream& stream, uint64_t now) {
   stream.base_time = now;
 }
 
-// What the next record says for this time, which fits 32 bits: when the chunk's base is too long ago, a clock note sets a new one.
+// The 32-bit time field of the next record for this time: if the chunk's base is too old, a clock note sets a new one.
 inline uint32_t ticks_at(LogStream& stream, uint64_t now) {
   const uint64_t ticks = now - stream.base_time;
   if (ticks <= UINT32_MAX) [[likely]]
     return static_cast<uint32_t>(ticks);
   if (now >= stream.base_time) place_clock_note(stream, now);
-  return 0;  // or a reading that is shared, or was taken before the chunk was begun
+  return 0;  // a shared reading, or one taken before the chunk was begun
 }
 
 constexpr uint32_t padded_text_bytes(size_t text_bytes) {
@@ -77,7 +77,7 @@ inline bool has_room_for_text(const LogStream& stream, size_t text_bytes) {
          sizeof(Record) + sizeof(ClockNote) + padded_text_bytes(text_bytes);
 }
 
-// A note with a text of at most kMaxNoteTextBytes, for which there is room.
+// Writes a note with a text of at most kMaxNoteTextBytes; the caller ensures the room.
 inline void write_text_note(LogStream& stream, uint64_t now, NoteKind kind, uint64_t address, const char* text,
                             uint32_t text_bytes) {
   const uint32_t ticks = ticks_at(stream, now);

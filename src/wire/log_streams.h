@@ -1,6 +1,6 @@
-// How a log is shared by those who write it: slots for streams, chunks for their records, and the wait where there is none.
-// Freestanding. The agent, the tracer and tests write by it, each over a log as they have it (WritableLog). Any number of threads
-// may use it at once, without a lock; the collector at the other end gives slots and chunks back (log/log_reader.cc).
+// Allocation of a log's slots and chunks to its writers, and the wait where none is free. Freestanding. Used by the
+// agent, the tracer and tests, each over its own view of a log (WritableLog). Lock-free for any number of threads; the
+// collector at the other end gives slots and chunks back (log/log_reader.cc).
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -13,28 +13,28 @@
 
 namespace heaptap::wire {
 
-// A log, and what its writers need of where they run. `layout` is a copy that the log's memory can't change.
+// Log and execution environment of its writers. `layout` is a copy that can't be changed through the log's memory.
 template <typename Log>
 concept WritableLog = requires(Log& log, std::atomic<uint32_t>& word, uint32_t number) {
   { log.header() } -> std::same_as<LogHeader&>;
   { log.layout() } -> std::convertible_to<const LogLayout&>;
   { log.slot(number) } -> std::same_as<StreamSlot&>;
   { log.chunk(number) } -> std::same_as<ChunkHeader&>;
-  // Whether the chunk is mapped here; and of one that was never used whether it may be used, and is mapped now.
+  // Whether the chunk is mapped here; for one that was never used, whether it is usable and has been mapped now.
   { log.has_chunk(number) } -> std::same_as<bool>;
   { log.gets_chunk(number) } -> std::same_as<bool>;
-  // Behind all that the thread loaded before, and before what it loads then.
+  // Clock reading ordered after all earlier and before all later loads.
   { log.time_in_order() } -> std::same_as<uint64_t>;
   // Whether the thread may make system calls now; the next two are called only then.
   { log.may_call() } -> std::same_as<bool>;
-  // Until the word isn't `number`, it is woken, or so many milliseconds are over. False: a signal cut it short.
+  // Waits until the word differs from `number`, for a wake-up, or for so many milliseconds. False: interrupted by a signal.
   { log.wait(word, number, number) } -> std::same_as<bool>;
-  { log.wake(word) };  // all that wait
-  { log.relax() };     // a moment, without a call
+  { log.wake(word) };  // all waiters
+  { log.relax() };     // pauses briefly, without a system call
 };
 
-// Chunks that were given back are a stack in the log's memory, on which each links to the next. Its head has a tag that each
-// change counts up: a link is read while another may take the chunk and give it back, and isn't used then.
+// Stack of free chunks in the log's memory, each linked to the next. Its head has a tag that each change increments: a
+// link read while another thread takes and returns the chunk is discarded.
 inline void push_free_chunk(LogHeader& log, ChunkHeader& chunk, uint32_t index) {
   uint64_t head = log.free_chunks.load(std::memory_order_relaxed);
   do {
@@ -42,7 +42,7 @@ inline void push_free_chunk(LogHeader& log, ChunkHeader& chunk, uint32_t index) 
   } while (!log.free_chunks.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | index, std::memory_order_acq_rel));
 }
 
-// kNoChunk: there is none, or it isn't mapped here.
+// kNoChunk: none is free, or the chunk isn't mapped here.
 template <WritableLog Log>
 uint32_t pop_free_chunk(Log& log) {
   std::atomic<uint64_t>& free = log.header().free_chunks;
@@ -55,9 +55,9 @@ uint32_t pop_free_chunk(Log& log) {
   return kNoChunk;
 }
 
-// How long a thread has waited for the collector without its having given anything back. It goes by waits that ran out: a
-// clock may be forbidden. One that a signal cut short counts little, and those after it are short, so that no timer of the
-// program makes this endless.
+// Bounded wait for the collector to return something. Counts waits that timed out, since the clock may be forbidden. A
+// wait interrupted by a signal counts little, and later waits are short, so that no timer of the program makes the wait
+// endless.
 template <WritableLog Log>
 class WaitForRoom {
  public:
@@ -65,7 +65,7 @@ class WaitForRoom {
 
   [[nodiscard]] uint32_t returned() const { return returned_; }
 
-  // Waits for a moment, or until something was given back. False: nothing was for too long.
+  // Waits briefly, or until something was returned. False: nothing was returned for too long.
   bool goes_on() {
     if (!log_.may_call()) return looks_again();
     const bool was_cut_short = !log_.wait(log_.header().chunks_returned, returned_, slice_ms_);
@@ -86,7 +86,7 @@ class WaitForRoom {
     returned_ = load();
     return returned_ != before;
   }
-  // Where no system call may be made: some milliseconds in all, whatever is given back meanwhile, as they are the program's.
+  // Where system calls are not permitted: spins for some milliseconds in total, whatever is returned in between, at the program's cost.
   bool looks_again() {
     constexpr uint32_t kMaxLooks = 100'000;  // of 40 to 140 processor cycles each
     while (looks_++ < kMaxLooks) {
@@ -123,13 +123,13 @@ class LogStreams {
     return log_.header().thread_count.fetch_add(1, std::memory_order_relaxed) + 1;
   }
 
-  // A place for a stream. Null: there was none in time.
+  // Claims a slot for a stream. Null: none became free in time.
   StreamSlot* claim_slot() {
     return claim<StreamSlot*>(nullptr, [this] { return try_slot(); });
   }
 
-  // Begins a stream with a chunk, in a slot that was claimed, for times from `earliest` on (0: from now on). It is in the middle of
-  // a record then (begin_activity). False: there was no chunk in time; the slot is free again.
+  // Begins a stream with a chunk in a claimed slot, for times from `earliest` on (0: from now on). It is within a
+  // record then (begin_activity). False: no chunk became free in time; the slot is free again.
   bool begin(LogStream& stream, StreamSlot& slot, StreamThread thread, uint64_t earliest) {
     stream.slot = &slot;
     begin_activity(slot);
@@ -148,7 +148,7 @@ class LogStreams {
     return true;
   }
 
-  // Goes on in another chunk, in the middle of a record. False: there was none in time; the event is lost, and counted.
+  // Continues in another chunk, within a record. False: none became free in time; the event is lost and counted.
   bool next_chunk(LogStream& stream, uint64_t earliest) {
     const uint32_t index = claim_chunk(*stream.slot);
     if (index == kNoChunk) {
@@ -161,9 +161,9 @@ class LogStreams {
     return true;
   }
 
-  // The stream's last word; the collector gives its slot and chunks back.
+  // Ends the stream; the collector then frees its slot and chunks.
   static void end(LogStream& stream) { set_state(*stream.slot, StreamState::kEnded); }
-  // That of one whose slot was claimed, and which was never begun.
+  // Frees a claimed slot whose stream was never begun.
   static void set_free(StreamSlot& slot) { set_state(slot, StreamState::kFree); }
 
  private:
@@ -193,7 +193,7 @@ class LogStreams {
     return nullptr;
   }
 
-  // One that was never used yet.
+  // Takes a chunk that was never used.
   uint32_t take_fresh_chunk() {
     std::atomic<uint32_t>& begin = log_.header().fresh_chunks;
     uint32_t fresh = begin.load(std::memory_order_relaxed);
@@ -208,7 +208,7 @@ class LogStreams {
     return returned != kNoChunk ? returned : take_fresh_chunk();
   }
 
-  // Nothing is being recorded while a thread waits: the collector needn't wait for it in turn.
+  // Marks the stream as idle while its thread waits, so that the collector doesn't wait for it in turn.
   uint32_t claim_chunk(StreamSlot& slot) {
     end_activity(slot);
     const uint32_t index = claim(kNoChunk, [this] { return try_chunk(); });
@@ -217,7 +217,7 @@ class LogStreams {
     return index;
   }
 
-  // The log fills while the collector rests: it is woken, once a rest.
+  // Wakes an idle collector, once, as the log fills.
   void note_use() {
     LogHeader& header = log_.header();
     const uint32_t used = header.used_chunks.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -231,7 +231,7 @@ class LogStreams {
   void begin_chunk(LogStream& stream, uint32_t index, uint64_t earliest) {
     ChunkHeader* const chunk = &log_.chunk(index);
     chunk->next.store(0, std::memory_order_relaxed);
-    // In order: where a shared reading is older, this stands for it, and must be from before the look at the place's owner.
+    // In order: this replaces older shared readings, and must precede the check of the place's owner.
     stream.base_time = chunk->base_time = earliest != 0 ? earliest : log_.time_in_order();
     chunk->committed.store(sizeof(ChunkHeader), std::memory_order_release);
     stream.chunk = chunk;
@@ -239,15 +239,15 @@ class LogStreams {
     stream.end = reinterpret_cast<uint8_t*>(chunk) + kChunkBytes;
   }
 
-  // What `attempt` gives, tried again until it isn't `nothing`, as long as the user chose to wait and the collector moves. Once a
-  // wait was in vain, others give up at once until the collector gave something back.
+  // Repeats `attempt` while it returns `nothing`, the policy is to wait, and the collector makes progress. Once a wait
+  // was in vain, others give up at once until the collector has returned something.
   template <typename T, typename Attempt>
   T claim(T nothing, const Attempt& attempt) {
     T claimed = attempt();
     if (claimed != nothing || log_.layout().overflow_policy != OverflowPolicy::kWait) return claimed;
     WaitForRoom<Log> wait(log_);
     if (in_vain_.load(std::memory_order_relaxed) == ~wait.returned()) return claimed;
-    // What was given back before the wait began is there now.
+    // Includes what was returned before the wait began.
     for (claimed = attempt(); claimed == nothing; claimed = attempt()) {
       if (!wait.goes_on()) break;
     }
@@ -259,7 +259,7 @@ class LogStreams {
   }
 
   [[no_unique_address]] Log log_;
-  // A wait was in vain when `chunks_returned` was the complement of this. 0, so that it takes no room in the agent's file: none was.
+  // Complement of `chunks_returned` at the last wait in vain. 0: none was; zero-initialized, it takes no room in the agent's file.
   std::atomic<uint32_t> in_vain_{0};
 };
 

@@ -1,4 +1,4 @@
-// What an event of a mapping says of the memory beside its length; both are in one word. Freestanding.
+// Description of mapped memory in an event: its length, source and access in one word. Freestanding.
 //
 //  63 61 60  59 58  56 55                                      0
 // ┌─────┬──────┬──────┬───────────────────────────────────────┐
@@ -9,18 +9,18 @@
 
 namespace heaptap::wire {
 
-// Where its pages come from.
+// Source of its pages.
 enum class MappedSource : uint8_t {
-  kUnknown = 0,  // by who recorded it, or when
-  kPrivate = 1,  // of no file, for the process alone
-  kShared = 2,   // of no file, to be shared with children
-  kStack = 3,    // of no file, for a thread's stack
-  kFile = 4,     // of a descriptor: a file, a device, a memfd
-  kMoved = 5,    // as what its thread unmapped right before, which has moved here
+  kUnknown = 0,  // not seen by the recorder, or in old traces
+  kPrivate = 1,  // anonymous, private
+  kShared = 2,   // anonymous, shared with children
+  kStack = 3,    // anonymous, for a thread's stack
+  kFile = 4,     // from a descriptor: a file, a device, a memfd
+  kMoved = 5,    // moved here from what its thread unmapped right before
 };
 inline constexpr uint8_t kLastMappedSource = 5;
 
-// What the program may do there. Code may be read.
+// Access of the program. Code counts as readable.
 enum class MappedAccess : uint8_t { kUnknown = 0, kNone = 1, kRead = 2, kWrite = 3 };
 
 struct MappedMemory {
@@ -29,11 +29,11 @@ struct MappedMemory {
   bool operator==(const MappedMemory&) const = default;
 };
 
-// As one number, which a trace has as well.
+// As one number, also used in traces.
 constexpr uint8_t number_of(MappedMemory memory) {
   return static_cast<uint8_t>(static_cast<uint8_t>(memory.source) | static_cast<uint8_t>(memory.access) << 3);
 }
-// Of a number from outside; what isn't known is unknown.
+// From a number of a trace; unknown values give kUnknown.
 constexpr MappedMemory mapped_memory(uint8_t number) {
   const uint8_t source = number & 7;
   return {source <= kLastMappedSource ? static_cast<MappedSource>(source) : MappedSource::kUnknown,

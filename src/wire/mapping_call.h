@@ -1,4 +1,4 @@
-// What the arguments of mmap and mprotect say of the memory, by the numbers that the kernel has for this CPU. Freestanding.
+// Memory description from the arguments of mmap and mprotect, in the kernel's numbers for this CPU. Freestanding.
 #pragma once
 #include <linux/mman.h>
 #include <stdint.h>

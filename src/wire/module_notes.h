@@ -1,5 +1,5 @@
-// How loaded objects are noted in a log (ModuleNote), and told apart that lay at one address in turn. Freestanding; one thread at a
-// time.
+// Module notes in a log (ModuleNote): writing, and generations for objects mapped in turn at one address. Freestanding;
+// single-threaded.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@ namespace heaptap::wire {
 
 inline constexpr size_t kMaxModulePathBytes = 4095;
 
-// Where the notes of a log lie, for who writes them.
+// Writer of a log's module notes.
 class ModuleNotes {
  public:
   constexpr ModuleNotes() = default;
@@ -19,8 +19,8 @@ class ModuleNotes {
         notes_(reinterpret_cast<uint8_t*>(&log) + layout.modules_offset),
         capacity_(layout.modules_capacity) {}
 
-  // `note` but for `path_bytes`. What finds no room is counted. How far the notes reach stands in the log, which the program can
-  // overwrite: nothing is written outside of them whatever it says.
+  // `note` without `path_bytes`. Notes without room are counted. Never writes outside of the module area, even if the
+  // program overwrites its length in the log.
   void add(ModuleNote note, const char* path, size_t path_bytes) {
     if (path_bytes > kMaxModulePathBytes) path_bytes = kMaxModulePathBytes;
     const size_t bytes = (sizeof(note) + path_bytes + 7) & ~size_t{7};
@@ -34,7 +34,7 @@ class ModuleNotes {
   }
   void note_overflow() { log_->module_overflow.fetch_add(1, std::memory_order_relaxed); }
 
-  // Those of another log before any of this one's, as a forked child has its parent's modules.
+  // Copies the notes of another log before adding its own: a forked child inherits its parent's modules.
   void take_over(const LogHeader& before, const LogLayout& layout) {
     uint32_t bytes = before.modules_bytes.load(std::memory_order_acquire);
     if (bytes > layout.modules_capacity || bytes > capacity_) bytes = 0;
@@ -53,7 +53,7 @@ inline void set_build_id(ModuleNote& note, const uint8_t* id, size_t bytes) {
   __builtin_memcpy(note.build_id, id, note.build_id_bytes);
 }
 
-// Of a module at [start, end), after these: entries that have a start, an end and a generation.
+// The generation of a module at [start, end) after these entries, which have a start, an end and a generation.
 template <typename Known>
 constexpr uint32_t next_generation(const Known* known, size_t count, uint64_t start, uint64_t end) {
   uint32_t generation = 0;

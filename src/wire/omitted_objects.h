@@ -1,4 +1,4 @@
-// Which objects' calls are not recorded (--omit): the names that a log's header lists. Freestanding.
+// Objects whose calls are not recorded (--omit), as listed in a log's header. Freestanding.
 #pragma once
 #include <stddef.h>
 
@@ -6,8 +6,8 @@
 
 namespace heaptap::wire {
 
-// A name means the object's file name or the start of it up to a dot ("libfoo" is libfoo.so.1); a path, the path. The list is in
-// memory that the program can overwrite.
+// A name matches the object's file name, or its start up to a dot ("libfoo" is libfoo.so.1); a path matches the path.
+// The list lies in memory that the program can overwrite.
 inline bool is_omitted(const LogHeader& log, const char* path) {
   const char* name = path;
   for (const char* at = path; *at != '\0'; ++at) {

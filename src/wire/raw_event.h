@@ -1,4 +1,4 @@
-// An event as it comes out of an agent's log: the agent's numbers, the target's addresses, clock ticks.
+// Event as read from a log: in the agent's numbering, with target addresses and clock ticks.
 #pragma once
 #include <stdint.h>
 
@@ -10,7 +10,7 @@ struct RawEvent {
   uint64_t time;            // clock ticks
   uint64_t tagged_address;  // kind, function and address as in a record
   uint64_t size_bytes;
-  uint32_t stack;   // number of the stack's node; of a note that of its text
+  uint32_t stack;   // node number of the stack; for a note, number of its text
   uint32_t thread;  // thread number
 
   [[nodiscard]] constexpr uint64_t address() const { return record_address(tagged_address); }

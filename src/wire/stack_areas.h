@@ -1,8 +1,8 @@
-// The log's table of stacks that the program set up for itself (StackAreaEntry): how it is written, without a lock and without a
-// wait, also from signal handlers; and how an entry is read. Freestanding.
+// Table of the program's own stacks in the log (StackAreaEntry): lock-free and wait-free writes, also from signal
+// handlers, and reads. Freestanding.
 //
-// A stack may stand in one of a few entries, which its address says. Where these are full, the newest takes the place of another:
-// which of them are in use isn't known, and of stacks that the program told of again and again the newest is the likeliest.
+// A stack may be stored in one of a few entries, chosen by its address. Where these are full, the newest replaces another: it
+// isn't known which stacks are in use, and if the program reports stacks repeatedly, the newest is the likeliest.
 #pragma once
 #include <stdint.h>
 
@@ -12,7 +12,7 @@
 
 namespace heaptap::wire {
 
-// False: empty, or being written to.
+// False: empty, or being written.
 inline bool read_entry(const StackAreaEntry& entry, StackArea& area) {
   const uint64_t version = entry.version.load(std::memory_order_acquire);  // pairs with the writer's release
   if (version == 0 || (version & 1) != 0) return false;
@@ -30,7 +30,7 @@ class StackAreaTable {
         entries_(reinterpret_cast<StackAreaEntry*>(reinterpret_cast<uint8_t*>(&log) + layout.stack_areas_offset)),
         mask_(layout.stack_area_capacity - 1) {}
 
-  // In the place of what was noted of a stack that begins there.
+  // Replaces the entry of a stack with the same start.
   void note(const StackArea& area) {
     if (area.begin == 0) return;
     if (replace(area.begin, area.begin, area) || replace(0, area.begin, area)) return;
@@ -44,20 +44,20 @@ class StackAreaTable {
   }
 
  private:
-  static constexpr uint32_t kWindow = 16;  // entries that a stack may stand in, from the one that its address says
+  static constexpr uint32_t kWindow = 16;  // candidate entries of a stack, from the one chosen by its address
 
-  // The nth entry that this stack may stand in.
+  // The nth candidate entry of this stack.
   [[nodiscard]] StackAreaEntry& entry_for(uint64_t begin, uint32_t nth) const {
     const auto hash = static_cast<uint32_t>((begin >> 4) * 0x9e3779b97f4a7c15 >> 40);
     return entries_[(hash + nth) & mask_];
   }
 
-  // Of an entry that was seen at this version. False: another writer is or was at it, maybe the one that this thread interrupted.
+  // Writes an entry last seen at this version. False: another writer changed it, possibly the one that this thread interrupted.
   static bool write(StackAreaEntry& entry, uint64_t version, const StackArea& area) {
     if ((version & 1) != 0 || !entry.version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel)) {
       return false;
     }
-    std::atomic_thread_fence(std::memory_order_release);  // who sees a word of these sees that odd version
+    std::atomic_thread_fence(std::memory_order_release);  // a reader of a word of these sees that odd version
     uint64_t words[StackAreaEntry::kWords];
     __builtin_memcpy(words, &area, sizeof(words));
     for (uint32_t i = 0; i < StackAreaEntry::kWords; ++i) entry.words[i].store(words[i], std::memory_order_relaxed);
@@ -65,8 +65,8 @@ class StackAreaTable {
     return true;
   }
 
-  // In an entry whose stack begins at `wanted` (0: empty), for one that begins at `begin`. The version is from before that look:
-  // who wrote there meanwhile isn't overwritten.
+  // Writes a stack that begins at `begin` into an entry whose stack begins at `wanted` (0: empty). The version was read
+  // before that check, so a concurrent write isn't overwritten.
   bool replace(uint64_t wanted, uint64_t begin, const StackArea& area) {
     for (uint32_t nth = 0; nth < kWindow; ++nth) {
       StackAreaEntry& entry = entry_for(begin, nth);

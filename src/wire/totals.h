@@ -2,9 +2,9 @@
 //
 //   log.totals_offset ▸ ┌ TotalsHeader ┬ TotalsThread[] ┬ TotalsEntry[] ┬ TotalsRare[] ┬ pages ┬ BlockLine[] ┐
 //
-// An entry counts what one thread allocated at one site, so that its own additions need no lock; a block knows its entry by
-// number. Entries of thread 0 belong to all threads that have none of their own. The first kFunctionCount entries, one for
-// each function, take what finds no place: "other stacks". The collector treats all of this as hostile.
+// An entry counts the allocations of one thread at one site, so that its own additions need no lock; a block refers to its
+// entry by number. Entries of thread 0 are shared by all threads without their own. The first kFunctionCount entries, one for
+// each function, take events that find no entry: "other stacks". The collector treats all of this as hostile.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,14 +18,14 @@ namespace heaptap::wire {
 inline constexpr uint32_t kOwnThreads = 1024;  // threads below this number may have entries of their own
 inline constexpr uint32_t kMaxEntries = 1u << 20;
 
-// The first thread's counters are written without a lock, those of all others with one.
+// Counters of live bytes and blocks. Those of the first thread are written without a lock, all others with one.
 struct LiveCounters {
   alignas(64) std::atomic<uint64_t> bytes;
   std::atomic<uint64_t> blocks;
 };
 static_assert(sizeof(LiveCounters) == 64);
 
-// As LogLayout: written by the collector before it hands the memory over, and not believed after that.
+// Layout of the totals. As LogLayout: written by the collector before it hands the memory over, and not trusted after that.
 struct TotalsLayout {
   uint32_t entry_capacity;
   uint32_t line_count;
@@ -33,38 +33,38 @@ struct TotalsLayout {
   uint64_t entries_offset;
   uint64_t rare_offset;
   uint64_t lines_offset;
-  uint64_t pages_offset;  // a byte for each kPageLines lines: 0 where none of them was ever used
+  uint64_t pages_offset;  // a byte for each kPageLines lines: 0 if none of them was ever used
 };
 static_assert(sizeof(TotalsLayout) == 48);
 
 struct TotalsHeader : TotalsLayout {
   alignas(64) std::atomic<uint32_t> entry_count;
-  LiveCounters live_first;  // of the first thread: allocated less released; may be less than nothing
+  LiveCounters live_first;  // of the first thread: allocated minus released; may be negative
   LiveCounters live_others;
-  alignas(64) std::atomic<uint64_t> peak_bytes;  // the largest sum of both, as the thread saw it that allocated
+  alignas(64) std::atomic<uint64_t> peak_bytes;  // the largest sum of both, as seen by the allocating thread
   std::atomic<uint64_t> peak_blocks;
   alignas(64) std::atomic<uint64_t> double_releases;
-  std::atomic<uint64_t> bad_releases;       // of what was never allocated, or into a block
-  std::atomic<uint64_t> unclear_releases;   // one of these two: the table has forgotten
-  std::atomic<uint64_t> unknown_releases;   // after a block was not kept: perhaps of that one
-  std::atomic<uint64_t> missed_releases;    // handed out again without a release having been seen
-  std::atomic<uint64_t> unclear_temporary;  // counted as temporary, perhaps wrongly
+  std::atomic<uint64_t> bad_releases;       // of memory that was never allocated, or into a block
+  std::atomic<uint64_t> unclear_releases;   // double or bad: the table no longer has the block
+  std::atomic<uint64_t> unknown_releases;   // after a block couldn't be kept: possibly of that one
+  std::atomic<uint64_t> missed_releases;    // address handed out again without a seen release
+  std::atomic<uint64_t> unclear_temporary;  // counted as temporary, possibly wrongly
   std::atomic<uint64_t> unkept_blocks;      // found no place in the lines
 };
 static_assert(sizeof(TotalsHeader) == 384);
 
 struct TotalsThread {
   std::atomic<uint64_t> kernel_id;
-  std::atomic<uint64_t> releases;  // made by it, of whosever blocks; of number 0: by all others
+  std::atomic<uint64_t> releases;  // made by it, of blocks of any thread; of number 0: by all other threads
 };
 static_assert(sizeof(TotalsThread) == 16);
 
 // 64 bytes: one cache line.
 struct alignas(64) TotalsEntry {
-  std::atomic<uint64_t> key;  // make_entry_key(); 0: not in use
+  std::atomic<uint64_t> key;  // make_entry_key(); 0: unused
   std::atomic<uint64_t> allocations;
   std::atomic<uint64_t> allocated_bytes;
-  std::atomic<uint64_t> own_releases;  // by the entry's thread
+  std::atomic<uint64_t> own_releases;  // by the entry's own thread
   std::atomic<uint64_t> own_released_bytes;
   std::atomic<uint64_t> other_releases;
   std::atomic<uint64_t> other_released_bytes;
@@ -74,7 +74,7 @@ static_assert(sizeof(TotalsEntry) == 64);
 
 struct TotalsRare {
   std::atomic<uint64_t> mismatched;
-  std::atomic<uint64_t> unkept_blocks;  // their releases won't be seen
+  std::atomic<uint64_t> unkept_blocks;  // whose releases won't be seen
 };
 static_assert(sizeof(TotalsRare) == 16);
 
@@ -97,10 +97,10 @@ struct BlockPlace {
 };
 static_assert(sizeof(BlockPlace) == 16);
 inline constexpr uint64_t kBlockAddress = (uint64_t{1} << 48) - 1;
-inline constexpr uint64_t kBlockDead = uint64_t{1} << 48;  // was released; who it was is still known
-inline constexpr uint64_t kDeadGone = uint64_t{1} << 51;   // a dead block's place in this line was given away
-inline constexpr uint64_t kPassedOne = uint64_t{1} << 52;  // blocks that found this line full and went further
-inline constexpr uint64_t kMaxPassed = 4000;               // from there on it isn't counted any more, and stays
+inline constexpr uint64_t kBlockDead = uint64_t{1} << 48;  // released; its entry is still known
+inline constexpr uint64_t kDeadGone = uint64_t{1} << 51;   // a dead block's place in this line was reused
+inline constexpr uint64_t kPassedOne = uint64_t{1} << 52;  // unit of the count of blocks that found this line full and went to another
+inline constexpr uint64_t kMaxPassed = 4000;               // a count that reaches this is fixed
 inline constexpr uint64_t kMaxBlockBytes = (uint64_t{1} << 44) - 1;
 inline constexpr uint32_t kLinePlaces = 4;
 inline constexpr uint32_t kPageLines = 64;

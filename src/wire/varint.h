@@ -1,4 +1,4 @@
-// Variable-length integers (LEB128) as frames hold them. Freestanding, no allocation.
+// Variable-length integers (LEB128) as used in frames. Freestanding, no allocation.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -7,9 +7,9 @@ namespace heaptap::wire {
 
 inline constexpr size_t kMaxVarintBytes = 10;
 
-// Writes at `to`, which has room for kMaxVarintBytes; returns the place behind.
+// Writes at `to`, which needs room for kMaxVarintBytes; returns the end.
 inline uint8_t* write_varint(uint8_t* to, uint64_t value) {
-  if (value < 0x4000) [[likely]] {  // without a branch: which of the two lengths comes next is hard to foresee
+  if (value < 0x4000) [[likely]] {  // branchless: the length is hard to predict
     const bool is_long = value >= 0x80;
     to[0] = static_cast<uint8_t>(value | uint64_t{is_long} << 7);
     to[1] = static_cast<uint8_t>(value >> 7);
@@ -23,7 +23,7 @@ inline uint8_t* write_varint(uint8_t* to, uint64_t value) {
   return to;
 }
 
-// Signed values with small ones of either sign small.
+// Zigzag encoding: small numbers for small values of either sign.
 constexpr uint64_t zigzag(int64_t value) {
   return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
 }
@@ -31,7 +31,7 @@ constexpr int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
 }
 
-// Reads from a range. Past its end, and for a number of more than 64 bits, reads give 0 and ok() turns false for good.
+// Bounds-checked reader. Past the end, and for a number of more than 64 bits, reads give 0 and ok() is false from then on.
 class VarintReader {
  public:
   VarintReader() = default;
@@ -49,7 +49,7 @@ class VarintReader {
   }
   int64_t signed_varint() { return unzigzag(varint()); }
 
-  // The next bytes, or null if there are fewer.
+  // Returns the next bytes, or null if there are fewer.
   const uint8_t* bytes(uint64_t count) {
     if (count > left()) {
       fail();
