@@ -1,7 +1,7 @@
-// What the agent needs of its CPU. Freestanding. To be included by arch/native.h only.
+// CPU contract of the agent. Freestanding. To be included by arch/native.h only.
 //
-// Besides what stands here a directory has four pieces of assembly, which the agent links: signal_return.S (what a handler of its own
-// returns to), guarded_call.S and ending.S (calls that keep all registers as they are), clone_call.S (a process on a stack of its own).
+// Besides the following, a CPU's directory has four assembly files, which the agent links: signal_return.S (restorer of its own
+// handlers), guarded_call.S and ending.S (calls that preserve all registers), clone_call.S (a process with a stack of its own).
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -16,14 +16,14 @@ static_assert(requires(long argument) {
   { native::system_call(argument, argument, argument, argument, argument, argument, argument) } -> std::same_as<long>;
 });
 
-// The clock that orders events: read as it comes, not before all earlier loads are done, and not before all that is earlier is done.
+// Clock of events: unordered, ordered after all earlier loads, and ordered after all earlier loads and stores.
 static_assert(requires {
   { native::read_clock() } -> std::same_as<uint64_t>;
   { native::read_clock_behind() } -> std::same_as<uint64_t>;
   { native::read_clock_in_order() } -> std::same_as<uint64_t>;
 });
 
-// The thread pointer, and what glibc keeps at it: the thread's number, and its mark while it searches the loader's scopes.
+// The thread pointer, and glibc's data at it: the thread's number, and its mark while it searches the loader's scopes.
 static_assert(std::same_as<decltype(native::kGlibcThreadNumber), const unsigned>);
 static_assert(requires(uint32_t mark) {
   { native::thread_control_block() } -> std::same_as<uintptr_t>;
@@ -32,7 +32,7 @@ static_assert(requires(uint32_t mark) {
   { native::search_mark_address() } -> std::same_as<uintptr_t>;
 });
 
-// Registers and frames, by DWARF's numbers, and where a signal's frame has those that were interrupted.
+// Registers and frames by DWARF number, and the place of the interrupted registers in a signal's frame.
 static_assert(std::unsigned_integral<native::Unwinding::Word>);
 static_assert(native::Unwinding::kStackPointer != native::Unwinding::kFramePointer &&
               native::Unwinding::kReturnAddress != native::Unwinding::kStackPointer &&

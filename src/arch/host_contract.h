@@ -1,4 +1,4 @@
-// What collector, tracer and reader need of the CPU that they run on. To be included by arch/native.h only.
+// CPU contract of the collector, the tracer and the readers, for the CPU that they run on. To be included by arch/native.h only.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -9,22 +9,22 @@
 
 namespace heaptap::arch {
 
-// Which CPU it is; kUnknown: programs can't be recorded on it.
+// Architecture of this CPU; kUnknown: programs can't be recorded on it.
 static_assert(std::same_as<decltype(native::kArchitecture), const wire::Architecture>);
 
-// A clock that is the same on all processors and costs next to nothing to read, as the agent reads it; without one, events are counted
-// (log/log_clock.h). The kernel's name of it, as in /sys/devices/system/clocksource; null: this CPU has none.
+// Clock that is the same on all processors and nearly free to read, as the agent reads it; without one, events are
+// counted (log/log_clock.h). The kernel's name of it, as in /sys/devices/system/clocksource; null: this CPU has none.
 static_assert(std::same_as<decltype(native::kKernelClock), const char* const>);
 static_assert(requires {
   { native::read_clock() } -> std::same_as<uint64_t>;
   { native::clock_is_invariant() } -> std::same_as<bool>;
 });
 
-// A breath while waiting for another processor without a system call.
+// Spin-wait hint.
 static_assert(requires { native::relax(); });
 
-// Vector registers, as PTRACE_GETREGSET gives them with this number of a set: where the words in an image are, for words of the
-// target's size. 0: no set.
+// Vector registers, as given by PTRACE_GETREGSET for this set: the positions of words in an image, for the target's
+// word size. 0: no set.
 static_assert(std::same_as<decltype(native::kVectorRegisterSet), const unsigned> && native::kVectorImageBytes > 0);
 static_assert(requires(const uint8_t* image, size_t bytes, void (*use)(const native::VectorWord&)) {
   native::each_vector_word<uint32_t>(image, bytes, use);
@@ -35,8 +35,8 @@ static_assert(requires(native::VectorWord word) {
   { word.index } -> std::convertible_to<unsigned>;
 });
 
-// A leak scan's innermost loop in vector instructions (scan/word_filter.h says what it does). Null: the processor that this runs on
-// has none; then the scan takes its own.
+// Vectorized inner loop of a leak scan (see scan/word_filter.h). Null: not supported by the current processor; the scan
+// uses its scalar loop.
 static_assert(requires {
   {
     native::word_filter<uint32_t>()

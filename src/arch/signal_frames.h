@@ -1,10 +1,10 @@
-// How a signal's frame is known, and where in it the interrupted registers are. Freestanding.
+// Signal frames: recognition, and the offsets of the interrupted registers. Freestanding.
 #pragma once
 #include <stdint.h>
 
 namespace heaptap::arch {
 
-// The code that a signal handler returns to, and offsets of the interrupted registers from SP before its first instruction.
+// Return code of a signal handler, and offsets of the interrupted registers from SP before its first instruction.
 struct SignalTrampoline {
   static constexpr uint32_t kMaxBytes = 16;
   uint8_t code[kMaxBytes];

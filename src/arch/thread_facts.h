@@ -1,4 +1,4 @@
-// What a leak scan has to know of a CPU to look into a stopped thread and what the C library keeps for it. Facts, no I/O.
+// CPU facts for leak scans of a stopped thread and the C library's data for it. Facts, no I/O.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -9,19 +9,19 @@
 
 namespace heaptap::arch {
 
-// A general register that a pointer to a block can live in.
+// General register that can hold a pointer to a block.
 struct ScannedRegister {
   uint16_t offset;  // in RegisterImage, one word
   uint16_t dwarf;
 };
 
-// How PTRACE tells the address of a thread's control block.
+// Source of a thread's control block address in ptrace.
 enum class ThreadPointerPlace : uint8_t {
   kRegister,    // a word of the general registers
-  kDescriptor,  // that of the segment that a word of the general registers selects
+  kDescriptor,  // the base of the segment selected by a word of the general registers
 };
 
-// How PTRACE gives a segment's descriptor: its request, and where in what it writes the segment's base is, of 32 bits.
+// Segment descriptor as given by ptrace: the request, and the offset of the 32-bit base in its result.
 struct SegmentDescriptor {
   static constexpr size_t kMaxBytes = 64;
   uint16_t ptrace_request;
@@ -32,28 +32,28 @@ struct ThreadFacts {
   wire::Architecture architecture;
   uint8_t word_bytes;
   uint64_t lowest_address = 4096;  // the first page is never mapped
-  uint64_t highest_address;        // what is above can't be a program's pointer
+  uint64_t highest_address;        // no pointer of a program is above
   std::span<const ScannedRegister> registers;
-  uint32_t preserved_registers;  // by calls: a bit for each, by DWARF's number
+  uint32_t preserved_registers;  // by calls: a bit for each DWARF number
   ThreadPointerPlace thread_pointer_place;
   uint16_t thread_pointer_offset;
   SegmentDescriptor segment_descriptor = {};
-  // DWARF's numbers: names for what a thread holds.
+  // DWARF numbers: names of what a thread holds.
   uint16_t stack_pointer_number;
   uint16_t thread_pointer_number;
   uint16_t vector_number;        // of the first 16 vector registers
   uint16_t later_vector_number;  // of those from the 16th on
-  uint16_t vector_count;         // that the program can see
+  uint16_t vector_count;         // visible to the program
   uint64_t red_zone_bytes;
   // In a ucontext_t.
   uint16_t context_stack;  // uc_stack: begin, flags, size
   uint16_t context_stack_pointer;
-  // makecontext's arguments are in registers, up to six: what it puts onto the stack lies at its very end.
+  // makecontext passes up to six arguments in registers: what it pushes lies at the very end of the stack.
   bool context_begins_at_end = false;
-  // A call of a function at a distance: its first byte and its length.
+  // Near call instruction: its first byte and its length.
   uint8_t near_call_opcode = 0xe8;
   uint8_t near_call_bytes = 5;
-  // glibc's struct pthread: its size (of 2.36; others are a little smaller or larger), and where the thread's number is.
+  // glibc's struct pthread: its size (of 2.36; others differ a little), and the offset of the thread's number.
   uint16_t glibc_control_block_bytes;
   uint16_t glibc_thread_number;
 
@@ -65,7 +65,7 @@ struct ThreadFacts {
   }
 };
 
-// Null: no such CPU here.
+// Null: unsupported CPU.
 const ThreadFacts* thread_facts(wire::Architecture architecture);
 
 }  // namespace heaptap::arch

@@ -1,4 +1,4 @@
-// The CPUs whose stacks are walked from outside: a new one is a line here, and its directory's signal_frames.h.
+// CPUs whose stacks can be walked from outside: a new one needs a line here and its directory's signal_frames.h.
 #pragma once
 #include "arch/i386/signal_frames.h"
 #include "arch/x86_64/signal_frames.h"
@@ -11,7 +11,7 @@
 
 namespace heaptap::arch {
 
-// Calls visit(cpu) with the TracedUnwinding of that CPU. False: no stack of it can be walked.
+// Calls visit(cpu) with the TracedUnwinding of that CPU. False: its stacks can't be walked.
 template <typename Visitor>
 bool visit_walked_cpu(wire::Architecture architecture, const Visitor& visit) {
 #define HEAPTAP_VISIT(name)                  \

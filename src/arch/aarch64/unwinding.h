@@ -1,12 +1,12 @@
-// Facts about registers and frames. Sources: DWARF for the Arm 64-bit Architecture, 4.1 (register numbers), 5 (signed return
-// addresses); Procedure Call Standard for the Arm 64-bit Architecture, 6.4.6 (frame records); Linux
-// arch/arm64/kernel/signal.c, arch/arm64/include/uapi/asm/{ucontext,sigcontext}.h (signal frame).
+// Unwinding facts of aarch64: registers and frames. Sources: DWARF for the Arm 64-bit Architecture, 4.1 (register
+// numbers), 5 (signed return addresses); Procedure Call Standard for the Arm 64-bit Architecture, 6.4.6 (frame
+// records); Linux arch/arm64/kernel/signal.c, arch/arm64/include/uapi/asm/{ucontext,sigcontext}.h (signal frame).
 #pragma once
 #include <stdint.h>
 
 namespace heaptap::arch::aarch64 {
 
-// What the unwinder needs to know of a CPU.
+// CPU facts for the unwinder.
 struct Unwinding {
   using Word = uint64_t;
   static constexpr uint32_t kStackPointer = 31;  // DWARF numbers
@@ -26,7 +26,7 @@ struct Unwinding {
   static constexpr uint64_t kSignalProgramCounter = kSignalRegisters + 32 * 8;
   static constexpr uint64_t kSignalMask = 128 + 40;
 
-  // Addresses have as many bits as the kernel was built for; signatures are above them (NT_ARM_PAC_MASK tells).
+  // Address width that the kernel was built for; signatures are in the bits above (NT_ARM_PAC_MASK gives them).
   unsigned address_bits = 48;
   [[nodiscard]] constexpr uint64_t address_mask() const { return (uint64_t{1} << address_bits) - 1; }
 };

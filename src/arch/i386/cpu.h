@@ -1,4 +1,4 @@
-// i386 as a tracer sees it.
+// i386 CPU of a traced target.
 #pragma once
 #include "arch/cpu.h"
 

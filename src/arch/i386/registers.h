@@ -1,5 +1,5 @@
-// Facts about registers and frames. Sources: System V ABI Intel386 (DWARF register numbers, table 2.14); Linux
-// arch/x86/include/asm/sigframe.h (signal frames), arch/x86/include/uapi/asm/sigcontext.h (struct sigcontext_32),
+// Unwinding facts of i386: registers and frames. Sources: System V ABI Intel386 (DWARF register numbers, table 2.14);
+// Linux arch/x86/include/asm/sigframe.h (signal frames), arch/x86/include/uapi/asm/sigcontext.h (struct sigcontext_32),
 // arch/x86/entry/vdso/vdso32/sigreturn.S (trampolines).
 #pragma once
 #include <stdint.h>
@@ -10,14 +10,14 @@ namespace heaptap::arch::i386 {
 
 inline constexpr wire::Architecture kArchitecture = wire::Architecture::kI386;
 
-// What the unwinder needs to know of a CPU.
+// CPU facts for the unwinder.
 struct Unwinding {
   using Word = uint32_t;
   static constexpr uint32_t kStackPointer = 4;  // DWARF numbers
   static constexpr uint32_t kFramePointer = 5;
   static constexpr uint32_t kReturnAddress = 8;
-  static constexpr int kReturnAddressWords = -1;  // where a call leaves it, from the CFA
-  static constexpr int kFrameRecordWords = 0;     // where the caller's frame pointer is saved, from the frame pointer
+  static constexpr int kReturnAddressWords = -1;  // location of a return address, from the CFA
+  static constexpr int kFrameRecordWords = 0;     // location of the saved frame pointer, from the frame pointer
   static constexpr bool kSignsReturnAddresses = false;
   static constexpr uint64_t kRedZoneBytes = 0;
 

@@ -1,11 +1,11 @@
-// Signals' frames as a walk from outside meets them: two kinds, see registers.h.
+// Signal frames of i386, for a walk from outside: two kinds, see registers.h.
 #pragma once
 #include "arch/i386/registers.h"
 #include "arch/signal_frames.h"
 
 namespace heaptap::arch::i386 {
 
-// The first stands for those that only CFI tells.
+// The first entry stands for trampolines found by CFI only.
 inline constexpr SignalTrampoline kSignalTrampolines[] = {
     {{0xb8, 0xad, 0, 0, 0, 0xcd, 0x80},
      sizeof(kSignalTrampoline),

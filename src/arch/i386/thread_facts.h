@@ -1,5 +1,6 @@
-// Sources: Linux arch/x86/include/asm/user_32.h (user_regs_struct), arch/x86/include/uapi/asm/{ucontext,sigcontext,ldt,ptrace-abi}.h; System V
-// ABI Intel386, table 2.14 (DWARF register numbers); ELF Handling For Thread-Local Storage, 3.4.2 (the block is where GS begins).
+// Thread facts of i386. Sources: Linux arch/x86/include/asm/user_32.h (user_regs_struct),
+// arch/x86/include/uapi/asm/{ucontext,sigcontext,ldt,ptrace-abi}.h; System V ABI Intel386, table 2.14 (DWARF register
+// numbers); ELF Handling For Thread-Local Storage, 3.4.2 (the control block is at the base of GS).
 #pragma once
 #include "arch/i386/registers.h"
 #include "arch/thread_facts.h"

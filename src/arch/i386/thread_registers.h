@@ -1,4 +1,4 @@
-// A stopped thread's registers as ptrace gives them, and which system calls may be started again. Sources: Linux
+// Registers of a stopped i386 thread as given by ptrace, and its restartable system calls. Sources: Linux
 // arch/x86/include/asm/user_32.h (user_regs_struct), arch/x86/entry/syscalls/syscall_32.tbl.
 #pragma once
 #include <stdint.h>
@@ -19,7 +19,7 @@ enum UserRegister : uint8_t {
   kUserRegisterCount = 17,
 };
 
-// As in x86_64: they fail with EINTR when a stop interrupts them, without having done anything.
+// As in x86_64: calls that fail with EINTR when a stop interrupts them, without any effect.
 constexpr bool does_nothing_when_interrupted(uint64_t number) {
   constexpr uint16_t kNumbers[] = {
       3,   4,   168, 180,

@@ -1,4 +1,4 @@
-// A CPU without a directory of its own: what every program can do. Traces are read on it; nothing is recorded.
+// Host facts of a CPU without a directory of its own: it can read traces, but not record.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-// What an instruction does, for those that can be emulated: an operation on one or two places. One table for the question
-// whether an instruction can be emulated and for its emulation.
+// Actions of instructions that can be emulated: an operation on one or two places. One table determines both whether an
+// instruction can be emulated and how.
 #pragma once
 #include <stdint.h>
 
@@ -31,7 +31,7 @@ enum class Operation : uint8_t {
   kPush,
   kPop,
   kLeave,
-  kCall,  // `from`: where to; kNowhere: as far as the immediate says
+  kCall,  // `from`: the target; kNowhere: relative, by the immediate
   kJump,  // the same
   kBranch,
   kBranchIfZero,  // cx

@@ -19,7 +19,7 @@ inline constexpr uint64_t kStatusFlags = kCarry | kParity | kAuxiliary | kZero |
 
 struct Outcome {
   uint64_t value;
-  uint64_t flags;  // as they become
+  uint64_t flags;  // after the instruction
 };
 
 constexpr uint64_t flag_if(bool is_set, Flag flag) { return is_set ? uint64_t{flag} : 0; }
@@ -33,7 +33,7 @@ constexpr uint64_t flags_of_value(uint64_t value, unsigned bytes) {
 
 constexpr Outcome add(uint64_t a, uint64_t b, bool carry, unsigned bytes, uint64_t flags) {
   const uint64_t value = low_bytes(a + b + (carry ? 1 : 0), bytes);
-  const uint64_t carries = (a & b) | ((a | b) & ~value);  // out of each bit
+  const uint64_t carries = (a & b) | ((a | b) & ~value);  // carry out of each bit
   return {value, (flags & ~kStatusFlags) | flags_of_value(value, bytes) | flag_if(top_bit(carries, bytes), kCarry) |
                      flag_if((carries & 8) != 0, kAuxiliary) |
                      flag_if(top_bit((a ^ value) & (b ^ value), bytes), kOverflow)};
@@ -51,7 +51,7 @@ constexpr Outcome bitwise(uint64_t value, unsigned bytes, uint64_t flags) {
   return {value, (flags & ~(kStatusFlags & ~kAuxiliary)) | flags_of_value(value, bytes)};
 }
 
-// The eight instructions that the opcodes 00 to 3f and the groups of 80 to 83 number: add, or, adc, sbb, and, sub, xor, cmp.
+// Arithmetic group of the opcodes 00 to 3f and 80 to 83, by number: add, or, adc, sbb, and, sub, xor, cmp.
 constexpr Outcome arithmetic(unsigned number, uint64_t a, uint64_t b, unsigned bytes, uint64_t flags) {
   const bool carry = (flags & kCarry) != 0;
   switch (number) {
@@ -72,12 +72,12 @@ constexpr Outcome arithmetic(unsigned number, uint64_t a, uint64_t b, unsigned b
   }
 }
 
-// inc and dec leave the carry alone.
+// inc and dec leave the carry unchanged.
 constexpr Outcome keep_carry(Outcome outcome, uint64_t flags) {
   return {outcome.value, (outcome.flags & ~uint64_t{kCarry}) | (flags & kCarry)};
 }
 
-// The numbers of the groups c0, c1, d0 to d3: 4 shl, 5 shr, 7 sar.
+// Shift group of c0, c1, d0 to d3, by number: 4 shl, 5 shr, 7 sar.
 constexpr Outcome shift(unsigned number, uint64_t a, unsigned count, unsigned bytes, uint64_t flags) {
   count &= bytes == 8 ? 63 : 31;
   if (count == 0) return {a, flags};
@@ -100,7 +100,7 @@ constexpr Outcome shift(unsigned number, uint64_t a, unsigned count, unsigned by
                      flag_if(overflow, kOverflow)};
 }
 
-// The signed product's lower half.
+// The lower half of the signed product.
 constexpr Outcome multiply(uint64_t a, uint64_t b, unsigned bytes, uint64_t flags) {
   int64_t product = 0;
   bool is_cut = __builtin_mul_overflow(static_cast<int64_t>(sign_extended(a, bytes)),
@@ -111,7 +111,7 @@ constexpr Outcome multiply(uint64_t a, uint64_t b, unsigned bytes, uint64_t flag
   return {value, (flags & ~kChanged) | (is_cut ? kChanged : 0)};
 }
 
-// A condition as the lower 4 bits of jcc, setcc and cmovcc number it.
+// Evaluates a condition by number: the lower 4 bits of jcc, setcc and cmovcc.
 constexpr bool holds(unsigned condition, uint64_t flags) {
   const auto is_set = [flags](Flag flag) { return (flags & flag) != 0; };
   const bool is_less = is_set(kSign) != is_set(kOverflow);

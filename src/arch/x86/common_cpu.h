@@ -1,4 +1,4 @@
-// What x86-64 and i386 share of a Cpu: all that follows from where the registers lie in an image.
+// Common base of the x86-64 and i386 Cpu: all that follows from the register layout of the image.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ struct ImageLayout {
   uint8_t flags;
   uint8_t code_segment;
   uint8_t user_code_segments[2];  // its values, on kernels of either width (arch/x86/include/asm/segment.h)
-  uint8_t system_call;            // number of the system call that the thread comes out of, or negative
+  uint8_t system_call;            // number of the system call that the thread returns from, or negative
 };
 
 class CommonCpu : public Cpu {
@@ -65,13 +65,13 @@ class CommonCpu : public Cpu {
   constexpr CommonCpu(Mode mode, const ImageLayout& layout) : mode_(mode), layout_(layout) {}
   ~CommonCpu() = default;
 
-  // What the two images don't have in common: segments. False: memory isn't where addresses say.
+  // Adds segments, which differ between the two images. False: addresses aren't linear.
   virtual bool add_segments(const RegisterImage& registers, MachineState& state) const = 0;
   [[nodiscard]] virtual bool does_nothing_when_interrupted(uint64_t system_call) const = 0;
 
   [[nodiscard]] uint64_t word(const RegisterImage& registers, unsigned index) const;
   bool stack_word(TargetMemory& memory, uint64_t address, uint64_t& value) const;
-  // The words that a call finds on the stack behind its return address.
+  // Reads a stack argument: the words after a call's return address.
   bool stack_argument(const RegisterImage& registers, TargetMemory& memory, unsigned index, uint64_t& value) const;
   bool set_stack_argument(const RegisterImage& registers, TargetMemory& memory, unsigned index, uint64_t value) const;
   void set_word(RegisterImage& registers, unsigned index, uint64_t value) const;

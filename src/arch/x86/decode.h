@@ -1,4 +1,4 @@
-// The parts of an x86 instruction, of 32-bit and 64-bit code alike. Sources: Intel SDM volume 2, chapter 2 and appendix A.
+// Decoder of x86 instructions into parts, for 32-bit and 64-bit code. Sources: Intel SDM volume 2, chapter 2 and appendix A.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ enum class Map : uint8_t {
   kOneByte,
   kTwoByte,    // behind 0f
   kThreeByte,  // behind 0f 38, 0f 3a
-  kVector,     // behind VEX, EVEX, XOP: only the length is of interest
+  kVector,     // after VEX, EVEX, XOP: only the length is decoded
 };
 
 enum class Segment : uint8_t { kFlat, kFs, kGs };
@@ -63,13 +63,13 @@ struct Parts {
   int64_t immediate = 0;  // sign-extended
 
   [[nodiscard]] bool has_rex_w() const { return (rex & 8) != 0; }
-  [[nodiscard]] uint8_t modrm_group() const { return reg & 7; }  // where reg chooses the instruction
+  [[nodiscard]] uint8_t modrm_group() const { return reg & 7; }  // where reg selects the instruction
 };
 
-// False: it isn't understood, or its bytes aren't all there.
+// False: not understood, or truncated.
 bool take_apart(Mode mode, std::span<const uint8_t> bytes, Parts& parts);
 
-// Where it goes on; `can_emulate` is left to others.
+// Control flow of the instruction; doesn't set `can_emulate`.
 Instruction flow_of(const Parts& parts, uint64_t address);
 
 }  // namespace heaptap::arch::x86

@@ -1,4 +1,4 @@
-// The registers that emulated instructions use, whatever image they come from.
+// Registers used by emulated instructions, independent of the image that they come from.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ struct MachineState {
   uint64_t gs_base = 0;
 };
 
-// Of 1, 2, 4 or 8 bytes. (With a constant number of them a compiler makes one instruction of the loop.)
+// Of 1, 2, 4 or 8 bytes. (With a constant count, compilers turn the loop into one instruction.)
 template <size_t kCount>
 uint64_t load_bytes(const uint8_t* bytes) {
   uint64_t value = 0;

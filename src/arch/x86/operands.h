@@ -1,14 +1,14 @@
-// What an instruction's operands name: registers, parts of them, memory, the stack.
+// Operands of an instruction: registers, parts of them, memory, the stack.
 #pragma once
 #include "arch/x86/action.h"
 #include "arch/x86/machine_state.h"
 
 namespace heaptap::arch::x86 {
 
-// Values have their upper bits clear. False: the memory isn't there.
+// Values have their upper bits clear. False: the memory isn't accessible.
 class Operands {
  public:
-  // `next`: the address behind the instruction, from which some operands count.
+  // `next`: address of the next instruction, which some operands are relative to.
   Operands(const Parts& parts, uint64_t next, MachineState& state, TargetMemory& memory)
       : parts_(parts), next_(next), state_(state), memory_(memory) {}
 
@@ -22,7 +22,7 @@ class Operands {
   bool push(uint64_t value, unsigned bytes);
   bool pop(uint64_t& value, unsigned bytes);
 
-  // An address has as many bits as the mode.
+  // Truncates an address to the width of the mode.
   [[nodiscard]] uint64_t limited(uint64_t address) const;
 
  private:

@@ -1,4 +1,4 @@
-// Copies and clears without calling anything: compilers turn loops into calls of memcpy and memset, also in these.
+// Copying and clearing without calls: compilers turn plain loops into calls of memcpy and memset, even in freestanding code.
 #pragma once
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-// The clock that orders events: cheap, the same on all cores, never goes back. x86-64: the invariant time-stamp counter.
+// Clock of events: cheap, the same on all cores, monotonic. x86-64: the invariant time-stamp counter.
 #pragma once
 #include <stdint.h>
 
@@ -6,10 +6,10 @@ namespace heaptap::arch::x86_64 {
 
 inline constexpr const char* kKernelClock = "tsc";
 
-// Not ordered against earlier loads: the reading may be from before the moment at which they have their values.
+// Not ordered after earlier loads: the reading may precede them.
 inline uint64_t read_clock() { return __builtin_ia32_rdtsc(); }
 
-// Not before all earlier loads have their values. Stores that follow are seen after it: they wait until it is done.
+// Ordered after all earlier loads. Later stores become visible after it.
 inline uint64_t read_clock_behind() {
   uint32_t low = 0;
   uint32_t high = 0;
@@ -17,7 +17,7 @@ inline uint64_t read_clock_behind() {
   return uint64_t{high} << 32 | low;
 }
 
-// Behind all loads and stores that were begun before and are done, before all loads that follow (Intel SDM, volume 2, RDTSC).
+// Ordered after all earlier loads and stores, and before all later loads (Intel SDM, volume 2, RDTSC).
 inline uint64_t read_clock_in_order() {
   uint32_t low = 0;
   uint32_t high = 0;
@@ -25,7 +25,7 @@ inline uint64_t read_clock_in_order() {
   return uint64_t{high} << 32 | low;
 }
 
-// Whether the counter goes on at one rate whatever the processor does to save power (CPUID 8000_0007h, EDX bit 8).
+// Whether the counter's rate is constant in all power states (CPUID 8000_0007h, EDX bit 8).
 inline bool clock_is_invariant() {
   uint32_t a = 0x80000000;
   uint32_t b = 0;

@@ -1,6 +1,6 @@
-// heaptap_clone_call(flags, stack_top, function, argument): clone(2), whose child calls function(argument) on a stack of its own, and ends
-// with status 0 where that returns. Gives what the kernel gives to the parent. The child has nothing of libc's: no thread-local
-// memory of its own, no handlers run for it, no lock is known to it.
+// heaptap_clone_call(flags, stack_top, function, argument): clone(2) whose child calls function(argument) on a stack of
+// its own, and exits with status 0 if that returns. Returns the kernel's result in the parent. The child has no libc
+// state: no thread-local memory of its own, no handlers run for it, no lock is known to it.
         .text
         .globl  heaptap_clone_call
         .hidden heaptap_clone_call

@@ -1,4 +1,4 @@
-// Counters that one thread writes and others only read.
+// Single-writer counters: one thread writes, others only read.
 #pragma once
 #include <stdint.h>
 
@@ -6,7 +6,7 @@
 
 namespace heaptap::arch::x86_64 {
 
-// One instruction without a lock: a signal handler of the same thread can't come in between, other threads could.
+// One instruction without a lock prefix: atomic against a signal handler of the same thread, not against other threads.
 inline void add_own(std::atomic<uint64_t>& counter, uint64_t amount) {
   asm volatile("addq %1, %0" : "+m"(counter) : "er"(amount) : "cc");
 }

@@ -1,4 +1,4 @@
-// x86-64 as a tracer sees it.
+// x86-64 CPU of a traced target.
 #pragma once
 #include "arch/cpu.h"
 

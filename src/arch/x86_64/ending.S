@@ -1,6 +1,6 @@
-// Entries of the preloaded library that must leave the stack and the registers as they are: each asks heaptap_… where to go
-// on, and jumps there. No frame of the agent's is left on the stack. The argument of heaptap_…: the six argument registers in order,
-// then rax; it may change them; then the six registers that calls preserve.
+// Tail-call entries of the preloaded library, which preserve the stack and the registers: each calls heaptap_…, which
+// returns the address to jump to. No frame of the agent stays on the stack. Argument of heaptap_…: the six argument
+// registers in order, then rax, all of which it may change; then the six call-preserved registers.
 
         .macro pass_through name, chooser
         .globl  \name

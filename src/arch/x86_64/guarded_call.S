@@ -1,5 +1,5 @@
-// heaptap_guarded_call(function, a, b, c): calls function(a, b, c). An exception that passes through this frame is told
-// to heaptap_guard_passed by way of the frame's personality routine; nothing is caught.
+// heaptap_guarded_call(function, a, b, c): calls function(a, b, c). Reports an exception that passes through this frame
+// to heaptap_guard_passed, through the frame's personality routine; nothing is caught.
         .text
         .globl  heaptap_guarded_call
         .hidden heaptap_guarded_call

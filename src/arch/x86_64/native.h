@@ -1,4 +1,4 @@
-// All that this CPU's directory gives to arch/native.h.
+// Exports of this CPU's directory for arch/native.h.
 #pragma once
 #include "arch/x86_64/bytes.h"
 #include "arch/x86_64/clock.h"

@@ -1,5 +1,5 @@
-// Facts about registers and frames. Sources: System V ABI AMD64 (DWARF register numbers, figure 3.36; red zone, 3.2.2);
-// Linux arch/x86/include/uapi/asm/{ucontext,sigcontext}.h (signal frame).
+// Unwinding facts of x86-64: registers and frames. Sources: System V ABI AMD64 (DWARF register numbers, figure 3.36;
+// red zone, 3.2.2); Linux arch/x86/include/uapi/asm/{ucontext,sigcontext}.h (signal frame).
 #pragma once
 #include <stdint.h>
 
@@ -9,14 +9,14 @@ namespace heaptap::arch::x86_64 {
 
 inline constexpr wire::Architecture kArchitecture = wire::Architecture::kX86_64;
 
-// What the unwinder needs to know of a CPU.
+// CPU facts for the unwinder.
 struct Unwinding {
   using Word = uint64_t;
   static constexpr uint32_t kStackPointer = 7;  // DWARF numbers
   static constexpr uint32_t kFramePointer = 6;
   static constexpr uint32_t kReturnAddress = 16;
-  static constexpr int kReturnAddressWords = -1;  // where a call leaves it, from the CFA
-  static constexpr int kFrameRecordWords = 0;     // where the caller's frame pointer is saved, from the frame pointer
+  static constexpr int kReturnAddressWords = -1;  // location of a return address, from the CFA
+  static constexpr int kFrameRecordWords = 0;     // location of the saved frame pointer, from the frame pointer
   static constexpr bool kSignsReturnAddresses = false;
   static constexpr uint64_t kRedZoneBytes = 128;  // below SP, left alone by signal handlers (3.2.2)
   // In the frame of a signal handler's return trampoline, SP points at the ucontext: offsets of the interrupted

@@ -1,4 +1,4 @@
-// For loops that wait for another processor without a system call.
+// Spin-wait hint, for loops that wait for another processor without a system call.
 #pragma once
 
 namespace heaptap::arch::x86_64 {

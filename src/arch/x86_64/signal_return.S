@@ -1,4 +1,4 @@
-// The return from the agent's own signal handlers, which unwinders know as such by its tables.
+// Restorer of the agent's own signal handlers, marked as a signal frame in its CFI.
 
         .text
         .macro at_sp register, low, high=-1

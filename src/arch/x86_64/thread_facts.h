@@ -1,5 +1,5 @@
-// Sources: Linux arch/x86/include/asm/user_64.h (user_regs_struct), arch/x86/include/uapi/asm/ucontext.h; System V ABI AMD64,
-// figure 3.36 (DWARF register numbers), 3.2.2 (red zone).
+// Thread facts of x86-64. Sources: Linux arch/x86/include/asm/user_64.h (user_regs_struct),
+// arch/x86/include/uapi/asm/ucontext.h; System V ABI AMD64, figure 3.36 (DWARF register numbers), 3.2.2 (red zone).
 #pragma once
 #include "arch/thread_facts.h"
 #include "arch/x86_64/registers.h"

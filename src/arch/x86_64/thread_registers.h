@@ -1,4 +1,4 @@
-// A stopped thread's registers as ptrace gives them, and which system calls may be started again. Sources: Linux
+// Registers of a stopped x86-64 thread as given by ptrace, and its restartable system calls. Sources: Linux
 // arch/x86/include/asm/user_64.h (user_regs_struct), arch/x86/entry/syscalls/syscall_64.tbl.
 #pragma once
 #include <stdint.h>
@@ -9,7 +9,7 @@ namespace heaptap::arch::x86_64 {
 enum UserRegister : uint8_t {
   kUserFramePointer = 4,
   kUserResult = 10,      // rax
-  kUserSystemCall = 15,  // orig_rax: number of the system call that the thread comes out of, or negative
+  kUserSystemCall = 15,  // orig_rax: number of the system call that the thread returns from, or negative
   kUserProgramCounter = 16,
   kUserCodeSegment = 17,
   kUserStackPointer = 19,
@@ -17,8 +17,8 @@ enum UserRegister : uint8_t {
   kUserRegisterCount = 27,
 };
 
-// System calls that fail with EINTR when a stop interrupts them, without having done anything. (The kernel restarts others
-// by itself. Not here: close and what else has done its work when it says EINTR.)
+// System calls that fail with EINTR when a stop interrupts them, without any effect. (The kernel restarts others by
+// itself. Excluded: close and others that have taken effect when they return EINTR.)
 constexpr bool does_nothing_when_interrupted(uint64_t number) {
   constexpr uint16_t kNumbers[] = {
       0,   1,   7,                       // read, write, poll

@@ -1,5 +1,5 @@
-// Vector registers in the memory image that XSAVE makes and PTRACE_GETREGSET(NT_X86_XSTATE) gives: where their words are.
-// Sources: Intel SDM volume 1, 13.4 (layout), volume 2, CPUID leaf 0DH (offsets).
+// Vector registers in the XSAVE image that PTRACE_GETREGSET(NT_X86_XSTATE) gives: positions of their words. Sources:
+// Intel SDM volume 1, 13.4 (layout), volume 2, CPUID leaf 0DH (offsets).
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -24,11 +24,11 @@ inline uint32_t vector_component_offset(uint32_t component) {
   return size == 0 ? 0 : offset;
 }
 
-// Calls use(VectorWord) for each word of each vector register that `image` holds. Must run on the CPU that made the image. A
-// 32-bit thread's image is the same.
+// Calls use(VectorWord) for each word of each vector register in `image`. Must run on the CPU that made the image. The
+// image of a 32-bit thread is the same.
 template <typename Word, typename Use>
 void each_vector_word(const uint8_t* image, size_t bytes, Use use) {
-  // A part of `count` registers, `size` bytes of each, the first with this number.
+  // A component of `count` registers, `size` bytes of each, the first with this number.
   const auto part = [&](size_t offset, unsigned count, size_t size, unsigned first) {
     if (offset == 0 || offset + count * size > bytes) return;
     for (unsigned i = 0; i < count; ++i) {
@@ -39,7 +39,7 @@ void each_vector_word(const uint8_t* image, size_t bytes, Use use) {
       }
     }
   };
-  constexpr size_t kHeader = 512;  // XSTATE_BV: which components hold something
+  constexpr size_t kHeader = 512;  // XSTATE_BV: which components are present
   part(160, 16, 16, 0);
   if (bytes < kHeader + 64) return;
   uint64_t present;
