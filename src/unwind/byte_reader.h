@@ -1,5 +1,5 @@
-// Reads DWARF's encodings from a bounded range of memory that is mapped here. Past the end every read gives 0 and ok()
-// turns false, so that a caller may check once. Freestanding.
+// Bounds-checked reader of DWARF encodings, from memory mapped here. Past the end every read gives 0 and ok() turns
+// false, so that one check at the end suffices. Freestanding.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ enum PointerEncoding : uint8_t {
 
 class ByteReader {
  public:
-  // The bytes of [begin, end) are mapped here at `mapped`, and `begin` is their address in the target.
+  // The bytes of [begin, end) are mapped here at `mapped`; `begin` is their address in the target.
   ByteReader(const uint8_t* mapped, uint64_t begin, uint64_t end)
       : at_(mapped), end_(mapped + (end > begin ? end - begin : 0)), address_(begin) {}
 
@@ -90,7 +90,7 @@ class ByteReader {
     }
   }
 
-  // A pointer in the given encoding; `data_base` is what data-relative ones count from. Indirect ones aren't followed.
+  // A pointer in the given encoding; `data_base` is the base of data-relative ones. Indirect ones aren't followed.
   uint64_t pointer(uint8_t encoding, uint64_t data_base, size_t word_bytes) {
     const uint64_t here = address_;
     uint64_t value = 0;

@@ -1,6 +1,6 @@
-// Makes a Row from call frame information: .eh_frame, found by .eh_frame_hdr or by who made an index of it (fde_scan.h), and
-// .debug_frame. Sources: DWARF 5, 6.4; LSB Core, 10.6. Freestanding; reads the tables where they are mapped here, so the agent uses the target's own and the tracer a copy.
-// `Cpu` is an arch's Unwinding. Uses about 400 bytes of stack, allocates nothing, trusts no byte.
+// Row maker from call frame information: .eh_frame, searched through .eh_frame_hdr or a caller's index (fde_scan.h), and
+// .debug_frame. Sources: DWARF 5, 6.4; LSB Core, 10.6. Freestanding; reads the tables where they are mapped here: the agent uses the
+// target's own, the tracer a copy. `Cpu` is an arch's Unwinding. Uses about 400 bytes of stack, allocates nothing, trusts no byte.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 namespace heaptap::unwind {
 
-// Where a module's tables are: target addresses, and where these bytes are mapped here.
+// Location of a module's tables: target addresses, and where these bytes are mapped here.
 struct CfiTables {
   uint64_t start = 0;  // target address of the readable range that holds the tables
   uint64_t end = 0;
@@ -37,13 +37,13 @@ struct Cie {
   uint64_t instructions_end = 0;
 };
 
-// What is different in the two sections: what marks a CIE, and how an FDE says which CIE is its own.
+// Differences between the two sections: the mark of a CIE, and an FDE's reference to its CIE.
 struct EhFrame {
   static constexpr uint32_t kCieId = 0;
-  // `id_address`: where an entry's second word is, `id` what it says.
+  // `id_address`: address of an entry's second word, `id` its value.
   static uint64_t cie_of(const CfiTables& /*tables*/, uint64_t id_address, uint32_t id) { return id_address - id; }
 };
-// Its addresses are those of the file: tables and pc count from there, too.
+// .debug_frame: its addresses are the file's link-time addresses, so tables and pc are relative to these too.
 struct DebugFrame {
   static constexpr uint32_t kCieId = 0xffffffff;
   static uint64_t cie_of(const CfiTables& tables, uint64_t /*id_address*/, uint32_t id) { return tables.start + id; }
@@ -95,8 +95,8 @@ bool parse_cie(const CfiTables& tables, uint64_t address, Cie& cie) {
         case 'S':
           cie.is_signal = true;
           break;
-        case 'B':  // by which key return addresses are signed
-        case 'G':  // frames are tagged
+        case 'B':  // the key that signs return addresses
+        case 'G':  // tagged frames
           break;
         default:
           return false;
@@ -166,7 +166,7 @@ class Program {
     return run(reader, location, pc, initial, [](uint64_t, uint64_t) {});
   }
 
-  // passed(begin, end): up to `end`, the state is what it is now.
+  // passed(begin, end): the current state holds up to `end`.
   template <typename Passed>
   bool run(ByteReader& reader, uint64_t location, uint64_t pc, const State* initial, const Passed& passed) {
     while (!reader.at_end()) {
@@ -289,7 +289,7 @@ class Program {
         set(reader.uleb(), {Rule::kOther, 0});
         reader.skip(reader.uleb());
         return true;
-      case 0x2d:  // negate_ra_state: which addresses are signed needn't be known, see Row
+      case 0x2d:  // signed addresses needn't be known, see Row
         return Cpu::kSignsReturnAddresses;
       case 0x2e:
         reader.uleb();
@@ -311,7 +311,7 @@ class Program {
     if (state_.cfa_offset != offset) state_.cfa = CfaRule::kOther;
   }
 
-  // A factored offset; one that doesn't fit comes out as one that no row holds.
+  // A factored offset; one that overflows gives a value that no row can hold.
   [[nodiscard]] int64_t scaled(int64_t factored) const {
     int64_t offset = 0;
     return __builtin_mul_overflow(factored, cie_.data_alignment, &offset) ? INT64_MAX : offset;
@@ -324,7 +324,7 @@ class Program {
     return {Rule::kOffset, static_cast<int32_t>(offset)};
   }
 
-  // The one expression that compilers write for a CFA outside PLTs: *(FP + k), in functions that realign the stack.
+  // The only CFA expression that compilers emit outside of PLTs: *(FP + k), in functions that realign the stack.
   void cfa_expression(ByteReader& reader) {
     const uint64_t bytes = reader.uleb();
     const uint64_t behind = reader.address() + bytes;
@@ -370,7 +370,7 @@ class Program {
   unsigned depth_ = 0;
 };
 
-// The kind of a row whose registers are saved at a distance from the CFA. `is_in_link`: but for the return address.
+// Kind of a row whose registers are saved relative to the CFA. `is_in_link`: except for the return address.
 constexpr RowKind kind_by_cfa(CfaRule cfa, bool is_in_link) {
   switch (cfa) {
     case CfaRule::kStack:
@@ -382,7 +382,7 @@ constexpr RowKind kind_by_cfa(CfaRule cfa, bool is_in_link) {
   }
 }
 
-// Distances in words of the CPU. False: it isn't one of whole words.
+// Distances in words of the CPU. False: not a multiple of a word.
 template <UnwoundCpu Cpu>
 constexpr bool in_words(int64_t bytes, int64_t& words) {
   constexpr auto kWord = static_cast<int64_t>(sizeof(typename Cpu::Word));
@@ -413,7 +413,7 @@ Row make_row(const State& state) {
   if (fp.rule != Rule::kOffset) fp_words = 0;
   if (kind == RowKind::kUnsupported) return kUnsupported;
   if (Row::fits(ra_words, fp_words)) return Row(kind, is_in_link ? 0 : ra_words, fp_words, cfa_words);
-  // A pair saved at the lower end of a large frame: by the register that the CFA is counted from.
+  // A pair saved at the lower end of a large frame: relative to the register that the CFA is relative to.
   if (!kHasLinkRegister<Cpu> || is_in_link || fp.rule != Rule::kOffset) return kUnsupported;
   ra_words += cfa_words;
   fp_words += cfa_words;
@@ -424,7 +424,7 @@ Row make_row(const State& state) {
 
 }  // namespace cfi
 
-// The code that an FDE describes.
+// Code range that an FDE describes.
 struct Extent {
   uint64_t begin = 0;
   uint64_t bytes = 0;
@@ -434,7 +434,7 @@ struct Extent {
 
 namespace cfi {
 
-// Reads the FDE at this address as far as its extent. False: it makes no sense.
+// Reads the FDE at this address as far as its extent. False: invalid.
 template <typename Cpu, typename Form>
 bool enter_fde(const CfiTables& tables, uint64_t fde, ByteReader& reader, Cie& cie, Extent& extent) {
   uint64_t fde_end = 0;
@@ -450,7 +450,7 @@ bool enter_fde(const CfiTables& tables, uint64_t fde, ByteReader& reader, Cie& c
 
 }  // namespace cfi
 
-// What the FDE at this address describes. Empty where it makes no sense.
+// The extent of the FDE at this address. Empty where it is invalid.
 template <typename Cpu, typename Form = cfi::EhFrame>
 Extent extent_of_fde(const CfiTables& tables, uint64_t fde) {
   ByteReader reader = tables.reader_at(fde);
@@ -459,7 +459,7 @@ Extent extent_of_fde(const CfiTables& tables, uint64_t fde) {
   return cfi::enter_fde<Cpu, Form>(tables, fde, reader, cie, extent) ? extent : Extent();
 }
 
-// The row for the instruction at pc by the FDE at this address. kNoTable where that doesn't cover it.
+// The row for the instruction at pc from the FDE at this address. kNoTable where the FDE doesn't cover it.
 template <typename Cpu, typename Form = cfi::EhFrame>
 Row row_of_fde(const CfiTables& tables, uint64_t fde, uint64_t pc) {
   using namespace cfi;
@@ -483,7 +483,7 @@ Row row_of_fde(const CfiTables& tables, uint64_t fde, uint64_t pc) {
   return make_row<Cpu>(state);
 }
 
-// Calls visit(begin, end, row) for each piece of what the FDE describes, in order; kUnsupported where it can't be followed further.
+// Calls visit(begin, end, row) for each piece of the FDE's range, in order; kUnsupported where the program can't be followed further.
 template <typename Cpu, typename Form, typename Visit>
 void for_each_row(const CfiTables& tables, uint64_t fde, const Visit& visit) {
   using namespace cfi;

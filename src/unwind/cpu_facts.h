@@ -1,4 +1,4 @@
-// What a walk over stacks has to know of a CPU.
+// CPU facts needed for stack walks, as a concept.
 #pragma once
 #include <stdint.h>
 
@@ -6,7 +6,7 @@
 
 namespace heaptap::unwind {
 
-// An arch's Unwinding: facts alone. An object of it says what only the machine that the program runs on can say.
+// An arch's Unwinding: static facts only. An instance also knows what only the machine that runs the program can say.
 template <typename T>
 concept UnwoundCpu = requires(const T& cpu) {
   requires std::same_as<typename T::Word, uint32_t> || std::same_as<typename T::Word, uint64_t>;
@@ -14,16 +14,16 @@ concept UnwoundCpu = requires(const T& cpu) {
   { T::kStackPointer } -> std::convertible_to<uint32_t>;
   { T::kFramePointer } -> std::convertible_to<uint32_t>;
   { T::kReturnAddress } -> std::convertible_to<uint32_t>;
-  // Where a call leaves the return address, in words from the CFA; 0: in the register kReturnAddress, the link register.
+  // Location of the return address after a call, in words from the CFA; 0: in the register kReturnAddress, the link register.
   { T::kReturnAddressWords } -> std::convertible_to<int>;
-  // Where a function that has a frame pointer keeps its caller's, in words from there; the return address is behind it, and
-  // behind that the CFA.
+  // Location of the saved frame pointer in a function with a frame pointer, in words from that; the return address
+  // follows, then the CFA.
   { T::kFrameRecordWords } -> std::convertible_to<int>;
-  // Whether CFI says where return addresses are signed (DW_CFA_AARCH64_negate_ra_state).
+  // Whether CFI marks where return addresses are signed (DW_CFA_AARCH64_negate_ra_state).
   { T::kSignsReturnAddresses } -> std::convertible_to<bool>;
   // Below SP, left alone by signal handlers.
   { T::kRedZoneBytes } -> std::convertible_to<uint64_t>;
-  // The bits that an address of code can have: what a return address has beside these is its signature.
+  // Bits of a code address: further bits in a return address are its signature.
   { cpu.address_mask() } -> std::same_as<uint64_t>;
 };
 

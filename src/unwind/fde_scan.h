@@ -1,4 +1,4 @@
-// Lists what .eh_frame or .debug_frame covers, entry by entry, where no search table leads to them. Trusts no byte.
+// Sequential scan of .eh_frame or .debug_frame, for tables without a search table. Trusts no byte.
 #pragma once
 #include <stdint.h>
 
@@ -6,7 +6,7 @@
 
 namespace heaptap::unwind {
 
-// Calls visit(begin, end, fde) for each FDE from `address` on until the tables end: the addresses that it covers, and its own.
+// Calls visit(begin, end, fde) for each FDE from `address` to the end of the tables: its code range, and its own address.
 template <typename Cpu, typename Form, typename Visit>
 void for_each_fde(const CfiTables& tables, uint64_t address, const Visit& visit) {
   cfi::Cie cie;
@@ -21,7 +21,7 @@ void for_each_fde(const CfiTables& tables, uint64_t address, const Visit& visit)
     const uint64_t entry = address;
     const uint64_t id_address = reader.address();
     address = id_address + length;
-    if (length < sizeof(uint32_t)) continue;  // a terminator: other tables may lie behind it
+    if (length < sizeof(uint32_t)) continue;  // a terminator: other tables may follow
     reader.limit(length);
     const auto id = reader.fixed<uint32_t>();
     if (id == Form::kCieId) continue;
@@ -35,7 +35,7 @@ void for_each_fde(const CfiTables& tables, uint64_t address, const Visit& visit)
     const auto begin =
         static_cast<typename Cpu::Word>(reader.pointer(cie.pointer_encoding & 0x7f, 0, sizeof(typename Cpu::Word)));
     const uint64_t range = reader.pointer(cie.pointer_encoding & kPointerFormat, 0, sizeof(typename Cpu::Word));
-    // A function that the linker left out begins nowhere.
+    // A function discarded by the linker has a start of 0.
     if (reader.ok() && begin != 0 && range != 0 && begin + range > begin) visit(begin, begin + range, entry);
   }
 }

@@ -1,19 +1,19 @@
-// The last stack of one thread, and a walk that stops where the rest is proven to be what it was then. Freestanding; once for
-// all that walk: the agent in its own process (agent/core/call_stack.h), the tracer in another (tracer/stack_walker.h).
+// Incremental stack walk against the last stack of the same thread: stops where the rest is proven unchanged. Freestanding;
+// shared by the agent in its own process (agent/core/call_stack.h) and the tracer in another (tracer/stack_walker.h).
 //
-// How it works. A walk goes outwards frame by frame (step.h). Before each step it asks whether the frame that it is at is one
-// of the last stack's, at the same place: slots grow outwards, so a finger that only moves outwards finds it (meets_last()).
-// If so, everything further out is compared with memory, word by word, as far as finding it hung on that word: the return
-// addresses, the frame pointers by way of which frames were found, the stack pointers that realigned frames had saved. What
-// is unchanged led to the same frames and will do so again, so the walk is over: what it found so far, the fresh frames, is
-// put on what was met. Nothing is believed because something next to it is unchanged. Where the last stack ended has to be
-// proven as well (EndProof).
+// How it works. A walk goes outwards frame by frame (step.h). Before each step it checks whether the current frame is a
+// frame of the last stack, at the same place: slots grow outwards, so a finger that only moves outwards finds it
+// (meets_last()). If so, everything further out is compared with memory, word by word, as far as the frames were found
+// by that word: the return addresses, the frame pointers that led to frames, the stack pointers saved by realigned
+// frames. Unchanged words led to the same frames and will do so again, so the walk is over: its fresh frames are put on
+// top of the met ones. Nothing is assumed because something next to it is unchanged. The end of the last stack has to
+// be proven as well (EndProof).
 //
-// So an event costs a comparison for each frame that is remembered, and a recursion with an event at each level the square of its
-// depth. Where nobody asked for a depth, stacks are whole up to kWholeFrames. Of a deeper one the innermost frames are kept, and
-// remembered as if there were no others: it grows with the recursion up to kMaxOfDeeper, is cut back to kCutTo then, and where
-// fewer than kMinOfDeeper of it are left, the next walk looks further out again. Whatever a program does, an event looks at no
-// more than kWholeFrames frames, and names no more.
+// So an event costs a comparison for each remembered frame, and a recursion with an event at each level costs the
+// square of its depth. Without a requested depth, stacks are whole up to kWholeFrames. Of a deeper one the innermost
+// frames are kept and remembered as if there were no others: the list grows with the recursion up to kMaxOfDeeper, is
+// then cut to kCutTo, and when fewer than kMinOfDeeper are left, the next walk goes further out again. In any program,
+// an event checks at most kWholeFrames frames, and names no more.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@
 
 namespace heaptap::unwind {
 
-inline constexpr uint32_t kFewFrames = 24;  // most threads that come in crowds have no more
+inline constexpr uint32_t kFewFrames = 24;  // enough for most threads of programs with many
 inline constexpr uint32_t kUsualFrames = 192;
 inline constexpr uint32_t kMaxFrames = 131072;
 
@@ -34,53 +34,53 @@ using wire::kMinOfDeeper;
 using wire::kWholeFrames;
 inline constexpr uint32_t kCutTo = kMaxOfDeeper / 2;
 
-// How deep stacks are kept.
+// Depth limit of kept stacks.
 struct DepthLimit {
   uint32_t frames;
-  bool is_asked;  // then exactly so many are kept of deeper ones
+  bool is_asked;  // of deeper stacks exactly so many frames are kept
 };
 
-// `asked` frames, 0: as deep as it is cheap.
+// `asked` frames; 0: as deep as is cheap.
 constexpr DepthLimit depth_limit_for(uint32_t asked) {
   if (asked == 0) return {kWholeFrames, false};
   return {asked < kMaxFrames ? asked : kMaxFrames, true};
 }
 
-// Beside FrameOrigin: finding the frames further out depends on this frame's `fp`.
+// Beside FrameOrigin: the frames further out depend on this frame's `fp`.
 inline constexpr uint32_t kFramePointerMatters = 4;
 
-// What there is among that which is remembered of a stack to prove that a walk ends at its outermost frame.
+// Evidence in the remembered stack that a walk ends at its outermost frame.
 enum class EndProof : uint8_t {
-  kNone,          // nothing: other memory was looked at, or couldn't be
+  kNone,          // nothing: the end depends on other memory, or on unreadable memory
   kFramePointer,  // the outermost frame's frame pointer
-  kFrames,        // the frames: it is a thread's first one, or code whose rule says no more
+  kFrames,        // the frames: the thread's first one, or code whose rule ends the stack
 };
 
-// A walk that is being made.
+// State of a walk.
 template <UnwoundCpu CpuType>
 struct Walk {
   using Cpu = CpuType;
 
   Position<Cpu> at;
-  uint32_t kept = 0;  // so many outermost frames of the last stack are known to be unchanged in memory; 0: not known
+  uint32_t kept = 0;  // this many outermost frames of the last stack are known to be unchanged in memory; 0: unknown
   uint32_t candidates = 0;  // remembered frames [0, candidates) may still be found further out
-  uint32_t unverified = 0;  // of these, from this index on it is known that something further out changed
+  uint32_t unverified = 0;  // of these, a frame further out than those from this index on is known to have changed
   uint32_t fresh_count = 0;
-  uint32_t fresh_room = 0;        // before there are more, there has to be room for them
-  uint32_t met = 0;               // when it has ended: so many frames of the last stack are part of this one
-  uint32_t stack_changes = 0;     // how often it went on on another stack
-  bool is_on_two_stacks = false;  // or may be: then frames aren't in the order of their slots
+  uint32_t fresh_room = 0;        // capacity for fresh frames
+  uint32_t met = 0;               // result: this many frames of the last stack are part of this one
+  uint32_t stack_changes = 0;     // number of changes to another stack
+  bool is_on_two_stacks = false;  // possibly: then frames aren't in the order of their slots
   EndProof proof = EndProof::kNone;
 };
 
-// Memory that a walk goes through.
+// Memory access of a walk.
 template <typename T>
 concept WalkedMemory = StackMemory<T> && requires(T& memory, uint64_t sp, uint64_t red_zone) {
-  // The walk goes on in the frame of a function that was interrupted at `sp`, where the `red_zone` below belongs to the frame.
+  // The walk continues in the frame of a function interrupted at `sp`, with the `red_zone` below belonging to the frame.
   memory.enter_interrupted(sp, red_zone);
 };
 
-// What is known of code, and what stacks are called.
+// Code lookup and stack names.
 template <typename T>
 concept WalkedCode = UnwoundCpu<typename T::Cpu> && requires(T& code, uint64_t key, wire::StackEnd end,
                                                              typename T::Name name, typename T::Code entry) {
@@ -91,17 +91,17 @@ concept WalkedCode = UnwoundCpu<typename T::Cpu> && requires(T& code, uint64_t k
   { code.rule_of(key).code() } -> std::convertible_to<typename T::Code>;
   code.signal_of(code.rule_of(key));
   { code.is_code(key) } -> std::same_as<bool>;  // whether the address lies in loaded code
-  // Whether the code around there keeps a frame pointer in each frame, also over a change of stacks, as Go's does.
+  // Whether the surrounding code keeps a frame pointer in each frame, also across stack switches, as Go does.
   { code.chains_stacks(key) } -> std::same_as<bool>;
   { code.depth_limit() } -> std::same_as<DepthLimit>;
-  // A stack without frames; one with a frame more; the innermost frame of a stack.
+  // A stack without frames; a stack plus one frame; the innermost frame of a stack.
   { code.root(end) } -> std::same_as<typename T::Name>;
   { code.add(name, entry) } -> std::same_as<typename T::Name>;
   { code.code_of(name) } -> std::same_as<typename T::Code>;
-  // And add_all(name, fresh, count): with `count` frames more, of which fresh[0] is the innermost. Sets the name of each.
+  // Also add_all(name, fresh, count): adds `count` frames, of which fresh[0] is the innermost, and sets the name of each.
 };
 
-// What a LastStack consists of:
+// Parameters of a LastStack:
 //   Name, Code   as of WalkedCode
 //   Lists        memory for its lists: void* take(uint32_t frames, size_t bytes), null: there is none;
 //                void give_back(void* lists, uint32_t frames, size_t bytes)
@@ -116,7 +116,7 @@ class LastStack {
   using Code = typename Parts::Code;
 
  protected:
-  struct Word {  // what has to be in the stack's memory for a frame to be what it was
+  struct Word {  // what the stack's memory must hold for a frame to be unchanged
     uint64_t slot;
     uint64_t key;
   };
@@ -128,7 +128,7 @@ class LastStack {
     uint64_t fp;
     uint64_t fp_slot;
     uint64_t cfa_slot;
-    Name name;  // of the stack from the outermost frame to this one
+    Name name;  // of the stack from the outermost frame up to this one
   };
   struct Remembered : FrameFacts {
     uint32_t origin;
@@ -141,7 +141,7 @@ class LastStack {
     uint32_t origin;
   };
 
-  // Walks from where `walk` is. Gives the name of the stack.
+  // Walks from the position in `walk`. Returns the name of the stack.
   template <WalkedMemory Memory, WalkedCode Tables>
   [[gnu::always_inline]] Name walk(Memory& memory, Tables& tables, Walk<typename Tables::Cpu>& walk) {
     static_assert(Parts::kKeepsStackPointer || !kHasLinkRegister<typename Tables::Cpu>);
@@ -159,7 +159,7 @@ class LastStack {
     return finish(tables, walk, walk.candidates);
   }
 
-  // The outermost frame from which inwards, up to `index`, the stack's memory is as it was. 0: all of it.
+  // The outermost frame from which on, inwards to `index`, the stack's memory is unchanged. 0: all of it.
   template <typename Memory, typename Tables>
   uint32_t first_unchanged(Memory& memory, Tables& tables, const Walk<typename Tables::Cpu>& /*walk*/, uint32_t index) {
     return first_unchanged_of_all(memory, tables, index);
@@ -176,11 +176,11 @@ class LastStack {
     return is_end ? 0 : 1;
   }
 
-  // Called once the walk has its name, while the last stack is still the one before.
+  // Called once the walk has its name, while the previous stack is still the last one.
   template <typename SomeWalk>
   void note_walk(const SomeWalk& /*walk*/) {}
 
-  // The stack pointer behind the return address of a remembered frame whose cfa_slot isn't 0.
+  // The stack pointer after the return address of a remembered frame whose cfa_slot isn't 0.
   template <UnwoundCpu Cpu>
   [[nodiscard]] uint64_t sp_of(uint32_t index) const {
     if constexpr (Parts::kKeepsStackPointer) {
@@ -195,8 +195,8 @@ class LastStack {
   Fresh* fresh_ = nullptr;
   uint32_t count_ = 0;
   uint32_t capacity_ = 0;
-  // A stack that meets the last one leaves more than so many of its outermost frames: not 0 where there are others further out that
-  // aren't remembered.
+  // Minimum number of outermost frames left when a stack meets the last one: nonzero where frames further out aren't
+  // remembered.
   uint32_t floor_ = 0;
 
  private:
@@ -222,7 +222,7 @@ class LastStack {
     return floor_ == 0 ? tables.depth_limit().frames : kMaxOfDeeper;
   }
 
-  // One frame more than may be kept is walked to, which says that there are more.
+  // The walk visits one frame more than may be kept, to learn that there are more.
   template <typename Tables, typename Cpu>
   void set_room(Tables& tables, Walk<Cpu>& walk) const {
     const uint32_t wanted = tables.depth_limit().frames + 1;
@@ -251,7 +251,7 @@ class LastStack {
     facts.cfa_slot = frame.cfa_slot;
   }
 
-  // Whether the walk's frame is one of the last stack's and everything further out is as it was.
+  // Whether the walk's frame is one of the last stack's and everything further out is unchanged.
   template <typename Memory, typename Tables, typename Cpu>
   [[gnu::always_inline]] bool meets_last(Memory& memory, Tables& tables, Walk<Cpu>& walk) {
     const Frame& frame = walk.at.frame;
@@ -268,7 +268,7 @@ class LastStack {
     }
     const uint32_t unchanged = self().first_unchanged(memory, tables, walk, index);
     if (unchanged == 0) return true;
-    walk.unverified = unchanged;  // the frames from there inwards are the same, but not what called them
+    walk.unverified = unchanged;  // the frames from there inwards are the same, but not their callers
     return false;
   }
 
@@ -289,7 +289,7 @@ class LastStack {
     return memory.load(at, now) && now == value;
   }
 
-  // Moves the walk to the next frame outwards. False: there is none; walk.at.end says why.
+  // Moves the walk to the next frame outwards. False: there is none; walk.at.end gives the reason.
   template <typename Memory, typename Tables, typename Cpu, typename Rule>
   [[gnu::always_inline]] bool advance(Memory& memory, Tables& tables, Walk<Cpu>& walk, const Rule& rule) {
     const Row row = rule.row();
@@ -336,11 +336,11 @@ class LastStack {
     return change_stack(memory, tables, walk, is_code);
   }
 
-  // To the frame that the frame pointer leads to on another stack: C code that Go called runs on its thread's, and the caller's frames
-  // are on the goroutine's.
+  // Follows the frame pointer to a frame on another stack: C code called by Go runs on the thread's stack, and the
+  // caller's frames are on the goroutine's.
   template <typename Memory, typename Tables, typename Cpu, typename IsCode>
   bool change_stack(Memory& memory, Tables& tables, Walk<Cpu>& walk, const IsCode& is_code) {
-    constexpr uint32_t kMaxChanges = 16;  // calls back and forth; whatever is there, the walk comes to an end
+    constexpr uint32_t kMaxChanges = 16;  // changes back and forth; ensures that the walk ends
     if (++walk.stack_changes > kMaxChanges) return false;
     walk.proof = EndProof::kNone;
     walk.is_on_two_stacks = true;
@@ -359,7 +359,7 @@ class LastStack {
     return true;
   }
 
-  // The walk met the last stack at `index`: that frame may have been found in another way this time.
+  // The walk met the last stack at `index`: that frame may have been found by another rule this time.
   template <typename Cpu>
   void rejoin(const Walk<Cpu>& walk, uint32_t index) {
     Remembered& met = remembered_[index];
@@ -368,7 +368,7 @@ class LastStack {
     met.fp_user = fp_user_at(index, walk.at.origin);
   }
 
-  // Keeps the last stack's `kept` outermost frames, puts the fresh ones on them, and gives the name of the whole.
+  // Keeps the last stack's `kept` outermost frames, adds the fresh ones, and returns the name of the whole.
   template <typename Tables, typename Cpu>
   Name finish(Tables& tables, Walk<Cpu>& walk, uint32_t kept) {
     walk.met = kept;
@@ -384,8 +384,8 @@ class LastStack {
     self().note_walk(walk);
     count_ = kept;
     for (uint32_t i = walk.fresh_count; i > 0; --i) remember(fresh_[i - 1], walk.proof);
-    // Frames on two stacks aren't in the order of their slots. Where a walk ended because of other memory than the frames', nothing
-    // of what is compared would prove that it ends there again.
+    // Frames on two stacks aren't in the order of their slots. Where a walk ended because of memory other than the
+    // frames', no comparison would prove that it ends there again.
     if (walk.is_on_two_stacks || (kept == 0 && walk.proof == EndProof::kNone)) [[unlikely]]
       count_ = 0;
     return name;
@@ -414,7 +414,7 @@ class LastStack {
     ++count_;
   }
 
-  // Deeper than is cheap: only the innermost frames, which are remembered as a stack of their own.
+  // Deeper than is cheap: keeps only the innermost frames, remembered as a stack of their own.
   template <typename Tables, typename Cpu>
   [[gnu::noinline]] Name finish_cut(Tables& tables, Walk<Cpu>& walk, uint32_t kept) {
     const uint32_t fresh_used = walk.fresh_count < kCutTo ? walk.fresh_count : kCutTo;
@@ -431,8 +431,8 @@ class LastStack {
     return name;
   }
 
-  // Forgets the `dropped` outermost frames, and gives the `left` behind these other names, without the dropped ones. For now nothing
-  // is remembered, since a signal handler may abandon this in the middle. Gives the last one's name.
+  // Forgets the `dropped` outermost frames, and renames the `left` ones after them, without the dropped ones. During
+  // this nothing is remembered, since a signal handler may abandon it in the middle. Returns the last one's name.
   template <typename Tables>
   Name keep_inner(Tables& tables, uint32_t dropped, uint32_t left) {
     count_ = 0;
@@ -449,7 +449,7 @@ class LastStack {
     return name;
   }
 
-  // Deeper than asked for: only the innermost frames, and nothing to remember, since the names kept are of whole stacks.
+  // Deeper than requested: keeps only the innermost frames, and remembers nothing, since the kept names are of whole stacks.
   template <typename Tables, typename Cpu>
   [[gnu::noinline]] Name finish_limited(Tables& tables, const Walk<Cpu>& walk, uint32_t kept) {
     const uint32_t limit = tables.depth_limit().is_asked ? tables.depth_limit().frames : kCutTo;
@@ -458,12 +458,12 @@ class LastStack {
     Name name = tables.root(wire::StackEnd::kDepthLimit);
     for (uint32_t i = kept - kept_used; i < kept; ++i) name = tables.add(name, tables.code_of(remembered_[i].name));
     for (uint32_t i = fresh_used; i > 0; --i) name = tables.add(name, fresh_[i - 1].code);
-    // A fitting stack can be remembered; here only that part of it which was not touched.
+    // A stack within the limit can be remembered; here only the untouched part of it.
     count_ = walk.is_on_two_stacks ? 0 : kept;
     return name;
   }
 
-  // Room for that many frames, in all three lists. False: that is more than the limit, or there is no memory.
+  // Reserves room for that many frames in all three lists. False: over the limit, or no memory.
   [[gnu::noinline]] bool reserve(uint32_t frames) {
     if (frames > kMaxFrames) return false;
     uint32_t capacity = capacity_ * 4;
@@ -479,7 +479,7 @@ class LastStack {
       __builtin_memcpy(remembered, remembered_, count_ * sizeof(Remembered));
       __builtin_memcpy(fresh, fresh_, capacity_ * sizeof(Fresh));
     }
-    // In an order that leaves something usable if a signal handler abandons this in the middle.
+    // In an order that leaves a usable state if a signal handler abandons this in the middle.
     Word* const old = words_;
     words_ = words;
     remembered_ = remembered;

@@ -1,4 +1,4 @@
-// A row that came from elsewhere, as far as it may be believed. Freestanding.
+// Validation of late rows, which come from outside. Freestanding.
 #pragma once
 #include <stdint.h>
 
@@ -7,8 +7,8 @@
 
 namespace heaptap::unwind {
 
-// What of a word that anybody may have written is a row of this CPU; kNoTable: nothing. Such a row leads to wrong places at worst:
-// each step goes towards the stack's end (step.h), which only reads what is known to be stack.
+// The valid row in an untrusted word for this CPU; kNoTable: none. Such a row can at worst lead to wrong frames: each
+// step goes towards the stack's end (step.h), which only reads known stack memory.
 template <UnwoundCpu Cpu>
 constexpr Row late_row(uint64_t word) {
   const Row row = Row::of_word(word);
@@ -20,7 +20,7 @@ constexpr Row late_row(uint64_t word) {
       return Row(row.kind());
     case RowKind::kStackOffset:
     case RowKind::kFrameOffset:
-      // Elsewhere than below the CFA no call leaves a return address; below it, each step goes upwards.
+      // A call leaves its return address only below the CFA; with that, each step goes upwards.
       return kHasLinkRegister<Cpu> || row.ra_words() == Cpu::kReturnAddressWords ? row : kUnsupported;
     case RowKind::kFrameIndirect:
       return row.ra_words() == Cpu::kReturnAddressWords ? row : kUnsupported;

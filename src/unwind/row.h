@@ -1,42 +1,42 @@
-// A row of unwind rules: how to get from a frame to its caller's. Freestanding, the same for every CPU.
+// Unwind row: the rule that leads from a frame to its caller's. Freestanding, the same for every CPU.
 #pragma once
 #include <stdint.h>
 
 namespace heaptap::unwind {
 
-// SP, FP: the stack and frame pointer while the row's function runs; CFA: the caller's SP once it has returned. What was
-// saved lies at a distance from the CFA, but where it says otherwise.
+// SP, FP: the stack and frame pointer while the row's function runs; CFA: the caller's SP after the return. Saved
+// registers lie at a distance from the CFA unless noted otherwise.
 enum class RowKind : uint8_t {
-  kUnknown = 0,    // not looked up yet
+  kUnknown = 0,    // not determined yet
   kStackOffset,    // CFA = SP + cfa
   kFrameOffset,    // CFA = FP + cfa
   kFrameIndirect,  // CFA = *(FP + cfa); the caller's FP is at *(FP + fp)  (realigned stacks)
-  kSignal,         // a signal's trampoline: the interrupted registers are at SP
+  kSignal,         // a signal trampoline: the interrupted registers are at SP
   kEnd,            // the thread's first frame
   kNoTable,        // this code has no CFI
-  kUnsupported,    // CFI of another shape
+  kUnsupported,    // CFI that rows can't represent
   // On CPUs with a link register only:
-  kStackLeaf,    // CFA = SP + cfa; the return address is in the link register still
+  kStackLeaf,    // CFA = SP + cfa; the return address is still in the link register
   kFrameLeaf,    // CFA = FP + cfa; the same
   kStackRecord,  // CFA = SP + cfa; return address at SP + ra, the caller's FP at SP + fp  (far below the CFA)
   kFrameRecord,  // CFA = FP + cfa; return address at FP + ra, the caller's FP at FP + fp
   // Four codes are free.
 };
 
-// One word, so that a table of them is small and one is read in one go. All distances are signed and in words of the CPU.
+// Row in one word: keeps tables small, and takes one load. All distances are signed and in words of the CPU.
 //
 //    63                       19 18            9 8        4 3      0
 //   ┌───────────────────────────┬───────────────┬──────────┬────────┐
 //   │ cfa (45)                  │ fp (10)       │ ra (5)   │ kind(4)│
 //   └───────────────────────────┴───────────────┴──────────┴────────┘
 //
-// cfa  where the CFA is
-// fp   where the caller's frame pointer is; 0: it is unchanged, but for kFrameIndirect and the records, which always save it
-// ra   where the return address is
+// cfa  location of the CFA
+// fp   location of the caller's frame pointer; 0: unchanged, except for kFrameIndirect and the records, which always save it
+// ra   location of the return address
 //
-// The cfa is at the top, so that who has few words in it can shift the row up and keep something below (agent/core/rule_table.h).
-// That a return address is signed isn't in a row: the walk clears the bits that are no address's (UnwoundCpu::address_mask()),
-// and a plain address has none of them.
+// The cfa is at the top, so that a row with a small one can be shifted up to make room below (agent/core/rule_table.h).
+// A row doesn't record signed return addresses: the walk clears all bits outside of UnwoundCpu::address_mask(), which a
+// plain address doesn't have.
 class Row {
  public:
   static constexpr unsigned kKindBits = 4;
@@ -46,7 +46,7 @@ class Row {
 
   constexpr Row() = default;
   constexpr explicit Row(RowKind kind) : word_(static_cast<uint8_t>(kind)) {}
-  // The distances have to fit.
+  // The distances must fit.
   constexpr Row(RowKind kind, int64_t ra_words, int64_t fp_words, int64_t cfa_words)
       : word_(static_cast<uint64_t>(cfa_words) << kCfaShift |
               (static_cast<uint64_t>(fp_words) & ((1u << kFpBits) - 1)) << (kKindBits + kRaBits) |

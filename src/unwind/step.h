@@ -1,5 +1,5 @@
-// One step of a walk over a stack: from a frame to its caller's, by a row of unwind rules, by the frame pointer alone, or over a
-// signal's frame. Freestanding; the same for the agent in its own process, for the tracer in another, and for every CPU.
+// One step of a stack walk: from a frame to its caller's, by a row, by the frame pointer alone, or over a signal's
+// frame. Freestanding; shared by the agent in its own process and the tracer in another, for every CPU.
 #pragma once
 #include <stdint.h>
 
@@ -15,72 +15,72 @@ namespace heaptap::unwind {
 // Stack memory, in words of a CPU.
 template <typename T>
 concept StackMemory = requires(T& memory, uint64_t address, uint64_t& value) {
-  // The word at this address, in this machine's order of bytes, above a shorter one zeros. False: it can't be read, or isn't
-  // aligned, or lies below the walk's first frame.
+  // Reads the word at this address, in this machine's byte order, zero-extended. False: unreadable, unaligned, or below
+  // the walk's first frame.
   { memory.load(address, value) } -> std::same_as<bool>;
 };
 
-// A frame as a walk finds it: where the return address was read, the address itself, and the registers of the function that it
-// returns to. Of the innermost frame these are those of where the walk begins.
+// Frame of a walk: the place of the return address, the address itself, and the registers of the function that it
+// returns to. For the innermost frame the registers are the walk's initial ones.
 struct Frame {
   uint64_t slot = 0;  // 0: not on the stack: in a register, or in a signal's frame
   uint64_t key = 0;   // the return address; with wire::kCodeExact an interrupted instruction's
-  uint64_t sp = 0;    // stack pointer once the function that returns to `key` has done so
+  uint64_t sp = 0;    // stack pointer after the return to `key`
   uint64_t fp = 0;
-  uint64_t fp_slot = 0;   // where `fp` was read from; 0: it is the register's value where the walk begins
-  uint64_t cfa_slot = 0;  // where `sp` was read from; 0: it follows from the next inner frame
+  uint64_t fp_slot = 0;   // place that `fp` was read from; 0: it is the initial register value
+  uint64_t cfa_slot = 0;  // place that `sp` was read from; 0: it follows from the next inner frame
 };
 
 struct FrameWithLink : Frame {
-  uint64_t link = 0;  // the link register; 0: not known, since calls overwrite it
+  uint64_t link = 0;  // the link register; 0: unknown, since calls overwrite it
 };
 
 template <UnwoundCpu Cpu>
 using FrameOf = std::conditional_t<kHasLinkRegister<Cpu>, FrameWithLink, Frame>;
 
-// How a walk came from the next inner frame to this one.
+// How this frame was reached from the next inner one.
 enum FrameOrigin : uint32_t {
   kByFramePointer = 1,     // found by way of the frame pointer
   kLoadsFramePointer = 2,  // the frame pointer was read from the stack
 };
 
-// Where a walk is.
+// Position of a walk.
 template <UnwoundCpu Cpu>
 struct Position {
   FrameOf<Cpu> frame;
   uint32_t origin = 0;
-  wire::StackEnd end = wire::StackEnd::kComplete;  // of a step that failed: why
+  wire::StackEnd end = wire::StackEnd::kComplete;  // reason of a failed step
 };
 
-// The instruction by whose rules a frame with this key is left: of a return address the call before it, which may be the last
-// instruction of its function.
+// The instruction whose row applies to a frame with this key: for a return address the call before it, which may be the
+// last instruction of its function.
 constexpr uint64_t instruction_of(uint64_t key) {
   return wire::code_address(key) - ((key & wire::kCodeExact) != 0 ? 0 : 1);
 }
 
-// The first instructions of a program and of its loader have no caller, whatever their CFI says. `entry` 0: it is neither.
+// Entry code of the program or its loader, which has no caller whatever its CFI says. `entry` 0: it is neither.
 constexpr bool is_entry_code(uint64_t entry, uint64_t pc) {
   constexpr uint64_t kEntryBytes = 64;
   return entry != 0 && pc - entry < kEntryBytes;
 }
 
-// `at`, so many words further.
+// `at` plus that many words.
 template <UnwoundCpu Cpu>
 constexpr uint64_t moved(uint64_t at, int64_t words) {
   constexpr auto kWord = static_cast<int64_t>(sizeof(typename Cpu::Word));
   return static_cast<typename Cpu::Word>(at + static_cast<uint64_t>(words * kWord));
 }
 
-// What a row's distances are counted from, and where they lead to from one frame.
+// Base of a row's distances, and the resulting addresses for one frame.
 template <UnwoundCpu Cpu>
 struct RowPlaces {
-  bool is_stack;            // from SP, else from FP
-  bool is_record = false;   // what was saved is counted from there, too, not from the CFA
+  bool is_stack;            // relative to SP, else to FP
+  bool is_record = false;   // saved registers are relative to that too, not to the CFA
   bool is_in_link = false;  // the return address isn't on the stack
   bool is_indirect;
   uint64_t from;
   uint64_t cfa;
-  uint64_t cfa_slot = 0;  // where the CFA was read from
+  uint64_t cfa_slot = 0;  // place that the CFA was read from
 
   RowPlaces(Row row, const Frame& frame)
       : is_stack(row.kind() == RowKind::kStackOffset), is_indirect(row.kind() == RowKind::kFrameIndirect) {
@@ -100,7 +100,7 @@ struct RowPlaces {
   }
 };
 
-// The return address, where it lies. False: it can't be read, or leads downwards.
+// Reads the return address from its place. False: unreadable, or the step leads downwards.
 template <UnwoundCpu Cpu, StackMemory Memory>
 [[gnu::always_inline]] inline bool load_return_address(Row row, const RowPlaces<Cpu>& places, const FrameOf<Cpu>& frame,
                                                        Memory& memory, uint64_t& slot, uint64_t& key) {
@@ -109,13 +109,13 @@ template <UnwoundCpu Cpu, StackMemory Memory>
       key = frame.link;
       return places.cfa >= frame.sp && key != 0;
     }
-    if (places.cfa <= frame.sp) return false;  // elsewhere the return address lies between
+    if (places.cfa <= frame.sp) return false;  // otherwise the return address lies between SP and the CFA
   }
   slot = places.return_address(row);
   return slot >= frame.sp && memory.load(slot, key);
 }
 
-// By a row of one of the kinds with distances. False: the stack can't be read, or leads downwards; or there is no caller.
+// Step by a row of a kind with distances. False: the stack is unreadable or leads downwards, or there is no caller.
 template <UnwoundCpu Cpu, StackMemory Memory>
 [[gnu::always_inline]] inline bool step_by_row(const Cpu& cpu, Row row, Memory& memory, Position<Cpu>& at) {
   RowPlaces<Cpu> places(row, at.frame);
@@ -147,19 +147,19 @@ template <UnwoundCpu Cpu, StackMemory Memory>
   frame.cfa_slot = places.cfa_slot;
   if constexpr (kHasLinkRegister<Cpu>) frame.link = 0;
   at.end = wire::StackEnd::kComplete;
-  return key != 0;  // 0 is the ABI's mark for the first frame of code without CFI for it
+  return key != 0;  // 0 marks the first frame of code without CFI, by the ABI
 }
 
-// Code without CFI: whether its frame pointer could lead on.
+// For code without CFI: whether its frame pointer is plausible.
 template <UnwoundCpu Cpu>
 bool may_follow_frame_pointer(const Frame& frame) {
-  // One that points further away is a fiber's, from where its context was made.
+  // A more distant one belongs to a fiber, from where its context was made.
   constexpr uint64_t kLargestFrame = 8u << 20;
   const uint64_t at = moved<Cpu>(frame.fp, Cpu::kFrameRecordWords);
   return at >= frame.sp && at % sizeof(typename Cpu::Word) == 0 && at - frame.sp <= kLargestFrame;
 }
 
-// To what the frame pointer leads to, wherever that is. It leads on if that is a return address into known code: is_code(address).
+// Step by the frame pointer to any stack. Succeeds if it leads to a return address in known code: is_code(address).
 template <UnwoundCpu Cpu, StackMemory Memory, typename IsCode>
 bool step_to_frame_record(const Cpu& cpu, Memory& memory, const IsCode& is_code, Position<Cpu>& at) {
   at.end = wire::StackEnd::kNoUnwindTable;
@@ -175,15 +175,15 @@ bool step_to_frame_record(const Cpu& cpu, Memory& memory, const IsCode& is_code,
   return true;
 }
 
-// The same further out on this stack.
+// The same, further out on this stack.
 template <UnwoundCpu Cpu, StackMemory Memory, typename IsCode>
 bool step_by_frame_pointer(const Cpu& cpu, Memory& memory, const IsCode& is_code, Position<Cpu>& at) {
   at.end = wire::StackEnd::kNoUnwindTable;
   return may_follow_frame_pointer<Cpu>(at.frame) && step_to_frame_record(cpu, memory, is_code, at);
 }
 
-// To what a signal interrupted. `signal`: where its frame has the interrupted registers, in bytes from SP
-// (arch::SignalTrampoline).
+// Step to the code interrupted by a signal. `signal`: offset of the interrupted registers in its frame, in bytes from
+// SP (arch::SignalTrampoline).
 template <UnwoundCpu Cpu, StackMemory Memory, typename Signal>
 bool step_over_signal(const Cpu& cpu, const Signal& signal, Memory& memory, Position<Cpu>& at) {
   const uint64_t context = at.frame.sp;
