@@ -1,4 +1,4 @@
-// A range of a target's addresses.
+// Address range of a target.
 #pragma once
 #include <cstdint>
 

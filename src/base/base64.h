@@ -8,7 +8,7 @@
 namespace heaptap::base {
 
 std::string base64_encode(std::span<const uint8_t> bytes);
-// False: the text is no such encoding of so many bytes.
+// False: no valid encoding of that many bytes.
 bool base64_decode(std::string_view text, std::span<uint8_t> bytes);
 
 }  // namespace heaptap::base

@@ -1,4 +1,4 @@
-// Calls that may wait for somebody who is held, dead, or waiting for us, in a thread that can be given up.
+// Bounded execution of calls that may block on a process that is held, dead or waiting for heaptap: in a thread that can be abandoned.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -14,14 +14,14 @@ class BoundedCalls {
   static constexpr std::chrono::milliseconds kLate{1000};
   static constexpr const char* kThreadName = "heaptap-look";
 
-  enum class Outcome : uint8_t { kTrue, kFalse, kGivenUp };  // what the call returned, or that it didn't in time
+  enum class Outcome : uint8_t { kTrue, kFalse, kGivenUp };  // the call's result, or that it didn't return in time
 
   explicit BoundedCalls(std::chrono::milliseconds longest = kLongest) : longest_(longest) {}
   ~BoundedCalls();
   BoundedCalls(const BoundedCalls&) = delete;
   BoundedCalls& operator=(const BoundedCalls&) = delete;
 
-  // What `call` uses is its own: it may go on when nobody waits for it any more. `late` is called here, once it has taken kLate.
+  // `call` must own what it uses: it may continue after it was given up. `late` is called in this thread, after kLate.
   Outcome run(std::function<bool()> call, const std::function<void()>& late = {});
 
  private:
@@ -31,7 +31,7 @@ class BoundedCalls {
   const std::chrono::milliseconds longest_;
   std::shared_ptr<Worker> worker_;
   std::shared_ptr<std::atomic<unsigned>> given_up_ =
-      std::make_shared<std::atomic<unsigned>>(0);  // and didn't come back
+      std::make_shared<std::atomic<unsigned>>(0);  // given up and not returned yet
 };
 
 }  // namespace heaptap::base

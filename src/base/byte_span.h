@@ -1,4 +1,4 @@
-// Texts as spans of bytes, and the other way round. Neither owns anything.
+// Conversions between text and byte spans. Neither owns anything.
 #pragma once
 #include <cstdint>
 #include <span>

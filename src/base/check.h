@@ -1,9 +1,9 @@
-// CHECK: a promise of our own code. On in release builds; never for anything that came from outside.
+// CHECK: assertion of an invariant of our own code. On in release builds; never for input from outside.
 #pragma once
 
 namespace heaptap::base {
 
-// Says so on standard error, and ends the process by SIGABRT.
+// Reports the condition on standard error and ends the process by SIGABRT.
 [[noreturn]] void fail_check(const char* file, int line, const char* condition) noexcept;
 
 }  // namespace heaptap::base

@@ -1,10 +1,10 @@
-// Whether a command is installed.
+// Search for an installed command.
 #pragma once
 #include <string>
 
 namespace heaptap::base {
 
-// By $PATH, or, of a name with a slash, by that path.
+// In $PATH, or, for a name with a slash, at that path.
 bool is_command(const std::string& name);
 
 }  // namespace heaptap::base

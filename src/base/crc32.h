@@ -1,4 +1,4 @@
-// The checksum of a debug file that .gnu_debuglink names: CRC-32 (ITU-T V.42), reflected, polynomial 0xedb88320.
+// Checksum of a debug file in .gnu_debuglink: CRC-32 (ITU-T V.42), reflected, polynomial 0xedb88320.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Deflate (RFC 1951) for pieces of memory that each stand alone: no head, no checksum, for who has his own.
+// Raw deflate (RFC 1951) of independent memory blocks: no header, no checksum, for callers with their own.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@ struct z_stream_s;  // NOLINT(readability-identifier-naming): zlib's
 
 namespace heaptap::base {
 
-// Fast rather than tight. Its 256 KiB are taken at the first piece.
+// Compressor, fast rather than tight. Its 256 KiB are allocated with the first block.
 class Deflater {
  public:
   Deflater();
@@ -18,11 +18,11 @@ class Deflater {
   Deflater& operator=(const Deflater&) = delete;
   ~Deflater();
 
-  // Valid until the next call; empty where compressing doesn't make them fewer, or there is no memory for it.
+  // Valid until the next call; empty where compression doesn't make it smaller, or there is no memory for it.
   std::span<const uint8_t> compress(std::span<const uint8_t> piece);
 
  private:
-  std::unique_ptr<z_stream_s> stream_;  // null: not needed so far, or no memory for it the last time
+  std::unique_ptr<z_stream_s> stream_;  // null: not needed so far, or the last allocation failed
   std::vector<uint8_t> output_;
 };
 
@@ -33,11 +33,11 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
   ~Inflater();
 
-  // Fills all of `piece`. False: the bytes are damaged, or of a piece of another size, or there is no memory for it.
+  // Fills all of `piece`. False: damaged data, another size, or no memory.
   bool decompress(std::span<const uint8_t> compressed, std::span<uint8_t> piece);
 
  private:
-  std::unique_ptr<z_stream_s> stream_;  // null: there was no memory for it
+  std::unique_ptr<z_stream_s> stream_;  // null: no memory
 };
 
 }  // namespace heaptap::base

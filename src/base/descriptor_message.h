@@ -1,4 +1,4 @@
-// Messages over a UNIX socket that may bring a descriptor.
+// UNIX socket messages with an optional file descriptor.
 #pragma once
 #include <sys/types.h>
 
@@ -9,11 +9,11 @@
 
 namespace heaptap::base {
 
-// sendmsg(), without SIGPIPE. `descriptor` stays the caller's; negative: none.
+// sendmsg() without SIGPIPE. `descriptor` stays the caller's; negative: none.
 ssize_t send_message(int socket, std::string_view bytes, int descriptor, int flags = 0);
 
-// recvmsg(). `descriptor`: the one that came with it, not inherited through exec; of several the first one, others are closed.
-// `is_lost`: what was sent with it couldn't be taken, as where this process may open no more files.
+// recvmsg(). `descriptor`: the received one, close-on-exec; of several the first, others are closed. `is_lost`: a sent
+// descriptor couldn't be received, e.g. because of this process's limit of open files.
 ssize_t receive_message(int socket, std::span<char> room, UniqueFd& descriptor, int flags = 0, bool* is_lost = nullptr);
 
 }  // namespace heaptap::base

@@ -1,4 +1,4 @@
-// The functions of fmt that aren't templates. Debian has them as a shared library alone, and heaptap-target is a static program
+// Non-template functions of fmt. Debian has them only as a shared library, and heaptap-target is a static program
 // without locales (FMT_STATIC_THOUSANDS_SEPARATOR).
 #include <fmt/format-inl.h>
 

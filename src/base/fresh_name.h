@@ -1,5 +1,5 @@
-// Files and folders of names that nobody has yet or can foresee (where the kernel gives no random numbers: that nobody has), as mkostemp() and mkdtemp() make them; those bring printf() into
-// a static program.
+// Temporary files and directories with unpredictable unique names (without kernel random numbers: only unique), like
+// mkostemp() and mkdtemp(), which would bring printf() into a static program.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,13 +9,13 @@
 
 namespace heaptap::base {
 
-// Fills the bytes at random. False: it can't, as before the kernel has collected enough, or under a filter of system calls.
+// Random source: fills the bytes. False: not available, e.g. before the kernel has enough entropy, or under a seccomp filter.
 using Chance = bool (*)(std::span<uint8_t> bytes);
 bool chance_of_kernel(std::span<uint8_t> bytes);
 
-// The name begins so, and ends with letters of chance. Of mode 0600, to be read and written, closed on execution. None: errno says why.
+// `name` is the prefix, and gets a random suffix. Mode 0600, read and write, close-on-exec. Empty on failure, errno set.
 UniqueFd make_fresh_file(std::string& name, Chance chance = chance_of_kernel);
-// Of mode 0700. False: errno says why.
+// Mode 0700. False on failure, errno set.
 bool make_fresh_folder(std::string& name, Chance chance = chance_of_kernel);
 
 }  // namespace heaptap::base

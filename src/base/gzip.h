@@ -1,4 +1,4 @@
-// Compresses what is written, as gzip does, and decompresses what was: both piece by piece, in bounded memory.
+// Streaming gzip compression and decompression, in bounded memory.
 #pragma once
 #include <zlib.h>
 
@@ -13,7 +13,7 @@ class GzipWriter {
  public:
   using Write = std::function<void(std::string_view piece)>;
 
-  // `write` outlives it.
+  // `write` must outlive it.
   explicit GzipWriter(const Write& write);
   GzipWriter(const GzipWriter&) = delete;
   GzipWriter& operator=(const GzipWriter&) = delete;
@@ -29,13 +29,13 @@ class GzipWriter {
   z_stream stream_{};
 };
 
-// Several compressed pieces one behind the other are read as one, as gzip does.
+// Decompressor. Concatenated gzip members are read as one, as gzip does.
 class GzipReader {
  public:
   enum class State {
-    kBetween,  // at the beginning, or behind a piece that was whole
+    kBetween,  // at the beginning, or after a complete member
     kWithin,
-    kDamaged,  // and stays so
+    kDamaged,  // and remains so
   };
   struct Progress {
     size_t taken = 0;  // of the input
@@ -47,7 +47,7 @@ class GzipReader {
   GzipReader& operator=(const GzipReader&) = delete;
   ~GzipReader();
 
-  // Goes on until the input is used up or the output is full.
+  // Continues until the input is used up or the output is full.
   Progress read(std::string_view input, std::span<char> output);
   [[nodiscard]] State state() const { return state_; }
 

@@ -1,4 +1,4 @@
-// Addresses of the internet protocol in words. inet_ntop() does the same by printf(), for which the target's program has no room.
+// IP addresses as text. inet_ntop() would bring printf() into the static program for targets.
 #pragma once
 #include <array>
 #include <cstdint>

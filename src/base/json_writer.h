@@ -1,4 +1,4 @@
-// JSON, written piece by piece into a text: no tree of values is in memory.
+// Streaming JSON writer into a text: no tree of values in memory.
 #pragma once
 #include <charconv>
 #include <concepts>
@@ -10,7 +10,7 @@
 
 namespace heaptap::base {
 
-// With its quotes. What isn't UTF-8 becomes the replacement character.
+// With quotes. Invalid UTF-8 becomes the replacement character.
 void append_json_string(std::string& text, std::string_view value);
 
 // A number as the string "0x1f".
@@ -20,19 +20,19 @@ struct JsonHex {
 
 enum class JsonLayout : uint8_t {
   kOneLine,      // without spaces
-  kLinePerEntry  // each indented by a space more than the object or array that it is in
+  kLinePerEntry  // each indented by one space more than its object or array
 };
 
-// Appends values, each where it belongs: in an object after its key. What is begun has to be ended, and an object's keys have to
-// be different: neither is checked. The text may be emptied between two entries, to hand it on.
+// Appends values in document order: in an object after the key. Unchecked: everything begun must be ended, and keys of
+// an object must be unique. The text may be flushed and cleared between two entries.
 class JsonWriter {
  public:
-  // `layout` is that of the objects and arrays that don't ask for another one.
+  // `layout` applies to objects and arrays without one of their own.
   explicit JsonWriter(std::string& text, JsonLayout layout = JsonLayout::kOneLine) : text_(text), layout_(layout) {}
   JsonWriter(const JsonWriter&) = delete;
   JsonWriter& operator=(const JsonWriter&) = delete;
 
-  // All that is in one line is in that line, whatever it asks for.
+  // Within a one-line object, nested layouts are ignored.
   void begin_object(JsonLayout layout) { begin('{', layout); }
   void begin_object() { begin('{', layout_); }
   void end_object() { end('}'); }
@@ -40,7 +40,7 @@ class JsonWriter {
   void begin_array() { begin('[', layout_); }
   void end_array() { end(']'); }
 
-  // What is written next is this member's value.
+  // The next value written is this member's.
   JsonWriter& key(std::string_view name) {
     begin_entry();
     append_json_string(text_, name);
@@ -71,7 +71,7 @@ class JsonWriter {
       end = std::to_chars(digits, digits + sizeof digits, uint64_t{number}).ptr;
     text_.append(digits, static_cast<size_t>(end - digits));
   }
-  // The fewest digits that say which number it is. What is no number, or infinite, is null.
+  // The shortest digits that identify the number. NaN and infinities are null.
   void value(double number);
   void value(JsonHex number);
   void value(std::nullptr_t) { raw("null"); }
@@ -89,13 +89,13 @@ class JsonWriter {
     for (const auto& each : all) value(each);
     end_array();
   }
-  // JSON as it is: one value, or several entries with commas between them.
+  // Raw JSON: one value, or several entries separated by commas.
   void raw(std::string_view json) {
     begin_value();
     text_ += json;
   }
 
-  // Lines that aren't indented. The entry that follows begins one:
+  // For unindented lines; the next entry begins a line:
   void entry_on_line() {
     if (next_ == Next::kLaterEntry) text_ += ',';
     text_ += '\n';
@@ -105,7 +105,7 @@ class JsonWriter {
   void later_entry_on_line() {
     if (next_ == Next::kLaterEntry) entry_on_line();
   }
-  // Behind the beginning of an object or array, or before its end.
+  // After the beginning of an object or array, or before its end.
   void line_break() { text_ += '\n'; }
 
  private:
@@ -144,13 +144,13 @@ class JsonWriter {
   }
 
   std::string& text_;
-  size_t depth_ = 0;       // of the objects and arrays that are open
-  size_t line_depth_ = 0;  // of them, the outer ones that have a line per entry
+  size_t depth_ = 0;       // open objects and arrays
+  size_t line_depth_ = 0;  // outer ones of these with a line per entry
   JsonLayout layout_;
   Next next_ = Next::kFirstEntry;
 };
 
-// Begins an object, and ends it at the end of the scope.
+// Scope of an object: begins it, and ends it at the end of the scope.
 class JsonObject {
  public:
   explicit JsonObject(JsonWriter& json) : json_(json) { json_.begin_object(); }

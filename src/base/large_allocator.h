@@ -1,5 +1,5 @@
-// An allocator for what grows to megabytes: those come from the kernel in huge pages where it has them. Touching new memory
-// takes a page fault for each 4 KiB otherwise, which is a good part of what reading a short trace costs.
+// Allocator for containers of megabytes, with huge pages from the kernel where it has them. Otherwise new memory takes
+// a page fault for each 4 KiB, a large part of the time of reading a short trace.
 #pragma once
 #include <sys/mman.h>
 
@@ -12,7 +12,7 @@ namespace heaptap::base {
 
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 
-// Memory that is aligned to huge pages, zeroed; null where there is none.
+// Zeroed memory aligned to huge pages; null: no memory.
 inline void* map_huge_pages(size_t bytes) {
   const size_t mapped_bytes = bytes + kHugePageBytes;
   void* mapped = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -21,7 +21,7 @@ inline void* map_huge_pages(size_t bytes) {
   const size_t skipped = (kHugePageBytes - reinterpret_cast<uintptr_t>(begin) % kHugePageBytes) % kHugePageBytes;
   if (skipped != 0) munmap(begin, skipped);
   munmap(begin + skipped + bytes, kHugePageBytes - skipped);
-  madvise(begin + skipped, bytes, MADV_HUGEPAGE);  // where it is refused, small pages do
+  madvise(begin + skipped, bytes, MADV_HUGEPAGE);  // falls back to small pages where refused
   return begin + skipped;
 }
 
@@ -49,12 +49,12 @@ struct LargeAllocator {
   bool operator==(const LargeAllocator&) const = default;
 
  private:
-  // From a quarter of a huge page on, one is used for it: less would waste more than it saves.
+  // From half a huge page on, one is used: less would waste more than it saves.
   static constexpr bool is_large(size_t bytes) { return bytes >= kHugePageBytes / 2; }
   static constexpr size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 };
 
-// Before a vector grows to `size`: room for so much more that it is seldom copied. Memory that was never touched costs nothing.
+// Reserves capacity before a vector grows to `size`, so that it is rarely copied. Untouched memory costs nothing.
 template <typename Vector>
 void make_room(Vector& vector, size_t size) {
   if (size > vector.capacity()) vector.reserve(4 * size);

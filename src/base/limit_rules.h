@@ -1,5 +1,5 @@
-// What heaptap's own processes ask for of each limit. What may be raised to which value depends on rights that root doesn't
-// have everywhere: the decisions are made here, of plain values.
+// Resource limits wanted by heaptap's own processes. Which values are permitted depends on rights that root doesn't
+// have everywhere: the decisions are made here, on plain values.
 #pragma once
 #include <sys/resource.h>
 
@@ -16,7 +16,7 @@ struct LimitRule {
 };
 
 inline constexpr rlim_t kOwnStackBytes = rlim_t{8} << 20;
-inline constexpr rlim_t kOwnFiles = rlim_t{1} << 20;  // one for each process that is traced, and more
+inline constexpr rlim_t kOwnFiles = rlim_t{1} << 20;  // one for each traced process, and more
 
 inline constexpr std::array<LimitRule, 6> kOwnLimits{{{RLIMIT_NOFILE, kOwnFiles},
                                                       {RLIMIT_STACK, kOwnStackBytes},
@@ -24,31 +24,31 @@ inline constexpr std::array<LimitRule, 6> kOwnLimits{{{RLIMIT_NOFILE, kOwnFiles}
                                                       {RLIMIT_DATA, RLIM_INFINITY},
                                                       {RLIMIT_FSIZE, RLIM_INFINITY},
                                                       {RLIMIT_CPU, RLIM_INFINITY}}};
-// The guardian has these as well: what it locks in memory is its own affair.
+// Also for the guardian: its locked memory is separate.
 inline constexpr LimitRule kGuardiansLock{RLIMIT_MEMLOCK, RLIM_INFINITY};
 
-// What is asked for in place of a limit, one after the other until the kernel agrees.
+// Limits to request in order, until the kernel accepts one.
 struct LimitWishes {
   rlimit with_right;     // CAP_SYS_RESOURCE: beyond the hard limit
-  rlimit without_right;  // up to it
+  rlimit without_right;  // up to the hard limit
 };
-// None: it is as wanted.
+// None: the limit is high enough.
 std::optional<LimitWishes> wishes_for(rlim_t wanted, const rlimit& now);
 
-// True: the limit is another one now. `before` is what it was.
+// True: the limit was changed. `before` is the previous one.
 bool raise_limit(const LimitRule& rule, rlimit& before);
 
-// Of the text of /proc/PID/status: whether the process may go beyond hard limits (CAP_SYS_RESOURCE).
+// Whether the process may exceed hard limits (CAP_SYS_RESOURCE), from the text of /proc/PID/status.
 bool may_go_beyond_limits(std::string_view status);
 
-// Of the guardian's processor time. It needs some of it to take its breakpoints out and detach from all.
+// Processor time reserved for the guardian to remove its breakpoints and detach from all processes.
 inline constexpr rlim_t kSecondsToLetGo = 2;
 bool is_time_enough(const rlimit& seconds, bool may_go_beyond);
-// So that it is told before it is ended. None: it is never ended for that.
+// Limit that signals the guardian before it is killed. None: there is no limit.
 std::optional<rlimit> limit_that_warns(const rlimit& seconds);
 
-// What the guardian asks for as its adjustment when memory runs out, one after the other until the kernel agrees; it has `now`.
-// Only who may go beyond limits gets below what a process was given with that right: for others that is mostly 0.
+// OOM score adjustments to request for the guardian in order, until the kernel accepts one; the current one is `now`.
+// Only a process with CAP_SYS_RESOURCE gets below the value set with that right: for others mostly 0.
 std::span<const int> adjustments_for(int now);
 
 }  // namespace heaptap::base

@@ -1,4 +1,4 @@
-// Matches names the way people write them: as a part of the name, or as a regular expression.
+// Name filter by substring or regular expression.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@ namespace heaptap::base {
 
 class NameFilter {
  public:
-  // An empty pattern matches everything. What isn't a regular expression is a plain text.
+  // An empty pattern matches everything. An invalid regular expression is a plain text.
   explicit NameFilter(std::string pattern) : pattern_(std::move(pattern)) {
     if (is_plain(pattern_)) return;
     if (auto expression = Pattern::create(pattern_)) expression_ = *std::move(expression);

@@ -1,4 +1,4 @@
-// The word that was probably meant by one that is unknown: "did you mean …?"
+// Nearest known word to an unknown one, for "did you mean …?".
 #pragma once
 #include <cstddef>
 #include <span>
@@ -7,10 +7,10 @@
 
 namespace heaptap::base {
 
-// The number of characters to put in, take out, change, or swap with their neighbour (optimal string alignment).
+// Number of insertions, deletions, substitutions and swaps of neighbours (optimal string alignment distance).
 size_t edit_distance(std::string_view a, std::string_view b);
 
-// The nearest of `words`, the first of several: at most two edits away, one from a word of up to three characters. Empty: none is.
+// The nearest of `words`, the first of several: at most two edits away, one for a word of up to three characters. Empty: none.
 std::string nearest_word(std::string_view word, std::span<const std::string> words);
 
 }  // namespace heaptap::base

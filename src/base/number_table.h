@@ -1,4 +1,4 @@
-// Numbers by 64-bit keys: a flat hash table that only grows. Used by one thread.
+// Hash table from 64-bit keys to numbers: flat, only grows. Used by one thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@ class NumberTable {
  public:
   NumberTable() : slots_(kFirstSlots) {}
 
-  // kNone: there is none.
+  // Result for a missing key.
   static constexpr uint32_t kNone = UINT32_MAX;
   [[nodiscard]] uint32_t find(uint64_t key) const {
     for (size_t at = hash_of(key);; ++at) {
@@ -20,7 +20,7 @@ class NumberTable {
     }
   }
 
-  // The key must not be there yet; `number` is less than kNone.
+  // The key must not be present; `number` is less than kNone.
   void add(uint64_t key, uint32_t number) {
     if (count_ * 2 >= slots_.size()) grow();
     place({key, number + 1});

@@ -1,5 +1,5 @@
-// Result<T>: what an operation that can fail in expected ways returns. An Error says what was tried, on what, the system's
-// reason, and what the user can do; it is ready to be printed behind "heaptap: ".
+// Result<T>: return type of operations that can fail in expected ways. An Error says what was tried, on what, the
+// system's reason, and what the user can do; its text is ready to be printed after "heaptap: ".
 #pragma once
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 namespace heaptap::base {
 
-// Which exit status a failure leads to (see base/exit_status.h).
+// Exit status that a failure leads to (see base/exit_status.h).
 enum class ErrorKind { kFailed, kUsage, kNotFound, kNotExecutable };
 
 struct Error {

@@ -1,6 +1,6 @@
-// Files that somebody serves who may not answer: a program (FUSE), even a recorded one that is held or waits for us, or another machine
-// (NFS, CIFS, 9p). Whatever asks for one is done in a thread that is given up, and its file system is left alone from then on. Files of
-// other file systems are looked at by who asks, at once. For all threads.
+// Bounded access to files whose file system may block: served by a program (FUSE), possibly a recorded one that is held or
+// waits for heaptap, or by another machine (NFS, CIFS, 9p). Each access runs in a thread that is abandoned after a timeout, and
+// that file system isn't used again. Files of other file systems are accessed directly by the caller. Thread-safe.
 #pragma once
 #include <sys/types.h>
 
@@ -24,15 +24,15 @@ namespace heaptap::base {
 
 struct FilePlace {
   pid_t viewer =
-      0;  // a live thread, whose root the path is below; 0: this one's, or the path is that of a link in /proc/PID
+      0;  // a live thread whose root the path is relative to; 0: this one's, or the path is a link in /proc/PID
   std::string path;
-  std::optional<dev_t> device = {};  // that it is on, where a memory map says so
+  std::optional<dev_t> device = {};  // device of the file, where a memory map has it
 };
 
-// Of a file system that doesn't answer, the file that was asked for.
+// Unresponsive file system, with the requested file.
 struct SilentFile {
   std::string path;
-  std::string type;  // of the file system: "fuse.sshfs"; empty: not known
+  std::string type;  // of the file system: "fuse.sshfs"; empty: unknown
 };
 
 class ServedFiles {
@@ -40,16 +40,16 @@ class ServedFiles {
   enum class Stage : uint8_t { kWaits, kGivenUp };
   using Tell = std::function<void(const SilentFile&, Stage)>;
 
-  // The one of this process: threads and file systems that were given up are its. A child that is forked has those of its parent.
+  // Singleton of this process, which owns the abandoned threads and file systems. A forked child has its parent's.
   static ServedFiles& of_process();
 
   explicit ServedFiles(std::chrono::milliseconds longest = BoundedCalls::kLongest) : longest_(longest) {}
 
-  // Hears of each wait that takes a second, and how it ends. Set before there are other threads.
+  // Callback for each wait of a second, and its end. Set before there are other threads.
   void tell_by(Tell tell) { tell_ = std::move(tell); }
 
-  // What `look` returns; none: it was given up. Perhaps it is called by another thread, which may go on when nobody waits for it any more:
-  // what it uses is its own. It closes what it opens there, or keeps it by keep().
+  // Returns the result of `look`; none: it was given up. `look` may run in another thread, and continue after it was
+  // given up: it must own what it uses. It closes what it opens there, or keeps it by keep().
   template <typename Result>
   std::optional<Result> look(const FilePlace& place, std::function<Result()> look) {
     const auto found = std::make_shared<std::optional<Result>>();
@@ -57,17 +57,17 @@ class ServedFiles {
     return is_done ? std::move(*found) : std::nullopt;
   }
 
-  // Whether a look there may wait for somebody: for who looks again and again.
+  // Whether an access there may block, for callers that repeat it.
   [[nodiscard]] static bool may_wait(const FilePlace& place) { return server_of(place).has_value(); }
 
-  // A file that looks go on to use: closing it is a look as well. This outlives it.
+  // Keeps an opened file for later accesses: closing it may block as well. This object must outlive it.
   std::shared_ptr<const UniqueFd> keep(const FilePlace& place, UniqueFd file);
 
-  // The first one of each file system.
+  // The first silent file of each file system.
   [[nodiscard]] std::vector<SilentFile> given_up() const;
 
  private:
-  // What is known of a place without asking there.
+  // Facts of a place that are known without accessing it.
   struct Server {
     std::optional<dev_t> device;
     std::string type;
@@ -80,15 +80,15 @@ class ServedFiles {
 
   const std::chrono::milliseconds longest_;
   Tell tell_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the following
   std::set<dev_t> silent_;
   std::vector<SilentFile> given_up_;
 };
 
-// Whether a file system of this type waits for somebody.
+// Whether a file system of this type depends on a server.
 bool is_served(std::string_view type);
 
-// The file itself; one that a program serves (FUSE) as a copy in memory, which asks nobody. None: it can't be read, or is longer. For looks.
+// Returns the file itself, or for one served by a program (FUSE) a copy in memory. None: unreadable, or too large. For use in look().
 UniqueFd own_copy(UniqueFd file, uint64_t most_bytes = uint64_t{256} << 20);
 
 }  // namespace heaptap::base

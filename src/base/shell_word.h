@@ -1,13 +1,13 @@
-// Text as one word of a shell's command line.
+// Quoting of text as one word of a shell command line.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace heaptap::base {
 
-// Between quotes.
+// Always quoted.
 std::string shell_quoted(std::string_view text);
-// Between quotes where it needs them.
+// Quoted where needed.
 std::string shell_word(std::string_view text);
 
 }  // namespace heaptap::base

@@ -1,11 +1,11 @@
-// Keeps signals from a thread that is being made: it takes over the mask of the one that makes it, and signals are for the thread
-// that talks to the user.
+// Scope that blocks signals while a thread is created, which inherits the creator's mask: signals are handled by the
+// thread that talks to the user.
 #pragma once
 #include <csignal>
 
 namespace heaptap::base {
 
-// All signals of the calling thread, for as long as it lives.
+// Blocks all signals of the calling thread during its lifetime.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -1,5 +1,5 @@
-// Files that are small and are read whole, those of /proc above all, whose size isn't told; and what a path says by itself.
-// Without streams and <filesystem>: a static program has room for neither.
+// Small files read whole, mainly those of /proc, whose size is unknown; and helpers for paths. Without streams and
+// <filesystem>, which are too large for a static program.
 #pragma once
 #include <sys/types.h>
 
@@ -9,23 +9,23 @@
 
 namespace heaptap::base {
 
-// Empty: it can't be read (errno says why), or there is nothing in it.
+// Empty: unreadable (errno has the reason), or an empty file.
 std::string read_small_file(const std::string& path, size_t most_bytes = size_t{1} << 30);
-// What the kernel calls a process (proc(5), comm); empty: there is none.
+// The kernel's name of a process (proc(5), comm); empty: no such process.
 std::string name_of_process(pid_t process);
-// Where a symbolic link leads; empty: there is none.
+// Target of a symbolic link; empty: no link.
 std::string read_link(const std::string& path);
-// Whether there is something of that name, a link that leads nowhere too.
+// Whether something of that name exists, including a dangling link.
 bool exists(const std::string& path);
 
-// What is behind the last slash.
+// The part after the last slash.
 std::string_view file_name_of(std::string_view path);
 
-// Without blanks and ends of lines around it.
+// Without leading and trailing white space.
 std::string_view trimmed(std::string_view text);
-// The words of a text, with any white space between them.
+// Splits a text at white space.
 std::vector<std::string> words_of(std::string_view text);
-// The parts of a text; empty ones too, but none behind a separator at its end.
+// Splits a text at separators; includes empty parts, except after a final separator.
 std::vector<std::string> split(std::string_view text, char separator);
 
 }  // namespace heaptap::base

@@ -1,4 +1,4 @@
-// Who is at the other end of a UNIX socket.
+// Peer credentials of a UNIX socket.
 #pragma once
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -8,10 +8,10 @@
 
 namespace heaptap::base {
 
-// As it connected, or began to listen (unix(7), SO_PEERCRED).
+// At the time of connect or listen (unix(7), SO_PEERCRED).
 struct Peer {
-  std::optional<uid_t> user;  // none: it isn't known, or it is no UNIX socket
-  pid_t process = 0;          // 0: one of another pid namespace, which has no number here
+  std::optional<uid_t> user;  // none: unknown, or no UNIX socket
+  pid_t process = 0;          // 0: in another PID namespace, without a number here
 };
 
 inline Peer peer_of(int connection) {
@@ -23,7 +23,7 @@ inline Peer peer_of(int connection) {
 
 inline std::optional<uid_t> user_of_peer(int connection) { return peer_of(connection).user; }
 
-// Whether it may ask of this process what this process's user may: that user, or root.
+// Whether the peer may request what this process's user may: it is that user, or root.
 inline bool is_own_user_or_root(std::optional<uid_t> peer) { return peer && (*peer == 0 || *peer == geteuid()); }
 
 }  // namespace heaptap::base

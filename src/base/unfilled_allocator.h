@@ -1,4 +1,4 @@
-// For vectors whose new elements are written at once: resize() leaves them as the memory is.
+// Allocator for vectors whose new elements are written at once: resize() leaves them uninitialized.
 #pragma once
 #include <memory>
 #include <new>

@@ -1,4 +1,4 @@
-// The owner of a file descriptor. Nothing else outside the agent closes one (tools/layers.txt).
+// Owner of a file descriptor. Outside the agent, the only code that closes one (tools/layers.txt).
 #pragma once
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 namespace heaptap::base {
 
-// Closes what it owns, and keeps errno while it does. Any negative number stands for none.
+// Closes its descriptor and preserves errno. Any negative number stands for none.
 class UniqueFd {
  public:
   UniqueFd() = default;
@@ -19,22 +19,22 @@ class UniqueFd {
   UniqueFd& operator=(const UniqueFd&) = delete;
   UniqueFd(UniqueFd&& other) noexcept : descriptor_(other.release()) {}
   UniqueFd& operator=(UniqueFd&& other) noexcept {
-    reset(other.release());  // of itself: it owns nothing just then, and gets back what it had
+    reset(other.release());  // self-assignment: it is empty at that moment, and gets its own back
     return *this;
   }
 
   explicit operator bool() const { return descriptor_ >= 0; }
   [[nodiscard]] int get() const { return descriptor_; }
-  // The caller owns it from here on.
+  // The caller becomes the owner.
   int release() { return std::exchange(descriptor_, -1); }
   void reset(int descriptor = -1) {
     const int old = std::exchange(descriptor_, descriptor);
     if (old < 0) return;
     const int reason = errno;
-    ::close(old);  // not again after EINTR: Linux has freed the number then
+    ::close(old);  // not repeated after EINTR: Linux has released the number by then
     errno = reason;
   }
-  // Another one of the same open file, not inherited through exec; none where there is none to be had.
+  // Duplicate of the descriptor, close-on-exec; empty on failure.
   [[nodiscard]] UniqueFd duplicate() const {
     return descriptor_ < 0 ? UniqueFd() : UniqueFd(fcntl(descriptor_, F_DUPFD_CLOEXEC, 0));
   }
@@ -43,7 +43,7 @@ class UniqueFd {
   int descriptor_ = -1;
 };
 
-// A name under which its file can be opened again while it is open.
+// Path that opens the same file again while it is open.
 inline std::string path_of(const UniqueFd& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
 
 }  // namespace heaptap::base

@@ -1,4 +1,4 @@
-// Sizes and durations as people write and read them.
+// Sizes and durations in human-readable form: parsing and formatting.
 #pragma once
 #include <cstdint>
 #include <string>

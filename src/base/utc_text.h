@@ -1,4 +1,4 @@
-// A time as "2026-11-26T17:10:00Z" (RFC 3339). strftime() would bring zones and languages into the static program.
+// Time as "2026-11-26T17:10:00Z" (RFC 3339). strftime() would bring time zones and locales into the static program.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Words that are numbers, whole ones: of a command line, a console's command, a file.
+// Integer parsing for command lines, console commands and files.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -8,12 +8,12 @@
 
 namespace heaptap::base {
 
-// Digits and nothing else, whether or not a number can be so large.
+// Only digits, of any length.
 inline bool is_digits(std::string_view word) {
   return !word.empty() && std::ranges::all_of(word, [](char letter) { return letter >= '0' && letter <= '9'; });
 }
 
-// None: it has other characters than digits, or is too large for the type.
+// None: characters other than digits, or too large for the type.
 template <typename Number>
 std::optional<Number> whole_number(std::string_view word) {
   if (!is_digits(word)) return std::nullopt;

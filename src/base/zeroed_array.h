@@ -1,4 +1,4 @@
-// An array of a fixed size whose elements are zero, and no memory until they are written: for tables of which most is rarely needed.
+// Fixed-size array of zero-initialized elements that takes no memory until they are written: for sparsely used tables.
 #pragma once
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 
 namespace heaptap::base {
 
-// Of elements that are whole where all of their bytes are zero.
+// For element types whose all-zero bytes are a valid value.
 template <typename T>
 class ZeroedArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
