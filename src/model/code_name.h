@@ -1,4 +1,4 @@
-// What the program calls code that it made itself, at run time, and that no file describes.
+// Names given by the program to code that it generated at run time, which no file describes.
 #pragma once
 #include <string>
 
@@ -12,7 +12,7 @@ struct CodeName {
 };
 
 inline constexpr size_t kMaxCodeNameBytes = 1024;
-// Of all that a trace has: what comes behind them is left out.
+// Limit for a trace: further names are dropped.
 inline constexpr size_t kMaxCodeNamesBytes = size_t{64} << 20;
 
 }  // namespace heaptap::model

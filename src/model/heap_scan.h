@@ -1,5 +1,5 @@
-// One look at the target's memory, as a trace keeps it: what was alive, which word pointed where, what the roots were.
-// Numbers only; what is lost and what is held by whom is concluded from it later (leaks).
+// Leak scan as stored in a trace: live blocks, pointers between them, and roots. Numbers only; leaks and retained sizes
+// are computed from it later (leaks).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace heaptap::model {
 
-// The index of no block.
+// Index for no block.
 inline constexpr uint32_t kNoBlock = 0xffffffff;
 
-// Blocks of pools have numbers from here on in a scan, and none elsewhere.
+// First number of pool blocks in a scan; not used elsewhere.
 inline constexpr BlockNumber kFirstPooledNumber = BlockNumber{1} << 48;
 
 struct ScannedBlock {
@@ -22,35 +22,35 @@ struct ScannedBlock {
   uint64_t size_bytes;
   BlockNumber number;
   SiteId site;    // of its allocation
-  uint64_t type;  // address of the vtable that it begins with, where that lies in a module's read-only data; else 0
+  uint64_t type;  // address of its vtable, if it begins with a pointer into a module's read-only data; else 0
 };
 
-// A word of a block that points to a block.
+// Pointer from a word of a block to another block.
 struct BlockPointer {
   uint32_t to;      // index into HeapScan::blocks
   uint32_t offset;  // of the word in its block, in words
   wire::PointerKind kind;
 };
 
-// A word outside of blocks that points to one.
+// Pointer from a word outside of blocks to a block.
 struct RootPointer {
   uint32_t to;  // index into HeapScan::blocks
   wire::PointerKind kind;
   wire::RootKind root;
-  ThreadId thread;   // 0: of no thread
-  uint64_t address;  // of the word; of a register its number, as DWARF numbers the CPU's
-  // kStack and kAlternateStack: the frame that the word lies in, as an entry of Tables::codes is built (wire::CodeEntry); else 0.
+  ThreadId thread;   // 0: no thread
+  uint64_t address;  // of the word; for a register its DWARF number
+  // kStack and kAlternateStack: the frame that contains the word, built like an entry of Tables::codes (wire::CodeEntry); else 0.
   uint64_t frame_code;
-  // kThreadLocal: index into Tables::modules of the object whose thread-local variable it is, and the word's offset in that
-  // object's thread-local segment; wire::kNoModule where it isn't known.
+  // kThreadLocal: index into Tables::modules of the variable's object, and the word's offset in that object's
+  // thread-local segment; wire::kNoModule where it isn't known.
   uint32_t module = wire::kNoModule;
   uint64_t module_offset = 0;
 };
 
-// Whether a block of a scan is alive, where not all releases were seen.
+// Liveness of a scanned block, where not all releases were seen.
 enum class BlockLife : uint8_t {
   kAlive = 0,    // all releases were seen, or the allocator has it in use
-  kUnknown = 1,  // its release may not have been seen
+  kUnknown = 1,  // its release may have been missed
   kFree = 2,     // the allocator has its memory free, or in use as another block
 };
 inline constexpr unsigned kBlockLifeCount = 3;
@@ -61,20 +61,20 @@ struct HeapScan {
   uint32_t number = 1;  // counts a trace's scans
   ScanReason reason = ScanReason::kEnd;
   uint64_t time_ns = 0;        // since the start of the capture
-  uint64_t events_before = 0;  // events of the trace that came before it
+  uint64_t events_before = 0;  // number of events of the trace before it
   uint64_t stopped_ns = 0;     // how long the target was stopped
   uint64_t total_ns = 0;
   uint64_t read_bytes = 0;
-  uint64_t skipped_bytes = 0;        // writable memory that was never touched, or is as its file has it
-  uint32_t threads = 0;              // that were stopped
-  std::vector<ScannedBlock> blocks;  // all that were alive, ascending by address
+  uint64_t skipped_bytes = 0;        // writable memory that was never touched, or is unmodified from its file
+  uint32_t threads = 0;              // number of stopped threads
+  std::vector<ScannedBlock> blocks;  // all live blocks, ascending by address
   std::vector<BlockLife> lives;      // of the blocks; empty: all are alive
   // Pointers of block i: pointers[pointers_begin[i]] to pointers[pointers_begin[i + 1]], ascending by offset. One block's
   // pointers to another of one kind are kept once, the first; those to itself are left out.
   std::vector<uint32_t> pointers_begin;
   std::vector<BlockPointer> pointers;
   std::vector<RootPointer> roots;  // for each block, kind of root and kind of pointer, the first
-  std::vector<Note> notes;         // what couldn't be seen
+  std::vector<Note> notes;         // what couldn't be scanned
 };
 
 }  // namespace heaptap::model

@@ -1,4 +1,4 @@
-// What the bytes of mappings are, each of them one of these kinds at a time: they add up to what is mapped.
+// Kinds of mapped memory: each mapped byte has one kind at a time, so the kinds add up to the mapped size.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -10,12 +10,12 @@
 namespace heaptap::model {
 
 enum class MappedKind : uint8_t {
-  kReserved,  // nothing may be done there: addresses, and no memory
-  kPrivate,   // of no file,
-  kShared,    // shared with children,
-  kStack,     // or for a thread's stack
+  kReserved,  // no access: address space without memory
+  kPrivate,   // anonymous, private
+  kShared,    // anonymous, shared with children
+  kStack,     // anonymous, for a thread's stack
   kFile,      // of a file, a device, a memfd
-  kUnknown,   // an older recorder didn't say, or it was moved here from what was mapped unseen
+  kUnknown,   // not recorded by an older version, or moved here from an unseen mapping
 };
 inline constexpr size_t kMappedKinds = 6;
 inline constexpr std::array<const char*, kMappedKinds> kMappedKindNames = {"reserved", "private", "shared",
@@ -52,7 +52,7 @@ struct MappedLevel {
 
   void add(uint64_t bytes) { peak_bytes = std::max(peak_bytes, live_bytes += bytes); }
   void remove(uint64_t bytes) { live_bytes -= bytes; }
-  // Of several processes: whose peaks were together isn't known.
+  // Of several processes: the time of their common peak isn't known.
   MappedLevel& operator+=(const MappedLevel& other) {
     live_bytes += other.live_bytes;
     peak_bytes = std::max(peak_bytes, other.peak_bytes);
@@ -60,10 +60,10 @@ struct MappedLevel {
   }
 };
 
-// Of the process: each kind, each with a peak of its own.
+// Levels of a process: each kind, with its own peak.
 struct MappedLevels {
   std::array<MappedLevel, kMappedKinds> kinds;
-  MappedLevel memory;  // of no file, which the program may touch
+  MappedLevel memory;  // accessible anonymous memory
 
   void add(MappedKind kind, uint64_t bytes) {
     kinds[static_cast<size_t>(kind)].add(bytes);
@@ -74,7 +74,7 @@ struct MappedLevels {
     if (is_memory(kind)) memory.remove(bytes);
   }
   [[nodiscard]] const MappedLevel& of(MappedKind kind) const { return kinds[static_cast<size_t>(kind)]; }
-  // Whether it is known of all that was ever mapped what it was.
+  // Whether the kind of everything ever mapped is known.
   [[nodiscard]] bool are_known() const { return of(MappedKind::kUnknown).peak_bytes == 0; }
   MappedLevels& operator+=(const MappedLevels& other) {
     for (size_t kind = 0; kind < kMappedKinds; ++kind) kinds[kind] += other.kinds[kind];

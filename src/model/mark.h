@@ -1,4 +1,4 @@
-// A moment of a recording that was named while it went on, or at which recording was switched off or on.
+// Mark: a named moment of a recording, or one at which recording was switched off or on.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,24 +8,24 @@
 namespace heaptap::model {
 
 enum class MarkKind : uint8_t {
-  kNamed = 0,    // by a user, the program, a clock
-  kStopped = 1,  // from here on nothing is recorded,
-  kStarted = 2,  // and from here on it is again
-  kReset = 3,    // a user counts from here on
-  kEarlier = 4,  // of whatever kind: set while the process ran another program, before this one was executed
+  kNamed = 0,    // by a user, the program, or a timer
+  kStopped = 1,  // recording stopped
+  kStarted = 2,  // recording continued
+  kReset = 3,    // a user reset the counters
+  kEarlier = 4,  // of any kind: set before this program was executed by the process
 };
 
 struct Mark {
-  uint32_t number = 0;  // 1, 2, … in order, through all programs that the process executes
+  uint32_t number = 0;  // 1, 2, … in order, across all programs executed by the process
   MarkKind kind = MarkKind::kNamed;
   std::string name;
   uint64_t time_ns = 0;        // since the start of the capture
-  uint64_t events_before = 0;  // events of the trace that came before it
-  ThreadId thread = 0;         // that set it; 0: none, it was set from outside
+  uint64_t events_before = 0;  // number of events of the trace before it
+  ThreadId thread = 0;         // that set it; 0: set from outside
   bool operator==(const Mark&) const = default;
 };
 
-// What the program calls one of its blocks.
+// Name given to a block by the program.
 struct BlockName {
   BlockNumber block = 0;
   std::string name;

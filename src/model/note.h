@@ -1,6 +1,6 @@
-// A note: something that could not be seen or done, as data. Which sentence that is, a renderer says (report/note_text.h); so
-// notes travel from where they come up through packets and traces in the same form. notes.def lists the kinds, and what the
-// numbers, the module and the name of each mean.
+// Note: a report of missing data or a failed action, as data. Renderers turn it into a sentence (report/note_text.h),
+// so notes keep the same form in packets and traces. notes.def lists the kinds and the meaning of each one's numbers,
+// module and name.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace heaptap::model {
 
-// A later version's kinds have numbers that are not listed here.
+// Numbers that are not listed are kinds of a later version.
 enum class NoteKind : uint32_t {
 #define HEAPTAP_NOTE(number, enumerator, name, counts) enumerator = number,
 #include "model/notes.def"
@@ -19,11 +19,11 @@ enum class NoteKind : uint32_t {
 struct Note {
   NoteKind kind = NoteKind::kText;
   std::vector<uint64_t> numbers = {};
-  std::string module = {};  // path of the loaded object that it is about, as the target has it
+  std::string module = {};  // path in the target of the loaded object concerned
   std::string name = {};
-  uint32_t pid = 0;  // in what is said of several processes together: whose it is. No part of a note's bytes
+  uint32_t pid = 0;  // in reports on several processes: the process concerned. Not encoded
 
-  // One of the numbers; 0 where there are fewer, since a note may come from a file.
+  // The number at an index; 0 where there are fewer, since a note may come from a file.
   [[nodiscard]] uint64_t number(size_t index) const { return index < numbers.size() ? numbers[index] : 0; }
   auto operator<=>(const Note&) const = default;
 };

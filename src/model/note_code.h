@@ -1,6 +1,6 @@
-// Notes as bytes: in the fields and scans of a trace, and in the tracer's packets. Described in docs/wire.md.
+// Binary encoding of notes: in the fields and scans of a trace, and in the tracer's packets. Described in docs/wire.md.
 //
-//   kind │ how many numbers, these │ module: bytes, text │ name: bytes, text │ … what a later version adds
+//   kind │ count of numbers, the numbers │ module: length, text │ name: length, text │ … additions of a later version
 #pragma once
 #include <optional>
 #include <string>
@@ -27,7 +27,7 @@ inline std::string encode(const Note& note) {
   return bytes;
 }
 
-// None: these bytes are no note. A kind that isn't known here is one.
+// None: no valid note. Unknown kinds are accepted.
 inline std::optional<Note> decode_note(std::string_view bytes) {
   wire::VarintReader in(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   Note note;

@@ -1,4 +1,4 @@
-// Where functions of a program are whose own file doesn't say it: as another machine tells it, which has that file with symbols.
+// Function addresses for programs without symbols in their own file, supplied by another machine that has the file with symbols.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -10,11 +10,11 @@ namespace heaptap::model {
 struct ToldFunction {
   std::string name;
   uint64_t address = 0;   // link-time
-  bool is_local = false;  // its symbol is
+  bool is_local = false;  // of local binding
   bool operator==(const ToldFunction&) const = default;
 };
 
-// By the program's build-id, as bytes. An empty list: that machine knows none.
+// By the program's build-id, as bytes. An empty list: that machine has none.
 using ToldFunctions = std::map<std::string, std::vector<ToldFunction>>;
 
 }  // namespace heaptap::model

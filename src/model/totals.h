@@ -1,4 +1,4 @@
-// Totals per site, as --aggregate keeps them: what a trace has in place of the events of blocks. Numbers only.
+// Totals per site, made by --aggregate: stored in a trace in place of block events. Numbers only.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,13 +7,13 @@
 
 namespace heaptap::model {
 
-// What one thread allocated at one site.
+// Allocations of one thread at one site.
 struct SiteTotals {
   SiteId site = 0;
-  ThreadId thread = 0;  // 0: one of those that had no entry of their own
+  ThreadId thread = 0;  // 0: a thread without its own entry
   uint64_t allocations = 0;
   uint64_t allocated_bytes = 0;
-  uint64_t releases = 0;  // of these blocks, by whomever
+  uint64_t releases = 0;  // of these blocks, by any thread
   uint64_t released_bytes = 0;
   uint64_t temporary = 0;
   uint64_t mismatched = 0;
@@ -22,22 +22,22 @@ struct SiteTotals {
 
 struct ThreadReleases {
   ThreadId thread = 0;
-  uint64_t releases = 0;  // made by it
+  uint64_t releases = 0;  // made by this thread
 };
 
-// How many blocks of one size are alive.
+// Number of live blocks of one size.
 struct LiveSize {
   uint64_t size_bytes = 0;
   uint64_t blocks = 0;
 };
 
 struct Totals {
-  uint64_t time_ns = 0;  // when they were read, since the start of the capture
+  uint64_t time_ns = 0;  // time of reading, since the start of the capture
   uint64_t peak_bytes = 0;
   uint64_t peak_blocks = 0;
   uint64_t double_releases = 0;
   uint64_t bad_releases = 0;
-  uint64_t unclear_releases = 0;  // double or bad
+  uint64_t unclear_releases = 0;  // either double or bad
   uint64_t unknown_releases = 0;
   uint64_t unclear_temporary = 0;
   std::vector<SiteTotals> sites;

@@ -1,4 +1,4 @@
-// A source of events without leak scans.
+// Event source without leak scans.
 #pragma once
 #include <vector>
 
