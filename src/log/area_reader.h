@@ -1,4 +1,4 @@
-// Reads from a log what the agent tells of memory that a scan for leaks can't know from outside. Nothing of it is trusted.
+// Reader of memory areas in a log, which the agent reports for leak scans and which can't be seen from outside. Trusts nothing.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace heaptap::log {
 
-// Stacks that the program set up for itself: alternate ones of signals, and those of contexts (some may be gone meanwhile).
+// The program's own stacks: alternate signal stacks and context stacks (some may no longer exist).
 std::vector<wire::StackArea> read_stack_areas(const LogParts& log);
 
-// What the agent mapped for itself: no place to look for the program's pointers. In order of addresses.
+// The agent's own mappings: not searched for the program's pointers. Ascending.
 std::vector<base::AddressRange> read_own_areas(const LogParts& log);
 
 }  // namespace heaptap::log

@@ -1,5 +1,5 @@
-// The pages of a log's chunks, made and given back from the collector's side: a page is charged to the memory group (cgroup) of
-// whoever touches it first, which shall not be the program's.
+// Pages of a log's chunks, allocated and freed by the collector: a page is charged to the memory group (cgroup) of the
+// process that touches it first, which must not be the program.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,13 +9,13 @@ namespace heaptap::log {
 
 class ChunkMemory {
  public:
-  // `is_sparse`: pages that are given back are no memory, and can be made again whenever there is memory. So it isn't in a file.
+  // `is_sparse`: freed pages take no memory and can be allocated again while there is memory. Not for a file.
   ChunkMemory(std::span<uint8_t> chunks, bool is_sparse) : chunks_(chunks), is_sparse_(is_sparse) {}
 
-  // Of chunks that nobody writes to. False: the kernel has no memory for them.
+  // For chunks that no thread writes to. False: the kernel has no memory for them.
   [[nodiscard]] bool make(uint32_t first, uint32_t count) const;
   [[nodiscard]] bool make(std::span<const uint32_t> chunks) const;
-  // Of chunks that nobody has. Puts them in order.
+  // For unused chunks. Sorts them.
   void give_back(std::vector<uint32_t>& chunks) const;
 
  private:

@@ -1,5 +1,5 @@
-// Whether the processor's clock may order events: it has to be the same on all processors and never go back, which the kernel
-// knows best. It watches the counter, and takes another source of time where it isn't so.
+// Trust in the processor's clock for ordering events: it must be the same on all processors and monotonic. The kernel
+// watches the counter, and uses another clock source if it isn't.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,30 +8,30 @@
 namespace heaptap::log {
 
 struct ClockFacts {
-  std::string source;                  // the kernel's source of time now; empty: it couldn't be read
-  std::vector<std::string> available;  // all that the kernel would take
-  std::string counter;                 // the processor's clock, as the kernel calls it; empty: none is known here
-  bool is_invariant = false;           // the processor says that its counter goes on at one rate
-  std::string wanted;  // HEAPTAP_CLOCK: "processor" or "counter"; empty or anything else: as it is found
+  std::string source;                  // the kernel's current clock source; empty: unreadable
+  std::vector<std::string> available;  // all clock sources that the kernel accepts
+  std::string counter;                 // the kernel's name of the processor's clock; empty: none is known here
+  bool is_invariant = false;           // the processor reports a constant rate
+  std::string wanted;  // HEAPTAP_CLOCK: "processor" or "counter"; empty or anything else: decided by the facts
 };
 
 enum class ClockDoubt : uint8_t {
   kNone,
-  kNotWanted,  // HEAPTAP_CLOCK asks for the counter
-  kNotShared,  // no clock of this CPU is known that all processors share
-  kNotKnown,   // the kernel doesn't say what it takes its time from
-  kNotUsed,    // it takes it from something else
+  kNotWanted,  // HEAPTAP_CLOCK requests the counter
+  kNotShared,  // this CPU has no known clock that all processors share
+  kNotKnown,   // the kernel's clock source is unknown
+  kNotUsed,    // the kernel uses another clock source
 };
 
 struct ClockVerdict {
   ClockDoubt doubt = ClockDoubt::kNone;
-  std::string source = {};  // with kNotUsed: what the kernel takes its time from
+  std::string source = {};  // with kNotUsed: the kernel's clock source
   [[nodiscard]] bool is_trusted() const { return doubt == ClockDoubt::kNone; }
 };
 
 ClockVerdict judge_clock(const ClockFacts& facts);
 
-// Of this machine.
+// Facts of this machine.
 ClockFacts read_clock_facts();
 
 }  // namespace heaptap::log

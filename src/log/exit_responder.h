@@ -1,4 +1,4 @@
-// The collector's side of a program's end (wire/exit_handshake.h): takes what an agent offers, says how it goes on, and lets the
+// Collector side of the exit handshake (wire/exit_handshake.h): takes the agent's offer, shows progress, and lets the
 // program end.
 #pragma once
 #include <sys/types.h>
@@ -9,20 +9,20 @@
 
 namespace heaptap::log {
 
-// A copy of what the agent says, once; from then on the program waits.
+// Copies the agent's notice, once; from then on the program waits.
 std::optional<wire::ExitNotice> take_exit_notice(wire::LogHeader& log);
 
-// To be called at least every wire::kExitPatienceMs, else the program goes on.
+// Call at least every wire::kExitPatienceMs, else the program continues.
 void show_progress(wire::LogHeader& log);
 
-// Asks the agent to let process `reader` read the memory, where Yama forbids it otherwise, and waits for it. False: it
-// didn't answer.
+// Asks the agent to permit process `reader` to read the memory, where Yama forbids it otherwise, and waits. False: no
+// answer.
 bool ask_access(wire::LogHeader& log, pid_t reader);
 
-// Whether it waits still.
+// Whether the program is still waiting.
 bool waits_at_exit(const wire::LogHeader& log);
 
-// Lets the program end. False: it did without waiting, so that what was read of its memory can't be relied on.
+// Lets the program end. False: it ended without waiting, so that the memory read can't be relied on.
 bool finish_exit(wire::LogHeader& log);
 
 }  // namespace heaptap::log

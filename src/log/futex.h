@@ -1,4 +1,4 @@
-// Words in shared memory that processes wait on and wake each other by: futex(2), whoever has mapped the word.
+// Futexes in shared memory between processes: futex(2), for any mapping of the word.
 #pragma once
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -11,12 +11,12 @@
 
 namespace heaptap::log {
 
-// All that wait.
+// Wakes all waiters.
 inline void futex_wake(std::atomic<uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// Until the word isn't `value`, it is woken, or so many milliseconds are over. -1 with errno: it wasn't woken.
+// Waits until the word isn't `value`, for a wake-up, or for that many milliseconds. -1 with errno: not woken.
 inline long futex_wait(std::atomic<uint32_t>& word, uint32_t value, uint32_t milliseconds) {
   const timespec limit{milliseconds / 1000, static_cast<long>(milliseconds % 1000) * 1'000'000};
   return syscall(SYS_futex, &word, FUTEX_WAIT, value, &limit, nullptr, 0);

@@ -1,4 +1,4 @@
-// The log's labels (wire/labels.h), for who writes a log from outside of the program: each name under a parent once.
+// Labels of a log (wire/labels.h), for writers outside of the program: each name under a parent once.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,10 +14,10 @@ namespace heaptap::log {
 
 class LabelTable {
  public:
-  // `layout`: a copy of the header's that was checked.
+  // `layout`: a checked copy of the header's.
   LabelTable(wire::LogHeader& log, const wire::LogLayout& layout);
 
-  // The number of the label of that name under another; wire::kNoLabel: there is no room for it, which is counted.
+  // The number of the label of that name under another; wire::kNoLabel: no room, which is counted.
   uint32_t find_or_add(uint32_t parent, wire::LabelKind kind, std::string_view name);
   [[nodiscard]] uint32_t parent_of(uint32_t label) const { return label < labels_.size() ? labels_[label].parent : 0; }
 

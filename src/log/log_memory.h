@@ -1,4 +1,4 @@
-// Owns one log's shared memory: makes it, lays it out, and holds its descriptor until the agent has it.
+// Owner of one log's shared memory: allocates it, lays it out, and holds its descriptor until the agent has it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace heaptap::log {
 
-// In the name of the memory, as maps of memory show it.
+// Name of the memory, visible in memory maps.
 inline constexpr char kLogName[] = "heaptap-log";
 
 inline constexpr uint64_t kLeastTotalsBytes = 1u << 20;
 
 struct LogOptions {
-  uint64_t chunk_memory_bytes = 32u << 20;  // --log-memory; used as far as it is needed
-  uint64_t most_chunk_memory_bytes = 0;     // to which that may grow; 0: it doesn't
-  uint64_t most_bytes = UINT64_MAX;         // of address space in the target, tables included
-  uint64_t totals_bytes = 0;                // of the whole memory where totals are kept in it; 0: events, no totals
-  uint64_t late_rows_bytes = 0;             // for rows for unwinding that come from elsewhere; 0: none do
+  uint64_t chunk_memory_bytes = 32u << 20;  // --log-memory; allocated as needed
+  uint64_t most_chunk_memory_bytes = 0;     // maximum it may grow to; 0: fixed
+  uint64_t most_bytes = UINT64_MAX;         // maximum address space in the target, tables included
+  uint64_t totals_bytes = 0;                // whole memory for totals; 0: events, no totals
+  uint64_t late_rows_bytes = 0;             // for late unwind rows; 0: none
   uint32_t depth_limit = 0;                 // 0: none
   wire::OverflowPolicy overflow_policy = wire::OverflowPolicy::kWait;
   uint32_t flags = 0;           // wire::SessionFlag
@@ -41,10 +41,10 @@ class LogMemory {
   [[nodiscard]] wire::LogHeader& header() const { return *header_; }
   [[nodiscard]] const LogParts& parts() const { return parts_; }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
-  // Of the chunks' pages; see ChunkMemory.
+  // Whether the chunks' pages are sparse; see ChunkMemory.
   [[nodiscard]] bool is_sparse() const { return is_sparse_; }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-  // Once the agent has been given it.
+  // Call once the agent has received it.
   void close_descriptor() { descriptor_.reset(); }
 
  private:

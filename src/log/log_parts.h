@@ -1,5 +1,5 @@
-// Where the parts of a log's shared memory lie, as the collector made it. The header in that memory says the same, but who
-// shares it can overwrite that: nothing on this side asks it again.
+// Locations of the parts of a log's shared memory, as made by the collector. The header in that memory has them too,
+// but the program can overwrite it: this side never reads them again.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace heaptap::log {
 
 struct TotalsParts {
-  wire::TotalsHeader* header = nullptr;  // null: the log has no totals
+  wire::TotalsHeader* header = nullptr;  // null: no totals
   std::span<const wire::TotalsThread> threads;
   std::span<const wire::TotalsEntry> entries;
   std::span<const wire::TotalsRare> rare;
@@ -21,16 +21,16 @@ struct TotalsParts {
 };
 
 struct LogParts {
-  // Reads the header of a log that was just made: before anybody else has its memory.
+  // Reads the header of a newly made log, before another process has its memory.
   explicit LogParts(wire::LogHeader& log);
 
   wire::LogHeader& header;
   uint32_t flags;             // wire::SessionFlag
-  bool omits;                 // callers whose events aren't noted
+  bool omits;                 // some callers' events aren't recorded
   bool writers_wait;          // where the log is full
-  uint32_t overflow_wait_ms;  // at most
-  uint32_t start_chunks;      // that may be used from the start
-  uint32_t depth_limit;       // 0: none was asked for
+  uint32_t overflow_wait_ms;  // maximum
+  uint32_t start_chunks;      // usable from the start
+  uint32_t depth_limit;       // 0: not requested
   std::span<wire::StreamSlot> slots;
   std::span<const uint8_t> modules;
   std::span<const wire::CodeEntry> codes;

@@ -1,5 +1,5 @@
-// Drains a log: takes records out of the threads' streams, puts them in order of time, gives chunks back. Used by one
-// thread. What it reads was written by another process and is trusted in nothing.
+// Reader of a log: drains the records of the threads' streams, merges them by time, gives chunks back. Used by one
+// thread. Its input was written by another process and is not trusted.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -34,7 +34,7 @@ struct StreamEnd {
 
 class LogReader {
  public:
-  // Of the log's chunks so much is held here at most, besides the few records that aren't handed on yet.
+  // Maximum bytes of the log's chunks held here, besides the few records not passed on yet.
   static constexpr uint64_t kMaxKeptBytes = uint64_t{64} << 20;
 
   explicit LogReader(const LogParts& log);
@@ -42,45 +42,45 @@ class LogReader {
   LogReader(const LogReader&) = delete;
   LogReader& operator=(const LogReader&) = delete;
 
-  // Appends the events that are known to be next in order, a bounded number of them. `last`: the target is gone, nothing
-  // more comes. Returns how many bytes of records were read (a measure of how busy the target is).
+  // Appends the next events known to be in order, a bounded number. `last`: the target is gone, nothing more comes.
+  // Returns the number of bytes of records read (a measure of the target's activity).
   uint64_t drain(RawEvents& events, bool last);
 
-  // All that is there, in order, a bounded number of events at a time; where nobody writes at the moment. It stays in the log, and
-  // drain() hands it on as well: before anything that is written later, also where that seems older.
+  // Visits all events present, in order, a bounded number at a time; call while no thread writes. They stay in the log,
+  // and drain() delivers them as well: before any event written later, even if that seems older.
   void look_ahead(const std::function<void(const RawEvents&)>& visit);
-  // drain() has yet to hand on some of what was looked at.
+  // Whether drain() has yet to deliver some of these events.
   [[nodiscard]] bool has_looked_ahead() const { return look_.has_value(); }
 
-  // Before others have the log: its chunks are borrowed. They are made before they are used, where this side isn't late, and their pages
-  // given back when they were free for a second. Without a lender all may be used, as they are.
+  // Call before others have the log: its chunks are lent. They are allocated before use, unless this side is late, and
+  // their pages freed when unused for a second. Without a lender all chunks are usable as they are.
   void borrow_from(ChunkLender& lender, ChunkMemory memory);
 
-  // Less than kMaxKeptBytes, where memory is short: then the log is full sooner, where the target is faster than this.
+  // Lowers kMaxKeptBytes where memory is short: then the log is full sooner, if the target is faster than this side.
   void set_most_kept(uint64_t bytes) { most_kept_ = static_cast<uint32_t>(bytes / wire::kChunkBytes); }
 
   // Until wake_up() the agent rings (log/log_waker.h) when the log fills.
   void rest();
   void wake_up();
 
-  // The last drain left records in the log, since it takes a bounded number of them.
+  // Whether the last drain left records in the log, since it takes a bounded number.
   [[nodiscard]] bool has_unread() const { return has_unread_; }
-  // Nothing is held here that was read but not handed on, and the last drain left nothing in the log. (It may have read
-  // nothing and left something, where it had to hand on first what was held here.)
+  // Whether everything read was delivered, and the last drain left nothing in the log. (A drain may read nothing and
+  // leave something, if it had to deliver held events first.)
   [[nodiscard]] bool is_empty() const;
 
-  // All events up to this time were handed on by the last drain, for all that is known.
+  // All events up to this time were delivered by the last drain, as far as is known.
   [[nodiscard]] uint64_t complete_until() const { return complete_until_; }
 
-  // The text of a note that was handed on (in place of a stack); once.
+  // Takes the text of a delivered note (its number is in place of a stack); once.
   std::string take_text(uint32_t number);
 
-  // Threads seen since the last call: number and kernel id.
+  // Threads seen since the last call: number and the kernel's id.
   std::vector<StreamEnd> take_new_threads();
 
   [[nodiscard]] uint64_t lost_events() const;
   [[nodiscard]] uint32_t damaged_streams() const { return damaged_streams_; }
-  // How many chunks may be used by now, and how many where threads are few.
+  // Number of chunks usable by now, and usable with few threads.
   [[nodiscard]] uint32_t usable_chunks() const { return usable_chunks_ - static_cast<uint32_t>(withdrawn_.size()); }
   [[nodiscard]] uint32_t chunk_limit() const { return std::max(start_chunks_, usable_chunks()); }
   [[nodiscard]] uint32_t most_chunks_used() const { return most_chunks_used_; }
@@ -134,46 +134,46 @@ class LogReader {
   const uint32_t chunk_count_;
   const uint32_t start_chunks_;
   const bool writers_wait_;
-  uint32_t usable_chunks_;  // all below were ever usable; but those that are withdrawn now
+  uint32_t usable_chunks_;  // all below were usable at some time, except the withdrawn ones
   std::vector<uint32_t> withdrawn_;
   ChunkLender* lender_ = nullptr;
   std::optional<ChunkMemory> memory_;
   uint32_t made_chunks_ = 0;       // from the first one on
-  uint32_t freed_lately_ = 0;      // since pages were given back
-  uint32_t most_used_lately_ = 0;  // since the last look for what isn't used
+  uint32_t freed_lately_ = 0;      // since pages were last freed
+  uint32_t most_used_lately_ = 0;  // since the last check for unused chunks
   uint64_t written_lately_ = 0;    // bytes
   std::chrono::steady_clock::time_point looked_at_;
   std::chrono::steady_clock::time_point asked_at_{};
   std::vector<std::unique_ptr<Stream>> streams_;  // by slot
   uint32_t stream_count_ = 0;
-  // By slot: what the stream's activity was when everything of it was read and handed on; kToBeRead: that isn't so. As long as it
-  // is that, the stream isn't looked at: where threads are many, most of them are idle.
+  // By slot: the stream's activity when all of it was read and delivered; kToBeRead: not so. While it is unchanged, the
+  // stream is skipped: of many threads, most are idle.
   std::vector<uint32_t> quiet_at_;
   std::vector<Stream*> active_;  // the others, as of the last drain
   std::vector<StreamEnd> new_threads_;
-  std::map<uint32_t, std::string> texts_;  // of notes, by number, that weren't taken yet
+  std::map<uint32_t, std::string> texts_;  // of notes, by number, not taken yet
   uint32_t text_count_ = 0;
   uint64_t published_;  // what the log's coarse_clock was raised to
-  uint64_t settled_;    // what it was before: no thread that isn't busy writes a record any more that is older
+  uint64_t settled_;    // its previous value: only busy threads may still write older records
   uint64_t complete_until_ = 0;
   uint64_t bytes_read_ = 0;
-  uint64_t lost_ended_ = 0;   // of streams that ended
-  uint64_t lost_living_ = 0;  // of the others, as they were read last
+  uint64_t lost_ended_ = 0;   // by ended streams
+  uint64_t lost_living_ = 0;  // by the others, as of the last read
   uint32_t damaged_streams_ = 0;
   uint32_t chunks_in_use_ = 0;
   uint32_t most_chunks_used_ = 0;
   uint32_t freed_ = 0;
   uint32_t kept_ = 0;  // chunks
   uint32_t most_kept_ = kMaxKeptBytes / wire::kChunkBytes;
-  std::vector<std::unique_ptr<uint8_t[]>> spare_;  // of chunks that were kept
+  std::vector<std::unique_ptr<uint8_t[]>> spare_;  // for chunks that were kept
   bool has_unread_ = false;
-  const bool only_looks_ = false;  // what it reads stays where it is
-  std::optional<uint64_t> look_;   // settled_ as of the look ahead, up to which it is drained
+  const bool only_looks_ = false;  // leaves what it reads in place
+  std::optional<uint64_t> look_;   // settled_ at the look-ahead, up to which events are drained
   struct Front {
     uint64_t time;  // of the stream's next event
     Stream* stream;
   };
-  std::vector<Front> fronts_;  // of the streams that are being merged: a heap, the oldest first
+  std::vector<Front> fronts_;  // of the streams being merged: a heap, oldest first
 };
 
 }  // namespace heaptap::log

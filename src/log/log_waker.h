@@ -1,5 +1,5 @@
-// Wakes a collector that rests, when a program whose log it drains needs it. Only words in shared memory: an agent keeps no
-// descriptor in its program.
+// Wake-up of an idle collector by the programs whose logs it drains. Uses only words in shared memory: an agent keeps
+// no descriptor in its program.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace heaptap::log {
 
-// Rings when one of these logs' programs comes to its end, or when its log fills while the collector rests
-// (`LogHeader::wake_threshold`): `descriptor` is then readable. Where the kernel can't wait for several words (before Linux 5.16) it
-// never rings, and who polls finds all of that the same, later.
+// Wakes when a log's program ends, or when its log fills while the collector is idle (`LogHeader::wake_threshold`):
+// `descriptor` is then readable. If the kernel can't wait for several words (before Linux 5.16) it never wakes; a
+// polling collector finds all of that later.
 class LogWaker {
  public:
   LogWaker();
@@ -25,7 +25,7 @@ class LogWaker {
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   void silence();
 
-  // A log stays mapped until it is removed.
+  // The log must stay mapped until it is removed.
   void add(wire::LogHeader& log);
   void remove(wire::LogHeader& log);
 
@@ -35,7 +35,7 @@ class LogWaker {
 
   base::UniqueFd descriptor_;
   std::atomic<uint32_t> changes_{0};  // a futex
-  std::mutex mutex_;                  // of what follows
+  std::mutex mutex_;                  // guards the following
   bool stops_ = false;
   std::vector<wire::LogHeader*> logs_;
   std::thread thread_;

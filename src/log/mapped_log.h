@@ -1,4 +1,4 @@
-// A log as a process writes it that has all of it mapped and may make any call: the tracer, and tests. See wire/log_streams.h.
+// Log as mapped in full by a writer that may make any system call: the tracer, and tests. See wire/log_streams.h.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace heaptap::log {
 
 class MappedLog {
  public:
-  // `layout`: a copy of the header's that was checked.
+  // `layout`: a checked copy of the header's.
   MappedLog(wire::LogHeader& header, const wire::LogLayout& layout);
 
   [[nodiscard]] wire::LogHeader& header() const { return header_; }
@@ -24,13 +24,13 @@ class MappedLog {
   [[nodiscard]] bool gets_chunk(uint32_t index) const {
     return has_chunk(index) && index < header_.usable_chunks.load(std::memory_order_acquire);
   }
-  // Any reading is in order where one thread writes all that happens.
+  // With a single writer any reading is in order.
   [[nodiscard]] uint64_t time_in_order() { return clock_.event_time(); }
 
   static bool may_call() { return true; }
   static bool wait(std::atomic<uint32_t>& word, uint32_t value, uint32_t milliseconds);
   static void wake(std::atomic<uint32_t>& word);
-  static void relax() {}  // only who may make no call looks again and again
+  static void relax() {}  // only needed where system calls are not permitted
 
  private:
   wire::LogHeader& header_;

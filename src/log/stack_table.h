@@ -1,4 +1,4 @@
-// The log's trie of call stacks and its code entries, and what finds the known ones: each is written once.
+// Writer of a log's trie of call stacks and code entries, with an index: each is written once.
 #pragma once
 #include <cstdint>
 
@@ -9,13 +9,13 @@ namespace heaptap::log {
 
 class StackTable {
  public:
-  // `layout`: a copy of the header's that was checked.
+  // `layout`: a checked copy of the header's.
   StackTable(wire::LogHeader& log, const wire::LogLayout& layout);
 
-  // `parent` with a frame more: the code `entry` (wire::CodeEntry) called from it. The root kTableFull where there is no
+  // `parent` plus a frame: the code `entry` (wire::CodeEntry) called from it. The root kTableFull where there is no
   // room left.
   uint32_t intern(uint32_t parent, uint64_t entry);
-  // The stack under a label of the program's (wire/labels.h); the stack itself where there is no room left.
+  // The stack under a label (wire/labels.h); the stack itself where there is no room left.
   uint32_t with_label(uint32_t stack, uint32_t label);
 
  private:
