@@ -1,4 +1,4 @@
-// How much memory the machine, and the groups (cgroups) that a process is in, have left.
+// Free memory of the machine, and of the control groups of a process.
 #pragma once
 #include <sys/types.h>
 
@@ -8,8 +8,8 @@
 namespace heaptap::process {
 
 struct MemoryRoom {
-  uint64_t free_bytes = UINT64_MAX;  // UINT64_MAX: nobody says
-  std::string group = {};            // that has the least left; empty: the machine
+  uint64_t free_bytes = UINT64_MAX;  // UINT64_MAX: unknown
+  std::string group = {};            // the group with the least left; empty: the machine
   uint64_t limit_bytes = 0;          // of that group
 };
 

@@ -1,5 +1,5 @@
-// Which pages of a process were ever touched: asks the kernel, makes no page tables. PAGEMAP_SCAN where the kernel has it
-// (6.7), else /proc/PID/pagemap, else every page counts as touched.
+// Touched pages of a process, from the kernel, without making page tables: PAGEMAP_SCAN where available (6.7), else
+// /proc/PID/pagemap, else every page counts as touched.
 #pragma once
 #include <sys/types.h>
 
@@ -17,12 +17,12 @@ class PageMap {
   // `thread` is any live thread of the process.
   explicit PageMap(pid_t thread);
 
-  // Appends the touched parts of `range`, which lies in one mapping, in whole pages. `own_only`: pages that are as the
-  // mapping's file has them are left out.
+  // Appends the touched parts of `range`, which lies in one mapping, in whole pages. `own_only`: without pages that are
+  // unmodified from the mapping's file.
   void touched(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts);
 
-  // The first address in `range`, of one mapping or many, that may have been touched, or its end. One call for terabytes that are
-  // only reserved; where the kernel has no such call it is the range's begin.
+  // The first address in `range`, of one mapping or many, that may have been touched, or its end. One call for
+  // terabytes of reserved memory; where the kernel lacks the call, the range's begin.
   [[nodiscard]] uint64_t skip_untouched(base::AddressRange range) const;
 
   [[nodiscard]] Way way() const { return way_; }

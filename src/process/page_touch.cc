@@ -1,7 +1,6 @@
-// Two ways, by how the kernel waits (mm/memory.c __access_remote_vm, mm/process_vm_access.c):
-// - Through /proc/PID/mem a page that a userfaultfd watches is refused at once. One that a file system has to bring is waited for with the
-//   process's memory map locked, and nothing ends that: a thread of the program that brings it would wait for the lock when it maps
-//   anything.
+// Two methods, by how the kernel waits (mm/memory.c __access_remote_vm, mm/process_vm_access.c):
+// - /proc/PID/mem refuses a page under userfaultfd at once. For a page from a file system it waits with the process's memory map locked,
+//   uninterruptibly: a thread of the program that supplies the page would wait for the lock when it maps anything.
 // - process_vm_readv waits for either without that lock, until the reader is killed.
 #include "process/page_touch.h"
 

@@ -1,4 +1,4 @@
-// A look at a page of another process that isn't there yet, in a thread that can be given up.
+// Access to an absent page of another process, in a thread that can be abandoned.
 #pragma once
 #include <sys/types.h>
 
@@ -13,15 +13,15 @@ namespace heaptap::process {
 class PageTouch {
  public:
   enum class Outcome : uint8_t {
-    kThere,    // it was at the end
+    kThere,    // it was present in the end
     kNone,     // there is no such page
-    kGivenUp,  // nobody has brought it in time
+    kGivenUp,  // the page wasn't supplied in time
   };
 
   struct Page {
     std::shared_ptr<const base::UniqueFd> memory;  // /proc/PID/mem
     uint64_t address = 0;
-    // A live thread of the process, where a file system may have to bring it; else 0. See page_touch.cc.
+    // A live thread of the process, where a file system may have to supply the page; else 0. See page_touch.cc.
     pid_t thread = 0;
   };
 

@@ -1,6 +1,6 @@
-// The memory of another process, which should be stopped meanwhile. Reads only; makes no pages in the target, and waits for nobody who
-// might be stopped with it: pages that aren't there are asked of the kernel first, and touched, if at all, by a thread that can be given
-// up.
+// Memory of another process, which should be stopped. Reads only; makes no pages in the target, and never waits for a
+// process that may be stopped with it: absent pages are identified through the kernel first, and touched, if at all, in
+// a thread that can be abandoned.
 #pragma once
 #include <sys/types.h>
 
@@ -27,18 +27,18 @@ class ProcessMemory {
   // `thread` is any live thread of the process (StoppedProcess::live_thread), `word_bytes` 4 or 8. Reads the memory map, once.
   explicit ProcessMemory(pid_t thread, unsigned word_bytes = sizeof(uint64_t));
 
-  // Returns how many bytes came before the first that can't be read. Pages that the process itself may not read come, too,
-  // where they are memory of its own. Large ranges are best read in pieces that fit the cache (256 KiB: over 5 GB/s).
+  // Returns the number of bytes before the first unreadable one. Includes private memory that the process itself may
+  // not read. Large ranges are best read in pieces that fit the cache (256 KiB: over 5 GB/s).
   size_t read(uint64_t address, std::span<uint8_t> to) const;
 
-  // Something was waited for in vain: nothing more comes of what isn't there, and whoever stopped the process is to let it go.
+  // An access timed out: absent memory isn't read any more, and the process should be released by whatever stopped it.
   [[nodiscard]] bool has_given_up() const { return has_given_up_; }
 
-  // The parts of `range` that are worth reading, ascending, in whole pages: not what was never touched, and not what is as
-  // a private mapping's file has it.
+  // The parts of `range` worth reading, ascending, in whole pages: without untouched pages, and without unmodified
+  // pages of a private file mapping.
   std::vector<base::AddressRange> touched_ranges(uint64_t begin, uint64_t end);
 
-  // One value; none where it can't be read as a whole.
+  // One value; none where it isn't fully readable.
   template <typename T>
   std::optional<T> value(uint64_t address) const {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -48,8 +48,8 @@ class ProcessMemory {
     return result;
   }
 
-  // The target's words, in its length: one (none where it can't be read), and as many of a range as can be read, of
-  // kMaxWordsBytes at most: what a range is can come from the target itself.
+  // Words of the target's size: one (none if unreadable), and as many of a range as are readable, up to kMaxWordsBytes:
+  // the range may come from the target itself.
   static constexpr uint64_t kMaxWordsBytes = uint64_t{64} << 20;
   [[nodiscard]] std::optional<uint64_t> word(uint64_t address) const;
   [[nodiscard]] std::vector<uint64_t> words(base::AddressRange range) const;
@@ -63,7 +63,7 @@ class ProcessMemory {
   [[nodiscard]] PageMap& pages() { return pages_; }
 
  private:
-  // What is known of 512 pages each.
+  // Presence bits of 512 pages each.
   static constexpr uint64_t kPagesAtOnce = 512;
   using PageBits = std::array<uint64_t, kPagesAtOnce / 64>;
 
@@ -83,7 +83,7 @@ class ProcessMemory {
   std::vector<Mapping> map_;
   PageMap pages_;
   PresentPages present_;
-  mutable std::unordered_map<uint64_t, PageBits> known_pages_;  // which are there, by their number / kPagesAtOnce
+  mutable std::unordered_map<uint64_t, PageBits> known_pages_;  // presence, by page number / kPagesAtOnce
   std::vector<base::AddressRange> userfaults_;
   mutable PageTouch touch_;
   mutable bool has_given_up_ = false;

@@ -1,5 +1,5 @@
-// Tells when a process that needn't be our child has ended: by a pidfd, or, where the kernel gives none (before Linux 5.3,
-// under some filters of system calls, without a free descriptor), by looking at it again and again.
+// Watch for the end of a process that may be no child: by a pidfd, or, where the kernel provides none (before Linux
+// 5.3, under some seccomp filters, without a free descriptor), by polling.
 #pragma once
 #include <sys/types.h>
 
@@ -13,7 +13,7 @@ class ProcessWatch {
  public:
   explicit ProcessWatch(pid_t process);
 
-  // Readable when it has ended; -1: only has_ended() tells.
+  // Readable when the process has ended; -1: use has_ended().
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   [[nodiscard]] bool has_ended() const;
 
@@ -21,7 +21,7 @@ class ProcessWatch {
   pid_t process_;
   base::UniqueFd descriptor_;
   bool was_gone_ = false;
-  uint64_t started_ = 0;  // so that another one with its number is told from it; 0: not known
+  uint64_t started_ = 0;  // to recognize another process with the same PID; 0: unknown
 };
 
 }  // namespace heaptap::process

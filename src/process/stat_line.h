@@ -1,4 +1,4 @@
-// What /proc/PID/stat says of a process or a thread, by the numbers that proc(5) gives its fields.
+// Fields of /proc/PID/stat for a process or a thread, by their numbers in proc(5).
 #pragma once
 #include <sys/types.h>
 
@@ -14,26 +14,26 @@ class StatLine {
  public:
   enum Field : int {
     kState = 3,
-    kFlags = 9,      // PF_… of the kernel's
+    kFlags = 9,      // PF_… flags of the kernel
     kUserTime = 14,  // in the kernel's ticks
     kSystemTime = 15,
-    kStartTime = 22,   // in the kernel's ticks since the machine began
+    kStartTime = 22,   // in kernel ticks since boot
     kResident = 24,    // pages
-    kStartStack = 28,  // where the process's first stack began
-    kProcessor = 39,   // that it ran on last
+    kStartStack = 28,  // start of the process's first stack
+    kProcessor = 39,   // last used
     kArgumentsStart = 48,
     kArgumentsEnd = 49,
   };
 
-  // The whole file, which has one line. The second field is a name in parentheses, which may have any byte in it.
+  // The whole file, which has one line. The second field is a name in parentheses, which may contain any byte.
   explicit StatLine(std::string text) : text_(std::move(text)) {}
-  // Nothing is in it where there is no such thread.
+  // Empty where there is no such thread.
   static StatLine of(pid_t thread);
   static StatLine of_own();
 
-  // One of the fields behind the name. None: it isn't there, or is no such number.
+  // A field after the name. None: missing, or no such number.
   [[nodiscard]] std::optional<uint64_t> number(Field field) const;
-  // Empty: it isn't there.
+  // Empty: missing.
   [[nodiscard]] std::string_view text(Field field) const;
 
  private:

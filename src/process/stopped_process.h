@@ -1,14 +1,14 @@
-// A process that is stopped: all its threads are held by ptrace, and their registers are known. It goes on as if nothing
-// had been when this object ends, when the process that owns the object ends, and when release() is called: no signal is
-// lost, a process that was stopped (SIGSTOP) stays stopped, system calls that the stop interrupted start again.
+// Stopped process: all its threads are held by ptrace, and their registers are known. It continues undisturbed when
+// this object is destroyed, when the process that owns the object ends, and when release() is called: no signal is
+// lost, a process stopped by SIGSTOP stays stopped, interrupted system calls are restarted.
 //
-// What a stop can't hide: a relative timeout of a call that was interrupted starts anew (epoll_wait, recv with a timeout,
-// sigtimedwait, semtimedop), and a call that had already moved some bytes returns their number (write, recv with
+// Visible effects of a stop: a relative timeout of an interrupted call starts anew (epoll_wait, recv with a timeout,
+// sigtimedwait, semtimedop), and a call that had transferred some bytes returns their number (write, recv with
 // MSG_WAITALL), as after a SIGSTOP.
 //
-// Use: from one thread. Inside, one thread of its own does the tracing, since ptrace binds a tracee to a thread; when that
-// ends, the kernel lets everything go. While stop() runs, no other thread of this process should wait for the target's
-// changes of state (waitpid): it might see the stop.
+// Use: from one thread. A thread of its own does the tracing, since ptrace binds a tracee to a thread; when that thread
+// ends, the kernel releases all tracees. While stop() runs, no other thread of this process should wait for the
+// target's state changes (waitpid): it might see the stop.
 #pragma once
 #include <sys/types.h>
 
@@ -25,15 +25,15 @@
 namespace heaptap::process {
 
 struct StopLimits {
-  std::chrono::milliseconds all_stopped{5000};    // longer than that it isn't tried
-  std::chrono::milliseconds deep_in_kernel{200};  // then a thread in uninterruptible sleep is left where it is
+  std::chrono::milliseconds all_stopped{5000};    // then the attempt is given up
+  std::chrono::milliseconds deep_in_kernel{200};  // then a thread in uninterruptible sleep is left as it is
 };
 
 class StoppedProcess {
  public:
-  // The error says why it can't be stopped, and what the user can do. Then the process runs as before.
+  // The error says why it can't be stopped, and what the user can do. Then the process continues as before.
   static base::Result<StoppedProcess> stop(pid_t process, const StopLimits& limits = {});
-  // One that somebody else holds, who lets it go when `release` is called, once.
+  // A process held by another owner, which releases it when `release` is called, once.
   struct Held {
     pid_t process = 0;
     wire::Architecture architecture = wire::Architecture::kUnknown;
@@ -49,10 +49,10 @@ class StoppedProcess {
   [[nodiscard]] pid_t process() const;
   [[nodiscard]] wire::Architecture architecture() const;  // of the code that it runs
   [[nodiscard]] unsigned word_bytes() const;
-  // For /proc/…: of a leader that has exited, maps and mem can't be read.
+  // For /proc/…: maps and mem of an exited leader are unreadable.
   [[nodiscard]] pid_t live_thread() const;
   [[nodiscard]] const std::vector<StoppedThread>& threads() const;  // ascending by id
-  // Since the first thread was asked to stop, or since held(), until release() or now.
+  // Time since the first thread was asked to stop, or since held(), until release() or now.
   [[nodiscard]] uint64_t stopped_ns() const;
 
  private:

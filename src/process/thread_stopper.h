@@ -1,4 +1,4 @@
-// Stops all threads of a process, also those that are made or end meanwhile. Lives in the one thread that traces.
+// Stopper for all threads of a process, including those that start or end meanwhile. Belongs to the one tracing thread.
 #pragma once
 #include <sys/types.h>
 
@@ -15,7 +15,7 @@ class ThreadStopper {
  public:
   ThreadStopper(pid_t process, const StopLimits& limits) : process_(process), limits_(limits) {}
 
-  // With an error all threads go on.
+  // On error all threads continue.
   base::Result<> stop_all();
   void let_go();
 
@@ -27,7 +27,7 @@ class ThreadStopper {
   using Clock = std::chrono::steady_clock;
 
   base::Result<> try_to_stop_all();
-  base::Result<bool> adopt_new_threads();  // whether there were any
+  base::Result<bool> adopt_new_threads();  // returns whether there were any
   base::Result<> wait_until_stopped();
   [[nodiscard]] bool read_all_registers();
   base::Result<> find_architecture();

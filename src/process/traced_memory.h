@@ -1,9 +1,9 @@
-// The memory of a running process as the tracer uses it: through /proc/TID/mem, which also writes into code. One address
-// space, whoever else gets the thread's number later; a vfork child shares its parent's. (process_vm_readv finds the process
-// by a number each time, and is no faster here: 500 ns for 8 bytes, the file 410; 630 and 590 for a page.)
+// Memory of a running process for the tracer: through /proc/TID/mem, which can also write into code. Bound to one
+// address space, even if the thread's number is reused; a vfork child shares its parent's. (process_vm_readv looks up
+// the process by number each time, and is no faster here: 500 ns for 8 bytes, the file 410; 630 and 590 for a page.)
 //
-// An access to a page that isn't there may have to wait for the very program that is held. So the kernel is asked first; what isn't
-// there, and isn't filled by a program (userfaultfd), is touched by a thread that can be given up.
+// An access to an absent page may have to wait for the very program that is held. So presence is checked first; absent
+// pages, if not filled by a program (userfaultfd), are touched in a thread that can be abandoned.
 #pragma once
 #include <sys/types.h>
 
@@ -26,16 +26,16 @@ class TracedMemory final : public arch::TargetMemory {
   [[nodiscard]] bool is_open() const { return static_cast<bool>(*file_); }
   bool read(uint64_t address, void* to, size_t bytes) override;
   bool write(uint64_t address, const void* from, size_t bytes) override;
-  // How many bytes came before the first that can't be read.
+  // Returns the number of bytes before the first unreadable one.
   size_t read_some(uint64_t address, void* to, size_t bytes) const;
 
-  // A thread stands there, and has just used its stack: the page is there.
+  // A thread is at this stack pointer and has just used its stack: the page is present.
   void note_stack_pointer(uint64_t stack_pointer) { used_page_ = stack_pointer / page_bytes_; }
-  // Whether all of these can be reached now without waiting for the program.
+  // Whether all of these bytes are accessible now without waiting for the program.
   bool comes(uint64_t address, size_t bytes, Access access) const;
-  // How many of the bytes come before the first that isn't there by now.
+  // Number of bytes before the first absent one.
   [[nodiscard]] uint64_t bytes_there(uint64_t address, uint64_t bytes, Access access) const;
-  // Something was waited for in vain: the process is to be let go.
+  // An access timed out: the process should be released.
   [[nodiscard]] bool has_given_up() const { return has_given_up_; }
 
  private:

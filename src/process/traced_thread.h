@@ -1,4 +1,4 @@
-// One thread that ptrace holds. All calls come from the thread that called seize(): ptrace knows no other.
+// Thread held by ptrace. All calls must come from the thread that called seize(), as ptrace requires.
 //
 //   seize ▸ interrupt ▸ poll … ▸ kStopped ▸ read_registers ▸ detach
 #pragma once
@@ -18,26 +18,26 @@ class TracedThread {
 
   [[nodiscard]] pid_t id() const { return thread_; }
   [[nodiscard]] State state() const { return state_; }
-  // Whose code it runs, once its registers have been read. Null: of a CPU that isn't known here.
+  // The CPU whose code it runs, once its registers have been read. Null: unsupported CPU.
   [[nodiscard]] const arch::Cpu* cpu() const { return cpu_; }
 
-  // 0 or errno, a number by which the caller decides. The thread runs on.
+  // 0 or errno, for the caller's decision. The thread continues.
   [[nodiscard]] int seize() const;
   void interrupt();
-  // Looks whether it has stopped meanwhile; never waits. Never takes the exit status of a process.
+  // Checks for a stop; never waits. Never takes the exit status of a process.
   State poll();
-  // False: it isn't stopped any more. Also sees to it that a call that only the stop interrupted starts again, whatever
-  // becomes of us.
+  // False: it is no longer stopped. Also makes a call that only the stop interrupted restart, whatever happens to this
+  // process.
   bool read_registers(StoppedThread& result);
-  // Lets it go on, with the signal that it was just about to get.
+  // Lets it continue, with its pending signal.
   void detach();
 
  private:
   pid_t thread_;
   bool is_leader_;
   State state_ = State::kRunning;
-  int signal_ = 0;              // that it was about to get
-  bool group_stopped_ = false;  // it had been stopped before us (SIGSTOP)
+  int signal_ = 0;              // pending delivery
+  bool group_stopped_ = false;  // it was already stopped (SIGSTOP)
   const arch::Cpu* cpu_ = nullptr;
 };
 

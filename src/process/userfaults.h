@@ -1,5 +1,5 @@
-// Memory that somebody fills as it is touched (userfaultfd(2)): the program itself, mostly. A look at a page of it that isn't there
-// would wait for whoever fills it, and be seen there.
+// Memory filled on access (userfaultfd(2)), mostly by the program itself. An access to an absent page would wait for
+// the filling thread, and be visible to it.
 #pragma once
 #include <sys/types.h>
 
@@ -13,18 +13,18 @@
 
 namespace heaptap::process {
 
-// The mappings of this text of /proc/PID/smaps that are registered with a userfaultfd, ascending.
+// The mappings registered with a userfaultfd in this text of /proc/PID/smaps, ascending.
 std::vector<base::AddressRange> parse_userfault_ranges(std::string_view smaps);
-// Of a process that has such a descriptor; else empty, without a look at its mappings, which takes long.
+// For a process with such a descriptor; else empty, without reading its mappings, which takes long.
 std::vector<base::AddressRange> read_userfault_ranges(pid_t live_thread);
 
-// Those of a process that runs, as of a moment ago.
+// Userfault ranges of a running process, possibly slightly outdated.
 class Userfaults {
  public:
   // `thread`: any live thread of it.
   explicit Userfaults(pid_t thread);
   bool covers(uint64_t address);
-  // A live thread of it, where a file system may have to bring the page, or nothing is known of it; else 0.
+  // A live thread of it, where a file system may have to supply the page, or nothing is known of it; else 0.
   pid_t thread_for_file(uint64_t address);
 
  private:
