@@ -1,4 +1,4 @@
-// A loaded object's dynamic section, as it is in memory: there some loaders have relocated its addresses, others not.
+// Dynamic section of a loaded object in memory: some loaders relocate its addresses, others don't.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,18 +12,18 @@ namespace heaptap::elf {
 
 class DynamicSection {
  public:
-  // Of an object that is mapped in `object`, `bias` behind where its file says.
+  // For an object mapped in `object`, with `bias` added to its link addresses.
   DynamicSection(const ByteSource& memory, ElfForm form, uint64_t address, uint64_t bytes, uint64_t bias,
                  base::AddressRange object);
 
-  // Of the first entry with the tag.
+  // Value of the first entry with the tag.
   [[nodiscard]] std::optional<uint64_t> value(int64_t tag) const;
-  // The same of an address in the object; 0: there is none.
+  // As value(), for an address in the object; 0: none.
   [[nodiscard]] uint64_t address(int64_t tag) const;
-  // Where the entry itself is; 0: there is none.
+  // Address of the entry itself; 0: none.
   [[nodiscard]] uint64_t place(int64_t tag) const;
 
-  // The symbols that the object shows to others, in memory. Count 0: not known.
+  // Exported symbols, in memory. Count 0: unknown.
   [[nodiscard]] SymbolTable symbols(const ByteSource& memory) const;
 
  private:

@@ -1,5 +1,5 @@
-// ELF of either word size and byte order, from a file or from memory, in one form: header, segments, sections. Trusts no byte:
-// what can't be read or makes no sense isn't there.
+// ELF reader for either word size and byte order, from a file or from memory: header, segments, sections. Trusts no
+// byte: unreadable or invalid parts count as missing.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace heaptap::elf {
 
-// Where bytes come from.
+// Random-access source of bytes.
 class ByteSource {
  public:
-  // Returns how many bytes came before the first that isn't there.
+  // Returns the number of bytes before the first missing one.
   virtual size_t read(uint64_t offset, void* to, size_t bytes) const = 0;
 
  protected:
   ~ByteSource() = default;
 };
 
-// Read, not mapped: who shortens the file must not end the reader.
+// File source. Reads instead of mapping: a truncated file must not crash the reader.
 class FileBytes final : public ByteSource {
  public:
   // Doesn't own the descriptor.
@@ -33,7 +33,7 @@ class FileBytes final : public ByteSource {
   int file_;
 };
 
-// Offsets are addresses.
+// Memory source. Offsets are addresses.
 class MemoryBytes final : public ByteSource {
  public:
   explicit MemoryBytes(const process::TracedMemory& memory) : memory_(memory) {}
@@ -83,7 +83,7 @@ struct ElfSymbol {
 
 class ElfFile {
  public:
-  // `at`: where the ELF header is; the segments' headers follow from there. None: it isn't ELF.
+  // `at`: offset of the ELF header, which segment headers are relative to. None: not ELF.
   static std::optional<ElfFile> read(const ByteSource& source, uint64_t at = 0);
 
   [[nodiscard]] ElfForm form() const { return form_; }
@@ -92,7 +92,7 @@ class ElfFile {
   [[nodiscard]] uint64_t entry() const { return entry_; }
   [[nodiscard]] const std::vector<ElfSegment>& segments() const { return segments_; }
 
-  // Of a file: memory doesn't hold them. Empty: it has none.
+  // For files: memory doesn't contain them. Empty: none.
   [[nodiscard]] std::vector<ElfSection> read_sections(const ByteSource& source) const;
 
  private:
@@ -106,18 +106,18 @@ class ElfFile {
   unsigned section_names_ = 0;
 };
 
-// Null: there is none of this name.
+// Null: none of this name.
 const ElfSection* find_section(const std::vector<ElfSection>& sections, std::string_view name);
 
 size_t symbol_bytes(ElfForm form);
-// The next symbols of a table, at most `most` of them and at most 4,096; fewer: there are no more.
+// The next symbols of a table, up to `most` and up to 4,096; fewer: end of the table.
 std::vector<ElfSymbol> read_symbols(const ByteSource& source, ElfForm form, uint64_t at, uint64_t most);
 
 // The value of the first note of this owner and type; empty: none.
 std::vector<uint8_t> find_note(const ByteSource& source, ElfForm form, uint64_t at, uint64_t bytes,
                                std::string_view owner, uint32_t type);
 
-// A text that ends with a zero byte, at most `most` bytes of it.
+// A NUL-terminated text, up to `most` bytes.
 std::string read_text(const ByteSource& source, uint64_t at, size_t most);
 
 }  // namespace heaptap::elf

@@ -1,5 +1,5 @@
-// One object's call frame information, from another process and from the object's file: .eh_frame by its search table or
-// without one, else .debug_frame. Copies what is asked for; trusts no byte.
+// Call frame information of one object, from another process and from the object's file: .eh_frame, with or without its
+// search table, else .debug_frame. Copies what is requested; trusts no byte.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,20 +11,20 @@
 
 namespace heaptap::elf {
 
-// Where the tables are.
+// Locations of the tables.
 struct FrameTablePlaces {
-  base::AddressRange range;  // loaded memory that the tables of the memory lie in
+  base::AddressRange range;  // loaded memory that contains the in-memory tables
   uint64_t header = 0;       // .eh_frame_hdr; 0: none
-  uint64_t table = 0;        // .eh_frame; 0: not known
+  uint64_t table = 0;        // .eh_frame; 0: unknown
   uint64_t table_bytes = 0;
   unsigned word_bytes = 8;
   uint64_t bias = 0;  // load address minus the file's link address
-  int file = -1;      // with .debug_frame; open until the tables are gone
+  int file = -1;      // with .debug_frame; must stay open as long as the tables
   uint64_t file_offset = 0;
   uint64_t file_bytes = 0;  // 0: none
 };
 
-// How many bytes came before the first that can't be read.
+// Returns the number of bytes before the first unreadable one.
 using MemoryReader = std::function<size_t(uint64_t address, std::span<uint8_t> to)>;
 
 class FrameTables {
@@ -38,7 +38,7 @@ class FrameTables {
   template <typename Cpu>
   unwind::Row row_for(uint64_t pc);
 
-  // The code around pc that one entry describes: a function, or a part of one. Empty: not known.
+  // The code range around pc that one entry describes: a function, or a part of one. Empty: unknown.
   template <typename Cpu>
   base::AddressRange function_at(uint64_t pc);
 
@@ -59,7 +59,7 @@ class FrameTables {
   FrameTablePlaces places_;
   std::unique_ptr<Copy> copy_;
   bool header_is_usable_ = false;
-  std::unique_ptr<Index> table_index_;  // made when it is needed
+  std::unique_ptr<Index> table_index_;  // built on demand
   std::unique_ptr<Index> file_index_;
 };
 

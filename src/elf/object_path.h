@@ -1,4 +1,4 @@
-// How an object of a process is called in its trace: as the process's dynamic loader calls it, which is what the agent tells.
+// Path of an object in its trace: the name that the process's dynamic loader has for it, as the agent reports it.
 #pragma once
 #include <sys/types.h>
 
@@ -14,7 +14,7 @@ struct PathQuestion {
   const MappedObject& mapped;
   const AuxiliaryVector& auxiliary;
   const LoaderList& list;
-  const std::string& interpreter;  // that the program asks for
+  const std::string& interpreter;  // requested by the program
 };
 std::string object_path(const ByteSource& memory, ElfForm form, const PathQuestion& question);
 

@@ -1,5 +1,5 @@
-// Makes rows for unwinding of an object's call frame information, for a machine that doesn't have it: of .debug_frame, which
-// only the file with debug information has, and of .eh_frame. Trusts no byte.
+// Unwind rows from an object's call frame information, for a machine without it: from .debug_frame, which only the file
+// with debug information has, and from .eh_frame. Trusts no byte.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace heaptap::elf {
 
-// The sections as the file has them; empty: it hasn't.
+// Sections of the file; empty: missing.
 struct FrameSections {
   wire::Architecture architecture = wire::Architecture::kUnknown;
   std::span<const uint8_t> debug_frame = {};
@@ -18,8 +18,8 @@ struct FrameSections {
   uint64_t eh_frame_address = 0;
 };
 
-// Rows of .debug_frame; and where the object has none for `wanted`, a link-time address, of .eh_frame as well, if that has one. Of an
-// object that lacks all (model::kNoRowAnywhere) rows of both. Empty: there is no row, or the CPU's stacks can't be walked.
+// Rows of .debug_frame; if it has none for `wanted`, a link-time address, and .eh_frame has one, also of .eh_frame. If the
+// loaded object has no tables at all (model::kNoRowAnywhere), rows of both. Empty: no row, or the CPU's stacks can't be walked.
 model::RowTable make_rows(const FrameSections& sections, std::optional<uint64_t> wanted);
 
 }  // namespace heaptap::elf

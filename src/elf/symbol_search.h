@@ -1,5 +1,5 @@
-// Finds the few symbols of given names among the many of a symbol table, in a file or in memory, without keeping either
-// table: first where the names stand among the strings, then who refers to these places.
+// Search for a few symbols by name in a large symbol table, in a file or in memory, without storing either table: first
+// finds the names in the string table, then the symbols that refer to them.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 namespace heaptap::elf {
 
 struct SymbolTable {
-  uint64_t symbols = 0;  // where they begin
+  uint64_t symbols = 0;  // address or offset of the first
   uint64_t count = 0;
   uint64_t strings = 0;
   uint64_t strings_bytes = 0;
@@ -21,7 +21,7 @@ struct SymbolTable {
 // .dynsym (SHT_DYNSYM) or .symtab (SHT_SYMTAB) of a file; count 0: it has none.
 SymbolTable table_in_file(ElfForm form, const std::vector<ElfSection>& sections, uint32_t type);
 
-// Calls found(index of the name, symbol, number of the symbol in the table) for each that is so called.
+// Calls found(index of the name, symbol, number of the symbol in the table) for each match.
 using SymbolFound = std::function<void(size_t, const ElfSymbol&, uint64_t)>;
 void search_symbols(const ByteSource& source, ElfForm form, const SymbolTable& table,
                     std::span<const std::string_view> names, const SymbolFound& found);
