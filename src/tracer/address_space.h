@@ -1,5 +1,5 @@
-// One traced address space: the objects in it, the breakpoints in them, and the log that its events go to. A process has one;
-// a vfork child uses its parent's.
+// Traced address space: its objects, their breakpoints, and the log of its events. A process has one; a vfork child
+// uses its parent's.
 #pragma once
 #include <sys/types.h>
 
@@ -26,20 +26,20 @@ namespace heaptap::tracer {
 
 class AddressSpace {
  public:
-  // `thread`: any live thread of the process. `told` as LoadedObjects has it.
+  // `thread`: any live thread of the process. `told` as in LoadedObjects.
   AddressSpace(pid_t thread, const arch::Cpu& cpu, const model::ToldFunctions* told = nullptr);
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
 
-  // It is the copy that a fork has just made of the parent's: owns the breakpoints in it from now on.
+  // For the copy just made by a fork of the parent: takes over the breakpoints in it.
   void copy_from(const AddressSpace& parent);
-  // Begins to record: notes the objects, plants breakpoints.
+  // Starts recording: notes the objects, plants breakpoints.
   void start(std::unique_ptr<LogWriter> log);
-  // What stays are the objects and the breakpoints.
+  // Keeps the objects and the breakpoints.
   void end_recording();
-  // The loader says that objects came or went.
+  // The loader reports that objects were loaded or unloaded.
   void look_at_objects();
-  // An IFUNC's resolver chose this.
+  // The function chosen by an IFUNC's resolver.
   void add_resolved(uint64_t address, wire::Function function);
 
   [[nodiscard]] bool is_recording() const { return log_ != nullptr; }
@@ -53,28 +53,28 @@ class AddressSpace {
   [[nodiscard]] Unmappings& unmappings() { return unmappings_; }
   [[nodiscard]] const LoadedObjects& objects() const { return objects_; }
 
-  // Pools that the program told of, and kinds of resources, by the number that it has for each.
+  // Pools and kinds of resources reported by the program, by the program's number.
   struct Pool {
     wire::LabelKind kind = wire::LabelKind::kNone;
     std::string name;
   };
   void add_pool(uint64_t number, Pool pool) { pools_[number] = std::move(pool); }
-  // Null: there is none.
+  // Null: unknown.
   [[nodiscard]] const Pool* pool(uint64_t number) const {
     const auto found = pools_.find(number);
     return found != pools_.end() ? &found->second : nullptr;
   }
 
-  // Calls from there are no events (--omit).
+  // Whether calls from there are no events (--omit).
   [[nodiscard]] bool omits(uint64_t address) const;
-  // Whether releases from there are of an allocator's own.
+  // Whether releases from there are internal to an allocator.
   [[nodiscard]] bool releases_its_own(uint64_t address) const;
-  // Whether calls from `address` below an operator at `called` are of the program, or for what the operator throws.
+  // Whether calls from `address` below an operator at `called` belong to the program, or to the exception that the operator throws.
   [[nodiscard]] bool is_beside_operators(uint64_t called, uint64_t address) const;
-  // Whether mapping calls from there are the C library's or an allocator's own.
+  // Whether mapping calls from there are internal to the C library or an allocator.
   [[nodiscard]] bool is_allocators(uint64_t address) const;
 
-  // What can't be seen, once each.
+  // Notes on missing data, once each.
   [[nodiscard]] std::vector<model::Note> take_notes();
 
  private:
@@ -99,7 +99,7 @@ class AddressSpace {
   std::vector<bool> omitted_;  // by object
   std::set<model::Note> known_notes_;
   std::vector<model::Note> notes_;
-  size_t object_notes_ = 0;  // how many of objects_.notes() were taken over
+  size_t object_notes_ = 0;  // number of objects_.notes() already taken
 };
 
 }  // namespace heaptap::tracer

@@ -1,5 +1,5 @@
-// What allocators export beside the functions of wire/functions.def, and give blocks out by or take them back: an allocator's own calls
-// among its functions go past their names. From the headers of firefox's mozjemalloc, jemalloc 5, mimalloc 2, gperftools 2, rpmalloc 1.
+// Exported functions of allocators beside those of wire/functions.def that allocate or release blocks: calls within an
+// allocator bypass these names. From the headers of firefox's mozjemalloc, jemalloc 5, mimalloc 2, gperftools 2, rpmalloc 1.
 #pragma once
 #include "tracer/loaded_objects.h"
 
@@ -13,7 +13,7 @@ struct AllocatorName {
 
 inline constexpr AllocatorName kAllocatorNames[] = {
 #define HEAPTAP_NAME(symbol, function, form) {#symbol, wire::Function::function, Form::form}
-    // Copies of texts, which call the allocator's inner functions where they belong to it.
+    // Text copies, which call the allocator's internal functions where they are part of it.
     HEAPTAP_NAME(strdup, kMalloc, kText),
     HEAPTAP_NAME(__strdup, kMalloc, kText),
     HEAPTAP_NAME(strndup, kMalloc, kText),

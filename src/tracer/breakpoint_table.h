@@ -1,5 +1,5 @@
-// The breakpoints in one address space: what lies below them, and what it means to stop there. Owns them: what is planted is
-// taken out again when this ends, wherever it is still there.
+// Breakpoints of one address space: the original instructions, and the meaning of each stop. Owns them: on destruction,
+// removes all that are still planted.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace heaptap::tracer {
 struct Site {
   uint64_t address = 0;
   uint32_t object = 0;                                          // index into LoadedObjects
-  std::array<uint8_t, arch::Cpu::kMaxInstructionBytes> code{};  // as it was
+  std::array<uint8_t, arch::Cpu::kMaxInstructionBytes> code{};  // original bytes
   size_t code_bytes = 0;
   bool planted = false;
-  // What stopping here means; all that apply.
-  std::vector<FoundFunction> functions;  // these are called
-  bool tracks_return = true;             // of them
-  bool is_return = false;                // some function ends
-  bool is_tail_jump = false;             // some function may go on elsewhere
-  bool is_change_notice = false;         // objects came or went
-  unsigned awaited_returns = 0;          // so many calls are waited for that come back here
+  // Meaning of a stop here; all that apply.
+  std::vector<FoundFunction> functions;  // their first instruction
+  bool tracks_return = true;             // for these functions
+  bool is_return = false;                // a return instruction of some function
+  bool is_tail_jump = false;             // may leave some function by a jump
+  bool is_change_notice = false;         // objects were loaded or unloaded
+  unsigned awaited_returns = 0;          // number of calls whose return to this address is awaited
 
   [[nodiscard]] std::span<const uint8_t> instruction() const { return {code.data(), code_bytes}; }
   [[nodiscard]] bool is_permanent() const {
@@ -41,26 +41,26 @@ class BreakpointTable {
   BreakpointTable& operator=(const BreakpointTable&) = delete;
 
   [[nodiscard]] Site* find(uint64_t address);
-  // The site at that address, a new one that isn't planted yet if there was none. Null: its instruction can't be read, or
-  // can't be emulated.
+  // The site at that address, created unplanted if there was none. Null: its instruction is unreadable or can't be
+  // emulated.
   Site* add(uint64_t address, uint32_t object);
   bool plant(Site& site);
-  // A breakpoint where a call comes back, until await_no_more() has been called as often. Any instruction may lie below:
-  // whoever is waited for finds it there again. Null: it can't be written. `object` may be kNoObject.
+  // Adds a breakpoint at a call's return address, until await_no_more() has been called as often. Works for any
+  // instruction, which is restored when the awaited call has returned. Null: not writable. `object` may be kNoObject.
   static constexpr uint32_t kNoObject = UINT32_MAX;
   Site* await_return(uint64_t address, uint32_t object);
   void await_no_more(uint64_t address);
-  // Whether a breakpoint instruction is there now, whoever has put it there.
+  // Whether there is a breakpoint instruction now, of any origin.
   [[nodiscard]] bool is_breakpoint_at(uint64_t address) const { return is_in(memory_, address); }
-  // Its own instruction is there until it is planted again.
+  // Restores the original instruction until it is planted again.
   void take_out(uint64_t address);
-  // Forgets the sites of an object whose memory is gone.
+  // Forgets the sites of an unmapped object.
   void forget(uint32_t object);
-  // Takes all out of `memory`: this address space's, or a copy of it that a fork made.
+  // Removes all breakpoints from `memory`: this address space's, or a copy of it made by a fork.
   void lift_all(arch::TargetMemory& memory) const;
-  // Whether `memory` may be a copy of this one: all that is planted is there, too.
+  // Whether `memory` may be a copy of this one: it has all planted breakpoints.
   [[nodiscard]] bool are_all_in(arch::TargetMemory& memory) const;
-  // This memory is the copy that a fork made of the parent's: what is planted in it is here from now on.
+  // This memory is a fork's copy of the parent's: takes over the breakpoints planted in it.
   void copy_from(const BreakpointTable& parent);
 
   [[nodiscard]] const auto& sites() const { return sites_; }

@@ -1,6 +1,6 @@
-// Call stacks of a traced process: from the registers of a stopped thread to a number in the log. By .eh_frame with or
-// without its search table, .debug_frame, frame pointers; through signals' frames and the vDSO. What a stack shares with the
-// thread's last one is verified, not walked again.
+// Stack walker for call stacks of a traced process: from the registers of a stopped thread to a number in the log. Uses
+// .eh_frame with or without its search table, .debug_frame, frame pointers; passes signal frames and the vDSO. The part
+// shared with the thread's last stack is verified, not walked again.
 #pragma once
 #include <sys/types.h>
 
@@ -14,30 +14,30 @@
 
 namespace heaptap::tracer {
 
-// The last stack of one thread.
+// Last stack of one thread.
 class LastStack;
 
 class CallWalk {
  public:
-  // All outlive the walk. Of `objects` it uses what is loaded at each call; forget() tells it what changed.
+  // All must outlive the walk. `objects` must be current at each call; forget() reports changes.
   CallWalk(const arch::Cpu& cpu, process::TracedMemory& memory, const LoadedObjects& objects, LogWriter& log,
            uint32_t depth_limit);
   ~CallWalk();
   CallWalk(const CallWalk&) = delete;
   CallWalk& operator=(const CallWalk&) = delete;
 
-  // An object came or went: its generation (LogWriter::add_module) is known from here on, rules of its range are forgotten.
+  // An object was loaded or unloaded: sets its generation (LogWriter::add_module) and forgets rules of its range.
   void object_came(uint32_t index, uint32_t generation);
   void object_went(uint32_t index);
 
-  // The stack of a thread that has called a watched function: it begins with the caller.
+  // Start of a walk for a thread that has called a watched function: the first frame is the caller.
   struct Start {
     pid_t thread;
     uint64_t return_address;
-    uint64_t slot;           // where the return address lies; 0: in a register
-    uint64_t stack_pointer;  // the caller's, behind the call
+    uint64_t slot;           // place of the return address; 0: in a register
+    uint64_t stack_pointer;  // the caller's, after the call
     uint64_t frame_pointer;
-    uint64_t function = 0;  // where it stands, if that is to be a frame, too
+    uint64_t function = 0;  // the called function, if it is to be a frame as well
   };
   uint32_t walk(const Start& start, LastStack& last);
 

@@ -1,5 +1,5 @@
-// By which of its names a function was called that has several: operator delete may be free, and memalign aligned_alloc. The
-// caller's call goes through a slot of its object, which was filled for one name.
+// Name under which a function with several names was called: operator delete may be free, and memalign aligned_alloc. A
+// call goes through a slot of the caller's object, which was filled for one name.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -18,11 +18,11 @@ class CalledName {
   CalledName(const arch::Cpu& cpu, process::TracedMemory& memory, const LoadedObjects& objects)
       : cpu_(cpu), memory_(memory), objects_(objects) {}
 
-  // Which of `functions` (there is at least one), which are at one address: `registers` are those at its first instruction.
-  // Where the call doesn't tell, what stands for all of them.
+  // Chooses from `functions` (at least one) at the same address; `registers` are those at its first instruction. Where
+  // the call isn't conclusive, returns their common representative.
   wire::Function choose(std::span<const FoundFunction> functions, const arch::RegisterImage& registers,
                         uint64_t return_address);
-  // An object is gone.
+  // An object was unloaded.
   void forget(uint32_t object);
 
  private:
@@ -38,7 +38,7 @@ class CalledName {
   process::TracedMemory& memory_;
   const LoadedObjects& objects_;
   std::map<uint32_t, Slots> slots_;                         // by object
-  std::unordered_map<uint64_t, wire::Function> by_return_;  // what the calls in front of these addresses go to
+  std::unordered_map<uint64_t, wire::Function> by_return_;  // function called right before these return addresses
 };
 
 }  // namespace heaptap::tracer

@@ -1,5 +1,4 @@
-// From a return address to how its frame is left, and to its code entry: made once for each address. `Cpu` is an arch's
-// TracedUnwinding.
+// Cache from a return address to its frame rule and code entry, each made once. `Cpu` is an arch's TracedUnwinding.
 #pragma once
 #include <cstring>
 #include <functional>
@@ -23,7 +22,7 @@ namespace heaptap::tracer {
 
 struct FrameRule {
   unwind::Row unwind_row;
-  const arch::SignalTrampoline* signal = nullptr;  // of RowKind::kSignal
+  const arch::SignalTrampoline* signal = nullptr;  // for RowKind::kSignal
   uint64_t entry = 0;                              // wire::CodeEntry
 
   [[nodiscard]] unwind::Row row() const { return unwind_row; }
@@ -60,7 +59,7 @@ class FrameRules {
   }
   void object_went(uint32_t index) { forget(index); }
 
-  // Rows came late since the last look: what was found without them is forgotten then.
+  // Whether late rows came since the last check. Then results made without them are forgotten.
   bool take_late_rows() {
     const uint32_t reach = log_.late_rows().reach();
     if (reach == seen_rows_) return false;
@@ -72,14 +71,14 @@ class FrameRules {
   }
 
  private:
-  // More than a program has call sites: where stacks end in words that are no addresses, each of them gets a rule.
+  // More than the call sites of any program: where stacks end in words that are no addresses, each of these gets a rule.
   static constexpr size_t kMaxRules = size_t{1} << 20;
   struct KnownObject {
     uint32_t generation = 0;
     uint64_t entry = 0;
     std::unique_ptr<elf::FrameTables> tables;
-    uint64_t rows_key = 0;    // by which late rows are its own (wire/late_rows.h)
-    bool lacks_rows = false;  // code without a row was met in it
+    uint64_t rows_key = 0;    // key of its late rows (wire/late_rows.h)
+    bool lacks_rows = false;  // code without a row was seen in it
   };
 
   KnownObject& known(uint32_t index) {
@@ -87,7 +86,7 @@ class FrameRules {
     return known_[index];
   }
 
-  // Rules of its range have to be made anew, and it may have other tables the next time.
+  // Invalidates rules of its range; its tables may be different the next time.
   void forget(uint32_t index) {
     known(index).tables.reset();
     if (index >= objects_.objects().size()) return;
@@ -124,13 +123,13 @@ class FrameRules {
     return unwind::late_row<typename Cpu::Rules>(log_.late_rows().find(known_[index].rows_key).row_at(address));
   }
 
-  // Somebody else may have rows of the object.
+  // Requests rows of the object from elsewhere.
   void note_miss(KnownObject& object, const FrameRule& rule) {
     if (object.rows_key == 0 || !log_.late_rows().are_possible() || std::exchange(object.lacks_rows, true)) return;
     wire::note_row_miss(log_.header(), rule.entry & ~wire::kCodeExact);
   }
 
-  // By its code, where CFI says that it is one, or nothing.
+  // By its code, where CFI marks it as a trampoline, or has nothing.
   void recognize_signal(uint64_t address, FrameRule& rule) {
     const unwind::RowKind kind = rule.row().kind();
     if (kind != unwind::RowKind::kSignal && kind != unwind::RowKind::kNoTable) return;
@@ -166,11 +165,11 @@ class FrameRules {
     return object;
   }
 
-  // e_entry of the ELF header that begins the object's memory; 0: none. Only the program and its loader begin there: libraries
-  // that can be run have one as well.
+  // e_entry of the ELF header at the start of the object's memory; 0: none. Relevant for the program and its loader
+  // only: executable libraries have one as well.
   [[nodiscard]] uint64_t entry_of(const LoadedObject& object) const {
     if ((object.flags & wire::kModuleIsMain) == 0 && !object.is_loader) return 0;
-    constexpr size_t kEntryOffset = 24;  // in both classes
+    constexpr size_t kEntryOffset = 24;  // in both ELF classes
     uint8_t header[kEntryOffset + sizeof(typename Cpu::Word)];
     if (memory_.read_some(object.start, header, sizeof(header)) != sizeof(header)) return 0;
     if (std::memcmp(header,

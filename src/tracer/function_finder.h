@@ -1,4 +1,4 @@
-// What an object's symbols tell a tracer: the functions to watch, the loader's own places, whether it is a C library. From the
+// Symbols of an object for the tracer: functions to watch, places of the loader, whether it is a C library. From the
 // object's file and its separate debug file, or from memory where there is no file.
 #pragma once
 #include <cstdint>
@@ -20,22 +20,22 @@ struct ObjectSymbols {
   bool is_libc = false;
   base::AddressRange exceptions;  // LoadedObject::exceptions
   base::AddressRange allocator;   // LoadedObject::allocator
-  bool is_loader = false;         // a dynamic one: it shows others where it tells of changes
-  bool is_static = false;         // a program that no loader starts
+  bool is_loader = false;         // a dynamic loader: exports the place where it reports changes
+  bool is_static = false;         // a program without a loader
 };
 
 class FunctionFinder {
  public:
-  // Of a program, functions that it doesn't show to others count, too.
+  // For a program, local functions count as well.
   FunctionFinder(const WatchedNames& names, const elf::MappedObject& object, bool is_program)
       : names_(names), object_(object), is_program_(is_program) {}
 
   void search(const elf::ByteSource& source, elf::ElfForm form, const elf::SymbolTable& table, bool is_dynamic);
-  // Another machine says that this function is so called; that it is one is proven. Nothing comes of names that aren't told.
+  // Another machine reports this function's name; that a function begins there is proven. Ignored for names that may not be told.
   void note_told(const model::ToldFunction& told, base::AddressRange function);
-  // A dynamic loader, as far as was found.
+  // A dynamic loader, as far as known yet.
   [[nodiscard]] bool is_loader() const { return found_.is_loader; }
-  // Each function once for an address, ascending.
+  // Each function once per address, ascending.
   [[nodiscard]] ObjectSymbols take();
 
  private:
@@ -48,7 +48,7 @@ class FunctionFinder {
   bool is_program_;
   ObjectSymbols found_;
   bool is_glibc_ = false;
-  std::vector<FoundFunction> local_;  // those that count in a program only
+  std::vector<FoundFunction> local_;  // that count in a program only
 };
 
 }  // namespace heaptap::tracer

@@ -1,4 +1,4 @@
-// Where functions begin in an object, by its own unwind table: what others say of it needs this proof.
+// Function starts of an object, from its own unwind table: the proof required for function addresses from another machine.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,11 +13,11 @@ namespace heaptap::tracer {
 
 class FunctionStarts {
  public:
-  // `memory` outlives it.
+  // `memory` must outlive it.
   FunctionStarts(const elf::ByteSource& memory, wire::Architecture architecture, const LoadedObject& object);
 
-  // The code of the function that begins there. Empty: none does, as far as the table tells; the cold part of one, to which it jumps,
-  // is none.
+  // Code of the function that begins there. Empty: none, according to the table; the cold part of a function, which is
+  // reached by a jump, doesn't count.
   [[nodiscard]] base::AddressRange function_from(uint64_t address);
 
  private:

@@ -1,4 +1,4 @@
-// The tracer's process: out of reach of the terminal and of whoever kills heaptap, so that breakpoints are always taken out.
+// Guardian: the tracer's process, out of reach of the terminal and of signals that kill heaptap, so that breakpoints are always removed.
 #pragma once
 #include <sys/types.h>
 
@@ -8,7 +8,7 @@
 
 namespace heaptap::tracer {
 
-// Forks it. `socket` is its end of the line, `other_socket` this side's, which is closed there.
+// Forks it. `socket` is its end of the connection, `other_socket` this side's, which is closed in the child.
 base::Result<pid_t> start_guardian(base::UniqueFd socket, base::UniqueFd& other_socket, const TracerOptions& options);
 
 }  // namespace heaptap::tracer

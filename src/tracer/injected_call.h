@@ -1,5 +1,5 @@
-// System calls that a stopped thread makes in the place of its program, for what the kernel tells and takes from the process itself only:
-// its signal actions. The thread stands afterwards where it stood, with the registers, the mask and the stack that it had.
+// Injected system calls, made by a stopped thread in place of its program, for state that only the process itself can
+// read and set: its signal actions. Afterwards the thread's position, registers, mask and stack are unchanged.
 #pragma once
 #include <sys/types.h>
 
@@ -19,25 +19,25 @@ class InjectedCall {
  public:
   static constexpr size_t kRoomBytes = 64;
 
-  // `thread` is stopped, in no system call's own stop. Lives on the stack of who makes calls.
+  // `thread` is stopped, but not in a system call stop. Lives on the caller's stack.
   InjectedCall(pid_t thread, const arch::Cpu& cpu, process::TracedMemory& memory);
   ~InjectedCall();
   InjectedCall(const InjectedCall&) = delete;
   InjectedCall& operator=(const InjectedCall&) = delete;
 
-  // False: the thread can't be made to. It may be under a filter of system calls, which might end it.
+  // False: the thread can't make calls. It may be under a seccomp filter, which might kill it.
   [[nodiscard]] bool is_possible() const { return instruction_ != 0; }
-  // Memory of the program's for arguments, of kRoomBytes.
+  // Memory of the program for arguments, kRoomBytes.
   [[nodiscard]] uint64_t room() const { return room_; }
-  // What the kernel answers. None: the thread is gone; then end_status() is what it ended by.
+  // The kernel's result. None: the thread is gone; end_status() has its status.
   std::optional<int64_t> make(uint64_t number, const std::array<uint64_t, 4>& arguments);
 
-  // A status of waitpid that is still to be answered.
+  // A waitpid status still to be handled.
   [[nodiscard]] std::optional<int> end_status() const { return end_status_; }
-  // The thread was asked to stop meanwhile, and has to be asked again; or got a signal that can't be kept from it.
+  // The thread was asked to stop during the call and must be asked again, or got a signal that can't be withheld.
   [[nodiscard]] bool was_interrupted() const { return was_interrupted_; }
   [[nodiscard]] int signal() const { return signal_; }
-  // It came out of another system call, which is to start again: to be stopped once more, so that the kernel looks after that.
+  // It came out of another system call, which must restart: stop it once more, so that the kernel handles that.
   [[nodiscard]] bool was_in_call() const { return was_in_call_; }
 
  private:

@@ -17,7 +17,7 @@ struct HeapLists {
   static void give_back(void* lists, uint32_t /*frames*/, size_t /*bytes*/) { std::free(lists); }
 };
 
-// One form for all CPUs.
+// Shared by all CPUs.
 struct LastStackParts {
   using Name = StackName;
   using Code = uint64_t;
@@ -32,10 +32,10 @@ class LastStack final : unwind::LastStack<LastStack, LastStackParts> {
   LastStack(const LastStack&) = delete;
   LastStack& operator=(const LastStack&) = delete;
 
-  // Where the outermost frame's return address is; 0: nothing is remembered.
+  // Place of the outermost frame's return address; 0: nothing remembered.
   [[nodiscard]] uint64_t outermost_slot() const { return count_ > 0 ? words_[0].slot : 0; }
 
-  // `changes`: counts up when what is remembered becomes void.
+  // `changes`: incremented when remembered data becomes invalid.
   void note_changes(uint64_t changes) {
     if (changes_ != changes) count_ = 0;
     changes_ = changes;

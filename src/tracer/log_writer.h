@@ -1,5 +1,5 @@
-// Writes a traced process's log as an agent would (wire/log.h): streams, records, modules, codes and the trie of stacks.
-// Used by the tracer's one thread; the collector drains at the other end.
+// Writer of a traced process's log, in place of an agent (wire/log.h): streams, records, modules, codes and the trie of
+// stacks. Used by the tracer's one thread; the collector drains at the other end.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,22 +17,21 @@ namespace heaptap::tracer {
 
 class LogWriter {
  public:
-  // Takes over the mapping of `bytes` at `log`. Null: it is no log of records that can be written; the mapping stays the
-  // caller's.
+  // Takes over the mapping of `bytes` at `log`. Null: no writable log of records; the mapping stays the caller's.
   static std::unique_ptr<LogWriter> create(wire::LogHeader* log, size_t bytes);
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
   [[nodiscard]] wire::LogHeader& header() const;
-  // Rows for unwinding that come late.
+  // Late unwind rows.
   [[nodiscard]] const wire::LateRowsReader& late_rows() const;
 
-  // Null: there is no room for another; its events are counted as lost.
+  // Null: no room for another; its events are counted as lost.
   wire::LogStream* open_stream(uint32_t kernel_thread_id);
   void end_stream(wire::LogStream* stream);
 
-  // `time` 0: now. Waits for room as the log's options say, bounded; what doesn't fit is counted as lost.
+  // `time` 0: now. Waits for room according to the log's options, bounded; events without room are counted as lost.
   struct Event {
     wire::RecordKind kind;
     wire::Function function;
@@ -43,21 +42,21 @@ class LogWriter {
   };
   void write(wire::LogStream* stream, const Event& event);
 
-  // Stacks that the program set up for itself (wire/exit_handshake.h).
+  // The program's own stacks (wire/exit_handshake.h).
   void note_stack(const wire::StackArea& area);
   void forget_stack(uint64_t begin);
 
-  // A module that came. Gives the generation of its range (wire::CodeEntry): counted up where another object was there.
+  // Adds a loaded module. Returns the generation of its range (wire::CodeEntry): incremented where another object was there before.
   uint32_t add_module(const LoadedObject& object);
 
-  // `entries` as wire::CodeEntry, innermost first. Gives the stack's number.
+  // `entries` as wire::CodeEntry, innermost first. Returns the stack's number.
   uint32_t intern(std::span<const uint64_t> entries, wire::StackEnd end);
-  // The same in steps, from the outermost frame on: the root, then one frame more.
+  // As above in steps, from the outermost frame: the root, then one more frame at a time.
   static uint32_t root(wire::StackEnd end);
   uint32_t intern(uint32_t parent, uint64_t entry);
-  // What the program says in words, also where recording is switched off.
+  // Writes a text of the program, also while recording is switched off.
   void write_text(wire::LogStream* stream, wire::NoteKind kind, uint64_t address, std::string_view text);
-  // Labels of the program's: by number, wire::kNoLabel where there is no room.
+  // Adds a label of the program. Returns its number, wire::kNoLabel where there is no room.
   uint32_t label(uint32_t parent, wire::LabelKind kind, std::string_view name);
   [[nodiscard]] uint32_t parent_of_label(uint32_t label) const;
   uint32_t with_label(uint32_t stack, uint32_t label);

@@ -1,5 +1,5 @@
-// The loaded objects that are noted in a log (wire/module_notes.h), and their generations: which of several that were mapped at an
-// address in turn a code entry means. agent/core/modules.h is that inside a target.
+// Modules noted in a log (wire/module_notes.h), with their generations: which of several objects mapped in turn at an
+// address a code entry refers to. Counterpart of agent/core/modules.h.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,10 +13,10 @@ namespace heaptap::tracer {
 
 class ModuleList {
  public:
-  // `layout`: a copy of the header's that was checked.
+  // `layout`: a checked copy of the header's.
   ModuleList(wire::LogHeader& log, const wire::LogLayout& layout) : notes_(log, layout) {}
 
-  // Gives the generation of its range. One that was there before means what it meant, and isn't noted again.
+  // Returns the generation of its range. An object that was there before keeps its generation, and isn't noted again.
   uint32_t add(const LoadedObject& object);
 
  private:

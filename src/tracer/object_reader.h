@@ -1,4 +1,4 @@
-// Makes a LoadedObject of an object that is mapped: its functions, and where its unwind tables are.
+// Reader that makes a LoadedObject from a mapped object: its functions, and the locations of its unwind tables.
 #pragma once
 #include <sys/types.h>
 
@@ -20,7 +20,7 @@ namespace heaptap::tracer {
 struct ReadObject {
   LoadedObject object;
   ObjectSymbols symbols;  // its functions are in `object`
-  base::UniqueFd file;    // stay open where the object's .debug_frame is in them
+  base::UniqueFd file;    // stay open where they contain the object's .debug_frame
   base::UniqueFd debug_file;
   std::vector<model::Note> notes;
 };
@@ -32,7 +32,7 @@ struct ObjectQuestion {
   bool is_program;
   const WatchedNames& names;
   wire::Architecture architecture = wire::Architecture::kUnknown;
-  const model::ToldFunctions* told = nullptr;  // null: nobody was asked
+  const model::ToldFunctions* told = nullptr;  // null: no machine was asked
 };
 ReadObject read_object(const elf::ByteSource& memory, elf::ElfForm form, const ObjectQuestion& question);
 

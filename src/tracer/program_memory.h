@@ -1,8 +1,8 @@
-// A stopped thread's memory as its own instructions find it, for those that are emulated, and for its stack. /proc/TID/mem, which
-// TracedMemory uses, writes where the program may not: a push there would run over the guard page of a stack. And it reads what
-// the program can't, as zeros where nothing ever was: these would be taken for the end of a stack.
+// Memory of a stopped thread with the access rights of its own instructions, for emulation and for its stack.
+// /proc/TID/mem, which TracedMemory uses, writes where the program may not: a push would overwrite a stack's guard
+// page. It also reads inaccessible memory as zeros, which would be taken for the end of a stack.
 //
-// False of memory that the program has to fill itself (userfaultfd): its own instruction has to go there.
+// False for memory that the program has to fill itself (userfaultfd): the original instruction must execute there.
 #pragma once
 #include <sys/types.h>
 
@@ -19,8 +19,8 @@ class ProgramMemory final : public arch::TargetMemory {
   // `thread` is stopped, `memory` is its process's.
   ProgramMemory(pid_t thread, process::TracedMemory& memory) : thread_(thread), memory_(memory) {}
 
-  // How many bytes came before the first that can't be read, or whose page isn't there now: a stack has none such between its frames
-  // and its end.
+  // Returns the number of bytes before the first that is unreadable or whose page is absent: a stack has no such bytes
+  // between its frames and its end.
   static size_t read_some(pid_t thread, const process::TracedMemory& memory, uint64_t address, void* to, size_t bytes);
 
   bool read(uint64_t address, void* to, size_t bytes) override;

@@ -1,5 +1,5 @@
-// The relocations of a loaded object: which of its words the loader has filled, and for which symbol. Which kind a relocation
-// is doesn't matter to who asks here, so no CPU's are known.
+// Relocations of a loaded object: the words filled by the loader, and their symbols. The relocation type isn't needed
+// here, so nothing depends on the CPU.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -15,13 +15,13 @@ struct Relocation {
   uint64_t slot = 0;    // the word's address
   uint64_t symbol = 0;  // its number; 0: none
   uint64_t addend = 0;
-  bool has_addend = false;  // false: it stood in the slot
+  bool has_addend = false;  // false: the addend is in the slot
 };
-// `file`: the object's, for what only its sections name; or -1.
+// `file`: the object's, for data found through sections only; or -1.
 std::vector<Relocation> read_relocations(const elf::ByteSource& memory, elf::ElfForm form,
                                          const elf::MappedObject& object, int file);
 
-// The numbers of those of its dynamic symbols that are called as functions to watch are, whoever defines them.
+// Numbers of its dynamic symbols with the names of watched functions, wherever these are defined.
 std::map<uint64_t, wire::Function> find_symbol_numbers(const elf::ByteSource& memory, elf::ElfForm form,
                                                        const elf::MappedObject& object, const WatchedNames& names);
 

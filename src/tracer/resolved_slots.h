@@ -1,5 +1,5 @@
-// Functions of IFUNCs that a loader has resolved already: its resolver has run before the tracer came, and what it chose stands
-// in the slots that the objects' relocations name.
+// Slots of already resolved IFUNCs: the resolver ran before the tracer attached, and its results are in the slots of
+// the objects' relocations.
 #pragma once
 #include <sys/types.h>
 
@@ -20,7 +20,7 @@ class ResolvedSlots {
   ResolvedSlots(const elf::ByteSource& memory, elf::ElfForm form, pid_t thread,
                 std::span<const FoundFunction> resolvers, const WatchedNames& names);
 
-  // What this object's slots say: addresses in memory with the functions that they stand for, whoever holds them.
+  // Functions in this object's slots, with their addresses in memory in whatever object.
   [[nodiscard]] std::vector<FoundFunction> of(const elf::MappedObject& object) const;
 
  private:

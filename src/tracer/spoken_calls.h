@@ -1,4 +1,4 @@
-// What a traced program tells of itself: from a stop at one of the functions of include/heaptap/heaptap.h to what stands in the log.
+// API calls of a traced program: turns stops at functions of include/heaptap/heaptap.h into log entries.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -13,14 +13,14 @@ namespace heaptap::tracer {
 
 class SpokenCalls {
  public:
-  // `walk`: gives the number of the call's stack; asked only where an event has one.
+  // `walk`: returns the number of the call's stack; called only for events with one.
   SpokenCalls(AddressSpace& space, Tracee& thread, const arch::RegisterImage& registers, wire::LogStream* stream,
               std::function<uint32_t()> walk)
       : space_(space), thread_(thread), registers_(registers), stream_(stream), walk_(std::move(walk)) {}
 
   // At the function's first instruction.
   void entered(Spoken spoken);
-  // A pool, or a kind of resource, of the name at that address got this number.
+  // A pool, or a kind of resource, with the name at that address got this number.
   void made(Spoken spoken, uint64_t name_address, uint64_t number);
 
  private:

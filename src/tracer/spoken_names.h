@@ -1,4 +1,4 @@
-// The functions by which a program tells of itself (include/heaptap/heaptap.h), as a tracer finds them: by their symbols.
+// Names of the API functions (include/heaptap/heaptap.h), by which the tracer finds them.
 #pragma once
 #include <cstdint>
 
@@ -49,9 +49,9 @@ inline constexpr SpokenName kSpokenNames[] = {
     {"heaptap_closed", Spoken::kClosed},
 };
 
-// What these return is the number by which the program names a pool, or a kind of resource, from then on.
+// Functions that return the program's number for a new pool or kind of resource.
 constexpr bool makes_pool(Spoken spoken) { return spoken == Spoken::kPoolCreate || spoken == Spoken::kResourceCreate; }
-// What these return is an answer, which the function itself doesn't know: it is put in the place of its result.
+// Functions that ask heaptap: the answer replaces their own result.
 constexpr bool is_question(Spoken spoken) {
   return spoken == Spoken::kIsRecording || spoken == Spoken::kReport || spoken == Spoken::kScan;
 }

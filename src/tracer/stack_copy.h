@@ -1,4 +1,4 @@
-// The stack memory that a walk looks at: copied in few and large reads, from the innermost frame's upwards.
+// Copy of stack memory for a walk: read in few large pieces, from the innermost frame upwards.
 #pragma once
 #include <sys/types.h>
 
@@ -15,11 +15,10 @@ class StackCopy {
  public:
   explicit StackCopy(const process::TracedMemory& memory) : memory_(memory) {}
 
-  // Forgets what was copied; a walk of `thread`, which is stopped, begins at `start` and is likely to need what lies below
-  // `likely_end`.
+  // Discards the copy; a walk of the stopped `thread` begins at `start` and probably needs memory up to `likely_end`.
   void begin(pid_t thread, uint64_t start, uint64_t likely_end);
 
-  // The `bytes` at `address`; null: they can't be read.
+  // The `bytes` at `address`; null: unreadable.
   const uint8_t* at(uint64_t address, size_t bytes) {
     const uint64_t offset = address - current_->begin;
     if (offset < current_->bytes.size() && bytes <= current_->bytes.size() - offset) [[likely]]
@@ -31,14 +30,14 @@ class StackCopy {
   struct Piece {
     uint64_t begin = 0;
     std::vector<uint8_t> bytes;
-    bool is_whole = false;  // nothing readable lies right behind it
+    bool is_whole = false;  // nothing readable follows it
 
     [[nodiscard]] const uint8_t* holds(uint64_t address, size_t size) const {
       const uint64_t offset = address - begin;
       return offset < bytes.size() && size <= bytes.size() - offset ? bytes.data() + offset : nullptr;
     }
   };
-  // A signal's stack, the interrupted one, and where a frame is large.
+  // A signal's stack, the interrupted one, and places with large frames.
   static constexpr size_t kPieces = 8;
 
   const uint8_t* find(uint64_t address, size_t bytes);

@@ -1,5 +1,5 @@
-// Walks the stacks of a process that is stopped, from outside: the walk of all (unwind/last_stack.h) over a copy of its stack
-// and the rules of its objects. `CpuType` is an arch's TracedUnwinding.
+// Stack walker for a stopped process: the shared walk (unwind/last_stack.h) over a copy of its stack and the rules of
+// its objects. `CpuType` is an arch's TracedUnwinding.
 #pragma once
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 
 namespace heaptap::tracer {
 
-// The code of unwind::LastStack. Names are the log's.
+// Code interface of unwind::LastStack. Names are the log's.
 template <typename CpuType>
 class TracedCode {
  public:
@@ -67,7 +67,7 @@ class StackWalker {
     ++changes_;
   }
 
-  // That stack, and in it the first instruction of what was called there.
+  // That stack plus the first instruction of the function called there.
   uint32_t into(uint32_t stack, uint64_t address) {
     const uint64_t key = (address & code_.cpu().address_mask()) | wire::kCodeExact;
     return code_.add({stack, 0}, code_.rule_of(key).code()).number;
@@ -88,7 +88,7 @@ class StackWalker {
 
   TracedCode<CpuType> code_;
   TracedStack<Word> stack_;
-  uint64_t changes_ = 1;  // counted up when objects came or went
+  uint64_t changes_ = 1;  // incremented when objects are loaded or unloaded
 };
 
 }  // namespace heaptap::tracer

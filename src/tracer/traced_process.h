@@ -1,4 +1,4 @@
-// One traced process: what it is doing, as far as the tracer is concerned.
+// State of one traced process in the tracer.
 #pragma once
 #include <sys/types.h>
 
@@ -14,10 +14,10 @@
 namespace heaptap::tracer {
 
 enum class Phase : uint8_t {
-  kBeforeExec,   // it runs ours, until it executes the program
-  kWaitsForLog,  // then it is stopped, if it wasn't running already
+  kBeforeExec,   // runs our code, until it executes the program
+  kWaitsForLog,  // stopped, unless it was running already
   kTraced,
-  kLeaving,  // breakpoints are out; threads are detached as they stop
+  kLeaving,  // breakpoints are removed; threads are detached as they stop
 };
 
 class TracedProcess {
@@ -28,41 +28,41 @@ class TracedProcess {
   const pid_t parent;
   Phase phase;
   LogWanted::Reason reason = LogWanted::Reason::kStart;
-  std::shared_ptr<AddressSpace> space;  // null: none is known yet
-  std::unique_ptr<LogWriter> log;       // was given, but some thread may be making another one unseen
+  std::shared_ptr<AddressSpace> space;  // null: not known yet
+  std::unique_ptr<LogWriter> log;       // received, but some thread may be making another one unseen
   std::chrono::steady_clock::time_point log_given_at{};
   bool is_vfork_child = false;  // in its parent's address space, without a log of its own (vfork)
-  bool begins_as_copy = false;  // of a fork, whose first stop is to come
-  bool had_threads = false;     // besides the first
-  bool was_recorded = false;    // it had a log: heaptap is told when it leaves
-  bool is_handed_over = false;  // to another tracer, which wants all threads
+  bool begins_as_copy = false;  // copy made by a fork, before its first stop
+  bool had_threads = false;     // besides the first one
+  bool was_recorded = false;    // it had a log: its leaving is reported to heaptap
+  bool is_handed_over = false;  // to another tracer, which takes all threads
   Left::Reason left_reason = Left::Reason::kDetached;
   uint64_t stops = 0;
-  uint64_t seconds_forgiven = 0;  // beyond its limit on processor time, which stops took
+  uint64_t seconds_forgiven = 0;  // processor time beyond its limit, consumed by stops
 
   TrapAction trap_action;
-  // A thread that gets a SIGTRAP of the program's: until it has it, those that block the signal stand still, since their breakpoints would
-  // take the handler away.
+  // A thread about to get a SIGTRAP of the program: until it has it, threads that block the signal are held, since
+  // their breakpoints would remove the handler.
   pid_t trap_receiver = 0;                                   // 0: none
-  std::chrono::steady_clock::time_point handler_asked_at{};  // when a thread was stopped to learn of it; none: not yet
+  std::chrono::steady_clock::time_point handler_asked_at{};  // when a thread was stopped to read the handler; none: not yet
 
   // Its end.
   std::optional<wire::ExitNotice> exit_call;
   process::StoppedThread exit_caller;  // as it called exit
-  Tracee* ending = nullptr;            // waits until its memory has been looked at
+  Tracee* ending = nullptr;            // waits until its memory has been scanned
   wire::ExitKind exit_kind{};
   bool end_was_told = false;
-  // Threads that ended one soon after the other, and the last time; maybe they were ended.
+  // Threads that ended in quick succession, and the last time; perhaps killed.
   unsigned ended_threads = 0;
   std::chrono::steady_clock::time_point thread_ended_at{};
 
   // A leak scan.
   using Clock = std::chrono::steady_clock;
   bool is_held = false;
-  bool is_stopping = false;  // held, but not all threads have stopped
+  bool is_stopping = false;  // held, with threads still to stop
   Clock::time_point asked_at{};
 
-  // Whether it is stopped until heaptap says something. While it is looked at it is, too: but then nobody may interfere.
+  // Whether it is stopped until heaptap answers. During a scan it is stopped as well, but then must not be disturbed.
   [[nodiscard]] bool awaits_heaptap() const {
     const bool awaits_log = phase == Phase::kWaitsForLog && reason != LogWanted::Reason::kAttach;
     return !is_held && (awaits_log || ending != nullptr);

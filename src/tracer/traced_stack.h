@@ -1,4 +1,4 @@
-// The stack of a stopped thread as a walk reads it: in words of its CPU.
+// Stack of a stopped thread as read by a walk: in words of its CPU.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -14,13 +14,13 @@ class TracedStack {
   TracedStack(const process::TracedMemory& memory, bool is_big_endian)
       : copy_(memory), is_swapped_(is_big_endian != (std::endian::native == std::endian::big)) {}
 
-  // At the start of a walk of `thread`, from `lowest` on; it is likely to need what lies below `likely_end`.
+  // Starts a walk of `thread`, from `lowest`; it probably needs memory up to `likely_end`.
   void begin(pid_t thread, uint64_t lowest, uint64_t likely_end) {
     lowest_ = lowest;
     copy_.begin(thread, lowest, likely_end);
   }
 
-  // Walks go upwards: what is below the first frame is refused.
+  // Walks go upwards: addresses below the first frame are refused.
   bool load(uint64_t address, uint64_t& value) {
     if (address < lowest_ || address % sizeof(Word) != 0) return false;
     const uint8_t* bytes = copy_.at(address, sizeof(Word));

@@ -1,5 +1,5 @@
-// One thread that the tracer holds by ptrace: what is asked of the kernel about it, and what is remembered of it. All calls
-// come from the tracer's one thread.
+// Thread held by the tracer through ptrace: kernel requests for it, and its remembered state. All calls come from the
+// tracer's one thread.
 #pragma once
 #include <sys/types.h>
 
@@ -22,15 +22,15 @@ namespace heaptap::tracer {
 
 class TracedProcess;
 
-// What a thread has asked of heaptap, by a function that it stands at the end of. It waits for the answer.
+// Question of a thread to heaptap, at the end of an API function. The thread waits for the answer.
 struct Question {
-  Spoken asked = Spoken::kNone;  // kNone: it asks nothing
+  Spoken asked = Spoken::kNone;  // kNone: no question
   uint64_t number = 0;
   uint64_t argument = 0;
   std::chrono::steady_clock::time_point since{};
 };
 
-// A function's entry whose first instruction faulted: where a handler repairs the reason it is executed again.
+// Function entry whose first instruction faulted: if a handler repairs the fault, it is executed again.
 struct FaultingEntry {
   uint64_t address = 0;  // 0: none
   uint64_t stack_pointer = 0;
@@ -42,92 +42,92 @@ class Tracee {
  public:
   Tracee(pid_t id, TracedProcess& process) : id_(id), process_(&process) {}
 
-  // 0 or errno, a number by which the caller decides. The thread runs on, and whatever it makes is traced as well.
-  // `stops_at_end`: it does, with its memory and its registers as they were.
+  // 0 or errno, for the caller's decision. The thread continues, and its children are traced as well. `stops_at_end`:
+  // it stops at its end, with memory and registers unchanged.
   static int seize(pid_t id, bool stops_at_end);
 
   [[nodiscard]] pid_t id() const { return id_; }
   [[nodiscard]] TracedProcess& process() const { return *process_; }
 
-  // Of a thread that is stopped. False: it is gone.
+  // For a stopped thread. False: it is gone.
   bool read_registers(arch::RegisterImage& registers) const;
   bool write_registers(const arch::RegisterImage& registers) const;
-  // With the signal that it was about to get; until its next system call if the end of a handler is to be seen.
+  // Delivers its pending signal; runs until its next system call if the end of a handler must be seen.
   void go_on();
-  void stay_stopped();  // as the stop signal wants it that it was sent
+  void stay_stopped();  // as required by the stop signal sent to it
   void interrupt() const;
   void detach();
 
-  // A breakpoint in a thread that blocks SIGTRAP makes the kernel unblock it: blocks it again. `was_sent`: the signal of that stop is
-  // one that a program has sent, and that waits until the thread unblocks it.
+  // A breakpoint in a thread that blocks SIGTRAP makes the kernel unblock it: blocks it again. `was_sent`: the signal
+  // of that stop was sent by a program, and stays pending until the thread unblocks it.
   void restore_signal_mask(bool was_sent);
   [[nodiscard]] std::optional<uint64_t> signal_mask() const;
   void set_signal_mask(uint64_t mask) const;
-  // Of one that has met a breakpoint just now, maybe: whether it blocked SIGTRAP before.
+  // For a thread that may have just hit a breakpoint: whether it blocked SIGTRAP before.
   [[nodiscard]] bool blocked_trap() const;
-  // As /proc tells it, of a thread that may run.
+  // From /proc, for a thread that may be running.
   void read_trap_mask();
   void inherit_trap_mask(const Tracee& maker) {
     trap_mask = maker.trap_mask;
     trap_mask.is_seen = false;
   }
-  // A leader that has ended while other threads live.
+  // Whether it is a leader that has ended while other threads live.
   [[nodiscard]] bool has_ended() const;
-  // It is about to be ended by what another thread did.
+  // Whether it is about to be killed by another thread's action.
   [[nodiscard]] bool is_being_killed() const;
-  // Of a thread that stopped at its end: whether that comes without a signal.
+  // For a thread that stopped at its end: whether it ends without a signal.
   [[nodiscard]] bool ends_by_itself() const;
-  // The system call that it waits in; -1: it waits, in none. None: it runs.
+  // The system call that it waits in; -1: it waits, but in none. None: it runs.
   [[nodiscard]] std::optional<int64_t> waits_in() const;
-  // Whether it waits in a system call: then no breakpoint has been hit that wasn't told.
+  // Whether it waits in a system call: then no unreported breakpoint hit is pending.
   [[nodiscard]] bool waits_in_kernel() const;
   [[nodiscard]] bool has_pending_trap() const;
-  // Whether this signal, if it gets it now, ends the process.
+  // Whether delivering this signal now would end the process.
   [[nodiscard]] bool would_end_by(int signal) const;
   [[nodiscard]] bool has_handler(int signal) const;
   [[nodiscard]] bool ignores(int signal) const;
   [[nodiscard]] int last_processor() const;
 
   bool stopped = false;
-  bool is_new = false;          // made by another one; its first stop is to come
-  bool may_be_making = false;   // it may have been in a system call that makes threads when it was seized, and still be
-  bool may_be_in_call = false;  // of a watched function, whose beginning came before the breakpoints
-  bool was_asked = false;       // to stop, only to see where it stands
-  bool tells_action = false;    // it was asked to stop, so that SIGTRAP's action is learned
-  bool is_in_call_stop = false;  // in a system call, which goes on from there
-  bool group_stopped = false;    // by SIGSTOP and the like
-  bool at_end = false;           // it has come to its own end, with its memory and its registers as they were
-  bool left_in_kernel = false;   // detached as soon as it comes out of a system call, or the tracer ends
-  int signal = 0;                // that it was about to get
+  bool is_new = false;          // created by another thread; before its first stop
+  bool may_be_making = false;   // it may have been in a system call that creates threads when it was seized, and still be
+  bool may_be_in_call = false;  // of a watched function, entered before the breakpoints were planted
+  bool was_asked = false;       // to stop, only to find its position
+  bool tells_action = false;    // asked to stop, so that SIGTRAP's action is read
+  bool is_in_call_stop = false;  // in a system call stop
+  bool group_stopped = false;    // by SIGSTOP or similar
+  bool at_end = false;           // at its own end, with memory and registers unchanged
+  bool left_in_kernel = false;   // to be detached as soon as it leaves a system call, or the tracer ends
+  int signal = 0;                // pending delivery
   uint64_t met_address =
-      0;  // of the breakpoint that it stands behind: the instruction there is still to be executed; 0: none
-  uint64_t bare_address = 0;  // where a breakpoint was taken out until its next stop, so that it faults there; 0: none
+      0;  // address of the breakpoint that it has hit: the instruction there is still to be executed; 0: none
+  uint64_t bare_address = 0;  // where a breakpoint is removed until its next stop, so that it faults there; 0: none
 
   FaultingEntry faulting;
   Question question;
 
-  // It stops at system calls while a handler runs that interrupted a watched call: so its end is seen. So many more of them:
-  // one that was left by a jump doesn't end.
+  // Number of system call stops left while a handler that interrupted a watched call runs, to see the handler's end:
+  // limited, since a handler left by a jump doesn't end.
   unsigned system_calls_left = 0;
-  // The signal that tells of a fault, or of abort, whose handler may be running; 0: none.
+  // Signal of a fault, or of abort, whose handler may be running; 0: none.
   int handled_fault = 0;
 
   TrapMask trap_mask;
-  // A SIGTRAP of the program's that is to come once more, as it was, after something was done for it; and the mask that it finds then.
+  // SIGTRAP of the program to be delivered once more, unchanged, after some preparation; and the mask for it.
   struct Replay {
     siginfo_t reason;
     uint64_t mask;
-    bool is_sent;   // again; before, others are waited for
-    bool is_given;  // to the program
+    bool is_sent;   // sent again; before that, others are awaited
+    bool is_given;  // delivered to the program
   };
   std::optional<Replay> replay;
 
-  base::AddressRange alternate_stack;  // of its signal handlers; empty: none is known
+  base::AddressRange alternate_stack;  // for its signal handlers; empty: unknown
 
   PendingCalls calls;
   wire::LogStream* stream = nullptr;
-  uint32_t tag = 0;          // the innermost one that it is under: its label's number in the log
-  unsigned unkept_tags = 0;  // inside of that, for which there was no room
+  uint32_t tag = 0;          // its innermost tag: the label's number in the log
+  unsigned unkept_tags = 0;  // tags inside of that for which there was no room
   std::unique_ptr<LastStack, void (*)(LastStack*)> last_stack{nullptr, nullptr};
 
  private:

@@ -1,5 +1,5 @@
-// The tracer: holds processes by ptrace, answers their stops at breakpoints, and does what heaptap tells it. One thread does
-// all of it, since ptrace binds a process to the thread that seized it.
+// Tracer: holds processes by ptrace, handles their breakpoint stops, and executes heaptap's requests. Runs in one
+// thread, since ptrace binds a process to the thread that seized it.
 //
 //   wait for a stop ▸ breakpoint? ▸ CallObserver ▸ log ▸ emulate the instruction ▸ go on
 //                   ▸ new thread, fork, exec, signal, end
@@ -26,11 +26,11 @@
 
 namespace heaptap::tracer {
 
-// How the thread that waits for stops learns that something else is to be looked at.
+// Notification of the thread that waits for stops that there are other requests.
 class RequestSignal {
  public:
   virtual bool rang() = 0;                 // since the last call
-  virtual void want_ticks(bool want) = 0;  // it rings every few milliseconds
+  virtual void want_ticks(bool want) = 0;  // rings every few milliseconds
  protected:
   ~RequestSignal() = default;
 };
@@ -42,7 +42,7 @@ class Tracer {
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
-  // Returns when heaptap is gone or wants no more, and nothing is traced any longer that could run into a breakpoint.
+  // Returns when heaptap is gone or finished, and no traced process can hit a breakpoint any more.
   void run();
 
  private:
@@ -66,7 +66,7 @@ class Tracer {
   static void plant_again(Tracee& thread);
   void resume(Tracee& thread);
 
-  // SIGTRAP as the program has it: tracer_traps.cc.
+  // SIGTRAP state of the program: tracer_traps.cc.
   bool answer_program_trap(Tracee& thread);
   static bool stands_aside(const Tracee& thread);
   void give_trap(TracedProcess& process);
@@ -83,20 +83,20 @@ class Tracer {
   bool pays_before_leaving(Tracee& thread);
   static TrapAction trap_action_after_exec(const TrapAction& before);
 
-  // What heaptap says, and what becomes of processes: tracer_processes.cc.
+  // Requests of heaptap, and states of processes: tracer_processes.cc.
   void read_packets();
   void obey(Packet& packet);
   void refuse_log(pid_t process);
   void end_may_go_on(pid_t process);
   void want_log(TracedProcess& process, LogWanted::Reason reason, pid_t thread);
-  // The process comes to its end: heaptap is told once. True: the thread waits.
+  // The process is about to end: reports it to heaptap once. True: the thread waits.
   bool tell_end(Tracee& thread, const wire::ExitNotice& notice);
   bool answer_thread_end(Tracee& thread);
   void threads_may_end(const TracedProcess& process);
   bool answer_exit_call(Tracee& thread, const Site& site, const arch::RegisterImage& registers);
   void tell_notes(TracedProcess& process);
 
-  // Attaching, and the beginning of a recording: tracer_attaching.cc.
+  // Attaching, and the start of a recording: tracer_attaching.cc.
   void attach(pid_t process);
   base::Result<> try_to_attach(pid_t process);
   base::Result<> seize_threads(TracedProcess& process);
@@ -108,7 +108,7 @@ class Tracer {
   void give_up_attaching(TracedProcess& process, const base::Error& error);
   void begin(TracedProcess& process);
 
-  // What is made, and by whom: tracer_children.cc.
+  // New threads and processes, and their creators: tracer_children.cc.
   struct EarlyStop {
     int status;
     TracedProcess::Clock::time_point since;
@@ -133,14 +133,14 @@ class Tracer {
   void begin_child(Tracee& child);
   void answer_exec(pid_t id);
 
-  // What programs ask by themselves: tracer_questions.cc.
+  // Questions of programs: tracer_questions.cc.
   bool ask(Tracee& thread, const CallObserver::Resolved& question, arch::RegisterImage& registers);
   void take_answer(const PacketHeader& answer);
   void answer_question(Tracee& thread, int error, const Answer::Counts& counts = {});
   void give_up_questions(bool all);
   [[nodiscard]] bool has_questions() const;
 
-  // Letting go, and holding for a scan: tracer_leaving.cc.
+  // Detaching, and holding for a scan: tracer_leaving.cc.
   static bool is_for_stops(const Tracee& thread);
   void hand_over(Tracee& thread);
   void hand_to_maker(TracedProcess& process);
@@ -183,23 +183,23 @@ class Tracer {
   int socket_;
   TracerOptions options_;
   RequestSignal& bell_;
-  // Given back when there is no memory any more: so much it takes to detach from all.
+  // Freed when memory runs out: the amount needed to detach from all.
   std::vector<std::unique_ptr<char[]>> reserve_;
-  pid_t answered_ = 0;  // whose stop is being answered; 0: nobody's
+  pid_t answered_ = 0;  // whose stop is being handled; 0: none
   int answered_status_ = 0;
-  std::deque<std::pair<pid_t, int>> unanswered_;  // ends that were seen while something else was waited for
+  std::deque<std::pair<pid_t, int>> unanswered_;  // ends seen while waiting for something else
   bool broke_off_ = false;
-  bool closing_ = false;  // heaptap is gone, or wants no more
+  bool closing_ = false;  // heaptap is gone or finished
   TracedProcess::Clock::time_point closing_since_{};
   std::map<pid_t, std::unique_ptr<TracedProcess>> processes_;
   std::unordered_map<pid_t, std::unique_ptr<Tracee>> threads_;
-  std::unordered_map<pid_t, EarlyStop> early_;  // first stops of children whose clone parents haven't told of them yet
-  std::vector<CloneParent> ended_clone_parents_;  // that may not have told of their last children; the latest last
+  std::unordered_map<pid_t, EarlyStop> early_;  // first stops of children not yet reported by their clone parents
+  std::vector<CloneParent> ended_clone_parents_;  // ended ones that may not have reported their last children; the latest last
   bool ticks_ = false;
-  std::deque<Packet> unsent_;  // heaptap has to read first
+  std::deque<Packet> unsent_;  // waiting until heaptap reads
   uint64_t last_question_ = 0;
   pid_t heaptap_ = getppid();
-  TracedProcess::Clock::time_point heaptap_ran_at_ = TracedProcess::Clock::now();  // when that was looked at last
+  TracedProcess::Clock::time_point heaptap_ran_at_ = TracedProcess::Clock::now();  // time of the last check
   TracerAffinity affinity_;
 };
 

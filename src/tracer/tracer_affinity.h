@@ -1,5 +1,5 @@
-// Where the tracer runs: on the processor of the thread that it traces, since a stop costs several times as much when it has
-// to wake another processor.
+// Processor affinity of the tracer: it follows the thread that it traces, since a stop costs several times as much if
+// another processor has to be woken.
 #pragma once
 #include "tracer/tracee.h"
 
@@ -7,7 +7,7 @@ namespace heaptap::tracer {
 
 class TracerAffinity {
  public:
-  // To be called at each stop at a breakpoint.
+  // Call at each breakpoint stop.
   void follow(const Tracee& thread);
 
  private:

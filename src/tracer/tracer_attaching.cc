@@ -1,4 +1,4 @@
-// Attaching to what runs, and to what is about to be started; and the beginning of a recording.
+// Attaching to running processes and to new children, and the start of a recording.
 #include <sys/mman.h>
 #include <unistd.h>
 

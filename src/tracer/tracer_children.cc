@@ -1,4 +1,4 @@
-// How threads and processes come to be: made by others, told of or not, or by executing another program.
+// New threads and processes: created by others, reported or not, or replaced by exec.
 #include <linux/kcmp.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// Letting processes go as they were, and holding them for a leak scan.
+// Detaching from processes, undisturbed, and holding them for a leak scan.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What heaptap says, and how recordings begin and end.
+// Requests of heaptap, and the start and end of recordings.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>

@@ -1,10 +1,10 @@
-// What programs ask of heaptap by themselves (heaptap_report, heaptap_scan, heaptap_is_recording). The functions that a traced
-// program has for it only say that nobody is there: a thread that comes to the end of one is answered in the place of its result.
+// Questions of programs to heaptap (heaptap_report, heaptap_scan, heaptap_is_recording). In a traced program, these functions
+// by themselves return that nothing records: a thread at the end of one gets the answer in place of the result.
 //
 //   at its return instruction ▸ Asked ▸ (heaptap: hold, release; a report) ▸ kAnswer ▸ result and counts ▸ over the instruction
 //
-// Until then the thread stays where it is. Whatever becomes of heaptap or the recording meanwhile, it goes on with the result that
-// it has: ENOTSUP.
+// Until then the thread is held. If heaptap or the recording ends before that, it continues with its own result:
+// ENOTSUP.
 #include <algorithm>
 #include <cerrno>
 #include <climits>

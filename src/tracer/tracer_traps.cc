@@ -1,6 +1,6 @@
-// SIGTRAP as the program has it. Masks are put right at each breakpoint. An action that breakpoints have taken away is put in again
-// only when it matters: before a SIGTRAP of the program's gets there, before the program asks for it, and when the process is let go. Until then what
-// a program sends comes to this tracer first, as to any.
+// SIGTRAP state of the program. Masks are corrected at each breakpoint. An action removed by breakpoints is restored
+// only when needed: before a SIGTRAP of the program is delivered, before the program reads it, and at detach. Until
+// then signals sent by a program reach this tracer first, as with any tracer.
 #include <sys/ptrace.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Ranges that threads are unmapping just now. When one of them is mapped again before its thread is seen to return, it has
-// been unmapped already, and is recorded as such first.
+// Unmapping calls in progress. If a range is mapped again before the unmapping thread is seen to return, it has been
+// unmapped already, and is recorded so first.
 #pragma once
 #include <sys/types.h>
 
@@ -17,10 +17,10 @@ class Unmappings {
     open_.insert_or_assign(thread, Unmapping{stream, event});
   }
 
-  // The thread has returned, or is gone. True: what it unmapped hasn't been recorded yet.
+  // The thread has returned, or is gone. True: its unmapping hasn't been recorded yet.
   bool end(pid_t thread) { return open_.erase(thread) > 0; }
 
-  // `thread` was given this range: records what others must have unmapped before.
+  // `thread` got this range: records what other threads must have unmapped before.
   void mapped(pid_t thread, const base::AddressRange& range, LogWriter& log) {
     std::erase_if(open_, [&](const auto& entry) {
       const auto& [other, unmapping] = entry;

@@ -1,4 +1,4 @@
-// The names under which a tracer finds what it watches, for a target's word size.
+// Names of the symbols that a tracer watches, for a target's word size.
 #pragma once
 #include <span>
 #include <string>
@@ -11,26 +11,27 @@
 namespace heaptap::tracer {
 
 struct WatchedName {
-  // What the symbol tells besides a function.
+  // Meaning of a symbol that is no function to watch.
   enum class Mark : uint8_t {
     kNone,
-    kChangeNotice,  // the loader calls it when objects come and go
+    kChangeNotice,  // called by the loader when objects are loaded and unloaded
     kLoaderList,    // r_debug
     kLoaderListPointer,
-    kLibcStart,   // only a C library defines it
-    kGlibc,       // only this one does
-    kExceptions,  // it allocates what is thrown
+    kLibcStart,   // defined only by a C library
+    kGlibc,       // defined only by glibc
+    kExceptions,  // allocates exceptions
   };
   std::string symbol;
   Watch watch = Watch::kCall;
   wire::Function function = wire::Function::kNone;
   Mark mark = Mark::kNone;
   Spoken spoken = Spoken::kNone;
-  Form form = Form::kPlain;  // others count in an object that has a malloc of its own
+  Form form = Form::kPlain;  // others count in an object with a malloc of its own
 
-  // C++ operators have no second meaning; a function called free may have.
+  // C++ operators are unambiguous; a function called free may be something else.
   [[nodiscard]] bool is_operator() const { return symbol.starts_with("_Zn") || symbol.starts_with("_Zd"); }
-  // Another machine's word is enough for what is looked at alone: not for data, nor where the tracer does something to the program.
+  // Whether a name from another machine may be used: for functions that are only watched; not for data, nor where the
+  // tracer changes the program.
   [[nodiscard]] bool may_be_told() const;
 };
 
