@@ -1,5 +1,5 @@
-// Pointers into blocks that the program aligns by hand: it allocates more than it needs, keeps a pointer to the first aligned
-// place behind what it has to remember, and none to the start. Private to scan/.
+// Pointers into blocks aligned by hand: the program allocates more than it needs, and keeps a pointer to the first
+// aligned place after its own header, but none to the start. Private to scan/.
 #pragma once
 #include <cstdint>
 
@@ -8,15 +8,15 @@
 
 namespace heaptap::scan {
 
-// Whether a pointer into the block's middle leads to such a place, and hardly by chance: of a block's words few are one. A
-// variable of the program is believed more than a word of another block.
+// Whether a pointer into the block's middle leads to such a place, and is unlikely to be a coincidence: few words of a
+// block are. A program variable is stronger evidence than a word of another block.
 constexpr bool is_to_aligned_place(const model::ScannedBlock& held, uint64_t offset, bool is_variable) {
-  constexpr uint64_t kGivenAlignment = 16;  // what malloc aligns to by itself
-  constexpr uint64_t kLeastAlignment = 64;  // a cache's line
+  constexpr uint64_t kGivenAlignment = 16;  // malloc's own alignment
+  constexpr uint64_t kLeastAlignment = 64;  // a cache line
   constexpr uint64_t kLargestAlignment = 4096;
-  constexpr uint64_t kMaxRemembered = 64;  // bytes: the start, a size, a magic number
+  constexpr uint64_t kMaxRemembered = 64;  // bytes of header: the start, a size, a magic number
   constexpr uint64_t kLeastBytes = 1024;
-  constexpr uint64_t kLeastOfVariable = 4096;  // where what is less aligned is believed
+  constexpr uint64_t kLeastOfVariable = 4096;  // from this size on, smaller alignments are accepted too
   const uint64_t pointer = held.address + offset;
   if (offset == 0 || offset >= held.size_bytes || held.size_bytes < kLeastBytes) return false;
   const bool may_be_less = is_variable && held.size_bytes >= kLeastOfVariable;
@@ -28,7 +28,7 @@ constexpr bool is_to_aligned_place(const model::ScannedBlock& held, uint64_t off
   return false;
 }
 
-// Makes kAligned of those pointers into middles that have no other reason.
+// Sets kAligned for such interior pointers without another explanation.
 void mark_aligned_pointers(model::HeapScan& scan, const InteriorPointers& pointers, const InteriorPointers& roots);
 
 }  // namespace heaptap::scan

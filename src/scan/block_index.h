@@ -1,10 +1,10 @@
-// From an address to the block there, in few and predictable steps:
+// Index from an address to its block, in few and predictable steps:
 //
 //   tops_     one for 8 GiB of addresses ─▸ regions_   one for 2 MiB ─▸ leaves_   one entry for 1 KiB
 //
-// A leaf's entry is the number of blocks that begin before its KiB, so the blocks that begin in it are between its entry and
-// the next one; where in it, is in starts_. A region in the middle of a large block needs no leaf. What a small heap needs is
-// small too: 130 KiB of tops_, 16 KiB for each that is in use. Private to scan/.
+// A leaf's entry is the number of blocks that begin before its KiB, so the blocks that begin in it are between its
+// entry and the next one; their offsets are in starts_. A region in the middle of a large block needs no leaf. A small
+// heap needs little memory: 130 KiB of tops_, and 16 KiB for each one in use. Private to scan/.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -18,22 +18,22 @@ namespace heaptap::scan {
 
 class BlockIndex {
  public:
-  // Blocks that begin at or behind it aren't found: no 64-bit CPU's programs have memory there unless they ask for it.
+  // Blocks that begin at or above this aren't found: programs on 64-bit CPUs have no memory there unless they request it.
   static constexpr uint64_t kAddressEnd = uint64_t{1} << 48;
   static constexpr uint64_t kRegionBytes = uint64_t{1} << 21;
 
   BlockIndex() = default;
-  // `blocks` ascend by address, and stay where they are.
+  // `blocks` ascend by address, and must not move.
   explicit BlockIndex(std::span<const model::ScannedBlock> blocks);
 
-  // False: no block is in the kRegionBytes around it (aligned).
+  // False: no block is in the aligned kRegionBytes around it.
   [[nodiscard]] bool may_hold(uint64_t address) const { return address < kAddressEnd && region(address) != kNothing; }
 
   struct Found {
     uint32_t block = model::kNoBlock;
     bool is_start = false;  // the block begins at the address
   };
-  // The last block that begins at `address` or before it, if it may reach to it. `address` may be held.
+  // The last block that begins at or before `address`, if it may extend to it; requires may_hold(address).
   [[nodiscard]] Found last_before(uint64_t address) const {
     const uint32_t value = region(address);
     if (value >= kInside) return {.block = value - kInside};
@@ -46,7 +46,7 @@ class BlockIndex {
     return {.block = after == 0 ? model::kNoBlock : after - 1};
   }
 
-  // What last_before() will need, in two steps.
+  // Prefetches for last_before(), in two steps.
   void fetch_leaf(uint64_t address) const {
     const uint32_t value = region(address);
     if (is_leaf(value)) __builtin_prefetch(&leaves_[entry_index(value, address)]);
@@ -66,7 +66,7 @@ class BlockIndex {
   static constexpr uint64_t kRegionsOfTop = 1u << (kTopBits - kRegionBits);
   static constexpr uint64_t kEntriesOfLeaf = (1u << (kRegionBits - kEntryBits)) + 1;
   static constexpr uint64_t kMaxIndexedBytes = uint64_t{1} << 44;  // of one block
-  // A region: kNothing, the number of its leaf + 1, or kInside + the block that it is in the middle of.
+  // Region value: kNothing, the number of its leaf + 1, or kInside + the block that it is in the middle of.
   static constexpr uint32_t kNothing = 0;
   static constexpr uint32_t kInside = 0x80000000;
 
@@ -88,7 +88,7 @@ class BlockIndex {
   std::vector<uint32_t> regions_ = std::vector<uint32_t>(kRegionsOfTop, kNothing);
   std::vector<uint32_t> leaves_;
   std::vector<uint16_t>
-      starts_;  // of each block its address in its KiB: all that is needed, and in few pages of memory
+      starts_;  // each block's offset in its KiB, compact to use few pages
   std::vector<uint64_t> leaf_regions_;
 };
 

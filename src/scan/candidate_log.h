@@ -1,6 +1,6 @@
-// Words that may be pointers, kept until there is time to look at them. 8 bytes each: the value in the upper 48 bits, below it
-// the distance from the last word, in units of 4 bytes. A value of 0 says that the whole next entry is a position (or where the
-// memory behind it belongs to), or that the next word is of another form. Private to scan/.
+// Buffer of possible pointers, to be resolved later. 8 bytes each: the value in the upper 48 bits, below it the
+// distance from the last word, in units of 4 bytes. A value of 0 marks that the next entry is a whole position (or the
+// origin of the following words), or that the next word has another form. Private to scan/.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,26 +10,26 @@ namespace heaptap::scan {
 
 enum class WordForm : uint8_t {
   kAddress,
-  kTagged,    // the value is what is left of the word without bits that were set besides
-  kRelative,  // the value is the sum of the word and the address of the block that it stands in
+  kTagged,    // the value is the word with its tag bits cleared
+  kRelative,  // the value is the sum of the word and the address of its block
 };
 
 struct Candidate {
   uint64_t value;
-  uint64_t position;  // where the word is
-  uint32_t origin;    // as it was given to begin()
+  uint64_t position;  // address of the word
+  uint32_t origin;    // as passed to begin()
   WordForm form = WordForm::kAddress;
 };
 
 class CandidateLog {
  public:
-  // What is added from here on comes from `origin`.
+  // Words added from now on have this origin.
   void begin(uint32_t origin) {
     put(kOrigin);
     put(origin);
   }
 
-  // `value` is below 2^48 and not 0; positions are multiples of kPositionBytes. It takes the least room where they ascend.
+  // `value` is below 2^48 and not 0; positions are multiples of kPositionBytes. Most compact for ascending positions.
   void add(uint64_t value, uint64_t position, WordForm form = WordForm::kAddress) {
     if (form != WordForm::kAddress) put(form == WordForm::kTagged ? kTagged : kRelative);
     const uint64_t distance = (position - last_position_) / kPositionBytes;
@@ -49,10 +49,10 @@ class CandidateLog {
 
   [[nodiscard]] size_t bytes() const { return chunks_.size() * kChunkEntries * sizeof(uint64_t); }
 
-  // At most that many were added.
+  // Upper bound of the number of added words.
   [[nodiscard]] size_t most_candidates() const { return chunks_.size() * kChunkEntries; }
 
-  // Calls take(candidate) for each, in order, gives memory back on the way, and is empty then.
+  // Calls take(candidate) for each, in order, frees memory on the way, and is empty then.
   template <typename Take>
   void drain(Take take) {
     for (size_t i = 0; i < chunks_.size(); ++i) {

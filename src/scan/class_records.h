@@ -1,6 +1,6 @@
-// Objects that begin with a pointer to what all objects of their class share, its class record, and have private data of any
-// length in front of them (GLib's GObject): the program has pointers into the middle of such blocks alone.
-// docs/decisions/0112-objects-by-class-records.md says when that is believed. Private to scan/.
+// Objects with private data before them and a class pointer first (GLib's GObject): they begin with a pointer to a
+// record shared by all objects of their class, and the program has only pointers into the middle of such blocks. For
+// the acceptance rules see docs/decisions/0112-objects-by-class-records.md. Private to scan/.
 #pragma once
 #include <vector>
 
@@ -11,7 +11,7 @@
 
 namespace heaptap::scan {
 
-// Makes kHeader of pointers of which it is believed. All of the scan's pointers must be there.
+// Sets kHeader for accepted pointers. All of the scan's pointers must be present.
 void mark_object_pointers(model::HeapScan& scan, const InteriorPointers& pointers, const InteriorPointers& roots,
                           const std::vector<Entrances>& entrances, const CallLevels& calls, unsigned word_bytes);
 

@@ -1,6 +1,6 @@
-// Pointers behind a header. A function that allocates on behalf of others may keep something in front of what it gives out:
-// a size, a reference count, the links of a list. The program then has pointers into the middle of such blocks alone, all at
-// one offset. docs/decisions/0039-headers-by-agreement.md says when that is believed. Private to scan/.
+// Pointers after a header. A function that allocates for its callers may store a header before the returned memory: a
+// size, a reference count, list links. The program then has only pointers into the middle of such blocks, all at one
+// offset. For the acceptance rules see docs/decisions/0039-headers-by-agreement.md. Private to scan/.
 #pragma once
 #include <vector>
 
@@ -11,7 +11,7 @@
 
 namespace heaptap::scan {
 
-// Makes kHeader of pointers of which it is believed. All of the scan's pointers must be there.
+// Sets kHeader for accepted pointers. All of the scan's pointers must be present.
 void mark_header_pointers(model::HeapScan& scan, const InteriorPointers& pointers, const InteriorPointers& roots,
                           const std::vector<Entrances>& entrances, const CallLevels& calls);
 

@@ -1,11 +1,11 @@
-// Finds out which word of a target's memory points to which of its blocks, in two steps, so that the target is stopped
-// only as long as its memory is being read:
+// Heap scanner: finds the words of a target's memory that point to its blocks. Two steps, so that the target is stopped
+// only while its memory is being read:
 //
-//   collect()   while it is stopped: reads each piece of memory once and keeps the words that may be pointers
-//   resolve()   when it goes on: which block each of them points to, and how
+//   collect()   while it is stopped: reads each piece of memory once and keeps possible pointers
+//   resolve()   after it continues: determines the block that each points to, and how
 //
-// Roots in memory of blocks: a word of kGlobal or kMapping that lies in a block counts as the block's, not as a root.
-// A block's pointers to itself are left out.
+// Roots within blocks: a word of kGlobal or kMapping that lies in a block counts as the block's, not as a root. A
+// block's pointers to itself are left out.
 #pragma once
 #include <memory>
 
@@ -17,14 +17,14 @@
 namespace heaptap::scan {
 
 struct ScanLimits {
-  // Memory for words that wait for resolve(). When it is full, collect() resolves them itself: that takes longer, but the
-  // result is the same.
+  // Buffer for words until resolve(). If it is full, collect() resolves them itself: that takes longer, but the result
+  // is the same.
   size_t candidate_bytes = size_t{256} << 20;
 };
 
 class HeapScanner {
  public:
-  // Makes the index of blocks. May be done before the target is stopped, if the blocks are known by then.
+  // Builds the index of blocks. Possible before the target is stopped, if the blocks are known by then.
   explicit HeapScanner(ScanInput input, ScanLimits limits = {});
   HeapScanner(HeapScanner&&) noexcept;
   HeapScanner& operator=(HeapScanner&&) noexcept;
@@ -32,15 +32,15 @@ class HeapScanner {
 
   void collect(MemoryReader& reader);
 
-  // The two steps may be those of two scanners, on two machines. The one beside the target knows the blocks' addresses and
-  // sizes, and has room for all candidates; it hands over what it found, after collect(), once.
+  // The two steps may run in two scanners, on two machines. The one beside the target knows the blocks' addresses and
+  // sizes, and has room for all candidates; it hands over its findings after collect(), once.
   [[nodiscard]] Findings hand_over();
-  // The other one takes it in place of collect(). Both have the same blocks and ranges of roots: false where these are
-  // others', or make no sense. Then there is nothing to resolve.
+  // Replaces collect() in the other one. Both must have the same blocks and root ranges: false if these differ or are
+  // invalid. Then there is nothing to resolve.
   [[nodiscard]] bool take(Findings findings);
 
-  // After collect() or take(), once. Needs no target. Number, reason, times, threads and events_before of the scan are the caller's;
-  // notes may be there already.
+  // Call after collect() or take(), once. Needs no target. Number, reason, times, threads and events_before of the scan
+  // are set by the caller; notes may be present already.
   [[nodiscard]] model::HeapScan resolve();
 
  private:

@@ -1,4 +1,4 @@
-// Where pointers into the middle of blocks lead to, while a scan is resolved. Private to scan/.
+// Offsets of pointers into the middle of blocks, while a scan is resolved. Private to scan/.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace heaptap::scan {
 
-// Of pointers of kind kInterior: where in their blocks they lead to. Several words that count as one pointer count at the
-// lowest of their offsets, since what is behind a header may be pointed into as well.
+// Offsets in their blocks of pointers of kind kInterior. Several words that count as one pointer are represented by the
+// lowest offset, since memory after a header may be pointed into as well.
 class InteriorPointers {
  public:
   struct Entry {
@@ -17,9 +17,9 @@ class InteriorPointers {
     uint32_t offset;
   };
 
-  // Pointers ascend.
+  // Pointers must ascend.
   void add(size_t pointer, uint64_t offset) { entries_.push_back({static_cast<uint32_t>(pointer), limited(offset)}); }
-  // One more word of a pointer that was added.
+  // Adds another word of an added pointer.
   void lower(uint32_t pointer, uint64_t offset) {
     const auto entry = std::ranges::lower_bound(entries_, pointer, {}, &Entry::pointer);
     if (entry != entries_.end() && entry->pointer == pointer) entry->offset = std::min(entry->offset, limited(offset));

@@ -1,4 +1,4 @@
-// Which memory a scan reads, in which order, so that each piece is read once. Private to scan/.
+// Read plan of a scan: the memory to read, ordered so that each piece is read once. Private to scan/.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,15 +10,15 @@
 namespace heaptap::scan {
 
 struct MemoryPlan {
-  std::vector<base::AddressRange> pieces;  // ascending, from word to word
+  std::vector<base::AddressRange> pieces;  // ascending, word-aligned
   uint64_t skipped_bytes = 0;              // untouched
 };
 
-// The memory of the blocks. Small gaps between them are read too: that is faster than to begin anew.
+// Plans the memory of the blocks. Includes small gaps between them: faster than separate reads.
 [[nodiscard]] MemoryPlan plan_blocks(std::span<const model::ScannedBlock> blocks, unsigned word_bytes,
                                      MemoryReader& reader);
 
-// A range of roots. Where `without_blocks` is set, large blocks are cut out (they were read as blocks).
+// Plans a range of roots. With `without_blocks`, excludes large blocks (already read as blocks).
 [[nodiscard]] MemoryPlan plan_range(base::AddressRange range, bool without_blocks,
                                     std::span<const model::ScannedBlock> blocks, unsigned word_bytes,
                                     MemoryReader& reader);

@@ -1,4 +1,4 @@
-// How the leak scan sees a target's memory: another process, a core file, a test's vectors. One thread.
+// Memory source of a leak scan: another process, a core file, a test's vectors. Single-threaded.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace heaptap::scan {
 
-// Of the machines whose processes are scanned.
+// Page size of the scanned machines.
 constexpr uint64_t kPageBytes = 4096;
 
 class MemoryReader {
@@ -18,11 +18,11 @@ class MemoryReader {
   MemoryReader& operator=(const MemoryReader&) = delete;
   virtual ~MemoryReader() = default;
 
-  // Reads from `address` on, as much as `to` has room for. Returns how many bytes came before the first that can't be read.
+  // Reads from `address` into `to`. Returns the number of bytes before the first unreadable one.
   virtual size_t read(uint64_t address, std::span<uint8_t> to) = 0;
 
-  // The parts of `range` that are worth reading, ascending, apart from each other. What isn't in them holds zeros, or is
-  // as its file has it, or isn't memory at all. They may be larger than `range` (whole pages).
+  // The parts of `range` worth reading, ascending, disjoint. The rest is zero, unmodified from a file, or no memory.
+  // Parts may exceed `range` (whole pages).
   virtual std::vector<base::AddressRange> touched(base::AddressRange range) = 0;
 };
 

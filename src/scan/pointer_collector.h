@@ -1,5 +1,5 @@
-// The first half of a scan, while the target is stopped: reads memory, and keeps words that may be pointers and what
-// blocks begin with. Private to scan/.
+// First half of a scan, while the target is stopped: reads memory, keeps possible pointers and the patterns of blocks'
+// first words. Private to scan/.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace heaptap::scan {
 
-// What the collector fills and uses; they outlive it.
+// Inputs and outputs of the collector; must outlive it.
 struct PointerCollectorParts {
   model::HeapScan& scan;
   const BlockIndex& index;
@@ -26,7 +26,7 @@ struct PointerCollectorParts {
   size_t most_log_bytes;
 };
 
-// `Word`: as long as the target's, uint32_t or uint64_t.
+// `Word`: of the target's size, uint32_t or uint64_t.
 template <typename Word>
 class PointerCollector {
  public:
@@ -34,11 +34,11 @@ class PointerCollector {
 
   void collect_blocks();
   void collect_roots(std::span<const wire::RootRange> ranges);
-  // That should have been read, and couldn't be.
+  // Bytes that should have been read but weren't readable.
   [[nodiscard]] uint64_t unread_bytes() const { return unread_bytes_; }
 
  private:
-  // Large enough that a system call costs little, small enough that the words are still in the core's cache.
+  // Large enough to make system calls cheap, small enough to keep the words in the core's cache.
   static constexpr size_t kBufferWords = (size_t{256} << 10) / sizeof(Word);
 
   template <typename Use>
@@ -52,7 +52,7 @@ class PointerCollector {
   void select_tagged(uint64_t base, std::span<const Word> words);
   void select_in_code(uint64_t base, std::span<const Word> words);
   std::span<const uint32_t> select(std::span<const Word> words, base::AddressRange range);
-  // Notes the heads of all blocks from `next` on, then resolves what is in the log.
+  // Notes the heads of all blocks from `next` on, then resolves the log.
   void make_room(uint64_t next, std::span<const base::AddressRange> pieces);
   [[nodiscard]] bool is_in_block(uint64_t position) const;
 
@@ -60,11 +60,11 @@ class PointerCollector {
   MemoryReader& reader_;
   WordFilter<Word> filter_;
   base::AddressRange block_span_;
-  uint64_t address_mask_;              // the bits that the program's addresses have
+  uint64_t address_mask_;              // bits that can be set in the program's addresses
   base::AddressRange whole_span_;      // blocks and vtables
-  base::AddressRange vtables_beside_;  // the index takes them for blocks, perhaps
-  uint32_t origin_ = 0;                // of the range that is being read
-  std::vector<Candidate> tagged_;      // of the words that are being looked at
+  base::AddressRange vtables_beside_;  // possible false positives of the index
+  uint32_t origin_ = 0;                // of the range being read
+  std::vector<Candidate> tagged_;      // of the words being examined
   std::vector<Word> buffer_;
   std::vector<uint32_t> found_;
   bool heads_complete_ = false;

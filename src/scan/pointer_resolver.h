@@ -1,5 +1,5 @@
-// The second half of a scan: which block a word points to, and how; writes pointers and roots of the HeapScan.
-// Private to scan/.
+// Second half of a scan: determines the block that each word points to, and how; writes pointers and roots of the
+// HeapScan. Private to scan/.
 #pragma once
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -18,22 +18,22 @@ namespace heaptap::scan {
 
 class PointerResolver {
  public:
-  // Origin of a candidate that lies in a block; of others it is an index into the ranges of roots.
+  // Origin of a candidate within a block; other origins are indices into the root ranges.
   static constexpr uint32_t kInBlocks = 0xffffffff;
 
-  // What is given must stay, and the scan's blocks and the heads must be complete when words are added.
+  // Arguments must outlive it; the scan's blocks and the heads must be complete before words are added.
   PointerResolver(model::HeapScan& scan, const BlockIndex& index, const BlockHeads& heads, const RootNames& names,
                   std::span<const wire::RootRange> ranges, const CallLevels& calls);
 
-  // Empties the log. Positions in blocks ascend, from one call to the next as well, but for those of relative words.
+  // Empties the log. Positions in blocks ascend, across calls too, except those of relative words.
   void add(CandidateLog& log);
   void add(const wire::RootWord& word);
   // After the last word.
   void finish();
 
  private:
-  static constexpr size_t kBatch = 64;        // words whose blocks are fetched together
-  static constexpr size_t kFewPointers = 16;  // of a block: looked through one by one
+  static constexpr size_t kBatch = 64;        // words whose index entries are prefetched together
+  static constexpr size_t kFewPointers = 16;  // of a block: searched linearly
   static constexpr size_t kMaxPointers = 0xfffffff0;
   static constexpr size_t kMaxRelativeWords = size_t{1} << 23;
 
@@ -54,7 +54,7 @@ class PointerResolver {
   void add_relative(const Candidate& candidate, const Target& target);
   void add_kept(uint64_t position, const Target& target);
   [[nodiscard]] bool is_same_call(uint32_t from, uint32_t to) const;
-  // Index of the pointer of the block at work that is the same; kNoPointer: there is none, and the next one will be it.
+  // Index of an equal pointer of the current block; kNoPointer: there is none, and the next one becomes it.
   [[nodiscard]] uint32_t same_pointer(uint32_t to, wire::PointerKind kind);
   void add_root(uint32_t thread_id, const Target& target, model::RootPointer root);
 
@@ -68,7 +68,7 @@ class PointerResolver {
   std::array<Candidate, kBatch> batch_;
   size_t batched_ = 0;
   uint32_t from_ = 0;                                   // the block whose pointers are being added
-  boost::unordered_flat_map<uint64_t, uint32_t> many_;  // its pointers, if they are many
+  boost::unordered_flat_map<uint64_t, uint32_t> many_;  // its pointers, if there are many
   boost::unordered_flat_map<uint64_t, uint32_t> known_roots_;
   InteriorPointers interior_pointers_;  // of scan_.pointers
   InteriorPointers interior_roots_;     // of scan_.roots

@@ -1,4 +1,4 @@
-// Which part of a target's memory is what kind of root, or none: ranges painted one over the other, the last one counts.
+// Root kinds of a target's memory ranges: labels are painted over each other, the last one counts.
 #pragma once
 #include <iterator>
 #include <map>
@@ -12,7 +12,7 @@ namespace heaptap::scan {
 class RangeLabels {
  public:
   struct Label {
-    std::optional<wire::RootKind> kind;  // none: no root
+    std::optional<wire::RootKind> kind;  // none: not a root
     uint32_t thread_id = 0;
     bool operator==(const Label&) const = default;
   };
@@ -20,7 +20,7 @@ class RangeLabels {
   void paint(base::AddressRange range, wire::RootKind kind, uint32_t thread_id = 0) { set(range, {kind, thread_id}); }
   void erase(base::AddressRange range) { set(range, {}); }
 
-  // Calls use(AddressRange, Label) for each part that is a root, ascending.
+  // Calls use(AddressRange, Label) for each root part, ascending.
   template <typename Use>
   void each(Use use) const {
     for (auto at = starts_.begin(); at != starts_.end(); ++at) {
@@ -38,14 +38,14 @@ class RangeLabels {
     starts_[range.begin] = label;
   }
 
-  // Makes a boundary at the address.
+  // Creates a boundary at the address.
   void split(uint64_t address) {
     const auto behind = starts_.upper_bound(address);
     const Label before = behind == starts_.begin() ? Label{} : std::prev(behind)->second;
     starts_.emplace(address, before);
   }
 
-  std::map<uint64_t, Label> starts_;  // a label holds up to the next one's address
+  std::map<uint64_t, Label> starts_;  // a label extends to the next one's address
 };
 
 }  // namespace heaptap::scan

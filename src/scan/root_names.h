@@ -1,4 +1,4 @@
-// To whom a root belongs: thread, frame, thread-local variable. Private to scan/.
+// Owners of roots: thread, frame, thread-local variable. Private to scan/.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -13,7 +13,7 @@ class RootNames {
   RootNames(std::vector<wire::StackFrame> frames, std::vector<ThreadLocalSegment> segments,
             std::vector<ThreadNumber> threads);
 
-  // Adds what is known to a root that lies at root.address.
+  // Adds the known facts to a root at root.address.
   void complete(uint32_t thread_id, model::RootPointer& root) const;
 
  private:

@@ -1,5 +1,5 @@
-// Walks the stacks of stopped threads by the modules' .eh_frame, to say which function's memory a root lies in. Where the
-// tables end or make no sense, the walk ends.
+// Stack walk of stopped threads by the modules' .eh_frame, to find the function whose frame contains a root. Ends where
+// the tables end or are invalid.
 #pragma once
 #include <memory>
 #include <unordered_map>
@@ -21,22 +21,22 @@ namespace heaptap::scan {
 
 class StackWalk {
  public:
-  // `architecture`: of the code that the threads run. Of one that isn't known here there are no frames.
+  // `architecture`: of the threads' code. No frames for an unsupported one.
   StackWalk(const process::ProcessMemory& memory, const std::vector<elf::ModuleImage>& modules,
             wire::Architecture architecture);
   ~StackWalk();
   StackWalk(const StackWalk&) = delete;
   StackWalk& operator=(const StackWalk&) = delete;
 
-  // Appends the thread's frames, innermost first, at most kMaxFrames.
+  // Appends the thread's frames, innermost first, up to kMaxFrames.
   void walk(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames);
 
-  // The code around pc that one entry of the tables describes: a function, or a part of one. Empty: not known.
+  // Code range around pc described by one table entry: a function, or a part of one. Empty: unknown.
   base::AddressRange function_at(uint64_t pc);
 
   static constexpr unsigned kMaxFrames = 200;
 
-  // The word at this address, as the steps of a walk ask for it.
+  // Memory callback of a walk's steps.
   bool load(uint64_t address, uint64_t& value);
 
  private:
@@ -47,7 +47,7 @@ class StackWalk {
 
   template <typename Cpu>
   unwind::Row row_for(uint64_t pc);
-  elf::FrameTables* tables_at(uint64_t pc);  // null: it is in no module's code
+  elf::FrameTables* tables_at(uint64_t pc);  // null: not in a module's code
   [[nodiscard]] std::unique_ptr<elf::FrameTables> make_tables(const elf::ModuleImage& image) const;
   template <typename Cpu>
   void walk_by(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames);
@@ -60,7 +60,7 @@ class StackWalk {
   std::vector<Module> code_;  // ascending
   std::unordered_map<const elf::ModuleImage*, std::unique_ptr<elf::FrameTables>> tables_;
   std::unordered_map<uint64_t, unwind::Row> rows_;
-  std::vector<uint64_t> window_;  // the stack from window_begin_ on
+  std::vector<uint64_t> window_;  // copy of the stack from window_begin_ on
   uint64_t window_begin_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Which addresses are those of vtables: in modules' read-only data, and behind what the Itanium C++ ABI (2.5.2) puts in front of
-// a vtable's first function: the offset to the top of the object (0 or negative) and the type information. Private to scan/.
+// Vtable addresses: in modules' read-only data, after the fields that the Itanium C++ ABI (2.5.2) puts before a vtable's first
+// function: the offset to the top of the object (0 or negative) and the type information. Private to scan/.
 #pragma once
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -16,9 +16,9 @@ class Vtables {
   Vtables() = default;
   Vtables(std::vector<base::AddressRange> read_only_data, unsigned word_bytes);
 
-  // All of them are in here; empty where there is no read-only data.
+  // Contains all of them; empty where there is no read-only data.
   [[nodiscard]] base::AddressRange span() const;
-  // Those of which the index says that a block may be there are in here; mostly empty.
+  // Contains those that the index may take for blocks; mostly empty.
   [[nodiscard]] base::AddressRange span_beside(const BlockIndex& blocks) const;
 
   // Reads the target's memory, each page at most once.
@@ -26,7 +26,7 @@ class Vtables {
 
  private:
   static constexpr size_t kMaxPageWords = kPageBytes / sizeof(uint32_t);
-  static constexpr size_t kWordsBefore = 2;               // of a vtable, in front of its address
+  static constexpr size_t kWordsBefore = 2;               // fields before a vtable's address
   using Page = std::array<uint64_t, kMaxPageWords / 64>;  // a bit for each word that is a vtable's address
 
   [[nodiscard]] bool holds(uint64_t address) const;

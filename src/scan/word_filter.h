@@ -1,14 +1,14 @@
-// Which words of a piece of memory may be pointers: those in a range of addresses. By vector instructions where this CPU has
-// them. Private to scan/.
+// Filter for possible pointers in a piece of memory: words within a range of addresses. Vectorized where the CPU
+// supports it. Private to scan/.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace heaptap::scan {
 
-// Writes the index of each word in [begin, end) to `found`, ascending; room for `count` is there. Returns how many there are.
-// `Word` is as long as the target's: uint32_t or uint64_t. `begin` is not 0; it and `end` are both below 2^63 or both
-// from there on, of shorter words at most 2^32.
+// Writes the index of each word in [begin, end) to `found`, ascending; there is room for `count`. Returns their number.
+// `Word` has the target's size: uint32_t or uint64_t. `begin` is not 0; it and `end` are both below 2^63, or both at or
+// above it; for shorter words at most 2^32.
 template <typename Word>
 using WordFilter = size_t (*)(const Word* words, uint32_t count, uint64_t begin, uint64_t end, uint32_t* found);
 
@@ -23,7 +23,7 @@ size_t select_words_portably(const Word* words, uint32_t count, uint64_t begin, 
   return size;
 }
 
-// The fastest that this CPU can run.
+// The fastest supported variant.
 template <typename Word>
 [[nodiscard]] WordFilter<Word> best_word_filter();
 
