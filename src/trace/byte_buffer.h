@@ -1,4 +1,4 @@
-// A growing buffer that frames' payloads are written into.
+// Growing byte buffer for frame payloads.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -20,7 +20,7 @@ class ByteBuffer {
   }
   void signed_varint(int64_t value) { varint(wire::zigzag(value)); }
 
-  // For loops: room for that many varints behind what is written; `end_at` says where they end. Nothing else in between.
+  // For loops: reserves room for that many varints at the end; finish with `end_at`. No other calls in between.
   uint8_t* begin_varints(size_t count) {
     const size_t most = count * wire::kMaxVarintBytes;
     if (bytes_.size() - used_ < most) bytes_.resize(bytes_.size() * 2 + most);
@@ -28,7 +28,7 @@ class ByteBuffer {
   }
   void end_at(const uint8_t* end) { used_ = static_cast<size_t>(end - bytes_.data()); }
 
-  // Room for so many more bytes, to be filled before the next call.
+  // Reserves that many bytes, to be filled before the next call.
   uint8_t* append(size_t count) {
     if (bytes_.size() - used_ < count) bytes_.resize(bytes_.size() * 2 + count);
     used_ += count;
@@ -37,14 +37,14 @@ class ByteBuffer {
   void bytes(const void* from, size_t count) {
     if (count > 0) __builtin_memcpy(append(count), from, count);
   }
-  // Length and bytes.
+  // Length, then bytes.
   void text(std::string_view value) {
     varint(value.size());
     bytes(value.data(), value.size());
   }
 
  private:
-  std::vector<uint8_t> bytes_;  // its size is the room, used_ what is written
+  std::vector<uint8_t> bytes_;  // its size is the capacity, used_ the length
   size_t used_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The payloads of the frames that say what a capture is (at the start) and how it ended. Fields are a number and bytes;
-// a reader passes over numbers that it doesn't know. Writer and reader.
+// Payloads of the capture frame at the start and of the end frame: fields of a number and bytes; a reader skips unknown
+// numbers. Writer and reader.
 #pragma once
 #include "model/capture.h"
 #include "trace/byte_buffer.h"
@@ -10,7 +10,7 @@ namespace heaptap::trace {
 void write_capture_start(ByteBuffer& out, const model::Capture& capture);
 void write_capture_end(ByteBuffer& out, const model::Capture& capture);
 
-// Takes what the payload holds, of either frame. False where it is damaged.
+// Reads the payload of either frame. False: damaged.
 bool read_capture(wire::VarintReader& in, model::Capture& capture);
 
 }  // namespace heaptap::trace

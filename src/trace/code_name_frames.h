@@ -1,4 +1,4 @@
-// The payload of frames of names that the program gave to its own code, and what a reader keeps of them.
+// Payload of frames with names given by the program to its own code, and the reader's store of them.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,11 +13,11 @@
 
 namespace heaptap::trace {
 
-// None for other code, which symbols name.
+// No names for other code, which has symbols.
 class KnownCodeNames final : public model::CodeNames {
  public:
   [[nodiscard]] std::vector<model::Frame> frames_of(model::CodeId code) const override;
-  // A later name counts. False: there is no room for more.
+  // A later name replaces an earlier one. False: no room for more.
   bool add(model::CodeName name, uint64_t address);
 
  private:
@@ -29,11 +29,11 @@ class KnownCodeNames final : public model::CodeNames {
   size_t text_bytes_ = 0;
 };
 
-// The same in traces and on a line between two machines, where codes have the numbers of its stream.
+// Shared by traces and connections between two machines, where codes have the stream's numbers.
 void write_code_names(ByteBuffer& out, std::span<const model::CodeName> names);
-// Appends what the payload holds. False where it is damaged: a part of it may have been added.
+// Appends the payload's names. False: damaged; some may have been added.
 bool read_code_names(wire::VarintReader& in, std::vector<model::CodeName>& names);
-// To names of these codes. False: there is no room for more.
+// Adds them as names of these codes. False: no room for more.
 bool add_code_names(std::vector<model::CodeName> read, const std::vector<model::Code>& codes, KnownCodeNames& names);
 
 }  // namespace heaptap::trace

@@ -1,4 +1,4 @@
-// zstd for frames and columns, with contexts that are made once.
+// zstd compression of frames and columns, with reusable contexts.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@ class Compressor {
   Compressor(const Compressor&) = delete;
   Compressor& operator=(const Compressor&) = delete;
 
-  // The compressed bytes, valid until the next call; empty where compressing doesn't make them fewer.
+  // The compressed bytes, valid until the next call; empty where compression doesn't make it smaller.
   const std::vector<uint8_t>& compress(const uint8_t* data, size_t bytes);
 
  private:
@@ -29,7 +29,7 @@ class Decompressor {
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
 
-  // Fills `output` with exactly `raw_bytes`. False: the data are damaged or of another size.
+  // Fills `output` with exactly `raw_bytes`. False: damaged, or another size.
   bool decompress(const uint8_t* data, size_t bytes, size_t raw_bytes, std::vector<uint8_t>& output);
 
  private:

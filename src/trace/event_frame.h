@@ -1,17 +1,17 @@
-// The payload of an event frame: a batch of events as columns, each compressed by itself so that a reader may leave out
-// what it doesn't need. A frame needs nothing of the frames before it but the tables. Writer and reader.
+// Payload of an event frame: a batch of events in columns, compressed separately so that a reader can skip some. A
+// frame depends on earlier frames only through the tables. Writer and reader.
 //
 //   counts │ columns: time marks, thread runs, ranks, misses, fresh, sizes, releases, addresses, ranges, bad releases, memory
 //
 //   ranks, misses, fresh   the site of each event, see site_coder.h
-//   sizes      of each allocation: 0 if it is that of the site's last allocation in this frame, else size + 1
-//   releases   of each release: 0 if its block is the guessed one (release_guess.h), 1 for one that isn't known, else how far
-//              it is from the block that the release before named, or how many allocations ago it was made
-//   addresses  of each allocation that no release in this frame names: distance from the last such one, in zigzag form.
-//              Of blocks that come and go within a frame the address is not kept
-//   ranges     of each map, unmap and protect: distance of the start from the last one's in zigzag form, length
-//   bad releases  of each release without a known block: what was found out about it
-//   memory     of each map and protect: what the memory is (wire/mapping.h), a byte. Frames of older traces end before it
+//   sizes      of each allocation: 0 if equal to that of the site's last allocation in this frame, else size + 1
+//   releases   of each release: 0 if its block is the guessed one (release_guess.h), 1 for an unknown one, else the distance
+//              from the block of the previous release, or the number of allocations since its own
+//   addresses  of each allocation without a release in this frame: distance from the last such one, zigzag.
+//              Addresses of blocks allocated and released within a frame are not kept
+//   ranges     of each map, unmap and protect: distance of the start from the last one's, zigzag; length
+//   bad releases  of each release without a known block: its facts
+//   memory     of each map and protect: kind of memory (wire/mapping.h), a byte. Frames of older traces end before it
 #pragma once
 #include "model/event.h"
 #include "model/tables.h"
@@ -29,11 +29,11 @@ class EventFrameWriter {
  public:
   explicit EventFrameWriter(int level) : compressor_(level) { guess_.begin(); }
 
-  // Adds a batch to the frame; batches of a few thousand events stay in the processor's cache on their way. The first one
-  // says the number of the frame's first block.
+  // Adds a batch to the frame; batches of a few thousand events stay in the processor's cache. The first one has the
+  // number of the frame's first block.
   void add(const model::EventBatch& batch, const std::vector<model::Site>& sites);
   [[nodiscard]] size_t event_count() const { return event_count_; }
-  // The frame's payload, valid until the next call. The next batch begins another frame.
+  // Payload of the frame, valid until the next call. The next batch begins another frame.
   const ByteBuffer& finish(uint64_t resolution_ns);
   // A frame of one batch.
   const ByteBuffer& write(const model::EventBatch& batch, const std::vector<model::Site>& sites,
@@ -43,22 +43,22 @@ class EventFrameWriter {
   }
 
  private:
-  // Of a site that the frame names; what it remembers of it is in sites_.model().
+  // State of a site in the frame; more of it is in sites_.model().
   struct SiteState {
-    SiteModel::LocalSite local = 0;  // 0: it doesn't yet
+    SiteModel::LocalSite local = 0;  // 0: no local number yet
     model::EventKind kind{};
     wire::Family family{};
   };
   void add_marks(const model::EventBatch& batch);
   void add_events(const model::EventBatch& batch, const std::vector<model::Site>& sites);
-  // What every event of a batch asks for, at hand while it is added.
+  // State used for every event of a batch, kept local while it is added.
   struct Pass {
-    uint8_t* sizes;  // where the columns go on
+    uint8_t* sizes;  // write positions of the columns
     uint8_t* releases;
     uint64_t* allocated;  // by number within the frame
     SiteEncoder::Cursor sites;
     ReleaseGuess::Cursor guess;
-    model::BlockNumber before_first;  // + a number within the frame: the block's
+    model::BlockNumber before_first;  // plus a number within the frame gives the block's number
     model::BlockNumber last_named;
   };
   Pass begin_pass(size_t events);
@@ -81,38 +81,38 @@ class EventFrameWriter {
   size_t event_count_ = 0;
   model::BlockNumber first_block_ = 1;
   model::BlockNumber next_block_ = 1;
-  model::BlockNumber last_named_ = 1;  // by a release; first_block_ before there is one
+  model::BlockNumber last_named_ = 1;  // by a release; initially first_block_
   uint64_t last_range_ = 0;
-  model::ThreadId thread_ = 0;              // of the run at the end
+  model::ThreadId thread_ = 0;              // of the last run
   size_t run_begin_ = 0;                    // its first event
   std::vector<SiteState> states_;           // by site
-  std::vector<model::SiteId> frame_sites_;  // that have a local number
-  std::vector<uint64_t> allocated_;         // address of each of the frame's allocations; room behind them
+  std::vector<model::SiteId> frame_sites_;  // with a local number
+  std::vector<uint64_t> allocated_;         // address of each of the frame's allocations, with spare room
   std::vector<model::TimeMark> marks_;
   std::vector<model::BadRelease> bad_;
 };
 
 class EventFrameReader {
  public:
-  // Begins a frame, whose events come in batches of a few thousand: they stay in the processor's cache on their way. A
-  // frame is one batch where addresses are asked for, and where releases are undone, since these belong together.
-  // The payload may go once this returns. False here and below: the payload is damaged.
+  // Begins a frame. Its events come in batches of a few thousand, which stay in the processor's cache; in one batch
+  // where addresses are requested, or releases are undone, since these need the whole frame. The payload may be
+  // discarded after this. False here and below: damaged payload.
   bool begin(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns, bool with_addresses);
-  // The frame's next events. Each batch begins with a mark.
+  // Reads the frame's next events. Each batch begins with a time mark.
   bool next(const model::Tables& tables, model::EventBatch& batch);
   [[nodiscard]] bool at_end() const { return done_ == count_; }
 
-  // A whole frame as one batch.
+  // Reads a whole frame as one batch.
   bool read(wire::VarintReader& in, const model::Tables& tables, uint64_t resolution_ns, bool with_addresses,
             model::EventBatch& batch);
 
   [[nodiscard]] uint64_t event_count() const { return count_; }
-  // Whether it names sites that the tables don't have, or had to make up.
+  // Whether it refers to sites that are missing in the tables, or were made up.
   [[nodiscard]] bool names_missing(const TableBuilder& tables) const {
     return sites_.names_unknown() || sites_.names([&](model::SiteId site) { return tables.is_missing(site); });
   }
   [[nodiscard]] model::BlockNumber first_block() const { return first_block_; }
-  // The number that the allocation behind the events read so far has.
+  // Number of the next allocation after the events read so far.
   [[nodiscard]] model::BlockNumber next_block() const { return next_block_; }
 
  private:
@@ -144,16 +144,16 @@ class EventFrameReader {
 
   bool with_addresses_ = false;
   bool in_one_batch_ = false;
-  uint64_t count_ = 0;  // of the frame's events
+  uint64_t count_ = 0;  // in the frame
   uint64_t done_ = 0;   // events that were read
-  size_t mark_ = 0;     // marks and bad releases that were handed on
+  size_t mark_ = 0;     // marks and bad releases delivered
   size_t bad_release_ = 0;
   model::BlockNumber first_block_ = 1;
   model::BlockNumber next_block_ = 1;
   model::BlockNumber last_named_ = 1;
   uint64_t last_range_ = 0;
   model::ThreadId thread_ = 0;
-  uint64_t thread_run_ = 0;  // its events that are left
+  uint64_t thread_run_ = 0;  // its remaining events
   uint64_t runs_left_ = 0;   // events of later runs
 };
 

@@ -1,5 +1,5 @@
-// A trace's frames from first to last, those of events decoded. It knows of the other frames only what decoding events
-// takes, so that it can go ahead of the one who keeps the tables (frames_ahead.h).
+// Sequential decoder of a trace's frames, with decoded events. Keeps only the part of other frames needed to decode
+// events, so that it can run ahead of the owner of the tables (frames_ahead.h).
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -17,17 +17,17 @@ struct DecodedFrame {
   wire::FrameType type = wire::FrameType::kIndex;
   uint64_t offset = 0;
   uint64_t end = 0;
-  const char* wrong = nullptr;  // what is wrong with it, if something is
-  bool is_last = false;         // and nothing can be read behind that
+  const char* wrong = nullptr;  // description of an error, or null
+  bool is_last = false;         // nothing can be read after it
   std::vector<uint8_t> payload;
-  model::EventBatch batch;  // in place of the payload, where it is of events: one of a frame's batches
+  model::EventBatch batch;  // one of the frame's batches, in place of the payload of an event frame
 
   [[nodiscard]] wire::VarintReader reader() const { return {payload.data(), payload.size()}; }
 };
 
 struct DecoderOptions {
   bool is_numbered = true;  // see TableBuilder
-  bool with_events = true;  // false: frames of events are passed over
+  bool with_events = true;  // false: skips event frames
   bool with_addresses = false;
 };
 
@@ -36,12 +36,12 @@ class FrameDecoder {
   // The descriptor stays the caller's.
   FrameDecoder(int descriptor, uint64_t file_bytes, const DecoderOptions& options);
 
-  // False: there are no more.
+  // False: no more frames.
   bool next(DecodedFrame& frame);
 
-  // Of a file that grows.
+  // For a growing file.
   void grow(uint64_t file_bytes);
-  // Where the next frame begins, whose events were not begun.
+  // Offset of the next frame whose events were not begun.
   [[nodiscard]] uint64_t offset() const { return offset_; }
   [[nodiscard]] bool is_within_frame() const { return has_more_events_; }
   [[nodiscard]] bool has_ended() const { return ended_; }
@@ -72,7 +72,7 @@ class FrameDecoder {
     model::BlockNumber begin;
     model::BlockNumber end;
   };
-  std::vector<Blocks> missing_blocks_;  // whose allocations stood in frames that are damaged or missing
+  std::vector<Blocks> missing_blocks_;  // blocks whose allocations were in damaged or missing frames
   EventFrameReader events_;
 };
 

@@ -1,4 +1,4 @@
-// Reads single frames of a trace file: checked and decompressed. Each reader has its own buffers; several may share a file.
+// Reader of single frames of a trace file: verified and decompressed. Each reader has its own buffers; several may share a file.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@ namespace heaptap::trace {
 
 struct Frame {
   wire::FrameHead head;
-  wire::VarintReader payload;  // decompressed; valid until its reader reads the next one
+  wire::VarintReader payload;  // decompressed; valid until the reader's next read
 };
 
 // Reads `bytes` at `offset`; fewer only at the file's end or on an error.
@@ -25,13 +25,13 @@ class FrameReader {
   // The file has grown.
   void grow(uint64_t file_bytes) { file_bytes_ = file_bytes; }
 
-  // False: there is no whole, undamaged frame.
+  // False: no complete, undamaged frame there.
   bool read(uint64_t offset, Frame& frame);
-  // A frame's head alone, which nothing was checked of but that the frame lies within the file.
+  // Reads only a frame's head; checks only that the frame lies within the file.
   bool read_head(uint64_t offset, wire::FrameHead& head);
-  // The first whole, undamaged frame that begins at `from` or behind it and has this number or a greater one.
+  // Finds the first complete, undamaged frame at or after `from` with this number or a greater one.
   bool find(uint64_t from, uint32_t least_number, uint64_t& offset);
-  // Of a frame that couldn't be read: the file ends within it.
+  // Whether the file ends within the frame that couldn't be read.
   [[nodiscard]] bool is_cut_off() const { return frame_end_ > file_bytes_; }
 
  private:
@@ -44,7 +44,7 @@ class FrameReader {
   int descriptor_;
   uint64_t file_bytes_;
   uint64_t frame_end_ = 0;
-  uint64_t searched_bytes_ = 0;  // of frames that were looked at in vain
+  uint64_t searched_bytes_ = 0;  // of frames without success
   std::vector<uint8_t> stored_, raw_;
   Decompressor decompressor_;
 };

@@ -1,8 +1,8 @@
-// A trace's decoded frames in order. Where there is more than one processor, a thread decodes ahead of the caller, by so
-// much that neither waits long for the other, and no more: memory is bounded by the slots, and what is in them stays in
-// the processors' caches. Who waits is woken when there is work for a while, not for each slot.
+// Read-ahead of a trace's decoded frames, in order. With more than one processor, a thread decodes ahead of the caller,
+// far enough that neither waits long for the other, and no further: memory is bounded by the slots, which fit the
+// processors' caches. A waiting thread is woken when there is work for a while, not for each slot.
 //
-//   decoder's thread ▸ [slot][slot]…[slot] ▸ caller       a slot belongs to the decoder, or waits, or is the caller's
+//   decoder's thread ▸ [slot][slot]…[slot] ▸ caller       a slot is the decoder's, ready, or the caller's
 #pragma once
 #include <array>
 #include <condition_variable>
@@ -17,16 +17,16 @@ namespace heaptap::trace {
 
 class FramesAhead {
  public:
-  // Without a thread each frame is decoded when it is asked for; what comes is the same.
+  // Without a thread each frame is decoded on request; the result is the same.
   FramesAhead(int descriptor, uint64_t file_bytes, const DecoderOptions& options, bool with_thread);
   ~FramesAhead();
   FramesAhead(const FramesAhead&) = delete;
   FramesAhead& operator=(const FramesAhead&) = delete;
 
-  // The next frame, valid until the next call; null: there are no more. Throws what the decoder threw.
+  // The next frame, valid until the next call; null: no more. Rethrows the decoder's exceptions.
   const DecodedFrame* next();
 
-  // Whether a thread of its own pays on this machine.
+  // Whether a separate thread pays off on this machine.
   static bool has_processors();
 
  private:
@@ -42,14 +42,14 @@ class FramesAhead {
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  uint64_t decoded_ = 0;  // frames that were handed over
-  uint64_t taken_ = 0;    // frames that the caller asked for; the last of them is in use
+  uint64_t decoded_ = 0;  // frames handed over
+  uint64_t taken_ = 0;    // frames requested by the caller, which uses the last of them
   bool decoder_waits_ = false;
   bool caller_waits_ = false;
-  bool ended_ = false;  // nothing comes behind those that were handed over
+  bool ended_ = false;  // no more frames after those handed over
   std::exception_ptr failure_;
 
-  std::jthread thread_;  // last: it ends before what it uses
+  std::jthread thread_;  // last, so that it ends before the members that it uses
 };
 
 }  // namespace heaptap::trace

@@ -1,4 +1,4 @@
-// The payloads of frames of marks, and of frames of blocks' names. Writer and reader.
+// Payloads of frames of marks and of block names. Writer and reader.
 #pragma once
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace heaptap::trace {
 
 void write_marks(ByteBuffer& out, const std::vector<model::Mark>& marks);
 
-// Appends what the payload holds. False where it is damaged: a part of it may have been appended.
+// Appends the payload's marks. False: damaged; some may have been appended.
 bool read_marks(wire::VarintReader& in, std::vector<model::Mark>& marks);
 
 void write_block_names(ByteBuffer& out, const std::vector<model::BlockName>& names);

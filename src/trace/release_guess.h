@@ -1,6 +1,6 @@
-// Which block a release will name, guessed from the frame's events so far: code that releases takes blocks of the same
-// allocation site again and again, mostly the newest one that is alive. Writer and reader of a frame keep the same state,
-// which begins empty in each frame; what belongs to a site lies with the site's other facts (SiteModel::Site).
+// Prediction of the block that a release names, from the frame's earlier events: code that releases repeatedly takes
+// blocks of the same allocation site, mostly the newest live one. Writer and reader of a frame keep the same state,
+// which is empty at each frame's start; the part of a site is stored with its other facts (SiteModel::Site).
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -21,12 +21,12 @@ class ReleaseGuess {
     if (blocks_.empty()) blocks_.resize(1);
     blocks_[0] = {};
   }
-  // There is room for that many allocations more.
+  // Makes room for that many further allocations.
   void expect(size_t allocations) {
     if (blocks_.size() - count_ < allocations) blocks_.resize(std::max(blocks_.size() * 2, count_ + allocations));
   }
 
-  // What a loop over events keeps at hand; room must have been made before, and keep() ends it.
+  // Local state for a loop over events; room must have been made before; ends with keep().
   class Cursor;
   Cursor cursor();
   void keep(const Cursor& cursor);
@@ -38,11 +38,11 @@ class ReleaseGuess {
   static constexpr uint32_t kSiteMask = (uint32_t{1} << SiteModel::kLocalBits) - 1;
   static constexpr uint32_t kMatched = uint32_t{1} << 31;
   struct Block {
-    FrameBlock before = 0;      // of the same site
+    FrameBlock before = 0;      // previous block of the same site
     uint32_t site_and_tag = 0;  // site 0: released
     [[nodiscard]] LocalSite site() const { return site_and_tag & kSiteMask; }
   };
-  std::vector<Block> blocks_;  // those from count_ on are room
+  std::vector<Block> blocks_;  // those from count_ on are spare
   FrameBlock count_ = 1;
 };
 
@@ -51,21 +51,21 @@ class ReleaseGuess::Cursor {
   Cursor(Block* blocks, FrameBlock count) : blocks_(blocks), count_(count) {}
   [[nodiscard]] FrameBlock count() const { return count_; }
 
-  // `tag` is the caller's, of 7 bits.
+  // `tag` is the caller's, 7 bits.
   void allocate(SiteModel::Site& facts, LocalSite site, uint8_t tag = 0) {
     blocks_[count_] = {facts.newest, uint32_t{tag} << SiteModel::kLocalBits | site};
     facts.newest = count_++;
   }
 
-  // What a release at this site names: the newest live block of the site whose block was released here last (or 0: of the
-  // site that is none, which has no blocks).
+  // Prediction for a release at this site: the newest live block of the site of the block last released here (0, the
+  // number of no site, has no blocks).
   FrameBlock guess(SiteModel::Site* sites, const SiteModel::Site& facts) const {
     FrameBlock& newest = sites[facts.takes_from].newest;
     while (newest != 0 && blocks_[newest].site() == 0) newest = blocks_[newest].before;
     return newest;
   }
 
-  // A block that is none of the frame's, or was released before, says nothing. (A release that was taken back later stays.)
+  // Ignores a block outside of the frame, or already released. (A release that is undone later still counts.)
   void release(SiteModel::Site& facts, uint64_t block) {
     if (block >= count_) return;
     const LocalSite from = blocks_[block].site();
@@ -74,7 +74,7 @@ class ReleaseGuess::Cursor {
     blocks_[block].site_and_tag &= ~kSiteMask;
   }
 
-  // Notes at a block whether its last release has its own tag.
+  // Records whether the block's last release has its own tag.
   void match(FrameBlock block, uint8_t tag) {
     uint32_t& word = blocks_[block].site_and_tag;
     const bool own = (word & ~kMatched) >> SiteModel::kLocalBits == tag;

@@ -1,11 +1,11 @@
-// The index of a recording of several processes: which traces it is made of. A text file beside them.
+// Index of a recording of several processes: a text file that lists its traces, beside them.
 //
 //   heaptap-run 1
-//   PID PARENT-PID TRACE PROGRAM IMAGE    a line a trace, the main program's first; a later version may add words
+//   PID PARENT-PID TRACE PROGRAM IMAGE    one trace per line, the main program's first; later versions may add words
 //
-// IMAGE counts the programs that one process executed one after the other, from 1. Where it is missing, an earlier version wrote the
-// index: then the last one comes first.
-// TRACE is a path, relative to the index. In both names, what is no visible ASCII character, and %, is %XX.
+// IMAGE counts the programs executed in turn by one process, from 1. If it is missing, an earlier version wrote the
+// index: then the last program comes first. TRACE is a path, relative to the index. In both names, characters other
+// than visible ASCII, and %, are %XX.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -28,14 +28,14 @@ struct RunEntry {
 std::string encode_run_index(const std::vector<RunEntry>& entries);
 base::Result<std::vector<RunEntry>> decode_run_index(std::string_view text);
 
-// The program that a process became last; null: there is no such process.
+// The last program executed by a process; null: no such process.
 const RunEntry* last_program_of(const std::vector<RunEntry>& entries, uint32_t pid);
-// Whether they are the programs that one process executed one after the other.
+// Whether all are programs executed in turn by one process.
 bool is_one_process(const std::vector<RunEntry>& entries);
 
-// Whether a file begins as one; false where it can't be read.
+// Whether the file begins like an index; false if unreadable.
 bool is_run_index(const std::string& path);
-// At least one entry; their traces as paths from the working directory.
+// At least one entry; with paths of traces relative to the working directory.
 base::Result<std::vector<RunEntry>> read_run_index(const std::string& path);
 
 }  // namespace heaptap::trace

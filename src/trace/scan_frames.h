@@ -1,6 +1,6 @@
-// The payloads of scan frames: a leak scan as data, in a head and as many further frames as it takes, each with columns of
-// its own. Writer and reader; byte by byte in docs/wire.md.
-//   head      what the scan was, how many of everything it holds, and how many frames follow
+// Payloads of scan frames: a leak scan as data, in a head and as many further frames as needed, each with its own columns. Writer and
+// reader; byte by byte in docs/wire.md.
+//   head      facts of the scan, numbers of its blocks, pointers and roots, number of the frames that follow
 //   blocks    sites │ fresh sites │ sizes │ addresses │ numbers │ types │ fresh types │ lives, where not all are alive
 //   pointers  runs of pointers of one block: blocks │ counts; then targets │ offsets │ kinds
 //   roots     targets │ kinds │ kinds of root │ threads │ addresses │ frames │ modules │ offsets
@@ -16,15 +16,15 @@
 
 namespace heaptap::trace {
 
-// What a scan's head says of it.
+// Facts in a scan's head.
 using model::ScanSummary;
 
 class ScanFrameWriter {
  public:
-  // `scan` must outlive this; its own events_before is not asked.
+  // `scan` must outlive this; its own events_before is ignored.
   ScanFrameWriter(const model::HeapScan& scan, uint64_t events_before);
 
-  // The next frame's payload, valid until the next call; null where there is none any more.
+  // Payload of the next frame, valid until the next call; null: no more.
   const ByteBuffer* next();
 
  private:
@@ -39,11 +39,11 @@ class ScanFrameWriter {
 
   const model::HeapScan& scan_;
   uint64_t events_before_;
-  uint64_t part_ = 0;                   // number of the next frame of this scan
+  uint64_t part_ = 0;                   // number of this scan's next frame
   size_t blocks_ = 0;                   // written so far
   size_t pointers_ = 0;                 // …
   size_t roots_ = 0;                    // …
-  size_t pointer_block_ = 0;            // that the next pointer belongs to, or one before it
+  size_t pointer_block_ = 0;            // block of the next pointer, or one before it
   std::vector<uint32_t> locals_;        // by site: its number in this frame + 1
   std::vector<uint32_t> block_locals_;  // of each block of this frame
   std::vector<model::SiteId> fresh_;
@@ -55,12 +55,12 @@ class ScanFrameReader {
  public:
   // `has_notes`: see read_scan_head.
   explicit ScanFrameReader(bool has_notes = true) : has_notes_(has_notes) {}
-  // Takes a scan's frames in order. False: the payload is damaged, or isn't what has to come next; the scan is then of no use.
-  // Sites and modules are checked against the tables.
+  // Adds a scan's frames in order. False: damaged, or not the frame expected next; the scan is then unusable. Sites and
+  // modules are checked against the tables.
   bool add(wire::VarintReader& in, const model::Tables& tables);
 
   [[nodiscard]] bool whole() const { return started_ && part_ == head_.frame_count + 1 && counts_match(); }
-  // Of a whole scan; once.
+  // Returns a complete scan; once.
   model::HeapScan take();
 
  private:
@@ -93,7 +93,7 @@ class ScanFrameReader {
   std::vector<Run> runs_;
 };
 
-// Whether the payload is a scan's head; then what it says. `has_notes`: notes stand behind the sentences (since 2.4).
+// Whether the payload is a scan's head; then reads it. `has_notes`: notes follow the sentences (since 2.4).
 bool read_scan_head(wire::VarintReader& in, ScanSummary& summary, bool has_notes);
 
 }  // namespace heaptap::trace

@@ -1,4 +1,4 @@
-// Which leak scans a trace holds, and which of them are whole.
+// List of a trace's leak scans, complete and incomplete.
 #pragma once
 #include <functional>
 #include <vector>
@@ -9,12 +9,12 @@
 namespace heaptap::trace {
 
 struct ScanList {
-  std::vector<ScanSummary> scans;  // those with all their frames
+  std::vector<ScanSummary> scans;  // complete ones
   std::vector<size_t> heads;       // of each: index of its head among the frames
   std::vector<model::Note> notes;  // why others can't be used
 };
 
-// `read` gives the payload of a frame, or false where it is damaged; it is asked for the scans' heads only.
+// `read` returns the payload of a frame, or false if damaged; called for the scans' heads only.
 // `has_notes`: see read_scan_head.
 ScanList list_scans(const std::vector<FramePlace>& frames, uint64_t file_bytes, bool has_notes,
                     const std::function<bool(const FramePlace&, wire::VarintReader&)>& read);

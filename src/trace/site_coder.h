@@ -1,7 +1,7 @@
-// The sites of a frame's events as three streams that compress well. Programs repeat themselves: after a site, one of the
-// few that followed it before comes next in nine of ten cases. Each event is the rank of its site among the last four
-// that followed the previous event's site, or a miss (most are rank 0, of which only the number in a row is written); misses name the site by its number in this frame, or as new.
-// Encoder and decoder keep the same state, which begins empty in each frame.
+// Coding of the sites of a frame's events as three streams that compress well. Programs repeat themselves: in nine of ten cases
+// a site is followed by one of the few that followed it before. Each event is the rank of its site among the last four
+// followers of the previous event's site, or a miss (most are rank 0, stored as run lengths); misses give the site's number in
+// this frame, or a new site. Encoder and decoder keep the same state, which is empty at each frame's start.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace heaptap::trace {
 class SiteModel {
  public:
   static constexpr uint8_t kMiss = 4;         // ranks are 0 to 3
-  using LocalSite = uint32_t;                 // number within the frame, from 1 on; 0: none
-  static constexpr unsigned kLocalBits = 24;  // a frame has fewer events
-  using FrameBlock = uint32_t;                // which of the frame's allocations, from 1 on; 0: none
+  using LocalSite = uint32_t;                 // number within the frame, from 1; 0: none
+  static constexpr unsigned kLocalBits = 24;  // more than a frame has events
+  using FrameBlock = uint32_t;                // number of an allocation of the frame, from 1; 0: none
 
-  // What the frame's columns remember of a site, together: each event asks for all of it.
+  // State of a site for all columns, together since each event needs all of it.
   struct alignas(32) Site {
     std::array<LocalSite, 4> followers{};  // the latest first
     FrameBlock newest = 0;                 // see release_guess.h
@@ -33,7 +33,7 @@ class SiteModel {
     sites_.assign(1, {});
     previous_ = 0;
   }
-  // How many local numbers there are, 0 included.
+  // Number of local numbers, including 0.
   [[nodiscard]] LocalSite count() const { return static_cast<LocalSite>(sites_.size()); }
   LocalSite add() {
     sites_.push_back({});
@@ -43,7 +43,7 @@ class SiteModel {
   [[nodiscard]] Site& site(LocalSite local) { return sites_[local]; }
   [[gnu::always_inline]] void prefetch(LocalSite local) const { __builtin_prefetch(&sites_[local], 1); }
 
-  // The rank of a site that follows the previous one, or kMiss.
+  // Rank of a site after the previous one, or kMiss.
   [[nodiscard]] uint8_t rank(LocalSite local) const {
     const Followers& followers = sites_[previous_].followers;
     if (followers[0] == local && local != 0) [[likely]]
@@ -53,10 +53,10 @@ class SiteModel {
     }
     return kMiss;
   }
-  // The site of that rank; 0: there is none.
+  // The site of that rank; 0: none.
   [[nodiscard]] LocalSite follower(uint8_t rank) const { return sites_[previous_].followers[rank]; }
 
-  // Notes that the site came: it is the first of its predecessor's followers from now on.
+  // Moves the site to the front of its predecessor's followers.
   void advance(LocalSite local, uint8_t rank) {
     Followers& followers = sites_[previous_].followers;
     for (uint8_t i = rank < kMiss ? rank : kMiss - 1; i > 0; --i) followers[i] = followers[i - 1];
@@ -64,7 +64,7 @@ class SiteModel {
     previous_ = local;
   }
 
-  // The same for rank 0, where nothing moves.
+  // As advance() for rank 0, where nothing moves.
   void follow(LocalSite local) { previous_ = local; }
 
  private:
@@ -77,9 +77,9 @@ class SiteEncoder {
  public:
   SiteEncoder() { begin(); }
   void begin();
-  // A site that is new in the frame: gives its local number.
+  // Adds a site that is new in the frame; returns its local number.
   SiteModel::LocalSite add(model::SiteId site);
-  // What a loop over events keeps at hand. Between cursor() and keep() nothing else changes the encoder, but add().
+  // Local state for a loop over events. Between cursor() and keep() only add() may change the encoder.
   struct Cursor {
     SiteModel::Site* sites;
     SiteModel::LocalSite previous;
@@ -90,7 +90,7 @@ class SiteEncoder {
     model_.follow(cursor.previous);
     zeros_ = cursor.zeros;
   }
-  // The next event's site. `is_new`: it was added for this event.
+  // Adds the next event's site. `is_new`: it was added for this event.
   [[gnu::always_inline]] void put(Cursor& at, SiteModel::LocalSite site, bool is_new) {
     if (at.sites[at.previous].followers[0] == site) [[likely]] {
       ++at.zeros;
@@ -107,28 +107,28 @@ class SiteEncoder {
     keep(at);
   }
   [[nodiscard]] SiteModel& model() { return model_; }
-  // Lays the misses out: one byte plane after the other, as many as the frame's sites need.
+  // Stores the misses in byte planes, as many as the frame's sites need.
   void end();
 
-  ByteBuffer ranks;   // of each rank but 0: how many of 0 came before it, and the rank
-  ByteBuffer misses;  // a number a miss: the local site, 0 for a new one; in byte planes
-  ByteBuffer fresh;   // of each new one the distance of its number from the last new one's
+  ByteBuffer ranks;   // for each rank other than 0: the number of 0s before it, and the rank
+  ByteBuffer misses;  // a number per miss: the local site, 0 for a new one; in byte planes
+  ByteBuffer fresh;   // for each new one the distance of its number from the last new one's
 
  private:
   void put_other(SiteModel::LocalSite site, bool is_new);
 
   SiteModel model_;
-  uint64_t zeros_ = 0;  // ranks of 0 at the end
+  uint64_t zeros_ = 0;  // run of rank 0 at the end
   std::vector<uint32_t> misses_;
   model::SiteId previous_fresh_ = 0;
 };
 
 class SiteDecoder {
  public:
-  // The streams have to stay where they are until the frame is done. False: they don't hold together.
+  // The streams must not move until the frame is done. False: inconsistent.
   bool begin(size_t site_count, size_t event_count, const std::vector<uint8_t>& ranks,
              const std::vector<uint8_t>& misses, const std::vector<uint8_t>& fresh);
-  // The next event's site. False: damage.
+  // Reads the next event's site. False: damaged.
   bool next(model::SiteId& site) {
     uint8_t rank = 0;
     if (zeros_ > 0) [[likely]] {
@@ -148,7 +148,7 @@ class SiteDecoder {
     site = sites_[local];
     return true;
   }
-  // Whether one of the sites that the frame names is `wanted`.
+  // Whether one of the frame's sites is `wanted`.
   template <typename Wanted>
   [[nodiscard]] bool names(Wanted wanted) const {
     uint64_t site = 0;
@@ -158,7 +158,7 @@ class SiteDecoder {
     }
     return false;
   }
-  // Whether one of them is none that there is.
+  // Whether one of the frame's sites doesn't exist.
   [[nodiscard]] bool names_unknown() const {
     uint64_t site = 0;
     wire::VarintReader fresh = fresh_;
@@ -179,8 +179,8 @@ class SiteDecoder {
   std::vector<model::SiteId> sites_{0};         // by local number
   size_t site_count_ = 0;
   wire::VarintReader ranks_;
-  uint64_t zeros_ = 0;     // that come before the next other rank
-  uint8_t next_rank_ = 0;  // the one behind them
+  uint64_t zeros_ = 0;     // before the next other rank
+  uint8_t next_rank_ = 0;  // the one after them
   const uint8_t* misses_ = nullptr;
   size_t miss_count_ = 0;
   size_t miss_planes_ = 0;

@@ -1,5 +1,5 @@
-// Makes a trace's tables from its frames of entries, and keeps them within what a file of its size can mean. Where frames are
-// missing, later entries keep their numbers: what stood in between is made up, and what refers to it ends there.
+// Builder of a trace's tables from its frames of entries, limited by the file's size. Where frames are missing, later
+// entries keep their numbers: missing entries are filled with placeholders, and references to them end there.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,27 +12,27 @@ namespace heaptap::trace {
 
 inline constexpr const char* kUnsound = "a frame's contents don't hold together";
 
-// Frames of entries.
+// Whether it is a frame of table entries.
 constexpr bool is_table(wire::FrameType type) {
   return (type >= wire::FrameType::kModules && type <= wire::FrameType::kThreads) || type == wire::FrameType::kLabels;
 }
 
 class TableBuilder {
  public:
-  // For one who needs no more than what scans and events name.
+  // For readers that need only what scans and events refer to.
   enum class Wants : uint8_t { kAll, kSitesAndModules, kSites };
 
-  // `is_numbered`: frames say the number of their first entry (since 2.1).
+  // `is_numbered`: frames contain the number of their first entry (since 2.1).
   TableBuilder(uint64_t file_bytes, bool is_numbered, Wants wants)
       : file_bytes_(file_bytes), is_numbered_(is_numbered), wants_(wants) {}
 
-  // Adds a frame's entries. Not null: what is wrong with it.
+  // Adds a frame's entries. Returns null, or a description of the error.
   const char* take(wire::FrameType type, wire::VarintReader payload, model::Tables& tables);
 
   // The file has grown.
   void grow(uint64_t file_bytes) { file_bytes_ = file_bytes; }
 
-  // From here on frames may be missing.
+  // From now on frames may be missing.
   void expect_gaps() { has_gaps_ = true; }
   [[nodiscard]] bool has_gaps() const { return has_gaps_; }
   [[nodiscard]] bool can_have_gaps() const { return is_numbered_; }
@@ -55,8 +55,8 @@ class TableBuilder {
   bool is_numbered_;
   Wants wants_;
   bool has_gaps_ = false;
-  bool made_up_code_ = false;  // the first one, for entries that have to name one
-  uint64_t text_bytes_ = 0;    // of frames with names
+  bool made_up_code_ = false;  // placeholder for entries that must refer to one
+  uint64_t text_bytes_ = 0;    // in frames with names
   std::vector<bool> missing_stacks_;
   std::vector<bool> missing_sites_;
 };

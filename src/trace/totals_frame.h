@@ -1,4 +1,4 @@
-// The payload of a frame of totals: all of them, as they were at one time. Writer and reader.
+// Payload of a totals frame: all totals at one time. Writer and reader.
 #pragma once
 #include "model/tables.h"
 #include "model/totals.h"
@@ -9,7 +9,7 @@ namespace heaptap::trace {
 
 void write_totals(ByteBuffer& out, const model::Totals& totals);
 
-// False where the payload is damaged; `totals` holds then what can't be used.
+// False: damaged; `totals` is unusable then.
 bool read_totals(wire::VarintReader& in, const model::Tables& tables, model::Totals& totals);
 
 }  // namespace heaptap::trace

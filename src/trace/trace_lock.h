@@ -1,10 +1,10 @@
-// Who writes a trace holds a lock of its file, which ends with the writer however that ends: so a reader knows whether a trace
-// without an end is cut off, or grows.
+// Writer lock of a trace: a file lock that ends with the writer's process in any case, so that a reader can tell
+// whether a trace without an end is truncated or still being written.
 #pragma once
 
 namespace heaptap::trace {
 
-// Where the file's system knows no locks, nothing is held.
+// No effect on file systems without locks.
 void hold_as_writer(int descriptor);
 bool is_being_written(int descriptor);
 

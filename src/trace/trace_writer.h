@@ -1,4 +1,4 @@
-// Writes a trace file, frame by frame, so that what was written is readable at any moment.
+// Writer of a trace file, frame by frame, so that what was written is readable at any moment.
 #pragma once
 #include <memory>
 #include <optional>
@@ -23,44 +23,44 @@ namespace heaptap::trace {
 
 class TraceWriter {
  public:
-  // Fails where the file can't be made; an existing one only gives way with `overwrite`.
+  // Fails where the file can't be created; an existing one is only replaced with `overwrite`.
   static base::Result<std::unique_ptr<TraceWriter>> create(const std::string& path, bool overwrite);
 
   // First; once.
   base::Result<> begin(const model::Capture& capture);
-  // Adds a batch to the frame that is being made.
+  // Adds a batch to the current frame.
   void add(const model::EventBatch& batch, const model::Tables& tables);
   [[nodiscard]] size_t events_pending() const { return event_writer_.event_count(); }
-  // New entries of the tables, then the frame. After a failure the file ends behind its last whole frame and takes no
+  // Writes new table entries, then the frame. After a failure the file ends with its last complete frame and takes no
   // more; each further call fails in the same way.
   base::Result<> flush(const model::Tables& tables);
-  // The batch in a frame of its own.
+  // Writes the batch in a frame of its own.
   base::Result<> write(const model::EventBatch& batch, const model::Tables& tables) {
     add(batch, tables);
     return flush(tables);
   }
-  // A leak scan, at the place among the events that has been reached: what was added is flushed before. (So its own
-  // events_before is not asked.)
+  // Writes a leak scan at the current position among the events: flushes added ones before. (So its own events_before
+  // is ignored.)
   base::Result<> write_scan(const model::HeapScan& scan, const model::Tables& tables);
-  // The totals as they are now. Totals that were the last thing written give way to them.
+  // Writes the current totals. They replace totals that were written last.
   base::Result<> write_totals(const model::Totals& totals, const model::Tables& tables);
-  // Names the place among the events that was added to last. What is counted here (number, events_before) is given by the writer;
-  // the mark as it stands in the trace is returned.
+  // Adds a mark after the last added event. The writer sets its number and events_before; returns the mark as stored in
+  // the trace.
   model::Mark add_mark(model::Mark mark);
-  // The program gave a block a name.
+  // Adds a name given to a block by the program.
   void add_block_name(model::BlockName name) { names_pending_.push_back(std::move(name)); }
-  // Before the first mark: those of the programs that the process ran before this one. Numbers go on behind them.
+  // Call before the first mark, with those of earlier programs of this process. Numbering continues after them.
   void begin_behind(const std::vector<model::Mark>& earlier);
-  // The facts of the end, and the index.
+  // Writes the facts of the end, and the index.
   base::Result<> finish(const model::Capture& capture, const model::Tables& tables);
 
   [[nodiscard]] uint64_t events_written() const { return event_count_; }
   [[nodiscard]] uint64_t bytes_written() const { return offset_; }
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Of its own, also where the file was renamed meanwhile; none where that isn't possible.
+  // Descriptor of its own, also if the file was renamed; none where that isn't possible.
   [[nodiscard]] base::UniqueFd open_for_reading() const;
 
-  // Written behind the tables that have these codes. What is more than readers take is left out.
+  // Written after the tables with these codes. Drops names beyond the readers' limit.
   void add_code_names(std::vector<model::CodeName> names);
 
  private:
@@ -82,7 +82,7 @@ class TraceWriter {
 
   std::string path_;
   base::UniqueFd descriptor_;
-  uint64_t offset_ = 0;  // end of the last whole frame
+  uint64_t offset_ = 0;  // end of the last complete frame
   uint64_t event_count_ = 0;
   uint64_t resolution_ns_ = 1;
   uint32_t frame_number_ = 0;
@@ -90,14 +90,14 @@ class TraceWriter {
   std::vector<model::Mark> marks_pending_;
   std::vector<model::BlockName> names_pending_;
   std::vector<model::CodeName> code_names_pending_;
-  size_t code_name_bytes_ = 0;  // of all
+  size_t code_name_bytes_ = 0;  // total
   uint32_t mark_count_ = 0;
   std::vector<IndexEntry> index_;
   std::vector<uint8_t> frame_;
   ByteBuffer payload_;
   Compressor compressor_;
   EventFrameWriter event_writer_;
-  std::optional<base::Error> failure_;  // of the first write that failed
+  std::optional<base::Error> failure_;  // first failed write
 };
 
 }  // namespace heaptap::trace
