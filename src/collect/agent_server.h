@@ -1,6 +1,6 @@
-// Where agents ask for a log: an abstract UNIX socket. Its name is public (/proc/net/unix), so whoever asks has to say a
-// secret as well, which only the program and what it starts were given. Nobody is waited for: who connects and says nothing is kept aside,
-// in bounded number and for a bounded time.
+// Server for agents that request a log: an abstract UNIX socket. Its name is public (/proc/net/unix), so a client must
+// also present a secret, known only to the program and its children. Never waits for a client: silent connections are
+// kept aside, limited in number and time.
 #pragma once
 #include <poll.h>
 #include <sys/types.h>
@@ -21,34 +21,34 @@
 namespace heaptap::collect {
 
 struct AgentRequest {
-  base::UniqueFd connection;  // for answer()
-  pid_t process = 0;          // as the kernel says
+  base::UniqueFd connection;  // used by answer()
+  pid_t process = 0;          // according to the kernel
   wire::Hello hello{};
-  base::UniqueFd attached = {};  // that came with it
+  base::UniqueFd attached = {};  // received with the request
 };
 
 class AgentServer {
  public:
   static base::Result<AgentServer> create();
-  // By a socket that listens already. `session` is what session() gives. Agents are told that they wait for a process that is no
-  // ancestor of theirs.
+  // Uses a socket that listens already. `session`: the result of session(). Agents are informed that the collector is
+  // no ancestor of theirs.
   static base::Result<AgentServer> adopt(base::UniqueFd socket, const std::string& session);
 
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }
-  // What agents are to be given (wire::kSessionVariable): the name and the secret.
+  // Session string for agents (wire::kSessionVariable): the name and the secret.
   [[nodiscard]] std::string session() const { return name_ + wire::kSecretSeparator + secret_; }
 
   void add_waits(std::vector<pollfd>& waits) const;
-  // The next request, if a whole one is there. Never waits.
+  // The next complete request, if any. Never waits.
   std::optional<AgentRequest> accept();
-  // Hands the log over; null: there is none for this process. False: the agent is gone.
+  // Hands over the log; null: this process isn't recorded. False: the agent is gone.
   bool answer(base::UniqueFd connection, log::LogMemory* log) const;
 
-  // The answer to who is recorded, and asked something. Any thread may call it.
+  // Answers a request of a recorded program. Thread-safe.
   static void tell(const base::UniqueFd& connection, uint32_t error, std::span<const uint64_t, 10> counts);
 
-  // Connections that were closed because they said nothing, or nothing that one of ours says.
+  // Number of connections closed because they sent nothing, or nothing valid.
   [[nodiscard]] uint64_t refused() const { return refused_; }
 
  private:
@@ -72,7 +72,7 @@ class AgentServer {
   std::string name_;
   std::string secret_;
   base::UniqueFd socket_;
-  std::deque<Pending> pending_;        // the oldest first
+  std::deque<Pending> pending_;        // oldest first
   std::vector<base::UniqueFd> lines_;  // connections of wire::StartReason::kLine
   uint64_t refused_ = 0;
   uint32_t welcome_flags_ = 0;  // wire::WelcomeFlag

@@ -1,4 +1,4 @@
-// Recordings that agents in the processes ask for.
+// Source of recordings requested by agents in the processes.
 #pragma once
 #include <chrono>
 #include <map>
@@ -21,8 +21,8 @@ class AgentSource : public RecordingSource {
   AgentSource(RecordedProcesses& processes, AgentServer& server);
   ~AgentSource() override;
 
-  // Stays until this process, which waits for its log already, has it; and then as long as there are children of recorded
-  // processes which may ask for one: of a program that heaptap isn't the parent of, whose end isn't the end of all.
+  // Stays until this process, which is waiting for its log, has it; and then as long as children of recorded processes
+  // may request one: for a program whose parent isn't heaptap, and whose end isn't the end of the recording.
   void stay_for(pid_t process);
 
   void add_waits(std::vector<pollfd>& waits) const override;
@@ -36,17 +36,17 @@ class AgentSource : public RecordingSource {
 
  private:
   void begin(AgentRequest request);
-  // A program that is recorded wants something of its recording.
+  // Handles a request of a recorded program.
   void answer(AgentRequest request);
   void look_after_others();
   void forget(RecordedProcess& process);
   void look_at_exits();
-  // A filter of system calls that a program installed unseen: its agent is told.
+  // Informs the agent of a program in which a system call filter was installed unseen.
   void look_at_filters();
   void write_all();
-  // Somebody who doesn't belong to the program asked for a log.
+  // Notes log requests by processes that don't belong to the program.
   void note_refusals();
-  // Tells all programs that wait that this one is at work.
+  // Shows progress to all programs that wait.
   void show_progress();
   std::jthread keep_showing_progress();
 
@@ -54,17 +54,17 @@ class AgentSource : public RecordingSource {
   AgentServer& server_;
   ReportRequests* reports_ = nullptr;
   log::LogWaker bell_;
-  std::map<pid_t, process::ProcessWatch> watches_;  // of those that weren't detached
-  std::map<pid_t, FilterLook> filters_;             // of those that none was found of
+  std::map<pid_t, process::ProcessWatch> watches_;  // of processes that weren't detached
+  std::map<pid_t, FilterLook> filters_;             // of processes without a filter so far
   std::chrono::steady_clock::time_point next_look_at_filters_;
   size_t next_for_filters_ = 0;
-  // Where it stays for others.
+  // State for staying.
   bool stays_ = false;
   bool looks_after_others_ = false;
-  std::optional<process::ProcessWatch> awaited_;  // none: it came
+  std::optional<process::ProcessWatch> awaited_;  // none: it has come
   std::chrono::steady_clock::time_point awaited_until_;
   LogHolders holders_;
-  std::set<pid_t> let_go_;  // these, and what they fork, aren't recorded any more
+  std::set<pid_t> let_go_;  // these, and their forked children, aren't recorded any more
 };
 
 }  // namespace heaptap::collect

@@ -1,5 +1,5 @@
-// Opening the file that a traced program names for a report. It isn't the program that opens it: so it is done only where heaptap has
-// no rights that the thread which asks doesn't have, and sees the same files.
+// Opening of a file that a traced program names for a report. heaptap opens it in place of the program: so only where
+// heaptap has no rights that the requesting thread lacks, and sees the same files.
 #pragma once
 #include <sys/types.h>
 
@@ -9,8 +9,8 @@
 
 namespace heaptap::collect {
 
-// For writing, anew, from the thread's working directory, with its umask. `file` is set, or an errno value is given: ENOTSUP where
-// the thread's rights or its root are others than heaptap's.
+// Creates or truncates the file for writing, relative to the thread's working directory, with its umask. Sets `file`,
+// or returns an errno value: ENOTSUP where the thread's rights or root differ from heaptap's.
 int open_asked_file(pid_t thread, const std::string& path, base::UniqueFd& file);
 
 }  // namespace heaptap::collect

@@ -1,12 +1,12 @@
-// What is alive at which address, while a trace is written: turns the address of a release into its allocation's number.
-// Remembers blocks that were released not long ago too, so that a second release can be told from one of memory that was
-// never allocated. A table of its own, since its look-ups are what a collector waits for: a block is half a cache line, and
-// its place can be fetched before it is needed. Nothing is done to all of it at once, since the log fills meanwhile: each
-// allocation at an address that has no place yet does a bit.
+// Map from addresses to live blocks, while a trace is written: turns a release's address into its allocation's number.
+// Also keeps recently released blocks, so that a double release can be told from a release of memory that was never
+// allocated. A specialized hash table, since its lookups dominate a collector's time: a block takes half a cache line,
+// and its place can be prefetched. Maintenance is incremental, since the log fills in the meantime: each allocation at
+// a new address does a part of it.
 //
-//   of the places are used  6/16 on: a hand goes round and takes out what was dead already when it came by the last time
-//                           9/16 on: the memory of a table of twice the size is made
-//                          10/16: that one takes its place, and the blocks move over
+//   of the places are used  6/16 on: a clock hand removes blocks that were dead already at its last pass
+//                           9/16 on: the memory of a table of twice the size is allocated
+//                           10/16: the new table takes over, and the blocks are moved
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,52 +19,52 @@ namespace heaptap::collect {
 class BlockMap {
  public:
   struct Block {
-    model::BlockNumber number;  // of a live one
+    model::BlockNumber number;  // of the live block
     uint64_t size_bytes;
     model::SiteId allocated_at;
-    model::SiteId released_at;  // kAlive while it is alive
+    model::SiteId released_at;  // kAlive: not released
     [[nodiscard]] bool alive() const { return released_at == kAlive; }
   };
   static constexpr model::SiteId kAlive = UINT32_MAX;
 
   BlockMap() : now_(kLeastBits) {}
-  // Of an address below, the lowest 48 bits count.
+  // Only the lowest 48 bits of an address count.
 
-  // (Inlined by force: GCC takes a function that only fetches ahead for one without effect, and leaves its calls out.)
+  // (Forced inlining: GCC considers a function that only prefetches to have no effect, and drops its calls.)
   [[gnu::always_inline]] void prefetch(uint64_t address) const {
     now_.prefetch(address);
     if (old_.size() != 0) [[unlikely]]
       old_.prefetch(address);
   }
 
-  // Null: nothing was ever allocated at that address (or it was forgotten, dead for long). Valid until the next call.
+  // Null: nothing was ever allocated there (or the dead block was evicted). Valid until the next call.
   Block* find(uint64_t address) {
     Place& place = now_.probe(address);
     return place.key != 0 ? &place.block : find_old(address);
   }
 
-  // The place of that address, for the caller to fill: what was there last, or nothing that ever was alive. Valid until the
-  // next call, but for those about the same address.
+  // The place for that address, to be filled by the caller: contains its last block, or one that was never alive. Valid
+  // until the next call for another address.
   Block& claim(uint64_t address) {
     Place& place = now_.probe(address);
     return place.key != 0 ? place.block : add(address);
   }
   void allocate(uint64_t address, const Block& block) { claim(address) = block; }
 
-  // Undoes the release of a block that was the last thing at its address.
+  // Undoes the release of the last block at its address.
   static void revive(Block& block) {
     block.number &= ~kOld;
     block.released_at = kAlive;
   }
 
-  // Calls visit(address, block) for each live block, in no order.
+  // Calls visit(address, block) for each live block, in no particular order.
   template <typename Visit>
   void for_each_live(Visit visit) const {
     for_each([&visit](uint64_t address, const Block& block) {
       if (block.alive()) visit(address, block);
     });
   }
-  // And for each that was released, as far as it is remembered, and whose address wasn't handed out again.
+  // The same for each remembered released block whose address wasn't reused.
   template <typename Visit>
   void for_each_released(Visit visit) const {
     for_each([&visit](uint64_t address, const Block& block) {
@@ -72,7 +72,7 @@ class BlockMap {
     });
   }
 
-  // The live block that holds this address inside it; null: none. Looks at all of them.
+  // The live block that contains this address; null: none. Linear search.
   const Block* find_around(uint64_t address) const;
 
  private:
@@ -88,20 +88,20 @@ class BlockMap {
   }
 
   static constexpr model::BlockNumber kOld = model::BlockNumber{1}
-                                             << 63;  // in a number: was dead when the hand came by
+                                             << 63;  // in a number: was dead at the hand's last pass
   static constexpr unsigned kLeastBits = 10;
-  static constexpr unsigned kLeastSweptBits = 17;  // smaller tables grow rather than forget
+  static constexpr unsigned kLeastSweptBits = 17;  // smaller tables grow instead of evicting
 
   struct alignas(32) Place {
     uint64_t key;  // see key_of(); 0: empty
     Block block;
   };
   static_assert(sizeof(Place) == 32);
-  // An address has 48 bits. What stands above them goes away, so that a record's word needn't be taken apart.
+  // An address has 48 bits. Drops the bits above, so that a record's word needn't be unpacked.
   static constexpr uint64_t key_of(uint64_t address) { return address << 16 | 1; }
   static constexpr uint64_t address_of(const Place& place) { return place.key >> 16; }
 
-  // Memory of its own, which begins as zeroes and is touched only where it is used.
+  // Zeroed mapping that takes memory only where it is used.
   class Table {
    public:
     Table() = default;  // no places
@@ -123,8 +123,8 @@ class BlockMap {
     [[nodiscard]] size_t index_of(const Place& place) const { return static_cast<size_t>(&place - places_); }
     void remove(size_t index);
     [[gnu::always_inline]] void prefetch(uint64_t address) const { __builtin_prefetch(&places_[home_of(address)], 1); }
-    // Where the address is, or the empty place where it would come. Places are always empty. A cache line's two places are
-    // tried without a branch, since which of them it is can't be foreseen.
+    // The place of the address, or the empty place for it. There are always empty places. The two places of a cache
+    // line are compared without a branch, since it would be unpredictable.
     [[nodiscard]] Place& probe(uint64_t address) const {
       size_t at = home_of(address);
       for (const uint64_t key = key_of(address);;) {
@@ -140,7 +140,7 @@ class BlockMap {
     static bool is_for(const Place& place, uint64_t key) {
       return static_cast<bool>(static_cast<int>(place.key == key) | static_cast<int>(place.key == 0));
     }
-    // Allocators hand out addresses on 16-byte boundaries, one after the other: the product's high bits spread them.
+    // Allocators return ascending addresses with 16-byte alignment: the product's high bits spread them.
     [[nodiscard]] size_t home_of(uint64_t address) const {
       return ((address << 16) * 0x9e3779b97f4a7c15u) >> shift_ << 1;
     }
@@ -166,9 +166,9 @@ class BlockMap {
   Table now_;
   size_t used_ = 0;  // places of it
   size_t hand_ = 0;
-  Table next_;  // one that is being made
+  Table next_;  // being allocated
   size_t touched_ = 0;
-  Table old_;         // one whose blocks move over; it stays as it was
+  Table old_;         // being moved from; not modified
   size_t moved_ = 0;  // places of it
 };
 

@@ -1,4 +1,4 @@
-// Does what clients of a recording ask for, and tells them what happens to it. In the collector's one thread, between drains.
+// Service for a recording's clients: executes their requests and sends them news. In the collector's one thread, between drains.
 #pragma once
 #include <poll.h>
 
@@ -23,7 +23,7 @@ class ControlService : public RecordingService {
   void serve() override;
 
  private:
-  // What is known of a process that clients were told of.
+  // Facts of a process reported to clients.
   struct Told {
     uint32_t pid = 0;
     uint32_t image = 1;
@@ -51,14 +51,14 @@ class ControlService : public RecordingService {
   void snapshot(const control::Server::Request& request);
   bool give_ended_trace(const control::Server::Request& request);
 
-  // The process that a request names: without a name the first one.
+  // The process named by a request: without a name the first one.
   base::Result<RecordedProcess*> one(const control::Fields& request);
-  // Each that it names: without a name all.
+  // For each process that it names: without a name for all.
   Reply for_each(const control::Fields& request, const std::function<base::Result<>(RecordedProcess&)>& act);
 
   RecordedProcesses& processes_;
   RecordingSource& source_;
-  std::optional<control::SocketFile> file_;  // none where none could be made
+  std::optional<control::SocketFile> file_;  // none: it couldn't be created
   control::Server server_;
   std::vector<Told> told_;
   size_t ended_count_ = 0;

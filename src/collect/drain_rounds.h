@@ -1,5 +1,5 @@
-// How a log is drained by those who take what comes of it: as far as it goes now, or to its end. Both are bounded, whatever the log
-// says of itself: it is another process's memory.
+// Bounded draining of a log by its consumers: up to now, or to its end. Bounded whatever the log contains: it is
+// another process's memory.
 #pragma once
 #include <cstdint>
 
@@ -7,12 +7,12 @@
 
 namespace heaptap::collect {
 
-// A bounded part of what is there, where the target is faster. `take()` takes the next part, and says how many bytes of records that
-// was; as long as `goes_on()`.
+// Drains what is present, in bounded steps, as the target may be faster. `take()` processes the next part and returns
+// its number of record bytes; repeated while `goes_on()`.
 template <typename Take, typename GoesOn>
 void take_what_is_there(const EventStream& stream, Take take, GoesOn goes_on) {
   constexpr unsigned kMaxDrains = 64;
-  // What is in the log becomes known to be next in order with the drain behind the one that saw it.
+  // Events in the log become known to be in order only with the drain after the one that read them.
   constexpr unsigned kIdleRounds = 3;
   unsigned idle_rounds = 0;
   for (unsigned round = 0; round < kMaxDrains && idle_rounds < kIdleRounds && goes_on(); ++round) {
@@ -21,7 +21,7 @@ void take_what_is_there(const EventStream& stream, Take take, GoesOn goes_on) {
   }
 }
 
-// All of a process that is gone, or is stopped. `drain()`: one drain with `last`.
+// Drains everything of a process that is gone or stopped. `drain()`: one drain with `last`.
 template <typename Drain>
 void take_to_the_end(const EventStream& stream, Drain drain) {
   const uint64_t most_bytes = stream.most_bytes_left();

@@ -1,5 +1,5 @@
-// Turns a log's raw events into the trace's: stacks and sites get the trace's numbers, a release names its allocation,
-// ticks become nanoseconds. The agent's tables are trusted in nothing.
+// Coder from a log's raw events to the trace's: translates stacks and sites to the trace's numbers, addresses of
+// releases to allocations, ticks to nanoseconds. The agent's tables are not trusted.
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
@@ -22,17 +22,17 @@
 
 namespace heaptap::collect {
 
-// How far a release may come behind an allocation that reused its block (ticks; the clock readings of two processors and
-// the visibility of what they belong to are much closer).
+// Maximum delay of a release after an allocation that reused its block (in ticks; clock readings of two processors and
+// the visibility of the related stores are much closer).
 inline constexpr uint64_t kMaxDisorder = 50'000;
 
-// What the program said at its place among the events.
+// Text of the program at its place among the events.
 struct Said {
   wire::NoteKind kind;
   uint32_t text;  // its number in the stream
   model::ThreadId thread;
   uint64_t time_ns;
-  model::BlockNumber block;  // of kBlockName: the one that is alive there; kUnknownBlock: none is
+  model::BlockNumber block;  // for kBlockName: the live block there; kUnknownBlock: none
 };
 
 class EventCoder {
@@ -40,21 +40,21 @@ class EventCoder {
   // `from_start`: every allocation was seen, so a release of an unknown block is a bad one.
   EventCoder(const AgentTables& agent, model::Tables& tables, uint64_t resolution_ns, bool from_start);
 
-  // Takes events from the front, appending to the batch, at most until it holds `most`. Stops behind what the program said, which
-  // said() has then; and short of an allocation at an
-  // address that is still alive as long as its release may be yet to come; `last`: nothing is. Returns how many it took.
+  // Takes events from the front and appends them to the batch, until it holds `most`. Stops after a text of the
+  // program, available from said(); and before an allocation at an address that is still alive, as long as its release
+  // may still come; with `last` none can. Returns the number of events taken.
   size_t take(std::span<wire::RawEvent> events, const ClockScale& clock, size_t most, bool last,
               model::EventBatch& batch);
 
-  // Of the last take().
+  // Text found by the last take().
   [[nodiscard]] const std::optional<Said>& said() const { return said_; }
 
-  // What is alive and mapped after the events that were taken.
+  // Live and mapped memory after the events taken.
   [[nodiscard]] const BlockMap& blocks() const { return blocks_; }
   [[nodiscard]] const MappedRanges& mapped() const { return mapped_; }
   [[nodiscard]] const PoolBlocks& pooled() const { return pooled_; }
 
-  // The block that each thread released last, which may be alive again by its next event. Calls visit(thread, address, size_bytes).
+  // Last released blocks, one a thread, which its next event may revive. Calls visit(thread, address, size_bytes).
   template <typename Visit>
   void for_each_last_released(Visit visit) {
     for (uint32_t thread = 0; thread < last_released_.size(); ++thread) {
@@ -64,44 +64,44 @@ class EventCoder {
     }
   }
 
-  // Not all events are seen (some were lost, or calls go past the hooks): a release that fits no block may be a good one, and
-  // one that fits its block badly may be of another block, which came there unseen.
+  // Not all events are seen (some were lost, or bypass the hooks): a release that matches no block may be valid, and
+  // one that doesn't match its block's family may belong to another block allocated there unseen.
   void set_incomplete(bool incomplete) { incomplete_ = incomplete; }
 
-  // From here on there may be blocks that were allocated while recording was switched off: a release that fits no block may be of one
-  // of them. What happens to all others is seen.
+  // From now on there may be blocks that were allocated while recording was off: a release that matches no block may
+  // belong to one of these. All other events are seen.
   void expect_unseen_blocks() { has_unseen_blocks_ = true; }
 
-  // The agent may give a stack two numbers, which happens where two threads (or a thread and its signal handler) find it at
-  // the same time: they become one. Must be called before the first event of a second stream is taken.
+  // Merges stacks with two numbers, which the agent may assign if two threads (or a thread and its signal handler) find
+  // a stack at the same time. Call before the first event of a second stream is taken.
   void expect_doubles();
 
-  // From here on stacks have so many frames at most, from the innermost; 0: all that the agent has kept. Sites that were met before
-  // are met anew.
+  // Maximum number of frames per stack from now on, from the innermost; 0: all frames kept by the agent. Known sites
+  // are made again.
   void set_depth(uint32_t frames);
 
-  // The trace's site of an event, which may be a new one.
+  // The trace's site of an event, possibly a new one.
   model::SiteId site_of(const wire::RawEvent& raw) {
     const NodeSite known = known_site_of(raw);
     return known.key == wire::record_call(raw.tagged_address) ? known.site : find_site(raw);
   }
 
-  // The trace's code of an index of the agent's; none: no event with it was taken so far, or stacks were cut before it.
+  // The trace's code for an index of the agent; none: no event with it was taken so far, or it was cut off from its stacks.
   [[nodiscard]] std::optional<model::CodeId> known_code(uint32_t index) const;
 
-  // Blocks that were handed out again without a release having been seen. Each is released by an event of its own then, of
-  // function kNone.
+  // Blocks that were handed out again without a seen release. Each is released by an event of its own, with function
+  // kNone.
   [[nodiscard]] uint64_t missed_releases() const { return missed_releases_; }
 
  private:
-  // A batch, and where its events go on: there is room.
+  // A batch and its write position: there is room.
   struct Coded {
     model::EventBatch& batch;
     model::Event* next;
     [[nodiscard]] size_t count() const { return static_cast<size_t>(next - batch.events.data()); }
     void add(const model::Event& event) { *next++ = event; }
   };
-  struct NodeSite {  // the site that this node's events had last, and the rest of its key
+  struct NodeSite {  // the last site of this node's events, with the rest of its key
     uint32_t key = 0;
     model::SiteId site = 0;
   };
@@ -121,9 +121,9 @@ class EventCoder {
   model::LabelId label_of(uint32_t number);
   void note_bad_release(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded);
   void conclude_release(BlockMap::Block& block, uint32_t thread, Coded& coded);
-  // Whether all that happens to the blocks that are known is seen, for all that is known.
+  // Whether all events of known blocks are seen, as far as is known.
   [[nodiscard]] bool sees_all_releases() const { return !incomplete_ && missed_releases_ == 0; }
-  // And no others can be there.
+  // And there can be no others.
   [[nodiscard]] bool sees_all() const { return sees_all_releases() && !has_unseen_blocks_; }
   [[nodiscard]] bool is_mismatched(model::SiteId release, const BlockMap::Block& block) const;
   void undo(const wire::RawEvent& raw, Coded& coded);
@@ -141,10 +141,10 @@ class EventCoder {
   }
   void change_thread(uint32_t thread);
 
-  static constexpr uint32_t kMaxThreads = 1u << 16;  // beyond it threads share places: an undo then finds no match
-  // In place of the address that a thread released last.
+  static constexpr uint32_t kMaxThreads = 1u << 16;  // beyond it threads share places: an undo may then find no match
+  // In place of the address last released by a thread.
   static constexpr uint64_t kNothing = UINT64_MAX;
-  static constexpr uint64_t kPassedOver = UINT64_MAX - 1;  // it isn't in the trace
+  static constexpr uint64_t kPassedOver = UINT64_MAX - 1;  // not in the trace
 
   const AgentTables& agent_;
   model::Tables& tables_;
@@ -161,7 +161,7 @@ class EventCoder {
   std::map<std::tuple<model::LabelId, wire::LabelKind, std::string>, model::LabelId> label_ids_;  // each name once
   model::BlockNumber next_block_ = 1;
   uint64_t time_ns_ = 0;
-  uint64_t next_mark_ticks_ = 0;  // before that there is no new time to mark
+  uint64_t next_mark_ticks_ = 0;  // no time mark is needed before
   uint64_t missed_releases_ = 0;
   uint64_t searches_for_interior_ = 0;
 
@@ -169,15 +169,15 @@ class EventCoder {
   uint32_t node_count_ = 0;                 // its size
   NodeNumbers stack_ids_;                   // by agent node
   std::vector<model::CodeId> code_ids_;     // by agent code index
-  std::vector<model::SiteId> first_sites_;  // by stack: its newest site; kUnset
+  std::vector<model::SiteId> first_sites_;  // by stack: its newest site; kUnset: none
   std::vector<model::SiteId> next_sites_;   // by site: the next one of its stack
   bool doubles_ = false;
   uint32_t depth_ = 0;                                          // 0: not limited here
-  std::vector<uint32_t> inner_codes_;                           // of a stack that is cut
+  std::vector<uint32_t> inner_codes_;                           // of a stack being cut
   boost::unordered_flat_map<uint64_t, model::StackId> stacks_;  // where doubles are expected
   boost::unordered_flat_map<uint64_t, model::CodeId> codes_;
-  std::vector<uint64_t> last_released_;  // by thread: the address of the block that it released last
-  uint32_t thread_ = UINT32_MAX;         // asked for last, and its place there
+  std::vector<uint64_t> last_released_;  // by thread: address of its last released block
+  uint32_t thread_ = UINT32_MAX;         // the last requested one, and its place
   uint64_t* last_released_of_thread_ = nullptr;
 };
 

@@ -1,16 +1,16 @@
-// What the next event of a raw stream says, as far as the events before it tell. Sender and receiver keep the same guesses, by tables
-// of a fixed size that depend on nothing but the events and their order; what was guessed right is then no byte on the way
-// (raw_events.h). No entry says whose it is: two that share a place guess wrong more often, on both sides alike.
+// Predictor of the next event of a raw stream from earlier ones. Sender and receiver keep the same state, in fixed-size
+// tables that depend only on the events and their order; correct predictions then need no byte in transit
+// (raw_events.h). Table entries have no owner: two keys that share a place are predicted worse, equally on both sides.
 //
-//   site      kind, function and stack: what followed the thread's last three sites; what followed its last one, twice
-//   size      of the site's last event; what followed that size there
-//   address   of what is allocated: what a list of the thread's released blocks of that size ends with, as malloc keeps them; behind the
-//                 block that came from no list last; what the thread released last; what the site had last
-//             of what is released: the newest block that is alive of the site whose block was released here last; as far from the
-//                 block that was released here last as that was from the one before, in order of allocation; the newest block; again
-//                 what the site had last
+//   site      kind, function and stack: the follower of the thread's last three sites; the two last followers of its last site
+//   size      of the site's last event; the size that followed that size there
+//   address   for an allocation: the end of the thread's free list of that size, as malloc would reuse it; the place after the last
+//                 block that came from no list; the thread's last release; the site's last address
+//             for a release: the newest live block of the site whose block was last released here; the same distance in allocation
+//                 order from the block last released here as that had from the one before; the newest block; the site's last
+//                 address
 //
-// Of the blocks some thousands are known, those that were allocated last, by their numbers in that order.
+// The last several thousand allocated blocks are known, numbered in allocation order.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -20,49 +20,49 @@
 
 namespace heaptap::collect {
 
-// How an address is given, from a site's last way on: the first four are guesses, the others are told by a number.
+// Coding of an address, starting with the site's last method: the first four are predictions, the others need a number.
 enum class AddressWay : uint8_t {
-  kFirst = 0,  // end of the list | block of the site that is released here
-  kNext = 1,   // behind the last one | as far on as the last time
-  kLast = 2,   // released last | allocated last
-  kSame = 3,   // what the site had last
-  kPlace = 4,  // so far from the end of the list | so many allocations ago
-  kNear = 5,   // so many times 16 bytes behind what the thread allocated last | what the site had last
+  kFirst = 0,  // end of the free list | block of the site that is released here
+  kNext = 1,   // after the last one | same step as the last time
+  kLast = 2,   // last released | last allocated
+  kSame = 3,   // the site's last address
+  kPlace = 4,  // distance from the end of the free list | number of allocations since
+  kNear = 5,   // distance in 16-byte units from the thread's last allocation | from the site's last address
   kFar = 6,    // the same in bytes
-  kBlock = 7,  // of releases: so many allocations behind the block that was released here last
+  kBlock = 7,  // for releases: number of allocations after the block last released here
 };
 inline constexpr uint8_t kFirstToldWay = static_cast<uint8_t>(AddressWay::kPlace);
 inline constexpr uint8_t kAddressWays = 8;
 
 class EventGuesses {
  public:
-  // Places of a table: 2 to the power of this, about. A receiver takes none beyond these bounds.
+  // Log2 of the tables' sizes, approximately. A receiver accepts only these bounds.
   static constexpr unsigned kLeastTableBits = 6;
-  static constexpr unsigned kUsualTableBits = 13;  // 675 KiB in all
+  static constexpr unsigned kUsualTableBits = 13;  // 675 KiB in total
   static constexpr unsigned kMaxTableBits = 16;
 
   explicit EventGuesses(unsigned table_bits);
 
-  // An event is taken in these steps: whose, site, size where it has one, address. Guesses of each come before it is taken.
+  // An event is added in steps: thread, site, size if it has one, address. Predictions of each are read before it is added.
   void begin(uint32_t thread);
 
   static constexpr unsigned kSiteGuesses = 3;
-  // Of the call (wire::record_call) and the stack.
+  // Site key of a call (wire::record_call) and a stack.
   static constexpr uint64_t make_site(uint32_t call, uint32_t stack) { return uint64_t{call} << 32 | stack; }
   [[nodiscard]] uint64_t site_guess(unsigned guess) const { return guess == 0 ? *after_three_ : after_one_[guess - 1]; }
   void take_site(uint64_t site);
 
   static constexpr unsigned kSizeGuesses = 2;
   [[nodiscard]] uint64_t size_guess(unsigned guess) const { return guess == 0 ? site_->size_bytes : *following_size_; }
-  // The way by which the site's last size came.
+  // The method that gave the site's last size.
   [[nodiscard]] uint8_t last_size_way() const { return site_->size_way; }
   void take_size(uint8_t way, uint64_t size_bytes);
 
-  static constexpr uint64_t kNowhere = UINT64_MAX;  // no address, or not by this way
+  static constexpr uint64_t kNowhere = UINT64_MAX;  // no address, or not with this method
   [[nodiscard]] AddressWay last_address_way() const { return site_->address_way; }
-  // By one of the guesses.
+  // Address by one of the predictions.
   [[nodiscard]] uint64_t address_guess(AddressWay way) const;
-  // By a way that is told, from the number. A sender finds way and number for an address that no guess has.
+  // Address by a method with a number. A sender finds both for an address without a correct prediction.
   [[nodiscard]] uint64_t address_told(AddressWay way, uint64_t number) const;
   struct Told {
     AddressWay way;
@@ -72,14 +72,14 @@ class EventGuesses {
   void take_address(AddressWay way, uint64_t address);
 
  private:
-  using BlockNumber = uint32_t;  // in order of allocation, from 1 on; 0: none
+  using BlockNumber = uint32_t;  // in allocation order, from 1; 0: none
 
   struct Site {
     uint64_t size_bytes = 0;
     uint64_t address = 0;
-    BlockNumber newest = 0;    // that was allocated here, and may be alive
-    BlockNumber released = 0;  // here, last
-    uint32_t step = 0;         // to that one, from the one before
+    BlockNumber newest = 0;    // newest block allocated here that may be alive
+    BlockNumber released = 0;  // last block released here
+    uint32_t step = 0;         // distance to that one from the one before
     uint16_t from = 0;         // the site of that block
     uint8_t size_way = 0;
     AddressWay address_way{};
@@ -91,12 +91,12 @@ class EventGuesses {
     uint16_t site = 0;
     bool is_alive = false;
   };
-  // Blocks of a size that a thread released, the last one first to be allocated again.
+  // Free list of a size: blocks released by a thread, reused in reverse order.
   struct FreeList {
     static constexpr uint32_t kMax = 16;
     std::array<uint64_t, kMax> addresses{};
     uint32_t count = 0;
-    uint32_t end = 0;  // behind the last one
+    uint32_t end = 0;  // after the last one
     uint64_t& from_end(uint32_t place) { return addresses[(end - 1 - place) % kMax]; }
     [[nodiscard]] const uint64_t& from_end(uint32_t place) const { return addresses[(end - 1 - place) % kMax]; }
     [[nodiscard]] uint32_t place_of(uint64_t address) const;
@@ -104,12 +104,12 @@ class EventGuesses {
     void remove(uint32_t place);
   };
   struct Thread {
-    std::array<uint64_t, 3> last_sites{};  // hashes of them, the last one first
+    std::array<uint64_t, 3> last_sites{};  // hashes, the latest first
     uint64_t allocated = 0;                // addresses
     uint64_t released = 0;
-    uint64_t behind = 0;  // the block that came from no list last
+    uint64_t behind = 0;  // the last block that came from no list
   };
-  static constexpr size_t kThreads = 16;  // others share these places
+  static constexpr size_t kThreads = 16;  // further ones share these places
   static constexpr size_t kFreeLists = 256;
   static constexpr unsigned kSizeBits = 12;
 
@@ -129,18 +129,18 @@ class EventGuesses {
 
   const unsigned bits_;
   const uint32_t block_mask_;
-  // Most processes are small, and may be hundreds: what of these isn't touched is no memory.
-  base::ZeroedArray<uint64_t> three_sites_;  // by the last three: what followed
-  base::ZeroedArray<uint64_t> one_site_;     // by the last one: what followed, and what did before that
+  // Most processes are small, and there may be hundreds: untouched parts take no memory.
+  base::ZeroedArray<uint64_t> three_sites_;  // by the last three: the next
+  base::ZeroedArray<uint64_t> one_site_;     // by the last one: the last follower, and the one before
   base::ZeroedArray<Site> sites_;
-  base::ZeroedArray<uint64_t> sizes_;       // by site and size: the next one
+  base::ZeroedArray<uint64_t> sizes_;       // by site and size: the next size
   base::ZeroedArray<Block> blocks_;         // by number, the newest ones
   base::ZeroedArray<BlockNumber> numbers_;  // by address
   base::ZeroedArray<FreeList> lists_;
   std::array<Thread, kThreads> threads_{};
   BlockNumber next_block_ = 1;
 
-  // Of the event at work.
+  // State of the current event.
   uint32_t thread_number_ = 0;
   Thread* thread_ = nullptr;
   uint64_t* after_three_ = nullptr;
@@ -149,7 +149,7 @@ class EventGuesses {
   uint64_t* following_size_ = nullptr;
   bool is_release_ = false;
   uint32_t chunk_bytes_ = 0;
-  FreeList* list_ = nullptr;  // of what is allocated
+  FreeList* list_ = nullptr;  // for the allocation's size
 };
 
 }  // namespace heaptap::collect

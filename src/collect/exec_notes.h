@@ -1,4 +1,4 @@
-// What a log's header says of programs that were executed.
+// Notes on executed programs, from a log's header.
 #pragma once
 #include <optional>
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace heaptap::collect {
 
-// The process itself went on as another program, as far as it told.
+// Whether the process itself executed another program, as far as its agent reported.
 bool has_executed(const wire::LogHeader& log);
 
-// Programs that are not recorded, a note for each reason.
+// Programs that are not recorded, one note per reason.
 std::vector<model::Note> exec_notes(const wire::LogHeader& log);
-// Children that weren't to be recorded; none: it had none.
+// Children that weren't to be recorded; none: there were none.
 std::optional<model::Note> unfollowed_note(const wire::LogHeader& log);
 
 }  // namespace heaptap::collect

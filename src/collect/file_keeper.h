@@ -1,4 +1,4 @@
-// Who keeps files of modules that names will need and that may soon be gone: their places are not where the process had them.
+// Keeper of module files that are needed for symbols and may soon be deleted: stores them elsewhere than in the process's paths.
 #pragma once
 #include "base/unique_fd.h"
 #include "model/tables.h"
@@ -12,9 +12,9 @@ class FileKeeper {
   FileKeeper& operator=(const FileKeeper&) = delete;
   virtual ~FileKeeper() = default;
 
-  // Who looks for the module's file later won't find it, and it would be kept.
+  // Whether the module's file won't be found later and should be kept.
   virtual bool lacks(const model::Module& module) = 0;
-  // The module's file, whatever it takes to read it: doesn't wait for that.
+  // Keeps the module's file; doesn't wait until it is read.
   virtual void keep(const model::Module& module, base::UniqueFd file) = 0;
 };
 

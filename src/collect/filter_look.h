@@ -1,5 +1,5 @@
-// Whether a program has installed a filter of system calls since its recording began: for all its threads, or for one of them. /proc
-// tells it; nothing in the program may have.
+// Detection of a seccomp filter installed by a program since its recording began, for all its threads or for one. From
+// /proc, without code in the program.
 #pragma once
 #include <sys/types.h>
 
@@ -11,16 +11,16 @@ namespace heaptap::collect {
 
 class FilterLook {
  public:
-  // Of a process that is being recorded from now on.
+  // For a process that is recorded from now on.
   explicit FilterLook(pid_t process);
 
-  // Looks at the first thread and a few of the others, in turn. True: one is under a filter that wasn't there.
+  // Checks the first thread and a few of the others, in turn. True: one has a new filter.
   [[nodiscard]] bool finds_one();
 
  private:
   pid_t process_;
   uint32_t known_;
-  std::vector<pid_t> threads_;  // that are yet to be looked at
+  std::vector<pid_t> threads_;  // still to be checked
 };
 
 }  // namespace heaptap::collect

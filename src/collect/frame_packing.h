@@ -1,5 +1,5 @@
-// Deflate for the frames of a raw stream: zlib is small enough for the target's side, where zstd's compressor would be a quarter of
-// the program (decision 116).
+// Deflate compression of a raw stream's frames: zlib is small enough for the target's side, where zstd's compressor
+// would take a quarter of the program (decision 116).
 #pragma once
 #include "base/deflate.h"
 #include "collect/raw_stream.h"
@@ -16,7 +16,7 @@ class DeflatePacker final : public FramePacker {
 
 class DeflateUnpacker final : public FrameUnpacker {
  public:
-  // Frames are checked before: a payload is at most wire::kMaxFrameBytes, and 64 times what is stored.
+  // Frames were validated: a payload is at most wire::kMaxFrameBytes, and 64 times its stored size.
   bool unpack(std::span<const uint8_t> stored, size_t raw_bytes, std::vector<uint8_t>& payload) override {
     payload.resize(raw_bytes);
     return inflater_.decompress(stored, payload);

@@ -1,7 +1,7 @@
-// Names of code that a recorded process on this machine made itself, from the files that it writes for profilers: a perf map, and
-// jitdumps. Who records reads them, with its own rights: a file is read only if it is a regular one, no link in a folder that all can
-// write to, and the process's user's. The files grow, and may be large: they are read a little at a time, and what is kept of them are
-// the names of codes that are sought (sought_code.h).
+// Names of JIT-compiled code of a recorded local process, from its files for profilers: a perf map, and jitdumps. Read
+// by the recorder, with its own rights: a file must be a regular one, not a symbolic link in a world-writable
+// directory, and owned by the process's user. The files grow and may be large: they are read in small parts, and only
+// the names of codes that are sought are kept (sought_code.h).
 #pragma once
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -24,42 +24,42 @@
 namespace heaptap::collect {
 
 struct JitNamesOptions {
-  bool believes_root = false;  // also files of root's: the process may have been root when it wrote them
-  std::string forbidden = {};  // why none is read; empty: they may be
+  bool believes_root = false;  // also accept root's files: the process may have been root when it wrote them
+  std::string forbidden = {};  // why none is read; empty: reading is permitted
   SoughtCodeLimits limits = {.codes = size_t{1} << 18, .name_bytes = size_t{16} << 20};
 };
 
 class JitNames {
  public:
-  // While the process lives.
+  // Call while the process lives.
   explicit JitNames(pid_t process, JitNamesOptions options = {});
 
-  // Looks for a name of this code, if it lies in none of these modules.
+  // Looks for a name of this code, unless it is in one of these modules.
   void seek(model::CodeId number, const model::Code& code, std::span<const model::Module> modules);
-  // Opens the files that are there. While the process lives it is known where they are; they may be gone when it has ended.
+  // Opens existing files. Their paths are known only while the process lives; they may be deleted after its end.
   void find_files();
-  // For who calls it again and again: reads on for some milliseconds where it is time to, seldom where there is much to read.
+  // For repeated calls: reads for some milliseconds when due, less often for large files.
   void proceed();
-  // Where somebody wants to see what there is now.
+  // Reads up to now, for a client that wants the current state.
   void catch_up();
-  // Of a process that has ended or is about to: reads on for so long at most. True: all was read that there is.
+  // For a process that has ended or is about to: reads for at most that long. True: everything was read.
   bool read_to_end(std::chrono::nanoseconds most);
-  // Those that were found.
+  // Names found.
   std::vector<model::CodeName> take();
   [[nodiscard]] bool has_found() const { return !found_.empty(); }
-  // Why names are missing: a file is there that isn't read. None: there is none, or nothing is sought.
+  // Reasons for missing names: an existing file isn't read. None: there is none, or nothing is sought.
   [[nodiscard]] std::vector<base::Error> why_missing() const;
 
  private:
   struct Source {
     std::shared_ptr<const base::UniqueFd> file;
     base::FilePlace place;
-    bool is_served = false;  // by somebody who may not answer
+    bool is_served = false;  // its file system may not answer
     bool is_dump = false;
     uint64_t inode = 0;
-    uint64_t read_bytes = 0;       // that the last search came to
-    uint64_t at = 0;               // where this search is
-    bool is_in_long_line = false;  // of a map
+    uint64_t read_bytes = 0;       // end of the last search
+    uint64_t at = 0;               // position of this search
+    bool is_in_long_line = false;  // in a map
   };
 
   [[nodiscard]] pid_t live_thread() const;
@@ -86,24 +86,24 @@ class JitNames {
   const pid_t process_;
   const uint64_t start_time_;
   const JitNamesOptions options_;
-  // Where its perf map is, in its root; none: it isn't told. Not the root: with the process goes its mount namespace, and what was
-  // mounted below a root that is still open, so that a path would then lead to another directory.
+  // Directory of its perf map, in its root; none: unknown. Not the root itself: the mount namespace ends with the process, and
+  // with it the mounts below a root that is still open, so that a path would then lead to another directory.
   std::shared_ptr<const base::UniqueFd> directory_;
   std::string map_name_;
-  std::vector<uid_t> owners_;                                 // whose files are believed: those that the process ran as
-  std::vector<Source> sources_;                               // the map first, if there is one
-  std::vector<std::pair<std::string, std::string>> refused_;  // files, and why
+  std::vector<uid_t> owners_;                                 // accepted owners of files: the users that the process ran as
+  std::vector<Source> sources_;                               // the perf map first, if there is one
+  std::vector<std::pair<std::string, std::string>> refused_;  // rejected files, with reasons
   SoughtCode code_;
   std::vector<model::CodeName> found_;
   bool is_searching_ = false;
-  bool begins_anew_ = false;  // the next search: other files are there
-  size_t source_at_ = 0;      // that is read
+  bool begins_anew_ = false;  // the next search: there are new files
+  size_t source_at_ = 0;      // being read
   bool is_at_end_ = false;
-  bool began_at_end_ = false;  // the last search
+  bool began_at_end_ = false;  // for the last search
   unsigned searches_at_end_ = 0;
-  uint64_t done_at_ns_ = 0;  // with the last search, monotonic
-  uint64_t took_ns_ = 0;     // that one
-  uint64_t busy_ns_ = 0;     // with the one that goes on
+  uint64_t done_at_ns_ = 0;  // end of the last search, monotonic
+  uint64_t took_ns_ = 0;     // duration of that search
+  uint64_t busy_ns_ = 0;     // duration of the current search so far
 };
 
 }  // namespace heaptap::collect

@@ -1,5 +1,5 @@
-// Threads that stand still in the kernel for longer than anything there takes: heaptap's own, and the tracer's. What the tracer holds
-// stands still with it, and somebody has to be told.
+// Stall detection for threads blocked in the kernel longer than anything there should take: heaptap's own, and the
+// tracer's. Processes held by the tracer stall with it, and the user must be informed.
 #pragma once
 #include <sys/types.h>
 
@@ -11,13 +11,13 @@
 
 namespace heaptap::collect {
 
-// Of one thread.
+// Wait state of one thread.
 class KernelWait {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kTooLong{1000};
 
-  // Whether it waits now. True: it has waited for too long; once for each such time.
+  // Updates whether it waits. True: it has waited for too long; once for each wait.
   bool look(Clock::time_point now, bool waits) {
     if (!waits) {
       since_.reset();
@@ -31,18 +31,18 @@ class KernelWait {
   }
 
  private:
-  std::optional<Clock::time_point> since_;  // at all looks since
+  std::optional<Clock::time_point> since_;  // waiting in all checks since
   bool is_told_ = false;
 };
 
 struct StandingThread {
   pid_t thread = 0;
-  bool looks = false;      // one of those that are given up (base/bounded_calls.h)
-  std::string place = {};  // in the kernel; empty: it isn't told
-  std::string file = {};   // that it waits for, where its system call tells
+  bool looks = false;      // one of the threads that may be abandoned (base/bounded_calls.h)
+  std::string place = {};  // in the kernel; empty: unknown
+  std::string file = {};   // that it waits for, if its system call shows that
 };
 
-// Of all threads of one process.
+// Wait states of all threads of one process.
 class KernelWaits {
  public:
   using Clock = KernelWait::Clock;
@@ -51,7 +51,7 @@ class KernelWaits {
   explicit KernelWaits(pid_t process) : process_(process) {}
 
   [[nodiscard]] bool is_due(Clock::time_point now) const { return now - looked_at_ >= kBetween; }
-  // Those that have stood still for too long, each of them once.
+  // Threads that have been blocked for too long, once each.
   std::vector<StandingThread> look(Clock::time_point now);
 
  private:

@@ -1,4 +1,4 @@
-// Starts a program with the agent in it, or one that a tracer holds from its first instruction on.
+// Launch of a program with the agent, or held by a tracer from its first instruction.
 #pragma once
 #include <sys/types.h>
 
@@ -13,25 +13,25 @@ namespace heaptap::collect {
 
 struct LaunchOptions {
   std::string program;                   // path that is executed
-  std::vector<std::string> arguments;    // with the name that the program sees as its own
-  std::vector<std::string> environment;  // VAR=VALUE, besides what heaptap has itself
-  std::string agent_path;                // empty: start it without
+  std::vector<std::string> arguments;    // including argv[0]
+  std::vector<std::string> environment;  // VAR=VALUE, added to heaptap's own
+  std::string agent_path;                // empty: without the agent
   std::string session;                   // name of the agents' socket
   uid_t user = static_cast<uid_t>(-1);   // -1: as heaptap itself
   gid_t group = static_cast<gid_t>(-1);
-  std::vector<gid_t> groups = {};  // that the user is in besides
-  // Called while the child stands before the execution of the program, which follows when this returns; with an error the
-  // child ends, and nothing was executed. Empty: no such stop.
+  std::vector<gid_t> groups = {};  // supplementary groups
+  // Called while the child waits before executing the program, which it does after this returns; on error the child
+  // exits and nothing was executed. Empty: no such stop.
   std::function<base::Result<>(pid_t)> before_execution;
-  pid_t tracer = 0;  // who may trace the child even where Yama allows that to ancestors only; 0: nobody
+  pid_t tracer = 0;  // permitted to trace the child where Yama restricts that to ancestors; 0: none
 };
 
 struct Launched {
   pid_t process = -1;
-  base::UniqueFd descriptor = {};  // pidfd; none: the kernel gave none
+  base::UniqueFd descriptor = {};  // pidfd; none: not provided by the kernel
 };
 
-// The program inherits descriptors, signal mask and dispositions: call this before changing any of one's own.
+// The program inherits descriptors, signal mask and dispositions: call this before changing them in this process.
 base::Result<Launched> launch(const LaunchOptions& options);
 
 }  // namespace heaptap::collect

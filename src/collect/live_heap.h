@@ -1,5 +1,5 @@
-// What is alive, by events as they come out of a log: for the half of a leak scan beside the program, where no trace is made. Begins
-// with what the other machine knows, and comes to the same blocks as the trace's maker does (EventCoder) with far less memory.
+// Live blocks tracked from a log's events, without a trace: for the half of a leak scan beside the program. Starts with
+// the other machine's state, and arrives at the same blocks as the trace maker (EventCoder) with far less memory.
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace heaptap::collect {
 
-// What is known of events that came, and of what they mean together with others that are yet to come. Rare, and little.
+// Events whose meaning depends on events still to come. Rare and small.
 struct Unsettled {
-  // Until then (ticks) a release at this address is that of an earlier block than what is alive there.
+  // Until then (ticks) a release at this address belongs to an earlier block than the live one.
   struct Owed {
     uint64_t address;
     uint64_t until;
   };
-  // The block that a thread released last, which is alive again if that is undone.
+  // Last released block of a thread, which is alive again if that release is undone.
   struct Released {
     uint32_t thread;
     uint64_t address;
@@ -33,7 +33,7 @@ struct Unsettled {
 class LiveBlocks {
  public:
   void add(uint64_t address, uint64_t size_bytes) { blocks_[address] = {.size_bytes = size_bytes, .is_alive = true}; }
-  // Of a pool that the program told of; its size as wire::make_pooled_size.
+  // Block of a pool reported by the program; size as wire::make_pooled_size.
   void add_pooled(uint64_t address, uint64_t pooled_size) { pooled_.add(address, pooled_size, 0); }
   void add_unsettled(const Unsettled& unsettled);
   [[nodiscard]] Unsettled unsettled() const;
@@ -44,9 +44,9 @@ class LiveBlocks {
 
   // Ascending.
   [[nodiscard]] std::vector<model::ScannedBlock> alive() const;
-  // Blocks of pools, as a scan has them.
+  // Blocks of pools, in the form of a scan.
   [[nodiscard]] std::vector<model::ScannedBlock> pooled() const;
-  // The same with sizes as wire::make_pooled_size, as they are told to the other machine.
+  // The same with sizes as wire::make_pooled_size, for the other machine.
   [[nodiscard]] std::vector<model::ScannedBlock> pooled_to_tell() const;
 
  private:
@@ -58,12 +58,12 @@ class LiveBlocks {
 
   boost::unordered_flat_map<uint64_t, Block> blocks_;
   PoolBlocks pooled_;
-  // By address: until when (ticks) a release is that of a block that was there before. Rare.
+  // By address: until when (ticks) a release belongs to an earlier block. Rare.
   boost::unordered_flat_map<uint64_t, std::vector<uint64_t>> owed_;
   boost::unordered_flat_map<uint32_t, uint64_t> last_released_;  // by thread
 };
 
-// Of addresses and sizes in order: what both machines must have the same of.
+// Checksum of addresses and sizes in order, which must be equal on both machines.
 uint32_t fingerprint(std::span<const model::ScannedBlock> blocks, std::span<const model::ScannedBlock> pooled);
 
 }  // namespace heaptap::collect

@@ -1,4 +1,4 @@
-// A recording of which both halves are on this machine: the log, and the trace that is written from it.
+// Recording with both halves on this machine: the log, and the trace written from it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -19,12 +19,12 @@ namespace heaptap::collect {
 
 class LocalRecording : public Recording {
  public:
-  // Makes the log and the trace file.
+  // Creates the log and the trace file.
   static base::Result<std::unique_ptr<Recording>> create(const log::LogOptions& options, model::Capture capture,
                                                          const std::string& path, bool overwrite) {
     return create_kept(options, std::move(capture), path, overwrite, nullptr);
   }
-  // `keeper` outlives it; null: no file is kept.
+  // `keeper` must outlive it; null: no file is kept.
   static base::Result<std::unique_ptr<Recording>> create_kept(const log::LogOptions& options, model::Capture capture,
                                                               const std::string& path, bool overwrite,
                                                               FileKeeper* keeper);
@@ -71,11 +71,11 @@ class LocalRecording : public Recording {
   std::unique_ptr<LogSide> log_;
   std::unique_ptr<trace::TraceWriter> writer_;
   model::Capture capture_;
-  std::optional<OwnRows> rows_;  // of an agent, which doesn't find all itself
+  std::optional<OwnRows> rows_;  // for an agent, which doesn't find all rows itself
   JitNames jit_names_;
   FileKeeper* keeper_;
   TraceMaker maker_;
-  size_t modules_kept_ = 0;  // were looked at
+  size_t modules_kept_ = 0;  // number already examined
   size_t codes_seen_ = 0;    // likewise
   uint64_t last_write_ns_ = 0;
   uint64_t next_totals_ns_ = 0;  // monotonic

@@ -1,5 +1,5 @@
-// Processes that were forked by recorded ones and haven't asked for a log: they have their parent's, and may ask at any time. A daemon's
-// parents end as soon as it is forked, and nothing else tells that it will be there.
+// Forked children of recorded processes that still have their parent's log and may request their own at any time. Found
+// by polling: a daemon's parents exit as soon as it is forked, and nothing else announces it.
 #pragma once
 #include <sys/types.h>
 
@@ -16,13 +16,13 @@ namespace heaptap::collect {
 
 class LogHolders {
  public:
-  // A log that is handed out to the process, before its descriptor is closed.
+  // Adds a log handed out to the process, before its descriptor is closed.
   void add(pid_t process, const log::LogMemory& log);
-  // The process was let go: whoever has its log is not to be recorded.
+  // The process was detached: processes with its log are not to be recorded.
   void remove(pid_t process);
-  // Looks for them, and after them: true while there may be some.
+  // Finds and checks them: true while there may be some.
   bool are_there();
-  // They have to be looked for anew.
+  // Forces a new search.
   void forget() { held_.clear(); }
 
  private:

@@ -1,5 +1,5 @@
-// How much memory the logs of a session may have: one budget for all of its processes, by what the machine and the memory groups
-// (cgroups) of both sides have left. What a program could have used isn't taken from it.
+// Memory budget of a session's logs: shared by all its processes, limited by the free memory of the machine and of both
+// sides' control groups, so that nothing is taken from the program.
 #pragma once
 #include <sys/types.h>
 
@@ -13,28 +13,28 @@
 namespace heaptap::collect {
 
 struct LogRoom {
-  uint64_t free_bytes = UINT64_MAX;  // that machine and groups have left, beside the logs; UINT64_MAX: nobody says
-  uint64_t all_logs_bytes = 0;       // of the session
-  uint64_t this_log_bytes = 0;       // of these
-  uint64_t asked_bytes = 0;          // for the chunks of a log (--log-memory)
+  uint64_t free_bytes = UINT64_MAX;  // free in machine and groups, excluding the logs; UINT64_MAX: unknown
+  uint64_t all_logs_bytes = 0;       // of the session's logs
+  uint64_t this_log_bytes = 0;       // of the log in question
+  uint64_t asked_bytes = 0;          // requested for a log's chunks (--log-memory)
 };
 
-// Each log has so much, also where there is no room: or nothing would be recorded.
+// Minimum of each log, even without room: otherwise nothing would be recorded.
 inline constexpr uint64_t kLeastLogBytes = 128u << 10;
 
-// What all logs may have: what is asked for, but an eighth of what there would be without them at most.
+// Budget of all logs: the requested amount, limited to an eighth of the memory that would be free without them.
 uint64_t log_budget(const LogRoom& room);
-// How many of these bytes the log may have besides. `for_threads`: of a process with many threads, each of which keeps some for
-// itself: a quarter of what is left may go to these.
+// How many of these bytes the log may have in addition. `for_threads`: for a process with many threads, each with a
+// reserve: these may take a quarter of the rest.
 uint64_t lendable_bytes(const LogRoom& room, uint64_t bytes, bool for_threads);
-// How much each of so many logs may have without using it: memory only where the collector is late.
+// Reserve of each of so many logs: it takes memory only when the collector is late.
 uint64_t log_share(const LogRoom& room, uint64_t logs);
-// Whether it is for want of free memory that logs have less than was asked for.
+// Whether logs have less than requested for lack of free memory.
 bool is_short(const LogRoom& room);
-// How many the log has to give back.
+// Number of bytes to be given back by the log.
 uint64_t overdue_bytes(const LogRoom& room);
 
-// The room of one process's log. All that there are in this process share the budget.
+// Room of one process's log. All instances in this process share the budget.
 class SharedLogRoom final : public log::ChunkLender {
  public:
   SharedLogRoom(pid_t process, uint64_t asked_bytes);
@@ -46,8 +46,8 @@ class SharedLogRoom final : public log::ChunkLender {
   uint64_t overdue() override;
   void note_lost(uint64_t events) override;
 
-  // Where events were lost while the log had less than it would have had with more memory free: who has so little. None: no such time is
-  // known. `lost`: events, by now.
+  // The place with the least memory, where events were lost while the log had less than it would get with more free
+  // memory. None: no such loss is known. `lost`: events so far.
   [[nodiscard]] std::optional<process::MemoryRoom> shortage(uint64_t lost) const;
 
  private:
@@ -57,8 +57,8 @@ class SharedLogRoom final : public log::ChunkLender {
   const uint64_t asked_bytes_;
   uint64_t held_bytes_ = 0;
   process::MemoryRoom free_;
-  bool was_refused_ = false;    // chunks, since losses were told of last
-  bool rests_on_less_ = false;  // than logs have where there is memory
+  bool was_refused_ = false;    // chunks, since the last report of losses
+  bool rests_on_less_ = false;  // less than logs get where there is memory
   uint64_t lost_ = 0;
   std::optional<process::MemoryRoom> shortage_;
   std::chrono::steady_clock::time_point looked_at_{};

@@ -1,5 +1,5 @@
-// A recording's half beside the program: its log, the events that come out of it in order, and what it tells of the program's end.
-// The other half makes a trace of that, here or on another machine.
+// Log side of a recording, beside the program: its log, the ordered events from it, and its facts of the program's end.
+// The other side makes a trace of that, here or on another machine.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace heaptap::collect {
 
-// What a recording has seen of its program, for what is said of its end.
+// Evidence seen of the program, for the facts of its end.
 struct Seen {
   bool calls = false;  // some, or totals of them
   uint32_t scans = 0;
@@ -25,7 +25,7 @@ struct Seen {
 
 class LogSide {
  public:
-  // Makes the log. Of the capture the process and `via` are asked.
+  // Creates the log. Uses the process and `via` of the capture.
   static base::Result<std::unique_ptr<LogSide>> create(const log::LogOptions& options, const model::Capture& capture);
 
   [[nodiscard]] log::LogMemory& log() { return *log_; }
@@ -36,14 +36,14 @@ class LogSide {
 
   void turn_to(wire::RecordingSwitch position);
   [[nodiscard]] bool is_on() const;
-  // All of its events are there, as far as the log can tell.
+  // Complete as far as the log can tell.
   [[nodiscard]] uint64_t lost_events() const { return stream_.reader().lost_events(); }
   [[nodiscard]] uint64_t used_bytes() const;
   [[nodiscard]] uint64_t limit_bytes() const;
   [[nodiscard]] bool wants_scan_at_end() const { return (log_->parts().flags & wire::kScanAtEnd) != 0; }
 
-  // What the log tells of the end: the exit status, times, sizes, what was lost. Notes apart: those that say why nothing or not
-  // all was seen of the program, and those of what found no room in the log.
+  // Sets the facts of the end: exit status, times, sizes, losses. Also notes on why nothing or not all was seen of the
+  // program, and on what found no room in the log.
   void fill_end(model::Capture& capture, const model::ExitStatus& exit, const Seen& seen) const;
   void note_unseen(model::Capture& capture, const Seen& seen) const;
   void note_no_room(model::Capture& capture) const;
@@ -60,7 +60,7 @@ class LogSide {
   uint64_t start_monotonic_ns_;
 };
 
-// Once.
+// Adds a note unless it is there already.
 void add_note(model::Capture& capture, model::Note note);
 
 }  // namespace heaptap::collect

@@ -1,4 +1,4 @@
-// What the program itself has mapped at the moment, while a trace is written: ranges of addresses, no more.
+// Address ranges currently mapped by the program itself, while a trace is written.
 #pragma once
 #include <cstdint>
 #include <iterator>
@@ -13,7 +13,7 @@ class MappedRanges {
     if (length_bytes != 0 && address + length_bytes > address) ends_[address] = address + length_bytes;
   }
 
-  // Whatever of the range is mapped.
+  // Removes the mapped parts of the range.
   void remove(uint64_t address, uint64_t length_bytes) {
     const uint64_t end = address + length_bytes;
     if (end <= address) return;

@@ -1,5 +1,4 @@
-// The stream of a log in this machine's memory. What it reads there was written by another process and is trusted in
-// nothing.
+// Event stream from a log in this machine's memory. Its input was written by another process and is not trusted.
 #pragma once
 #include <sys/types.h>
 
@@ -35,16 +34,16 @@ class MappedTables : public AgentTables {
   std::span<const wire::LabelEntry> labels_;
 };
 
-// The process whose log it is: names of its threads are asked for, and its modules are looked at.
+// Process of the log, for the names of its threads and its modules.
 struct LogOwner {
   pid_t process = 0;
   bool has_agent = false;
-  std::string executable = {};  // its path, as the process sees it
+  std::string executable = {};  // its path in the process's view
 };
 
 class MappedStream : public EventStream {
  public:
-  // The log and its totals outlive it.
+  // The log and its totals must outlive it.
   MappedStream(const log::LogParts& log, TotalsCollector& totals, LogOwner owner);
 
   uint64_t drain(log::RawEvents& events, bool last) override;
@@ -55,14 +54,14 @@ class MappedStream : public EventStream {
   void take_threads(std::vector<model::Thread>& threads) override;
   std::string take_text(uint32_t number) override { return reader_.take_text(number); }
 
-  // The log's own: what it lost, and why.
+  // Reader of the log, with its losses and their causes.
   [[nodiscard]] log::LogReader& reader() { return reader_; }
   [[nodiscard]] const log::LogReader& reader() const { return reader_; }
-  // Now, since the start of the capture.
+  // Current time since the start of the capture.
   [[nodiscard]] uint64_t now_ns() const { return state().scale().to_ns(clock_.now()); }
-  // The process is in a namespace of pids of its own: it knows threads by other numbers.
+  // The process is in a PID namespace of its own: it uses other thread numbers.
   [[nodiscard]] bool tells_other_numbers() const { return is_in_own_namespace_; }
-  // Of the program, whose calls no agent sees.
+  // Allocator in the program whose calls no agent sees.
   [[nodiscard]] OwnAllocator own_allocator() const { return own_allocator_; }
   [[nodiscard]] const PastHooks& past_hooks() const { return past_hooks_; }
 
@@ -84,7 +83,7 @@ class MappedStream : public EventStream {
   uint64_t ticks_ = 0;
   uint64_t elapsed_ns_ = 0;
   PastHooks past_hooks_;
-  bool knows_program_ = false;  // it was looked at
+  bool knows_program_ = false;  // it was examined
   OwnAllocator own_allocator_ = OwnAllocator::kNone;
   uint32_t modules_read_ = 0;        // bytes
   std::vector<bool> threads_known_;  // by number

@@ -1,4 +1,4 @@
-// Opens the file of a module that a recorded process has mapped, while the process lives or where its file still is.
+// Opening of a mapped module's file, while the process lives or the file still exists.
 #pragma once
 #include <sys/types.h>
 
@@ -10,18 +10,18 @@
 
 namespace heaptap::collect {
 
-// The very file: a regular one whose build-id is the module's. None: it can't be had, or the module has no build-id. Of one that a program
-// serves it is a copy (base/served_files.h).
+// The exact file: a regular one with the module's build-id. None: unavailable, or the module has no build-id. For a
+// file served by a program it is a copy (base/served_files.h).
 base::UniqueFd open_module_file(pid_t process, const model::Module& module);
 
-// Where the links in a module's path lead, as the process sees it; empty: nowhere else, or it can't be told.
+// Target of the symbolic links in a module's path, in the process's view; empty: the same, or unknown.
 std::string file_behind(pid_t process, const std::string& path);
 
-// "/proc/self/fd/4" and the like lead elsewhere as soon as the descriptor is closed, and for everybody else: the name that the kernel
-// has for the mapped file then ("/memfd:plugin"). Any other path is what it was.
+// A path that stays valid: "/proc/self/fd/4" and the like change their meaning when the descriptor is closed, and in other
+// processes; replaced by the kernel's name of the mapped file ("/memfd:plugin"). Other paths are returned unchanged.
 std::string lasting_path(pid_t process, const model::Module& module);
 
-// As much as there is of it from there on, at most `most_bytes`.
+// Reads from `offset`, up to `most_bytes` or the end.
 std::string read_piece(const base::UniqueFd& file, uint64_t offset, size_t most_bytes);
 
 }  // namespace heaptap::collect

@@ -1,4 +1,4 @@
-// Other numbers for an agent's stack nodes, given as nodes are met: a stack's callers have theirs before it has its own.
+// Renumbering of an agent's stack nodes in order of use: a stack's callers are numbered before it.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heaptap::collect {
 
-// A stack, and the program's label that it is under; wire::kNoLabel: none.
+// Stack under a label of the program; wire::kNoLabel: none.
 struct LabelledStack {
   uint32_t stack;
   uint32_t label;
@@ -29,20 +29,20 @@ class NodeNumbers {
  public:
   explicit NodeNumbers(const AgentTables& tables) : tables_(tables) {}
 
-  // Of no node: such a stack can't be read.
+  // Beyond the table: such a stack is unreadable.
   [[nodiscard]] bool is_beyond(uint32_t node) const { return node >= tables_.node_count(); }
 
   static constexpr uint32_t kNone = UINT32_MAX;
-  // kNone: it has no number yet.
+  // kNone: no number yet.
   [[nodiscard]] uint32_t known(uint32_t node) const { return has_room(node) ? number(node) : kNone; }
-  // Of a node that is none of a stack: one with a label. It is below node_count().
+  // For a node with a label, which is no stack itself. It is below node_count().
   void set(uint32_t node, uint32_t number) {
     make_room(node);
     this->number(node) = number;
   }
 
-  // The node's number. Where it has none yet, calls add(number of the parent, index of the code) for each node on the way
-  // from the first caller that has one down to it, which gives that node's. Roots keep their numbers.
+  // The node's number. If it has none yet, calls add(number of the parent, index of the code) for each node from the
+  // first numbered caller down to it; add returns the new number. Roots keep their numbers.
   template <typename Add>
   uint32_t number_of(uint32_t node, Add add) {
     if (const uint32_t there = known(node); there != kNone) return there;
@@ -54,7 +54,7 @@ class NodeNumbers {
  private:
   static constexpr auto kUnreadable = static_cast<uint32_t>(wire::StackEnd::kUnreadable);
 
-  // There may be millions of nodes, and little memory: numbers stay where they are when there are more of them.
+  // There may be millions of nodes, and little memory: pages never move when nodes are added.
   static constexpr unsigned kPageBits = 12;
   static constexpr size_t kPageEntries = size_t{1} << kPageBits;
   using Page = std::array<uint32_t, kPageEntries>;
@@ -76,7 +76,7 @@ class NodeNumbers {
     while (at >= wire::kRootCount && number(at) == kNone) {
       path_.push_back(at);
       const uint32_t parent = wire::node_parent(tables_.node(at));
-      at = parent < at ? parent : kUnreadable;  // parents are older
+      at = parent < at ? parent : kUnreadable;  // parents have smaller numbers
     }
     uint32_t parent = at < wire::kRootCount ? at : number(at);
     for (auto entry = path_.rbegin(); entry != path_.rend(); ++entry) {

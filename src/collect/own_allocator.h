@@ -1,4 +1,4 @@
-// Allocators that a program has inside its executable: nothing that is preloaded comes before them.
+// Allocators inside an executable, which a preloaded library can't interpose.
 #pragma once
 #include <sys/types.h>
 
@@ -9,11 +9,11 @@ namespace heaptap::collect {
 
 enum class OwnAllocator : uint8_t {
   kNone,
-  kMalloc,  // functions of the C library's names, whether others see them or not
+  kMalloc,  // functions with the C library's names, exported or not
   kGo,      // the Go runtime's, which has no such names
 };
 
-// What the executable, as the process sees it, shows of one. None where it can't be read, or is stripped and shows nothing.
+// Detects one in the executable, in the process's view. None: unreadable, or stripped without evidence.
 OwnAllocator own_allocator_of(pid_t process, const std::string& executable);
 
 }  // namespace heaptap::collect

@@ -1,4 +1,4 @@
-// What heaptap itself needs to record, asked for before anything is started.
+// Prerequisites of heaptap itself for recording, checked before anything is started.
 #pragma once
 #include "base/result.h"
 
@@ -6,7 +6,7 @@ namespace heaptap::collect {
 
 base::Result<> check_own_needs();
 
-// Whether programs can be recorded on this CPU at all. Traces can be read on every one.
+// Whether this CPU supports recording. Traces can be read on every CPU.
 base::Result<> check_own_cpu();
 
 }  // namespace heaptap::collect

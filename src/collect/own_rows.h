@@ -1,6 +1,6 @@
-// Rows for unwinding that the agent of a process on this machine doesn't find: of objects that have them in .debug_frame, which isn't
-// loaded. They go into the log (wire/late_rows.h): of what is loaded before the first stack is walked; of what is loaded later as soon
-// as it is known; and when a walk lacks one, of the debug file.
+// Unwind rows that the agent of a local process can't find: of objects that have them in .debug_frame, which isn't
+// loaded. Written to the log (wire/late_rows.h): for initially loaded objects before the first stack walk; for later
+// ones as soon as they are known; and from the debug file when a walk lacks one.
 #pragma once
 #include <sys/types.h>
 
@@ -13,22 +13,22 @@
 
 namespace heaptap::collect {
 
-// Address space in the program: memory as far as rows come.
+// Address space in the program; takes memory as rows are added.
 inline constexpr uint64_t kOwnRowsBytes = uint64_t{8} << 20;
 
 class OwnRows {
  public:
-  // Puts in those of what the process has loaded by now. The log outlives it.
+  // Adds the rows of the objects loaded by now. The log must outlive it.
   OwnRows(const log::LogParts& log, pid_t process);
 
-  // Puts in what is new since the last call, and what walks lacked. `modules`: all that the log told, those before with them.
+  // Adds rows of new objects, and rows missed by walks. `modules`: all modules of the log, including earlier ones.
   void serve(std::span<const model::Module> modules);
 
  private:
   const pid_t process_;
   log::LateRowsWriter writer_;
   size_t seen_modules_ = 0;
-  std::vector<uint64_t> misses_;  // whose module isn't known yet
+  std::vector<uint64_t> misses_;  // of unknown modules
 };
 
 }  // namespace heaptap::collect

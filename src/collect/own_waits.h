@@ -1,4 +1,4 @@
-// A watch over the threads of this process, for as long as it lives: who stands still in the kernel can't say so itself.
+// Watchdog for the threads of this process during its lifetime: a thread blocked in the kernel can't report that itself.
 #pragma once
 #include <functional>
 #include <thread>
@@ -9,8 +9,8 @@ namespace heaptap::collect {
 
 class OwnWaits {
  public:
-  // `tell` is called by a thread of its own, for each thread that has stood still for a second. Not of those that make looks: who waits for
-  // one tells it itself (base/served_files.h).
+  // Calls `tell` in a thread of its own for each thread that has been blocked for a second. Not for threads of
+  // ServedFiles: their callers report that themselves (base/served_files.h).
   explicit OwnWaits(std::function<void(const StandingThread&)> tell);
 
  private:

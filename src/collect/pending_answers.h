@@ -1,4 +1,4 @@
-// Answers to what traced programs ask: they are found by the thread that writes reports, and passed on by the one that talks to the
+// Queue of answers to traced programs' questions: from the thread that writes reports to the one that talks to the
 // tracer.
 #pragma once
 #include <mutex>
@@ -13,10 +13,10 @@ class PendingAnswers {
  public:
   PendingAnswers();
 
-  // By any thread.
+  // Thread-safe.
   void add(const tracer::Answer& answer);
   std::vector<tracer::Answer> take();
-  // Readable when one waits.
+  // Readable when an answer is queued.
   [[nodiscard]] int descriptor() const { return bell_.get(); }
 
  private:

@@ -1,4 +1,4 @@
-// What is alive in the pools that a program told of, for leak scans.
+// Live blocks in pools reported by the program, for leak scans.
 #pragma once
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -27,15 +27,15 @@ class PoolBlocks {
     const auto pool = pools_.find(wire::pool_of(pooled_size));
     if (pool != pools_.end()) pool->second.erase(address);
   }
-  // Whether that block, or any in its pool, is alive.
+  // Whether that block, or any of its pool, is alive.
   [[nodiscard]] bool has(uint64_t address, uint64_t pooled_size, bool any) const {
     const auto pool = pools_.find(wire::pool_of(pooled_size));
     return pool != pools_.end() && (any || pool->second.contains(address));
   }
   void remove_all(uint64_t pooled_size) { pools_.erase(wire::pool_of(pooled_size)); }
 
-  // As blocks of a scan, numbered in an order that doesn't depend on who asks: by addresses, then by pools. Those without a size
-  // aren't memory; nor are those for whose site is_memory(site) is false.
+  // As blocks of a scan, numbered deterministically: by address, then by pool. Without those of size 0, which aren't
+  // memory, and those for whose site is_memory(site) is false.
   template <typename IsMemory>
   [[nodiscard]] std::vector<model::ScannedBlock> in_order(IsMemory is_memory) const {
     std::vector<std::pair<uint32_t, model::ScannedBlock>> found;
@@ -50,14 +50,14 @@ class PoolBlocks {
     std::vector<model::ScannedBlock> blocks;
     blocks.reserve(found.size());
     for (auto& [number, block] : found) {
-      // They have no numbers: these are above all that blocks have.
+      // They have no numbers: these are above all regular ones.
       block.number = model::kFirstPooledNumber + blocks.size();
       blocks.push_back(block);
     }
     return blocks;
   }
 
-  // Calls visit(address, pooled_size, site) for each, in no order.
+  // Calls visit(address, pooled_size, site) for each, in no particular order.
   template <typename Visit>
   void for_each(Visit visit) const {
     for (const auto& [number, pool] : pools_) {

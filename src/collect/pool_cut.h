@@ -1,6 +1,6 @@
-// Leak scans of processes that told of pools of their own. A block of a pool lies in a block of malloc, or in a mapping. A scanner's blocks
-// don't overlap: so what holds blocks of pools is cut around them before a scan, and its pieces are put together after it. A pointer into
-// a pool's block is that block's, and none of what it lies in; who holds a pool's block holds what it lies in, too.
+// Splitting of blocks around pool blocks for leak scans. A pool's block lies in a malloc block or a mapping, but a scanner's
+// blocks must not overlap: so blocks that contain pool blocks are cut before a scan, and joined again after it. A pointer into
+// a pool's block counts for that block alone; a pointer to a pool's block also holds the block that contains it.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,13 +11,13 @@ namespace heaptap::collect {
 
 class PoolCut {
  public:
-  // `blocks`: ascending, none in another. `pooled`: in any order; of those that overlap one counts.
+  // `blocks`: ascending, not nested. `pooled`: in any order; of overlapping ones one is used.
   PoolCut(const std::vector<model::ScannedBlock>& blocks, std::vector<model::ScannedBlock> pooled);
 
-  // What is to be scanned: ascending, none in another. `lives`: of the blocks (or empty), is made that of the pieces.
+  // Blocks to scan: ascending, not nested. `lives`: of the blocks (or empty), is converted to that of the pieces.
   std::vector<model::ScannedBlock> pieces(std::vector<model::BlockLife>& lives) const;
 
-  // The scan of the pieces becomes that of the blocks. Where a block of a pool begins with what it lies in, it comes behind that.
+  // Converts the scan of the pieces to one of the blocks. A pool's block at the start of its container is sorted after it.
   void join(model::HeapScan& scan, unsigned word_bytes) const;
 
  private:
@@ -29,8 +29,8 @@ class PoolCut {
   [[nodiscard]] const Piece* piece_at(uint64_t address) const;
 
   std::vector<model::ScannedBlock> whole_;  // all blocks, ascending
-  std::vector<uint32_t> within_;            // of a pool's block: what it lies in; else kNoBlock
-  std::vector<uint32_t> places_;            // of the blocks as they were given: where they are in whole_; for lives
+  std::vector<uint32_t> within_;            // of a pool's block: its container; else kNoBlock
+  std::vector<uint32_t> places_;            // of the original blocks: index in whole_; for lives
   std::vector<Piece> pieces_;               // ascending
 };
 

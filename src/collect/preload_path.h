@@ -1,7 +1,7 @@
-// A path by which the loader finds the agent. LD_PRELOAD is a list, divided at blanks and colons, in which $ begins a name: where
-// heaptap lives in a directory with one of these, this is a link in a directory of its own, which goes with this object. So it is
-// with an agent that is a process's open file (/proc/PID/fd/N): reports know the agent by its name. Who isn't that process's user
-// can't open such a file: for him there is a copy. So there is of an agent on a file system from which nothing is executed.
+// Path of the agent for LD_PRELOAD, which is a list separated by blanks and colons with $ as an escape: if heaptap's
+// directory contains one of these, the path is a symbolic link in a temporary directory, removed with this object. The
+// same for an agent that is an open file of a process (/proc/PID/fd/N), since reports recognize the agent by its name.
+// Another user can't open such a file, and gets a copy; so does a program if the agent's file system is mounted noexec.
 #pragma once
 #include <string>
 
@@ -26,7 +26,7 @@ class PreloadPath {
   PreloadPath(std::string path, std::string folder) : path_(std::move(path)), folder_(std::move(folder)) {}
 
   std::string path_;
-  std::string folder_;  // of the link; empty: there is none
+  std::string folder_;  // directory of the link; empty: none
 };
 
 }  // namespace heaptap::collect

@@ -1,4 +1,4 @@
-// Whether a process that runs can be attached to: found out before anything is stopped.
+// Check whether running processes can be attached to, before anything is stopped.
 #pragma once
 #include <sys/types.h>
 
@@ -8,7 +8,7 @@
 
 namespace heaptap::collect {
 
-// The error is that of the first that can't: its cause, and what can be done.
+// The error is that of the first failure: its cause and remedy.
 base::Result<> check_processes(const std::vector<pid_t>& processes);
 
 }  // namespace heaptap::collect

@@ -1,4 +1,4 @@
-// A look at the memory of a recorded process, for leaks: from a process that is stopped to a scan as data.
+// Leak scan of a recorded process: from stopping it to the scan as data.
 #pragma once
 #include <functional>
 #include <optional>
@@ -19,36 +19,36 @@
 
 namespace heaptap::collect {
 
-// How a process is stopped, and released at its end: that depends on who records it.
+// Method of stopping a process, and releasing it at its end: depends on the recorder.
 struct ScanAccess {
   std::function<base::Result<process::StoppedProcess>()> stop;
-  // Lets it end. False: it did without waiting, so that what was read of its memory can't be relied on.
+  // Lets it end. False: it ended without waiting, so that the memory read can't be relied on.
   std::function<bool()> finish_exit;
-  // Of the thread that ends it the registers are those of the program's call for its end.
+  // The ending thread's registers are those at the program's call of exit.
   bool knows_exit_registers = false;
 };
 
 struct ScanTarget {
   const ScanAccess& access;
-  std::optional<wire::ExitNotice> ending;  // it waits at its end
+  std::optional<wire::ExitNotice> ending;  // set: it waits at its end
   const log::LogParts& log;
   bool heap_is_complete = true;      // all of its blocks were recorded
-  bool tells_other_numbers = false;  // of threads: those of its own pid namespace
+  bool tells_other_numbers = false;  // of threads: those of its own PID namespace
   scan::ScanLimits limits = {};
 };
 
-// What the recording knows once all that the process did up to the stop has been taken from its log.
+// State of the recording, with all events up to the stop taken from the log.
 struct Recorded {
-  bool saw_all_releases = true;  // of these blocks
+  bool saw_all_releases = true;  // of the blocks below
   std::vector<model::ScannedBlock> blocks;
-  std::vector<model::ScannedBlock> pooled;  // that lie in these, or in mappings
+  std::vector<model::ScannedBlock> pooled;  // within the blocks above, or in mappings
   std::vector<base::AddressRange> released =
-      {};  // ascending; where earlier blocks aren't known: those that were seen to be released
+      {};  // ascending; where earlier blocks are unknown: those whose release was seen
   const MappedRanges& mapped;
   const model::Tables& tables;
 };
 
-// Of a look at a process, and of the process at it.
+// Facts of a scan, and of the process during it.
 struct ScanFacts {
   uint64_t stopped_ns = 0;
   uint64_t read_bytes = 0;
@@ -57,18 +57,18 @@ struct ScanFacts {
   std::vector<model::Note> notes;
 };
 
-// The steps of one look, in this order. Between stop() and let_go() the process is stopped.
+// Steps of one scan, in this order. The process is stopped from stop() to let_go().
 class ProcessScan {
  public:
-  // The target's parts outlive it.
+  // The members of `target` must outlive it.
   static base::Result<ProcessScan> stop(const ScanTarget& target);
   // Reads its memory. `recorded`: up to the stop.
   void collect(Recorded recorded);
-  // It goes on, or ends. An error: it did before, so that what was read is worth nothing.
+  // Releases the process, or lets it end. Error: it ran before, so that the result is worthless.
   base::Result<> let_go();
-  // What was read, without number, time and reason.
+  // Result without number, time and reason.
   model::HeapScan resolve();
-  // Or: what was read, for another machine, where it is resolved.
+  // Alternatively: the result for another machine, which resolves it.
   ScanAnswer hand_over();
   [[nodiscard]] const ScanFacts& facts() const { return facts_; }
 
@@ -80,13 +80,13 @@ class ProcessScan {
   uint64_t begun_ns_;  // monotonic
   process::StoppedProcess stopped_;
   std::optional<scan::HeapScanner> scanner_;
-  ScanAnswer answer_;  // as far as it is known before the memory was read
+  ScanAnswer answer_;  // the part known before the memory was read
   ScanFacts facts_;
   std::optional<PoolCut> cut_;
-  bool has_given_up_ = false;  // something that its memory needs didn't come
+  bool has_given_up_ = false;  // some required memory could not be read in time
 };
 
-// What was handed over elsewhere. `recorded`: what the other side had, as this one knows it. An error: they don't fit.
+// Resolves a result handed over elsewhere. `recorded`: the other side's state as known here. Error: they don't match.
 base::Result<model::HeapScan> resolve_elsewhere(ScanAnswer answer, const ScanFacts& facts, Recorded recorded);
 
 }  // namespace heaptap::collect

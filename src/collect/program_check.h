@@ -1,4 +1,4 @@
-// What is to be run, and whether the agent can be in it: found out before anything is started.
+// Check of the program to run, and whether the agent can be loaded into it, before anything is started.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,17 +8,16 @@
 namespace heaptap::collect {
 
 struct Program {
-  std::string path;  // as it is executed
-  // What stands before the user's arguments in place of the program's own name: a script whose first line asks env for
-  // its interpreter is run by that interpreter at once, since env would only execute it. Empty for all others.
+  std::string path;  // as executed
+  // Arguments in place of argv[0], before the user's: a script whose first line runs its interpreter by env is run by
+  // that interpreter directly, since env would only execute it. Empty for all others.
   std::vector<std::string> first_arguments;
-  // Whether the agent can be in it. The error goes on behind the program's name: "is statically linked".
+  // Whether the agent can be loaded. The error continues the program's name: "is statically linked".
   base::Result<> takes_agent;
-  std::string file;  // that the kernel executes: the program, or a script's interpreter
+  std::string file;  // executed by the kernel: the program, or a script's interpreter
 };
 
-// Finds the program as a shell would, and refuses what can't be run or can't be recorded in any way: each error names the
-// cause and what can be done.
+// Finds the program like a shell, and rejects what can't be executed or recorded: each error names cause and remedy.
 base::Result<Program> find_program(const std::string& name);
 
 }  // namespace heaptap::collect

@@ -1,4 +1,4 @@
-// What an executable says of itself that matters for recording it: data, without a verdict.
+// Facts of an executable that matter for recording it: data, without judgement.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,14 +7,14 @@ namespace heaptap::collect {
 
 struct ProgramFacts {
   unsigned word_bytes = 0;
-  std::string loader = {};         // that it asks for; empty: it is statically linked
-  bool has_lines = false;          // debug information, in the file or in a separate one that is here
-  bool has_symbols = false;        // names of its own functions
-  bool is_go = false;              // its memory comes from the runtime of Go, not from malloc
-  bool defines_allocator = false;  // its own malloc, before which no preloaded one can come
+  std::string loader = {};         // interpreter; empty: statically linked
+  bool has_lines = false;          // debug information, in the file or in an available separate one
+  bool has_symbols = false;        // symbols of its own functions
+  bool is_go = false;              // uses the Go runtime's allocator, not malloc
+  bool defines_allocator = false;  // has its own malloc, which a preloaded one can't interpose
 };
 
-// Nothing: it can't be read, or is no ELF file.
+// None: unreadable, or not ELF.
 std::optional<ProgramFacts> read_program_facts(const std::string& file);
 
 }  // namespace heaptap::collect

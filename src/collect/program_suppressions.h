@@ -1,4 +1,4 @@
-// What a program itself says of its known leaks: the text that its __lsan_default_suppressions returns, for LeakSanitizer.
+// Suppressions of known leaks built into a program: the text returned by its __lsan_default_suppressions, for LeakSanitizer.
 #pragma once
 #include <sys/types.h>
 
@@ -9,8 +9,8 @@
 
 namespace heaptap::collect {
 
-// Of the executable at this path, as the process with that thread sees it. None: it has none, or it can't be read without calling it: only a function that returns a text of
-// the file is understood (x86-64). Lines that are no suppressions of leaks are left out.
+// For the executable at this path, in the view of that thread's process. None: not defined, or not readable without calling it:
+// only a function that returns a constant text of the file is understood (x86-64). Skips lines other than leak suppressions.
 std::optional<model::SuppressionText> program_suppressions(pid_t thread, const std::string& executable);
 
 }  // namespace heaptap::collect

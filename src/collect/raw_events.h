@@ -1,20 +1,20 @@
-// The events of a raw stream as bytes, most of them less than two each: sender and receiver guess what comes next (event_guesses.h),
-// and what is on the way is which guess was right, or what none had. Writer and reader.
+// Coding of a raw stream's events, mostly below two bytes each: sender and receiver predict the next event
+// (event_guesses.h), and the bytes say which prediction was right, or the value. Writer and reader.
 //
-//   0 to 127    an event: address bits 0 to 2, site 3 and 4, size 5 and 6; then site, size and address, as far as they are told
-//   128 to 191  so many events, less 127, of byte 0; then what each of them tells
-//   192 to 223  time goes on by so many steps, less 191
-//   224         time goes on: steps (signed)
-//   225         the next events' thread
-//   226         what the program said: kind, address behind the last event's (signed), length and text
+//   0 to 127    an event: address bits 0 to 2, site 3 and 4, size 5 and 6; then site, size and address, where explicit
+//   128 to 191  so many events, less 127, of byte 0; then the explicit values of each
+//   192 to 223  time advances by so many steps, less 191
+//   224         time advances: steps (signed)
+//   225         thread of the next events
+//   226         text of the program: kind, address relative to the last event's (signed), length and text
 //
-//   site     0 to 2: that guess; 3: told: the call's place in a list of those that were told, new ones behind them with the call itself,
-//            and the stack: new ones behind the greatest so far, (distance - 1) * 2 + 1, others behind the last one, 2 * zigzag
-//   size     0 and 1: that guess; 2: told; 3: told behind the site's last one (signed)
-//   address  an AddressWay; from 4 on a number is told
-//   Of size and address 0 is the way by which the site's last one came, and that one's number stands for 0.
+//   site     0 to 2: prediction; 3: explicit: the call's place in a list of explicit ones, new ones at the end with the call itself,
+//            and the stack: new ones relative to the greatest so far, (distance - 1) * 2 + 1, others to the last one, 2 * zigzag
+//   size     0 and 1: prediction; 2: explicit; 3: relative to the site's last one (signed)
+//   address  an AddressWay; from 4 on with a number
+//   For size and address, 0 stands for the method of the site's last one, and that method's number for 0.
 //
-// Times are sent in steps of 2^n ticks, rounded down, as the caller has them.
+// Times are sent in steps of 2^n ticks, rounded down; n is given by the caller.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -29,18 +29,18 @@
 
 namespace heaptap::collect {
 
-// A call that a log's reader hands on.
+// Whether it is a call passed on by a log's reader.
 constexpr bool is_call(wire::RecordKind kind) {
   return wire::record_bytes(kind) != 0 && kind != wire::RecordKind::kNote;
 }
 
-// What both ends know besides the guesses.
+// State shared by both ends besides the predictions.
 class RawEventState {
  public:
   explicit RawEventState(unsigned table_bits) : guesses_(table_bits) {}
-  // Of the times of the next events.
+  // For the times of the next events.
   void set_time_shift(unsigned shift) { shift_ = shift; }
-  // Of a time, what is told.
+  // Time as sent.
   [[nodiscard]] uint64_t rounded(uint64_t time) const { return time >> shift_ << shift_; }
 
  protected:
@@ -56,7 +56,7 @@ class RawEventState {
   static constexpr uint8_t kToldSize = 2;
   static constexpr uint8_t kSizeDistance = 3;
 
-  // The way that is usual, and 0, stand for each other.
+  // Swaps the usual method and 0.
   static constexpr uint8_t swapped(uint8_t way, uint8_t usual) {
     if (way == usual) return 0;
     return way == 0 ? usual : way;
@@ -70,7 +70,7 @@ class RawEventState {
   uint32_t last_stack_ = 0;
   uint32_t greatest_stack_ = 0;
   uint64_t last_address_ = 0;
-  std::array<uint16_t, 64> calls_{};  // that were told
+  std::array<uint16_t, 64> calls_{};  // explicit ones
   size_t call_count_ = 0;
 };
 
@@ -78,9 +78,9 @@ class RawEventWriter : public RawEventState {
  public:
   using RawEventState::RawEventState;
 
-  // Writes to the end of `out`, the last ones by finish(). `stack`: the number that the receiver knows it by.
+  // Appends to `out`, the last events by finish(). `stack`: its number at the receiver.
   void add(const wire::RawEvent& event, uint32_t stack, trace::ByteBuffer& out);
-  // What the program said.
+  // Adds a text of the program.
   void add_note(const wire::RawEvent& note, std::string_view text, trace::ByteBuffer& out);
   void finish(trace::ByteBuffer& out);
 
@@ -91,22 +91,22 @@ class RawEventWriter : public RawEventState {
   uint8_t write_address(uint64_t address);
   void tell(uint64_t number) { told_end_ = wire::write_varint(told_end_, number); }
 
-  std::array<uint8_t, 8 * wire::kMaxVarintBytes> told_{};  // by the event at work
+  std::array<uint8_t, 8 * wire::kMaxVarintBytes> told_{};  // explicit values of the current event
   uint8_t* told_end_ = told_.data();
-  trace::ByteBuffer run_;  // what the run's events tell
+  trace::ByteBuffer run_;  // explicit values of the run's events
   uint32_t run_count_ = 0;
 };
 
-// Nothing of the bytes is trusted.
+// The bytes are not trusted.
 class RawEventReader : public RawEventState {
  public:
   using RawEventState::RawEventState;
 
-  // The next event. False: damage. There are `stack_count` stacks.
+  // Reads the next event. False: damaged. There are `stack_count` stacks.
   bool next(wire::VarintReader& in, uint32_t stack_count, wire::RawEvent& event);
-  // Of a note that next() gave: what was said.
+  // Text of a note returned by next().
   [[nodiscard]] std::string_view text() const { return text_; }
-  // Nothing is left of a run: the bytes may end here.
+  // Whether no run is open: the bytes may end here.
   [[nodiscard]] bool is_between_events() const { return run_left_ == 0; }
 
  private:

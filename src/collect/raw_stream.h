@@ -1,14 +1,14 @@
-// A stream of events as bytes, for a machine that is not the target's. Writer and reader; byte by byte in docs/wire.md.
+// Raw stream: serialized event stream, for a machine other than the target's. Writer and reader; byte by byte in docs/wire.md.
 //
 //   raw stream  ┌ magic 8 │ version 4 │ size of tables 1 │ reserved 3 ┬ frame ┬ frame ┬ …       heads of frames as in wire/frame.h
 //   tables      modules, codes, stacks, labels, threads: the payloads of a trace's, with the first entry's number
 //   events      flags │ the stream's state │ count │ the events (raw_events.h)
 //
-// Stacks, codes and labels are numbered as they are sent, which has each entry on the way once, before the first event that needs
-// it, and says nothing of how the agent keeps them.
+// Stacks, codes and labels are numbered in the order sent, each once, before the first event that needs it, independent
+// of the agent's tables.
 //
-// Frames count from 0. What a frame means depends on those before it, so all of them arrive, in order, or the stream ends: what a line
-// loses is sent again below (remote/reliable_line.h).
+// Frames count from 0. A frame depends on the earlier ones, so all must arrive, in order, or the stream ends: lost data
+// is retransmitted by the layer below (remote/reliable_line.h).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -34,14 +34,14 @@ inline constexpr char kRawStreamMagic[9] = "HTAPRAW\n";
 inline constexpr uint32_t kRawStreamVersion = 4;  // a reader refuses any other
 inline constexpr size_t kRawStreamHeadBytes = 16;
 
-// Compression of frames (wire::Codec::kDeflate), for who has it: either end may be linked without.
+// Compression of frames (wire::Codec::kDeflate), optional: either end may be linked without it.
 class FramePacker {
  public:
   FramePacker() = default;
   FramePacker(const FramePacker&) = delete;
   FramePacker& operator=(const FramePacker&) = delete;
   virtual ~FramePacker() = default;
-  // Valid until the next call; empty where it doesn't make them fewer.
+  // Valid until the next call; empty where compression doesn't make it smaller.
   virtual std::span<const uint8_t> pack(std::span<const uint8_t> payload) = 0;
 };
 class FrameUnpacker {
@@ -50,48 +50,48 @@ class FrameUnpacker {
   FrameUnpacker(const FrameUnpacker&) = delete;
   FrameUnpacker& operator=(const FrameUnpacker&) = delete;
   virtual ~FrameUnpacker() = default;
-  // Fills `payload` with exactly `raw_bytes`. False: the bytes are damaged or of another size.
+  // Fills `payload` with exactly `raw_bytes`. False: damaged, or another size.
   virtual bool unpack(std::span<const uint8_t> stored, size_t raw_bytes, std::vector<uint8_t>& payload) = 0;
 };
 
 struct RawStreamOptions {
-  // Times are rounded down to steps, so long at most; 0: they are exact. Reports tell 100 us from one another.
+  // Maximum step that times are rounded down to; 0: exact. Reports resolve 100 us.
   uint64_t time_step_ns = 10'000;
   unsigned table_bits = EventGuesses::kUsualTableBits;  // less: less memory at both ends, and more bytes
 };
 
-// The numbers of a stream's state, as they are sent: less those before.
+// State of the stream as sent: differences to the previous values.
 using RawStreamState = std::array<uint64_t, 6>;
 
 class RawStreamWriter {
  public:
-  // `tables`: those that the events' numbers are of.
+  // `tables`: those that the events refer to.
   explicit RawStreamWriter(const AgentTables& tables, RawStreamOptions options = {});
 
   void add_modules(const std::vector<model::Module>& modules);
   void add_threads(const std::vector<model::Thread>& threads);
-  // What one drain brought, in `record_bytes` of records, and what held of the stream after it. `take_text`: EventStream's, for what
-  // the program said among the events.
+  // Adds the events of one drain, from `record_bytes` of records, and the stream's state after it. `take_text`: as
+  // EventStream's, for the program's texts among the events.
   using TakeText = std::function<std::string(uint32_t)>;
   void add_drain(std::span<const wire::RawEvent> events, uint64_t record_bytes, const StreamState& state,
                  const TakeText& take_text);
 
-  // Codes that are in the stream since the last call, behind those before.
+  // Codes written to the stream since the last call, numbered consecutively.
   std::vector<model::Code> take_written_codes() { return tables_.take_written_codes(); }
 
-  // Of an event of the last drain: its time as the receiver has it.
+  // Time of an event of the last drain, as received.
   [[nodiscard]] uint64_t received_time(uint64_t time) const { return events_.rounded(time); }
 
-  // For frames from now on. Outlives the writer; null: they are sent as they are.
+  // For frames from now on. Must outlive the writer; null: uncompressed.
   void pack_with(FramePacker* packer) { packer_ = packer; }
 
-  // The bytes since the last call; the first ones are the head of the stream.
+  // Bytes since the last call; they begin with the stream's head.
   std::vector<uint8_t> take();
 
  private:
   [[nodiscard]] std::array<uint8_t, kRawStreamHeadBytes> head() const;
   void write_tables();
-  // Of one frame.
+  // Content of one frame.
   struct Drained {
     uint64_t record_bytes;
     bool goes_on;
@@ -107,7 +107,7 @@ class RawStreamWriter {
   SentTables tables_;
   uint64_t module_count_ = 0;
   uint64_t thread_count_ = 0;
-  std::vector<uint32_t> event_stacks_;  // of the events at work
+  std::vector<uint32_t> event_stacks_;  // of the current events
   RawEventWriter events_;
   RawStreamState last_state_{};
   trace::ByteBuffer payload_;
@@ -116,30 +116,30 @@ class RawStreamWriter {
   std::vector<uint8_t> bytes_;
 };
 
-// Nothing of the bytes is trusted. Where they make no sense the stream ends: what came before that is handed on, and
-// state() says from then on that events are missing.
+// The bytes are not trusted. The stream ends at invalid ones: earlier data is delivered, and from then on state()
+// reports missing events.
 class ReceivedStream : public EventStream {
  public:
-  // Outlives it; null: it takes no frames that are compressed.
+  // `unpacker` must outlive it; null: compressed frames are rejected.
   explicit ReceivedStream(FrameUnpacker* unpacker = nullptr) : unpacker_(unpacker) {}
 
-  // Appends what came, in pieces of any size.
+  // Appends received bytes, in pieces of any size.
   void receive(std::span<const uint8_t> bytes);
-  // What is wrong with the bytes; empty: nothing so far.
+  // Error in the received bytes; empty: none so far.
   [[nodiscard]] const std::string& failure() const { return failure_; }
-  // What the next drain at the other end brought; nothing where that isn't here yet.
+  // Events of the next drain at the other end; none if not received yet.
   uint64_t drain(log::RawEvents& events, bool last) override;
   [[nodiscard]] StreamState state() const override;
   [[nodiscard]] uint64_t most_bytes_left() const override {
     return UINT64_MAX;
-  }  // there is an end to what was received
+  }  // received data is finite
   [[nodiscard]] const AgentTables& tables() const override { return entries_; }
   void take_modules(std::vector<model::Module>& modules) override;
   void take_threads(std::vector<model::Thread>& threads) override;
   std::string take_text(uint32_t number) override;
 
  private:
-  // The tables as they came.
+  // Tables as received.
   class Entries : public AgentTables {
    public:
     explicit Entries(const model::Tables& tables) : tables_(tables) {}
@@ -161,7 +161,7 @@ class ReceivedStream : public EventStream {
     bool is_whole = true;
   };
 
-  // Of what came, up to where it makes sense.
+  // Processes received bytes, up to an error.
   bool accept_head(std::span<const uint8_t>& bytes);
   bool accept_frame(std::span<const uint8_t>& bytes);
 
@@ -176,19 +176,19 @@ class ReceivedStream : public EventStream {
   void end_at(uint32_t frame);
 
   FrameUnpacker* const unpacker_;
-  std::vector<uint8_t> bytes_;  // that are no whole frame yet
+  std::vector<uint8_t> bytes_;  // of an incomplete frame
   bool head_passed_ = false;
   uint32_t frame_number_ = 0;  // of the next one
-  std::deque<Frame> frames_;   // that were not taken yet
+  std::deque<Frame> frames_;   // not taken yet
   std::vector<uint8_t> unpacked_;
   std::string failure_;
 
   model::Tables tables_ = trace::empty_tables();
-  uint64_t modules_before_ = 0;  // that were handed on
+  uint64_t modules_before_ = 0;  // already delivered
   uint64_t threads_before_ = 0;
   Entries entries_{tables_};
-  std::optional<RawEventReader> events_;   // once the head told how large it is
-  std::map<uint32_t, std::string> texts_;  // of notes, by number, that weren't taken yet
+  std::optional<RawEventReader> events_;   // created once its size is known from the head
+  std::map<uint32_t, std::string> texts_;  // of notes, by number, not taken yet
   uint32_t text_count_ = 0;
   RawStreamState last_state_{};
   StreamState state_;

@@ -1,4 +1,4 @@
-// What a recording knows of its program's memory, for a leak scan.
+// Live blocks of a recording, for a leak scan.
 #pragma once
 #include <functional>
 #include <span>
@@ -9,13 +9,13 @@
 
 namespace heaptap::collect {
 
-// Of a site that a pool's block has: it isn't a resource.
+// Whether the site of a pool's block belongs to memory, not to a resource.
 bool is_pool_memory(const TraceMaker& maker, model::SiteId site);
 
-// As of what `maker` has taken. `knows_earlier`: also of what was allocated before the recording began.
+// State after the events taken by `maker`. `knows_earlier`: includes allocations before the recording began.
 Recorded recorded_by(const TraceMaker& maker, bool saw_all_releases, bool knows_earlier = true);
 
-// What is alive by a trace's maker, of which these events wait. Pools' blocks of those sites alone for which is_memory(site).
+// Live blocks of a trace maker with these pending events. Pool blocks only of sites for which is_memory(site).
 LiveBlocks live_blocks_of(EventCoder& coder, std::span<const wire::RawEvent> waiting,
                           const std::function<bool(model::SiteId)>& is_memory);
 

@@ -1,5 +1,4 @@
-// The processes that are being recorded, each with its log, its trace and the socket on which it can be asked for; and the
-// traces of those that are finished.
+// Registry of the recorded processes, each with its log, its trace and its control socket, and of the finished traces.
 #pragma once
 #include <sys/types.h>
 
@@ -22,31 +21,31 @@ namespace heaptap::collect {
 
 struct RecordingOptions {
   log::LogOptions log;
-  log::ClockVerdict clock = {};  // where it isn't trusted, times are counted
-  std::string output;            // pattern of the traces' names; empty: by default
+  log::ClockVerdict clock = {};  // if not trusted, times are counted
+  std::string output;            // pattern of trace names; empty: default
   bool overwrite = false;
-  bool numbers_files = false;        // where one is there, the next number behind the name
+  bool numbers_files = false;        // if a file exists, appends the next number to the name
   std::string via;                   // "agent" or "ptrace"
-  std::vector<std::string> command;  // of the program that is started; empty: none is
+  std::vector<std::string> command;  // of the program that is started; empty: none
   std::string executable;
-  std::vector<model::SuppressionText> suppressions = {};  // that the traces carry
-  // Where the processes run, as the user names it: who wants something of one asks by both. Empty: on this machine; none: nobody
-  // can ask.
+  std::vector<model::SuppressionText> suppressions = {};  // stored in the traces
+  // Machine of the processes as named by the user, which together with a PID identifies one. Empty: this machine; none:
+  // no control sockets.
   std::optional<std::string> machine = "";
-  // Told once, with the process that can't be asked for while it is recorded, and why.
+  // Called once, with the process that has no control socket while it is recorded, and the reason.
   std::function<void(pid_t process, const std::string& why)> tell_unreachable = {};
 };
 
-// Makes the recording of one process: its log, its trace, or both.
+// Factory for the recording of one process: its log, its trace, or both.
 using RecordingMaker = std::function<base::Result<std::unique_ptr<Recording>>(
     const log::LogOptions& options, const model::Capture& capture, const std::string& path, bool overwrite)>;
 
-// The program that heaptap itself started.
+// Program started by heaptap itself.
 struct StartedProgram {
-  pid_t process = -1;              // -1: none was
-  base::UniqueFd descriptor = {};  // pidfd; none: the kernel gave none
+  pid_t process = -1;              // -1: none
+  base::UniqueFd descriptor = {};  // pidfd; none: not provided by the kernel
   bool ended = false;
-  int status = 0;  // as waitpid has it
+  int status = 0;  // from waitpid
 
   [[nodiscard]] bool is(pid_t other) const { return process > 0 && process == other; }
   [[nodiscard]] bool runs() const { return process > 0 && !ended; }
@@ -55,16 +54,16 @@ struct StartedProgram {
 struct RecordedProcess {
   pid_t pid = 0;
   std::unique_ptr<Recording> recording;
-  std::optional<control::ProcessSocket> control;  // listens for who asks for it; none where that wasn't possible
-  uint32_t image = 1;                             // counts the programs of the process
-  model::ExitStatus exit;                         // of one that ended, where it is known
+  std::optional<control::ProcessSocket> control;  // control socket; none where it couldn't be created
+  uint32_t image = 1;                             // number of the current program of the process
+  model::ExitStatus exit;                         // if it ended, where known
   // See report_requests.h.
   uint32_t report_requests_seen = 0;
-  uint32_t reports = 0;  // marks of reports that its trace has
+  uint32_t reports = 0;  // number of report marks in its trace
   bool is_report_wanted = false;
 };
 
-// Of a recording whose process is gone from `all`: what there is to say of it.
+// Facts of a recording whose process is no longer in `all`.
 struct EndedProcess {
   uint32_t pid = 0;
   uint32_t parent_pid = 0;
@@ -80,27 +79,27 @@ struct EndedProcess {
 struct FinishedTrace {
   std::string path;
   uint32_t pid = 0;
-  std::string failure;    // why it couldn't be written, or not to its end
-  bool executed = false;  // the process went on as another program, which may have a trace of its own
+  std::string failure;    // why it couldn't be written, or not completely
+  bool executed = false;  // the process executed another program, which may have a trace of its own
   uint32_t parent_pid = 0;
-  uint32_t image = 1;           // of the process's programs the first, second, …
-  std::string program = {};     // as it was started
-  std::string first_path = {};  // that the other program's trace has got; empty: `path` is the first
+  uint32_t image = 1;           // number of the program within its process: 1, 2, …
+  std::string program = {};     // as started
+  std::string first_path = {};  // path taken over by another program's trace; empty: `path` is the first
 };
 
 model::ExitStatus exit_of(int wait_status);
 
-// As it was started, or its file where that isn't known.
+// Program name as started, or its file where unknown.
 const std::string& program_of(const model::Capture& capture);
 
-// What is known of a process as its recording begins.
+// Facts of a process at the start of its recording.
 struct Beginning {
   pid_t process = 0;
   pid_t parent = 0;
   wire::Architecture architecture = wire::Architecture::kUnknown;
   unsigned word_bytes = 0;
-  bool begins_off = false;  // as long as nobody switched all of them
-  bool from_start = true;   // nothing of it ran unseen
+  bool begins_off = false;  // unless recording was switched for all processes
+  bool from_start = true;   // no part of it ran unseen
 };
 
 class RecordedProcesses {
@@ -110,37 +109,37 @@ class RecordedProcesses {
   RecordedProcesses(const RecordedProcesses&) = delete;
   RecordedProcesses& operator=(const RecordedProcesses&) = delete;
 
-  // Makes log and trace. Null: that failed, which the traces tell. Pointers hold until the next begin, end or drop.
+  // Creates log and trace. Null: that failed; the traces have the reason. Pointers are valid until the next begin, end or drop.
   RecordedProcess* begin(const Beginning& beginning);
-  // The same of one that was described already, on the machine where it runs.
+  // As above, with a description from the machine where the process runs.
   RecordedProcess* begin(const model::Capture& capture, bool begins_off);
   RecordedProcess* find(pid_t process);
-  // Recorded now, or once.
+  // Whether it is recorded now, or was earlier.
   [[nodiscard]] bool knows(pid_t process) const;
-  // Ends the recording, and with it what was known of the process.
+  // Ends the recording and forgets the process.
   void end(pid_t process, const model::ExitStatus& exit);
-  // One that goes on as another program, which gets a recording of its own: under the name that was asked for.
+  // For a process that executes another program, which gets a recording of its own under the requested name.
   void end_by_exec(pid_t process);
-  // One whose recording never began: no file is left of it, and the program before it has its name again.
+  // For a recording that never began: removes its file, and the previous program gets its name back.
   void drop(pid_t process);
-  // Called with each recording before it ends.
+  // Callback for each recording before it ends.
   void before_end(std::function<void(RecordedProcess&)> hook) { before_end_ = std::move(hook); }
 
-  // Takes what all of them wrote meanwhile. The most bytes of one.
+  // Takes all new events. Returns the maximum number of bytes of one process.
   uint64_t drain();
 
   [[nodiscard]] std::vector<RecordedProcess>& all() { return processes_; }
   [[nodiscard]] const std::vector<EndedProcess>& ended() const { return ended_; }
   [[nodiscard]] const RecordingOptions& options() const { return options_; }
-  // For recordings that begin from now on: switched off or on, whatever they ask for.
+  // For future recordings: switched off or on, whatever they request.
   void begin_switched_off(bool off) { begin_off_ = off; }
-  // Of all stacks from now on, see EventCoder::set_depth.
+  // For all stacks from now on, see EventCoder::set_depth.
   void set_depth(uint32_t frames);
   [[nodiscard]] uint32_t depth() const { return depth_ != 0 ? depth_ : options_.log.depth_limit; }
   [[nodiscard]] bool empty() const { return processes_.empty(); }
   [[nodiscard]] StartedProgram& program() { return program_; }
 
-  // Those of `first` come first, in that order; of each the program that it became last comes before those that it was.
+  // Those of `first` come first, in that order; of each process its last program comes before the earlier ones.
   std::vector<FinishedTrace> take_traces(const std::vector<pid_t>& first);
 
  private:
@@ -152,7 +151,7 @@ class RecordedProcesses {
   void take_back_way(FinishedTrace& trace);
   void forget(pid_t process);
 
-  // What the next program of a process has from the one before it.
+  // State passed from one program of a process to the next.
   struct Inheritance {
     pid_t pid = 0;
     std::vector<model::Mark> marks;
@@ -165,9 +164,9 @@ class RecordedProcesses {
   std::vector<RecordedProcess> processes_;
   std::vector<FinishedTrace> traces_;
   std::vector<EndedProcess> ended_;
-  Inheritance inheritance_;  // of the last one that ended by exec: its next program begins at once
+  Inheritance inheritance_;  // of the last exec: the next program begins right after it
   std::optional<bool> begin_off_;
-  uint32_t depth_ = 0;  // 0: as the log has it
+  uint32_t depth_ = 0;  // 0: the log's
   bool told_unreachable_ = false;
   std::set<std::string> used_paths_;
   std::function<void(RecordedProcess&)> before_end_;

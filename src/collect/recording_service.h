@@ -1,4 +1,4 @@
-// Who is served by a recording while it goes on: clients on this machine, or the host where the traces are written.
+// Service that a recording provides while it runs: to clients on this machine, or to the host where the traces are written.
 #pragma once
 #include <poll.h>
 
@@ -14,9 +14,9 @@ class RecordingService {
   virtual ~RecordingService() = default;
 
   virtual void add_waits(std::vector<pollfd>& waits) const = 0;
-  // What was asked for meanwhile, and what happened. Never waits.
+  // Handles pending requests and news. Never waits.
   virtual void serve() = 0;
-  // Whoever is served is gone for good, or wants all to be let go.
+  // Whether the peer is gone for good, or wants to detach from all processes.
   [[nodiscard]] virtual bool wants_end() const { return false; }
 };
 

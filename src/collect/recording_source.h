@@ -1,4 +1,4 @@
-// Where recordings come from: agents that ask for a log, or the tracer that stops what it watches.
+// Source of recordings: agents that request a log, or the tracer.
 #pragma once
 #include <poll.h>
 
@@ -21,25 +21,25 @@ class RecordingSource {
   RecordingSource& operator=(const RecordingSource&) = delete;
 
   virtual void add_waits(std::vector<pollfd>& waits) const = 0;
-  // Begins recordings, and looks at processes that come to their end.
+  // Begins recordings, and scans processes at their end.
   virtual void take_news() = 0;
-  // Nothing is under way that may still become a recording, or a word why it can't.
+  // Whether no start of a recording, and no message about a failed one, is pending.
   [[nodiscard]] virtual bool is_settled() const { return true; }
-  // Recordings may still begin, or are going on where nobody sees them yet.
+  // Whether recordings may still begin, or are running unseen.
   [[nodiscard]] virtual bool expects_more() const { return !is_settled(); }
-  // A look at the memory now.
+  // Leak scan now.
   virtual base::Result<uint32_t> scan(RecordedProcess& process) = 0;
-  // Nothing more comes of this process.
+  // Whether no more data of this process can come.
   virtual bool has_left(const RecordedProcess& process) = 0;
-  // Who writes reports that programs ask for by themselves.
+  // Sets the writer of reports requested by programs themselves.
   virtual void serve_programs(ReportRequests& /*reports*/) {}
-  // Lets one go on unrecorded: soon it has left.
+  // Detaches from a process, which then leaves soon.
   virtual void let_go(RecordedProcess& process) = 0;
-  // A signal that asks for the end, for a program that was started elsewhere: true where it gets it, and recording goes on.
+  // Signal that would end the recording, for a program that was started elsewhere: true if that program gets it, and recording continues.
   virtual bool hand_on(int /*signal*/) { return false; }
-  // From now on no recording begins, and a tracer detaches from all that it traces.
+  // From now on no recording begins, and a tracer detaches from all processes.
   virtual void accept_no_more() = 0;
-  // Behind that: the last of those that were let go of is under way, and takes its time.
+  // After that: whether the last detaching is still in progress.
   [[nodiscard]] virtual bool is_letting_go() { return false; }
 };
 

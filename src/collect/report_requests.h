@@ -1,6 +1,6 @@
-// Reports of what changed that are asked for while a recording goes on: by a signal to heaptap, by a signal to a recorded process,
-// by the program itself. Whoever asks, this room marks the moment in the trace and writes the trace up to it; the report is
-// written by who reads traces, elsewhere, and the recording never waits for it.
+// Requests for change reports while a recording runs: by a signal to heaptap, a signal to a recorded process, or the
+// program itself. Each adds a mark to the trace and writes the trace up to it; the report is written elsewhere, by a
+// reader of traces, and the recording never waits for it.
 #pragma once
 #include <sys/types.h>
 
@@ -15,27 +15,27 @@
 
 namespace heaptap::collect {
 
-// What came of a request that somebody waits for.
+// Result of a request whose sender waits.
 struct ReportOutcome {
   bool is_done = false;
-  // Of a scan that was asked about, in blocks and bytes each: definite, indirect, possible, reachable, unknown.
+  // For a leak scan, blocks and bytes each: definite, indirect, possible, reachable, unknown.
   std::array<uint64_t, 10> counts{};
 };
 using ReportAnswer = std::function<void(const ReportOutcome& outcome)>;
 
-// One report of one program of a process, with all that is needed to write it.
+// Report on one program of a process, with all that is needed to write it.
 struct ReportRequest {
   pid_t process = 0;
   uint32_t image = 1;        // see RecordedProcess
-  std::string trace_path;    // as it was named
-  base::UniqueFd trace;      // for reading; none: it is no file
-  uint64_t trace_bytes = 0;  // up to the moment that the report is about
-  base::Result<> written;    // the trace, up to there
-  // Where it goes to. None: into a file of its own, the next one in number.
+  std::string trace_path;    // as named
+  base::UniqueFd trace;      // for reading; none: no file
+  uint64_t trace_bytes = 0;  // up to the reported moment
+  base::Result<> written;    // result of writing the trace up to there
+  // Destination. None: a file of its own, with the next number.
   base::UniqueFd output = {};
-  // Where nothing is to be written, and the answer says what this leak scan found; 0: a report is.
+  // If not 0, no report is written, and the answer has the result of this leak scan.
   uint32_t scan = 0;
-  // Called once, in another thread, where somebody waits for it.
+  // Called once, in another thread, if the sender waits.
   ReportAnswer answer = {};
 };
 
@@ -46,27 +46,27 @@ class ReportWriter {
   ReportWriter& operator=(const ReportWriter&) = delete;
   virtual ~ReportWriter() = default;
 
-  // Whether a report of this process is being written, or waits for that.
+  // Whether a report of this process is being written or queued.
   virtual bool is_busy(pid_t process) = 0;
-  // Takes one, and returns at once.
+  // Takes a request, and returns at once.
   virtual void write(ReportRequest request) = 0;
-  // No more of this program are asked for.
+  // No more reports of this program will be requested.
   virtual void end(pid_t process, uint32_t image) = 0;
 };
 
 class ReportRequests {
  public:
-  // `writer` null: nobody writes reports.
+  // `writer` null: no reports are written.
   ReportRequests(RecordedProcesses& processes, ReportWriter* writer);
 
-  // Has those written that signals asked for since the last call. Several of one process are one, and what is asked for while one
-  // is written comes when that is done.
+  // Starts reports requested by signals since the last call. Several requests for one process are merged, and requests
+  // during a report are served after it.
   void serve();
-  // Of a process that is gone, before its recording ends: what it asked for until then.
+  // For a process that is gone, before its recording ends: serves its last requests.
   void serve_last(RecordedProcess& process);
-  // A report that the program asks for.
+  // Starts a report requested by the program.
   void request(RecordedProcess& process, base::UniqueFd output, ReportAnswer answer);
-  // What a leak scan found that the program asked for.
+  // Answers the program with the result of a leak scan that it requested.
   void request_counts(RecordedProcess& process, uint32_t scan, ReportAnswer answer);
 
  private:

@@ -1,6 +1,6 @@
-// Programs that are built with a sanitizer: which one, and whether it can be recorded. Its runtime brings an allocator of its
-// own and insists on coming first, so that an agent can't be in front of it; and its leak check traces the program itself, so
-// that it can't work where heaptap does.
+// Detection of programs built with a sanitizer, and whether they can be recorded. The runtime has an allocator of its
+// own and must be loaded first, so an agent can't precede it; and its leak check traces the program itself, which fails
+// while heaptap does.
 #pragma once
 #include <sys/types.h>
 
@@ -15,19 +15,19 @@ namespace heaptap::collect {
 
 struct Sanitizer {
   const char* name;     // "AddressSanitizer"
-  const char* options;  // the variable that it reads; null: it doesn't look for leaks
+  const char* options;  // its environment variable; null: it has no leak check
 };
 
 // `environment`: entries NAME=VALUE, of which the last of a name counts.
 using Environment = std::vector<std::string>;
 Environment own_environment(std::span<const std::string> changes);
 
-// Of the executable, or of what the environment preloads into it. None: it has none that matters, or it can't be read.
+// For the executable, or libraries preloaded by the environment. None: no relevant one, or unreadable.
 std::optional<Sanitizer> find_sanitizer(const std::string& executable, const Environment& environment);
-// Empty: its leak check isn't on. Else what is to be put into the environment to switch it off: NAME=VALUE.
+// Empty: its leak check is off. Else the environment entry that switches it off: NAME=VALUE.
 std::string leak_check_switch(const Sanitizer& sanitizer, const Environment& environment);
 
-// Whether a process can be traced that runs: the error names the cause and the way out.
+// Whether a running process can be traced: the error names cause and remedy.
 base::Result<> check_sanitizer(pid_t process);
 
 }  // namespace heaptap::collect

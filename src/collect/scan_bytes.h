@@ -1,11 +1,11 @@
-// A leak scan's seam as bytes, for a collector that is not on the target's machine. The live blocks go there; what the half
-// of the scan beside the stopped target found in its memory comes back, and is resolved here. Writer and reader; byte by
-// byte in docs/wire.md.
+// Serialization of a leak scan between the target's machine and the collector's. The live blocks are sent to the
+// target; the findings of the collecting half there come back and are resolved here. Writer and reader; byte by byte in
+// docs/wire.md.
 //
 //   blocks    count │ addresses │ sizes
-//   unsettled count │ address, until when its release is owed │ count │ thread, address, size of what it released last
+//   unsettled count │ address, until when its release is owed │ count │ thread, address, size of its last release
 //   findings  word bytes │ counts of bytes │ patterns │ types │ inner vtables │ lives │ root ranges │ root words │ frames │
-//             thread-local segments │ words that may be pointers
+//             thread-local segments │ possible pointers
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,29 +20,29 @@
 
 namespace heaptap::collect {
 
-// Addresses and sizes alone, in any order.
+// Only addresses and sizes, in any order.
 std::vector<uint8_t> write_scanned_blocks(std::span<const model::ScannedBlock> blocks);
-// Nothing: the bytes are damaged.
+// None: damaged.
 std::optional<std::vector<model::ScannedBlock>> read_scanned_blocks(std::span<const uint8_t> bytes);
 
 std::vector<uint8_t> write_unsettled(const Unsettled& unsettled);
 std::optional<Unsettled> read_unsettled(std::span<const uint8_t> bytes);
 
-// What comes back. Its roots are without their notes and the modules' read-only data.
+// Answer from the target's side. Its roots lack notes and the modules' read-only data.
 struct ScanAnswer {
   unsigned word_bytes = 8;  // of the target
   scan::Roots roots;
-  std::vector<model::BlockLife> lives;  // of the blocks, in the order in which they were sent; empty: all are alive
+  std::vector<model::BlockLife> lives;  // of the blocks, in the order sent; empty: all are alive
   scan::Findings findings;
 };
-// Empties the findings. In pieces of at least so many bytes, but the last one, which may be empty: the words of a large heap are many
-// times what there is memory for on a small machine, and are given back as they are written.
+// Empties the findings. In pieces of at least this size, except the last, which may be empty: the words of a large heap
+// exceed a small machine's memory many times over, and are freed as they are written.
 inline constexpr size_t kAnswerPieceBytes = size_t{120} << 10;
 using PutPiece = std::function<void(std::span<const uint8_t> piece, bool is_last)>;
 void write_scan_answer(ScanAnswer& answer, const PutPiece& put);
-// In one.
+// In one piece.
 std::vector<uint8_t> write_scan_answer(ScanAnswer& answer);
-// Nothing: the bytes are damaged. Whether they fit the blocks is for HeapScanner::take() to find out.
+// None: damaged. Doesn't check whether it fits the blocks: HeapScanner::take() does.
 std::optional<ScanAnswer> read_scan_answer(std::span<const uint8_t> bytes);
 
 }  // namespace heaptap::collect

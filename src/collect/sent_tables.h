@@ -1,5 +1,5 @@
-// What a sender of a raw stream has sent of an agent's tables, and by which numbers: in the order in which events need them. It keeps
-// the numbers, and of the entries only those that are new.
+// Sender's numbering of an agent's tables in a raw stream: entries are numbered in the order in which events need them.
+// Keeps the numbers, and only the new entries.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -16,23 +16,23 @@ class SentTables {
  public:
   explicit SentTables(const AgentTables& from) : from_(from), stacks_(from) {}
 
-  // Of the agent's node; a stack without its label where that can't be read (yet). What it needs and wasn't sent is new then.
+  // Number of the agent's node; without the label where that is unreadable (yet). Adds all unsent entries that it depends on.
   uint32_t number_of(uint32_t node) {
     const uint32_t known = stacks_.known(node);
     return known != NodeNumbers::kNone ? known : add_stack_of(node);
   }
 
-  // So many entries are new that they want to be written.
+  // Whether there are enough new entries to write them.
   [[nodiscard]] bool has_many() const { return new_stacks_.size() >= kMany || new_labels_.size() >= kMany; }
-  // The payload of a frame of what is new. False: nothing is. Codes and labels go before stacks.
+  // Payload of a frame with the new entries. False: none. Codes and labels come before stacks.
   bool write_codes(trace::ByteBuffer& out);
-  // Those that were written since the last call; they have the next numbers.
+  // Codes written since the last call, numbered consecutively.
   std::vector<model::Code> take_written_codes() { return std::exchange(written_codes_, {}); }
   bool write_labels(trace::ByteBuffer& out);
   bool write_stacks(trace::ByteBuffer& out);
 
  private:
-  // One event brings 4 Mi more at most, all nodes of a log, which fit into a frame.
+  // One event adds at most 4 Mi more, all nodes of a log, which fit into a frame.
   static constexpr size_t kMany = 65536;
 
   uint32_t add_stack_of(uint32_t node);
@@ -46,9 +46,9 @@ class SentTables {
 
   const AgentTables& from_;
   NodeNumbers stacks_;
-  std::vector<uint32_t> codes_;   // by the agent's index: its number here + 1
-  std::vector<uint32_t> labels_;  // by the agent's number: that here; wire::kNoLabel: none yet
-  uint32_t code_of_none_ = 0;     // of an index that there is no code for: that number + 1
+  std::vector<uint32_t> codes_;   // by the agent's index: sent number + 1
+  std::vector<uint32_t> labels_;  // by the agent's number: sent number; wire::kNoLabel: none yet
+  uint32_t code_of_none_ = 0;     // sent number of the placeholder for missing codes, + 1
   std::vector<model::Code> new_codes_;
   std::vector<model::Code> written_codes_;
   std::vector<model::Stack> new_stacks_;

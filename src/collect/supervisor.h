@@ -1,5 +1,5 @@
-// Watches over what is recorded: drains the logs, has scans made for who asks, ends each recording when its process is
-// gone, and detaches from the processes when it is time.
+// Supervisor of the recordings: drains the logs, runs requested scans, ends each recording when its process is gone,
+// and detaches from the processes when it is time.
 #pragma once
 #include <sys/types.h>
 
@@ -15,17 +15,17 @@
 namespace heaptap::collect {
 
 struct SupervisorOptions {
-  std::optional<std::chrono::nanoseconds> duration;  // then it detaches from all
+  std::optional<std::chrono::nanoseconds> duration;  // then it detaches from all processes
   bool scan_before_letting_go = false;
   std::optional<std::chrono::nanoseconds> mark_every = {};
-  ReportWriter* report_writer = nullptr;  // null: nobody writes reports
-  bool stays_with_program = true;         // until its end, recorded or not; else all is over when all is let go
-  bool ends_by_signal = true;             // else those that ask for the end are for others
+  ReportWriter* report_writer = nullptr;  // null: no reports are written
+  bool stays_with_program = true;         // until its end, recorded or not; else it ends after detaching from all
+  bool ends_by_signal = true;             // else termination signals are for other processes
 };
 
 class Supervisor {
  public:
-  // All of these outlive it.
+  // All arguments must outlive it.
   Supervisor(SupervisorOptions options, RecordedProcesses& processes, RecordingSource& source,
              RecordingService& service)
       : options_(options),
@@ -36,11 +36,11 @@ class Supervisor {
     source_.serve_programs(reports_);
   }
 
-  // Until all that was asked for is recorded, or can't be.
+  // Until all requested recordings have begun or failed.
   void settle();
-  // Lets go of all at once, and waits until they are gone.
+  // Detaches from all at once, and waits until they are gone.
   void abandon();
-  // Stays until the program, if there is one, and all that is recorded have ended or were detached.
+  // Runs until the program, if there is one, and all recorded processes have ended or were detached.
   void watch(std::optional<Launched> launched);
 
  private:
@@ -55,7 +55,7 @@ class Supervisor {
   void end_those_that_left();
   [[nodiscard]] bool is_time_to_let_go() const;
   void let_all_go();
-  // For the end, without those that were the program's.
+  // Requests for the end, except those for the program.
   [[nodiscard]] int requests() const;
 
   SupervisorOptions options_;
@@ -63,13 +63,13 @@ class Supervisor {
   RecordingSource& source_;
   RecordingService& service_;
   ReportRequests reports_;
-  std::optional<Clock::time_point> let_go_at_;  // planned
+  std::optional<Clock::time_point> let_go_at_;  // planned detach time
   std::optional<Clock::time_point> mark_at_;
-  std::optional<Clock::time_point> let_go_since_;  // done
-  int requests_before_ = 0;                        // that came until then
-  int handed_on_ = 0;                              // of the signals that ask for the end
+  std::optional<Clock::time_point> let_go_since_;  // time of detaching
+  int requests_before_ = 0;                        // number of requests before that
+  int handed_on_ = 0;                              // number of forwarded termination signals
   int pause_ms_ = 1;
-  // The program's end was told, but not its status: a tracer is to hear of that first.
+  // The program's end was reported, but not its status: a tracer must get that first.
   bool program_is_exiting_ = false;
 };
 

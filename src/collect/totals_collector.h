@@ -1,5 +1,5 @@
-// Reads the totals that an agent keeps in the log's shared memory (--aggregate). What it reads is another process's memory
-// and is trusted in nothing.
+// Reader of an agent's totals in the log's shared memory (--aggregate). The memory belongs to another process and is
+// not trusted.
 #pragma once
 #include <vector>
 
@@ -16,11 +16,11 @@ class TotalsCollector {
   explicit TotalsCollector(const log::LogParts& log);
   [[nodiscard]] bool is_on() const { return parts_.header != nullptr; }
 
-  // As it is now. While the target runs, what is happening just then may be half in it.
-  // Blocks that nobody counted: their releases are known to be neither bad nor good.
+  // Current totals. While the target runs, concurrent events may be partly included.
+  // Sources of uncounted blocks, whose releases can't be judged bad or good.
   struct Uncounted {
-    bool before;     // of before the recording began
-    bool while_off;  // of while recording was switched off
+    bool before;     // allocated before the recording began
+    bool while_off;  // allocated while recording was switched off
   };
   [[nodiscard]] model::Totals read(EventCoder& coder, Uncounted uncounted) const;
 
@@ -31,10 +31,10 @@ class TotalsCollector {
   // Threads seen since the last call.
   std::vector<Thread> take_new_threads();
 
-  // Blocks that were handed out again without a release having been seen.
+  // Blocks that were handed out again without a seen release.
   [[nodiscard]] uint64_t missed_releases() const;
 
-  // What found no place in the memory.
+  // Notes on data that found no room in the memory.
   [[nodiscard]] std::vector<model::Note> notes(const model::Totals& totals) const;
 
  private:

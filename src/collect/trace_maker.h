@@ -1,4 +1,4 @@
-// Makes a trace of what a stream brings: the host's half of a recording.
+// Trace maker: writes a trace from an event stream, the host's half of a recording.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -18,47 +18,47 @@ namespace heaptap::collect {
 
 class TraceMaker {
  public:
-  // Both outlive it. The writer has begun; its end is the caller's as well.
+  // Both must outlive it. The caller begins and ends the writer.
   TraceMaker(EventStream& stream, trace::TraceWriter& writer, uint64_t time_resolution_ns, bool from_start);
 
-  // Gets each batch besides, as the trace gets it; outlives this.
+  // Also passes each batch, as in the trace, to `follower`, which must outlive this.
   void follow(model::EventSink& follower) { follower_ = &follower; }
 
-  // Takes what came meanwhile, a bounded part of it. Returns how many bytes of records that was.
+  // Takes new events, a bounded part. Returns their number of record bytes.
   uint64_t take_next();
-  // All of a process that is gone, or is stopped.
+  // Takes all events of a process that is gone or stopped.
   void take_all();
-  // The tables as they are now.
+  // Updates the tables.
   void take_tables();
 
-  // What was taken, as far as no frame has it yet.
+  // Writes a frame of the events not yet written.
   void write_frame();
   void write_totals(const model::Totals& totals);
   void write_scan(const model::HeapScan& scan);
 
-  // At the place that was reached.
+  // At the current position.
   model::Mark add_mark(model::Mark mark);
-  // Before the first one: those of the programs that the process ran before this one.
+  // Call before the first one, with those of earlier programs of this process.
   void begin_behind(std::vector<model::Mark> earlier);
-  // All of the trace, those that the program set with them.
+  // All marks of the trace, including the program's own.
   [[nodiscard]] const std::vector<model::Mark>& marks() const { return marks_; }
-  // From here on calls may be missing: model::CaptureGap.
+  // From now on calls may be missing: model::CaptureGap.
   void note_gap(uint32_t gap) { noted_gaps_ |= gap; }
 
-  // Of the writer: its first failure. From then on nothing is written.
+  // First failure of the writer. From then on nothing is written.
   [[nodiscard]] const base::Result<>& written() const { return written_; }
   [[nodiscard]] const model::Tables& tables() const { return tables_; }
   [[nodiscard]] EventCoder& coder() { return coder_; }
   [[nodiscard]] const EventCoder& coder() const { return coder_; }
-  // Events that came, and aren't in the trace yet.
+  // Events received that aren't in the trace yet.
   [[nodiscard]] std::span<const wire::RawEvent> waiting() const { return raw_; }
   [[nodiscard]] uint64_t event_count() const { return event_count_; }
   void note_missed_releases(model::Capture& capture) const;
-  // Why calls may be missing, for all that is known by now: model::CaptureGap.
+  // Known reasons for missing calls: model::CaptureGap.
   [[nodiscard]] uint32_t gaps() const;
-  // Of all blocks that are known.
+  // Whether all releases of known blocks are seen.
   [[nodiscard]] bool sees_all_releases() const;
-  // And there are no others, since the recording began.
+  // And there have been no other blocks since the recording began.
   [[nodiscard]] bool sees_all() const { return sees_all_releases() && gaps() == 0; }
 
  private:
@@ -80,8 +80,8 @@ class TraceMaker {
   base::Result<> written_;
 };
 
-// Marks as the trace of the next program of the process has them: as many as somebody may still ask for, since each program of a
-// process that executes many has a copy.
+// Marks to be inherited by the next program of the process: limited to those that may still be referred to, since each
+// program of a process that executes many has a copy.
 std::vector<model::Mark> as_earlier(const std::vector<model::Mark>& marks);
 
 }  // namespace heaptap::collect

@@ -1,5 +1,5 @@
-// Recordings by the tracer: of processes that it was asked to attach to, of the program that was started under it, and of
-// what these fork and execute.
+// Source of recordings by the tracer: of attached processes, of a program started under it, and of their forked and
+// executed successors.
 #pragma once
 #include <functional>
 #include <map>
@@ -14,23 +14,23 @@
 
 namespace heaptap::collect {
 
-// What becomes of the processes that attach() is called for, and of the tracer, as it happens: for the user.
+// News for the user on attached processes, and on the tracer.
 struct TracingNews {
   enum class Kind : uint8_t { kRecording, kNotRecorded, kEndedBefore, kTracerEnded, kTracerWaits, kTracerLooks };
   Kind kind = Kind::kRecording;
-  pid_t process = 0;         // of kTracerWaits and kTracerLooks: the tracer itself
-  std::string program = {};  // of kRecording, where it is known
+  pid_t process = 0;         // for kTracerWaits and kTracerLooks: the tracer itself
+  std::string program = {};  // for kRecording, where known
   std::string why =
-      {};  // of kNotRecorded: the message of an error; of the tracer: where in the kernel it waits, if that is told
-  int wait_status = 0;  // of kTracerEnded
+      {};  // for kNotRecorded: an error's message; for the tracer: its position in the kernel, if known
+  int wait_status = 0;  // for kTracerEnded
 };
 
-// How the tracer came to an end that nobody wanted.
+// Note on an unexpected end of the tracer.
 model::Note tracer_end_note(int wait_status);
 
 struct TracerSourceOptions {
   bool follows_exec = false;
-  std::function<void(const TracingNews&)> tell = {};  // nothing is told where there is none
+  std::function<void(const TracingNews&)> tell = {};  // optional
 };
 
 class TracerSource : public RecordingSource {
@@ -39,9 +39,9 @@ class TracerSource : public RecordingSource {
       : processes_(processes), line_(line), options_(std::move(options)), waits_(line.process()) {}
 
   void attach(pid_t process);
-  // Of those that attach() was called for, how many couldn't be recorded.
+  // Number of processes passed to attach() that couldn't be recorded.
   [[nodiscard]] unsigned failures() const { return failures_; }
-  // The tracer came to its end before its work did.
+  // Whether the tracer ended before its work did.
   [[nodiscard]] bool is_broken() const { return is_broken_; }
 
   void add_waits(std::vector<pollfd>& waits) const override;
@@ -66,15 +66,15 @@ class TracerSource : public RecordingSource {
   void tell(const TracingNews& news) const {
     if (options_.tell) options_.tell(news);
   }
-  // It isn't recorded, or not any more, for a reason that its trace should tell.
+  // Stops recording a process, or never starts, for a reason to be noted in its trace.
   void give_up(pid_t process, const model::Note& why);
 
   RecordedProcesses& processes_;
   tracer::TracerClient& line_;
   TracerSourceOptions options_;
   ReportRequests* reports_ = nullptr;
-  std::shared_ptr<PendingAnswers> answers_ = std::make_shared<PendingAnswers>();  // reports may outlive this
-  std::set<pid_t> asked_;  // attach() was called, and no answer came yet
+  std::shared_ptr<PendingAnswers> answers_ = std::make_shared<PendingAnswers>();  // shared: reports may outlive this
+  std::set<pid_t> asked_;  // attach() was called, without an answer yet
   std::map<pid_t, tracer::Left::Reason> left_;
   unsigned failures_ = 0;
   bool accepts_ = true;

@@ -1,5 +1,5 @@
-// Which functions of a program another machine has to tell (model/told_functions.h): those that are watched, of a static program
-// without symbols.
+// Functions to request from another machine (model/told_functions.h): the watched functions of a static program without
+// symbols.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@ struct UntoldFunctions {
   std::vector<std::string> names;  // of their symbols
 };
 
-// Of the program in this file. None: its file or its loader's libraries tell themselves, or nobody could know which program it is.
+// For the program in this file. None: its file or its loader's libraries have the symbols, or it can't be identified.
 std::optional<UntoldFunctions> find_untold_functions(int file);
 
 }  // namespace heaptap::collect
