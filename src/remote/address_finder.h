@@ -1,4 +1,4 @@
-// Makes numbers of a host's name while other things go on: who looks it up waits for nothing.
+// Asynchronous host name resolution.
 #pragma once
 #include <poll.h>
 
@@ -18,10 +18,10 @@ class AddressFinder {
   AddressFinder& operator=(const AddressFinder&) = delete;
   virtual ~AddressFinder() = default;
 
-  // Looks it up; what was under way is forgotten.
+  // Starts a lookup; cancels a previous one.
   virtual void begin(TimePoint now) = 0;
   virtual void add_waits(std::vector<pollfd>& waits) const = 0;
-  // None: it isn't known yet. At least one address.
+  // None: not resolved yet. At least one address.
   virtual std::optional<base::Result<std::vector<channel::Address>>> proceed(TimePoint now) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Whether what crosses a line is compressed. That costs the target's machine time, and pays where the line is what things wait for.
+// Compression policy of a line. Compression costs time on the target's machine, and pays off where the line is the bottleneck.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace heaptap::remote {
 
 enum class Compression : uint8_t { kAuto, kAlways, kNever };
-// By their values: --compress WHEN.
+// Values of --compress WHEN, indexed by enumerator.
 inline constexpr std::array<std::string_view, 3> kCompressionNames = {"auto", "always", "never"};
 
 constexpr std::optional<Compression> compression_named(std::string_view name) {
@@ -19,8 +19,8 @@ constexpr std::optional<Compression> compression_named(std::string_view name) {
   return std::nullopt;
 }
 
-// `waiting_bytes`: that were sent, and that the other end doesn't have yet. On a fast line that is little. A machine with one CPU has
-// nothing to spare: what compresses there takes its time from the program.
+// `waiting_bytes`: sent, but not yet received by the other end; few on a fast line. A machine with one CPU has nothing
+// to spare: compression would take its time from the program.
 constexpr bool compresses(Compression when, unsigned cpus, size_t waiting_bytes) {
   constexpr size_t kIsBehind = size_t{64} << 10;
   if (when != Compression::kAuto) return when == Compression::kAlways;

@@ -1,4 +1,4 @@
-// Where the target's end of a line gets its connections from.
+// Source of connections for the target's end of a line.
 #pragma once
 #include <poll.h>
 
@@ -25,20 +25,20 @@ class ConnectionSource {
 
   virtual void add_waits(std::vector<pollfd>& waits) const = 0;
   virtual void proceed(TimePoint now) = 0;
-  // The next one; the other end hasn't said whose it is. `is_alone`: there is none at present.
+  // The next connection; the other end hasn't named its session yet. `is_alone`: there is no current one.
   virtual std::optional<channel::Connection> next(bool is_alone, TimePoint now) = 0;
-  // The last one ended before the other end said whose it is.
+  // The last one ended before the other end named its session.
   virtual void note_failure(const std::string& /*why*/, TimePoint /*now*/) {}
-  // The session has this name from now on, by which its host comes again: the one that took the place of another.
+  // New name of the session, used by its host to reconnect: of the session that replaced another.
   virtual void tell_session(const std::string& /*name*/) {}
-  // Each host that comes has proved to be the one whose session it is, or one that may take it over.
+  // Whether each connecting host has been verified as the session's own, or one that may take it over.
   [[nodiscard]] virtual bool is_of_one_host() const { return false; }
-  // There never is another one.
+  // Whether no further connection can come.
   [[nodiscard]] virtual bool is_over() const { return false; }
   virtual std::vector<LineNews> take_news() { return {}; }
 };
 
-// Others come here.
+// Listening source.
 class Acceptor : public ConnectionSource {
  public:
   explicit Acceptor(channel::Listener listener) : listener_(std::move(listener)) {}
@@ -51,12 +51,13 @@ class Acceptor : public ConnectionSource {
   channel::Listener listener_;
 };
 
-// This side goes there, as long as it is alone. Each way in which that fails is told when it is met, and again after a while.
+// Connecting source: connects while there is no connection. Each kind of failure is reported when it first occurs, and
+// again after a while.
 class Connector : public ConnectionSource {
  public:
-  // `finder`: where the address is a name.
+  // `finder`: for an address with a name.
   Connector(channel::Address address, channel::Security security, std::unique_ptr<AddressFinder> finder = nullptr);
-  // `name`: for people.
+  // `name`: for display.
   Connector(std::string name, channel::Security security, std::unique_ptr<AddressFinder> finder)
       : name_(std::move(name)), security_(std::move(security)), finder_(std::move(finder)) {}
   void add_waits(std::vector<pollfd>& waits) const override;
@@ -70,7 +71,7 @@ class Connector : public ConnectionSource {
   channel::Security security_;
   std::unique_ptr<AddressFinder> finder_;
   bool is_looked_up_ = false;                // just now
-  std::vector<channel::Address> addresses_;  // yet to be tried; of a name, else it stays
+  std::vector<channel::Address> addresses_;  // still to be tried; for a name; else constant
   std::optional<channel::Address> tried_;    // last
   TimePoint next_try_;
   std::string told_;  // last

@@ -1,5 +1,5 @@
-// Files of modules that this machine doesn't have, from the machine where they are mapped: which are wanted, and what comes of them.
-// One piece is asked for at a time, and events come first. Knows no sockets, no clock and no file; trusts nothing of what comes.
+// Fetching of module files that this machine lacks from the machine where they are mapped: bookkeeping of requests and results.
+// Requests one piece at a time, with lower priority than events. Independent of sockets, clock and files; trusts no received data.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace heaptap::remote {
 
-// Who keeps files: one after the other, each begun, written, and then finished or dropped.
+// Receiver of files: one after the other, each begun, written, and then finished or dropped.
 class FileTaker {
  public:
   FileTaker() = default;
@@ -23,11 +23,11 @@ class FileTaker {
   FileTaker& operator=(const FileTaker&) = delete;
   virtual ~FileTaker() = default;
 
-  // It isn't here, by its build-id.
+  // Whether it is missing here, by its build-id.
   virtual bool lacks(const model::Module& module) = 0;
   virtual base::Result<> begin(const std::string& build_id) = 0;
   virtual base::Result<> write(std::string_view bytes) = 0;
-  // An error: what came is another file.
+  // Error: another file was received.
   virtual base::Result<> finish() = 0;
   virtual void drop() = 0;
 };
@@ -37,34 +37,34 @@ struct FetchLimits {
   uint64_t all_bytes = uint64_t{512} << 20;
 };
 
-// One that didn't come.
+// File that couldn't be fetched.
 struct NotFetched {
-  std::string path;  // as the other machine has it
+  std::string path;  // on the other machine
   std::string why;
 };
 
 class FileFetcher {
  public:
-  // The taker outlives it.
+  // The taker must outlive it.
   FileFetcher(FileTaker& taker, FetchLimits limits) : taker_(taker), limits_(limits) {}
 
-  // Modules of a stream, of which the first has this number.
+  // Modules of a stream; `first` is the number of the first one.
   void add(uint64_t stream, uint64_t first, std::span<const model::Module> modules);
-  // What is to be sent now; none: nothing is, or an answer is awaited.
+  // The next message to send; none: nothing to send, or an answer is pending.
   std::optional<control::Message> next_message();
-  // An answer.
+  // Processes an answer.
   void take(const control::Fields& piece);
-  // What hasn't come won't.
+  // Cancels all outstanding files.
   void give_up(const std::string& why);
 
   [[nodiscard]] bool is_done() const { return wanted_.empty(); }
-  // That is fetched now; empty: none is.
+  // File being fetched; empty: none.
   [[nodiscard]] std::string path() const { return wanted_.empty() ? std::string() : wanted_.front().module.path; }
   [[nodiscard]] uint64_t done_bytes() const { return done_bytes_; }
-  [[nodiscard]] uint64_t file_bytes() const { return file_bytes_; }  // 0: not known yet
+  [[nodiscard]] uint64_t file_bytes() const { return file_bytes_; }  // 0: unknown yet
   [[nodiscard]] size_t files_left() const { return wanted_.size(); }
   [[nodiscard]] uint64_t received_bytes() const { return received_bytes_; }
-  // The first of those that didn't come, and how many there are.
+  // Files that couldn't be fetched.
   [[nodiscard]] const std::vector<NotFetched>& not_fetched() const { return not_fetched_; }
   [[nodiscard]] size_t not_fetched_count() const { return not_fetched_count_; }
 
@@ -83,13 +83,13 @@ class FileFetcher {
   FileTaker& taker_;
   const FetchLimits limits_;
   std::set<std::string> seen_;            // build-ids
-  std::deque<Wanted> wanted_;             // the first one is under way
-  std::deque<control::Message> settled_;  // to be told
-  bool is_asked_ = false;                 // and not answered
+  std::deque<Wanted> wanted_;             // the first one is being fetched
+  std::deque<control::Message> settled_;  // to be reported
+  bool is_asked_ = false;                 // a request is unanswered
   bool is_begun_ = false;                 // the taker has it
-  uint64_t done_bytes_ = 0;               // of the first one
+  uint64_t done_bytes_ = 0;               // of the current one
   uint64_t file_bytes_ = 0;
-  uint64_t received_bytes_ = 0;  // of all
+  uint64_t received_bytes_ = 0;  // total
   std::vector<NotFetched> not_fetched_;
   size_t not_fetched_count_ = 0;
 };

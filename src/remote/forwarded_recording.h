@@ -1,7 +1,7 @@
-// A recording of which this machine has the log alone: what comes out of it goes to the host as it comes, in order, and is kept here
-// until the host has it. Where the line has no room, the events stay in the log; when that is full, the program waits or events are
-// dropped, as it was asked for. A leak scan takes nothing out of the log: it looks at what there is, and what it found waits here until
-// those events have gone.
+// Target's half of a remote recording, with the log only: its events are sent to the host in order, and kept here until
+// the host has them. If the line has no room, events stay in the log; when that is full, the program waits or events
+// are dropped, as configured. A leak scan takes nothing out of the log: it looks ahead, and its result is kept here
+// until the earlier events have been sent.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -24,18 +24,18 @@
 namespace heaptap::remote {
 
 struct ForwardingOptions {
-  bool gives_memory = true;  // what a leak scan needs of the process's memory may go to the host
-  bool gives_files = true;   // and what the process's files say
+  bool gives_memory = true;  // a scan's data from the process's memory may be sent to the host
+  bool gives_files = true;   // and the contents of the process's files
   Compression compression = Compression::kAuto;
-  std::chrono::nanoseconds orphan_timeout{};  // so long it is kept for a host that is gone; 0: nobody waits
-  std::chrono::nanoseconds exit_wait = std::chrono::seconds(10);  // a process waits with its end for the host, at most
+  std::chrono::nanoseconds orphan_timeout{};  // how long it is kept without a host; 0: not at all
+  std::chrono::nanoseconds exit_wait = std::chrono::seconds(10);  // maximum time that an ending process waits for the host
   unsigned table_bits = collect::EventGuesses::kUsualTableBits;   // of the stream
-  collect::FramePacker* packer = nullptr;  // outlives the recording; null: there is no compression
+  collect::FramePacker* packer = nullptr;  // must outlive the recording; null: no compression
 };
 
 class ForwardedRecording : public collect::Recording {
  public:
-  // Makes the log, and tells that a stream of this number begins. The outlet outlives it.
+  // Creates the log, and announces a stream of this number. The outlet must outlive it.
   static base::Result<std::unique_ptr<collect::Recording>> create(Outlet& outlet, uint64_t stream,
                                                                   const log::LogOptions& options,
                                                                   model::Capture capture,
@@ -52,14 +52,14 @@ class ForwardedRecording : public collect::Recording {
   base::Result<uint32_t> scan(const collect::ScanAccess& access,
                               const std::optional<wire::ExitNotice>& ending) override;
   [[nodiscard]] bool has_told_scan() const override { return scanned_.empty(); }
-  // The host has them.
+  // Kept by the host.
   void begin_behind(const std::vector<model::Mark>& /*earlier*/) override {}
-  // The host counts marks: what is returned has no number.
+  // The host numbers marks: the returned one has no number.
   base::Result<model::Mark> mark(model::MarkKind kind, std::string name) override;
   void begin_off() override;
   base::Result<> set_on(bool on) override;
   [[nodiscard]] bool is_on() const override { return log_->is_on(); }
-  // Stacks are cut on the host.
+  // The host cuts stacks.
   void set_depth(uint32_t /*frames*/) override {}
   void begin_anew() override;
   void let_go() override { log_->turn_to(wire::RecordingSwitch::kLetGo); }
@@ -106,22 +106,22 @@ class ForwardedRecording : public collect::Recording {
   model::Capture capture_;
   std::optional<collect::RawStreamWriter> writer_;
   log::RawEvents events_;
-  std::vector<model::Module> modules_;  // of the last drain
+  std::vector<model::Module> modules_;  // new in the last drain
   std::vector<model::Thread> threads_;
-  std::vector<model::Module> told_modules_;  // all
+  std::vector<model::Module> told_modules_;  // all reported ones
   std::vector<model::Thread> told_threads_;
   RowSupply rows_;
   std::optional<collect::JitNames> jit_names_;
   model::CodeId code_count_ = 0;  // in the stream
   uint64_t event_count_ = 0;
   uint64_t module_count_ = 0;
-  std::optional<uint64_t> left_at_ns_;  // as the stream counts: the process was gone
-  uint64_t told_ns_ = 0;                // when the host was told how far it is
+  std::optional<uint64_t> left_at_ns_;  // end of the process, in the stream's time
+  uint64_t told_ns_ = 0;                // last time that progress was reported to the host
   collect::MappedRanges mapped_;
-  // While a scan is being made: what is alive; and while the host is asked for it, what came out of the log behind the question.
+  // During a scan: the live blocks; while the host is asked for them, including later events from the log.
   std::optional<collect::LiveBlocks> live_;
   std::optional<std::deque<wire::RawEvent>> behind_question_;
-  std::vector<control::Fields> scanned_;  // the pieces of a scan's answer, until what came before it has gone
+  std::vector<control::Fields> scanned_;  // pieces of a scan's answer, kept until the earlier events have been sent
   bool was_off_ = false;
   collect::Seen seen_;
   bool is_finished_ = false;

@@ -1,4 +1,4 @@
-// What is said about functions of a program that doesn't tell itself where they are: the question (kFunctionsWanted), and its answer
+// Messages on function addresses of programs without symbols: the request (kFunctionsWanted) and the answer
 // (kFunctions).
 #pragma once
 #include <optional>
@@ -12,22 +12,22 @@ namespace heaptap::remote {
 
 struct FunctionRequest {
   std::string build_id;            // as bytes
-  std::string path;                // as the target has it
+  std::string path;                // in the target
   std::vector<std::string> names;  // of symbols
 };
 
 struct FoundFunctions {
   std::string build_id;
-  std::vector<model::ToldFunction> functions;  // empty: there are none
+  std::vector<model::ToldFunction> functions;  // empty: none found
 };
 
 control::Message question_of(const FunctionRequest& request);
-// None: it makes no sense, or wants too much.
+// None: invalid, or too large.
 std::optional<FunctionRequest> decode_request(const control::Fields& fields);
 
-// No more than an answer may have.
+// At most the maximum size of an answer.
 control::Message answer_of(const FoundFunctions& found);
-// None: it makes no sense, or is too much.
+// None: invalid, or too large.
 std::optional<FoundFunctions> decode_functions(const control::Fields& fields);
 
 }  // namespace heaptap::remote

@@ -1,4 +1,5 @@
-// What the host tells the target's side of functions of programs that don't tell themselves: asked for before a recording begins.
+// Store of function addresses supplied by the host, on the target's side, for programs without symbols: requested
+// before a recording begins.
 #pragma once
 #include <set>
 #include <string>
@@ -12,14 +13,14 @@ namespace heaptap::remote {
 
 class FunctionStore {
  public:
-  // Asks the host, once in a session.
+  // Asks the host, once a session.
   void want(ReliableLine& line, const FunctionRequest& request);
-  // What it says (kFunctions). Nothing that wasn't asked for is kept.
+  // Processes an answer (kFunctions). Ignores what wasn't requested.
   void take(const control::Fields& fields);
-  // Its answer is awaited.
+  // Whether an answer is pending.
   [[nodiscard]] bool is_awaited(const std::string& build_id) const { return awaited_.contains(build_id); }
   [[nodiscard]] const model::ToldFunctions& told() const { return told_; }
-  // Another host may know more.
+  // Allows new requests: another host may know more.
   void begin_session();
 
  private:

@@ -1,5 +1,5 @@
-// Does what the host asks for while a recording goes on, on the target's machine; and ends the recording when the host is gone for
-// too long.
+// Service for the host during a recording, on the target's machine: executes its requests, and ends the recording when
+// the host is gone for too long.
 #pragma once
 #include <chrono>
 #include <deque>
@@ -36,9 +36,9 @@ class HostService : public collect::RecordingService {
 
  private:
   void answer(const control::Message& request);
-  // Signals to processes that ask for reports are handed on.
+  // Forwards report signals sent to processes.
   void look_for_reports();
-  // A host that asks, and asks, and doesn't take the answers.
+  // Whether the host sends requests but doesn't receive the answers.
   [[nodiscard]] bool is_deaf();
   base::Result<> perform(const control::Message& request);
   base::Result<> await_scan(collect::Recording& recording);
@@ -50,8 +50,8 @@ class HostService : public collect::RecordingService {
   collect::RecordedProcesses& processes_;
   collect::RecordingSource& source_;
   const std::chrono::nanoseconds orphan_timeout_;
-  const bool may_kill_;  // the host's signals reach processes
-  // Requests that were carried out, whose answers the host isn't known to have: messages up to there.
+  const bool may_kill_;  // the host's signals may be delivered to processes
+  // Executed requests whose answers may not have reached the host: up to that message.
   struct Unheard {
     uint64_t sent;
     bool is_scan;

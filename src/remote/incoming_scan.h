@@ -1,5 +1,5 @@
-// What a scan on the other machine found, as it comes in pieces: one at a time on a line, and never more than this machine can keep
-// beside what it is made into, whatever the other one sends.
+// Reassembly of a scan result from the other machine: one at a time on a line, limited to what this machine can keep
+// beside the result made from it, whatever the other one sends.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace heaptap::remote {
 
-// Of a heap of some ten thousand megabytes.
+// Enough for a heap of some ten thousand megabytes.
 inline constexpr uint64_t kMaxScanBytes = uint64_t{1} << 30;
 
 class IncomingScan {
  public:
-  // How much memory is free, in bytes: asked as a scan begins.
+  // Free memory in bytes: queried as a scan begins.
   using FreeMemory = uint64_t (*)();
   explicit IncomingScan(FreeMemory free_memory, uint64_t largest = kMaxScanBytes)
       : free_memory_(free_memory), largest_(largest) {}
 
-  // Takes a piece; with the last one, all of it. What another stream's scan had so far is dropped: a target makes one after the other.
-  // Of one that is too large the first piece too many is an error, and the rest of it is passed over.
+  // Adds a piece; returns the whole with the last one. An incomplete scan of another stream is dropped: a target sends
+  // one after the other. If it is too large, returns an error for the first excess piece, and ignores the rest.
   base::Result<std::optional<std::vector<uint8_t>>> take(uint64_t stream, std::span<const uint8_t> piece, bool is_last);
 
   [[nodiscard]] size_t kept_bytes() const { return bytes_.capacity(); }
@@ -31,7 +31,7 @@ class IncomingScan {
 
   FreeMemory free_memory_;
   uint64_t largest_;
-  std::optional<uint64_t> stream_;  // whose scan comes
+  std::optional<uint64_t> stream_;  // of the scan being received
   bool is_refused_ = false;
   uint64_t most_bytes_ = 0;
   std::vector<uint8_t> bytes_;

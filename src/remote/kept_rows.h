@@ -1,4 +1,4 @@
-// Tables of rows for unwinding by build-id, as many as there is room for: the ones that were used last.
+// LRU cache of unwind row tables by build-id.
 #pragma once
 #include <functional>
 #include <list>
@@ -11,19 +11,19 @@ namespace heaptap::remote {
 
 class KeptRows {
  public:
-  // Null: they aren't known.
+  // Null: unknown.
   [[nodiscard]] const model::RowTable* find(const std::string& build_id) const;
-  // The same, and they are the latest from here on.
+  // As find(), and makes it the most recently used.
   const model::RowTable* use(const std::string& build_id);
-  // In place of what is known of this object.
+  // Replaces the object's table.
   void keep(const std::string& build_id, model::RowTable rows);
-  // All of them, the latest first.
+  // All of them, most recently used first.
   void for_each(const std::function<void(const std::string& build_id, const model::RowTable& rows)>& visit) const;
 
  private:
   using Tables = std::list<std::pair<std::string, model::RowTable>>;
 
-  Tables tables_;  // the latest first
+  Tables tables_;  // most recently used first
   size_t rows_ = 0;
 };
 

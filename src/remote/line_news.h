@@ -1,4 +1,4 @@
-// What becomes of a line to another machine, for whoever waits there.
+// News on a line to another machine, for the waiting user.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,17 +7,17 @@ namespace heaptap::remote {
 
 struct LineNews {
   enum class Kind : uint8_t {
-    kLost,  // the connection; another one is tried. text: why
+    kLost,  // connection lost; reconnecting. text: why
     kBack,
-    kRefused,      // somebody who isn't the other end. peer; text: why
-    kOver,         // the recording there, before its end. text: why
-    kNotRecorded,  // a process. text: the other side's error
-    kSaid,         // what else there is to know. text: that
+    kRefused,      // rejected peer. peer; text: why
+    kOver,         // the remote recording is over, before its end. text: why
+    kNotRecorded,  // a process isn't recorded. text: the other side's error
+    kSaid,         // other information. text
   };
   Kind kind = Kind::kLost;
   std::string text = {};
   std::string peer = {};
-  uint64_t others = 0;  // kRefused: that were refused since the one before, of whom nothing else is said
+  uint64_t others = 0;  // kRefused: number of peers rejected since the last report and not reported
 };
 
 }  // namespace heaptap::remote

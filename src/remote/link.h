@@ -1,5 +1,4 @@
-// A line over the connection that it has just now, for a poll() loop of one thread: bytes go back and forth as far as they can
-// without waiting.
+// Line with its current connection, for a poll() loop of one thread: transfers bytes without blocking.
 #pragma once
 #include <poll.h>
 
@@ -13,7 +12,7 @@
 
 namespace heaptap::remote {
 
-inline constexpr int kPauseMs = 20;  // of a wait in poll(), after which it is looked whether it goes on
+inline constexpr int kPauseMs = 20;  // maximum wait in poll() before conditions are checked again
 
 class Link {
  public:
@@ -22,30 +21,30 @@ class Link {
   [[nodiscard]] ReliableLine& line() { return line_; }
   [[nodiscard]] const ReliableLine& line() const { return line_; }
 
-  // From now on it is this one. `greets`: this end says first whose line it is.
+  // Sets the connection. `greets`: this end names the session first.
   void take(channel::Connection connection, bool greets, TimePoint now);
-  // One that `other` has, whose other end greeted there: this end greets, and the line goes on. False: it can't.
+  // Takes the connection of `other`, whose peer has greeted there: this end greets, and the line continues. False: not possible.
   bool take_over(Link& other, TimePoint now);
-  // Says in place of a greeting why there is no line for the other end, and hangs up.
+  // Rejects the other end with a reason in place of a greeting, and closes.
   void refuse(std::string_view why, TimePoint now);
-  // The connection is over, for a reason.
+  // Drops the connection, with a reason.
   void drop(std::string why);
   [[nodiscard]] bool has_connection() const { return connection_.has_value(); }
-  // Only its end is waited for.
+  // Whether it was rejected and is only waiting to close.
   [[nodiscard]] bool is_refused() const { return is_refused_; }
-  // Messages go over it: both ends have said where they are.
+  // Whether messages are transferred: both ends have sent their positions.
   [[nodiscard]] bool is_up() const { return is_up_; }
   void set_up() { is_up_ = true; }
-  // The last connection ended since its ends are not whom they want.
+  // Whether the last connection ended because an end was the wrong peer.
   [[nodiscard]] bool is_stranger() const { return is_stranger_; }
-  // Why the last connection ended.
+  // Reason for the end of the last connection.
   [[nodiscard]] const std::string& why_down() const { return why_down_; }
   [[nodiscard]] std::string peer_key() const { return connection_ ? connection_->peer_key() : std::string(); }
   [[nodiscard]] std::string peer() const { return connection_ ? connection_->peer() : std::string(); }
 
   void add_waits(std::vector<pollfd>& waits) const;
   void proceed(TimePoint now);
-  // Stays until all that was said has been sent, or it can't be; at most until then.
+  // Sends all queued data, until done, failed, or this time.
   void flush(TimePoint until);
 
  private:
@@ -53,7 +52,7 @@ class Link {
 
   ReliableLine line_;
   std::optional<channel::Connection> connection_;
-  std::string unsent_;  // taken from the line, not taken by the connection
+  std::string unsent_;  // taken from the line, not sent yet
   bool is_up_ = false;
   bool is_refused_ = false;
   bool is_stranger_ = false;

@@ -1,9 +1,9 @@
-// What is asked and said on the target's own machine about the recordings that run there: `heaptap-target status`, `monitor`, `report`,
-// `mark` and `clear`. Over a socket of mode 0600 in a folder of this user's own: it answers this user and root alone.
+// Local control interface of heaptap-target for the recordings on its machine: `heaptap-target status`, `monitor`, `report`,
+// `mark` and `clear`. Over a socket of mode 0600 in a private directory of this user: serves only this user and root.
 //
 //   client ▸ a line: figures | report [PID] | mark NAME | clear [PID]
-//          ◂ figures: a line of the host (LocalHost), and one of each process (LocalFigures); report: LocalHost; mark, clear:
-//            nothing; where it can't be done, "error: …"; and the end
+//          ◂ figures: a line for the host (LocalHost), and one per process (LocalFigures); report: LocalHost; mark, clear:
+//            nothing; on failure, "error: …"; then end of file
 #pragma once
 #include <poll.h>
 
@@ -22,7 +22,7 @@
 
 namespace heaptap::remote {
 
-// The figures of one process as they stand in a line of the answer, with tabs between them.
+// Figures of one process as a line of the answer, separated by tabs.
 struct LocalFigures {
   uint64_t pid = 0;
   uint64_t events = 0;
@@ -30,19 +30,19 @@ struct LocalFigures {
   uint64_t log_used_bytes = 0;
   uint64_t log_limit_bytes = 0;
   uint64_t resident_bytes = 0;
-  uint64_t time_ns = 0;  // since it is recorded
+  uint64_t time_ns = 0;  // since the start of its recording
   std::string via;
   std::string program;
 
   [[nodiscard]] std::string to_line() const;
-  // None: it is no such line.
+  // None: no such line.
   static std::optional<LocalFigures> of_line(std::string_view line);
 };
 
-// The same of the host.
+// State of the host as a line of the answer.
 struct LocalHost {
-  bool is_file = false;   // there is none, and none comes
-  std::string peer = {};  // empty: none is here now
+  bool is_file = false;   // no host, and none will come
+  std::string peer = {};  // empty: not connected
   uint64_t waiting_bytes = 0;
 
   [[nodiscard]] std::string to_line() const;
@@ -51,15 +51,15 @@ struct LocalHost {
 
 class LocalConsole {
  public:
-  static constexpr std::string_view kPrefix = "target.";  // of the socket's name; behind it the pid of who listens
+  static constexpr std::string_view kPrefix = "target.";  // of the socket's name, followed by the PID of the listener
   static constexpr std::string_view kSuffix = ".sock";
   static constexpr std::string_view kError = "error: ";
 
-  // `host`: null, it goes into a file. Where no socket can be made, nobody can ask; the recording doesn't depend on it.
+  // `host`: null for a recording into a file. If no socket can be created, there is no console; the recording doesn't depend on it.
   LocalConsole(collect::RecordedProcesses& processes, HostLine* host);
 
   void add_waits(std::vector<pollfd>& waits) const;
-  // Takes what is asked, and answers. Never waits.
+  // Processes requests and answers. Never waits.
   void serve();
 
  private:
@@ -69,14 +69,14 @@ class LocalConsole {
     std::string line = {};
   };
   void accept_clients();
-  // False: it is done with.
+  // False: finished.
   bool hear(Client& client);
   std::string answer(std::string_view line);
   [[nodiscard]] LocalHost host() const;
   [[nodiscard]] std::string figures() const;
   base::Result<std::string> report(std::string_view process);
   base::Result<std::string> mark(model::MarkKind kind, std::string_view process, const std::string& name);
-  // Those of that number; empty: all.
+  // Processes of that PID; empty: all.
   base::Result<std::vector<collect::RecordedProcess*>> named(std::string_view process);
 
   collect::RecordedProcesses& processes_;

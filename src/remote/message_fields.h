@@ -1,4 +1,4 @@
-// Bytes as texts of a message's fields, and the other way round.
+// Conversions between bytes and text fields of messages.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,8 +14,8 @@ inline std::string text_of(const trace::ByteBuffer& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Of kFiguresNow, in kReason: what a report is wanted for. 0: none is.
-inline constexpr uint64_t kReportBySignal = 1;   // to the process
-inline constexpr uint64_t kReportByConsole = 2;  // somebody at the target asks for it
+// Reason for a requested report, in kReason of kFiguresNow. 0: none is requested.
+inline constexpr uint64_t kReportBySignal = 1;   // signal to the process
+inline constexpr uint64_t kReportByConsole = 2;  // console at the target
 
 }  // namespace heaptap::remote

@@ -1,6 +1,6 @@
-// Files of modules that recorded processes have mapped, on the target's machine, for a host that doesn't have them. The host names
-// one by the number of the module in its process's stream; what it says is no path. Each is opened as its module becomes known, and
-// stays open until the host has said that it wants it no more, since its process may be gone by then.
+// Files of modules mapped by recorded processes, on the target's machine, offered to a host that lacks them. The host
+// identifies a file by the number of its module in the process's stream, never by a path. Each is opened when its module
+// becomes known, and stays open until the host has declined it or finished, since the process may be gone by then.
 #pragma once
 #include <sys/types.h>
 
@@ -19,25 +19,25 @@
 
 namespace heaptap::remote {
 
-// Of a file, at once.
+// Bytes of a file sent at once.
 inline constexpr size_t kFilePieceBytes = size_t{128} << 10;
 
 class OfferedFiles {
  public:
-  // Of a recording: whether its host asks for files (one that is yet to come may), and whether this side gives any.
+  // For a recording: whether its host requests files (a future host may), and whether this side provides any.
   void begin(bool is_wanted, bool is_allowed) {
     is_wanted_ = is_wanted && is_allowed;
     is_forbidden_ = !is_allowed;
   }
-  // Of another host.
+  // For a new host.
   void end();
 
-  // A process's modules, of which the first has this number in its stream.
+  // Adds a process's modules; `first` is the number of the first one in its stream.
   void add(uint64_t stream, uint64_t first, pid_t process, std::span<const model::Module> modules);
 
-  // kFileWanted and kFileSettled; false: it is neither.
+  // Handles kFileWanted and kFileSettled; false: another kind.
   bool take(const control::Message& message);
-  // The answer to what is wanted, and the next call's is another one's; none: nothing is.
+  // The next answer to a request, in turn; none: no request.
   std::optional<control::Fields> answer();
   [[nodiscard]] bool is_asked() const { return wanted_.has_value(); }
 

@@ -1,4 +1,4 @@
-// What hosts may ask for, and what they asked for, in a line of a log.
+// Restrictions on hosts' recording orders, and a log line for each order.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,9 +9,9 @@
 namespace heaptap::remote {
 
 struct OrderPolicy {
-  bool attach_only = false;               // no program is started
-  std::vector<std::string> allowed = {};  // files of programs: no others are started or attached to; empty: all
-  bool has_user = false;                  // whom programs run as was settled here
+  bool attach_only = false;               // starting programs is not allowed
+  std::vector<std::string> allowed = {};  // executable files that may be started or attached to; empty: all
+  bool has_user = false;                  // the user for programs is set here
 
   [[nodiscard]] base::Result<> check(const RecordOrder& order) const;
 

@@ -1,5 +1,4 @@
-// Where the target's side sends all that it sees of a recording: over a line to the host (HostLine), or into a file that a host
-// reads later (RecordingFile).
+// Event sink of the target's side: a line to the host (HostLine), or a file that a host reads later (RecordingFile).
 #pragma once
 #include <sys/types.h>
 
@@ -22,23 +21,23 @@ namespace heaptap::remote {
 class Outlet {
  public:
   virtual void send(const control::Message& message) = 0;
-  // What can wait waits while there is none.
+  // Whether there is room; without room, deferrable data waits.
   [[nodiscard]] virtual bool has_room() const = 0;
-  // That were sent, and that nobody has yet.
+  // Bytes sent that haven't been received yet.
   [[nodiscard]] virtual size_t waiting_bytes() const = 0;
-  // Nobody gets it any more.
+  // Whether the receiver was given up.
   [[nodiscard]] virtual bool is_given_up() const = 0;
-  // What is alive by all that was sent of a stream up to here, which had so many events. On a slow line it takes long: until it is
-  // known, `meanwhile` is called again and again. `exit_wait`: a process waits with its end, so long at most.
+  // Live blocks after all data sent of a stream so far, which had `events` events. Takes long on a slow line: `meanwhile` is
+  // called repeatedly until they are known. `exit_wait`: maximum time, if an ending process waits for it.
   virtual base::Result<collect::LiveBlocks> live_blocks(uint64_t stream, uint64_t events,
                                                         std::optional<std::chrono::nanoseconds> exit_wait,
                                                         const std::function<void()>& meanwhile) = 0;
-  // Modules of a stream, from this number on: their files may be asked for.
+  // Offers the files of a stream's modules, from this number on.
   virtual void offer_files(uint64_t /*stream*/, size_t /*first*/, pid_t /*process*/,
                            std::span<const model::Module> /*modules*/) {}
-  // Rows for unwinding of what has none, as far as they were told; null: nobody tells any.
+  // Unwind rows received for objects without their own; null: this sink receives none.
   [[nodiscard]] virtual RowStore* rows() { return nullptr; }
-  // Asks for more. `address`: a link-time address without a row, if one was met, or model::kNoRowAnywhere.
+  // Requests rows. `address`: a link-time address without a row, if known, or model::kNoRowAnywhere.
   virtual void want_rows(const std::string& /*build_id*/, std::string_view /*path*/,
                          std::optional<uint64_t> /*address*/) {}
 

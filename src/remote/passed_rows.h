@@ -1,5 +1,5 @@
-// Rows for unwinding on their way from one process of this machine to another one: in a file without a name that nobody can change
-// any more. So they are whole or not there, whenever who made them dies.
+// Transfer of unwind rows between local processes: in an anonymous sealed file, so that they are complete or absent
+// even if the sender dies.
 #pragma once
 #include <optional>
 
@@ -8,10 +8,10 @@
 
 namespace heaptap::remote {
 
-// None: the system makes no such file.
+// None: not supported by the system.
 base::UniqueFd file_of(const model::RowTable& rows);
 
-// None: it isn't such a file, or what is in it makes no sense.
+// None: no such file, or invalid content.
 std::optional<model::RowTable> rows_in(const base::UniqueFd& file);
 
 }  // namespace heaptap::remote

@@ -1,5 +1,5 @@
-// How long one end of a line waits for what it asked the other one for: while anything gets through, the answer may be behind it on a
-// slow line, and the wait goes on; but not for ever, since who trickles would hold it.
+// Wait budget of one end of a line for an answer: extended while data arrives, since the answer may be queued on a slow
+// line; but limited, since a trickling peer would block it forever.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace heaptap::remote {
 
 struct PatienceLimits {
-  std::chrono::nanoseconds silence;  // nothing gets through
+  std::chrono::nanoseconds silence;  // without any data
   std::chrono::nanoseconds in_all;
 };
 
@@ -26,7 +26,7 @@ class Patience {
     }
     return now - heard_at_ >= limits_.silence || now - began_at_ >= limits_.in_all;
   }
-  // A signal came since it began that asks for the end of what goes on.
+  // Whether a termination signal has arrived since it began.
   [[nodiscard]] bool is_interrupted() const { return collect::stop_signals::requests() != requests_; }
 
  private:

@@ -1,5 +1,5 @@
-// What one of many processes may have of this side's memory and address space: a session of hundreds isn't to have hundreds of times what
-// one of them has. The first few have all that there is.
+// Share of one process in this side's memory and address space: a session of hundreds must not need hundreds of times
+// the memory of one. The first few get the full amount.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -12,14 +12,14 @@ namespace heaptap::remote {
 
 inline constexpr size_t kFewProcesses = 8;
 
-// Of a stream beside so many others (RawStreamOptions::table_bits): half of the memory with each doubling of their number.
+// For a stream beside this many others (RawStreamOptions::table_bits): half the memory with each doubling of their number.
 constexpr unsigned table_bits_beside(size_t others) {
   const auto less = static_cast<unsigned>(std::bit_width(others / kFewProcesses));
   constexpr unsigned kUsual = collect::EventGuesses::kUsualTableBits;
   return kUsual - std::min(less, kUsual - collect::EventGuesses::kLeastTableBits);
 }
 
-// How far a log may grow (log::LogOptions::most_chunk_memory_bytes): its address space is used up at once.
+// Maximum size of a log (log::LogOptions::most_chunk_memory_bytes): its address space is reserved at once.
 constexpr uint64_t most_log_bytes_beside(size_t others, uint64_t usual_bytes, uint64_t most_bytes) {
   return std::max(std::min(usual_bytes, most_bytes), most_bytes / std::max<size_t>(1, others / kFewProcesses * 2));
 }

@@ -1,4 +1,4 @@
-// What the target's side is asked to record, and how. Travels in one message; numbers and texts alone.
+// Recording order for the target's side: what to record, and how. Sent in one message; numbers and texts only.
 #pragma once
 #include <sys/types.h>
 
@@ -14,26 +14,26 @@
 namespace heaptap::remote {
 
 struct RecordOrder {
-  std::vector<std::string> command;      // the program and its arguments; empty: none is started
-  std::vector<std::string> environment;  // VAR=VALUE, besides what is there
-  std::string user;                      // whom it runs as; empty: as the target's side does
-  std::vector<pid_t> processes;          // that run already
-  std::string via;                       // "agent", "ptrace", or empty: what is possible
+  std::vector<std::string> command;      // program and arguments; empty: none is started
+  std::vector<std::string> environment;  // VAR=VALUE, added to the existing one
+  std::string user;                      // that the program runs as; empty: that of the target's side
+  std::vector<pid_t> processes;          // running processes to attach to
+  std::string via;                       // "agent", "ptrace", or empty: automatic
   bool follow_fork = false;
   bool follow_exec = false;
   bool no_cpp = false;
   bool leak_scan = true;
   bool drop_on_overflow = false;
-  uint32_t depth = 0;             // frames of a stack; 0: all
-  uint64_t log_memory_bytes = 0;  // 0: what the target's side has by default
+  uint32_t depth = 0;             // frames per stack; 0: all
+  uint64_t log_memory_bytes = 0;  // 0: default of the target's side
   int report_signal = 0;
   std::vector<std::string> omit;
-  bool fetches = false;  // files of modules: they are kept open for that
+  bool fetches = false;  // module files, which are kept open for that
   Compression compression = Compression::kAuto;
 };
 
 control::Fields encode(const RecordOrder& order);
-// An error: it asks for what makes no sense.
+// Error: invalid order.
 base::Result<RecordOrder> decode_order(const control::Fields& fields);
 
 }  // namespace heaptap::remote

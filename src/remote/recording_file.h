@@ -1,8 +1,8 @@
-// A recording as a file, for a host that reads it later (`heaptap-target record`): the messages that would cross a line, in order.
+// Recording as a file, for later reading by a host (`heaptap-target record`): the messages of a line, in order.
 //
 //   file  ┌ magic 8 ┬ kHello ┬ message ┬ message ┬ … ┬ kAllEnded ┐     messages as in control/message.h, at most 1 MiB each
 //
-// A file that ends anywhere before that was cut off: what is there holds. Nothing in it is trusted.
+// A file that ends before kAllEnded is truncated: the messages before that are valid. Its content is not trusted.
 #pragma once
 #include <poll.h>
 
@@ -22,10 +22,10 @@ inline constexpr char kRecordingFileMagic[9] = "HTAPFAR\n";
 
 class RecordingFile final : public Outlet {
  public:
-  // Only its user may read it. `overwrite`: another file of that name goes; else there may be none.
+  // Readable only by its user. `overwrite`: replaces an existing file; else there must be none.
   static base::Result<RecordingFile> create(const std::string& path, bool overwrite);
 
-  // Of one in which nothing was recorded.
+  // Removes a file in which nothing was recorded.
   void remove();
 
   void send(const control::Message& message) override;
@@ -36,7 +36,7 @@ class RecordingFile final : public Outlet {
                                                 std::optional<std::chrono::nanoseconds> exit_wait,
                                                 const std::function<void()>& meanwhile) override;
 
-  // Why nothing is written any more: no space is left, or the like. What was written before it holds.
+  // Error that ended writing: disk full or similar. The part written before is valid.
   [[nodiscard]] const std::optional<base::Error>& failure() const { return failed_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] uint64_t size_bytes() const { return size_bytes_; }
@@ -47,22 +47,22 @@ class RecordingFile final : public Outlet {
 
   std::string path_;
   base::UniqueFd file_;
-  uint64_t size_bytes_ = 0;  // of whole messages
+  uint64_t size_bytes_ = 0;  // of complete messages
   std::optional<base::Error> failed_;
 };
 
-// Gives the messages of such a file.
+// Reader of such a file's messages.
 class RecordingFileReader {
  public:
-  // An error: it can't be read, or is no such file.
+  // Error: unreadable, or no such file.
   static base::Result<RecordingFileReader> open(const std::string& path);
   static base::Result<RecordingFileReader> read(base::UniqueFd file, const std::string& path);
 
-  // None: there is no further one.
+  // None: no further message.
   std::optional<control::Message> next();
-  // For a poll() loop: there is always more, until there is none.
+  // For a poll() loop: always ready, until the end.
   void add_waits(std::vector<pollfd>& waits) const;
-  // Why there is none: what is wrong with the bytes, or that they end within a message. Empty: the file ends here.
+  // Reason for the end: invalid data, or truncation within a message. Empty: regular end of the file.
   [[nodiscard]] const std::string& why_over() const { return why_over_; }
 
  private:
@@ -70,7 +70,7 @@ class RecordingFileReader {
   bool read_more();
 
   base::UniqueFd file_;
-  uint64_t offset_ = 0;  // of what was read
+  uint64_t offset_ = 0;  // bytes read
   control::MessageReader reader_{kMaxMessageBytes};
   bool is_over_ = false;
   std::string why_over_;

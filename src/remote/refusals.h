@@ -1,4 +1,4 @@
-// Who was sent away, and why, for whoever waits there. Of many that come at once not all are named.
+// Rejected peers with reasons, for the waiting user. Not all are reported if many come at once.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,9 +22,9 @@ class Refusals {
   uint64_t unnamed_ = 0;
 };
 
-// Why nobody speaks with a host that greets like this; empty: nothing is against it.
+// Reason to reject a host with this greeting; empty: none.
 std::string why_not_spoken_with(const Greeting& greeting);
-// The same of one that wants a recording which goes on, where none does.
+// Reason to reject a host that wants to take over a recording, where there is none.
 std::string why_nothing_to_take_over();
 
 }  // namespace heaptap::remote

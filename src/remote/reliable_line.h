@@ -1,10 +1,10 @@
-// Messages between two machines that arrive once each and in order, over connections that end. What was sent is kept until the other
-// end says that it has it; over the next connection each end begins with how many messages it has received, and gets the others.
+// Reliable message line between two machines: exactly-once, in-order delivery over a sequence of connections. Sent messages are kept
+// until the other end confirms them; on a new connection each end first sends its number of received messages, and gets the rest.
 //
 //   a connection   hello, kResume from each end, then messages; kReceived and kHeartbeat aren't counted, all others are
 //
-// Knows no sockets and no clock: bytes and times are the caller's. Both ends are alike, but that the one that answers waits for the
-// other's kResume before it says whose line it is.
+// Independent of sockets and clock: the caller passes bytes and times. Both ends work alike, except that the accepting
+// one waits for the other's kResume before it names its session.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -23,81 +23,81 @@ using TimePoint = std::chrono::steady_clock::time_point;
 inline constexpr size_t kSessionBytes = 16;
 inline constexpr size_t kMaxMessageBytes = size_t{1} << 20;
 
-// What a connection begins with.
+// First message of a connection.
 struct Greeting {
   uint32_t major = 0;
   uint32_t minor = 0;
   std::string session;      // empty: a new one
-  uint64_t received = 0;    // messages of it
-  bool takes_over = false;  // it wants a session that goes on already
-  bool by_force = false;    // also from a host that is there
-  uint64_t process = 0;     // which one: of this process; 0: the only one
+  uint64_t received = 0;    // messages of it received so far
+  bool takes_over = false;  // wants an existing session
+  bool by_force = false;    // even from a connected host
+  uint64_t process = 0;     // of that process; 0: the only one
 };
 
 class ReliableLine {
  public:
-  // So many bytes that the other end doesn't have yet are kept before has_room() says no; messages that can't wait come on top.
+  // has_room() is false once this many unconfirmed bytes are kept; urgent messages are kept beyond that.
   explicit ReliableLine(size_t most_kept_bytes) : most_kept_bytes_(most_kept_bytes) {}
 
   [[nodiscard]] const std::string& session() const { return session_; }
   void set_session(std::string session) { session_ = std::move(session); }
-  // A new session is to be one that the other end began by itself.
+  // Requests a session that the other end began by itself.
   void set_takes_over(bool by_force, uint64_t process = 0) {
     takes_over_ = true;
     by_force_ = by_force;
     process_ = process;
   }
 
-  // What can wait waits while there is no room: the caller stops producing it.
+  // Without room, the caller stops producing deferrable messages.
   [[nodiscard]] bool has_room() const { return kept_bytes_ < most_kept_bytes_; }
   void send(const control::Message& message);
-  // The next message of the other end; each once.
+  // The other end's next message; each once.
   std::optional<control::Message> next();
-  // One that came elsewhere than over a connection.
+  // Adds a message received elsewhere.
   void deliver(control::Message message) { arrived_.push_back(std::move(message)); }
 
-  // A connection begins: what was under way on the one before is forgotten.
+  // Begins a connection: discards incomplete data of the previous one.
   void begin(TimePoint now);
-  // The same of one whose other end has greeted already, elsewhere.
+  // Begins a connection whose peer has greeted already, elsewhere.
   void begin(const Greeting& greeting, TimePoint now);
-  // Says this end's greeting.
+  // Sends this end's greeting.
   void greet();
-  // In place of that: there is no line for the other end.
+  // Sends a rejection in its place.
   void refuse(std::string_view why);
-  // What the other end said in place of a greeting; empty: nothing.
+  // The other end's rejection; empty: none.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
-  // Another one takes the other end's place, which has neither sent nor received anything.
+  // A new peer, without any previous messages, replaces the other end.
   void forget_other_end();
   void end();
   [[nodiscard]] bool is_connected() const { return is_connected_; }
-  // The other end's, once it is there.
+  // The other end's greeting, once received.
   [[nodiscard]] const std::optional<Greeting>& greeting() const { return greeting_; }
-  // Behind both greetings: goes on where the other end is. False: that isn't possible, it never was there.
+  // After both greetings: continues at the other end's position. False: not possible, since it never was at that position.
   bool resume();
 
-  // Bytes of the connection.
+  // Received bytes of the connection.
   void receive(std::string_view bytes, TimePoint now);
-  // To be sent next, in order; about `most` of them.
+  // Bytes to send next, in order; about `most`.
   std::string take_outgoing(size_t most, TimePoint now);
   [[nodiscard]] bool has_outgoing(TimePoint now) const;
-  // What came is no message of this protocol.
+  // False: received data is not of this protocol.
   [[nodiscard]] bool is_sound() const { return is_sound_ && reader_.is_sound(); }
-  // Nothing came for so long that nobody is there any more.
+  // Whether the other end counts as dead for lack of data.
   [[nodiscard]] bool is_silent(TimePoint now) const { return now - heard_at_ > base::intervals().silence; }
 
-  // When something came last.
+  // Time of the last received data.
   [[nodiscard]] TimePoint heard_at() const { return heard_at_; }
-  // Messages that the other end doesn't have yet, as far as is known.
+  // Number of messages not yet confirmed by the other end.
   [[nodiscard]] size_t unconfirmed() const { return kept_.size(); }
   [[nodiscard]] size_t kept_bytes() const { return kept_bytes_; }
-  // Those of unconfirmed() as bytes; all that were ever sent, where none was confirmed.
+  // The unconfirmed messages as bytes; all messages ever sent, if none was confirmed.
   [[nodiscard]] const std::deque<std::string>& kept() const { return kept_; }
   [[nodiscard]] bool keeps_all() const { return first_kept_ == 0; }
   [[nodiscard]] uint64_t received() const { return received_; }
-  // Messages that were ever sent, and how many of them the other end is known to have.
+  // Number of messages ever sent, and of those confirmed by the other end.
   [[nodiscard]] uint64_t sent() const { return first_kept_ + kept_.size(); }
   [[nodiscard]] uint64_t confirmed() const { return first_kept_; }
-  // Another number than before: messages got through, one way or the other, or a part of one came.
+  // Changes whenever messages got through in either direction, or a part of one arrived.
   [[nodiscard]] uint64_t progress() const { return first_kept_ + (received_ << 20) + reader_.waiting_bytes(); }
 
  private:
@@ -113,24 +113,24 @@ class ReliableLine {
 
   std::deque<std::string> kept_;
   size_t kept_bytes_ = 0;
-  uint64_t first_kept_ = 0;  // its number: messages are counted from 0
+  uint64_t first_kept_ = 0;  // number of the first one; messages are counted from 0
   size_t next_unsent_ = 0;   // of kept_
 
   std::deque<control::Message> arrived_;
   uint64_t received_ = 0;
-  uint64_t claimed_ = 0;   // messages that the other end said to have, before this end was ready to hear it
-  uint64_t reported_ = 0;  // of these the other end was told
+  uint64_t claimed_ = 0;   // messages confirmed by the other end before this end could process that
+  uint64_t reported_ = 0;  // last number confirmed to the other end
   size_t unreported_bytes_ = 0;
 
   bool is_connected_ = false;
   bool is_resumed_ = false;
   bool is_sound_ = true;
   bool said_hello_ = false;
-  Greeting pending_;  // so far
+  Greeting pending_;  // received so far
   std::string refusal_;
   std::optional<Greeting> greeting_;
   control::MessageReader reader_{kMaxMessageBytes};
-  std::string urgent_;  // goes before messages
+  std::string urgent_;  // sent before messages
   TimePoint heard_at_;
   TimePoint said_at_;
   TimePoint reported_at_;

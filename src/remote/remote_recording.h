@@ -1,4 +1,4 @@
-// A recording of which this machine has the trace: its events come from the machine where the process runs.
+// Host's half of a remote recording, with the trace: its events come from the machine where the process runs.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace heaptap::remote {
 
-// What the recording asks of the other machine. Each waits for the answer.
+// Requests of the recording to the other machine. Each waits for the answer.
 class TargetControl {
  public:
   TargetControl() = default;
@@ -28,27 +28,27 @@ class TargetControl {
 
 class RemoteRecording : public collect::Recording {
  public:
-  // Makes the trace. The other machine's side outlives it.
+  // Creates the trace. `target` must outlive it.
   static base::Result<std::unique_ptr<collect::Recording>> create(TargetControl& target, model::Capture capture,
                                                                   const std::string& path, bool overwrite);
 
-  // What came of its stream.
+  // Received bytes of its stream.
   void receive(std::string_view bytes);
   void receive_mark(model::Mark mark);
-  // What the program calls codes of its stream that came before.
+  // Names given by the program to codes that its stream contained before.
   void receive_names(std::string_view bytes);
-  // Of its process, as far as they were taken; `all`: those as well that only came.
+  // Modules of its process, as far as taken; `all`: including those only received.
   const std::vector<model::Module>& modules(bool all);
-  // What is alive by all that came so far.
+  // Live blocks after all data received.
   [[nodiscard]] collect::LiveBlocks live_blocks();
-  // All that a scan found, and the facts of it.
+  // Result of a scan, with its facts.
   base::Result<> receive_scan(std::span<const uint8_t> found, const control::Fields& fields);
-  // Why there is no scan, though the other machine sent one.
+  // Reason why there is no scan, though the other machine sent one.
   void refuse_scan(const base::Error& why);
   void receive_figures(const collect::RecordingFigures& figures);
-  // The end of the capture as the other machine tells it; of its notes so many come before this side's own.
+  // End of the capture as reported by the other machine; `notes_before` of its notes precede this side's.
   void receive_end(std::string_view capture, size_t notes_before);
-  // No more comes, and the end wasn't told.
+  // Connection ended for good, without the capture's end.
   void cut_off();
 
   [[nodiscard]] log::LogMemory* log() override { return nullptr; }
@@ -61,7 +61,7 @@ class RemoteRecording : public collect::Recording {
                               const std::optional<wire::ExitNotice>& ending) override;
   void begin_behind(const std::vector<model::Mark>& earlier) override;
   base::Result<model::Mark> mark(model::MarkKind kind, std::string name) override;
-  // Of what the target's side does before it tells of the process.
+  // Already done by the target's side before it reports the process.
   void begin_off() override { (void)set_on(false); }
   base::Result<> set_on(bool on) override;
   [[nodiscard]] bool is_on() const override { return is_on_; }
@@ -90,15 +90,15 @@ class RemoteRecording : public collect::Recording {
   collect::DeflateUnpacker unpacker_;
   collect::ReceivedStream stream_{&unpacker_};
   collect::TraceMaker maker_;
-  collect::RecordingFigures figures_;   // as the other machine told them last
-  std::vector<model::CodeName> names_;  // of codes by their numbers in the stream, that no event was taken with so far
+  collect::RecordingFigures figures_;   // last report of the other machine
+  std::vector<model::CodeName> names_;  // of codes, by their numbers in the stream, that no taken event has used so far
   std::vector<bool> named_;             // by these numbers
-  size_t name_bytes_ = 0;               // that came
+  size_t name_bytes_ = 0;               // received
   bool is_on_ = true;
   bool has_ended_ = false;
   size_t notes_before_ = 0;
   uint32_t scan_count_ = 0;
-  base::Error why_no_scan_;  // of the last one that was asked for
+  base::Error why_no_scan_;  // for the last requested one
   uint64_t last_write_ns_ = 0;
 };
 

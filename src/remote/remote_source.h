@@ -1,4 +1,4 @@
-// Recordings of processes on another machine, as they come over the line.
+// Source of recordings of processes on another machine, received over a line.
 #pragma once
 #include <functional>
 #include <map>
@@ -23,16 +23,16 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   using Teller = std::function<void(const LineNews&)>;
 
   RemoteSource(TargetLine& line, Teller tell);
-  // Before anything else; what is recorded is to be kept there.
+  // Call first; stores the recordings there.
   void serve(collect::RecordedProcesses& processes) { processes_ = &processes; }
-  // Who answers where the other machine lacks rows for unwinding; outlives this.
+  // Supplier of unwind rows that the other machine lacks; must outlive this.
   void set_row_finder(RowFinder& rows) { rows_ = &rows; }
-  // Of the recordings of `processes`.
+  // Factory for the recordings of `processes`.
   [[nodiscard]] collect::RecordingMaker maker();
 
-  // Before anything else: files that aren't here are to come from there, by this one, which outlives it.
+  // Call first: fetches missing files from the other machine with `fetcher`, which must outlive this.
   void fetch_by(FileFetcher& fetcher) { fetcher_ = &fetcher; }
-  // When all that was recorded is here: stays until the files are, or can't come, or `goes_on` says no.
+  // After all recorded data has arrived: waits for the files, until they are complete or unavailable, or `goes_on` returns false.
   void await_files(const std::function<bool()>& goes_on);
 
   // The error is the other machine's.
@@ -49,13 +49,13 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   bool hand_on(int signal) override;
   base::Result<> ask(control::Kind request, control::Fields fields) override;
 
-  // Of the program that was started there, where it is known.
+  // Exit status of the program started there, where known.
   [[nodiscard]] const model::ExitStatus& program_exit() const { return program_exit_; }
   [[nodiscard]] bool has_failed() const { return has_failed_; }
 
  private:
   void take(const control::Message& message);
-  // longest_break: of the connection.
+  // longest_break: maximum time without a connection.
   base::Result<> ask(control::Kind request, control::Fields fields, std::chrono::seconds longest_break);
   base::Result<> wait_for_answer(uint64_t number, std::chrono::seconds longest_break);
   void take_answer(uint64_t number, base::Result<> answer);
@@ -79,25 +79,25 @@ class RemoteSource : public collect::RecordingSource, public TargetControl {
   Teller tell_;
   RowFinder* rows_ = nullptr;
   collect::RecordedProcesses* processes_ = nullptr;
-  std::map<uint64_t, pid_t> streams_;  // that go on
+  std::map<uint64_t, pid_t> streams_;  // active ones
   IncomingScan incoming_scan_;
   FileFetcher* fetcher_ = nullptr;
-  std::map<uint64_t, size_t> modules_seen_;  // of streams that go on
+  std::map<uint64_t, size_t> modules_seen_;  // of active streams
   std::set<pid_t> ended_;
-  std::optional<pid_t> maybe_executed_;  // ended by executing another program: if the next message begins that one
+  std::optional<pid_t> maybe_executed_;  // ended by exec: if the next message begins its successor
   uint64_t last_request_ = 0;
-  std::map<uint64_t, std::optional<base::Result<>>> asked_;  // and the answer, once it is there
+  std::map<uint64_t, std::optional<base::Result<>>> asked_;  // pending requests, with the answer once received
   size_t reports_by_console_ = 0;
-  size_t recordings_ = 0;                               // that ever began
-  std::optional<TimePoint> down_since_;                 // no connection
+  size_t recordings_ = 0;                               // started so far
+  std::optional<TimePoint> down_since_;                 // without a connection
   TimePoint told_of_break_at_;                          // last
-  std::optional<std::chrono::nanoseconds> kept_there_;  // so long the recording waits for this host
-  bool has_program_ = false;                            // one that was started there
-  int handed_on_ = 0;                                   // the signal that it got
-  std::optional<TimePoint> handed_on_at_;               // and its end isn't known, nor that told
-  uint64_t let_go_at_message_ = 0;                      // messages up to the one that asked for it
-  std::optional<TimePoint> let_go_since_;               // the other machine was asked to let go of all
-  std::optional<Patience> let_go_patience_;             // likewise
+  std::optional<std::chrono::nanoseconds> kept_there_;  // how long the recording is kept for this host
+  bool has_program_ = false;                            // started there
+  int handed_on_ = 0;                                   // last signal forwarded to it
+  std::optional<TimePoint> handed_on_at_;               // while its end is unknown and unreported
+  uint64_t let_go_at_message_ = 0;                      // number of messages up to the detach request
+  std::optional<TimePoint> let_go_since_;               // when the other machine was asked to detach from all
+  std::optional<Patience> let_go_patience_;             // for that request
   bool all_ended_ = false;
   bool has_failed_ = false;
   model::ExitStatus program_exit_;

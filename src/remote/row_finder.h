@@ -1,5 +1,5 @@
-// What files on the host tell of objects on the target: rows for unwinding, and where functions are. They are read in a thread of its
-// own, since large files take their time.
+// Lookup of unwind rows and function addresses in files on the host, for objects on the target. Reads in a thread of
+// its own, since large files take long.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,13 +13,13 @@ namespace heaptap::remote {
 
 struct RowRequest {
   std::string build_id;
-  std::string path;                 // as the target has it
-  std::optional<uint64_t> address;  // link-time, without a row, or kNoRowAnywhere; none: nothing was missed so far
+  std::string path;                 // in the target
+  std::optional<uint64_t> address;  // link-time, without a row, or kNoRowAnywhere; none: no miss so far
 };
 
 struct FoundRows {
   std::string build_id;
-  model::RowTable rows;  // empty: there are none
+  model::RowTable rows;  // empty: none found
 };
 
 class RowFinder {
@@ -33,7 +33,7 @@ class RowFinder {
   using Found = std::variant<FoundRows, FoundFunctions>;
   virtual void find(Request request) = 0;
   virtual std::optional<Found> next_found() = 0;
-  // Readable when there is one.
+  // Readable when a result is available.
   [[nodiscard]] virtual int descriptor() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// Rows for unwinding of one recorded process: those that are known go into its log, those that its walks lack are asked for.
+// Unwind rows for one recorded process: writes known ones into its log, and requests those that its walks lack.
 #pragma once
 #include <cstdint>
 #include <set>
@@ -14,14 +14,14 @@ namespace heaptap::remote {
 
 class RowSupply {
  public:
-  // Puts in what is known at once. The outlet and the log outlive it.
+  // Writes known rows at once. The outlet and the log must outlive it.
   RowSupply(Outlet& outlet, const log::LogParts& log);
 
-  // That the log told, behind those before.
+  // Adds further modules of the log.
   void add_modules(std::span<const model::Module> modules);
-  // Asks for what walks lacked since the last call, and puts in what is known by now.
+  // Requests rows missed by walks since the last call, and writes those known by now.
   void serve();
-  // Objects whose rows are known and found no room in the log.
+  // Number of objects whose known rows found no room in the log.
   [[nodiscard]] uint64_t left_out() const { return left_out_.size(); }
 
  private:
@@ -31,8 +31,8 @@ class RowSupply {
   Outlet& outlet_;
   log::LateRowsWriter writer_;
   std::vector<model::Module> modules_;
-  std::vector<uint64_t> misses_;     // whose module isn't known yet
-  std::vector<std::string> wanted_;  // build-ids of objects that the log has no rows of
+  std::vector<uint64_t> misses_;     // of unknown modules
+  std::vector<std::string> wanted_;  // build-ids of objects without rows in the log
   std::set<std::string> left_out_;   // likewise
 };
 

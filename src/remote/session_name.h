@@ -1,10 +1,10 @@
-// What a session is known by to its two ends, and to nobody else.
+// Session name: a secret known only to the session's two ends.
 #pragma once
 #include <string>
 
 namespace heaptap::remote {
 
-// kSessionBytes that nobody guesses.
+// kSessionBytes random bytes.
 std::string new_session_name();
 
 }  // namespace heaptap::remote

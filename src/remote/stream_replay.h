@@ -1,4 +1,4 @@
-// What is alive by the messages of one stream, for a leak scan where no host knows it: they are read again.
+// Replay of one stream's messages to compute its live blocks, for a leak scan without a host that knows them.
 #pragma once
 #include <cstdint>
 
@@ -14,9 +14,9 @@ class StreamReplay {
  public:
   explicit StreamReplay(uint64_t stream) : stream_(stream) {}
 
-  // The next one of all that were sent; those of other streams are passed over.
+  // The next of all sent messages; those of other streams are ignored.
   void take(const control::Message& message);
-  // At the end.
+  // Call at the end.
   base::Result<collect::LiveBlocks> finish();
 
  private:

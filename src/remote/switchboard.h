@@ -1,9 +1,9 @@
-// Several recordings at one address. Each session is a process of its own, so that what becomes of one is nothing to the others; the
-// process that listens hears of each connection whose session it is, and passes bytes on from then on: encryption ends here.
+// Multiplexer of several recordings at one address. Each session is a process of its own, so that sessions can't affect each
+// other; the listening process learns the session of each connection, and then relays its bytes: encryption ends here.
 //
 //   host ══ connection ══▸ Switchboard ── pair of sockets ──▸ SwitchedConnections ▸ HostLine        one of them for each session
 //
-// The other socket of a pair travels to the session's process over a channel that lives as long as both.
+// The other socket of a pair is passed to the session's process over a channel that lives as long as both.
 #pragma once
 #include <poll.h>
 #include <sys/types.h>
@@ -28,7 +28,7 @@
 
 namespace heaptap::remote {
 
-// In the session's process: its connections.
+// Connections of a session, in its process.
 class SwitchedConnections : public ConnectionSource {
  public:
   // `switchboard`: this end of the channel.
@@ -39,9 +39,9 @@ class SwitchedConnections : public ConnectionSource {
   void tell_session(const std::string& name) override;
   [[nodiscard]] bool is_of_one_host() const override { return true; }
   [[nodiscard]] bool is_over() const override { return !switchboard_; }
-  // What the session records.
+  // Reports what the session records.
   void tell_program(std::string_view name) const;
-  // Rows for unwinding, for the sessions to come. Where there is no room for them there, they are asked for again.
+  // Passes unwind rows on to later sessions. If there is no room for them, they are requested again.
   void tell_rows(const std::string& build_id, const model::RowTable& rows) const;
 
  private:
@@ -50,10 +50,10 @@ class SwitchedConnections : public ConnectionSource {
 
 class Switchboard {
  public:
-  // A session that a host wants, for a process that is to be made.
+  // Session requested by a host; its process must be created.
   struct NewSession {
     std::string name;
-    base::UniqueFd connections;  // that process's end of the channel
+    base::UniqueFd connections;  // end of the channel for that process
   };
 
   Switchboard(std::unique_ptr<ConnectionSource> connections, size_t max_sessions)
@@ -61,33 +61,33 @@ class Switchboard {
 
   void add_waits(std::vector<pollfd>& waits) const;
   void proceed(TimePoint now);
-  // Each once; its process is told by begin(), or there is none.
+  // Each once; then call begin() with its process, or report that there is none.
   std::optional<NewSession> next_session();
   void begin(const std::string& session, pid_t process);
-  // Why no new session is begun any more, as hosts are told.
+  // Reason for rejecting new sessions, sent to hosts.
   void close_to_new(std::string why) { why_closed_ = std::move(why); }
   [[nodiscard]] std::vector<pid_t> processes() const;
-  // What they record, with commas; empty: nothing.
+  // Recorded programs, separated by commas; empty: none.
   [[nodiscard]] std::string programs() const;
-  // No session goes on, and no host still waits for the rest of one.
+  // Whether no session is active, and no host still waits for the rest of one.
   [[nodiscard]] bool is_idle() const { return sessions_.empty(); }
-  // What sessions told: for the process of a new one, which has a copy of all of this.
+  // Rows received from sessions, for the process of a new one, which has a copy of all of this.
   KeptRows take_rows() { return std::exchange(rows_, {}); }
-  // Of a poll(): the end of a process isn't told by a descriptor.
+  // poll() timeout: the end of a process isn't signalled by a descriptor.
   [[nodiscard]] int longest_wait_ms() const;
   std::vector<LineNews> take_news();
 
  private:
-  // One that hasn't said yet whose it is.
+  // Connection that hasn't named its session yet.
   struct Candidate {
     channel::Connection connection;
     TimePoint since;
-    ReliableLine line{0};  // reads the greeting
+    ReliableLine line{0};  // parses the greeting
     std::string heard = {};
     bool is_refused = false;
     bool is_over = false;
   };
-  // What one side said and the other one hasn't taken.
+  // Bytes received from one side and not yet taken by the other.
   struct Relay {
     channel::Connection host;
     channel::Connection session;
@@ -96,12 +96,12 @@ class Switchboard {
   };
   struct Session {
     std::string name;
-    std::string host_key;  // of who began it; empty: all that may come are one
+    std::string host_key;  // of the host that began it; empty: all hosts count as one
     base::UniqueFd channel;
     pid_t process = 0;
     std::string program = {};
     std::optional<Relay> relay = {};
-    std::optional<Relay> next_relay = {};  // of a host that wants its place, until the session takes it
+    std::optional<Relay> next_relay = {};  // of a host that wants to take over, until the session accepts it
     bool has_ended = false;
   };
 

@@ -1,4 +1,4 @@
-// The host's end of the line to a target's side. Where a connection ends it makes another one, and the recording goes on where it was.
+// Line to the target's side, on the host. Reconnects after a lost connection and continues the recording.
 #pragma once
 #include <poll.h>
 
@@ -14,7 +14,7 @@
 
 namespace heaptap::remote {
 
-// Tells others whether they are waited for here; is served in the same loop.
+// Notifier that tells others whether they are being waited for; served in the same loop.
 class WaitTeller {
  public:
   WaitTeller() = default;
@@ -28,35 +28,35 @@ class WaitTeller {
 
 class TargetLine {
  public:
-  // The addresses are tried in turn.
+  // Tries the addresses in turn.
   TargetLine(std::string name, std::vector<channel::Address> addresses, channel::Security security);
-  // The target's side comes to this one.
+  // The target's side connects to this one.
   TargetLine(std::string name, channel::Listener listener);
 
-  // No line: what was recorded into a file (recording_file.h) comes from there.
+  // In place of a line: reads a recording from a file (recording_file.h).
   TargetLine(std::string name, RecordingFileReader file);
 
-  // Outlives this.
+  // Must outlive this.
   void set_teller(WaitTeller& teller) { teller_ = &teller; }
-  // What the target's side began by itself is wanted, from its beginning.
+  // Requests the session begun by the target's side itself, from its beginning.
   void set_takes_over(bool by_force, uint64_t process = 0) { link_.line().set_takes_over(by_force, process); }
 
-  // Stays until there is a connection for the first time; tries as long, at most.
+  // Waits for the first connection; retries up to `most`.
   base::Result<> connect(std::chrono::nanoseconds most);
 
-  // Nothing more is wanted: stays until the other end has heard it, for a while.
+  // Ends the session: waits a while until the other end has received that.
   void say_farewell();
 
   void add_waits(std::vector<pollfd>& waits) const;
-  // Reads, sends, connects anew where that is due.
+  // Receives, sends, and reconnects where due.
   void proceed(TimePoint now);
   [[nodiscard]] Link& link() { return link_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  // Nobody answers what is sent.
+  // Sent messages are never answered.
   [[nodiscard]] bool is_file() const { return file_.has_value(); }
-  // The session is over there, or can't go on: no connection helps.
+  // The session is over there, or can't continue: reconnecting is useless.
   [[nodiscard]] bool is_over() const { return is_over_; }
-  // Empty: it is a file, and all that was recorded was in it.
+  // Empty: it is a file that contained the whole recording.
   [[nodiscard]] const std::string& why_over() const { return why_over_; }
   std::vector<LineNews> take_news() { return std::exchange(news_, {}); }
 
@@ -68,7 +68,7 @@ class TargetLine {
 
   std::string name_;
   std::optional<RecordingFileReader> file_;
-  bool is_whole_ = false;  // the file: it told the recording's end
+  bool is_whole_ = false;  // the file contains the end of the recording
   std::optional<channel::Listener> listener_;
   WaitTeller* teller_ = nullptr;
   std::vector<channel::Address> addresses_;
@@ -77,7 +77,7 @@ class TargetLine {
   size_t next_address_ = 0;
   TimePoint next_try_;
   std::chrono::milliseconds pause_{100};
-  bool was_up_ = false;  // and the user was told nothing else since
+  bool was_up_ = false;  // and nothing else was reported to the user since
   bool is_over_ = false;
   std::string why_over_;
   std::vector<LineNews> news_;
