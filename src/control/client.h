@@ -1,4 +1,4 @@
-// A client's end of the control protocol: asks, and waits for the answer. One thread.
+// Client of the control protocol: sends requests, and waits for answers. Single-threaded.
 #pragma once
 #include <sys/types.h>
 
@@ -18,22 +18,22 @@ namespace heaptap::control {
 
 struct Answer {
   Fields fields;
-  base::UniqueFd file;  // that came with it, or before it: of an answer that has one it is that one
+  base::UniqueFd file;  // received with the answer, or before it; one that came with the answer is preferred
 };
 
 class Client {
  public:
-  // The recording of a process; of a socket file.
+  // Connects to the recording of a process; or to a socket file.
   static base::Result<std::unique_ptr<Client>> connect(const ProcessName& process);
   static base::Result<std::unique_ptr<Client>> connect(const std::string& socket_path);
 
-  // Waits for the answer: scans take their time, so there is no bound but the connection's life, and `give_up`.
+  // Waits for the answer: scans take long, so it is bounded only by the connection's lifetime, and `give_up`.
   base::Result<Answer> ask(Kind request, const Fields& fields);
 
-  // Asked whenever a signal interrupts a wait: true ends it with an error. The request is carried out all the same.
+  // Called whenever a signal interrupts a wait: true ends it with an error. The request is executed nevertheless.
   void set_give_up(std::function<bool()> give_up) { give_up_ = std::move(give_up); }
 
-  // News that came meanwhile. Reads what is there, without waiting.
+  // Queued news. Reads available data without waiting.
   std::optional<Fields> next_news();
   [[nodiscard]] int descriptor() const { return connection_.get(); }
   [[nodiscard]] bool is_connected() const { return is_connected_; }
@@ -41,16 +41,16 @@ class Client {
  private:
   Client(base::UniqueFd connection, std::string name) : connection_(std::move(connection)), name_(std::move(name)) {}
   base::Result<> greet();
-  // Takes bytes; `waits` for some.
+  // Reads bytes; `waits` for some.
   base::Result<> read(bool waits);
   base::Result<> send(const Message& message);
   [[nodiscard]] std::unexpected<base::Error> lost(const base::Error& why);
 
   base::UniqueFd connection_;
-  std::string name_;  // of the recording, for errors
+  std::string name_;  // of the recording, for error messages
   MessageReader reader_{kMaxAnswerBytes};
   std::deque<Fields> news_;
-  base::UniqueFd file_;  // that came last
+  base::UniqueFd file_;  // the last one received
   uint64_t last_number_ = 0;
   std::function<bool()> give_up_;
   bool is_connected_ = true;

@@ -1,10 +1,10 @@
-// The control protocol: what a client (console, top, leaks, mark) and a heaptap that records say to each other over a stream.
-// Versioned, neutral in byte order and word size, described in docs/wire.md. Nothing in a message is trusted.
+// Control protocol between a recording heaptap and its clients (console, top, leaks, mark), over a stream. Versioned,
+// independent of byte order and word size, described in docs/wire.md. Messages are not trusted.
 //
-//   message  ┌ bytes behind this: 4, little-endian ┬ kind: varint │ number: varint ┬ field ┬ field ┬ … ┐
+//   message  ┌ bytes after this: 4, little-endian ┬ kind: varint │ number: varint ┬ field ┬ field ┬ … ┐
 //   field    ┌ which: varint │ bytes: varint ┬ a text, or one varint ┐
 //
-// Each side begins with a kHello. A request has a number, its answer has the same. News have number 0, and come at any time.
+// Each side begins with a kHello. An answer has its request's number. News have number 0, and come at any time.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,8 +15,8 @@
 
 namespace heaptap::control {
 
-inline constexpr uint32_t kMajorVersion = 1;         // another one isn't spoken with
-inline constexpr uint32_t kMinorVersion = 2;         // a greater one only adds kinds and fields
+inline constexpr uint32_t kMajorVersion = 1;         // others are rejected
+inline constexpr uint32_t kMinorVersion = 2;         // higher ones only add kinds and fields
 inline constexpr uint32_t kFunctionsSinceMinor = 2;  // earlier ones don't answer kFunctionsWanted
 inline constexpr size_t kMaxRequestBytes = size_t{64} << 10;
 inline constexpr size_t kMaxAnswerBytes = size_t{16} << 20;
@@ -24,10 +24,10 @@ inline constexpr size_t kMaxAnswerBytes = size_t{16} << 20;
 enum class Kind : uint8_t {
   kHello = 1,
   kAnswer = 2,
-  kRefusal = 3,  // of a request: kText says why, kErrorKind how bad it is
+  kRefusal = 3,  // of a request: kText has the reason, kErrorKind the severity
   kNews = 4,
 
-  // Requests. kPid says of which process; without it of all, or of the first.
+  // Requests. kPid names the process; without it all, or the first.
   kSettings = 16,
   kProcesses = 17,
   kFigures = 18,
@@ -38,48 +38,48 @@ enum class Kind : uint8_t {
   kMark = 23,
   kScan = 24,
   kDepth = 25,
-  kSnapshot = 26,  // closes what isn't written yet; the answer says how far the trace goes, and brings its descriptor
+  kSnapshot = 26,  // writes all pending data; the answer has the trace's size, and its descriptor
   kDetach = 27,
   kKill = 28,
   kSubscribe = 29,  // to news
 
-  // Between two machines (remote/): of the line itself,
-  kResume = 64,    // behind kHello: kSession, and kNumber of the messages of this line that were received so far
+  // Between two machines (remote/). For the line itself:
+  kResume = 64,    // after kHello: kSession, and kNumber of the messages received on this line so far
   kReceived = 65,  // kNumber, likewise
   kHeartbeat = 66,
-  // of the host,
-  kRecord = 70,    // kArgument, kEnvironment, kPid: what is to be recorded, and how; once
-  kBlocks = 71,    // of kStream: kBytes, those that are alive by all that was received
-  kFarewell = 73,  // it has all that it wants, or wants no more: the session is over
-  kLetGo = 72,     // of all
-  // and of the target's side.
+  // From the host:
+  kRecord = 70,    // kArgument, kEnvironment, kPid: what to record, and how; once
+  kBlocks = 71,    // of kStream: kBytes, the live blocks after all received events
+  kFarewell = 73,  // it has all data, or wants no more: the session is over
+  kLetGo = 72,     // detaches from all processes
+  // From the target's side:
   kRecording = 80,  // kStream begins: kCapture, kPid, kImage
   kBytes = 81,      // of kStream
-  kMarked = 82,     // of kStream, behind all of its bytes so far: kMarkKind, kName, kTimeNs
+  kMarked = 82,     // of kStream, after all of its bytes so far: kMarkKind, kName, kTimeNs
   kBlocksWanted = 83,
   kScanned = 84,      // of kStream: kBytes, in pieces; the last one has the rest
   kEnded = 85,        // kStream: kCapture
   kNotRecorded = 87,  // kPid, kText
   kAllEnded = 88,
   kFiguresNow = 89,  // of kStream
-  kDropped = 90,     // kStream never was a recording
-  // Files of modules, which the host asks for: one piece at a time.
-  kFileWanted = 105,   // of kStream's kModule, from kOffset on
-  kFilePiece = 106,    // the answer: the same fields, kFileBytes, kBuildId, kBytes; or kText says why there is none
-  kFileSettled = 107,  // the host has it, or doesn't want it any more
+  kDropped = 90,     // kStream never became a recording
+  // Files of modules, requested by the host one piece at a time.
+  kFileWanted = 105,   // of kStream's kModule, from kOffset
+  kFilePiece = 106,    // answer: the same fields, kFileBytes, kBuildId, kBytes; or kText with the reason for failure
+  kFileSettled = 107,  // the host has it, or no longer wants it
 
-  // To a server of symbols (symbol_server/), by kBuildId.
-  kSymbolLevels = 110,  // of each kBuildId: kLevel, in an entry each
-  kFramesAt = 111,      // of kAddresses: kFrames, of as many as there was room for
-  kVariableAt = 112,    // of kAddress: kName, kFile, kLine, kBegin, kSizeBytes; none of them: it isn't known
-  kRowsOf = 113,        // rows for unwinding: kRows of all, or kRow at kAddress alone
-  // Rows for unwinding between two machines: what the target's side lacks, and what the host has.
+  // To a symbol server (symbol_server/), by kBuildId.
+  kSymbolLevels = 110,  // for each kBuildId: an entry with kLevel
+  kFramesAt = 111,      // for kAddresses: kFrames, as many as there was room for
+  kVariableAt = 112,    // for kAddress: kName, kFile, kLine, kBegin, kSizeBytes; none of them: unknown
+  kRowsOf = 113,        // unwind rows: all as kRows, or kRow at kAddress alone
+  // Unwind rows between two machines: the target's side's request, and the host's answer.
   kRowsWanted = 114,  // kBuildId, kName, kAddress, kArchitecture
   kRows = 115,        // kBuildId: kRows, in pieces (kMore); none: there are none
-  // Likewise where functions of a program are that doesn't tell itself.
-  kFunctionsWanted = 116,  // kBuildId, kName of the program, kEntry: the functions' names
-  kFunctions = 117,        // kBuildId: an entry for each that there is: kName, kAddress, kIsLocal
-  // Of kStream: kBytes, names of code that the program made itself, by the numbers of codes that came before.
+  // Function addresses of a program without symbols, likewise.
+  kFunctionsWanted = 116,  // kBuildId, kName of the program, kEntry: names of the functions
+  kFunctions = 117,        // kBuildId: an entry per function found: kName, kAddress, kIsLocal
+  // Names of generated code, of kStream: kBytes, by the numbers of earlier codes.
   kCodeNames = 118,
 };
 
@@ -147,7 +147,7 @@ enum class Field : uint8_t {
   kLogBytes = 87,
   kReportSignal = 88,
   kUser = 89,
-  kNotesBefore = 91,  // of kEnded: so many of the capture's notes come before those of the trace's maker
+  kNotesBefore = 91,  // of kEnded: number of the capture's notes that precede the trace maker's
   kMore = 92,         // another piece follows
   kChecksum = 93,
   kReadBytes = 94,
@@ -156,16 +156,16 @@ enum class Field : uint8_t {
   kThreads = 97,
   kNote = 98,  // one each
   kReason = 99,
-  kPooled = 104,       // blocks of pools: as blocks are told, with the pool's number above the size
-  kCompression = 109,  // of kRecord: 0 where it helps, 1 always, 2 never
-  kTakesOver = 110,    // of kResume: the host wants what the target's side records by itself; 2: also from another host
-  kFetches = 120,      // the host may ask for files
+  kPooled = 104,       // blocks of pools: like blocks, with the pool's number above the size
+  kCompression = 109,  // of kRecord: 0 automatic, 1 always, 2 never
+  kTakesOver = 110,    // of kResume: the host requests a recording begun by the target's side; 2: also from another host
+  kFetches = 120,      // the host may request files
   kModule = 121,       // by its number in kStream
   kOffset = 122,
-  kFileBytes = 123,  // in all
+  kFileBytes = 123,  // total
   kBuildId = 124,    // its bytes
   kQuestion = 125,   // of kBlocksWanted, and of the kBlocks that answer it
-  kUnsettled = 126,  // of kBlocks: what their events mean together with those to come
+  kUnsettled = 126,  // of kBlocks: events whose meaning depends on later ones
 
   // Symbols.
   kLevel = 131,  // symbols::SymbolLevel
@@ -179,15 +179,15 @@ enum class Field : uint8_t {
   kSizeBytes = 139,
   kRows = 140,  // model/row_table.h
   kRow = 141,
-  kBegins = 142,  // kRows from this byte on
+  kBegins = 142,  // offset of kRows
   kArchitecture = 143,
-  kIsLocal = 144,  // its symbol is
+  kIsLocal = 144,  // symbol of local binding
 };
 
 enum class NewsKind : uint8_t {
-  kBegan = 1,     // a process is recorded from now on: kParentPid, kText its program
-  kExecuted = 2,  // it goes on as another program: kText
-  kEnded = 3,     // kExitCode or kExitSignal, where one is known
+  kBegan = 1,     // a recording begins: kParentPid, kText its program
+  kExecuted = 2,  // the process executes another program: kText
+  kEnded = 3,     // kExitCode or kExitSignal, where known
   kDetached = 4,
   kScanned = 5,  // kNumber
   kMarked = 6,   // kNumber, kText its name
@@ -208,16 +208,16 @@ class Fields {
     if (number) add(field, static_cast<uint64_t>(*number));
   }
 
-  // Of several the first.
+  // The first of several.
   [[nodiscard]] std::optional<uint64_t> number(Field field) const;
   [[nodiscard]] std::optional<std::string_view> text(Field field) const;
   [[nodiscard]] uint64_t number_or_0(Field field) const { return number(field).value_or(0); }
-  [[nodiscard]] uint32_t small_number(Field field) const;  // 0 where there is none, or it is too large
+  [[nodiscard]] uint32_t small_number(Field field) const;  // 0 where it is missing or too large
   [[nodiscard]] std::string text_or_empty(Field field) const { return std::string(text(field).value_or("")); }
   [[nodiscard]] std::vector<std::string_view> texts(Field field) const;
 
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
-  // None: these are no fields.
+  // None: invalid.
   static std::optional<Fields> read(std::string_view bytes);
 
  private:
@@ -239,14 +239,14 @@ struct Message {
 std::string encode(const Message& message);
 Message hello();
 
-// Takes bytes as they come, and gives the messages in them.
+// Incremental parser of messages.
 class MessageReader {
  public:
-  // A longer message is no message.
+  // Longer messages are invalid.
   explicit MessageReader(size_t max_bytes) : max_bytes_(max_bytes) {}
 
   void add(std::string_view bytes);
-  // None: there is no whole one yet, or what comes is no message of this protocol: is_sound() turns false for good.
+  // None: no complete message yet, or invalid data: then is_sound() is false from then on.
   std::optional<Message> next();
   [[nodiscard]] bool is_sound() const { return is_sound_; }
   [[nodiscard]] size_t waiting_bytes() const { return bytes_.size() - read_; }

@@ -1,4 +1,4 @@
-// The folders in which sockets of recordings are made: this user's alone, so that nobody else can have put anything there.
+// Private directories of this user for the sockets of recordings, which nobody else can write to.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace heaptap::control {
 
-// $XDG_RUNTIME_DIR/heaptap, /run/user/UID/heaptap, of root /run/heaptap, /tmp/heaptap-UID: those that are there and are this
-// user's alone, in this order. Who listens and who asks may have other environments, so the latter looks into all of them.
+// $XDG_RUNTIME_DIR/heaptap, /run/user/UID/heaptap, for root /run/heaptap, /tmp/heaptap-UID: those that exist and are private to
+// this user, in this order. Recorder and client may have different environments, so clients search all of them.
 std::vector<std::string> own_folders();
 
-// The first of these that is there or can be made.
+// The first of these that exists or can be created.
 base::Result<std::string> make_own_folder();
 
 }  // namespace heaptap::control

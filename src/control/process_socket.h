@@ -1,6 +1,6 @@
-// Where a recorded process can be asked for: a socket file in a folder of this user's own, where that can be had, and an abstract
-// name for those who don't see that folder (another mount namespace, another environment). Both end with the one who listens; who
-// asks believes the folder, and of those behind the abstract name only the process's recorder (control/recorder.h).
+// Control socket of a recorded process: a socket file in a private directory of this user, if possible, and an abstract name
+// for clients that don't see that directory (another mount namespace, another environment). Both end with the listener; a
+// client trusts the directory, and of listeners at the abstract name only the process's recorder (control/recorder.h).
 #pragma once
 #include <array>
 #include <optional>
@@ -14,10 +14,10 @@ namespace heaptap::control {
 
 class ProcessSocket {
  public:
-  // Listening, not blocking, at one of the two at least.
+  // Listens, non-blocking, at one of the two at least.
   static base::Result<ProcessSocket> create(const ProcessName& process);
 
-  // -1: there is none.
+  // -1: none.
   [[nodiscard]] std::array<int, 2> descriptors() const { return {file_ ? file_->descriptor() : -1, abstract_.get()}; }
 
  private:

@@ -1,5 +1,5 @@
-// The recorder's end of the control protocol. Never waits, for nobody: a client that doesn't read, says nonsense or is gone is
-// dropped, and costs the recording nothing.
+// Server of the control protocol, in the recorder. Never waits for clients: one that doesn't read, sends invalid data
+// or is gone is dropped, without effect on the recording.
 #pragma once
 #include <poll.h>
 
@@ -17,30 +17,30 @@ namespace heaptap::control {
 class Server {
  public:
   struct Request {
-    uint64_t client = 0;  // who is to be answered
+    uint64_t client = 0;  // recipient of the answer
     Message message;
   };
 
-  // Of the clients.
+  // For the clients.
   void add_waits(std::vector<pollfd>& waits) const;
-  // Takes the connections that wait at a listening socket.
+  // Accepts pending connections of a listening socket.
   void accept_from(int listening);
-  // What clients ask for, one at a time: until none, then the next look.
+  // Requests of clients, one at a time, until none is left in this round.
   std::optional<Request> next_request();
 
   void answer(uint64_t client, uint64_t number, const Fields& fields);
-  // `file` goes with it; it stays the caller's.
+  // `file` is sent along; it stays the caller's.
   void answer(uint64_t client, uint64_t number, const Fields& fields, int file);
   void refuse(uint64_t client, uint64_t number, std::string_view why, uint32_t kind);
   void subscribe(uint64_t client);
-  // To all who subscribed.
+  // To all subscribers.
   void tell(const Fields& news);
   [[nodiscard]] size_t client_count() const { return clients_.size(); }
 
  private:
   struct Outgoing {
     std::string bytes;
-    base::UniqueFd file;  // goes with the first byte
+    base::UniqueFd file;  // sent with the first byte
   };
   struct Client {
     uint64_t id = 0;
@@ -50,10 +50,10 @@ class Server {
     bool has_asked = false;
     bool subscribed = false;
     bool is_gone = false;
-    bool is_half_closed = false;  // says nothing any more, and may still read
+    bool is_half_closed = false;  // sends nothing more, but may still read
     std::list<Outgoing> outgoing;
     size_t outgoing_bytes = 0;
-    uint64_t asked_last = 0;  // counts requests: who asked least lately is served first
+    uint64_t asked_last = 0;  // request counter: the least recently served client goes first
   };
 
   bool make_room();

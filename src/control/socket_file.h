@@ -1,4 +1,4 @@
-// A socket file that is listened at, of mode 0600, in a folder of this user's own; removed with this.
+// Listening socket file of mode 0600 in a private directory of this user; removed with this object.
 #pragma once
 #include <sys/types.h>
 
@@ -12,9 +12,9 @@ namespace heaptap::control {
 
 class SocketFile {
  public:
-  // Of a whole recording: <pid of the collector>.sock in make_own_folder().
+  // For a whole recording: <PID of the collector>.sock in make_own_folder().
   static base::Result<SocketFile> create(pid_t collector);
-  // What nobody listens at any more gives way.
+  // Replaces a file without a listener.
   static base::Result<SocketFile> create(const std::string& folder, const std::string& name);
   SocketFile(SocketFile&& other) noexcept;
   SocketFile& operator=(SocketFile&& other) noexcept;
