@@ -1,5 +1,5 @@
-// Where a channel leads: a UNIX socket's path, or a host and a port. Hosts are numbers here; a name is kept, and becomes
-// numbers in channel/resolve.h alone, so that a static program has no name service.
+// Address of a channel: a UNIX socket's path, or a host and a port. Hosts are numeric here; a host name is resolved
+// only in channel/resolve.h, so that a static program needs no name service.
 #pragma once
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 
 namespace heaptap::channel {
 
-// As the kernel takes it.
+// In the kernel's form.
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t bytes = 0;
@@ -23,12 +23,12 @@ struct SocketAddress {
 
 class Address {
  public:
-  // Too long for a socket: none.
+  // None: too long for a socket.
   static std::optional<Address> of_file(std::string path);
   static Address of_name(std::string name, uint16_t port);
   static Address of_number(const in_addr& number, uint16_t port);
   static Address of_number(const in6_addr& number, uint32_t scope, uint16_t port);
-  // What accept(), getsockname() and getaddrinfo() give; none of other families.
+  // From accept(), getsockname() and getaddrinfo(); none for other families.
   static std::optional<Address> of_socket(const sockaddr* address);
 
   [[nodiscard]] bool is_file() const { return kind_ == Kind::kFile; }
@@ -36,11 +36,11 @@ class Address {
   // A path or a name.
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] uint16_t port() const { return port_; }
-  // Whether bytes stay on this machine by what the address says: a UNIX socket, 127.0.0.0/8, ::1. A name doesn't say it.
+  // Whether the address itself is local to this machine: a UNIX socket, 127.0.0.0/8, ::1. False for a name.
   [[nodiscard]] bool is_loopback() const;
-  // parse_address() makes the same of it.
+  // Inverse of parse_address().
   [[nodiscard]] std::string to_text() const;
-  // An IPv6 network (/64), an IPv4 host, and nothing of a file: what limits of attempts count by.
+  // An IPv6 network (/64), an IPv4 host, or empty for a file: the key for attempt limits.
   [[nodiscard]] std::string network() const;
   // None: it is a name.
   [[nodiscard]] std::optional<SocketAddress> to_socket() const;
@@ -48,7 +48,7 @@ class Address {
  private:
   enum class Kind : uint8_t { kFile, kName, kIpv4, kIpv6 };
 
-  // An IPv4 address, also one that is written as an IPv6 one.
+  // The IPv4 address, also of an IPv4-mapped IPv6 one.
   [[nodiscard]] std::optional<in_addr> ipv4() const;
 
   Kind kind_ = Kind::kFile;
@@ -63,7 +63,7 @@ class Address {
 // host it is 127.0.0.1, which `localhost` stands for as well. IPv6 may have an interface: [fe80::1%eth0]:PORT.
 base::Result<Address> parse_address(std::string_view text);
 
-// "board": no path, no port, no number, so that it is no address; something may be announced by that name.
+// "board": no path, port or number, so not an address; possibly the name of an announced service.
 bool is_name_alone(std::string_view text);
 
 }  // namespace heaptap::channel

@@ -1,4 +1,4 @@
-// Bytes that wait to be sent, up to a bound.
+// Bounded FIFO of bytes to send.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -16,10 +16,10 @@ class ByteQueue {
   [[nodiscard]] bool empty() const { return size() == 0; }
   [[nodiscard]] size_t room() const { return max_bytes_ - size(); }
 
-  // How many were taken: those that there is room for.
+  // Returns the number of bytes accepted, limited by the free room.
   size_t add(std::span<const uint8_t> bytes) {
     const std::span<const uint8_t> taken = bytes.first(std::min(bytes.size(), room()));
-    if (bytes_.size() + taken.size() > max_bytes_) {  // what was sent gives its place; each byte moves once a round
+    if (bytes_.size() + taken.size() > max_bytes_) {  // reuses the room of sent bytes; each byte moves once a round
       bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(begin_));
       begin_ = 0;
     }
@@ -37,7 +37,7 @@ class ByteQueue {
  private:
   size_t max_bytes_;
   std::vector<uint8_t> bytes_;
-  size_t begin_ = 0;  // those before it are sent
+  size_t begin_ = 0;  // bytes before it are sent
 };
 
 }  // namespace heaptap::channel

@@ -1,4 +1,4 @@
-// What carries a channel's bytes: a socket, or memory in a test. Nothing here waits.
+// Byte transport of a channel: a socket, or memory in a test. Non-blocking.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,10 +8,10 @@ namespace heaptap::channel {
 
 struct Transfer {
   enum class Outcome : uint8_t {
-    kDone,    // some bytes, at least one
-    kLater,   // none just now
-    kEnded,   // receiving alone: the other side has said its last
-    kBroken,  // never again; error_number says why
+    kDone,    // at least one byte
+    kLater,   // none at present
+    kEnded,   // for receiving: the other side has closed
+    kBroken,  // permanent failure; error_number has the reason
   };
   Outcome outcome = Outcome::kLater;
   size_t bytes = 0;

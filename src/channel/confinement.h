@@ -1,4 +1,4 @@
-// What a process gives up before it hears strangers.
+// Confinement of a process before it handles untrusted peers.
 #pragma once
 #include <array>
 
@@ -6,10 +6,10 @@
 
 namespace heaptap::channel {
 
-// This process keeps these two descriptors, of all others none. It becomes nobody (uid and gid 65534) if it is root, loses all
-// capabilities, can't be traced by its user, can't gain anything by exec, open, make or send anything but bytes over these sockets:
-// a filter of system calls ends it where it tries (seccomp(2)). It ends with its parent. An error: it would keep rights that matter,
-// as where the kernel has no filter and it isn't root.
+// Closes all descriptors except these two. The process becomes nobody (uid and gid 65534) if it is root, drops all
+// capabilities, can't be traced by its user, can't gain privileges by exec, and can only send and receive bytes on
+// these sockets: a seccomp filter kills it otherwise (seccomp(2)). It ends with its parent. Error: it would keep
+// relevant rights, e.g. if the kernel has no seccomp filters and it isn't root.
 base::Result<> confine_to(const std::array<int, 2>& descriptors);
 
 }  // namespace heaptap::channel

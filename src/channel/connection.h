@@ -1,6 +1,6 @@
-// One end of a channel, for a poll() loop of one thread: nothing here waits. After each poll() call proceed(), then read().
+// Connection: one end of a channel, non-blocking, for a poll() loop of one thread. After each poll() call proceed(), then read().
 //
-//   connecting ▸ greeting ▸ ready ▸ ending ▸ gone          gone from everywhere, with a reason
+//   connecting ▸ greeting ▸ ready ▸ ending ▸ gone          gone is reachable from every state, with a reason
 #pragma once
 #include <poll.h>
 
@@ -29,58 +29,58 @@ class Connection {
  public:
   struct Limits {
     size_t max_outgoing_bytes = size_t{256} << 10;
-    std::chrono::milliseconds greeting{10'000};  // until it is ready
-    std::chrono::milliseconds ending{10'000};    // until it is gone, once it is to end
+    std::chrono::milliseconds greeting{10'000};  // maximum time until ready
+    std::chrono::milliseconds ending{10'000};    // maximum time of ending
   };
 
-  // Begins to connect. Of a name resolve() makes addresses.
+  // Starts connecting. resolve() resolves a name.
   static base::Result<Connection> connect(const Address& address, const Security& security, const Limits& limits,
                                           Time now);
-  // Over a socket that is connected; it becomes non-blocking. `peer` is for people.
+  // Over a connected socket, which becomes non-blocking. `peer` is for display.
   static base::Result<Connection> over(base::UniqueFd socket, std::unique_ptr<Session> session, std::string peer,
                                        const Limits& limits, Time now);
-  // The same of one that is protected as these say; none: not at all.
+  // As above, with protection by these credentials; none: unprotected.
   static base::Result<Connection> over(base::UniqueFd socket, Role role, std::string peer,
                                        const std::optional<Credentials>& credentials, const Limits& limits, Time now);
-  // One that came to a listener over TCP, behind a front.
+  // For a TCP connection accepted by a listener, behind a front.
   static base::Result<Connection> behind_front(base::UniqueFd socket, std::string peer, const Credentials& credentials,
                                                const Limits& limits, Time now);
 
-  // `wants_bytes`: false if the caller doesn't want to read now.
+  // `wants_bytes`: false if the caller can't read now.
   void add_waits(std::vector<pollfd>& waits, bool wants_bytes = true) const;
-  // When proceed() has to be called at the latest.
+  // Latest time of the next proceed().
   [[nodiscard]] std::optional<Time> deadline() const;
-  // Connects, greets, sends, ends, as far as it goes.
+  // Connects, greets, sends, ends, as far as possible without waiting.
   void proceed(Time now);
 
-  // Both sides have greeted, and proved who they are where that is asked for.
+  // Whether both sides have greeted, and authenticated each other where required.
   [[nodiscard]] bool is_ready() const { return phase_ == Phase::kReady; }
-  // Adds what came, at most kMaxReadBytes; says how much.
+  // Appends received bytes, up to kMaxReadBytes; returns their number.
   size_t read(std::vector<uint8_t>& out);
-  // How many bytes were taken: as many as there is room for, none before it is ready. They go with flush() or proceed().
+  // Returns the number of bytes accepted: limited by the room, 0 before it is ready. They are sent by flush() or proceed().
   size_t write(std::span<const uint8_t> bytes);
   void flush();
   [[nodiscard]] size_t outgoing_bytes() const { return outgoing_.size() + session_->outgoing_bytes(); }
   [[nodiscard]] size_t room() const { return is_ready() ? outgoing_.room() : 0; }
 
-  // What was written is still sent, and the other side told that it was all. Nothing is read any more; it is gone when the other
-  // side has hung up, too.
+  // Ends the connection: still sends what was written, followed by an end marker. Reads nothing any more; it is gone
+  // when the other side has closed as well.
   void end(Time now);
   [[nodiscard]] bool is_gone() const { return phase_ == Phase::kGone; }
-  // Gone as one of the sides wanted; otherwise something failed.
+  // Gone at the request of one of the sides; otherwise there was a failure.
   [[nodiscard]] bool has_ended_in_order() const { return has_ended_in_order_; }
-  // Gone since who is at the ends is not whom they want: another attempt ends as this one did.
+  // Gone because an end is the wrong peer: another attempt would end the same way.
   [[nodiscard]] bool is_refused() const { return is_gone() && session_->is_refused(); }
-  // Why it is gone: a sentence without a full stop, without the name of the peer.
+  // Reason for being gone: a sentence without a full stop, without the name of the peer.
   [[nodiscard]] const std::string& why() const { return why_; }
-  // Gone at once, without a word to the other side.
+  // Gone at once, without notice to the other side.
   void drop(base::Error why);
 
-  // Its address, and once it is ready the name that its key has here.
+  // The peer's address, and once ready the name of its key here.
   [[nodiscard]] const std::string& peer() const { return peer_; }
-  // The fingerprint of the key that it has proved; empty: none was asked for, or both have one token.
+  // Fingerprint of the peer's proven key; empty: no authentication, or by a token.
   [[nodiscard]] std::string peer_key() const { return session_->peer_key(); }
-  // Null: there is none.
+  // Null: none.
   [[nodiscard]] const PublicKey* channel_key() const { return session_->channel_key(); }
 
  private:
@@ -97,7 +97,7 @@ class Connection {
   void finish_connecting();
   void greet();
   void go_on_ending();
-  // What the session's state means.
+  // Evaluates the session's state.
   void settle();
   void end_in_order(base::Error why);
 
@@ -106,7 +106,7 @@ class Connection {
   ByteQueue outgoing_;
   std::string peer_;
   Limits limits_;
-  bool has_front_ = false;  // it takes the socket once that is connected
+  bool has_front_ = false;  // it gets the socket once that is connected
   Phase phase_ = Phase::kConnecting;
   bool has_said_end_ = false;
   bool has_shut_down_ = false;

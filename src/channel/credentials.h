@@ -1,4 +1,4 @@
-// Who this end of a channel is, and whom it takes for the other end.
+// Credentials of a channel's end: its own key, and the accepted keys of the other end.
 #pragma once
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace heaptap::channel {
 struct Credentials {
   KeyPair own;
   std::vector<TrustedKey> trusted;
-  bool of_token = false;  // both keys come from what both ends know
+  bool of_token = false;  // both keys are derived from the shared token
 };
 
 }  // namespace heaptap::channel

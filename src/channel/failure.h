@@ -1,4 +1,4 @@
-// Errors of this room, put together without fmt: the room is linked into a small static program.
+// Error messages of this room, built without fmt: the room is linked into a small static program.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -25,7 +25,7 @@ inline base::Error why_broken(int error_number) {
   return make_error({"the connection broke: ", base::reason_of(error_number)});
 }
 
-// Of the end that has this role: what the other one said is no greeting.
+// For the end with this role: the other one sent no valid greeting.
 inline base::Error why_no_greeting(Role role) {
   if (role == Role::kConnector) {
     return make_error({"what answers there is no heaptap, or one of another version: check the address"});

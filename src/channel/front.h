@@ -1,11 +1,11 @@
-// A process that stands between the network and this one: it alone hears a stranger's bytes before he has proved who he is, and
-// has no rights: another user, no capability, no new descriptor, a filter of system calls (channel/confinement.h). It encrypts; the
-// proof (channel/proven_session.h) goes through it and is judged here, where the keys are. One process a connection, so that one
-// stranger has nothing of another's.
+// Front: an isolated process between the network and this one. It alone parses a stranger's bytes before
+// authentication, and has no rights: another user, no capability, no new descriptor, a seccomp filter
+// (channel/confinement.h). It encrypts; the authentication (channel/proven_session.h) passes through it and is verified
+// here, where the keys are. One process per connection, so that a stranger can't reach another's data.
 //
 //   peer ══ network, TLS ══▸ front ── pair of sockets ──▸ FrontSession, below ProvenSession
 //
-// The front says first, once: 'r' and the channel's key, or 'f', a length and why there is no session. Then bytes are passed on.
+// The front first sends, once: 'r' and the channel's key, or 'f', a length and the error. Then bytes are relayed.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -20,14 +20,14 @@
 
 namespace heaptap::channel {
 
-// Makes a front for a connected socket: gives the other end of its pair. `channel_key`: of a listener; null: it is a connector's.
+// Starts a front for a connected socket; returns the other end of its socket pair. `channel_key`: for a listener; null: for a connector.
 base::Result<base::UniqueFd> start_front(base::UniqueFd network, const KeyPair* channel_key);
-// Fronts that have ended leave the kernel's table of processes; start_front() does it as well.
+// Reaps ended fronts; start_front() does so as well.
 void reap_fronts();
 
 class FrontSession : public PassingSession {
  public:
-  // `channel_key`: of a listener, which made it; else the front says it.
+  // `channel_key`: for a listener, which made it; otherwise the front reports it.
   FrontSession(Role role, const PublicKey* channel_key);
 
   void greet(ByteStream& stream) override;
@@ -35,7 +35,7 @@ class FrontSession : public PassingSession {
   [[nodiscard]] const PublicKey* channel_key() const override { return channel_key_ ? &*channel_key_ : nullptr; }
 
  private:
-  // How much the first word has, as far as it is known.
+  // Length of the first message, as far as known.
   [[nodiscard]] size_t wanted_bytes() const;
   void judge();
 

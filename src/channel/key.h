@@ -1,5 +1,5 @@
-// Keys by which an end of a channel proves who it is: ECDSA on P-256 with SHA-256. A public key is named by its fingerprint,
-// which is what people copy and files of trusted keys list.
+// Key pairs for authenticating an end of a channel: ECDSA on P-256 with SHA-256. A public key is identified by its
+// fingerprint, which users copy and lists of trusted keys contain.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace heaptap::channel {
 
-// A point of the curve, not compressed (SEC 1, 2.3.3).
+// Uncompressed curve point (SEC 1, 2.3.3).
 using PublicKey = std::array<uint8_t, 65>;
 using Digest = std::array<uint8_t, 32>;
 // r and s, 32 bytes each.
@@ -41,11 +41,11 @@ class KeyPair {
  public:
   using Secret = SecretBytes::Bytes;
 
-  // A new one. The kernel may have no random numbers.
+  // A new key pair. Fails if the kernel has no random numbers.
   static base::Result<KeyPair> generate();
-  // The same one each time: HMAC_DRBG (NIST SP 800-90A) with this seed, for this purpose.
+  // Deterministic: HMAC_DRBG (NIST SP 800-90A) with this seed, for this purpose.
   static KeyPair from_seed(std::span<const uint8_t> seed, std::string_view purpose);
-  // None: it is no private key of the curve.
+  // None: no valid private key of the curve.
   static std::optional<KeyPair> from_secret(const Secret& secret);
 
   [[nodiscard]] const PublicKey& public_key() const { return public_key_; }
@@ -54,14 +54,14 @@ class KeyPair {
 
  private:
   KeyPair() = default;
-  // Whether there is a public key to the private one.
+  // Computes the public key. False: the private one has none.
   bool complete();
 
   SecretBytes secret_;
   PublicKey public_key_{};
 };
 
-// Whether the owner of `key` signed it. The key may be anything.
+// Whether `signature` was made with `key`, which may be any bytes.
 bool is_signed_by(const PublicKey& key, const Digest& digest, const Signature& signature);
 
 }  // namespace heaptap::channel

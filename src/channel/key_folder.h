@@ -1,5 +1,5 @@
-// The folder where a user's keys are: `key`, the private one, made when it is first needed; `authorized_hosts`, the hosts that may
-// give orders to this machine's heaptap-target; `known_targets`, the targets that this user's heaptap knows.
+// Key directory of a user: `key`, the private key, created when first needed; `authorized_hosts`, the hosts that may
+// give orders to this machine's heaptap-target; `known_targets`, the targets known to this user's heaptap.
 #pragma once
 #include <optional>
 #include <string>
@@ -17,20 +17,20 @@ class KeyFolder {
   static constexpr const char* kTargets = "known_targets";
   static constexpr const char* kVariable = "HEAPTAP_KEYS";
 
-  // $HEAPTAP_KEYS; else root's is /etc/heaptap, a user's $XDG_CONFIG_HOME/heaptap or ~/.config/heaptap. A user without a home has none.
+  // $HEAPTAP_KEYS; else for root /etc/heaptap, for a user $XDG_CONFIG_HOME/heaptap or ~/.config/heaptap. A user without a home has none.
   static base::Result<KeyFolder> of_user();
   explicit KeyFolder(std::string path) : path_(std::move(path)) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-  // None: it hasn't been made.
+  // None: it hasn't been created.
   [[nodiscard]] base::Result<std::optional<KeyPair>> read_key() const;
-  // Makes folder and key where they aren't there.
+  // Creates directory and key where missing.
   [[nodiscard]] base::Result<KeyPair> make_key() const;
-  // Of kHosts or kTargets; empty: there is no such file.
+  // List kHosts or kTargets; empty: no such file.
   [[nodiscard]] base::Result<std::vector<TrustedKey>> read_trusted(const char* list) const;
-  // False: that key has that name there already.
+  // False: the list has that key with that name already.
   [[nodiscard]] base::Result<bool> add_trusted(const char* list, const TrustedKey& key) const;
 
  private:

@@ -1,6 +1,6 @@
-// The end of a channel that others connect to. Hands out connections whose peers have greeted, and proved who they are where that
-// is asked for; those that haven't yet are bounded in number, time and cost (channel/admission.h). For a poll() loop of one thread:
-// after each poll() call proceed(), then take what is there.
+// Listening end of a channel. Returns connections whose peers have greeted, and authenticated themselves where
+// required; others are bounded in number, time and cost (channel/admission.h). For a poll() loop of one thread: after
+// each poll() call proceed(), then next().
 #pragma once
 #include <poll.h>
 
@@ -25,30 +25,30 @@ namespace heaptap::channel {
 
 class Listener {
  public:
-  // One that didn't get in, for a line of a log.
+  // Failed attempt, for the log.
   struct FailedAttempt {
     std::string peer;
     std::string why;
-    uint64_t others = 0;  // since the last one, of which nothing else is said: they were too many
+    uint64_t others = 0;  // further ones since the last report, dropped by the rate limit
   };
 
   static base::Result<Listener> listen(const Address& address, const Security& security,
                                        const Connection::Limits& limits);
 
-  // With the port that the kernel chose, if 0 was asked for.
+  // With the port chosen by the kernel, if 0 was requested.
   [[nodiscard]] const Address& address() const { return address_; }
   void add_waits(std::vector<pollfd>& waits) const;
-  // When proceed() has to be called at the latest.
+  // Latest time of the next proceed().
   [[nodiscard]] std::optional<Time> deadline() const;
-  // Accepts and greets, as far as it goes.
+  // Accepts and greets, as far as possible without waiting.
   void proceed(Time now);
 
-  // One that is ready. It may have sent something already: read() it before the next poll(), or poll().
+  // A ready connection. It may have received bytes already: read() it before the next poll().
   std::optional<Connection> next();
   std::optional<FailedAttempt> next_failed();
-  // Connections that haven't greeted.
+  // Number of connections being greeted.
   [[nodiscard]] size_t greeting_count() const { return greeting_.size(); }
-  // Those that nobody hears yet.
+  // Number of connections not served yet.
   [[nodiscard]] size_t waiting_count() const { return waiting_.size(); }
 
  private:
@@ -83,7 +83,7 @@ class Listener {
   void take(base::UniqueFd socket, const Peer& peer, Time now);
   void hear_some(Time now);
   base::Result<Connection> hear(Waiting waiting, Time now) const;
-  // One that makes room for another one.
+  // Drops a connection to make room for another.
   void send_away(Admission::Id id, Time now);
   void report(std::string peer, std::string why, Time now);
   [[nodiscard]] static Peer peer_of(const base::UniqueFd& socket, const sockaddr_storage& name);
@@ -96,13 +96,13 @@ class Listener {
   Connection::Limits limits_;
   Admission admission_;
   Admission::Id next_id_ = 0;
-  std::optional<Time> accepts_from_;  // the machine had no room for another connection
+  std::optional<Time> accepts_from_;  // while the machine had no room for another connection
   std::list<Waiting> waiting_;
   std::list<Greeting> greeting_;
   std::deque<Connection> ready_;
   std::deque<FailedAttempt> failed_;
   uint64_t unsaid_attempts_ = 0;
-  Quota quota_;  // of what is said of them
+  Quota quota_;  // rate limit of their reports
 };
 
 }  // namespace heaptap::channel

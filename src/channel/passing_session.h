@@ -1,4 +1,4 @@
-// A session whose bytes go over the stream as they are, once it is ready.
+// Session that passes bytes to the stream unchanged, once it is ready.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
-// A channel's bytes as they are: on one machine, or where its user says so. Each end first says which kind of channel it means,
-// and hears the same of the other.
+// Unencrypted session: on one machine, or where the user chose it. Each end first sends the kind of channel that it
+// expects, and checks the other's.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace heaptap::channel {
 
-// The first byte is none that a record of TLS begins with.
+// The first byte differs from that of any TLS record.
 constexpr std::string_view kPlainGreeting = "heaptap channel 1\n";
 // The first byte of a TLS record (RFC 5246, 6.2.1): an alert, a handshake.
 constexpr uint8_t kTlsAlert = 21;
@@ -30,8 +30,8 @@ class PlainSession : public PassingSession {
   void hear(std::span<const uint8_t> bytes);
 
   const Role role_;
-  size_t said_bytes_ = 0;   // of the greeting
-  size_t heard_bytes_ = 0;  // of the other's
+  size_t said_bytes_ = 0;   // of the greeting, sent
+  size_t heard_bytes_ = 0;  // of the other's, received
 };
 
 }  // namespace heaptap::channel

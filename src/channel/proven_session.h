@@ -1,12 +1,12 @@
-// A session over which each end proves who it is before it is ready. The session below encrypts, by a key that the listener made
-// for this connection alone; what is signed names that key, so that a proof is worth nothing in another connection, nor to one who
-// stands in the middle. Who connects proves first: a stranger gets no signature.
+// Mutual authentication over another session, before it is ready. The session below encrypts, with a key made by the
+// listener for this connection alone; the signatures cover that key, so that they are useless in another connection or
+// to a man in the middle. The connector proves first: a stranger gets no signature.
 //
 //   connector                                                             listener
 //   public key, 32 random bytes, signature ──────────────────────────────▸          is that key trusted?
 //           ◂──────────── a byte: 1, public key, signature; or 0: not trusted
 //
-// Signed are SHA-256 of: purpose, channel's key, connector's key, the random bytes; and of the listener's key, if it signs.
+// Signed data: SHA-256 of purpose, channel's key, connector's key, random bytes; and of the listener's key, if it signs.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace heaptap::channel {
 
 class ProvenSession : public Session {
  public:
-  // `below` knows the channel's key once it is ready.
+  // `below` must know the channel's key once it is ready.
   ProvenSession(Role role, Credentials credentials, std::unique_ptr<Session> below, const Digest& random);
 
   void greet(ByteStream& stream) override;
@@ -38,7 +38,7 @@ class ProvenSession : public Session {
  private:
   static constexpr size_t kSaidBytes = 512;
 
-  // Whether there is something new to do.
+  // Returns whether there was progress.
   bool prove(ByteStream& stream);
   void say(std::span<const uint8_t> bytes) { (void)said_.add(bytes); }
   void say_as_connector();
@@ -47,7 +47,7 @@ class ProvenSession : public Session {
   // False: that key isn't trusted.
   bool take_peer(const PublicKey& key);
   void refuse(base::Error why);
-  // What became of the session below.
+  // Adopts the state of the session below.
   void follow();
   [[nodiscard]] Digest connectors_digest(const PublicKey& connector) const;
   [[nodiscard]] Digest listeners_digest(const PublicKey& connector, const PublicKey& listener) const;
@@ -59,7 +59,7 @@ class ProvenSession : public Session {
   ByteQueue said_{kSaidBytes};
   std::vector<uint8_t> heard_;
   bool has_begun_ = false;
-  bool is_refused_ = false;  // it fails once the other end has been told
+  bool is_refused_ = false;  // it fails once the other end has been informed
   bool is_proven_ = false;
   std::string why_refused_;
   std::string peer_name_;

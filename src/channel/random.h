@@ -1,4 +1,4 @@
-// Numbers that nobody can foresee.
+// Cryptographic random numbers.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace heaptap::channel {
 
-// At most 256 bytes. The kernel may have none to give.
+// At most 256 bytes. Fails if the kernel has none.
 base::Result<> fill_random(std::span<uint8_t> bytes);
 
 }  // namespace heaptap::channel

@@ -1,5 +1,5 @@
-// Names of hosts become numbers. Only heaptap on the host links this: getaddrinfo brings the C library's name service with it,
-// and may wait for it.
+// Host name resolution. Linked only into heaptap on the host: getaddrinfo brings in the C library's name service, and
+// may block.
 #pragma once
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace heaptap::channel {
 
-// In the order in which they are to be tried; an address that is no name, as it is.
+// In the order to try; an address that is no name is returned as it is.
 base::Result<std::vector<Address>> resolve(const Address& address);
 
 }  // namespace heaptap::channel

@@ -1,5 +1,5 @@
-// Private keys in memory. They are wiped where they end, and this process knows where all of them are: one that is forked to hear
-// strangers keeps none but its own.
+// Private keys in memory, wiped on destruction. All are registered in the process: a child forked to handle strangers
+// keeps only its own.
 #pragma once
 #include <sys/types.h>
 
@@ -31,8 +31,7 @@ class SecretBytes {
   SecretBytes* behind_ = nullptr;
 };
 
-// As fork(). The child has these bytes, if any are named, and no other secret; nor what working with one left on the stack of the
-// thread that calls.
+// As fork(). The child keeps only the secret `kept`, if any, and no traces of secrets on the calling thread's stack.
 pid_t fork_without_secrets(const SecretBytes::Bytes* kept);
 
 }  // namespace heaptap::channel

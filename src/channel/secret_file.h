@@ -1,4 +1,4 @@
-// Files that decide who gets in: private ones, which their owner alone may read, and lists, which others may not write.
+// Files for access control: private ones, readable only by their owner, and lists, writable only by their owner.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,12 +10,12 @@
 namespace heaptap::channel {
 
 enum class FileAccess : uint8_t {
-  kReadByOwner,    // nobody else may read or write it
-  kWrittenByOwner  // others may read it
+  kReadByOwner,    // not readable or writable by others
+  kWrittenByOwner  // readable by others
 };
 
-// The text of a regular file of this user's or root's, at most `max_bytes` and one more. None: there is no such file. `what` is for
-// errors: "token file".
+// Text of a regular file owned by this user or root, up to `max_bytes` plus one. None: no such file. `what` is for
+// error messages: "token file".
 base::Result<std::optional<std::string>> read_owned_file(const std::string& path, std::string_view what,
                                                          FileAccess access, size_t max_bytes);
 

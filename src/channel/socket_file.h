@@ -1,4 +1,4 @@
-// The file of a UNIX socket that is listened at: of mode 0600 from its first moment, and removed with its owner.
+// File of a listening UNIX socket: mode 0600 from its creation, removed with its owner.
 #pragma once
 #include <sys/types.h>
 
@@ -12,7 +12,7 @@ namespace heaptap::channel {
 
 class SocketFile {
  public:
-  // Binds the socket. A socket file of this user's whose process is gone is replaced; nothing else is.
+  // Binds the socket. Replaces only a socket file of this user whose process is gone.
   static base::Result<SocketFile> bind(const base::UniqueFd& socket, const Address& address);
   SocketFile(SocketFile&& other) noexcept;
   SocketFile& operator=(SocketFile&&) = delete;
@@ -22,10 +22,10 @@ class SocketFile {
   SocketFile(std::string path, dev_t device, ino_t file);
 
   std::string path_;
-  // What was made: another file of that name is somebody else's.
+  // Identity of the created file: a later file of that name isn't ours.
   dev_t device_;
   ino_t file_;
-  pid_t maker_;  // a process that was made by that one has a copy of this, and no file
+  pid_t maker_;  // a forked child has a copy of this object, but doesn't own the file
 };
 
 }  // namespace heaptap::channel

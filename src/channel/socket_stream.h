@@ -1,4 +1,4 @@
-// The bytes of a connected socket.
+// Byte stream of a connected socket.
 #pragma once
 #include <utility>
 

@@ -1,7 +1,7 @@
-// A channel's bytes by TLS 1.2 (BearSSL): ECDHE on P-256, ChaCha20-Poly1305. The listener signs with a key that it made for this
-// connection, which is in place of a certificate; the connector takes any. So nobody reads what goes over it, and nobody is known:
-// who is there is proved over it (channel/proven_session.h), by signatures that name that key. Nothing is resumed or negotiated
-// anew. One suite, so nothing weaker can be agreed on.
+// TLS 1.2 session (BearSSL): ECDHE on P-256, ChaCha20-Poly1305. The listener signs with a key made for this connection,
+// sent in place of a certificate; the connector accepts any. So it provides encryption without authentication, which is
+// done on top (channel/proven_session.h) by signatures that cover that key. No resumption, no renegotiation. A single
+// cipher suite, so there can be no downgrade.
 //
 //   connector                                         listener
 //   ClientHello ─────────────────────────────────────▸
@@ -25,7 +25,7 @@ namespace heaptap::channel {
 
 class TlsSession : public Session {
  public:
-  // 32 bytes nobody can foresee.
+  // 32 unpredictable bytes.
   using Seed = std::array<uint8_t, 32>;
 
   // A connector has no key.
@@ -41,13 +41,13 @@ class TlsSession : public Session {
   void say_end() override;
   [[nodiscard]] const PublicKey* channel_key() const override;
 
-  // What is said to one who is sent away before there is a session: a record that any TLS understands.
+  // Rejection before a session exists: a record that any TLS implementation understands.
   static std::span<const uint8_t> refusal();
 
  private:
   static constexpr size_t kAlertBytes = 7;
 
-  // What the listener says in place of a certificate, as the connector hears it.
+  // Validator that accepts the listener's key in place of a certificate.
   struct AnyKey {
     const br_x509_class* vtable;  // first: BearSSL has the address of this
     br_x509_pkey key;
@@ -61,12 +61,12 @@ class TlsSession : public Session {
   void set_up_engine(const Seed& seed);
   void set_up_listener(const KeyPair& channel_key, const Seed& seed);
   void set_up_connector(const Seed& seed);
-  // False: nothing came.
+  // False: nothing received.
   bool receive_record(ByteStream& stream);
   bool hear_first(uint8_t byte);
   void send_records(ByteStream& stream);
   void hung_up(const Transfer& got);
-  // Looks at what the engine makes of what it got.
+  // Evaluates the engine's state.
   void judge();
   void say_alert(uint8_t description);
 

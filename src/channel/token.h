@@ -1,5 +1,5 @@
-// What both ends of a channel know, and nobody else: 256 random bits, as `heaptap-target token` writes them. It is never sent: it
-// is the seed of two key pairs, one for each end, by which these prove who they are (channel/proof.h).
+// Shared secret of both ends of a channel: 256 random bits, as written by `heaptap-target token`. It is never sent: it
+// is the seed of two key pairs, one per end, used for authentication (channel/proof.h).
 #pragma once
 #include <optional>
 #include <string>
@@ -14,15 +14,15 @@ class Token {
  public:
   static constexpr const char* kVariable = "HEAPTAP_TOKEN";
 
-  // A new one as text, for a file. The kernel may have no random numbers.
+  // A new one as text, for a file. Fails if the kernel has no random numbers.
   static base::Result<std::string> make_text();
-  // Only what make_text() gave: another text is refused, as it may be easily guessed. White space around it is no part of it.
-  // `origin` is for errors: where the text is from.
+  // Accepts only the format of make_text(): other texts might be guessable. Ignores surrounding white space. `origin`
+  // is for error messages: the source of the text.
   static base::Result<Token> from_text(std::string_view text, std::string_view origin);
-  // The file may be read by its owner alone, who is this user or root.
+  // The file must be readable only by its owner, who is this user or root.
   static base::Result<Token> from_file(const std::string& path);
-  // None: there is no such variable. It is taken out of the environment, so that no program that is started inherits it.
-  // Before there are threads.
+  // None: no such variable. Removes it from the environment, so that started programs don't inherit it. Call before
+  // there are threads.
   static base::Result<std::optional<Token>> from_environment();
 
   [[nodiscard]] const KeyPair& listeners_key() const { return listener_; }

@@ -1,5 +1,5 @@
-// The other ends that this one trusts, by their keys: a file with one on each line, a fingerprint and a name of the user's choice.
-// A line of `#` says something to people.
+// Trusted keys of other ends: a file with one per line, a fingerprint and a name chosen by the user. Lines starting
+// with `#` are comments.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,12 +12,12 @@ namespace heaptap::channel {
 
 struct TrustedKey {
   Fingerprint key;
-  std::string name;  // of hosts, for logs; of targets, the address without a port at which it is this one
+  std::string name;  // for hosts, used in logs; for targets, the address without a port at which the key is valid
 };
 
-// `origin` is for errors.
+// `origin` is for error messages.
 base::Result<std::vector<TrustedKey>> parse_trusted_keys(std::string_view text, std::string_view origin);
-// None: it isn't among them.
+// None: not in the list.
 const TrustedKey* find_key(const std::vector<TrustedKey>& keys, const Fingerprint& key);
 
 }  // namespace heaptap::channel
