@@ -1,4 +1,4 @@
-// Announces a service on the local network, so that `heaptap discover` finds it; lives in its owner's poll() loop, in one thread:
+// Announcer of a service on the local network, for `heaptap discover`; used in its owner's poll() loop, in one thread:
 //
 //   auto announcer = Announcer::create({.port = port, .cpu = "x86_64", .version = version});
 //   for each round: announcer->add_waits(waits); poll(waits, until announcer->next_deadline()); announcer->serve();
@@ -22,23 +22,23 @@ class Announcer {
   static base::Result<Announcer> create(Service service, Where where = Where::kNetwork);
   Announcer(Announcer&&) = default;
   Announcer& operator=(Announcer&&) = delete;
-  // Says that the service is no more.
+  // Sends goodbyes for the service.
   ~Announcer();
 
   void add_waits(std::vector<pollfd>& waits) const;
   // In nanoseconds of CLOCK_MONOTONIC.
   [[nodiscard]] uint64_t next_deadline() const;
-  // Takes what came, and says what is due. Never waits.
+  // Receives packets, and sends those due. Never waits.
   void serve();
 
-  // Somebody else announces it from now on, as in another process with a copy of this: nothing is said any more, not at the end either.
+  // Another process with a copy of this announces from now on: sends nothing any more, not even goodbyes.
   void leave();
 
-  // What is recorded from now on; empty: nothing.
+  // What is being recorded; empty: nothing.
   void set_program(std::string_view program);
-  // Of the service, which is another one where somebody had it already.
+  // Name of the service, a different one after a conflict.
   [[nodiscard]] std::string name() const { return responder_.name(); }
-  // There is a local network now that the service is reached on.
+  // Whether there is a local network on which the service is reachable.
   [[nodiscard]] bool speaks() const { return responder_.speaks(); }
 
  private:
@@ -46,7 +46,7 @@ class Announcer {
   void look_for_links(uint64_t now_ns);
 
   MulticastSockets sockets_;
-  Responder responder_;  // moved from: it has no goodbyes
+  Responder responder_;  // empty after a move: sends no goodbyes
   Where where_;
   uint64_t next_look_ns_ = 0;
 };

@@ -1,4 +1,4 @@
-// Finds the services that are announced on the local network; lives in its owner's poll() loop, in one thread:
+// Browser for services announced on the local network; used in its owner's poll() loop, in one thread:
 //
 //   auto browser = Browser::create();
 //   for each round: browser->add_waits(waits); poll(waits, until browser->next_deadline()); browser->serve(); browser->services();
@@ -21,14 +21,14 @@ class Browser {
   void add_waits(std::vector<pollfd>& waits) const { sockets_.add_waits(waits); }
   // In nanoseconds of CLOCK_MONOTONIC.
   [[nodiscard]] uint64_t next_deadline() const;
-  // Asks what is to be asked, and takes what came. Never waits.
+  // Sends due questions, and receives answers. Never waits.
   void serve();
-  // Serves it until something may be new; false: until the end, in nanoseconds of CLOCK_MONOTONIC.
+  // Serves it until there may be news; false: until the end, in nanoseconds of CLOCK_MONOTONIC.
   bool serve_until(uint64_t end_ns);
 
-  // Those that are known by now, by name.
+  // Services known so far, by name.
   [[nodiscard]] std::vector<FoundService> services() const { return seeker_.services(); }
-  // There are more than kMaxFoundServices: the others aren't known.
+  // Whether kMaxFoundServices was reached: further ones are ignored.
   [[nodiscard]] bool is_full() const { return seeker_.is_full(); }
 
  private:

@@ -1,8 +1,8 @@
-// Messages of multicast DNS (RFC 1035, 4; RFC 6762, 18): read from bytes that anybody sent, and written.
+// Multicast DNS messages (RFC 1035, 4; RFC 6762, 18): parsing of untrusted bytes, and writing.
 //
-//   ┌ id 2 │ flags 2 │ how many: questions 2 │ answers 2 │ authorities 2 │ additionals 2 ┬ questions ┬ records … ┐
-//   question  ┌ name │ type 2 │ asks for a unicast answer: 1 bit, class 15 bits ┐
-//   record    ┌ name │ type 2 │ takes the place of older ones: 1 bit, class 15 bits │ seconds to live 4 │ bytes 2 ┬ data ┐
+//   ┌ id 2 │ flags 2 │ counts: questions 2 │ answers 2 │ authorities 2 │ additionals 2 ┬ questions ┬ records … ┐
+//   question  ┌ name │ type 2 │ unicast response requested: 1 bit, class 15 bits ┐
+//   record    ┌ name │ type 2 │ cache flush: 1 bit, class 15 bits │ TTL in seconds 4 │ length 2 ┬ data ┐
 //
 // All numbers are big-endian. A name may end in a pointer to one before it in the message.
 #pragma once
@@ -24,7 +24,7 @@ enum class RecordType : uint16_t {
   kTxt = 16,
   kAaaa = 28,
   kSrv = 33,
-  kAny = 255,  // of a question
+  kAny = 255,  // for questions
 };
 
 struct Question {
@@ -36,33 +36,33 @@ struct Question {
 struct Record {
   Name name;
   RecordType type{};
-  bool takes_place = false;  // of older ones with this name and type: it isn't shared ("cache-flush")
-  uint32_t ttl_s = 0;        // 0: it is no more
-  std::string data = {};     // names in it are whole, not compressed
+  bool takes_place = false;  // replaces older ones with this name and type ("cache-flush"): the name isn't shared
+  uint32_t ttl_s = 0;        // 0: removed
+  std::string data = {};     // names in it are uncompressed
 };
 
-// Where a service is.
+// Location of a service (SRV).
 struct Place {
   uint16_t port = 0;
   Name host;
 };
 Record make_pointer(const Name& name, const Name& target, uint32_t ttl_s);
 Record make_place(const Name& name, const Place& place, uint32_t ttl_s);
-// Of a record of that type; none: of another one.
+// Target of a PTR record; none: a record of another type.
 std::optional<Name> target_of(const Record& pointer);
 std::optional<Place> place_of(const Record& place);
 
 struct Message {
-  uint16_t id = 0;  // 0 but in questions of programs that speak plain DNS, and in answers to them
+  uint16_t id = 0;  // 0, except in questions of plain DNS clients and answers to them
   bool is_response = false;
-  bool is_truncated = false;  // of a query: more known answers come in the next message
+  bool is_truncated = false;  // for a query: more known answers follow in the next message
   std::vector<Question> questions = {};
-  std::vector<Record> answers = {};  // of a query: what is known already
+  std::vector<Record> answers = {};  // for a query: answers known already
   std::vector<Record> authorities = {};
   std::vector<Record> additionals = {};
 };
 
-// None: it is damaged, too long, or no query and no answer (RFC 6762, 18.3 and 18.11). Records of other classes are passed over.
+// None: damaged, too long, or neither query nor answer (RFC 6762, 18.3 and 18.11). Ignores records of other classes.
 std::optional<Message> read_message(std::string_view bytes);
 std::string write_message(const Message& message);
 

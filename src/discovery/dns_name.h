@@ -1,4 +1,4 @@
-// Names of the DNS: labels of any bytes (RFC 1035, 3.1), compared without regard to the case of ASCII letters.
+// DNS names: labels of any bytes (RFC 1035, 3.1), compared case-insensitively for ASCII letters.
 #pragma once
 #include <cstddef>
 #include <initializer_list>
@@ -8,28 +8,28 @@
 namespace heaptap::discovery {
 
 inline constexpr size_t kMaxLabelBytes = 63;
-inline constexpr size_t kMaxNameBytes = 255;  // with the lengths of its labels, and the root
+inline constexpr size_t kMaxNameBytes = 255;  // including length bytes of labels, and the root
 
 class Name {
  public:
   Name() = default;  // the root
-  // Of labels of our own, which are short enough.
+  // From our own labels, which are short enough.
   Name(std::initializer_list<std::string_view> labels);
-  // This label below another name; both are short enough.
+  // A label below another name; both short enough.
   Name(std::string_view label, const Name& parent);
 
-  // Puts a label behind the others. False: it is empty or too long, or the name would be.
+  // Appends a label. False: the label is empty or too long, or the name would be too long.
   [[nodiscard]] bool append(std::string_view label);
 
-  // As in a message, without compression and without the root's 0: length, label, length, label, …
+  // Wire format without compression and without the root's 0: length, label, length, label, …
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
-  // Empty of the root.
+  // Empty for the root.
   [[nodiscard]] std::string_view first_label() const;
-  // Whether this is that name with one label in front.
+  // Whether it is that name with one label prepended.
   [[nodiscard]] bool is_child_of(const Name& parent) const;
-  // The same for all names that are equal.
+  // Canonical form: the same for all equal names.
   [[nodiscard]] std::string folded() const;
-  // "board-heaptap.local": a dot or a backslash in a label has a backslash before it. Any bytes are in it.
+  // "board-heaptap.local": dots and backslashes in labels are escaped with a backslash. May contain any bytes.
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const Name& one, const Name& other);

@@ -1,4 +1,4 @@
-// What people call a service that was found, and how they write where it is.
+// Display names and addresses of found services.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace heaptap::discovery {
 
-// With the interface where the address means another machine behind each.
+// With the interface, if the address is link-local.
 std::string address_text(const FoundAddress& found);
-// As channel::parse_address() takes it.
+// In the format of channel::parse_address().
 std::string endpoint_text(const FoundAddress& found, uint16_t port);
-// Those that have this name; where none has it, those of the host that is called so. Whether letters are large makes no difference.
-// Only those whose addresses are known; an empty name: all of these.
+// Services with this name; if there are none, those of the host with that name. Case-insensitive. Only those with known
+// addresses; an empty name: all of these.
 std::vector<FoundService> called(const std::vector<FoundService>& services, std::string_view name);
 
-// "10.0.0.7:7421 (board.local), …": what is called by one name, for people.
+// "10.0.0.7:7421 (board.local), …": services of one name, for display.
 std::string places_text(const std::vector<FoundService>& services);
 
 }  // namespace heaptap::discovery

@@ -1,4 +1,4 @@
-// Addresses of IPv4 and IPv6, as numbers.
+// IPv4 and IPv6 addresses in binary form.
 #pragma once
 #include <sys/socket.h>
 
@@ -17,17 +17,17 @@ inline constexpr size_t kIpv6Bytes = 16;
 
 struct IpAddress {
   Family family = Family::kIpv4;
-  std::array<uint8_t, kIpv6Bytes> bytes{};  // of IPv4 the first four
+  std::array<uint8_t, kIpv6Bytes> bytes{};  // for IPv4 the first four
 
   [[nodiscard]] bool is_link_local() const;
   [[nodiscard]] bool is_loopback() const;
-  // Whether the first bits of both are the same.
+  // Whether the first `prefix_bits` bits are equal.
   [[nodiscard]] bool is_near(const IpAddress& other, unsigned prefix_bits) const;
-  // As in a record.
+  // Wire format of a record.
   [[nodiscard]] std::string data() const;
-  // Of a name of a socket, or of what stands there for a mask.
+  // From a socket address, or a network mask in that form.
   static IpAddress of_socket(Family family, const sockaddr& name);
-  // Of data that isn't as long as the family's addresses are: all zero.
+  // All zero if the data don't have the family's length.
   static IpAddress of_data(Family family, std::string_view data);
   // "10.0.0.7", "fe80::1".
   [[nodiscard]] std::string text() const;
@@ -39,9 +39,9 @@ struct Endpoint {
   IpAddress address;
   uint16_t port = 0;
 
-  // The family is one of the two.
+  // The family must be one of the two.
   static Endpoint of(const sockaddr_storage& name);
-  // `link`: of an address that holds on one link only.
+  // `link`: for a link-local address.
   [[nodiscard]] sockaddr_storage name(unsigned link) const;
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };

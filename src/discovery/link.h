@@ -1,5 +1,5 @@
-// The links of this machine that multicast goes over: an interface that is up and has a carrier. Not those to one other machine
-// (tunnels): what is said about the local network stays there.
+// Network links of this machine for multicast: interfaces that are up and have a carrier. Without point-to-point links
+// (tunnels): announcements stay in the local network.
 #pragma once
 #include <string>
 #include <vector>
@@ -23,13 +23,13 @@ struct Link {
   std::vector<LinkAddress> addresses;
 
   [[nodiscard]] bool has(Family family) const;
-  // Whether an address is one of its networks', so that what is sent there goes through no router.
+  // Whether an address is in one of its networks, so that packets to it pass no router.
   [[nodiscard]] bool reaches(const IpAddress& address) const;
   friend bool operator==(const Link&, const Link&) = default;
 };
 
 enum class Where {
-  kNetwork,  // loopback only where there is nothing else
+  kNetwork,  // loopback only if there is nothing else
   kNetworkAndLoopback,
 };
 std::vector<Link> links_of_machine(Where where);

@@ -1,5 +1,5 @@
-// The two sockets of multicast DNS, 224.0.0.251 and ff02::fb, port 5353, beside those of other programs of the machine. They never
-// wait, and what can't be sent isn't: it is repeated anyway, or asked for again.
+// Multicast DNS sockets for 224.0.0.251 and ff02::fb, port 5353, shared with other programs on the machine.
+// Non-blocking; packets that can't be sent are dropped, since they are repeated or requested again.
 #pragma once
 #include <netinet/in.h>
 #include <poll.h>
@@ -18,13 +18,13 @@ enum class PortChoice { kMulticast, kMulticastOrAny };
 
 class MulticastSockets {
  public:
-  // kMulticastOrAny: where somebody keeps port 5353 for himself it is any one. Questions from there are answered all the same.
+  // kMulticastOrAny: uses any port if port 5353 is taken exclusively. Questions from there are answered all the same.
   static base::Result<MulticastSockets> open(PortChoice choice);
 
-  // Listens on these, too. What is gone, the kernel leaves by itself.
+  // Joins the multicast groups on these links. The kernel leaves them by itself on links that are gone.
   void join(const std::vector<Link>& links);
   void add_waits(std::vector<pollfd>& waits) const;
-  // One that came on one of the links; none: no more for now.
+  // A packet received on one of the links; none: no more at present.
   std::optional<Packet> receive();
   void send(const Packet& packet);
 
@@ -33,7 +33,7 @@ class MulticastSockets {
   [[nodiscard]] in_addr_t source_on(unsigned link) const;
   [[nodiscard]] const base::UniqueFd& socket_of(Family family) const { return family == Family::kIpv4 ? four_ : six_; }
 
-  base::UniqueFd four_;  // none: the kernel has no such family
+  base::UniqueFd four_;  // none: the kernel lacks this family
   base::UniqueFd six_;
   std::vector<Channel> joined_;
   std::vector<Link> links_;

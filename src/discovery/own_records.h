@@ -1,4 +1,4 @@
-// What an announcer says on a link, in parts: each is asked for, known and sent as one.
+// Announcer's own records on a link, in parts: each part is queried, known and sent as a unit.
 #pragma once
 #include <bitset>
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace heaptap::discovery {
 
 enum class Part : uint8_t {
-  kType,      // that there are services of this type: PTR
-  kInstance,  // that there is this one: PTR
+  kType,      // the service type exists: PTR
+  kInstance,  // this instance exists: PTR
   kPlace,     // its host and port: SRV
   kText,      // TXT
   kIpv4,      // the host's addresses on the link: A
@@ -53,16 +53,16 @@ void for_each_part(Parts parts, Use&& use) {
   }
 }
 
-// Others may have records of the same name and type.
+// Parts that others may have with the same name and type.
 inline constexpr Parts kSharedParts{Part::kType, Part::kInstance};
-// RFC 6762, 10: of what may change with the host, and of the rest.
+// RFC 6762, 10: TTLs of records that depend on the host, and of the others.
 inline constexpr uint32_t kHostTtlS = 120;
 inline constexpr uint32_t kSharedTtlS = 4500;
 constexpr uint32_t ttl_of(Part part) { return kSharedParts.has(part) ? kSharedTtlS : kHostTtlS; }
 
 class OwnRecords {
  public:
-  // `host`: what the machine is called.
+  // `host`: the machine's name.
   OwnRecords(Service service, std::string_view host);
 
   [[nodiscard]] const Service& service() const { return service_; }
@@ -71,19 +71,19 @@ class OwnRecords {
   [[nodiscard]] std::string instance_label() const;
   [[nodiscard]] const Name& instance() const { return instance_; }
   [[nodiscard]] const Name& host() const { return host_; }
-  // Whether this host was called so before, or will be.
+  // Whether this is a past or future name of this host.
   [[nodiscard]] bool is_name_of_host(const Name& host) const;
-  // Where somebody else has the name: one that is so many numbers further.
+  // After a conflict: takes a name with a number higher by `step`.
   void take_next_instance(unsigned step);
   void take_next_host(unsigned step);
-  // Whether the service is reached on a link: on others nothing is said of it.
+  // Whether the service is reachable on a link: otherwise nothing is sent there.
   [[nodiscard]] bool is_reached_on(const Link& link) const { return service_.reach.covers_some(link); }
 
   [[nodiscard]] std::vector<Record> of(Part part, const Link& link) const;
   [[nodiscard]] std::vector<Record> of(Parts parts, const Link& link) const;
-  // What a question asks for.
+  // Parts that answer a question.
   [[nodiscard]] Parts answers_to(const Question& question) const;
-  // Those that whoever asks has still, for at least half of their time (RFC 6762, 7.1).
+  // Parts that the querier still has, for at least half of their TTL (RFC 6762, 7.1).
   [[nodiscard]] Parts known_among(const std::vector<Record>& known, const Link& link) const;
 
  private:
@@ -97,7 +97,7 @@ class OwnRecords {
   Name host_;
 };
 
-// What is sent with answers, as it will be asked for next.
+// Additional parts sent with answers, as they will be queried next.
 Parts additions_to(Parts answers);
 
 }  // namespace heaptap::discovery

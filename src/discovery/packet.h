@@ -1,4 +1,4 @@
-// What travels over a link: bytes from one end to the other, or to all who listen.
+// Packet on a link: from one end to the other, or multicast.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -10,11 +10,11 @@
 namespace heaptap::discovery {
 
 inline constexpr uint16_t kMulticastPort = 5353;
-inline constexpr uint64_t kMillisecond = 1'000'000;  // in nanoseconds, as all times here
+inline constexpr uint64_t kMillisecond = 1'000'000;  // in nanoseconds, like all times here
 inline constexpr uint64_t kSecond = 1000 * kMillisecond;
 inline constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 
-// One family of addresses on one link. What is asked here is answered here.
+// One address family on one link. Questions are answered on their channel.
 struct Channel {
   unsigned link = 0;
   Family family = Family::kIpv4;
@@ -23,7 +23,7 @@ struct Channel {
 
 struct Packet {
   Channel channel;
-  std::optional<Endpoint> peer;  // who sent it, or whom it is sent to; none: to all who listen
+  std::optional<Endpoint> peer;  // sender or recipient; none: multicast
   std::string bytes;
 };
 

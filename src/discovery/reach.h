@@ -1,5 +1,5 @@
-// Which of a machine's addresses a service is reached at: only those are announced, and told to people. A socket at 0.0.0.0 has all of
-// IPv4, one at [::] all of IPv6 and nothing else (channel/listener.cc), any other one its own address alone.
+// Addresses at which a service is reachable on this machine: only those are announced and displayed. A socket at 0.0.0.0 covers
+// all of IPv4, one at [::] all of IPv6 and nothing else (channel/listener.cc), others only their own address.
 #pragma once
 #include <sys/socket.h>
 
@@ -16,22 +16,21 @@ class Reach {
  public:
   // All addresses of all links.
   Reach() = default;
-  // Of a socket of one of the two families that listens at this name.
+  // For a listening socket of one of the two families with this address.
   static Reach of_socket(const sockaddr_storage& name);
 
   [[nodiscard]] bool covers(const Link& link, const IpAddress& address) const;
   // Whether one of a link's addresses is covered.
   [[nodiscard]] bool covers_some(const Link& link) const;
-  // The one that others can reach best: one that holds on a single link comes last. None: there is no network that it is reached on.
+  // The address that others can reach best: link-local ones come last. None: it is reachable on no network.
   [[nodiscard]] std::optional<IpAddress> best_of(const std::vector<Link>& links) const;
-  // In the name of a host that has these addresses alone: "", "ipv6", "192-168-7-2". IPv4 is what a machine is usually reached at, and
-  // has no name.
+  // Suffix for the name of a host with only these addresses: "", "ipv6", "192-168-7-2". Empty for IPv4, the usual case.
   [[nodiscard]] std::string label() const;
 
  private:
   std::optional<Family> family_;
   std::optional<IpAddress> address_;
-  unsigned link_ = 0;  // of that address; 0: any
+  unsigned link_ = 0;  // for that address; 0: any
 };
 
 }  // namespace heaptap::discovery

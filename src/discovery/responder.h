@@ -1,9 +1,9 @@
-// The announcer's side of multicast DNS, as a machine that packets and the time go into, and packets come out of (RFC 6762, 6 to 10).
-// On each channel:
+// Multicast DNS responder of the announcer, as a state machine without I/O: input are packets and the time, output are
+// packets (RFC 6762, 6 to 10). On each channel:
 //
 //   probe ▸ 250 ms ▸ probe ▸ 250 ms ▸ probe ▸ 250 ms ▸ announcement ▸ 1 s ▸ announcement ▸ settled: answers questions
-//     ▲ somebody has the name already: another one           │              │              │
-//     └───────────────────────────────── somebody says that he has the name ┴──────────────┘
+//     ▲ name conflict: takes another name                   │              │              │
+//     └───────────────────────────────── a conflicting record is received ───┴──────────────┘
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,39 +17,39 @@
 
 namespace heaptap::discovery {
 
-// All times: nanoseconds of one clock that never goes back.
+// All times: nanoseconds of one monotonic clock.
 class Responder {
  public:
-  // `host`: what the machine is called; `seed`: of pauses that keep machines from speaking all at once.
+  // `host`: the machine's name; `seed`: for random delays that keep machines from answering simultaneously.
   Responder(Service service, std::string_view host, uint64_t seed);
 
-  // The links of the machine are these from now on.
+  // Sets the machine's current links.
   void set_links(std::vector<Link> links, uint64_t now_ns);
   void set_program(std::string_view program, uint64_t now_ns);
-  // What came, from whomever.
+  // Processes a received packet, from any sender.
   void take(const Packet& packet, uint64_t now_ns);
-  // What is to be sent by now.
+  // Packets to send by now.
   std::vector<Packet> due(uint64_t now_ns);
-  // When `due` has something next, if nothing comes; or kNever.
+  // Time when `due` has the next packet, if none is received; or kNever.
   [[nodiscard]] uint64_t next_deadline() const;
-  // To be sent at the end: the service is no more.
+  // Goodbye packets, to be sent at the end.
   [[nodiscard]] std::vector<Packet> goodbye() const;
 
   [[nodiscard]] std::string name() const { return own_.instance_label(); }
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
-  // Somebody may hear of the service: it is reached on one of the links.
+  // Whether the service is reachable on one of the links.
   [[nodiscard]] bool speaks() const { return !presences_.empty(); }
 
  private:
-  // An answer to all who listen on a channel.
+  // Multicast answer on a channel.
   struct Answer {
     uint64_t due_ns = kNever;
-    uint64_t sent_ns = 0;           // last
+    uint64_t sent_ns = 0;           // last time
     std::optional<Endpoint> asker;  // none: several
   };
   struct Presence {
     Channel channel;
-    unsigned said = 0;  // how many of the probes and announcements
+    unsigned said = 0;  // number of probes and announcements sent
     uint64_t next_ns = 0;
     std::array<Answer, kPartCount> answers{};
 
@@ -64,10 +64,10 @@ class Responder {
   void take_query(Presence& presence, const Message& query, const Endpoint& asker, uint64_t now_ns);
   void take_response(const Presence& presence, const Message& response, const Endpoint& sender, uint64_t now_ns);
   [[nodiscard]] bool is_elsewhere(const Record& place, const Endpoint& sender) const;
-  // One who probes for the same name at the same time: the greater records win (RFC 6762, 8.2).
+  // Simultaneous probe tiebreak: the lexicographically later records win (RFC 6762, 8.2).
   [[nodiscard]] bool loses_to(const Presence& presence, const Message& probe) const;
   void start_over(uint64_t now_ns);
-  // How far the next number is from one that somebody has, after so many such.
+  // Increment of the name's number after this many conflicts.
   unsigned step_after(unsigned conflicts);
 
   void say_next(Presence& presence, uint64_t now_ns);
@@ -86,14 +86,14 @@ class Responder {
   std::vector<Presence> presences_;
   std::vector<Packet> outgoing_;
   uint64_t random_;
-  // How many, since when: bounds on what others can make it do.
+  // Rate counter: limits the effect of other senders.
   struct Count {
     uint64_t since_ns = 0;
     unsigned count = 0;
     unsigned add(uint64_t now_ns, uint64_t period_ns);
   };
   Count conflicts_;
-  unsigned names_taken_ = 0;  // by others
+  unsigned names_taken_ = 0;  // name conflicts
   Count answers_to_one_;
 };
 

@@ -1,5 +1,5 @@
-// The side that looks for services, as a machine that packets and the time go into, and packets come out of: who is there (at once,
-// with answers to this machine alone, then after 1, 2, 4, … seconds, with answers to all), and what isn't known of those who said so.
+// Querier for services, as a state machine without I/O: input are packets and the time, output are packets. Asks for instances
+// (at once, with unicast answers, then after 1, 2, 4, … seconds, with multicast answers), and for their missing records.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -15,7 +15,7 @@ class Seeker {
 
   void set_links(std::vector<Link> links, uint64_t now_ns);
   void take(const Packet& packet, uint64_t now_ns);
-  // What is to be sent by now.
+  // Packets to send by now.
   std::vector<Packet> due(uint64_t now_ns);
   [[nodiscard]] uint64_t next_deadline(uint64_t now_ns) const;
 
@@ -28,7 +28,7 @@ class Seeker {
   std::vector<Link> links_;
   FoundServices found_;
   uint64_t next_question_ns_ = kNever;
-  uint64_t question_pause_ns_ = 0;  // until the next; 0: nobody was asked yet
+  uint64_t question_pause_ns_ = 0;  // until the next question; 0: none was sent yet
 };
 
 }  // namespace heaptap::discovery

@@ -1,16 +1,16 @@
-// What a service says of itself, and how that stands in records (RFC 6763): heaptap-target announces one instance of
-// _heaptap._tcp.local with these words.
+// Service description and its records (RFC 6763): heaptap-target announces one instance of _heaptap._tcp.local with
+// these TXT keys.
 //
-//   txtvers=1   of these words
-//   id=…        another number each time that it starts, by which it is known to be the same over several links
-//   program=    what is recorded; empty: nothing
+//   txtvers=1   version of these keys
+//   id=…        random for each start; identifies the service over several links
+//   program=    program being recorded; empty: none
 //   cpu=        "x86_64", "aarch64", …
 //   version=    of heaptap-target
-//   secure=     1: those come in who prove who they are, 0: everybody
+//   secure=     1: peers must authenticate, 0: open to all
 //   token=      1: by a token, 0: by keys
-//   begun=      1: it records by itself, for the host that takes it over, 0: it does what a host wants
+//   begun=      1: records by itself, for the host that takes it over, 0: executes orders of hosts
 //
-// A host that waits for targets to come (`heaptap run -H listen:`) announces one of _heaptap-host._tcp.local, with the same words.
+// A host that waits for targets (`heaptap run -H listen:`) announces one of _heaptap-host._tcp.local, with the same keys.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -22,18 +22,18 @@
 
 namespace heaptap::discovery {
 
-// Who waits.
+// Kind of the waiting side.
 enum class ServiceKind : uint8_t { kTarget, kHost };
 
 struct Service {
   ServiceKind kind = ServiceKind::kTarget;
-  std::string name = {};  // of the instance, what people read; empty: the host's
+  std::string name = {};  // instance name, for display; empty: the host's
   uint16_t port = 0;
   std::string program = {};
   std::string cpu = {};
   std::string version = {};
-  bool is_secure = false;  // those come in who prove who they are
-  bool has_token = false;  // by a token, in place of keys
+  bool is_secure = false;  // peers must authenticate
+  bool has_token = false;  // by a token instead of keys
   bool has_begun = false;
   std::string id = {};  // empty: any
   Reach reach = {};
@@ -41,17 +41,17 @@ struct Service {
 
 // _heaptap._tcp.local, _heaptap-host._tcp.local
 Name service_type(ServiceKind kind = ServiceKind::kTarget);
-Name all_types();  // RFC 6763, 9: what is asked for all types of services
-// What a service is called by default, of the machine's name.
+Name all_types();  // RFC 6763, 9: name for querying all service types
+// Default name of a service, from the machine's name.
 std::string default_name(std::string_view machine);
 Name local_name(std::string_view label);
 
-// The beginning of a text, cut between two characters where it is longer than this.
+// Truncates a text to `max_bytes`, at a character boundary.
 std::string cut_to(std::string_view text, size_t max_bytes);
 
-// The data of its TXT record.
+// Data of its TXT record.
 std::string text_data(const Service& service);
-// Of the data of anybody's: the value of the first word of this name; none: there is no such word.
+// Value of the first key of this name in untrusted TXT data; none: no such key.
 std::optional<std::string> text_value(std::string_view data, std::string_view name);
 
 }  // namespace heaptap::discovery
