@@ -1,5 +1,5 @@
-// Looks for a host that waits for targets, among those that are announced on the local networks. Anybody can announce anything: what
-// is found are places to try, and who answers there has to prove a key that is known, or the token.
+// Search for a host that waits for targets, among those announced on the local networks. Announcements are not
+// authenticated: the results are addresses to try, and the peer there must prove a known key, or the token.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// `serve --announce`: tells the local networks where this waits for a host.
+// Announcement of `serve --announce`: tells the local networks the address at which this target waits for a host.
 #pragma once
 #include <memory>
 #include <string_view>
@@ -12,17 +12,17 @@ namespace heaptap::target {
 
 class Announcement : public collect::RecordingService {
  public:
-  // From now on; before that nothing is told. `has_begun`: what is recorded waits for a host that takes it over.
+  // Starts announcing. `has_begun`: a recording waits for a host that takes it over.
   base::Result<> begin(const channel::Address& address, bool has_token, bool has_begun);
-  // There is a local network now on which the address is reached.
+  // Whether there is a local network on which the address is reachable.
   [[nodiscard]] bool is_heard() const;
 
-  // Of a poll(): by then it has something to say. `most`: if it hasn't.
+  // poll() timeout until the next packet is due. `most`: maximum.
   [[nodiscard]] int longest_wait_ms(int most) const;
 
-  // In a process that was made by the one that tells it: that one's sockets are closed, and nothing is said.
+  // Call in a forked child of the announcing process: closes the sockets, sends nothing.
   void leave();
-  // What is recorded.
+  // What is being recorded.
   void set_program(std::string_view program);
 
   void add_waits(std::vector<pollfd>& waits) const override;

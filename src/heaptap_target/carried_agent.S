@@ -1,4 +1,4 @@
-// The agent's library as this program carries it, compressed by gzip. Its file: src/CMakeLists.txt.
+// Embedded copy of the agent's library, compressed by gzip. Its file: src/CMakeLists.txt.
     .section .rodata.carried_agent, "a", %progbits
     .globl heaptap_carried_agent
     .globl heaptap_carried_agent_end

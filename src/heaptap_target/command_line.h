@@ -1,4 +1,4 @@
-// What heaptap-target is asked to do.
+// Command line of heaptap-target.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -32,20 +32,20 @@ enum class Command : uint8_t {
 
 struct Options {
   Command command = Command::kHelp;
-  std::string address;        // empty: by default. report, clear: a PID, if any; mark: its name
-  bool goes_to_host = false;  // there; else it waits for the host
+  std::string address;        // empty: default. report, clear: a PID, if any; mark: its name
+  bool goes_to_host = false;  // connects to the host; else waits for it
   std::string agent;          // file; empty: beside this program
   std::string token_file;
-  std::string keys;                                // folder; empty: this user's
-  bool once = false;                               // one recording
-  std::optional<remote::Compression> compression;  // else as the host says
-  bool attach_only = false;                        // hosts start no programs
-  std::vector<std::string> allowed;                // files of programs; empty: all
-  std::string user;                                // whom hosts' recordings are made as; empty: whom this runs as
-  bool no_scan_data = false;                       // nothing of a process's memory leaves this machine
+  std::string keys;                                // directory; empty: this user's
+  bool once = false;                               // exits after one recording
+  std::optional<remote::Compression> compression;  // else the host decides
+  bool attach_only = false;                        // hosts can't start programs
+  std::vector<std::string> allowed;                // executable files; empty: all
+  std::string user;                                // user for hosts' recordings; empty: this process's
+  bool no_scan_data = false;                       // no data from a process's memory leaves this machine
   bool announce = false;                           // on the local networks
   uint64_t log_memory_bytes = 0;
-  uint64_t buffer_bytes = 0;  // of what waits for the host; 0: by default
+  uint64_t buffer_bytes = 0;  // queue for the host; 0: default
   std::optional<std::chrono::nanoseconds> orphan_timeout;
   std::optional<std::chrono::nanoseconds> exit_wait;
   bool no_fetch = false;  // no file leaves this machine
@@ -53,16 +53,16 @@ struct Options {
   std::chrono::nanoseconds interval = std::chrono::seconds(1);  // monitor
 
   std::string key;       // pair: the host's fingerprint; empty: none
-  std::string key_name;  // what the user calls it
+  std::string key_name;  // name chosen by the user
 
-  // Of what is recorded without a host that asks for it.
+  // For a recording without a host's order.
   remote::RecordOrder order;
-  std::optional<std::chrono::nanoseconds> duration;  // then all is let go
-  bool wait = false;                                 // begins when a host is there
+  std::optional<std::chrono::nanoseconds> duration;  // then detaches from all processes
+  bool wait = false;                                 // starts once a host is connected
   std::string output;                                // file, in place of a host
   bool force = false;                                // overwrite it
 
-  // It is about recordings that go on here.
+  // Whether it concerns recordings that run here.
   [[nodiscard]] bool asks_recordings() const { return command >= Command::kStatus && command <= Command::kClear; }
   [[nodiscard]] bool begins_by_itself() const {
     return command == Command::kRun || command == Command::kAttach || command == Command::kRecord;

@@ -1,4 +1,4 @@
-// `status`, `monitor`, `report`, `mark` and `clear`: about what heaptap-target records on this machine for this user.
+// Console commands `status`, `monitor`, `report`, `mark` and `clear`, for recordings made by heaptap-target on this machine for this user.
 #pragma once
 #include "base/result.h"
 #include "heaptap_target/command_line.h"

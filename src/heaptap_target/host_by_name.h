@@ -1,5 +1,5 @@
-// Looks a host's name up, as this static program has no name service: in /etc/hosts, and by the name servers of /etc/resolv.conf; names
-// in .local by multicast DNS.
+// Host name resolution for this static program, which has no name service: in /etc/hosts, and through the name servers
+// of /etc/resolv.conf; .local names by multicast DNS.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -37,7 +37,7 @@ class HostByName : public remote::AddressFinder {
   uint16_t port_;
   Files files_;
   std::vector<std::string> servers_;
-  std::deque<std::string> names_;  // that are yet to be asked for; the first one is, just now
+  std::deque<std::string> names_;  // to be queried; the first one is pending
   std::vector<base::UniqueFd> sockets_;
   uint16_t question_ = 0;
   size_t answers_left_ = 0;

@@ -1,4 +1,4 @@
-// What is typed on the host to record here: printed, so that it can be copied. Words in capitals are for the person there to fill in.
+// Command to type on the host for recording here: printed for copying. Words in capitals are placeholders.
 #pragma once
 #include <string>
 
@@ -7,10 +7,10 @@
 
 namespace heaptap::target {
 
-// Of an address that stands for all of this machine's, the one that the host can reach best. `takes_over`: it is recorded already.
+// For a wildcard address, uses the one that the host can reach best. `takes_over`: it is recorded already.
 std::string command_on_host(const channel::Address& address, bool has_token, bool takes_over);
 
-// An address of this machine's as the host writes it, without a port.
+// Address of this machine as written on the host, without a port.
 std::string host_text(const discovery::IpAddress& address);
 
 }  // namespace heaptap::target

@@ -1,4 +1,4 @@
-// What a program that can't go on says: the library's own words for that bring a decoder of names and printf() into it, 60 KB.
+// Termination message for uncaught errors: the C++ library's own would bring in a demangler and printf(), 60 KB.
 #include <unistd.h>
 
 #include <cstdlib>

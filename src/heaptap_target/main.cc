@@ -1,4 +1,4 @@
-// heaptap-target: the part of heaptap that runs beside the program where all else is on another machine.
+// heaptap-target: the part of heaptap that runs beside the program, with everything else on another machine.
 #include <unistd.h>
 
 #include <exception>

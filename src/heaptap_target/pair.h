@@ -1,4 +1,4 @@
-// `heaptap-target pair` and `token`: how a host comes to be known.
+// `heaptap-target pair` and `token`: setup of trust between host and target.
 #pragma once
 #include <string>
 
@@ -7,9 +7,9 @@
 
 namespace heaptap::target {
 
-// Makes this machine's key where there is none, takes the host's for one that may come, and gives what is typed on the host.
+// Creates this machine's key if needed, adds the host's to the authorized ones, and returns the command to type on the host.
 base::Result<std::string> pair(const Options& options);
-// A new token. A file that it is written to becomes its owner's alone first.
+// Writes a new token. An output file is first made private to its owner.
 base::Result<std::string> make_token(int output);
 
 }  // namespace heaptap::target

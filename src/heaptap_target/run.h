@@ -1,11 +1,11 @@
-// `run`, `attach` and `record`: what is recorded is said here, and begins at once; a host takes it over later, or reads it as a file.
+// `run`, `attach` and `record`: recordings specified here, started at once; a host takes them over later, or reads them from a file.
 #pragma once
 #include "base/result.h"
 #include "heaptap_target/command_line.h"
 
 namespace heaptap::target {
 
-// With this program's exit status: that of the program that was started.
+// Returns this program's exit status: that of the started program.
 base::Result<int> run(const Options& options);
 
 }  // namespace heaptap::target

@@ -1,4 +1,4 @@
-// `serve` and `connect`: one recording after the other, for whichever host comes.
+// `serve` and `connect`: recordings ordered by hosts, one after the other.
 #pragma once
 #include "base/result.h"
 #include "heaptap_target/command_line.h"

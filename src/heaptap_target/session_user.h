@@ -1,4 +1,4 @@
-// Whom hosts' recordings are made as, where `serve --user` says it.
+// User for hosts' recordings, as set by `serve --user`.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace heaptap::target {
 
-// None: whom this process runs as. Looked up once, so that hosts find out nothing that the terminal isn't told first.
+// None: this process's own user. Looked up once, so that a host learns nothing that wasn't reported on the terminal first.
 base::Result<std::optional<base::Account>> session_user(const std::string& name);
-// From here on this process is that user's, in its groups alone, and has no other rights: all that it does for a host is what that
-// user may do.
+// Switches this process to that user, with only its groups and no other rights: everything done for a host is limited
+// to that user's rights.
 base::Result<> become(const base::Account& account);
 
 }  // namespace heaptap::target

@@ -1,4 +1,4 @@
-// What each command of heaptap-target needs before it begins: words for the terminal, the agent, the way to the host.
+// Common setup of heaptap-target's commands: terminal output, the agent, the connection to the host.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,28 +13,28 @@
 
 namespace heaptap::target {
 
-// One line on the terminal, unless it is to be quiet.
+// Prints a line on the terminal, unless quiet.
 void say(const Options& options, const std::string& line);
-// An error, at all events.
+// Prints an error, even if quiet.
 void complain(const std::string& line);
-// A line of the log of who asked for what: at all events, unless it would have to wait for whoever reads that. What is left out is
-// counted in the next one.
+// Prints a line of the access log, even if quiet, unless writing would block. Omitted lines are counted in the next
+// one.
 void log(const std::string& line);
-// What became of the line. Who was refused is said at all events, unless it would have to wait for whoever reads that.
+// Prints news of the line. Rejected peers are reported even if quiet, unless writing would block.
 void tell(const Options& options, const remote::LineNews& news);
 
 remote::TargetOptions target_options(const Options& options);
-// For people who look for a target.
+// Program name for display in discovery.
 std::string program_of(const remote::RecordOrder& order);
-// Of what waits for the host.
+// Size of the queue for the host.
 size_t buffer_bytes(const Options& options);
-// How hosts prove who they are.
+// Authentication of hosts.
 base::Result<channel::Security> security_of(const Options& options);
-// Hosts come here.
+// Hosts connect here.
 base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& options,
                                                                const channel::Security& security,
                                                                Announcement& announcement);
-// This one goes there: to the address that is said, or to what is announced by that name, or without one by any host.
+// This side connects: to the given address, to a host announced by that name, or without a name to any announced host.
 base::Result<std::unique_ptr<remote::ConnectionSource>> go_to(const Options& options,
                                                               const channel::Security& security);
 

@@ -1,14 +1,14 @@
-// What this program has instead of glibc's streams, locales and translated texts. It writes with write(), but in a static glibc
-// program a dozen functions that nothing here needs to have (what assert() prints, malloc_stats(), strtol() in all locales) hold on
-// to all of these: printf() with wide characters and points, the loader of iconv's modules and of shared libraries, catalogues of
-// messages. That is 350 KB, and goes only when every one of these edges is cut: those of other rooms are cut by not calling such
-// functions (base/fresh_name.h, base/ip_text.h, base/check.h), those within glibc here. A symbol that is defined here isn't asked
-// of libc.a. Where something calls printf() or the like after all, or a later glibc has other names within, all is as it would be
-// without this file (the definitions are weak ones, and glibc's own take their place), and tools.target_size says that the program
-// is too large: `-Wl,-Map=FILE` shows at its beginning who asked for what (decision 83).
+// Replacements for glibc's streams, locales and translated messages. This program outputs with write(), but in a static
+// glibc program a dozen unneeded functions (the output of assert(), malloc_stats(), strtol() for all locales) pull in
+// all of these: printf() with wide characters and floating point, the loaders of iconv modules and of shared libraries,
+// message catalogues. That is 350 KB, saved only if every one of these references is cut: those from other rooms by not
+// calling such functions (base/fresh_name.h, base/ip_text.h, base/check.h), those within glibc here. A symbol defined
+// here isn't taken from libc.a. If something does call printf() or similar, or a later glibc has other internal names,
+// everything works as without this file (the definitions are weak, and glibc's own replace them), and tools.target_size
+// reports that the program is too large: `-Wl,-Map=FILE` shows at its beginning which object needs what (decision 83).
 //
-// Linked into heaptap-target alone, where that is a static program. Not optimised at link time (src/CMakeLists.txt): the compiler
-// knows these names too well.
+// Linked only into a static heaptap-target. Excluded from link-time optimization (src/CMakeLists.txt): the compiler
+// treats these names specially.
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
