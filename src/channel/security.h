@@ -1,9 +1,9 @@
 // Security of a channel.
 //
 //   address        with a token    with keys       with neither
-//   UNIX socket    encrypted       plain           plain: the kernel tells whose process is at the other end
 //   UNIX socket    encrypted       plain           plain: the kernel gives the peer's user
 //   TCP            encrypted       encrypted       refused, even on loopback, which other users can access
+//
 // Over TCP, unauthenticated peers are handled by a process without rights, at both ends (channel/front.h).
 #pragma once
 #include <memory>

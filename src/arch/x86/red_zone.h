@@ -13,7 +13,7 @@ namespace heaptap::arch::x86 {
 // - each instruction is understood, one of them begins at `at`, and
 // - none has a memory operand, or forms an address, at a negative distance from the stack pointer, and
 // - one of them is a call, or else the stack pointer is never copied (only pushed, popped and called with, moved by a constant
-// and the base of memory operands without an index) and no jump leaves the function or is indirect.
+//   and the base of memory operands without an index) and no jump leaves the function or is indirect.
 bool may_use_red_zone(Mode mode, std::span<const uint8_t> function, uint64_t at);
 
 }  // namespace heaptap::arch::x86
