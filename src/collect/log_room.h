@@ -24,8 +24,8 @@ inline constexpr uint64_t kLeastLogBytes = 128u << 10;
 
 // Budget of all logs: the requested amount, limited to an eighth of the memory that would be free without them.
 uint64_t log_budget(const LogRoom& room);
-// How many of these bytes the log may have in addition. `for_threads`: for a process with many threads, each with a
-// reserve: these may take a quarter of the rest.
+// How many of these bytes the log may have in addition. `for_threads`: for a process with many threads, each with a reserve:
+// these may take a quarter of the free memory.
 uint64_t lendable_bytes(const LogRoom& room, uint64_t bytes, bool for_threads);
 // Reserve of each of so many logs: it takes memory only when the collector is late.
 uint64_t log_share(const LogRoom& room, uint64_t logs);
@@ -46,8 +46,8 @@ class SharedLogRoom final : public log::ChunkLender {
   uint64_t overdue() override;
   void note_lost(uint64_t events) override;
 
-  // The place with the least memory, where events were lost while the log had less than it would get with more free
-  // memory. None: no such loss is known. `lost`: events so far.
+  // The machine or group short of memory, if events were lost while the log had less than it would get with more free memory.
+  // None: no such loss is known. `lost`: events so far.
   [[nodiscard]] std::optional<process::MemoryRoom> shortage(uint64_t lost) const;
 
  private:

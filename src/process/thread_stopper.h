@@ -1,4 +1,4 @@
-// Stopper for all threads of a process, including those that start or end meanwhile. Belongs to the one tracing thread.
+// Stopper for all threads of a process, including those that start or end in the meantime. Belongs to the one tracing thread.
 #pragma once
 #include <sys/types.h>
 

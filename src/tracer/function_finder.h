@@ -31,7 +31,7 @@ class FunctionFinder {
       : names_(names), object_(object), is_program_(is_program) {}
 
   void search(const elf::ByteSource& source, elf::ElfForm form, const elf::SymbolTable& table, bool is_dynamic);
-  // Another machine reports this function's name; that a function begins there is proven. Ignored for names that may not be told.
+  // Another machine reports this function's name; that a function begins there is proven. Ignored unless WatchedName::may_be_told().
   void note_told(const model::ToldFunction& told, base::AddressRange function);
   // A dynamic loader, as far as known yet.
   [[nodiscard]] bool is_loader() const { return found_.is_loader; }

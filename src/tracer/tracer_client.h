@@ -120,7 +120,7 @@ class TracerClient {
   void end_may_go_on(pid_t process);
   void answer(const Answer& answer);
 
-  // Stops all threads of a traced process. Messages received meanwhile are kept for receive().
+  // Stops all threads of a traced process. Messages received during this are kept for receive().
   base::Result<process::StoppedProcess> hold(pid_t process);
 
  private:

@@ -180,7 +180,7 @@ struct alignas(128) StreamSlot {
 static_assert(sizeof(StreamSlot) == 128);
 
 // Activity count of a stream, incremented at the beginning and at the end of each record. Odd: a record is being made, whose
-// time may be older than that of records that others write meanwhile. Even and unchanged: nothing was written, and the
+// time may be older than that of records written by others since. Even and unchanged: nothing was written, and the
 // collector skips the stream. Only the stream's writer changes it; if the program corrupts it, the next record corrects it.
 inline __attribute__((always_inline)) void begin_activity(StreamSlot& slot) {
   slot.activity.store((slot.activity.load(std::memory_order_relaxed) + 1) | 1, std::memory_order_relaxed);

@@ -97,7 +97,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
 
   // The frame where a stack leaves the last one.
   struct Divergence {
-    uint32_t kept = 0;   // so many outermost frames of the last stack are unchanged in memory; 0: or it isn't known
+    uint32_t kept = 0;   // so many outermost frames of the last stack are unchanged in memory; 0: or unknown
     uintptr_t word = 0;  // what is in the place of the next one, if that is part of the stack
     const StackSuffix* suffix = nullptr;  // by which it leaves, if that is proven
   };
