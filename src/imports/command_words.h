@@ -1,4 +1,4 @@
-// A command line that stands in a file as one text. Where its arguments have spaces isn't told.
+// Arguments of a command line that a file keeps as one text, split at spaces: an argument with spaces of its own is split too.
 #pragma once
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-// What is wrong with another tool's file, in words: what was read before it is told.
+// Damage of another tool's file, as a message. What was read before the damage is still reported.
 #pragma once
 #include <string>
 
@@ -8,12 +8,12 @@ namespace heaptap::imports {
 
 enum class Fault {
   kNone,
-  kTable,     // an entry of a table can't be understood, so that the numbers behind it mean nothing
-  kTooLarge,  // more than any such file has
-  kCut,       // it ends within what should go on
+  kTable,     // invalid table entry: the numbers that refer to it are meaningless
+  kTooLarge,  // more than any real file has
+  kCut,       // the file ends where more must follow
 };
 
-// Empty: the file is whole.
+// Empty if the file is complete.
 std::string damage_text(const TextFile& file, Fault fault);
 
 }  // namespace heaptap::imports

@@ -42,7 +42,7 @@ class GzipDecoder : public Decoder {
   base::GzipReader reader_;
 };
 
-// What a frame may want as its window is bounded by zstd itself (ZSTD_WINDOWLOG_LIMIT_DEFAULT: 128 MiB).
+// zstd decoder. zstd itself limits a frame's window (ZSTD_WINDOWLOG_LIMIT_DEFAULT: 128 MiB).
 class ZstdDecoder : public Decoder {
  public:
   ZstdDecoder() : stream_(ZSTD_createDStream()) { HEAPTAP_CHECK(stream_ != nullptr); }

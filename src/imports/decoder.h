@@ -1,4 +1,4 @@
-// Makes text of a file's bytes, piece by piece, in bounded memory.
+// Streaming decoders of compressed files, in bounded memory.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -12,23 +12,23 @@ class Decoder {
   enum class State {
     kBetween,  // the text may end here
     kWithin,
-    kDamaged,  // nothing more will come
+    kDamaged,  // no further output
   };
   struct Progress {
-    size_t taken = 0;  // of the input
-    size_t made = 0;   // of the output
+    size_t taken = 0;  // of the input, bytes
+    size_t made = 0;   // of the output, bytes
   };
 
   Decoder() = default;
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
   virtual ~Decoder() = default;
-  // Takes or makes something, but for where it needs more input or is damaged.
+  // Consumes or produces bytes, unless it needs more input or the data are damaged.
   virtual Progress decode(std::string_view input, std::span<char> output) = 0;
   [[nodiscard]] virtual State state() const = 0;
 };
 
-// By the file's first bytes.
+// Decoder for a file that starts with these bytes.
 std::unique_ptr<Decoder> decoder_for(std::string_view head);
 
 }  // namespace heaptap::imports

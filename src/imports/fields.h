@@ -1,4 +1,4 @@
-// The fields of a line: numbers and words that single spaces part.
+// Fields of a line: numbers and words separated by single spaces.
 #pragma once
 #include <charconv>
 #include <cstdint>
@@ -11,7 +11,7 @@ class Fields {
  public:
   explicit Fields(std::string_view text) : rest_(text) {}
 
-  // The next number, if there is one that fits.
+  // Next number; none if the next field isn't one or doesn't fit.
   std::optional<uint64_t> hex() { return number(16); }
   std::optional<uint64_t> decimal() { return number(10); }
   [[nodiscard]] std::string_view rest() const { return rest_; }

@@ -34,7 +34,7 @@ constexpr model::ThreadId kLaterReleases = 2;
 
 constexpr uint64_t kNoInfo = ~uint64_t{0};
 
-// "10400 3", behind "v ". None: it isn't one.
+// Versions in a file's first line, "v 10400 3". None: the line isn't one.
 struct Versions {
   uint64_t tool = 0;
   uint64_t format = 0;
@@ -49,7 +49,7 @@ std::optional<Versions> versions_of(std::string_view line) {
   return Versions{*tool, format.value_or(*tool == kToolOfFormatOne ? 1 : 0)};
 }
 
-// One pass over the file.
+// One pass over a heaptrack file.
 class Pass {
  public:
   // `file`: behind its first line, which says the format. `sink`: null, for the tables and the facts alone.

@@ -1,4 +1,4 @@
-// Files of other tools that heaptap reads as if they were its own traces: found by their content, whatever their names.
+// Other tools' files, read as if they were heaptap traces. The format is detected by content, not by file name.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace heaptap::imports {
 
-// Whether it begins like one of them.
+// Whether the file starts like one of a supported format.
 bool is_import(const std::string& path);
 
-// Fails for a file that can't be read, or of a version that isn't known. A file that is cut off opens; what can be read of it is
-// read, and capture().truncated and .damage say after replay() what can't.
+// Fails if the file can't be read or has an unknown version. A truncated file opens: what is readable is read, and after replay()
+// capture().truncated and .damage describe the rest.
 base::Result<std::unique_ptr<model::EventSource>> open_import(const std::string& path);
 
 }  // namespace heaptap::imports

@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kNsPerMassifTime = 1'000'000;
 constexpr model::ThreadId kMassifThread = 1;  // massif has none
 
-// What all snapshots are, before they are looked at one by one.
+// Counts and maxima over all snapshots, from a first pass.
 struct Survey {
   uint64_t snapshots = 0;
   uint64_t with_tree = 0;
@@ -57,7 +57,7 @@ bool hides_peak(const MassifSnapshot& snapshot, const Survey& survey) {
          snapshot.heap_bytes <= survey.peak_bytes + survey.peak_bytes / kNear;
 }
 
-// Makes events of what differs between one snapshot and the next.
+// Events from the differences between consecutive snapshots.
 class Differences {
  public:
   Differences(model::Tables& tables, model::EventSink* sink) : tables_(tables), sink_(sink), stacks_(tables) {

@@ -2,15 +2,15 @@
 //
 //   desc: …, cmd: COMMAND, time_unit: i, ms or B
 //   snapshot=N, time=T, mem_heap_B=BYTES, mem_heap_extra_B=BYTES, mem_stacks_B=BYTES
-//   heap_tree=empty, detailed or peak; behind the latter two the tree, a caller one space deeper than whom it called:
+//   heap_tree=empty, detailed or peak; after the latter two the tree, a caller one space deeper than its callee:
 //   nCALLERS: BYTES 0xADDRESS: FUNCTION (FILE:LINE)
 //   nCALLERS: BYTES 0xADDRESS: FUNCTION (in MODULE)
 //   n0: BYTES in PLACES places, all below massif's threshold (1.00%)
 //
-// There are no calls and no blocks in it. So that what was alive is known at the moments of its snapshots, of each stack one
-// block stands for what it held; from one snapshot to the next, what changed is released and allocated. Only the sums of bytes
-// mean something (model::kUntoldCounts). Of a snapshot without a tree it isn't known which stacks held them: one stack stands for
-// all, whose single frame is called kNotDetailed.
+// The file has neither calls nor blocks. Live memory is known at its snapshots, so each stack gets one block for all bytes it held;
+// from one snapshot to the next, the difference is released and allocated. Only sums of bytes are meaningful
+// (model::kUntoldCounts). A snapshot without a tree doesn't say which stacks held the bytes: one stack represents all, with a single
+// frame named kNotDetailed.
 #pragma once
 #include <memory>
 #include <string>

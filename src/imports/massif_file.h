@@ -1,4 +1,4 @@
-// Reads massif's snapshots from its file, one after the other.
+// Reader of massif's snapshots, in file order.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -18,11 +18,11 @@ struct MassifFacts {
   std::string time_unit;
 };
 
-// One place that held memory; the callers of it are deeper.
+// Node of a snapshot's tree: a code location and the bytes it held. Its callers are one level deeper.
 struct MassifNode {
   uint32_t depth = 0;  // 0: the root
   uint64_t bytes = 0;
-  std::string label;  // what stands behind its bytes
+  std::string label;  // text after its bytes
 };
 
 struct MassifSnapshot {
@@ -30,8 +30,8 @@ struct MassifSnapshot {
   uint64_t heap_bytes = 0;
   uint64_t extra_bytes = 0;
   uint64_t stacks_bytes = 0;
-  bool is_peak = false;           // massif calls it that
-  std::vector<MassifNode> nodes;  // in the order of the file; empty: it has no tree
+  bool is_peak = false;           // by massif's own mark
+  std::vector<MassifNode> nodes;  // in file order; empty: no tree
 };
 
 class MassifFile {
@@ -39,9 +39,9 @@ class MassifFile {
   static base::Result<MassifFile> open(const std::string& path);
 
   [[nodiscard]] const MassifFacts& facts() const { return facts_; }
-  // The next one, whose tree is whole; a snapshot that is cut off in its tree has none.
+  // Next snapshot. Its tree is complete: a snapshot cut off inside its tree has none.
   std::optional<MassifSnapshot> next();
-  // After the last one. Empty: the file is whole.
+  // Valid after the last snapshot. Empty if the file is complete.
   [[nodiscard]] std::string damage() const { return damage_text(file_, fault_); }
   [[nodiscard]] uint64_t skipped_lines() const { return skipped_lines_; }
   [[nodiscard]] const TextFile& text() const { return file_; }

@@ -1,4 +1,4 @@
-// The stacks of massif's trees, as model's tables have them.
+// Stacks of massif's trees in model::Tables.
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
@@ -20,9 +20,9 @@ class MassifStacks {
  public:
   explicit MassifStacks(model::Tables& tables);
 
-  // What each stack held. None: the sums of the tree are wrong, or there are more names than heaptap keeps.
+  // Bytes held by each stack. None: the tree's sums are inconsistent, or there are more names than heaptap keeps.
   std::optional<BytesByStack> stacks_of(const MassifSnapshot& snapshot);
-  // The one that stands for all, of a snapshot without a tree.
+  // Placeholder stack of snapshots without a tree.
   std::optional<model::StackId> not_detailed();
 
  private:

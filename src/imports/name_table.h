@@ -1,4 +1,4 @@
-// Code as another tool's file tells it: with the names that the file has, where symbols of this machine have no say.
+// Code names from another tool's file. They take precedence over this machine's symbols.
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace heaptap::imports {
 
-// Numbers of strings, from 1 on; 0: none.
+// Frame with names as string numbers from 1; 0: none.
 struct NamedFrame {
   uint32_t function = 0;
   uint32_t file = 0;
   uint32_t line = 0;
-  bool is_inlined = false;  // into a caller that is another code; those before the last of one code are in any case
+  bool is_inlined = false;  // into a caller with another code; all but the last frame of one code are inlined anyway
 };
 
 class NameTable : public model::CodeNames {
  public:
-  // Bounds for what a file may make of itself; none where they are reached.
+  // Limits bound what a file can make the table hold; none once a limit is reached.
   std::optional<uint32_t> add_string(std::string_view text);
-  // The same code has the same number, however often it is added. `frames`: innermost first; none: it has no name.
+  // Equal code gets the same number each time. `frames`: innermost first; empty: no name.
   std::optional<model::CodeId> add_code(uint64_t address, uint32_t module, std::span<const NamedFrame> frames,
                                         model::Tables& tables);
 
@@ -43,10 +43,10 @@ class NameTable : public model::CodeNames {
 
   std::vector<std::string> strings_;
   uint64_t string_bytes_ = 0;
-  uint64_t shown_bytes_ = 0;  // of all codes' frames together
+  uint64_t shown_bytes_ = 0;  // of all codes' frames
   std::vector<NamedFrame> frames_;
   std::vector<Named> codes_;
-  boost::unordered_flat_map<std::string, model::CodeId> known_;  // by all of it
+  boost::unordered_flat_map<std::string, model::CodeId> known_;  // by address, module and frames
   std::vector<bool> is_module_;                                  // by string
 };
 

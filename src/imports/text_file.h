@@ -1,5 +1,5 @@
-// The lines of another tool's file, which may be compressed by gzip or zstd: found by its content, not by its name. Memory
-// doesn't grow with the file, whatever it says of itself.
+// Lines of another tool's file, plain or compressed with gzip or zstd (detected by content, not by name). Memory use is bounded,
+// whatever the file claims.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,25 +13,25 @@ namespace heaptap::imports {
 
 class TextFile {
  public:
-  // Of a regular file. Its beginning is known to be readable text when this succeeds, nothing more.
+  // Opens a regular file. Success only means that its beginning is readable text.
   static base::Result<TextFile> open(const std::string& path);
   TextFile(TextFile&&) noexcept;
   TextFile& operator=(TextFile&&) noexcept;
   ~TextFile();
 
-  // The next line without its end; valid until the next call. None behind the last one that is whole.
+  // Next line without its newline; valid until the next call. None after the last complete line.
   std::optional<std::string_view> next();
 
-  // How the file ends; after next() had no more.
+  // How the file ends. Valid after next() has returned none.
   enum class Ending {
     kWhole,
-    kCut,         // within a line, or within what is compressed
-    kDamaged,     // what is compressed isn't what a compressor writes
+    kCut,         // within a line or within compressed data
+    kDamaged,     // invalid compressed data
     kLongLine,    // longer than any line of such a file
-    kUnreadable,  // the system failed to read it
+    kUnreadable,  // read error of the system
   };
   [[nodiscard]] Ending ending() const;
-  [[nodiscard]] uint64_t line_number() const;  // of the last line that came, from 1 on
+  [[nodiscard]] uint64_t line_number() const;  // of the last line returned, from 1
   [[nodiscard]] uint64_t read_bytes() const;   // of the file
   [[nodiscard]] uint64_t file_bytes() const;
 

@@ -8,7 +8,7 @@
 namespace heaptap::leaks {
 namespace {
 
-// States begin as kDefinite: not reached so far.
+// Classification in progress. States start as kDefinite: not reached.
 class Classifier {
  public:
   Classifier(const model::HeapScan& scan, const LeakOptions& options) : scan_(scan), options_(options) {}

@@ -1,14 +1,14 @@
-// Which blocks are lost. Concluded from a scan alone, so that it can be done again with other options.
+// Leak classification of blocks. It needs only the scan, so it can be repeated with other options.
 //
-//   reachable   a path of certain pointers leads from a root to it, or its site is one whose blocks are always held
-//   possible    paths lead to it, but each has a pointer into the middle of a block, or one with other bits set, or the distance from
-//               another block, which may be chance
-//   definite    lost: no path at all, and no other lost block leads to it, but those that it leads to itself (a cycle)
-//   indirect    lost below a definitely lost one: it would be found again with it
+//   reachable   a path of certain pointers leads to it from a root, or its site is in held_sites
+//   possible    paths lead to it, but each has an uncertain pointer: into the middle of a block, with tag bits set, or a distance
+//               from another block, any of which may be chance
+//   definite    lost: no path, and no other lost block points to it, except blocks that it leads to itself (a cycle)
+//   indirect    lost below a definitely lost block: reachable again if that one were
 //
-//   unknown     no path leads to it, but it may have been released without that having been seen (HeapScan::lives)
+//   unknown     no path leads to it, but its release may have gone unseen (HeapScan::lives)
 //
-// Each block is one of them, so their sums are the live blocks. What is free for certain is unknown as well, and holds nothing.
+// Each block has exactly one state, so the sums are the live blocks. Blocks known to be free are unknown too, and hold nothing.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -32,10 +32,10 @@ inline constexpr uint16_t kAllHeuristics =
     pointer_bit(wire::PointerKind::kAligned);
 
 struct LeakOptions {
-  uint8_t roots = wire::kAllRootKinds;   // bits of wire::root_bit: which kinds of roots keep blocks alive
-  uint16_t heuristics = kAllHeuristics;  // bits of pointer_bit: pointers of a kind left out count as kInterior
-  uint16_t overlooked = 0;               // bits of pointer_bit: pointers of these kinds count as none
-  // By site, 1: its blocks are held by something that no scan sees. What they lead to is not held for that alone.
+  uint8_t roots = wire::kAllRootKinds;   // bits of wire::root_bit: kinds of roots that keep blocks alive
+  uint16_t heuristics = kAllHeuristics;  // bits of pointer_bit: pointers of kinds left out count as kInterior
+  uint16_t overlooked = 0;               // bits of pointer_bit: pointers of these kinds are ignored
+  // By site, 1: its blocks are held from outside the scan. That alone doesn't hold the blocks they point to.
   std::vector<uint8_t> held_sites = {};
 
   [[nodiscard]] bool is_root(wire::RootKind kind) const { return (roots & wire::root_bit(kind)) != 0; }
@@ -51,33 +51,33 @@ struct BlockTotal {
   uint64_t bytes = 0;
 };
 
-// A definitely lost block and what is lost below it. What is below several belongs to the first of them.
+// Definitely lost block and the blocks lost below it. A block below several leaders belongs to the first.
 struct LostGroup {
-  uint32_t leader;      // index into HeapScan::blocks. Of a cycle the block that was allocated first
+  uint32_t leader;      // index into HeapScan::blocks; of a cycle the block allocated first
   BlockTotal indirect;  // without the leader
 };
 
 struct Classification {
-  std::vector<BlockState> states;  // of HeapScan::blocks
+  std::vector<BlockState> states;  // by index into HeapScan::blocks
   std::vector<uint32_t>
       leaders;  // of each lost block the leader of its group, of a leader itself; of others model::kNoBlock
-  std::vector<LostGroup> groups;  // in the order in which their leaders were allocated
+  std::vector<LostGroup> groups;  // in order of the leaders' allocation
   std::array<BlockTotal, kBlockStateCount> totals;
 
   [[nodiscard]] const BlockTotal& total(BlockState state) const { return totals[static_cast<size_t>(state)]; }
 };
 
-// The scan's indexes must be within bounds, as a leak scan and a trace's reader make them.
+// The scan's indexes must be in bounds, as leak scans and trace readers ensure.
 [[nodiscard]] Classification classify(const model::HeapScan& scan, const LeakOptions& options = {});
 
-// The first half of it, which doesn't look at `held_sites`: what paths from roots lead to, all else kDefinite.
+// First step of classify(), independent of `held_sites`: states of blocks reached from roots, all others kDefinite.
 [[nodiscard]] std::vector<BlockState> reach(const model::HeapScan& scan, const LeakOptions& options = {});
-// The second one, with what the first gave for the same scan and options.
+// Second step, with the first one's result for the same scan and options.
 [[nodiscard]] Classification classify_reached(const model::HeapScan& scan, const LeakOptions& options,
                                               std::vector<BlockState> reached);
 
-// For each block: 1 if roots of the kinds `only` lead to it, surely or possibly, and no other root of `options` does.
-// With wire::root_bit(kGlobal): what is held by global variables alone, so what only grows if nobody takes it out.
+// By block, 1: roots of the kinds `only` lead to it, certainly or possibly, and no other root of `options` does. With
+// wire::root_bit(kGlobal): blocks held by global variables alone, which only grow unless the program removes them.
 [[nodiscard]] std::vector<uint8_t> held_only_by(const model::HeapScan& scan, uint8_t only,
                                                 const LeakOptions& options = {});
 

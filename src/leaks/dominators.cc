@@ -5,7 +5,7 @@
 namespace heaptap::leaks {
 namespace {
 
-// Blocks go by their number in a depth-first search: 1, 2, …; 0 is the root of all roots. Names are those of the paper.
+// Lengauer-Tarjan search. Blocks are numbered by depth-first search from 1; 0 is the super root. Names are the paper's.
 class DominatorSearch {
  public:
   DominatorSearch(const model::HeapScan& scan, const LeakOptions& options)

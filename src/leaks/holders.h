@@ -1,5 +1,5 @@
-// Why a block is held: a shortest way from a root to it. Of several that are equally short, the one from the root and through
-// the pointers that come first in the scan.
+// Shortest paths from roots to blocks: why a block is reachable. Of equally short ones, the path with the root and pointers that come
+// first in the scan.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,25 +11,25 @@ namespace heaptap::leaks {
 
 struct HolderStep {
   uint32_t block;    // index into HeapScan::blocks
-  uint32_t pointer;  // index into HeapScan::pointers of the pointer in it that leads on
+  uint32_t pointer;  // index into HeapScan::pointers: the pointer in the block to the next step
 };
 
 struct HolderPath {
   uint32_t root = model::kNoBlock;  // index into HeapScan::roots; model::kNoBlock: no root leads to the block
-  std::vector<HolderStep> steps;    // from the root on, without the block itself
+  std::vector<HolderStep> steps;    // from the root, without the target block
 };
 
-// Made once for a scan (in time and memory linear in it), asked for any block. Keeps a reference to the scan.
+// Built once for a scan (time and memory linear in it), queried for any block. Keeps a reference to the scan.
 class Holders {
  public:
   explicit Holders(const model::HeapScan& scan, const LeakOptions& options = {});
 
-  // A reachable block's way has certain pointers alone, a possibly lost one's has uncertain ones.
+  // Path of a reachable block: certain pointers alone; of a possibly lost block: uncertain ones too.
   [[nodiscard]] HolderPath path_to(uint32_t block) const;
 
-  // The last pointer of the way to a block.
+  // Last pointer of the path to a block.
   struct Link {
-    uint32_t block;  // that it lies in; model::kNoBlock: it is a root, or nothing holds the block
+    uint32_t block;  // the pointer's block; model::kNoBlock: a root, or nothing holds the block
     uint32_t
         pointer;  // index into HeapScan::pointers, of a root into HeapScan::roots; model::kNoBlock: nothing holds the block
   };
@@ -38,7 +38,7 @@ class Holders {
     return {parents_[block], pointers_[block]};
   }
 
-  // How many pointers the way has, the root's included; 0: no root leads there.
+  // Length of the path in pointers, the root's included; 0: not reachable.
   [[nodiscard]] uint32_t distance(uint32_t block) const { return distances_[block]; }
 
  private:
@@ -49,12 +49,11 @@ class Holders {
 
   const model::HeapScan& scan_;
   std::vector<uint32_t> distances_;
-  std::vector<uint32_t> parents_;   // the block before it; model::kNoBlock: a root is
-  std::vector<uint32_t> pointers_;  // index into the scan's pointers, where a root is before it, into its roots
+  std::vector<uint32_t> parents_;   // previous block of the path; model::kNoBlock: a root
+  std::vector<uint32_t> pointers_;  // index into the scan's pointers, or into its roots if a root precedes
 };
 
-// A shortest way from one block to another, by pointers of any kind; from a block to itself a shortest cycle. Empty where there
-// is none.
+// Shortest path between two blocks, by pointers of any kind; from a block to itself, its shortest cycle. Empty if there is none.
 [[nodiscard]] std::vector<HolderStep> way_between(const model::HeapScan& scan, uint32_t from, uint32_t to);
 
 }  // namespace heaptap::leaks

@@ -1,5 +1,5 @@
-// Spreads marks from block to block along pointers, breadth first, without recursion. What the next blocks need is fetched
-// while this one is at work, since a heap's graph is in no cache. Private to leaks/.
+// Breadth-first marking of blocks along pointers, without recursion. It prefetches what the next blocks need, since a heap's graph
+// fits no cache. Private to leaks/.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -11,11 +11,11 @@
 namespace heaptap::leaks {
 
 namespace reach_ahead {
-// How many blocks ahead each thing is fetched. It must come before the one below it is, and not be gone when it is used.
+// Prefetch distances in blocks. Each must complete before the next depends on it, and its line still be cached when used.
 inline constexpr size_t kBegin = 24;
 inline constexpr size_t kPointers = 16;
 inline constexpr size_t kMarks = 8;
-inline constexpr uint32_t kMarkedPointers = 8;  // of one block; the processor's own look-ahead does for the others
+inline constexpr uint32_t kMarkedPointers = 8;  // of one block; the CPU's own prefetcher covers the rest
 }  // namespace reach_ahead
 
 template <typename Mark>
@@ -32,8 +32,8 @@ void fetch_ahead(const model::HeapScan& scan, const std::vector<Mark>& marks, co
   if (at + kBegin < queue.size()) __builtin_prefetch(&scan.pointers_begin[queue[at + kBegin]]);
 }
 
-// `queue` holds the blocks to begin with. Calls take(from, pointer index) for each pointer of each block in it; where that
-// answers true, the block pointed to is put into the queue. `marks` is what take() looks at, by block.
+// `queue` holds the start blocks. Calls take(from, pointer index) for each pointer of each queued block; where it returns true, the
+// block pointed to is queued. `marks` is the array that take() reads, by block.
 template <typename Mark, typename Take>
 void spread(const model::HeapScan& scan, const std::vector<Mark>& marks, std::vector<uint32_t>& queue, Take take) {
   for (size_t at = 0; at < queue.size(); ++at) {

@@ -8,7 +8,7 @@ void add(BlockTotal& total, uint64_t blocks, uint64_t bytes) {
   total.bytes += bytes;
 }
 
-// Blocks by the block that dominates them: those of block i are children[begin[i]] to children[begin[i + 1]].
+// Dominator tree: the children of block i are children[begin[i]] to children[begin[i + 1]].
 struct DominatorTree {
   std::vector<uint32_t> begin;
   std::vector<uint32_t> children;

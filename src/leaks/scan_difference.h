@@ -1,5 +1,5 @@
-// What changed between two scans of one session: blocks are the same if they have the same number. Those of pools have none that
-// lasts: they are the same if one of this size lay there before, allocated by the same stack.
+// Difference between two scans of one session. Blocks are the same if their numbers are equal. Pool blocks have no stable number:
+// they are the same if the earlier scan had one at that address, of this size and by the same stack.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -14,7 +14,7 @@ struct JudgedScan {
   const Classification& classification;  // of this scan
 };
 
-// Lost blocks (definite and indirect), as indexes into the blocks of the scan that is named; ascending by block number.
+// Lost blocks (definite and indirect) as indexes into the named scan's blocks, in ascending order of block number.
 struct ScanDifference {
   std::vector<uint32_t> allocated;  // of the later scan: lost now, allocated since the earlier one
   std::vector<uint32_t> older;      // of the later scan: lost now, there in the earlier one but not lost then

@@ -1,6 +1,6 @@
-// What was allocated and released by which site, thread and size in which interval of time: a table of facts in which every
-// filter is a selection of rows. There are at most kMaxBins intervals of equal width; the width doubles whenever they don't
-// suffice, or where there are too many rows. So its memory depends on the distinct sites, not on the number of events.
+// Allocation activity: counts by site, thread, size class and time interval, a table of facts in which every filter is a selection
+// of rows. At most kMaxBins intervals of equal width; the width doubles when they don't suffice or there are too many rows, so memory
+// depends on the number of distinct sites, not on the number of events.
 #pragma once
 #include <bit>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -30,7 +30,7 @@ struct ActivityCounts {
   bool operator==(const ActivityCounts&) const = default;
 };
 
-// Whose blocks they are. A release counts for its block's site, thread and size.
+// Key of an activity row. A release counts under its block's site, thread and size.
 struct ActivityKey {
   model::SiteId site = 0;
   model::ThreadId thread = 0;
@@ -55,7 +55,7 @@ inline uint64_t highest_of_class(size_t size_class) {
 class Activity {
  public:
   static constexpr size_t kMaxBins = 128;
-  static constexpr size_t kMaxRows = size_t{1} << 21;  // more are only kept of the open interval
+  static constexpr size_t kMaxRows = size_t{1} << 21;  // beyond it only the open interval grows
 
   Activity(uint64_t start_ns, uint64_t resolution_ns);
 
@@ -70,7 +70,7 @@ class Activity {
     counts.released_bytes += size_bytes;
     counts.temporary += temporary ? 1 : 0;
   }
-  // A release at this time did not happen.
+  // Undoes a release at `released_at_ns`.
   void restored(const ActivityKey& key, uint64_t size_bytes, bool temporary, uint64_t released_at_ns);
 
   void advance(uint64_t now_ns) {
@@ -79,7 +79,7 @@ class Activity {
     }
   }
 
-  // In order of bins; of one bin in order of keys. None is empty.
+  // Ordered by bin, then by key. No row is empty.
   [[nodiscard]] std::vector<ActivityRow> rows() const;
   // Bin n ends at start_ns() + (n + 1) * width_ns().
   [[nodiscard]] uint64_t start_ns() const { return start_ns_; }

@@ -1,4 +1,4 @@
-// A block that is alive, as the ledger tells of it.
+// Live block of the ledger.
 #pragma once
 #include <cstdint>
 
@@ -11,7 +11,7 @@ inline constexpr model::SiteId kNoSite = 0xffffffff;
 struct Block {
   uint64_t size_bytes = 0;
   uint64_t allocated_at_ns = 0;
-  uint64_t address = 0;  // 0 where addresses weren't asked for
+  uint64_t address = 0;  // 0 if addresses aren't kept
   model::SiteId site = kNoSite;
   model::ThreadId thread = 0;
 };

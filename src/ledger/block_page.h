@@ -1,5 +1,5 @@
-// A run of numbered blocks for the BlockTable: one entry for each number while many of them live, a sorted array with an
-// index once few are left.
+// Page of the BlockTable: a range of block numbers. One entry for each number while many blocks live, a sorted array with an index
+// once few are left.
 #pragma once
 #include <array>
 #include <bit>
@@ -15,43 +15,43 @@ namespace heaptap::ledger {
 
 inline constexpr uint32_t kPageBlocks = 2048;
 
-// What every block has. Most of what a release costs is the way of this into the cache, so it is as small as can be.
+// Per-block record. Loading it into the cache is most of a release's cost, so it is as small as possible.
 struct BlockSlot {
-  static constexpr uint32_t kLarge = 0xffffffff;  // the size is kept elsewhere
-  model::SiteId site = kNoSite;                   // kNoSite: no block that lives
+  static constexpr uint32_t kLarge = 0xffffffff;  // the size is in BlockTable::large_sizes_
+  model::SiteId site = kNoSite;                   // kNoSite: no live block
   uint32_t size_bytes = 0;
 };
 
-// What is kept of a block where it was asked for.
+// Optional per-block detail.
 struct BlockDetail {
   uint64_t allocated_at_ns = 0;
   uint64_t address = 0;
   model::ThreadId thread = 0;
 };
 
-// Which blocks of a page are in its sorted array, and where.
+// Index of a sparse page: which blocks are in its sorted array, and where.
 struct SparseIndex {
   struct Word {
     uint64_t offsets = 0;  // a bit each
-    uint64_t before = 0;   // how many have bits in earlier words
+    uint64_t before = 0;   // number of bits in earlier words
   };
   std::array<Word, kPageBlocks / 64> words;
 
-  // Once all bits are there.
+  // To be called once all bits are set.
   void count() {
     for (size_t word = 1; word < words.size(); ++word) {
       words[word].before = words[word - 1].before + count_bits(words[word - 1].offsets);
     }
   }
 
-  // The number of blocks with smaller offsets.
+  // Number of blocks with smaller offsets.
   [[nodiscard]] uint32_t place_of(uint32_t offset) const {
     const Word& word = words[offset / 64];
     return static_cast<uint32_t>(word.before) + count_bits(word.offsets & ((uint64_t{1} << offset % 64) - 1));
   }
   [[nodiscard]] bool has(uint32_t offset) const { return (words[offset / 64].offsets >> offset % 64 & 1) != 0; }
 
-  // std::popcount is a call where the processor isn't known to have an instruction for it.
+  // Portable popcount: std::popcount is a call unless the CPU is known to have the instruction.
   static uint32_t count_bits(uint64_t bits) {
     bits -= bits >> 1 & 0x5555555555555555;
     bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
@@ -60,7 +60,7 @@ struct SparseIndex {
   }
 };
 
-// Slots of a dense page from the first few on lie in slabs, which stay: what was given back becomes a page again.
+// Deleter of a page's slots. Slots of dense pages come from slabs after the first few pages; slabs are never freed, their pages reused.
 struct ReleaseSlots {
   ReleaseSlots() : is_in_slab(false) {}
   explicit ReleaseSlots(bool in_slab) : is_in_slab(in_slab) {}
@@ -70,7 +70,7 @@ struct ReleaseSlots {
   }
 };
 
-// The arrays of a page, with the same places.
+// Arrays of a page, indexed alike.
 struct BlockArrays {
   std::unique_ptr<BlockSlot[], ReleaseSlots> slots;
   std::unique_ptr<BlockDetail[]> details;  // null: not kept
@@ -91,17 +91,17 @@ struct BlockSlab {
 
 struct BlockPage {
   static constexpr uint32_t kNever = ~uint32_t{0};
-  static BlockSlot* const kNoSlots;  // of nothing that lives; can't be written to
+  static BlockSlot* const kNoSlots;  // placeholder of an empty page; read-only
 
   BlockSlot* dense = kNoSlots;  // the slots of a dense page
   uint32_t live = 0;
-  uint32_t shrink_at = kNever;          // live blocks at which to make it smaller; 0 makes it go
-  std::unique_ptr<BlockArrays> arrays;  // null: nothing in it
+  uint32_t shrink_at = kNever;          // number of live blocks at which to shrink; 0: free the page
+  std::unique_ptr<BlockArrays> arrays;  // null: empty
 
   [[nodiscard]] bool is_dense() const { return dense != kNoSlots; }
 
   static constexpr uint32_t kNoPlace = ~uint32_t{0};
-  // Where a block that lives is in the arrays; else kNoPlace.
+  // Index of a live block in the arrays; else kNoPlace.
   [[nodiscard]] uint32_t find(uint32_t offset) const {
     if (arrays == nullptr) return kNoPlace;
     if (arrays->index != nullptr) {
@@ -111,7 +111,7 @@ struct BlockPage {
     return arrays->slots[offset].site == kNoSite ? kNoPlace : offset;
   }
 
-  // Calls visit(offset, place) for all that live, in ascending order.
+  // Calls visit(offset, place) for each live block, in ascending order.
   template <typename Visit>
   void for_each_place(Visit visit) const {
     if (arrays == nullptr) return;

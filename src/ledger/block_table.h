@@ -1,11 +1,11 @@
-// The live blocks by their number. Numbers come in ascending order and a release names its allocation's number, so this
-// is an array in pages, not a hash table:
+// Live blocks by number. Numbers come in ascending order and a release names its allocation's number, so this is an array of
+// pages, not a hash table:
 //
 //   recent_   [page][page][ ][page]…[open page]     a page for each run of kPageBlocks numbers, directly indexed
 //   old_      page number -> page                   pages with survivors from before the first of recent_
 //
-// A page is dense while many of its blocks live, an exactly sized sorted array with an index when few are left, and gone
-// with its last block. So memory follows the live blocks, not the number of events.
+// A page is dense while many of its blocks live, an exactly sized sorted array with an index when few are left, and freed with its
+// last block. So memory follows the live blocks, not the number of events.
 #pragma once
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -23,10 +23,10 @@ class BlockTable {
  public:
   static constexpr uint32_t kSparseBlocks = kPageBlocks / 32;  // a page with this many blocks left, or fewer, is sparse
 
-  // Without details a block has a size and a site, all else is 0: this is faster.
+  // Without details only a block's size and site are kept, all else reads as 0: this is faster.
   explicit BlockTable(bool with_details) : with_details_(with_details) {}
 
-  // `number` is larger than all before it, and not 0. Numbers may be left out.
+  // `number` is larger than all before it, and not 0. Gaps are allowed.
   void insert(model::BlockNumber number, const Block& block) {
     const uint64_t page_number = page_of(number);
     if (page_number != open_page_) [[unlikely]] {
@@ -37,7 +37,7 @@ class BlockTable {
     ++page.live;
   }
 
-  // Takes a block out, after visit(block). False if it isn't alive.
+  // Removes a block after visit(block). False if it isn't live.
   template <typename Visit>
   bool take(model::BlockNumber number, Visit visit) {
     BlockPage* page = find_page(page_of(number));
@@ -57,27 +57,27 @@ class BlockTable {
     return true;
   }
 
-  // Whether it is alive.
+  // Whether the block is live.
   [[nodiscard]] bool contains(model::BlockNumber number) const {
     const BlockPage* page = find_page(page_of(number));
     return page != nullptr && page->find(offset_of(number)) != BlockPage::kNoPlace;
   }
 
-  // A block that may be taken soon: on its way into the cache. For any number, without a branch that depends on it.
+  // Prefetches the entry of a block that may be taken soon. Any number is valid; no branch depends on it.
   void prefetch(model::BlockNumber number) const {
     const uint64_t index = page_of(number) - first_page_;
     if (index < recent_.size()) __builtin_prefetch(&recent_[index].dense[offset_of(number)], 1);
   }
 
-  // A page whose blocks were taken by DenseBlocks until it has to shrink.
+  // Shrinks a page when DenseBlocks has taken blocks of it down to its limit.
   void shrink_page_of(model::BlockNumber number) { shrink(page_of(number), *find_page(page_of(number))); }
 
-  // Puts back a block that was taken.
+  // Undoes take().
   void restore(model::BlockNumber number, const Block& block);
 
   [[nodiscard]] uint64_t live_blocks() const;
 
-  // Bytes that the table holds on to, directory included.
+  // Bytes allocated by the table, page directory included.
   [[nodiscard]] uint64_t memory_bytes() const;
 
   // Calls visit(number, block) in ascending order of numbers.
@@ -160,7 +160,7 @@ class BlockTable {
   void give_back(BlockPage& page);
 
   bool with_details_;
-  std::vector<BlockSlab> slabs_;  // first: pages are in them
+  std::vector<BlockSlab> slabs_;  // first member: pages are in them
   std::vector<BlockPage> recent_;
   uint64_t first_page_ = 0;  // page number of recent_[0]
   uint64_t open_page_ = kNoPage;

@@ -1,5 +1,5 @@
-// The blocks of a BlockTable's dense pages, for a loop over events that calls nothing: what most events need, and what is
-// left out here the table does. Valid until the table changes otherwise. Only for tables without details.
+// View of a BlockTable's dense pages for an event loop without calls: the frequent cases; the table itself does the rest. Valid
+// until the table changes otherwise. Only for tables without details.
 #pragma once
 #include <cstdint>
 
@@ -15,7 +15,7 @@ class DenseBlocks {
         first_page_(table.first_page_),
         open_page_(table.open_page_) {}
 
-  // False: the table has to do it.
+  // False: call the table instead.
   bool insert(model::BlockNumber number, model::SiteId site, uint64_t size_bytes) {
     if (BlockTable::page_of(number) != open_page_ || size_bytes >= BlockSlot::kLarge) [[unlikely]] {
       return false;
@@ -28,9 +28,9 @@ class DenseBlocks {
 
   struct Place {
     BlockPage* page;
-    BlockSlot* slot;  // without a site: the table has to look for it
+    BlockSlot* slot;  // without a site: ask the table
 
-    // The block is gone. True: the table has to shrink the page.
+    // Removes the block. True: call BlockTable::shrink_page_of.
     [[nodiscard]] bool take() const {
       slot->site = kNoSite;
       return --page->live == page->shrink_at;

@@ -128,7 +128,7 @@ inline void Ledger::prefetch(const EventBatch& batch, uint32_t index) const {
   __builtin_prefetch(&tallies_[event.site], 1);
 }
 
-// Returns how many events it took.
+// Returns the number of events consumed.
 template <Ledger::Keep kKeep>
 inline uint32_t Ledger::process(const EventBatch& batch, uint32_t index, uint32_t end) {
   const Event& event = batch.events[index];

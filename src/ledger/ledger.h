@@ -1,9 +1,9 @@
-// The Ledger: takes the events of a trace in order and keeps what is alive and the tallies. Its memory depends on the
-// live blocks and on the distinct sites, not on the number of events. One thread uses it.
+// Replay of a trace's events, in order, into live blocks and tallies. Memory depends on the live blocks and the distinct sites, not
+// on the number of events. One thread uses it.
 //
 //   Ledger ledger(options);  for each batch: ledger.add(batch, tables);
 //
-// What it says holds after each batch: it has no end of its own.
+// Results are valid after each batch; there is no finish step.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -29,28 +29,28 @@
 
 namespace heaptap::ledger {
 
-// Which allocations are counted; releases count where their block's allocation did. Releases without a block count by
-// their own thread, time and site. A window begins and ends at a time, or behind so many events of the trace, which is exact.
+// Selection of the allocations that count; releases count where their block's allocation did. Releases without a block count by
+// their own thread, time and site. A window's limits are times or, exactly, event numbers of the trace.
 struct Filter {
   model::ThreadId thread = 0;  // 0: all
   uint64_t from_ns = 0;
-  uint64_t to_ns = ~uint64_t{0};  // what is alive then is alive in the result
+  uint64_t to_ns = ~uint64_t{0};  // blocks live at this time are live in the result
   uint64_t from_event = 0;
   uint64_t to_event = ~uint64_t{0};
-  uint64_t start_ns = 0;                                                     // where timelines begin
-  std::function<bool(const model::Tables&, model::SiteId)> wants_site = {};  // empty: all; asked once for each site
+  uint64_t start_ns = 0;                                                     // start of the timelines
+  std::function<bool(const model::Tables&, model::SiteId)> wants_site = {};  // empty: all; called once for each site
 };
 
 struct LedgerOptions {
   uint64_t time_resolution_ns = 0;
   uint64_t page_bytes = 4096;
-  bool statistics = true;  // keep sizes, lifetimes, the timeline and tallies by thread too (costs time)
-  bool details = true;     // keep when, where and by which thread a block was allocated; goes with statistics
-  bool activity = false;   // keep what happened when, by site, thread and size; goes with statistics
+  bool statistics = true;  // sizes, lifetimes, timeline and tallies by thread too (costs time)
+  bool details = true;     // time, address and thread of each allocation; implied by statistics
+  bool activity = false;   // counts by time, site, thread and size; needs statistics
   Filter filter = {};
 };
 
-// Of a window with a beginning: blocks from before it that were released in it.
+// Releases within the window of blocks allocated before it.
 struct OlderReleases {
   uint64_t blocks = 0;
   uint64_t bytes = 0;
@@ -62,25 +62,25 @@ class Ledger {
 
   void add(const model::EventBatch& batch, const model::Tables& tables);
 
-  // A trace's last totals, which it has in place of blocks' events; after the last batch.
+  // Adds a trace's final totals, which replace the events of its blocks; after the last batch.
   void add_totals(const model::Totals& totals, const model::Tables& tables);
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
   [[nodiscard]] const base::LargeVector<Tally>& tallies() const { return tallies_; }  // by SiteId
-  // What a site's blocks held at the moment of the process's peak.
+  // Bytes held by a site's blocks at the process's peak.
   [[nodiscard]] uint64_t peak_bytes_of(model::SiteId site) const { return tallies_[site].peak_bytes_at(peak_id_); }
   [[nodiscard]] std::vector<model::ThreadId> threads_of(model::SiteId site) const;  // ascending
-  // Of a site's released blocks, summed; 0 without details.
+  // Summed lifetimes of a site's released blocks; 0 without details.
   [[nodiscard]] uint64_t lifetime_ns_of(model::SiteId site) const {
     return site < site_times_.size() ? site_times_[site].lifetimes.nanoseconds() : 0;
   }
-  // When a site's live blocks were allocated; of no use without details.
+  // Allocation times of a site's live blocks; meaningless without details.
   [[nodiscard]] LiveSince live_since_of(model::SiteId site) const {
     return site < site_times_.size() ? site_times_[site].live : LiveSince{};
   }
   [[nodiscard]] uint64_t mismatched_releases_of(model::SiteId site) const;
   [[nodiscard]] const ReleaseErrors& errors() const { return errors_; }
-  // Calls visit(number, block) for each block that is alive, in ascending order of numbers.
+  // Calls visit(number, block) for each live block, in ascending order of numbers.
   template <typename Visit>
   void for_each_block(Visit visit) const {
     blocks_.for_each([&](model::BlockNumber number, const Block& block) {
@@ -89,27 +89,27 @@ class Ledger {
   }
   // Whether for_each_block visits it.
   [[nodiscard]] bool is_alive(model::BlockNumber number) const { return !is_older(number) && blocks_.contains(number); }
-  [[nodiscard]] uint64_t live_blocks() const { return blocks_.live_blocks(); }  // or a few more
+  [[nodiscard]] uint64_t live_blocks() const { return blocks_.live_blocks(); }  // upper bound, nearly exact
   [[nodiscard]] uint64_t block_memory_bytes() const { return blocks_.memory_bytes(); }
-  // Whether the window has a beginning, so that what was there before it is known apart.
+  // Whether the window has a start, so that older blocks are counted separately.
   [[nodiscard]] bool knows_older() const { return knows_older_; }
   [[nodiscard]] const OlderReleases& older_releases() const { return older_releases_; }
   [[nodiscard]] OlderReleases older_releases_of(model::SiteId site) const {
     return site < site_older_releases_.size() ? site_older_releases_[site] : OlderReleases{};
   }
   [[nodiscard]] const MappingTable& mappings() const { return mappings_; }
-  // What is mapped by a site, by what it is.
+  // Bytes mapped by a site, by kind of mapping.
   [[nodiscard]] model::MappedBytes mapped_bytes_of(model::SiteId site) const {
     const auto found = site_mapped_.find(site);
     return found == site_mapped_.end() ? model::MappedBytes{} : found->second;
   }
-  [[nodiscard]] uint64_t now_ns() const { return now_ns_; }  // of the last event that was looked at
+  [[nodiscard]] uint64_t now_ns() const { return now_ns_; }  // time of the last event examined
 
-  // Without statistics the peaks within its intervals aren't kept, all else is.
+  // Without statistics the peaks within intervals aren't kept, all else is.
   [[nodiscard]] const Timeline& timeline() const { return timeline_; }
   [[nodiscard]] std::vector<TimelineBin> timeline_bins() const { return timeline_.bins(state()); }
 
-  // Statistics: empty where they weren't asked for.
+  // Statistics: empty unless asked for.
   [[nodiscard]] const std::vector<ThreadTally>& thread_tallies() const { return thread_tallies_; }  // by ThreadId
   [[nodiscard]] const SizeTally& sizes() const { return sizes_; }
   [[nodiscard]] const LifetimeHistogram& lifetimes() const { return lifetimes_; }
@@ -120,7 +120,7 @@ class Ledger {
   }
 
  private:
-  // A release that a kUndo may still take back.
+  // Release that a kUndo may still revert.
   enum class Undo : uint8_t { kNothing, kSkipped, kBlock, kBadRelease };
   struct LastRelease {
     Block block;
@@ -145,10 +145,10 @@ class Ledger {
     wire::Family family = wire::Family::kNone;
     bool wanted = true;
     bool can_be_undone = false;
-    bool is_plain = false;  // allocates, or releases for good
+    bool is_plain = false;  // allocates, or releases without undo
   };
   class PlainRun;
-  // How far ahead a block that will be released is fetched.
+  // Prefetch distance for blocks about to be released, in events.
   static constexpr uint32_t kPrefetchEvents = 24;
 
   void add_site(const model::SiteTotals& entry);
@@ -163,7 +163,7 @@ class Ledger {
   bool keep_older(const model::Event& event, model::BlockNumber number);
   void count_older_release(const model::Event& event, const Block& block, LastRelease* undo_record);
   void undo_older_release(const LastRelease& last);
-  // What is kept beside the counts. The functions for an event exist once for each.
+  // Amount of per-block data kept. Event functions are instantiated for each.
   enum class Keep : uint8_t { kCounts, kDetails, kStatistics };
   template <Keep kKeep>
   void apply(const model::EventBatch& batch);
@@ -202,7 +202,7 @@ class Ledger {
   void on_pool_release(const model::Event& event);
   void on_pool_destroy(const model::Event& event);
   void release_pooled(const PooledBlock& pooled, const model::Event& event);
-  // Of a mapping, or of what a pool has.
+  // Of a mapping or a pool's block.
   void begin_life(model::SiteId site);
   void end_life(const Block& block);
   [[nodiscard]] bool is_resource(model::SiteId site) const { return facts_[site].family == wire::Family::kResource; }
@@ -217,7 +217,7 @@ class Ledger {
       note_new_thread(tally, event, bit);
     }
   }
-  // What an allocation and a new mapping have in common.
+  // Common part of an allocation and a new mapping.
   void count_allocation(const model::Event& event) { count_allocation(event, event.size_bytes()); }
   void count_allocation(const model::Event& event, uint64_t size_bytes) {
     Tally& tally = tallies_[event.site];
@@ -239,11 +239,11 @@ class Ledger {
 
   Filter filter_;
   Keep keep_;
-  bool filters_;        // something is not counted
+  bool filters_;        // something is excluded from the counts
   bool within_ = true;  // the window
   bool after_ = false;
   bool knows_older_ = false;
-  uint64_t events_ = 0;                   // that were added
+  uint64_t events_ = 0;                   // added
   uint64_t event_ = 0;                    // the next one
   model::BlockNumber first_counted_ = 0;  // the first block within the window; those before it are older
   OlderReleases older_releases_;
@@ -261,7 +261,7 @@ class Ledger {
   std::vector<std::vector<model::ThreadId>> more_threads_;                 // by SiteId: threads from 65 on, ascending
   std::vector<ThreadState> threads_;                                       // by ThreadId
   std::vector<ThreadTally> thread_tallies_;                                // by ThreadId
-  boost::unordered_flat_map<model::ThreadId, LastRelease> last_releases_;  // valid as the thread's state says
+  boost::unordered_flat_map<model::ThreadId, LastRelease> last_releases_;  // valid only as ThreadState::undo says
   BlockTable blocks_;
   MappingTable mappings_;
   boost::unordered_flat_map<model::SiteId, model::MappedBytes> site_mapped_;  // of sites that have mapped something

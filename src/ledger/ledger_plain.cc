@@ -1,6 +1,5 @@
-// The Ledger's loop over what nearly all events are: allocations, and releases of blocks in dense pages by a function that
-// fits, where only counts are kept. It calls nothing, so that what all events change stays in registers; the rest is the
-// business of Ledger::process.
+// Fast loop of the Ledger for nearly all events: allocations, and releases by a matching function of blocks in dense pages, where
+// only counts are kept. It makes no calls, so counters stay in registers; Ledger::process handles the rest.
 #include <algorithm>
 
 #include "ledger/dense_blocks.h"
@@ -25,7 +24,7 @@ class Ledger::PlainRun {
         peak_id_(ledger.peak_id_),
         next_block_(ledger.next_block_) {}
 
-  // Returns the index of the first event that is none of these, or `end`.
+  // Returns the index of the first event of another kind, or `end`.
   template <bool kPrefetch>
   uint32_t count(const EventBatch& batch, uint32_t index, uint32_t end) {
     const Event* events = batch.events.data();

@@ -1,4 +1,4 @@
-// The Ledger's less frequent events: bad releases, releases that are undone, mappings, what programs tell of their pools.
+// Infrequent events of the Ledger: bad releases, undone releases, mappings, pools that programs report.
 #include "ledger/ledger.h"
 
 namespace heaptap::ledger {

@@ -1,4 +1,4 @@
-// What the Ledger does with totals in place of events.
+// The Ledger's handling of totals that replace events.
 #include "ledger/ledger.h"
 
 namespace heaptap::ledger {

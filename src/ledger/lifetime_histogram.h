@@ -1,5 +1,5 @@
-// How long blocks lived: released blocks by their lifetime, in classes 1-2-5 a decade. Times are no finer than the
-// trace's resolution, so everything below it is one class.
+// Histogram of the lifetimes of released blocks, in classes 1-2-5 per decade. Lifetimes below the trace's time resolution are one
+// class.
 #pragma once
 #include <array>
 #include <bit>
@@ -44,7 +44,7 @@ class LifetimeHistogram {
   }
 
   std::vector<LifetimeCount> counts_;
-  std::array<uint8_t, 65> first_of_width_{};  // class of the shortest lifetime with so many bits
+  std::array<uint8_t, 65> first_of_width_{};  // by bit width: class of the shortest such lifetime
 };
 
 }  // namespace heaptap::ledger

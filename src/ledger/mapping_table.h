@@ -1,5 +1,5 @@
-// The mapped ranges of the target. A mapping can be unmapped in pieces, split, or replaced by another one in its place, and what
-// may be done with its pages changed piece by piece.
+// Mapped ranges of the target. A mapping can be unmapped in parts, split or replaced by another at its place; page access can
+// change range by range.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -10,16 +10,16 @@
 
 namespace heaptap::ledger {
 
-// Bytes of one mapping that an unmap (or a mapping in its place) took away.
+// Bytes of one mapping removed by an unmap or by a new mapping in its place.
 struct UnmappedPart {
   uint64_t mapping = 0;  // number of the mapping, 1, 2, …
-  Block block;           // the whole mapping as it was made
+  Block block;           // the whole mapping as created
   uint64_t bytes = 0;
   bool last = false;  // nothing of the mapping is left
   wire::MappedMemory memory;
 };
 
-// Bytes of one mapping whose access was changed.
+// Bytes of one mapping whose access changed.
 struct ProtectedPart {
   model::SiteId site = kNoSite;  // of the mapping
   uint64_t bytes = 0;
@@ -31,14 +31,14 @@ class MappingTable {
  public:
   explicit MappingTable(uint64_t page_bytes) : page_bytes_(page_bytes == 0 ? 4096 : page_bytes) {}
 
-  // Adds a mapping at block.address; nothing may be mapped there (see remove). Returns its number.
+  // Adds a mapping at block.address; the range must be unmapped (see remove). Returns its number.
   uint64_t add(const Block& block, wire::MappedMemory memory);
 
-  // Takes away what is mapped in a range, whose end is rounded up to a page as the kernel does. Ranges that nobody
-  // mapped are passed over. The result is valid until the next call.
+  // Unmaps a range, its end rounded up to a page as in the kernel. Unmapped parts of the range are skipped. The result is valid
+  // until the next call.
   const std::vector<UnmappedPart>& remove(uint64_t address, uint64_t length_bytes);
 
-  // What is mapped in a range, rounded up in the same way, has this access from now on. Valid until the next call.
+  // Sets the access of a range, rounded in the same way. The result is valid until the next call.
   const std::vector<ProtectedPart>& protect(uint64_t address, uint64_t length_bytes, wire::MappedAccess access);
 
   // Calls visit(number, block, bytes left) in order of the numbers.
@@ -62,7 +62,7 @@ class MappingTable {
   };
 
   [[nodiscard]] uint64_t end_of_pages(uint64_t address, uint64_t length_bytes) const;
-  // The first range that ends behind the address, which begins there or behind it: one around it is split.
+  // First range that ends after the address and starts at or after it; a range around the address is split.
   Ranges::iterator split_at(uint64_t address);
   void join(Ranges::iterator first, Ranges::iterator last);
   void take_away(const Range& range, uint64_t bytes);

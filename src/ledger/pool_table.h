@@ -1,5 +1,4 @@
-// What is alive in the pools that a program tells of, and the resources that are open. They have no numbers: a block is known by its
-// pool and its address.
+// Live blocks of pools that the program reports, and open resources. They have no numbers: the key is the pool and the address.
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
@@ -18,14 +17,14 @@ struct PooledBlock {
 
 class PoolTable {
  public:
-  // Where something is alive at that place already, that is given back: its release wasn't told.
+  // Returns the block already live at that address, if any: its release wasn't reported.
   std::optional<PooledBlock> add(uint64_t pooled_size, const PooledBlock& block) {
     const auto [place, is_new] = pools_[wire::pool_of(pooled_size)].try_emplace(block.block.address, block);
     if (is_new) return std::nullopt;
     return std::exchange(place->second, block);
   }
 
-  // None: nothing is alive there.
+  // None: no live block there.
   std::optional<PooledBlock> remove(uint64_t pooled_size, uint64_t address) {
     const auto pool = pools_.find(wire::pool_of(pooled_size));
     if (pool == pools_.end()) return std::nullopt;
@@ -36,7 +35,7 @@ class PoolTable {
     return removed;
   }
 
-  // Calls visit(block) for all that is alive in the pool, and forgets it.
+  // Calls visit(block) for each live block of the pool and removes the pool.
   template <typename Visit>
   void remove_all(uint64_t pooled_size, Visit visit) {
     const auto pool = pools_.find(wire::pool_of(pooled_size));

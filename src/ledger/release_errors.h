@@ -1,5 +1,5 @@
-// Releases that should not have been made: mismatched, double, of what was never allocated, into the middle of a block.
-// The same mistake made again counts up; the number of different ones is bounded.
+// Erroneous releases: mismatched, double, of memory never allocated, into the middle of a block. Repetitions of an error are
+// counted; the number of distinct errors is bounded.
 #pragma once
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -16,7 +16,7 @@ enum class ReleaseErrorKind : uint8_t { kMismatched, kDouble, kBad, kInterior };
 struct ReleaseErrorKey {
   ReleaseErrorKind kind = ReleaseErrorKind::kBad;
   model::SiteId released_at = kNoSite;
-  model::SiteId allocated_at = kNoSite;       // kNoSite where it isn't known
+  model::SiteId allocated_at = kNoSite;       // kNoSite if unknown
   model::SiteId first_released_at = kNoSite;  // of a double release
 
   bool operator==(const ReleaseErrorKey&) const = default;
@@ -32,7 +32,7 @@ struct ReleaseErrorKey {
 struct ReleaseError {
   ReleaseErrorKey key;
   uint64_t count = 0;
-  uint64_t address = 0;  // of the first one; 0 where it isn't known
+  uint64_t address = 0;  // of the first occurrence; 0 if unknown
   uint64_t size_bytes = 0;
 };
 
@@ -41,7 +41,7 @@ class ReleaseErrors {
   static constexpr size_t kMaxDistinct = 10'000;
   static constexpr size_t kDropped = ~size_t{0};
 
-  // Returns where it was counted, for take_back.
+  // Returns the error's index, for take_back.
   size_t add(const ReleaseErrorKey& key, uint64_t address, uint64_t size_bytes) {
     const auto found = index_.find(key);
     if (found != index_.end()) {
@@ -59,7 +59,7 @@ class ReleaseErrors {
 
   void take_back(size_t index) { index == kDropped ? --dropped_ : --errors_[index].count; }
 
-  // In order of first occurrence; one that was taken back has a count of 0.
+  // Ordered by first occurrence; an error taken back has count 0.
   [[nodiscard]] const std::vector<ReleaseError>& all() const { return errors_; }
   [[nodiscard]] uint64_t dropped() const { return dropped_; }
 

@@ -1,5 +1,4 @@
-// Allocations and live blocks by size: exactly for each distinct size as long as there aren't too many of them, and by
-// powers of two always.
+// Allocations and live blocks by size: for each distinct size up to a limit, and always by powers of two.
 #pragma once
 #include <array>
 #include <bit>
@@ -45,18 +44,18 @@ class SizeTally {
     }
   }
   void restored(uint64_t size);
-  // Blocks that are alive and whose allocations weren't counted here.
+  // Adds live blocks whose allocations weren't counted here.
   void add_live(uint64_t size, uint64_t blocks);
 
   struct Exact {
     uint64_t size_bytes;
     SizeCount count;
   };
-  // Ascending by size. Sizes that came after the table was full are missing; `uncounted_allocations` says how often.
+  // Ascending by size. Sizes first seen after the table was full are missing; see uncounted_allocations().
   [[nodiscard]] std::vector<Exact> exact() const;
   [[nodiscard]] uint64_t uncounted_allocations() const { return uncounted_allocations_; }
 
-  // The classes 0, 1, 2..3, 4..7, … from the first to the last one that has allocations.
+  // The classes 0, 1, 2..3, 4..7, …, from the first to the last with allocations.
   [[nodiscard]] std::vector<SizeClassCount> classes() const;
 
  private:

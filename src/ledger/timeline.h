@@ -1,5 +1,5 @@
-// Memory over time in at most kMaxBins intervals of equal width. The width doubles whenever they don't suffice, so
-// a trace of any length fits; the peak within an interval stays exact.
+// Memory over time, in at most kMaxBins intervals of equal width. The width doubles when they don't suffice, so a trace of any
+// length fits; the peak within an interval stays exact.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace heaptap::ledger {
 
-// The state at the end of an interval; allocations and releases count from the beginning of the trace.
+// State at the end of an interval; allocations and releases count from the beginning of the trace.
 struct TimelineState {
   uint64_t live_bytes = 0;
   uint64_t live_blocks = 0;
@@ -28,24 +28,24 @@ class Timeline {
 
   Timeline(uint64_t start_ns, uint64_t resolution_ns);
 
-  // Live bytes grew to this.
+  // Records live bytes that have grown.
   void see(uint64_t live_bytes) {
     if (live_bytes > open_peak_) {
       open_peak_ = live_bytes;
     }
   }
 
-  // Time goes on to `now_ns`; `state` is what held until then.
+  // Advances time to `now_ns`; `state` held until then.
   void advance(uint64_t now_ns, const TimelineState& state) {
     if (now_ns >= open_end_ns_) [[unlikely]] {
       close_bins(now_ns, state);
     }
   }
 
-  // A release of `size_bytes` at `since_ns` did not happen: the block was alive in all intervals that ended since.
+  // Undoes a release at `since_ns`: the block was live in all intervals that have ended since.
   void restore(uint64_t since_ns, uint64_t size_bytes);
 
-  // The bins, the open one included. Bin n ends at start_ns() + (n + 1) * width_ns().
+  // All bins, the open one included. Bin n ends at start_ns() + (n + 1) * width_ns().
   [[nodiscard]] std::vector<TimelineBin> bins(const TimelineState& state) const;
   [[nodiscard]] uint64_t start_ns() const { return start_ns_; }
   [[nodiscard]] uint64_t width_ns() const { return width_ns_; }
