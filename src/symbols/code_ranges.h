@@ -1,4 +1,4 @@
-// Which link-time addresses of a file have code. Private to symbols/.
+// Executable link-time address ranges of a file. Private to symbols/.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace heaptap::symbols {
 
-// What of a file can be executed. Debug information also speaks of functions that the linker threw away; their addresses
-// are 0, 1 or -1, so nowhere in here.
+// Executable parts of a file. Debug information also describes functions that the linker discarded; their addresses are 0, 1 or -1
+// and so outside of all ranges.
 class CodeRanges {
  public:
   CodeRanges() = default;
   explicit CodeRanges(std::vector<base::AddressRange> ranges) : ranges_(std::move(ranges)) {}
 
-  // The part of `range` that lies in the code range where it begins; empty where it begins outside.
+  // The part of `range` in the code range that contains its start; empty if its start is outside.
   [[nodiscard]] base::AddressRange clip(base::AddressRange range) const {
     for (const base::AddressRange& each : ranges_) {
       if (range.begin >= each.begin && range.begin < each.end) return {range.begin, std::min(range.end, each.end)};

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kSilenceLimit = std::chrono::seconds(15);
 constexpr auto kTotalLimit = std::chrono::minutes(5);
 
-// elfutils' debuginfod.h, which the build doesn't need this way.
+// Declarations of elfutils' debuginfod.h, so that the build doesn't need it.
 struct Client;
 using Progress = int (*)(Client*, long, long);
 using Begin = Client* (*)();
@@ -30,7 +30,7 @@ using GetUserPointer = void* (*)(Client*);
 
 GetUserPointer get_user_pointer = nullptr;
 
-// One transfer's clock.
+// Timing and progress of one transfer.
 struct Patience {
   Clock::time_point started = Clock::now();
   Clock::time_point last_byte = started;

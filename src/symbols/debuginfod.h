@@ -1,4 +1,4 @@
-// Debug information from the servers of $DEBUGINFOD_URLS. libdebuginfod is loaded when it is asked for. Private to symbols/.
+// Debug information from the servers of $DEBUGINFOD_URLS, by libdebuginfod, which is loaded on demand. Private to symbols/.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -9,19 +9,19 @@
 
 namespace heaptap::symbols {
 
-// Bytes that have come, and bytes in all (0: not known).
+// Download progress: bytes received, and in total (0: unknown).
 using DownloadProgress = std::function<void(uint64_t done, uint64_t total)>;
 
 class Debuginfod {
  public:
-  // Fails where libdebuginfod isn't installed or no server is named.
+  // Fails if libdebuginfod isn't installed or no server is configured.
   static base::Result<Debuginfod> create();
   Debuginfod(Debuginfod&&) noexcept;
   Debuginfod& operator=(Debuginfod&&) noexcept;
   ~Debuginfod();
 
-  // Path (in the user's cache) of the debug file with this build-id (bytes), fetched if need be. Waits for at most
-  // kSilenceLimit without a byte and kTotalLimit in all; after a silence no other file is asked for.
+  // Path (in the user's cache) of the debug file with this build-id (bytes), downloaded if necessary. Gives up after kSilenceLimit
+  // without a byte or kTotalLimit in total; after a silence no further file is requested.
   base::Result<std::string> find_debug_file(const std::string& build_id, const DownloadProgress& progress = {});
 
  private:

@@ -34,7 +34,7 @@ std::string_view without_clone_suffix(std::string_view name) {
   return name.substr(0, length);
 }
 
-// The buffer that __cxa_demangle grows as it needs. One a thread.
+// Output buffer of __cxa_demangle, which grows it as needed. One per thread.
 class DemangleBuffer {
  public:
   DemangleBuffer() = default;

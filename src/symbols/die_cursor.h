@@ -1,6 +1,6 @@
-// Goes through the DIEs of a unit in the order of their bytes, far faster than libdw's dwarf_child and dwarf_siblingof,
-// which decode every DIE once for each of its ancestors where the producer wrote no DW_AT_sibling. Offsets only grow, so
-// that no unit, however broken, keeps it longer than its bytes are. Private to symbols/.
+// Linear cursor over a unit's DIEs, in the order of their bytes. Far faster than libdw's dwarf_child and dwarf_siblingof, which
+// decode each DIE once per ancestor where the producer wrote no DW_AT_sibling. Offsets only grow, so that a unit, however broken, costs
+// time linear in its bytes. Private to symbols/.
 #pragma once
 #include <elfutils/libdw.h>
 
@@ -23,28 +23,28 @@ struct Abbreviation {
   bool has_name = false;
   bool has_linkage_name = false;
   bool has_sibling = false;
-  bool is_fixed = false;  // all forms are of known size: fixed_bytes in total
+  bool is_fixed = false;  // all forms have a known size: fixed_bytes in total
   uint32_t fixed_bytes = 0;
   std::vector<Form> forms;
 };
 
-// One unit: where its bytes are and how its DIEs are coded.
+// One unit: its bytes, and the abbreviations that encode its DIEs.
 class UnitBytes {
  public:
-  // `die` is the unit's own DIE. Nothing where the unit's bytes make no sense.
+  // `die` is the unit's own DIE. None if the unit's bytes are invalid.
   static std::optional<UnitBytes> create(Dwarf_Die die);
 
-  // Whether its DIEs may name some of other units.
+  // Whether its DIEs may refer to DIEs of other units.
   [[nodiscard]] bool may_name_others() const;
-  // Where the DIE at this offset of the section is in memory: what Dwarf_Die::addr of it is.
+  // Memory address of the DIE at this section offset: its Dwarf_Die::addr.
   [[nodiscard]] const void* address_of(uint64_t offset) const { return bytes_.data() + (offset - unit_offset_); }
 
  private:
   friend class DieCursor;
   bool read_abbreviations(Dwarf_Die& die);
 
-  std::span<const uint8_t> bytes_;  // from the unit's header to its end
-  uint64_t unit_offset_ = 0;        // of the header in its section
+  std::span<const uint8_t> bytes_;  // the whole unit, header included
+  uint64_t unit_offset_ = 0;        // of the unit's header in its section
   uint64_t die_offset_ = 0;
   uint32_t address_bytes_ = 8;
   uint32_t offset_bytes_ = 4;
@@ -57,21 +57,21 @@ class UnitBytes {
 
 class DieCursor {
  public:
-  // From the unit's own DIE to its end. `unit` must outlive the cursor.
+  // Covers the unit from its own DIE to its end. `unit` must outlive the cursor.
   explicit DieCursor(const UnitBytes& unit) : DieCursor(unit, unit.die_offset_) {}
-  // From the DIE at this offset of the section to the end of what is below it.
+  // Covers the DIE at this section offset and its descendants.
   DieCursor(const UnitBytes& unit, uint64_t offset);
 
-  // To the next DIE; false at the end, also where the bytes make no sense any more.
+  // Moves to the next DIE; false at the end or where the bytes are invalid.
   bool next();
-  // What is below the current DIE is not wanted. (Where it can't be skipped, it comes nevertheless.)
+  // Skips the current DIE's children. (Where they can't be skipped, next() visits them nevertheless.)
   void skip_children();
 
   [[nodiscard]] uint64_t offset() const { return offset_; }
   [[nodiscard]] const Abbreviation& abbreviation() const { return *abbreviation_; }
-  // The first operation of its DW_AT_location, where that is an expression; else 0.
+  // First operation of its DW_AT_location if that is an expression; else 0.
   [[nodiscard]] uint8_t location_operation() const { return location_operation_; }
-  [[nodiscard]] uint32_t depth() const { return depth_; }  // the DIE it started from has 0
+  [[nodiscard]] uint32_t depth() const { return depth_; }  // 0: the DIE at which the cursor started
 
  private:
   bool skip_attributes();
@@ -88,10 +88,10 @@ class DieCursor {
   const UnitBytes& unit_;
   uint64_t position_ = 0;  // in unit_.bytes_
   uint64_t offset_ = 0;
-  uint64_t sibling_ = 0;  // position of the current DIE's sibling, 0 where it isn't known
+  uint64_t sibling_ = 0;  // position of the current DIE's sibling; 0: unknown
   uint8_t location_operation_ = 0;
   uint32_t depth_ = 0;
-  uint32_t open_ = 0;  // lists of children that are open behind the current DIE
+  uint32_t open_ = 0;  // lists of children open after the current DIE
   bool started_ = false;
   const Abbreviation* abbreviation_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// The compile units of a file by address; each is indexed when an address in it is asked for. Private to symbols/.
+// Compile units of a file by address. A unit is indexed on its first query. Private to symbols/.
 #pragma once
 #include <elfutils/libdw.h>
 
@@ -18,24 +18,23 @@ namespace heaptap::symbols {
 
 class DwarfIndex {
  public:
-  // `dwarf` must outlive this. `code`: what can be executed, in the addresses of `dwarf`. `unpacked`: where the bytes of `dwarf`
-  // are, if they aren't all there; then only those of the units that are asked for are made.
-  // `opens_others`: units whose rest is in another file (.dwo) lead there.
+  // `dwarf` must outlive this. `code`: executable ranges, in the addresses of `dwarf`. `unpacked`: backing store of `dwarf` if its bytes
+  // are inflated on demand, for queried units only. `opens_others`: skeleton units are followed into their split files (.dwo).
   DwarfIndex(Dwarf* dwarf, CodeRanges code, UnpackedDebugFile* unpacked, bool opens_others);
   DwarfIndex(const DwarfIndex&) = delete;
   DwarfIndex& operator=(const DwarfIndex&) = delete;
 
   [[nodiscard]] bool empty() const { return units_.empty(); }
 
-  // Appends the frames of the instruction at `address`, innermost first; none where no unit knows it.
+  // Appends the frames of the instruction at `address`, innermost first; none if no unit covers it.
   void append_frames(uint64_t address, std::vector<SourceFrame>& frames);
-  // The file with the rest of the unit at `address`, which isn't found; empty: there is none.
+  // The split file of the unit at `address` if it isn't found; else empty.
   std::string missing_part(uint64_t address);
 
  private:
   struct Unit {
-    Dwarf_Die die;     // without an address: not looked at so far
-    Dwarf_Off offset;  // of `die`; where not all bytes are there, of the unit's header
+    Dwarf_Die die;     // without an address: not examined so far
+    Dwarf_Off offset;  // of `die`; while not all bytes are inflated, of the unit's header
     std::unique_ptr<UnitIndex> index;
   };
   bool list_ranges();
@@ -51,11 +50,11 @@ class DwarfIndex {
 
   Dwarf* dwarf_;
   CodeRanges code_;
-  UnpackedDebugFile* unpacked_;  // null: all bytes are there
+  UnpackedDebugFile* unpacked_;  // null: all bytes are present
   bool opens_others_;
   FunctionNames names_;
   std::vector<Unit> units_;        // by offset
-  std::vector<Unit> early_units_;  // from before all bytes were there
+  std::vector<Unit> early_units_;  // from before all bytes were present
   RangeMap unit_ranges_;
   bool has_units_without_ranges_ = false;
 };

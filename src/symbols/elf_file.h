@@ -1,4 +1,4 @@
-// An ELF file that is open for reading: what tells whether it is the one that a trace means. Private to symbols/.
+// Open ELF file and its identity: build-id and CRC. Private to symbols/.
 #pragma once
 #include <libelf.h>
 
@@ -11,22 +11,22 @@
 
 namespace heaptap::symbols {
 
-// Owns a descriptor and libelf's handle on it.
+// Owner of a descriptor and libelf's handle on it.
 class ElfFile {
  public:
-  // Nothing where `path` is not a regular file or not an ELF executable, shared object or debug file.
+  // None if `path` is not a regular file or not an ELF executable, shared object or debug file.
   static std::optional<ElfFile> open(const std::string& path);
-  // The same of a file that is open; `path` is its name from here on.
+  // Same for an open file; `path` becomes its name.
   static std::optional<ElfFile> adopt(base::UniqueFd descriptor, std::string path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] Elf* elf() const { return elf_.get(); }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-  [[nodiscard]] std::string build_id() const;  // bytes; empty where it has none
+  [[nodiscard]] std::string build_id() const;  // bytes; empty: none
   [[nodiscard]] bool has_section(const char* name) const;
-  [[nodiscard]] bool has_zstd() const;  // sections that are compressed so, which not every libelf reads
-  [[nodiscard]] uint32_t crc() const;   // of the whole file, as .gnu_debuglink has it
-  base::UniqueFd release_descriptor();  // elf() is gone then
+  [[nodiscard]] bool has_zstd() const;  // zstd-compressed sections, which not every libelf reads
+  [[nodiscard]] uint32_t crc() const;   // of the whole file, as in .gnu_debuglink
+  base::UniqueFd release_descriptor();  // invalidates elf()
 
  private:
   struct ElfEnd {
@@ -37,7 +37,7 @@ class ElfFile {
 
   std::string path_;
   base::UniqueFd descriptor_;
-  std::unique_ptr<Elf, ElfEnd> elf_;  // on the descriptor: ends first
+  std::unique_ptr<Elf, ElfEnd> elf_;  // uses the descriptor: ends first
 };
 
 struct DebugLink {

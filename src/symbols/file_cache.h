@@ -1,6 +1,6 @@
-// Files of modules that came from other machines or are at no place here any more, for all who want names: $XDG_CACHE_HOME/heaptap or ~/.cache/heaptap, under their
-// build-ids, as `.build-id/xx/yyyy`. What is there is believed as far as its build-id is the one that is asked for. Several programs
-// may use it at once.
+// Cache of module files fetched from other machines or no longer present here, shared by all processes: $XDG_CACHE_HOME/heaptap or
+// ~/.cache/heaptap, by build-id, as `.build-id/xx/yyyy`. A cached file is trusted only if its build-id matches. Several processes may
+// use it at once.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,15 +14,15 @@ namespace heaptap::symbols {
 
 inline constexpr uint64_t kMaxCacheBytes = uint64_t{2} << 30;
 
-// A file that is being written, under a name of its own until it is whole.
+// Cache file being written, under a temporary name until it is complete.
 class NewCacheFile {
  public:
   NewCacheFile(NewCacheFile&& other) noexcept;
   NewCacheFile& operator=(NewCacheFile&&) = delete;
-  ~NewCacheFile();  // nothing is left of one that wasn't finished
+  ~NewCacheFile();  // removes the file unless finished
 
   base::Result<> write(std::string_view bytes);
-  // Gives it its name. The error: it isn't the file with this build-id.
+  // Renames it into place. Fails if the file's build-id isn't the requested one.
   base::Result<> finish();
 
  private:
@@ -35,7 +35,7 @@ class NewCacheFile {
         build_id_(std::move(build_id)) {}
 
   base::UniqueFd file_;
-  std::string temporary_;  // empty: it is gone
+  std::string temporary_;  // empty: renamed or removed
   std::string folder_;
   std::string path_;
   std::string build_id_;
@@ -43,18 +43,18 @@ class NewCacheFile {
 
 class FileCache {
  public:
-  // This user's; none: there is no place for it.
+  // The current user's cache; none: there is no place for one.
   static std::optional<FileCache> of_user();
   explicit FileCache(std::string folder, uint64_t most_bytes = kMaxCacheBytes)
       : folder_(std::move(folder)), most_bytes_(most_bytes) {}
 
-  // Where a file of this build-id (bytes) is, if it is there.
+  // Path of the file with this build-id (bytes); empty if it isn't cached.
   [[nodiscard]] std::string path_of(const std::string& build_id) const;
-  // It was of use: others go before it.
+  // Marks it as recently used: others are evicted first.
   void note_use(const std::string& build_id) const;
-  // Fails where the folder, or one above it, belongs to another user than this one and root.
+  // Fails if the directory, or one above it, belongs to a user other than this one and root.
   [[nodiscard]] base::Result<NewCacheFile> begin(const std::string& build_id) const;
-  // Those that weren't used for the longest time go, until the rest is no larger than may be. The last one stays.
+  // Evicts the least recently used files until the rest fits the size limit. The last one stays.
   void make_room() const;
 
  private:

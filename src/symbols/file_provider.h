@@ -1,4 +1,4 @@
-// Where files come from that are known by their build-ids alone, and not by paths: no other file is opened then.
+// Provider of files by build-id alone. Where one is used, no file is opened by path.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ class FileProvider {
   FileProvider(const FileProvider&) = delete;
   FileProvider& operator=(const FileProvider&) = delete;
   virtual ~FileProvider() = default;
-  // All that it has of this build-id (bytes), open for reading: the object, its debug file, one that others refer to.
+  // All its files with this build-id (bytes), open for reading: the object, its debug file, a file that others refer to.
   virtual std::vector<base::UniqueFd> files_of(const std::string& build_id) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Where the files of a trace are on this machine: the modules themselves and their separate debug files. Private to symbols/.
+// Search for a trace's files on this machine: modules and their separate debug files. Private to symbols/.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,29 +12,29 @@
 
 namespace heaptap::symbols {
 
-// A file of the name that is looked for, whose build-id is not the recorded one.
+// File with the right name and another build-id than the recorded one.
 struct OtherFile {
   std::string path;
-  std::string build_id;  // bytes; empty: it has none
+  std::string build_id;  // bytes; empty: none
 };
 
 struct FoundModule {
   std::optional<ElfFile> file;
-  std::optional<OtherFile> other;  // the first of them
+  std::optional<OtherFile> other;  // the first one found
 };
 
 class FileSearch {
  public:
   explicit FileSearch(ResolverOptions options);
-  // By build-ids alone, of these files and no others; the provider outlives this.
+  // Searches by build-id, in the provider's files alone; the provider must outlive this.
   explicit FileSearch(FileProvider& provider) : provider_(&provider) {}
-  // Whether files are opened by the names that others have for them.
+  // Whether files may be opened by names found in other files.
   [[nodiscard]] bool opens_by_name() const { return provider_ == nullptr; }
 
-  // The file that was mapped from `path`. `build_id` as bytes; empty where the trace has none: any file is taken then.
+  // The file that was mapped from `path`. `build_id` as bytes; empty: the trace has none, and any file matches.
   FoundModule find_module(const std::string& path, const std::string& build_id);
 
-  // Its separate debug file; `path` is where the module was found, `recorded_path` where the target had it.
+  // Request for a module's separate debug file; `path`: the module here, `recorded_path`: on the target.
   struct DebugRequest {
     std::string path;
     std::string recorded_path;
@@ -43,7 +43,7 @@ class FileSearch {
   };
   std::optional<ElfFile> find_debug_file(const DebugRequest& request);
 
-  // .build-id/xx/yyyy.debug, also of a file that others refer to (what dwz makes).
+  // .build-id/xx/yyyy.debug, also for files that others refer to (as dwz makes them).
   std::optional<ElfFile> find_by_build_id(const std::string& build_id);
 
  private:
@@ -53,7 +53,7 @@ class FileSearch {
   enum class Wanted { kObject, kDebugFile, kAny };
   std::optional<ElfFile> ask_provider(const std::string& build_id, Wanted wanted);
 
-  std::vector<std::string> directories_;  // of both kinds, in the order of the search
+  std::vector<std::string> directories_;  // both kinds, in search order
   std::optional<FileCache> cache_;
   std::optional<Debuginfod> debuginfod_;
   DownloadProgress progress_;

@@ -1,4 +1,4 @@
-// A module's call frame information as its files have it, for rows for unwinding (elf/row_maker.h).
+// Call frame information of a module's files, as input for unwind rows (elf/row_maker.h).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,8 +16,7 @@ struct FrameBytes {
   uint64_t eh_frame_address = 0;
 };
 
-// Of the files that names would be of: the module's, and its debug file. None: there is no such file, or none of this machine's byte
-// order.
+// From the files that symbols come from: the module and its debug file. None: no such file, or none of this machine's byte order.
 std::optional<FrameBytes> find_frame_bytes(const ResolverOptions& options, const std::string& path,
                                            const std::string& build_id);
 std::optional<FrameBytes> find_frame_bytes(FileProvider& provider, const std::string& build_id);

@@ -1,4 +1,4 @@
-// Where functions of a program are by the symbol table of its file here, for a machine that has it without one.
+// Addresses of functions from the symbol table of a module's local file, for a machine whose copy is stripped.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace heaptap::symbols {
 
-// Of the names that are asked for those that the file, or its debug file, has. Of a file with this build-id (bytes) alone.
+// Those of `names` that the file or its debug file has. Only files with this build-id (bytes) are used.
 std::vector<model::ToldFunction> find_functions(const ResolverOptions& options, const std::string& path,
                                                 const std::string& build_id, const std::vector<std::string>& names);
 

@@ -1,4 +1,4 @@
-// Which modules' frames lacked names or lines. Private to symbols/.
+// Modules whose frames lack names or lines, for hints in reports. Private to symbols/.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -18,13 +18,13 @@ class Hints {
     const std::string& path;
     const std::string& build_id;  // bytes
   };
-  // One code address of a module was resolved to `frames`, by this much. `file`: where the module was looked for; null: elsewhere.
+  // Counts one code address, resolved to `frames` from `source`. `file`: the local file used; null: resolved elsewhere.
   void count(const Subject& module, SymbolSource source, const ModuleFile* file,
              const std::vector<model::Frame>& frames);
-  // The same of code that more is said of in a file that isn't found.
+  // Same for code described in a split file that isn't found.
   void count_part(const std::string& path, const std::string& part, bool has_package);
 
-  // Those with most frames without a name first, then those with most without a line, then by path.
+  // Ordered by frames without a name, then by frames without a line (most first), then by path.
   [[nodiscard]] std::vector<model::SymbolHint> list(size_t limit) const;
 
  private:

@@ -1,4 +1,4 @@
-// The file of one module, with all that is known of its symbols. Private to symbols/.
+// One module's file and all its symbol sources. Private to symbols/.
 #pragma once
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -21,10 +21,10 @@
 
 namespace heaptap::symbols {
 
-// What a module's file gives.
+// Best symbol source of a module's file.
 enum class SymbolSource {
   kNoFile,       // not found
-  kReplaced,     // found one of that name, with another build-id
+  kReplaced,     // only a file of that name with another build-id
   kExportsOnly,  // .dynsym: stripped
   kNames,        // .symtab, no DWARF
   kFull,         // DWARF
@@ -35,30 +35,29 @@ SymbolSource source_of(SymbolLevel level);
 
 class ModuleFile {
  public:
-  // Opens it and finds its debug file. Never fails: source() says what came of it.
+  // Opens the file and its debug file. Never fails: see source().
   static std::unique_ptr<ModuleFile> open(FileSearch& search, const std::string& path, const std::string& build_id);
   ~ModuleFile();
   ModuleFile(const ModuleFile&) = delete;
   ModuleFile& operator=(const ModuleFile&) = delete;
 
-  // The frames of the instruction at a link-time address, innermost first; at least one. Only function, file, line
-  // and inlined are set.
+  // Frames of the instruction at a link-time address, innermost first; at least one. Only function, file, line and inlined are set.
   std::vector<model::Frame> frames_at(uint64_t address);
 
-  // The variable around a link-time address, or around an offset in the thread-local segment; null where none is known.
+  // Variable at a link-time address, or at an offset in the thread-local segment; null if none is known.
   const Variable* variable_at(uint64_t address, bool is_thread_local);
 
-  // Does a part of what comes when a frame needs it otherwise: for a file of which many will. False: there is no more.
+  // Inflates part of the debug information ahead of need, for a file from which many frames are expected. False: all is inflated.
   bool unpack_more() { return lazy_ != nullptr && lazy_->unpack_more(); }
 
   [[nodiscard]] SymbolSource source() const { return source_; }
-  // Its debug information is there, compressed in a way that nothing here reads.
+  // Debug information is present, in an unsupported compression.
   [[nodiscard]] bool is_unreadable() const { return is_unreadable_; }
-  // The file that has more of the code at a link-time address, and isn't found (.dwo); empty: there is none.
+  // Missing split file (.dwo) with more about the code at a link-time address; empty: none.
   std::string missing_part(uint64_t address);
-  // A .dwp is beside the module, for all that has its missing parts.
+  // There is a .dwp beside the module, though parts are missing from it.
   [[nodiscard]] bool has_package() const { return has_package_; }
-  // Of kReplaced: which one is in its place.
+  // For kReplaced: the file in its place.
   [[nodiscard]] const OtherFile& other() const { return other_; }
 
  private:
@@ -83,23 +82,23 @@ class ModuleFile {
   bool is_debug_file_complete_ = false;  // the separate debug file has a .symtab
   bool is_unreadable_ = false;
   bool has_package_ = false;
-  std::unique_ptr<UnpackedDebugFile> unpacked_main_;  // the file itself, where libdw can't read it
-  std::unique_ptr<UnpackedDebugFile> unpacked_;       // the separate debug file, where that pays
-  UnpackedDebugFile* lazy_ = nullptr;                 // of these the one with the DWARF
+  std::unique_ptr<UnpackedDebugFile> unpacked_main_;  // the file itself if libdw can't read it
+  std::unique_ptr<UnpackedDebugFile> unpacked_;       // the separate debug file if that saves time
+  UnpackedDebugFile* lazy_ = nullptr;                 // that of these with the DWARF
   Dwfl* session_ = nullptr;
   Dwfl_Module* module_ = nullptr;
   Dwarf* alternate_ = nullptr;
-  std::unique_ptr<UnpackedDebugFile> unpacked_alternate_;  // where libdw can't read it
+  std::unique_ptr<UnpackedDebugFile> unpacked_alternate_;  // if libdw can't read it
   std::unique_ptr<ElfFile> alternate_file_;
   uint64_t main_bias_ = 0;   // libdwfl's address minus link-time address of the file
-  uint64_t dwarf_bias_ = 0;  // the same for the file that has the DWARF
+  uint64_t dwarf_bias_ = 0;  // the same for the file with the DWARF
   CodeRanges code_;
   SymbolTable symbols_;
   std::unique_ptr<DwarfIndex> dwarf_;
-  bool has_variables_ = false;   // they are read when the first one is asked for
+  bool has_variables_ = false;   // read on first request
   SymbolTable data_symbols_[2];  // of data, thread-local
   std::unique_ptr<VariableIndex> variables_;
-  // By where they begin: of data, thread-local.
+  // By start address: of data, thread-local.
   std::unordered_map<uint64_t, Variable> known_variables_[2];
 };
 

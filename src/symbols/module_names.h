@@ -1,4 +1,4 @@
-// The names of one module, for who tells them to others: of files that are known by the build-id alone.
+// Symbols of one module, to be served to clients. Files are found by build-id alone.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,14 +15,14 @@ namespace heaptap::symbols {
 
 class ModuleNames {
  public:
-  // Never fails: level() says what came of it. The provider outlives this.
+  // Never fails: see level(). The provider must outlive this.
   ModuleNames(FileProvider& provider, const std::string& build_id);
   ~ModuleNames();
   ModuleNames(const ModuleNames&) = delete;
   ModuleNames& operator=(const ModuleNames&) = delete;
 
   [[nodiscard]] SymbolLevel level() const;
-  // Of the instruction at a link-time address, innermost first; at least one. Function, symbol, file, line and inlined are set.
+  // Frames of the instruction at a link-time address, innermost first; at least one. Function, symbol, file, line, inlined are set.
   std::vector<model::Frame> frames_at(uint64_t address);
   std::optional<Variable> variable_at(uint64_t address, bool is_thread_local);
 

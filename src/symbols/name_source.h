@@ -1,4 +1,4 @@
-// Somebody else who has symbols: what a resolver asks for modules of which it finds none, or less. Addresses are link-time ones.
+// Remote source of symbols, for modules of which a resolver has none or fewer. Addresses are link-time addresses.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace heaptap::symbols {
 
-// What there is of a module's symbols, from nothing upwards.
+// Level of detail of a module's symbols, ascending.
 enum class SymbolLevel : uint8_t { kNothing = 0, kExports = 1, kNames = 2, kLines = 3 };
 
 class NameSource {
@@ -23,8 +23,8 @@ class NameSource {
 
   // `build_id` as bytes.
   virtual SymbolLevel level_of(const std::string& build_id) = 0;
-  // The frames of instructions, as ModuleNames::frames_at() gives them, in the same order. Fewer than were asked for: of the others
-  // nothing is known.
+  // Frames of instructions, as from ModuleNames::frames_at(), in the order of the addresses. May be shorter than `addresses`: the rest
+  // is unknown.
   virtual std::vector<std::vector<model::Frame>> frames_at(const std::string& build_id,
                                                            std::span<const uint64_t> addresses) = 0;
   virtual std::optional<Variable> variable_at(const std::string& build_id, uint64_t address, bool is_thread_local) = 0;

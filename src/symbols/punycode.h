@@ -1,4 +1,4 @@
-// Identifiers outside ASCII, as Rust's v0 names hold them: punycode (RFC 3492) with '_' as the delimiter. Private to symbols/.
+// Punycode (RFC 3492) with '_' as the delimiter: non-ASCII identifiers in Rust v0 names. Private to symbols/.
 #pragma once
 #include <optional>
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace heaptap::symbols {
 
-// UTF-8, or nothing where `text` is no punycode.
+// UTF-8; none if `text` isn't valid punycode.
 std::optional<std::string> decode_punycode(std::string_view text);
 
 }  // namespace heaptap::symbols

@@ -1,5 +1,5 @@
-// Which of many address ranges an address lies in. Ranges may nest and overlap; the one that began last wins, of those
-// with the same beginning the shorter one, of equal ones the deeper one. Private to symbols/.
+// Map from address ranges to values. Ranges may nest and overlap; the one that starts last wins, of equal starts the shorter one, of
+// equal ranges the deeper one. Private to symbols/.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@ class RangeMap {
  public:
   struct Range {
     uint64_t begin = 0;
-    uint64_t end = 0;  // the first address behind it; a range that doesn't end behind its beginning is left out
+    uint64_t end = 0;  // exclusive; empty and inverted ranges are ignored
     uint32_t depth = 0;
     uint32_t value = 0;
   };
@@ -23,7 +23,7 @@ class RangeMap {
   [[nodiscard]] bool empty() const { return pieces_.empty(); }
 
  private:
-  // From `begin` up to the next piece the value holds.
+  // Value from `begin` up to the next piece.
   struct Piece {
     uint64_t begin;
     uint32_t value;

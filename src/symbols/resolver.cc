@@ -63,7 +63,7 @@ class Resolver::Impl {
  private:
   using FramesByAddress = std::unordered_map<uint64_t, std::vector<model::Frame>>;
 
-  // A file that was mapped at one place. Several modules of a trace can be the same mapping.
+  // File mapped with one bias. Several modules of a trace can share a mapping.
   struct Mapping {
     std::string path;
     std::string build_id;

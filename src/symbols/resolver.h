@@ -1,4 +1,4 @@
-// Names for code addresses: function, file, line and inlined frames, from ELF symbol tables and DWARF (elfutils).
+// Symbolizer of code addresses: function, file, line and inlined frames, from ELF symbol tables and DWARF (elfutils).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -13,24 +13,24 @@
 
 namespace heaptap::symbols {
 
-// A variable that has a place of its own: global, static, or thread-local.
+// Variable with static storage: global, static, or thread-local.
 struct Variable {
-  std::string name;  // demangled; "vtable for Foo" and the like are variables too
-  std::string file;  // where it is defined; empty where there is no debug information
+  std::string name;  // demangled; "vtable for Foo" and the like count
+  std::string file;  // of its definition; empty without debug information
   uint32_t line = 0;
-  uint64_t begin = 0;       // link-time address; of a thread-local one its offset in the object's thread-local segment
-  uint64_t size_bytes = 0;  // 0: not known
+  uint64_t begin = 0;       // link-time address; if thread-local, offset in the object's thread-local segment
+  uint64_t size_bytes = 0;  // 0: unknown
 };
 
 class NameSource;
 
-// What takes long, while it is done.
+// Progress of slow symbol work.
 struct SymbolWork {
   enum class Kind { kOpening, kDownloading, kDone };
   Kind kind = Kind::kOpening;
-  std::string path;    // of the module; empty: of the one before
-  uint64_t done = 0;   // bytes of a download
-  uint64_t total = 0;  // 0: not known
+  std::string path;    // of the module; empty: the same as before
+  uint64_t done = 0;   // downloaded bytes
+  uint64_t total = 0;  // 0: unknown
 };
 using TellWork = std::function<void(const SymbolWork& work)>;
 
@@ -38,9 +38,9 @@ struct ResolverOptions {
   std::vector<std::string>
       symbol_directories;  // --symbols: a path is tried below it, then with its leading directories taken away one by one
   std::vector<std::string> sysroots;             // --sysroot
-  bool debuginfod = false;                       // ask the servers of $DEBUGINFOD_URLS
-  std::shared_ptr<NameSource> server = nullptr;  // asked for what isn't found here; null: there is none
-  TellWork progress = {};                        // called in the thread that asks for names
+  bool debuginfod = false;                       // query the servers of $DEBUGINFOD_URLS
+  std::shared_ptr<NameSource> server = nullptr;  // for symbols not found here; null: none
+  TellWork progress = {};                        // called in the resolver's thread
 };
 
 class Resolver {
@@ -50,25 +50,25 @@ class Resolver {
   Resolver& operator=(Resolver&&) noexcept;
   ~Resolver();
 
-  // Opens these modules' files in a thread of its own, which takes a while where debug files are large; who needs one of any
-  // module's waits for them. For modules that will be needed: changes nothing but when they are opened. `all_over`: names from
-  // all over the files will be wanted, so what is compressed of them is inflated, as far as that comes until one is.
+  // Opens these modules' files in a background thread, which takes long for large debug files; a lookup in any module waits for it.
+  // A hint for modules that will be needed, without effect on results. `all_over`: addresses all over the files will be looked up, so
+  // compressed sections are inflated until the first lookup.
   void open_ahead(std::vector<model::Module> modules, bool all_over);
 
-  // The frames of one code address of the trace, innermost first; at least one. For a return address the call before
-  // it is meant (address - 1), for Code::exact the address itself. Results are cached per (module, address).
+  // Frames of one code address of the trace, innermost first; at least one. A return address stands for the call before it
+  // (address - 1), Code::exact for the address itself. Results are cached per (module, address).
   const std::vector<model::Frame>& resolve(const model::Tables& tables, const model::Code& code);
 
-  // The variable around a link-time address (an address of the process minus Module::bias); null where none is known. The
-  // pointer holds as long as the resolver lives.
+  // Variable at a link-time address (process address minus Module::bias); null if none is known. The pointer is valid as long as the
+  // resolver.
   const Variable* variable_at(const model::Module& module, uint64_t address);
-  // The thread-local variable around an offset in the module's thread-local segment.
+  // Thread-local variable at an offset in the module's thread-local segment.
   const Variable* thread_local_at(const model::Module& module, uint64_t offset);
-  // The class whose vtable lies around a link-time address ("shop::Cart"); empty where none does.
+  // Class whose vtable contains a link-time address ("shop::Cart"); empty if none.
   std::string type_at(const model::Module& module, uint64_t address);
 
-  // The modules whose frames had no names or no lines, with what their symbols lack. Those with most frames without a name
-  // first, then those with most without a line; at most `limit`.
+  // Modules whose frames lack names or lines, and what their symbols lack. Ordered by frames without a name, then by frames without a
+  // line, most first; at most `limit`.
   [[nodiscard]] std::vector<model::SymbolHint> hints(size_t limit) const;
 
  private:
@@ -76,7 +76,7 @@ class Resolver {
   std::unique_ptr<Impl> impl_;
 };
 
-// C++ and Rust names as people write them; what isn't mangled comes back as it is.
+// Demangled C++ or Rust name; a name that isn't mangled is returned unchanged.
 std::string demangle(const std::string& name);
 
 }  // namespace heaptap::symbols

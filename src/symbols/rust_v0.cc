@@ -66,7 +66,7 @@ bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
 }  // namespace
 
-// Counts one level of recursion and one step; gives up where there are too many.
+// Counter of one recursion level and one step; makes the reader give up at a limit.
 class RustV0::Nested {
  public:
   explicit Nested(RustV0& reader) : reader_(reader) {

@@ -1,5 +1,5 @@
-// The recursive-descent reader of one v0 name. Grammar: Rust RFC 2603 and the rustc book, "Symbol Mangling v0".
-// Hostile names are bounded in depth and in length of output. Private to symbols/.
+// Recursive-descent parser of one v0 name. Grammar: Rust RFC 2603 and the rustc book, "Symbol Mangling v0". Depth and output length
+// are bounded against hostile names. Private to symbols/.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@ inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 class RustV0 {
  public:
-  // `text` is what follows "_R", without a vendor's suffix. It must outlive this.
+  // `text` is the name after "_R", without a vendor suffix. It must outlive this.
   explicit RustV0(std::string_view text) : text_(text) {}
 
   std::optional<std::string> demangle();
@@ -42,7 +42,7 @@ class RustV0 {
   void constant_character();
   void lifetime(uint64_t index);
   uint64_t binder();
-  // Follows a "B" reference (its tag is already taken) and reads with `read` what stands there.
+  // Follows a "B" reference (its tag is already consumed) and parses its destination with `read`.
   template <typename Read>
   void back_reference(Read read);
 
@@ -50,7 +50,7 @@ class RustV0 {
   bool take(char expected);
   char take_any();
   uint64_t base62();
-  uint64_t optional_base62(char tag);  // 0 where the tag is missing
+  uint64_t optional_base62(char tag);  // 0 if the tag is missing
   uint64_t decimal();
   std::string_view hex_digits();
   Identifier identifier();

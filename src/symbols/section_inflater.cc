@@ -22,7 +22,7 @@ class SectionInflater::Stream {
   virtual Step next(std::span<uint8_t> room) = 0;
 };
 
-// The checksum at its end is left out: it takes 7 % of the time, and most streams are not inflated to there.
+// zlib stream without verification of its trailing checksum: that takes 7 % of the time, and most streams are not inflated to the end.
 class SectionInflater::ZlibStream : public Stream {
  public:
   explicit ZlibStream(std::span<const uint8_t> from) {

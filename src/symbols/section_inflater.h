@@ -1,4 +1,4 @@
-// A compressed section of an ELF file, inflated to its place from the beginning on, as far as was asked for. Private to symbols/.
+// Incremental inflater of a compressed ELF section into its final place, from the start up to a requested end. Private to symbols/.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -8,18 +8,18 @@ namespace heaptap::symbols {
 
 class SectionInflater {
  public:
-  // `type`: ELFCOMPRESS_ZLIB or kZstd; of others nothing comes. What it reads and where it writes outlives it.
+  // `type`: ELFCOMPRESS_ZLIB or kZstd; other types yield nothing. Both spans must outlive this.
   SectionInflater(uint32_t type, std::span<const uint8_t> from, std::span<uint8_t> to);
   ~SectionInflater();
   SectionInflater(SectionInflater&&) = delete;
   SectionInflater& operator=(SectionInflater&&) = delete;
 
-  static constexpr uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD, which C libraries have since 2022
+  static constexpr uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD, in C libraries since 2022
   static bool knows(uint32_t type);
 
-  // False: there are not so many.
+  // False: the section has fewer bytes.
   bool inflate_to(uint64_t end);
-  // Another stretch. False: that was all.
+  // Inflates another chunk. False: all is inflated.
   bool inflate_more();
 
  private:
@@ -27,7 +27,7 @@ class SectionInflater {
   class ZlibStream;
   class ZstdStream;
 
-  std::unique_ptr<Stream> stream_;  // null: there is nothing more to be had
+  std::unique_ptr<Stream> stream_;  // null: nothing more to inflate
   std::span<uint8_t> to_;
   uint64_t done_ = 0;
 };

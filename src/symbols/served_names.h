@@ -1,4 +1,4 @@
-// The names of one module that somebody else has (NameSource), asked for many at a time. Private to symbols/.
+// One module's symbols from a NameSource, requested in batches and cached. Private to symbols/.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,7 +17,7 @@ class ServedNames {
       : source_(source), build_id_(std::move(build_id)), level_(level) {}
 
   [[nodiscard]] SymbolLevel level() const { return level_; }
-  // Of a code in this module; with it others of the trace are asked for that follow it. Null: it isn't told.
+  // Frames of a code in this module; the request includes codes that follow it in the trace. Null: unknown to the source.
   const std::vector<model::Frame>* frames_at(const model::Module& module, const model::Tables& tables,
                                              const model::Code& code);
   const Variable* variable_at(uint64_t address, bool is_thread_local);

@@ -1,10 +1,10 @@
-// Ends a download of debug information by a signal.
+// Interruption of a debug information download by a signal.
 #pragma once
 
 namespace heaptap::symbols {
 
-// May be called by a signal's handler. True: one goes on, and ends now; when what it left is removed, the signal is raised again. False:
-// there is none, or it was told so before.
+// May be called by a signal handler. True: a download is running and ends now; after its cleanup the signal is raised again. False: none
+// is running, or it was already interrupted.
 bool stop_transfer(int number);
 
 }  // namespace heaptap::symbols

@@ -1,4 +1,4 @@
-// The symbols of one kind of a file's ELF symbol tables by address. Private to symbols/.
+// ELF symbols of one kind, by address. Private to symbols/.
 #pragma once
 #include <elfutils/libdwfl.h>
 
@@ -14,7 +14,7 @@ namespace heaptap::symbols {
 enum class SymbolKind {
   kCode,
   kData,
-  kThreadLocal,  // their addresses are offsets in the thread-local segment
+  kThreadLocal,  // addresses are offsets in the thread-local segment
 };
 
 struct Symbol {
@@ -26,16 +26,16 @@ struct Symbol {
 class SymbolTable {
  public:
   SymbolTable() = default;
-  // .symtab of the file or of its debug file, else .dynsym with what .gnu_debugdata adds. `module` must outlive this.
-  // Without .symtab (`is_complete` false) a symbol without a size names nothing: what follows it may be a function of
-  // its own that was stripped. Of data such a symbol never names anything. Only what lies in `inside` counts.
+  // .symtab of the file or of its debug file, else .dynsym plus .gnu_debugdata. `module` must outlive this. Without .symtab
+  // (`is_complete` false) a symbol without a size covers nothing: a function stripped from the table may follow it. A data symbol
+  // without a size never covers anything. Only symbols in `inside` count.
   SymbolTable(Dwfl_Module* module, SymbolKind kind, const CodeRanges& inside, bool is_complete);
 
-  // The symbol around `address`, or a null pointer.
+  // The symbol that contains `address`, or null.
   [[nodiscard]] const Symbol* find_symbol(uint64_t address) const;
-  // All that begin where this one of the table does, itself among them.
+  // All symbols with the same start address as this one of the table, itself included.
   [[nodiscard]] std::span<const Symbol> same_place(const Symbol& symbol) const;
-  // Its mangled name.
+  // Mangled name of the symbol at `address`, or null.
   [[nodiscard]] const char* find(uint64_t address) const {
     const Symbol* symbol = find_symbol(address);
     return symbol == nullptr ? nullptr : symbol->name;

@@ -65,7 +65,7 @@ std::string part_of(Dwarf_Die& skeleton) {
 
 }  // namespace
 
-// The namespaces and classes around the DIE that the cursor is at.
+// Enclosing namespaces and classes of the cursor's DIE.
 class UnitIndex::Walk {
  public:
   Walk(FunctionNames& names, Dwarf* dwarf) : names_(names), dwarf_(dwarf) {}

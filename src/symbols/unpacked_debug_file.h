@@ -1,6 +1,6 @@
-// A separate debug file with compressed sections, as a file in memory where they aren't. libdw inflates all of them when it
-// opens a file (the C library's: 40 ms), and a report needs a few units of it; what zstd compressed not every libdw can read. Here .debug_info and .debug_line are inflated
-// as far as was asked for, from their beginning; what is behind that reads as zeros. Private to symbols/.
+// Debug file with compressed sections, as an in-memory file with uncompressed ones. libdw inflates all sections when it opens a file
+// (the C library's: 40 ms), while a report needs a few units; and not every libdw reads zstd. Here .debug_info and .debug_line are
+// inflated from their start as far as requested; what follows reads as zeros. Private to symbols/.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,25 +14,24 @@ namespace heaptap::symbols {
 
 class UnpackedDebugFile {
  public:
-  // Null where there is nothing to gain, and where the file isn't as this expects it: then libdw is given the file itself.
-  // The descriptor stays the caller's.
+  // Null if it saves nothing or the file isn't as expected: then libdw is to open the file itself. The caller keeps ownership of the
+  // descriptor.
   static std::unique_ptr<UnpackedDebugFile> create(int descriptor);
-  // Null where libdw can read the file itself: for one that has code, too.
+  // Null if libdw can read the file itself; also for files with code.
   static std::unique_ptr<UnpackedDebugFile> create_readable(int descriptor);
   ~UnpackedDebugFile();
   UnpackedDebugFile(const UnpackedDebugFile&) = delete;
   UnpackedDebugFile& operator=(const UnpackedDebugFile&) = delete;
 
-  // Of the file in memory; none where there is none to be had.
+  // Descriptor of the in-memory file; invalid if there is none.
   [[nodiscard]] base::UniqueFd new_descriptor() const { return descriptor_.duplicate(); }
 
-  [[nodiscard]] std::span<const uint8_t> address_ranges() const;  // .debug_aranges; empty: there are none
-  // Inflates the unit of .debug_info with its header at `offset`, and all before it; of .debug_line the same. False: there is
-  // none.
+  [[nodiscard]] std::span<const uint8_t> address_ranges() const;  // .debug_aranges; empty: none
+  // Inflates the unit of .debug_info with its header at `offset`, and everything before it; .debug_line likewise. False: no such unit.
   bool need_unit(uint64_t offset);
   bool need_lines(uint64_t offset);
   void need_all();
-  // Inflates a little of what nobody needed so far. False: there is no more.
+  // Inflates a little more ahead of need. False: all is inflated.
   bool unpack_more();
 
  private:
@@ -55,10 +54,10 @@ class UnpackedDebugFile {
   Section* find(std::string_view name);
 
   Mapping packed_;    // the file on disk
-  Mapping unpacked_;  // the one in memory, as it is written to
+  Mapping unpacked_;  // the in-memory file, writable
   base::UniqueFd descriptor_;
-  std::vector<Section> sections_;  // those of debug information that are wanted
-  std::vector<uint8_t> headers_;   // of sections, as the file in memory has them
+  std::vector<Section> sections_;  // the wanted debug sections
+  std::vector<uint8_t> headers_;   // of sections, as in the in-memory file
 };
 
 }  // namespace heaptap::symbols

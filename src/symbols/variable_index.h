@@ -1,4 +1,4 @@
-// The variables of a file's DWARF that have a place of their own, by address. Private to symbols/.
+// Variables with static storage from a file's DWARF, by address. Private to symbols/.
 #pragma once
 #include <elfutils/libdw.h>
 
@@ -12,17 +12,16 @@ namespace heaptap::symbols {
 
 class VariableIndex {
  public:
-  // Goes through all units once. `dwarf` must outlive this.
-  // `opens_others`: as DwarfIndex has it.
+  // Walks all units once. `dwarf` must outlive this. `opens_others`: see DwarfIndex.
   VariableIndex(Dwarf* dwarf, bool opens_others);
 
-  // The variable around an address as DWARF has it, or around an offset in the thread-local segment.
+  // Variable at an address in DWARF's terms, or at an offset in the thread-local segment.
   std::optional<Variable> find(uint64_t address, bool is_thread_local);
 
  private:
   struct Place {
     uint64_t begin;
-    Dwarf* dwarf;  // that the DIE is in: of a split unit its own
+    Dwarf* dwarf;  // of the DIE; in a split unit its own
     uint64_t die_offset;
   };
   void add_unit(Dwarf_Die unit_die);
