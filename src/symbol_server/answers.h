@@ -1,4 +1,4 @@
-// What a server of symbols answers to a request. Keeps the modules that were asked for last open. Reads, and writes nothing.
+// Request handler of the symbol server. Keeps recently requested modules open. Reads files, writes none.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace heaptap::symbol_server {
 
-inline constexpr size_t kMaxAnswerBytes = size_t{1} << 20;  // about: a name may be longer than what is left of it
+inline constexpr size_t kMaxAnswerBytes = size_t{1} << 20;  // approximate: one name may exceed the rest of it
 
 class Answers {
  public:
-  // The provider outlives this.
+  // The provider must outlive this.
   explicit Answers(symbols::FileProvider& files) : files_(files) {}
 
-  // The fields of the answer; an error is a refusal.
+  // Fields of the answer; an error is a refusal.
   base::Result<control::Fields> answer(const control::Message& request);
 
  private:
@@ -43,8 +43,8 @@ class Answers {
   base::Result<control::Fields> rows(const control::Fields& request);
 
   symbols::FileProvider& files_;
-  std::list<std::pair<std::string, symbols::ModuleNames>> open_;  // by build-id, the one that was asked for last first
-  Rows rows_;                                                     // that were asked for last
+  std::list<std::pair<std::string, symbols::ModuleNames>> open_;  // by build-id, most recently used first
+  Rows rows_;                                                     // of the last request
 };
 
 }  // namespace heaptap::symbol_server

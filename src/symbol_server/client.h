@@ -1,5 +1,5 @@
-// Asks a server of symbols. Connects when it is first asked, waits for a bounded time, and is never asked again once the server was
-// gone, late or wrong: that is told once. One thread at a time.
+// Client of a symbol server. Connects on the first request and waits for a bounded time. Once the server was gone, late or wrong it is
+// never asked again, and that is reported once. One thread at a time.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -22,15 +22,15 @@
 namespace heaptap::symbol_server {
 
 struct ClientOptions {
-  std::string name;  // of the server, for people
+  std::string name;  // of the server, for messages
   std::vector<channel::Address> addresses;
-  std::shared_ptr<channel::Listener> listener = {};  // the server comes there; else this one goes to its addresses
+  std::shared_ptr<channel::Listener> listener = {};  // for a server that connects to us; else we connect to `addresses`
   channel::Security security;
-  std::function<void(const base::Error&)> tell = {};  // why nothing more comes from there; once
-  std::function<bool()> is_interrupted = {};          // somebody wants no longer to wait; asked again and again
+  std::function<void(const base::Error&)> tell = {};  // why nothing more comes from the server; called once
+  std::function<bool()> is_interrupted = {};          // polled while waiting: true ends the wait
   std::chrono::milliseconds connecting{5'000};
-  std::chrono::milliseconds answer{20'000};   // to one request
-  std::chrono::milliseconds in_all{120'000};  // waited for answers
+  std::chrono::milliseconds answer{20'000};   // per request
+  std::chrono::milliseconds in_all{120'000};  // total time spent waiting for answers
 };
 
 class Client : public symbols::NameSource {
@@ -43,7 +43,7 @@ class Client : public symbols::NameSource {
                                                    std::span<const uint64_t> addresses) override;
   std::optional<symbols::Variable> variable_at(const std::string& build_id, uint64_t address,
                                                bool is_thread_local) override;
-  // Rows for unwinding; see elf::make_rows(). Empty: it has none.
+  // Unwind rows; see elf::make_rows(). Empty: the server has none.
   model::RowTable rows_of(const std::string& build_id, std::optional<uint64_t> wanted);
 
   [[nodiscard]] bool is_given_up() const { return is_given_up_; }
@@ -61,7 +61,7 @@ class Client : public symbols::NameSource {
   void give_up(const base::Error& why);
 
   ClientOptions options_;
-  std::mutex mutex_;  // a thread that makes reports, and one that looks for rows
+  std::mutex mutex_;  // a reporting thread and one that fetches rows share the client
   std::optional<channel::Connection> connection_;
   control::MessageReader reader_{control::kMaxAnswerBytes};
   uint64_t last_number_ = 0;

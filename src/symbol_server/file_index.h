@@ -1,5 +1,5 @@
-// Which files beneath some folders are of which build-id. Looks through them once, and again when one is asked for that it doesn't know
-// and a folder has changed meanwhile; not too often.
+// Index of the files below some directories by build-id. Scans once, and again when an unknown build-id is requested and a directory
+// has changed since; rescans are rate-limited.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -16,15 +16,15 @@ class FileIndex : public symbols::FileProvider {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `now`: the time; for tests.
+  // `now`: clock; replaced in tests.
   explicit FileIndex(Folders folders, std::function<Clock::time_point()> now = [] { return Clock::now(); });
 
   std::vector<base::UniqueFd> files_of(const std::string& build_id) override;
 
   [[nodiscard]] size_t file_count() const { return file_count_; }
-  // There is more beneath the folders than is looked at.
+  // The scan stopped at a limit: there are more files or directories.
   [[nodiscard]] bool is_cut_off() const { return is_cut_off_; }
-  // How often it has looked through all.
+  // Number of scans.
   [[nodiscard]] unsigned looks() const { return looks_; }
 
  private:

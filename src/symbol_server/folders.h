@@ -1,4 +1,4 @@
-// Folders whose files are given to others: nothing is opened but what lies beneath them, by no `..` and no symbolic link.
+// Directories whose files are served. Nothing outside of them is opened: no `..`, no symbolic links.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,20 +11,20 @@
 namespace heaptap::symbol_server {
 
 struct FilePlace {
-  size_t folder = 0;  // which of them
+  size_t folder = 0;  // index of the directory
   std::string path;   // relative to it
   bool operator==(const FilePlace&) const = default;
 };
 
 class Folders {
  public:
-  // An error: one isn't there, or is no folder.
+  // Fails if one doesn't exist or isn't a directory.
   static base::Result<Folders> open(const std::vector<std::string>& paths);
 
   [[nodiscard]] size_t count() const { return folders_.size(); }
-  // A regular file, for reading. None: it isn't there, or no file, or not beneath the folder.
+  // Opens a regular file for reading. Invalid: missing, not a regular file, or not below the directory.
   [[nodiscard]] base::UniqueFd open_file(const FilePlace& place) const;
-  // A folder beneath one of them; "" is itself.
+  // Opens a directory below one of them; "": that one itself.
   [[nodiscard]] base::UniqueFd open_folder(const FilePlace& place) const;
 
  private:
@@ -33,7 +33,7 @@ class Folders {
   std::vector<base::UniqueFd> folders_;
 };
 
-// Without openat2(): part by part. For tests.
+// Fallback for openat2(): opens component by component. Public for tests.
 base::UniqueFd open_part_by_part(int folder, const std::string& path, int flags);
 
 }  // namespace heaptap::symbol_server

@@ -1,8 +1,8 @@
-// Addresses and names as messages between a server of symbols and its clients hold them. Nothing that is read is trusted.
+// Wire encoding of addresses and names between a symbol server and its clients. Input is never trusted.
 //
-//   addresses  varint: how many, then each minus the one before (signed)
-//   frames     varint: how many texts; each: bytes (varint), text
-//              varint: how many addresses; each: how many frames (varint); each: function, symbol, file (numbers of texts), line,
+//   addresses  varint: count, then each minus the previous one (signed)
+//   frames     varint: number of texts; each: bytes (varint), text
+//              varint: number of addresses; each: number of frames (varint); each: function, symbol, file (numbers of texts), line,
 //              1 if it is inlined
 #pragma once
 #include <cstddef>
@@ -18,19 +18,19 @@
 
 namespace heaptap::symbol_server {
 
-inline constexpr size_t kMaxAddresses = 4096;          // of a request
-inline constexpr size_t kMaxFramesEach = 1000;         // functions that are inlined into one another
-inline constexpr size_t kMaxFrames = size_t{1} << 18;  // of an answer
+inline constexpr size_t kMaxAddresses = 4096;          // per request
+inline constexpr size_t kMaxFramesEach = 1000;         // functions inlined into one another
+inline constexpr size_t kMaxFrames = size_t{1} << 18;  // per answer
 
 std::string write_addresses(std::span<const uint64_t> addresses);
-// None: these are none, or too many.
+// None: invalid, or too many.
 std::optional<std::vector<uint64_t>> read_addresses(std::string_view bytes);
 
-// Takes the frames of one address after the other, as long as there is room.
+// Encoder of frames, address by address, up to a size limit.
 class FrameWriter {
  public:
   explicit FrameWriter(size_t max_bytes) : max_bytes_(max_bytes) {}
-  // Of the next address. False: there is no room for it. For the first one there always is.
+  // Adds the frames of the next address. False: no room left. The first address always fits.
   bool add(std::span<const model::Frame> frames);
   [[nodiscard]] size_t count() const { return frames_.size(); }
   [[nodiscard]] std::string bytes() const;

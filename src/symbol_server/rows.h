@@ -1,4 +1,4 @@
-// Rows for unwinding of a module, of whatever files it has.
+// Unwind rows of a module, from any of its files.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
-// Answers clients of a channel, for a poll() loop of one thread. Each client has one request at a time under way, and gets its turn
-// with the others; one that doesn't read, says nonsense or nothing for long is dropped.
+// Symbol server for a poll() loop of one thread. Each client has one request at a time, served in turn; a client that doesn't read,
+// violates the protocol or is silent for too long is dropped.
 #pragma once
 #include <poll.h>
 
@@ -17,21 +17,21 @@ namespace heaptap::symbol_server {
 
 class Server {
  public:
-  // A client that was refused or dropped, for a line of a log.
+  // Refused or dropped client, for the log.
   struct News {
     std::string peer;
     std::string why;
   };
 
-  // `answers` outlives this. Without a listener nobody comes; this side goes to a client, see add().
+  // `answers` must outlive this. Without a listener no client connects; see add().
   Server(std::optional<channel::Listener> listener, Answers& answers)
       : listener_(std::move(listener)), answers_(answers) {}
 
-  // A client that this side went to, over a connection that is ready.
+  // Adds a client over a ready connection that this side opened.
   void add(channel::Connection connection, channel::Time now);
   [[nodiscard]] size_t client_count() const { return clients_.size(); }
   void add_waits(std::vector<pollfd>& waits) const;
-  // True: there is more to be done at once.
+  // True: more work is ready, call again at once.
   bool proceed(channel::Time now);
   std::vector<News> take_news() { return std::exchange(news_, {}); }
 
@@ -41,12 +41,12 @@ class Server {
     control::MessageReader reader{control::kMaxRequestBytes};
     std::string unsent;
     bool said_hello = false;
-    channel::Time active_at;  // it said something, or took something
+    channel::Time active_at;  // time of its last bytes, in either direction
   };
 
   void accept(channel::Time now);
   bool make_room(channel::Time now);
-  // False: it is gone.
+  // False: the client is to be removed.
   bool serve(Client& client, channel::Time now, bool& has_more);
   bool take(Client& client, const control::Message& message);
   static void send(Client& client, channel::Time now);
@@ -54,7 +54,7 @@ class Server {
 
   std::optional<channel::Listener> listener_;
   Answers& answers_;
-  std::optional<channel::Connection> waiting_;  // for room
+  std::optional<channel::Connection> waiting_;  // accepted, not served until there is room
   std::list<Client> clients_;
   std::vector<News> news_;
 };
