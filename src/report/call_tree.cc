@@ -18,7 +18,7 @@ FrameKey key_of(const model::Frame& frame) {
   return {frame.function, frame.module, frame.file, frame.line};
 }
 
-// While the tree grows: children found by key.
+// Node index of the tree under construction: children by key.
 struct Divergence {
   FrameIndex frame = kNoFrame;
   const std::string* function = nullptr;  // that was called

@@ -1,4 +1,4 @@
-// The figures that `heaptap check` has limits for, and how far each can be relied on.
+// Figures limited by `heaptap check`, and their certainty.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,17 +15,17 @@ std::string figure_text(LimitKind kind, uint64_t figure);
 
 enum class Certainty : uint8_t {
   kExact,
-  kAtLeast,  // something may be missing in it
-  kUnknown,  // it may be too large as well as too small
-  kNone,     // there is no figure
+  kAtLeast,  // some may be missing
+  kUnknown,  // may be too large or too small
+  kNone,     // no figure
 };
 const char* name_of(Certainty certainty);
 
-// What wasn't recorded may make a figure larger, or smaller if it was releases. `is_early_scan`: the leaks are those of a moment
-// before the end.
+// Unrecorded allocations make a figure a lower bound; unrecorded releases make it too large. `is_early_scan`: the leaks are those
+// of a moment before the end.
 Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan);
 
-// The last scan was made while the program ran on, and what was lost later isn't in it.
+// Whether the last scan was made while the program ran, so that later leaks are missing from it.
 bool has_early_scan(const Report& report);
 
 }  // namespace heaptap::report

@@ -1,4 +1,4 @@
-// What changed from one recording to the next, in sentences.
+// Findings of a comparison: changes from one recording to the next, in sentences.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,5 +1,4 @@
-// How many columns of a terminal a text takes: characters of East Asian scripts and emoji take two, marks that are put over another
-// character and colours none.
+// Display width of text in terminal columns: 2 for East Asian wide characters and emoji, 0 for combining marks and colour sequences.
 #pragma once
 #include <cstddef>
 #include <string_view>
@@ -11,7 +10,7 @@ struct DisplayedCharacter {
   size_t columns = 1;
 };
 
-// The first character of a text that isn't empty, or the escape sequence that it begins with. A byte that is no UTF-8 is one column.
+// First character, or escape sequence, of a non-empty text. A byte that isn't valid UTF-8 is one column.
 DisplayedCharacter first_character(std::string_view text);
 
 }  // namespace heaptap::report

@@ -1,8 +1,8 @@
-// The end of `heaptap run` and `attach`: at most 12 lines.
+// Final lines of `heaptap run` and `attach`: at most 12.
 //
-//   how it ended, peak ┬ what leaks, or what is still held ┬ stacks of it ┬ bad releases ┬ processes ┬ remarks ┬ next
+//   how it ended, peak ┬ leaks, or still reachable memory ┬ their stacks ┬ bad releases ┬ processes ┬ warnings ┬ next
 //
-// What may have several lines shares those that the rest leaves.
+// Parts of several lines share the lines that the others leave.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -337,7 +337,7 @@ Lines remark_lines(const Report& report, size_t most) {
   return lines;
 }
 
-// How many of `room` lines each part gets that wants so many: a line for each in turn, where its next one has room.
+// Distribution of `room` lines over parts that want so many each: one line to each part in turn, while its next one fits.
 template <size_t kParts>
 std::array<size_t, kParts> share(size_t room, const std::array<size_t, kParts>& wanted,
                                  const std::array<size_t, kParts>& least) {

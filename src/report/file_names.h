@@ -1,4 +1,4 @@
-// Names of source files: without directories, but for those that tell two files of the same name apart.
+// Short names of source files: without directories, except those needed to tell equal names apart.
 #pragma once
 #include <span>
 #include <string>
@@ -11,10 +11,10 @@ namespace heaptap::report {
 class FileNames {
  public:
   FileNames() = default;
-  // Of all files that are shown together.
+  // `shown`: all frames displayed together.
   explicit FileNames(std::span<const model::Frame> shown);
 
-  // "cart.cc", "web/cart.cc" where there is another one.
+  // "cart.cc"; "web/cart.cc" if there is another cart.cc.
   [[nodiscard]] std::string of(const std::string& path) const;
 
  private:

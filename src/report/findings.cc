@@ -240,7 +240,7 @@ class Findings {
     }
   }
 
-  // The stacks with most bytes by a figure of their leaks.
+  // The stacks with most bytes by one figure of their leaks.
   template <typename Bytes>
   std::vector<uint32_t> largest(Bytes bytes) {
     std::vector<uint32_t> stacks;

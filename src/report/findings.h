@@ -1,5 +1,4 @@
-// What a report comes to, in sentences: how the program ended, what leaks, what grew, what was freed badly, what could not be
-// seen.
+// Findings of a report, in sentences: how the program ended, leaks, growth, bad releases, gaps in the recording.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -29,16 +28,16 @@ struct Finding {
   Severity severity = Severity::kInfo;
   FindingKind kind = FindingKind::kEnding;
   std::string text;
-  std::optional<uint32_t> stack;  // place in Report::stacks that it is about
+  std::optional<uint32_t> stack;  // index into Report::stacks of the stack concerned
 };
 
 const char* name_of(Severity severity);  // "bad", …
 const char* name_of(FindingKind kind);   // "leak", …
 
-// In the order in which one wants to read them. Of a list that would be long the first ones.
+// In reading order. Long lists are cut to their first entries.
 std::vector<Finding> findings_of(const Report& report);
-// Of recordings that are compared: what became of the totals, which stacks changed most, what is doubtful. `stack` is a place
-// in Comparison::stacks.
+// Findings of a comparison: changes of the totals, stacks with the largest changes, doubts. `stack` is an index into
+// Comparison::stacks.
 std::vector<Finding> findings_of(const Comparison& comparison);
 
 }  // namespace heaptap::report

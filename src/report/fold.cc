@@ -13,7 +13,7 @@ constexpr size_t kHanging = 2;
 constexpr size_t kColumn = 20;  // what is indented by so much stands in a column already
 constexpr std::string_view kNextCommand = "next:  ";
 
-// Spaces, and what stands behind them up to the next ones.
+// Spaces, and the word after them.
 struct Word {
   size_t spaces = 0;
   std::string_view text;

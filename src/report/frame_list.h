@@ -1,4 +1,4 @@
-// The frames of a stack. A report has each frame once, in one table; stacks are lists of places in it.
+// List of a stack's frames. A report keeps each frame once, in one table; stacks are lists of indexes into it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace heaptap::report {
 using FrameIndex = uint32_t;
 inline constexpr FrameIndex kNoFrame = ~FrameIndex{0};
 
-// Frames in order, innermost first: all of a span, or those of a table that indices name. Points into both.
+// Frames in order, innermost first: a whole table, or those that `indices` select. Refers to both, owns neither.
 class FrameList {
  public:
   FrameList() = default;
@@ -60,7 +60,7 @@ class FrameList {
 
  private:
   const model::Frame* table_ = nullptr;
-  const FrameIndex* indices_ = nullptr;  // null: all of the table, in order
+  const FrameIndex* indices_ = nullptr;  // null: the whole table, in order
   size_t size_ = 0;
 };
 

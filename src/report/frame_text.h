@@ -1,4 +1,4 @@
-// How frames and the sites of allocations are written; safe for a terminal.
+// Text of frames and of allocation sites; safe for a terminal.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,30 +10,30 @@
 namespace heaptap::report {
 
 struct FrameTextOptions {
-  bool full_names = false;   // with template arguments and return types, of any length
+  bool full_names = false;   // with template arguments and return types, uncut
   bool full_paths = false;   // of source files and modules
   bool full_stacks = false;  // with the frames below main() and below a thread's function
-  bool offsets = true;       // in sites, of functions whose source line isn't known
+  bool offsets = true;       // in sites, of functions without a known source line
 };
 
 class FrameText {
  public:
-  // `shown`: all frames that are shown together; `skipped` outlives it.
+  // `shown`: all frames displayed together; `skipped` must outlive this.
   FrameText(std::span<const model::Frame> shown, const SkippedNames& skipped, FrameTextOptions options);
 
-  // At most about `most` characters, unless names are wanted in full; "??" where it has none.
+  // About `most` characters at most, unless full names are wanted; "??" if unnamed.
   [[nodiscard]] std::string function(const model::Frame& frame, size_t most) const;
-  // "app.cpp:12", "libfoo.so+0x1234", or the address where no module is known.
+  // "app.cpp:12", "libfoo.so+0x1234", or the address if no module is known.
   [[nodiscard]] std::string place(const model::Frame& frame) const;
-  // Both: "make_buffer(int) app.cpp:12".
+  // Function and place: "make_buffer(int) app.cpp:12".
   [[nodiscard]] std::string both(const model::Frame& frame, size_t most) const;
 
-  // Where a stack allocates: the telling frame and two of its callers, innermost first, at most `width` characters (0: of any
-  // length): "make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19". Names are cut first, then callers go. Machinery
-  // between them and what is below main() isn't told, nor a function's calls of itself.
+  // Allocation site of a stack: the telling frame and two of its callers, innermost first, at most `width` characters (0: unlimited):
+  // "make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19". Names are shortened first, then callers dropped. Allocation
+  // machinery, frames below main() and recursive calls are omitted.
   [[nodiscard]] std::string describe_site(const FrameList& frames, size_t width = 0) const;
 
-  // How many frames of a stack are listed.
+  // Number of a stack's frames that are listed.
   [[nodiscard]] size_t listed(const FrameList& frames) const;
   [[nodiscard]] const FrameTextOptions& options() const { return options_; }
 

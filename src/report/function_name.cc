@@ -144,7 +144,7 @@ void append_shortened(string_view text, std::string& result, int depth) {
   }
 }
 
-// Where the name begins, behind what the function returns, and where what it takes begins.
+// Start of the name after the return type, and start of the parameters.
 struct NameParts {
   size_t begin = 0;
   size_t end = 0;

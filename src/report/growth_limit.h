@@ -1,4 +1,4 @@
-// What `heaptap check --max-growth` allows.
+// Limits of `heaptap check --max-growth`.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,12 +7,12 @@
 
 namespace heaptap::report {
 
-// The most that a figure may grow by.
+// Maximum growth of a figure.
 struct GrowthLimit {
   LimitKind kind = LimitKind::kLeaked;
-  bool each_stack = false;             // no single stack may grow by more
+  bool each_stack = false;             // applies to each stack alone
   uint64_t most = 0;                   // bytes, or allocations
-  std::optional<double> percent = {};  // instead: of the baseline's total
+  std::optional<double> percent = {};  // instead of `most`: of the baseline's total
 };
 
 }  // namespace heaptap::report

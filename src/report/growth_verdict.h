@@ -1,4 +1,4 @@
-// What `heaptap check --baseline` says of a trace: how much its figures grew over those of the baseline, and where.
+// Verdict of `heaptap check --baseline`: growth of a trace's figures over the baseline's, and the stacks that grew.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,22 +20,22 @@ struct GrowthEntry {
   GrowthLimit limit;
   std::optional<uint64_t> before;  // totals
   std::optional<uint64_t> after;
-  int64_t growth = 0;                 // of the total, or of the stack that grew most
-  uint64_t most = 0;                  // that the limit allows
-  std::vector<ComparedStack> stacks;  // where it is broken: those that grew most
-  std::vector<model::Frame> frames;   // that they name
+  int64_t growth = 0;                 // of the total, or of the stack with the largest growth
+  uint64_t most = 0;                  // allowed by the limit
+  std::vector<ComparedStack> stacks;  // if exceeded: those with the largest growth
+  std::vector<model::Frame> frames;   // of `stacks`
   Certainty certainty = Certainty::kExact;
-  bool allow_incomplete = false;  // the figures count as they are, and where there are none the limit holds
+  bool allow_incomplete = false;  // figures count as they are; without a figure the limit holds
 
   [[nodiscard]] bool broken() const;
-  // Whether it holds can't be said.
+  // Whether it can't be decided if the limit holds.
   [[nodiscard]] bool unknown() const { return certainty != Certainty::kExact && !allow_incomplete && !broken(); }
 };
 
-// How far the difference of two figures can be relied on: where the baseline's isn't exact the growth may be smaller or larger.
+// Certainty of the difference of two figures: an inexact baseline may make the growth too large or too small.
 Certainty growth_certainty(Certainty before, Certainty after);
 
-// The limit's verdict on the two recordings of `comparison`, whose totals have that certainty. At most `stacks` are listed.
+// Verdict on the two recordings of `comparison`, whose totals have that certainty. Lists at most `stacks` stacks.
 GrowthEntry judge_growth(const Comparison& comparison, const GrowthLimit& limit, Certainty certainty,
                          bool allow_incomplete, size_t stacks);
 

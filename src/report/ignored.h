@@ -1,4 +1,4 @@
-// What the user's rules ignore: stacks that are counted, and not listed.
+// Stacks ignored by the user's rules: counted, not listed.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@ namespace heaptap::report {
 struct Report;
 
 struct IgnoredCount {
-  uint64_t stacks = 0;  // also those that only map memory, which `mapped_live_bytes` is of
+  uint64_t stacks = 0;  // those with mappings only included, which `mapped_live_bytes` counts
   uint64_t allocations = 0;
   uint64_t allocated_bytes = 0;
   uint64_t live_blocks = 0;
@@ -33,9 +33,9 @@ struct IgnoreRule {
   IgnoredCount count;
 };
 
-// Each stack is counted with the first rule that matches it. Of leaks, Leaks::ignored says what of them is ignored.
+// A stack counts under the first rule that matches it. For ignored leaks see Leaks::ignored.
 struct Ignored {
-  std::vector<IgnoreRule> rules;  // also those that matched nothing; empty: nothing is ignored
+  std::vector<IgnoreRule> rules;  // also rules without a match; empty: nothing is ignored
 
   [[nodiscard]] IgnoredCount sum() const {
     IgnoredCount sum;
@@ -44,7 +44,7 @@ struct Ignored {
   }
 };
 
-// "2 stacks with 1.2 KiB in 3 blocks are ignored (heaptap.conf:3)"; empty where none is.
+// "2 stacks with 1.2 KiB in 3 blocks are ignored (heaptap.conf:3)"; empty if none is.
 std::string ignored_text(const Report& report);
 
 }  // namespace heaptap::report

@@ -1,4 +1,4 @@
-// The comparison as JSON: docs/json.md.
+// JSON of a comparison: docs/json.md.
 #include "report/comparison.h"
 #include "report/json_values.h"
 
@@ -8,7 +8,7 @@ namespace {
 using base::JsonObject;
 using base::JsonWriter;
 
-// The value of each figure, which is known or null.
+// Value of each figure; null if unknown.
 template <typename ValueOf>
 void write_figures(JsonWriter& json, const ValueOf& value_of) {
   for (const FigureFacts& facts : figures()) json.member(facts.key, value_of(facts.figure));
@@ -25,7 +25,7 @@ void write_side(JsonWriter& json, const StackSide& side) {
   write_figures(json, [&](Figure figure) { return side.figures[figure]; });
 }
 
-// `before` and `after` are the first and the last one; of more than two recordings all are in `values`.
+// `before` and `after` are the first and the last recording; with more than two, all are in `values`.
 template <typename Sides, typename Compared>
 void write_sides(JsonWriter& json, const Sides& sides, const Compared& compared) {
   write_side(json.key("before"), sides.front());

@@ -1,4 +1,4 @@
-// The JSON of the views of a leak scan.
+// JSON of the leak scan views.
 #include "report/json_values.h"
 
 namespace heaptap::report {

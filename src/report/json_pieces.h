@@ -1,4 +1,4 @@
-// A JSON text that is handed on in large pieces, so that it is never in memory as a whole.
+// JSON output in large pieces, so that a document is never in memory as a whole.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -10,7 +10,7 @@ namespace heaptap::report {
 
 class JsonPieces {
  public:
-  // `write` outlives the pieces.
+  // `write` must outlive this.
   explicit JsonPieces(const Write& write) : write_(write) {}
   JsonPieces(const JsonPieces&) = delete;
   JsonPieces& operator=(const JsonPieces&) = delete;
@@ -21,7 +21,7 @@ class JsonPieces {
   }
 
   base::JsonWriter& json() { return json_; }
-  // Between two entries: hands on what is there, if it is enough.
+  // To be called between entries: writes the buffer if it is large enough.
   void flush() {
     constexpr size_t kPieceBytes = size_t{1} << 18;
     if (text_.size() < kPieceBytes) return;

@@ -1,4 +1,4 @@
-// The pieces that the JSON views are made of.
+// Common parts of the JSON views.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace heaptap::report {
 
-// The value, or null where it isn't known.
+// The value, or null if unknown.
 template <typename Value>
 std::optional<Value> known(bool is_known, const Value& value) {
   return is_known ? std::optional(value) : std::nullopt;
@@ -22,7 +22,7 @@ inline std::optional<base::JsonHex> address_or_null(uint64_t address) {
   return known(address != 0, base::JsonHex{address});
 }
 
-// One value each. Frames of a stack and of an error are indices.
+// One value each. Frames of a stack and of an error are indexes.
 void write_json(base::JsonWriter& json, const model::Frame& frame);
 void write_json(base::JsonWriter& json, const StackEntry& stack);
 void write_json(base::JsonWriter& json, const LabelEntry& label);
@@ -33,29 +33,29 @@ void write_json(base::JsonWriter& json, const Leaks& leaks);
 void write_json(base::JsonWriter& json, const BlockCount& count);
 void write_json(base::JsonWriter& json, const ScanFacts& scan);
 void write_ignored(base::JsonWriter& json, const Ignored& ignored, const Totals& totals);
-// What all of them did together.
+// Sums over all processes.
 void write_sum(base::JsonWriter& json, const std::vector<ProcessEntry>& processes);
 void write_target(base::JsonWriter& json, const model::Capture& capture);
 void write_capture(base::JsonWriter& json, const Report& report);
 void write_frames(base::JsonWriter& json, const std::vector<model::Frame>& frames);
 
-// The members of an object that has more.
+// Members of an object that has others too.
 void write_members(base::JsonWriter& json, const ScanFacts& scan);
-// The entries of a list that may have more: what could not be seen, of the capture and of the scan whose leaks the report has.
+// Entries of a list that may have others too: notes of the capture, and of the scan behind the report's leaks.
 void write_notes(base::JsonWriter& json, const Report& report);
 
-// A JSON object that is handed on in pieces. A member is one line, and so is each entry of a list.
+// JSON object written in pieces. A member is one line, and so is each entry of a list.
 class JsonDocument {
  public:
-  // Begins with what all views have. All references outlive the document.
+  // Starts with the members that all views share. All references must outlive the document.
   JsonDocument(const char* view, const Report& report, const Write& write);
-  // Of another format: with its name and version alone.
+  // Document of another format: only its name and version.
   JsonDocument(const char* format, int version, const Write& write);
   JsonDocument(const JsonDocument&) = delete;
   JsonDocument& operator=(const JsonDocument&) = delete;
-  ~JsonDocument();  // ends it
+  ~JsonDocument();  // writes the end
 
-  // What is written next is this member's value.
+  // Starts a member: the next value written is its value.
   base::JsonWriter& key(const char* name);
   template <typename Value>
   void member(const char* name, const Value& value) {
@@ -80,7 +80,7 @@ class JsonDocument {
   JsonPieces pieces_;
 };
 
-// The views of a leak scan, one each.
+// Leak scan views, one each.
 void json_holders(const Report& report, const Write& write);
 void json_retained(const Report& report, const Write& write);
 void json_globals(const Report& report, const Write& write);

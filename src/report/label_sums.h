@@ -1,4 +1,4 @@
-// Figures by what the program calls what it allocates: by tags, or by pools.
+// Figures by the program's own labels: tags or pools.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,13 +10,13 @@ namespace heaptap::report {
 // "request/parse"; empty: no tags.
 std::string path_of_tags(const std::vector<std::string>& tags);
 
-// For people: "tag: request/parse", "pool: arena, tag: request"; empty: neither.
+// For text: "tag: request/parse", "pool: arena, tag: request"; empty: neither.
 std::string labels_of(const StackEntry& stack);
 
-// The same behind other words, shortened: "  [tag: request/parse]".
+// Same as a shortened suffix: "  [tag: request/parse]".
 std::string labels_behind(const StackEntry& stack);
 
-// Adds a stack's figures to those of its tags, or of its pool.
+// Adds a stack's figures to the entry of its tags or its pool.
 void add_to_labels(std::vector<LabelEntry>& labels, const LabelEntry& part);
 
 }  // namespace heaptap::report

@@ -1,4 +1,4 @@
-// What a leak scan counted: of all blocks, and of those of one stack.
+// Counts of a leak scan: of all blocks, and by stack.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -25,20 +25,20 @@ struct BlockCount {
   }
 };
 
-// One look at the target's memory.
+// Facts of one leak scan.
 struct ScanFacts {
-  uint32_t number = 0;  // counts the trace's scans from 1
-  bool at_end = false;  // of the program; else it was asked for meanwhile
+  uint32_t number = 0;  // within the trace, from 1
+  bool at_end = false;  // of the program; else on request during the run
   uint64_t time_ns = 0;
-  uint64_t stopped_ns = 0;  // how long the target was stopped
+  uint64_t stopped_ns = 0;  // how long the target was paused
   uint64_t total_ns = 0;
   uint64_t read_bytes = 0;
-  uint64_t skipped_bytes = 0;  // never touched, or as its file has it
+  uint64_t skipped_bytes = 0;  // never touched, or unchanged file contents
   uint32_t threads = 0;
   uint64_t blocks = 0;
   uint64_t pointers = 0;
   uint64_t stored_bytes = 0;       // in the trace
-  std::vector<model::Note> notes;  // what couldn't be seen
+  std::vector<model::Note> notes;  // gaps of the scan
 };
 
 struct SuppressionEntry {
@@ -47,7 +47,7 @@ struct SuppressionEntry {
   BlockCount hidden;
 };
 
-// What libraries keep for themselves.
+// Memory that a library keeps for itself.
 struct KeptByLibrary {
   Purpose purpose = Purpose::kProgram;
   BlockCount reachable, possible;
@@ -58,11 +58,11 @@ inline void sort_kept(std::vector<KeptByLibrary>& all) {
                            [](const KeptByLibrary& kept) { return kept.reachable.bytes + kept.possible.bytes; });
 }
 
-// Blocks of the program's pools, which lie in blocks of malloc that are counted as well, or in mappings.
+// Leaks in the program's pools, whose blocks lie in malloc's blocks, which are counted too, or in mappings.
 struct PoolLeaks {
   BlockCount definite, indirect, possible, reachable, unknown;
-  // Of the definitely and indirectly lost ones: what doesn't lie in a block of malloc that is counted so, too. And the same of these
-  // and the possibly lost ones. Sums of pools and other blocks have no byte twice by these.
+  // Lost (definitely, indirectly) pool blocks outside of malloc blocks that are counted as lost; and the same including possibly lost
+  // ones. With these, sums of pools and other blocks count no byte twice.
   BlockCount lost_apart, leaked_apart;
   PoolLeaks& operator+=(const PoolLeaks& other) {
     definite += other.definite;
@@ -78,28 +78,28 @@ struct PoolLeaks {
 
 struct Leaks {
   bool scanned = false;
-  BlockCount definite, indirect, possible, reachable, suppressed;  // meaningless where not scanned
-  BlockCount ignored;  // lost ones that aren't suppressed, of stacks that are ignored, and below these
-  BlockCount unknown;  // nothing leads to them, and they may have been released without that having been seen
+  BlockCount definite, indirect, possible, reachable, suppressed;  // meaningless without a scan
+  BlockCount ignored;  // lost, not suppressed, of ignored stacks, and those below them
+  BlockCount unknown;  // unreachable, but their release may have gone unseen
   BlockCount
       behind_headers;  // of the reachable ones: that would be possibly lost, weren't all of their stack or call held so
   BlockCount released_since;  // after the scan at the end: in none of these counts
-  BlockCount behind_tags;  // of the possibly lost (or reachable) ones: held by words that are no plain pointers alone
-  std::vector<KeptByLibrary> kept_by_libraries;  // of the reachable and the possibly lost ones, largest first
+  BlockCount behind_tags;  // of the possibly lost (or reachable) ones: held only by words that are not plain pointers
+  std::vector<KeptByLibrary> kept_by_libraries;  // reachable and possibly lost ones, largest first
   PoolLeaks pools;
   ScanFacts scan;
   uint32_t scan_count = 0;                       // of the trace
-  std::vector<SuppressionEntry> suppressions;    // that hid something
+  std::vector<SuppressionEntry> suppressions;    // with matches
   std::vector<std::string> unused_suppressions;  // "known.supp:3: leak:foo"
-  std::vector<std::string> broad_suppressions;   // that match more or less every stack
+  std::vector<std::string> broad_suppressions;   // that match nearly every stack
 };
 
-// Of the blocks of one stack that were alive at the scan.
+// Leaks of one stack: its blocks live at the scan.
 struct StackLeaks {
   BlockCount definite, indirect, possible, reachable, suppressed, ignored, unknown;
   BlockCount behind_headers;  // as in Leaks
-  BlockCount below;           // indirectly lost ones, of whatever stack, that this stack's definitely lost ones lead to
-  uint64_t held_by = 0;       // another stack whose definitely lost blocks lead to `indirect`; 0: none, or not known
+  BlockCount below;           // indirectly lost ones, of any stack, below this stack's definitely lost ones
+  uint64_t held_by = 0;       // another stack, whose definitely lost blocks lead to `indirect`; 0: none, or unknown
   bool has_more_holders = false;
 
   [[nodiscard]] BlockCount lost() const { return BlockCount(definite) += indirect; }

@@ -1,4 +1,4 @@
-// Frames that are the same for many sites: allocation machinery above them, and what starts programs and threads below.
+// Frames that many sites share: allocation machinery above them, startup code of programs and threads below.
 #pragma once
 #include <span>
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace heaptap::report {
 
-// Names of functions that allocate for others; * stands for any characters. Compared with a qualified name without template
-// arguments (and without what a compiler appended: "foo.part.0").
+// Names of functions that allocate for others; * matches any characters. Compared with a qualified name without template arguments
+// (and without compiler suffixes: "foo.part.0").
 std::span<const std::string_view> machinery_names();
 
-// Whether a function's name, as a demangler has it, is one of these.
+// Whether a demangled function name is one of these.
 bool is_machinery_name(std::string_view function);
 
-// A frame of allocation machinery: by its name, or, where it has none, by its module.
+// Whether a frame is allocation machinery: by its name, or by its module if it has none.
 bool is_machinery(const model::Frame& frame);
 
-// A frame below main() or below a thread's function, if those that it calls are so, too.
+// Whether a frame is below main() or a thread's function, provided that all frames further out are too.
 bool is_startup(const model::Frame& frame);
 
-// What a user calls machinery besides (--skip): parts of names, or regular expressions.
+// Machinery defined by the user (--skip): parts of names, or regular expressions.
 class SkippedNames {
  public:
   SkippedNames() = default;

@@ -1,4 +1,4 @@
-// What is said of mapped memory: which of it is memory at all.
+// Text about mapped memory, by kind.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,13 +7,13 @@
 
 namespace heaptap::report {
 
-// Of what is mapped besides the program's own memory, where there is any: "64 GiB only reserved, 8.0 KiB of files". Empty: nothing.
+// Mapped bytes besides the program's own memory: "64 GiB only reserved, 8.0 KiB of files". Empty: none.
 std::string beside_memory(const model::MappedBytes& mapped);
 
-// " (besides 64 GiB only reserved)", behind the bytes of a stack that maps.
+// Suffix after the bytes of a stack that maps: " (besides 64 GiB only reserved)".
 std::string mapped_behind(const StackEntry& stack);
 
-// The facts of a process: a name, an amount, what it is.
+// Fact about a process's mappings: name, amount, explanation.
 struct MappedFact {
   const char* name;
   std::string amount;

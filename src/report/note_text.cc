@@ -35,7 +35,7 @@ const Facts* facts_of(NoteKind kind) {
   return found == std::end(kFacts) ? nullptr : found;
 }
 
-// {0}, {1} and {2} are a note's numbers.
+// Text of a note; {0}, {1} and {2} are its numbers.
 struct Sentence {
   NoteKind kind;
   const char* pattern;

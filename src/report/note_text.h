@@ -1,4 +1,4 @@
-// What notes are called, and the sentence of each kind. Nobody else says them.
+// Names and sentences of notes, of all kinds.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,16 +7,16 @@
 
 namespace heaptap::report {
 
-// Not safe for a terminal: it may have names of the target's in it.
+// Not safe for a terminal: it may contain names from the target.
 std::string sentence_of(const model::Note& note);
 std::vector<std::string> sentences_of(const std::vector<model::Note>& notes);
 
 // "releases_not_seen"; "kind_99" for one of a later version.
 std::string name_of(model::NoteKind kind);
-// How many of what it tells of: 1 where it tells of one thing.
+// Number of things a note is about; 1 for a single one.
 uint64_t count_of(const model::Note& note);
 
-// Of a note of kind kTracerEnded: "the tracer came to an unexpected end (signal 9 ended it)".
+// For a note of kind kTracerEnded: "the tracer came to an unexpected end (signal 9 ended it)".
 std::string end_of_tracer(const model::Note& note);
 
 }  // namespace heaptap::report

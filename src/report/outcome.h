@@ -1,5 +1,4 @@
-// The words for what a program did with its memory: the end of a recording and the verdict of a report say the same. Safe for a
-// terminal.
+// Outcome of a program in words: its end and its leaks, shared by the end of a recording and by reports. Safe for a terminal.
 #pragma once
 #include <string>
 
@@ -12,7 +11,7 @@ namespace heaptap::report {
 // "exited with 0", "killed by SIGSEGV", "detached, still running".
 std::string ending_text(const model::Capture& capture);
 
-// As it was started, where that is short: "./leak".
+// Command line, if short: "./leak".
 std::string command_of(const model::Capture& capture);
 
 // "101,956 bytes in 123 blocks"
@@ -23,16 +22,16 @@ BlockCount lost_in_pools(
     const Leaks& leaks);                // of pools that the program told of: they are within what is counted as live
 bool leaks_at_all(const Leaks& leaks);  // at least possibly
 
-// What speaks against it that they are lost: " (unless requests of its io_uring hold them)"; empty: nothing.
+// Reason why they may not be lost: " (unless requests of its io_uring hold them)"; empty: none.
 std::string doubt_of_leaks(const Leaks& leaks);
 
 // "LEAKED 101,956 bytes in 123 blocks (100,320 definitely, 1,636 indirectly lost)"
 std::string leaks_text(const Leaks& leaks);
 
-// "global cache (grow.cc:11)"; empty where the variable has no name.
+// "global cache (grow.cc:11)"; empty if the variable has no name.
 std::string variable_text(const NamedRoot& variable);
 
-// What kind of release it is: a noun, and what stands behind it: "mismatched free", " (free of operator new)".
+// Kind of a bad release: a noun and a suffix: "mismatched free", " (free of operator new)".
 struct ErrorName {
   const char* noun;
   std::string rest;

@@ -1,10 +1,10 @@
-// What a library of the system has blocks for.
+// Purpose of blocks that system libraries allocate.
 #pragma once
 #include <cstdint>
 
 namespace heaptap::report {
 
-// kProgram: what the program asked for.
+// kProgram: requested by the program.
 enum class Purpose : uint8_t {
   kProgram,
   kEmergencyPool,

@@ -1,4 +1,4 @@
-// One function a view; the summary's layout is the documented one, the others follow it.
+// JSON views, one function each; the summary's layout is the documented one, the others follow it.
 #include "report/call_tree.h"
 #include "report/json_values.h"
 #include "report/process_sums.h"
@@ -176,7 +176,7 @@ void write_point(JsonWriter& json, const TimelinePoint& point, const Report& rep
   if (!has_times) json.member("time", point.time_ns);
 }
 
-// The caller is written by `write_caller`: by its index, or itself.
+// `write_caller` writes the caller, as an index or in full.
 template <typename WriteCaller>
 void write_block(JsonWriter& json, const BlockEntry& block, WriteCaller write_caller) {
   const JsonObject object(json);

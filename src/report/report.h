@@ -1,5 +1,5 @@
-// The Report: everything that a renderer shows, already counted, sorted, filtered and named. Renderers (text, JSON) know
-// only this. Where a number isn't known it is an empty optional, never 0.
+// Data model of a report, already counted, sorted, filtered and named. Renderers (text, JSON) use nothing else. An unknown number is
+// an empty optional, never 0.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -32,69 +32,68 @@ struct Totals {
   uint64_t live_blocks = 0;
   uint64_t live_bytes = 0;
   uint64_t peak_live_bytes = 0;
-  uint64_t peak_live_blocks = 0;  // the most blocks alive at one time (not necessarily at the peak of bytes)
+  uint64_t peak_live_blocks = 0;  // maximum number of live blocks (not necessarily at the peak of bytes)
   uint64_t mapped_live_bytes = 0;
   uint64_t peak_mapped_bytes = 0;
-  model::MappedLevels mapped{};  // what of that is what
-  // What the program told of: blocks in pools of its own, which lie in blocks and mappings that are counted above, and other
-  // resources.
+  model::MappedLevels mapped{};  // mapped_live_bytes, by kind
+  // Reported by the program: blocks in its own pools, which lie in blocks and mappings counted above, and other resources.
   uint64_t pool_allocations = 0;
   uint64_t pool_live_blocks = 0;
   uint64_t pool_live_bytes = 0;
   uint64_t open_resources = 0;
-  uint64_t unknown_pool_releases = 0;  // of what wasn't known to be there
+  uint64_t unknown_pool_releases = 0;  // of unknown blocks or resources
   uint64_t bad_releases = 0;           // never allocated, or into the middle of a block
   uint64_t double_releases = 0;
   uint64_t mismatched_releases = 0;
   uint64_t unknown_releases = 0;  // of blocks whose allocation wasn't seen
-  uint64_t unseen_releases = 0;   // among `releases`: concluded, since the block's address was handed out again
-  // Among `unknown_releases`, where they are so many that functions must have given the blocks out that nobody watches.
+  uint64_t unseen_releases = 0;   // among `releases`: inferred, since the block's address was allocated again
+  // Among `unknown_releases`: set if they are so many that unwatched functions must have allocated the blocks.
   uint64_t unwatched_releases = 0;
   uint64_t peak_time_ns = 0;
-  // Where not, the numbers of that name mean nothing.
+  // Where false, the numbers named are meaningless.
   bool calls_known = true;  // all but live_blocks and live_bytes
   bool live_known = true;   // releases, live_blocks, live_bytes
   bool peak_known = true;   // peak_live_bytes, peak_live_blocks
   bool mapped_peak_known = true;
   bool peak_time_known = true;
   bool temporary_known = true;
-  bool bad_frees_known = true;  // which are double, and which bad
+  bool bad_frees_known = true;  // double and bad releases, told apart
   bool mismatched_known = true;
   bool blocks_known = true;  // live_blocks, peak_live_blocks
 };
 
-// How much more is live at a window's end than at its beginning; less where it is negative.
+// Difference between live memory at a window's end and at its start; negative: it shrank.
 struct Growth {
   int64_t blocks = 0;
   int64_t bytes = 0;
 };
 
-// The part of the recording that is shown: what was allocated in it, and what of that is live at its end.
+// Reported part of the recording: its allocations, and the ones live at its end.
 struct Window {
-  std::string from;  // as it was asked for: a time or a mark; empty: the beginning
+  std::string from;  // as requested: a time or a mark; empty: the beginning
   std::string to;    // empty: the end
   uint64_t from_ns = 0;
   uint64_t to_ns = ~uint64_t{0};
-  bool from_is_earlier = false;  // a mark from before this program was executed: it begins where the recording does,
-  bool to_is_earlier = false;    // and nothing is in it
-  bool has_older = false;        // it has a beginning; else nothing is older
-  uint64_t older_released_blocks = 0;  // from before it, released in it
+  bool from_is_earlier = false;  // a mark from before this program was executed: the window starts with the recording,
+  bool to_is_earlier = false;    // and is empty
+  bool has_older = false;        // it has a start; else nothing is older
+  uint64_t older_released_blocks = 0;  // allocated before it, released in it
   uint64_t older_released_bytes = 0;
   Growth growth;
 };
 
 struct StackEntry {
-  uint64_t id = 0;  // of this function called from this stack
+  uint64_t id = 0;  // of the pair of function and stack
   std::string function;
   std::string variant;          // "nothrow", "sized, aligned", …; empty for the plain form
-  bool mapping = false;         // mmap and its kin: not in the totals but the mapped ones
-  model::MappedBytes mapped{};  // what its live_bytes are, where it is one
-  bool pooled = false;  // blocks of a pool that the program told of, or resources: not in the totals of blocks either
+  bool mapping = false;         // mmap and the like: only in the mapped totals
+  model::MappedBytes mapped{};  // its live_bytes by kind, if a mapping
+  bool pooled = false;  // blocks of a pool that the program reports, or resources: not in the totals of blocks either
   std::string pool;     // its name, or that of the kind of resource
-  std::vector<std::string> tags;  // of the program's, that it was called under; the outermost first
+  std::vector<std::string> tags;  // program's tags active at the call, outermost first
   [[nodiscard]] bool is_apart() const { return mapping || pooled; }
-  // What is mapped and no memory of the program's own: addresses that are only reserved, and files. The figures of its own memory are those
-  // without it, as if that had never been mapped: what is held together with blocks' bytes, sorted and drawn.
+  // Mapped bytes that aren't the program's own memory: reserved addresses, and files. The own_… figures exclude them, as if never
+  // mapped: those are shown with blocks' bytes, sorted and drawn.
   [[nodiscard]] uint64_t beside_memory_bytes() const {
     return mapped[static_cast<size_t>(model::MappedKind::kReserved)] +
            mapped[static_cast<size_t>(model::MappedKind::kFile)];
@@ -109,12 +108,12 @@ struct StackEntry {
   uint64_t allocated_bytes = 0;
   uint64_t live_blocks = 0;
   uint64_t live_bytes = 0;
-  uint64_t peak_bytes = 0;  // held at the moment of the process's peak_live_bytes
+  uint64_t peak_bytes = 0;  // held at the process's peak_live_bytes
   uint64_t temporary_allocations = 0;
   uint64_t mismatched_releases = 0;
-  uint64_t lifetime_ns = 0;  // of its blocks that were released, summed
+  uint64_t lifetime_ns = 0;  // sum over its released blocks
   std::vector<uint32_t> threads;
-  std::optional<StackLeaks> leaks;  // empty where no scan was made
+  std::optional<StackLeaks> leaks;  // empty without a scan
   std::vector<FrameIndex> frames;   // its callers, innermost first, inlined ones included
   bool live_known = true;           // releases, live_blocks, live_bytes
   bool calls_known = true;          // allocations, releases, allocated_bytes, mismatched_releases
@@ -124,21 +123,21 @@ struct StackEntry {
   bool mismatched_known = true;
   bool threads_known = true;
   bool temporary_known = true;
-  wire::StackEnd end = wire::StackEnd::kComplete;  // why there are no further frames
-  uint64_t frames_in_all = 0;                      // where not all are listed; else 0
+  wire::StackEnd end = wire::StackEnd::kComplete;  // why the frames end here
+  uint64_t frames_in_all = 0;                      // if not all are listed; else 0
   Purpose purpose = Purpose::kProgram;
-  std::optional<Growth> growth = {};  // in a window that has a beginning; not known of mappings
+  std::optional<Growth> growth = {};  // in a window with a start; unknown for mappings
 };
 
-// Stacks with the same tags, or blocks of one pool, together.
+// Sum of the stacks with the same tags, or of one pool's blocks.
 struct LabelEntry {
-  std::vector<std::string> tags;  // the outermost first; none: of what was allocated without
-  std::string pool;               // or the kind of resource
-  bool is_pool = false;           // else the tags name it
-  StackEntry sum;                 // their figures
+  std::vector<std::string> tags;  // outermost first; empty: allocated without tags
+  std::string pool;               // or kind of resource
+  bool is_pool = false;           // else the tags are its name
+  StackEntry sum;                 // of their figures
 };
 
-// Why something wasn't seen.
+// Reason why something wasn't seen.
 enum class Gap : uint8_t {
   kLostEvents,
   kDamagedLog,
@@ -149,24 +148,24 @@ enum class Gap : uint8_t {
   kSwitchedOff,
   kOwnAllocator,
   kNothingSeen,
-  kLater,  // a reason that a later version knows
+  kLater,  // reason known to later versions only
   kRunning,
   kCutOff,
   // Of a run.
   kUnscannedProcess,
   kUnreadTrace,
-  kUnrecordedChildren,  // what was seen of the recorded processes is all there was of them
+  kUnrecordedChildren,  // the recorded processes themselves were seen completely
 };
 
-// Which verdicts are certain. Where one isn't, what it speaks against is still so; there may be more of it.
+// Certainty of the verdicts. An uncertain one holds for what it reports; there may be more.
 struct Known {
-  bool leaks = true;      // which blocks are lost
-  bool releases = true;   // which releases are bad, double or mismatched
-  bool saw_all = true;    // of what happened from where the capture began to where the trace ends
-  bool follows = true;    // what became of all that was seen allocated, though other blocks may not have been seen
-  bool any = true;        // false: nothing of what it allocates was seen, so that its figures tell nothing
+  bool leaks = true;      // lost blocks
+  bool releases = true;   // bad, double and mismatched releases
+  bool saw_all = true;    // all events from the start of the capture to the end of the trace
+  bool follows = true;    // all releases of the recorded blocks, though some blocks may be missing
+  bool any = true;        // false: none of its allocations were seen, so that figures mean nothing
   bool children = true;   // false: some ran unrecorded
-  std::vector<Gap> gaps;  // why not
+  std::vector<Gap> gaps;  // reasons
 };
 
 struct ErrorEntry {
@@ -174,7 +173,7 @@ struct ErrorEntry {
   std::string function;
   std::string variant;
   uint64_t address = 0;
-  uint64_t count = 1;  // same kind, same stacks; the address is the first one's
+  uint64_t count = 1;  // same kind, same stacks; `address` is the first one's
   std::vector<FrameIndex> frames;
   struct Origin {
     std::string function;
@@ -183,7 +182,7 @@ struct ErrorEntry {
     std::vector<FrameIndex> frames;
   };
   std::optional<Origin> allocated;
-  std::optional<Origin> released;  // the first release of a double one
+  std::optional<Origin> released;  // of a double release: the first one
 };
 
 struct SizeClass {  // blocks of lowest..highest bytes
@@ -216,7 +215,7 @@ struct TimelinePoint {
   uint64_t allocations = 0;
   uint64_t releases = 0;
   uint64_t mapped_bytes = 0;
-  uint64_t mapped_memory_bytes = 0;  // of these: of no file, and the program may touch them
+  uint64_t mapped_memory_bytes = 0;  // of these: anonymous and accessible
 };
 
 struct ThreadEntry {
@@ -224,10 +223,10 @@ struct ThreadEntry {
   uint32_t kernel_id = 0;
   std::string name;
   uint64_t allocations = 0;
-  uint64_t releases = 0;  // made by this thread, of whosever blocks
+  uint64_t releases = 0;  // by this thread, of any thread's blocks
   uint64_t allocated_bytes = 0;
-  uint32_t pid = 0;      // of a run: its process,
-  uint32_t process = 0;  // and that one's place in Report::processes
+  uint32_t pid = 0;      // in a run: its process
+  uint32_t process = 0;  // and the index in Report::processes
 };
 
 struct BlockEntry {
@@ -238,31 +237,31 @@ struct BlockEntry {
   uint32_t thread = 0;
   uint64_t stack_id = 0;
   std::string function;
-  FrameIndex caller = kNoFrame;  // the telling frame of its stack
-  std::string name = {};         // that the program gave it
+  FrameIndex caller = kNoFrame;  // telling frame of its stack
+  std::string name = {};         // given by the program
 };
 
-// One of the processes that were recorded together, or what one was before it executed another program.
+// One of the processes recorded together, or its state before it executed another program.
 struct ProcessEntry {
   model::Capture capture;
-  uint32_t image = 0;  // counts the programs that the process executed one after the other, from 1; 0: not known
+  uint32_t image = 0;  // number of the program within the process, from 1, growing with each exec; 0: unknown
   std::string trace_path;
-  std::string failure;  // why the trace can't be read; then the numbers mean nothing
+  std::string failure;  // why the trace can't be read; the numbers are meaningless then
   Totals totals;
   Leaks leaks;
   bool leaks_known = true;                // false: there may be more leaks than `leaks` has
-  bool any_known = true;                  // false: nothing was seen of it
+  bool any_known = true;                  // false: none of its allocations were seen
   bool children_known = true;             // false: some of its children ran unrecorded
-  std::vector<uint64_t> live_bytes = {};  // the most in each of some equal parts of its time; empty: not known
+  std::vector<uint64_t> live_bytes = {};  // maximum in each of some equal parts of its time; empty: unknown
 };
 
-// A file of code that the process had mapped.
+// Code file mapped by the process.
 struct ModuleEntry {
   std::string path;
-  std::string build_id;  // in hex; empty: it has none, or the path stood for several files
+  std::string build_id;  // in hex; empty: none, or the path had several files
 };
 
-// What a filter that nothing passed was about, so that it can be said how to find one that something does.
+// Kinds of a filter without a match, for a hint at one that matches.
 struct UnmatchedFilter {
   bool by_name = false;
   bool by_thread = false;
@@ -270,40 +269,40 @@ struct UnmatchedFilter {
 
 struct Report {
   model::Capture capture;
-  uint64_t last_event_ns = 0;  // when the last event of the trace was, also where it isn't counted
+  uint64_t last_event_ns = 0;  // time of the trace's last event, counted or not
   bool has_events =
       true;  // false: totals only (--aggregate); no lifetimes, timeline, blocks, sizes of what was released
   bool sizes_known = true;
   bool lifetimes_known = true;
-  bool blocks_known = true;  // single blocks: where each is, and since when
+  bool blocks_known = true;  // address and time of single blocks
   bool threads_known = true;
   Known known;
   Totals totals;
   Leaks leaks;
-  Ignored ignored = {};  // what is in the totals, and in no list
+  Ignored ignored = {};  // in the totals, and in no list
   std::vector<ErrorEntry> errors;
   bool errors_requested = false;  // --sanity
-  uint64_t errors_dropped = 0;    // releases that are counted but not listed: too many different ones
+  uint64_t errors_dropped = 0;    // counted but not listed: too many distinct ones
   std::vector<StackEntry> stacks;
-  uint64_t stack_count = 0;  // all that the filters let through and no rule ignores, also those that are not listed
-  std::vector<LabelEntry> labels;  // of those stacks, by their tags or pools, where that was asked for
-  std::vector<StackCount> counts;  // of all stacks, by id - 1; empty unless asked for
+  uint64_t stack_count = 0;        // passed by the filters and not ignored, listed or not
+  std::vector<LabelEntry> labels;  // of those stacks, by tags or pools, if requested
+  std::vector<StackCount> counts;  // of all stacks, by id - 1; empty unless requested
   std::vector<SizeClass> size_classes;
   std::vector<ExactSize> top_sizes;    // most allocations first
-  uint64_t uncounted_allocations = 0;  // of sizes that are missing in top_sizes: too many different ones
+  uint64_t uncounted_allocations = 0;  // of sizes not in top_sizes: too many distinct ones
   std::vector<LifetimeClass> lifetimes;
   std::vector<TimelinePoint> timeline;
   uint64_t timeline_start_ns = 0;
-  bool grows_to_the_end = false;  // live bytes grew through the whole time, and were still growing
+  bool grows_to_the_end = false;  // live bytes grew throughout, and were still growing at the end
   std::vector<ThreadEntry> threads;
-  std::vector<BlockEntry> blocks;  // alive; empty unless asked for
+  std::vector<BlockEntry> blocks;  // live; empty unless requested
   std::string trace_path;
-  std::vector<ProcessEntry> processes;  // all of the recording, this one first; empty where it is the only one
-  bool of_run = false;                  // the figures are those of all `processes` together (analysis/merge.h)
-  std::string run_path;                 // the index of the recording; empty where there is none
+  std::vector<ProcessEntry> processes;  // all of the recording, this one first; empty if it is the only one
+  bool of_run = false;                  // figures are sums over `processes` (analysis/merge.h)
+  std::string run_path;                 // index file of the recording; empty: none
   std::optional<Window> window;         // empty: the whole recording
   std::vector<model::Mark> marks;       // of the recording
-  std::string filter;                   // what the report was narrowed down to, in words; empty where it is everything
+  std::string filter;                   // description of the filter; empty: none
   std::string sort_key;                 // of the stacks
   std::optional<Holders> holders;
   std::optional<Retained> retained;
@@ -313,17 +312,17 @@ struct Report {
   std::optional<Activity> activity;
   std::optional<AddressSpace> address_space;
   std::optional<StackGraph> stack_graph;
-  std::vector<StackHolders> stack_holders;                           // of the stacks that matter most
-  std::vector<std::pair<uint32_t, std::string>> stack_suppressions;  // of listed leaks: place in `stacks`, and the text
-  std::string generated_suppressions;           // for the leaks that are listed, where they were asked for
+  std::vector<StackHolders> stack_holders;                           // of the most significant stacks
+  std::vector<std::pair<uint32_t, std::string>> stack_suppressions;  // of listed leaks: index into `stacks`, text
+  std::string generated_suppressions;                                // for the listed leaks, if requested
   std::vector<model::SymbolHint> symbol_hints;  // of modules whose shown frames lack names or lines
-  std::optional<UnmatchedFilter> unmatched;     // the filter let nothing through
-  std::vector<model::Frame> frames;             // each once; what stacks and the like name by index
+  std::optional<UnmatchedFilter> unmatched;     // the filter has no match
+  std::vector<model::Frame> frames;             // each once; referred to by index
   std::vector<ModuleEntry> modules;             // each path once, in order
-  SkippedNames skipped = {};                    // functions that the user calls machinery
+  SkippedNames skipped = {};                    // machinery defined by the user
 
   [[nodiscard]] FrameList list(const std::vector<FrameIndex>& indices) const { return {frames, indices}; }
-  // When the recording ended; of one that was cut off or goes on, as far as it is known.
+  // End of the recording; of a truncated or running one, as far as known.
   [[nodiscard]] uint64_t end_ns() const { return std::max(capture.duration_ns, last_event_ns); }
 };
 

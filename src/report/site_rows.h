@@ -1,4 +1,4 @@
-// Stacks that come from the same place, as one line of a list.
+// Stacks with a common allocation site, merged into one row.
 #pragma once
 #include <span>
 #include <string>
@@ -11,19 +11,19 @@
 namespace heaptap::report {
 
 struct SiteRow {
-  StackEntry sum;             // of all of them; its frames are those of the first
-  std::vector<uint64_t> ids;  // in order of the list
+  StackEntry sum;             // of the stacks; frames of the first one
+  std::vector<uint64_t> ids;  // in list order
 };
 
-// One for each different called function, tags, telling frame and callers, in the order that `sort_key` (of the report) says
-// for the sums; where it has no sum, in that of the first stack of each.
+// One row for each distinct function, tags, telling frame and callers. Ordered by `sort_key` (of the report) over the sums; if the key
+// has no sum, by each row's first stack.
 std::vector<SiteRow> merge_sites(const FrameText& text, std::span<const model::Frame> frames,
                                  std::span<const StackEntry> stacks, std::string_view sort_key = "");
 
 // "#7", "#7 (3 stacks: #7 #9 #12)".
 std::string ids_text(const SiteRow& row);
 
-// "#7  make_buffer leak.cc:11 < main leak.cc:19  (3 stacks: #7 #9 #12)", of at most `width` characters (0: any number).
+// "#7  make_buffer leak.cc:11 < main leak.cc:19  (3 stacks: #7 #9 #12)", at most `width` characters (0: unlimited).
 std::string site_line(const FrameText& text, std::span<const model::Frame> frames, const SiteRow& row, size_t width);
 
 }  // namespace heaptap::report

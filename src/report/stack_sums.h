@@ -1,10 +1,10 @@
-// The figures of several stacks together.
+// Sums of several stacks' figures.
 #pragma once
 #include "report/report.h"
 
 namespace heaptap::report {
 
-// Adds a stack's figures to those of others: what isn't known of one isn't known of the sum. Frames, threads and names stay.
+// Adds a stack's figures to a sum. A figure unknown in either is unknown in the sum. Frames, threads and names of the sum are kept.
 void add_figures(StackEntry& sum, const StackEntry& part);
 
 }  // namespace heaptap::report

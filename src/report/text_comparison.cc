@@ -1,4 +1,4 @@
-// The comparison as text, within 80 columns. Two recordings: each stack with all that changed. More: a column a recording.
+// Comparison as text, within 80 columns. Two recordings: each stack with all its changes. More: a column per recording.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

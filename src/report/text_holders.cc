@@ -1,4 +1,4 @@
-// Who holds a block.
+// Holders of a block, as text.
 #include <fmt/format.h>
 
 #include "base/units.h"

@@ -1,4 +1,4 @@
-// By what the program calls what it allocates: a table of its tags, or of its pools.
+// Tables by the program's own labels: tags or pools.
 #include <fmt/format.h>
 
 #include <algorithm>

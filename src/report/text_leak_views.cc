@@ -1,4 +1,4 @@
-// Views of a leak scan: what would go with what, and how scans differ.
+// Text views of a leak scan: retained sizes, and differences between scans.
 #include <fmt/format.h>
 
 #include "base/units.h"

@@ -1,4 +1,4 @@
-// What a leak scan found.
+// Results of a leak scan, as text.
 #include <fmt/format.h>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What several text views have in common.
+// Common parts of the text views.
 #pragma once
 #include <string>
 
@@ -20,66 +20,66 @@ inline constexpr size_t kNameWidth = 72;
 
 // "./app --flag: exited with 0 after 3.2 s, recorded with the agent (pid 12, x86_64)"
 std::string title_of(const TextContext& context);
-// "3.2 s"; of another tool's file in what that counted in place of time.
+// "3.2 s"; of another tool's file in its own unit of time.
 std::string moment_text(const model::Capture& capture, uint64_t time_ns);
-// Whether moment_text() of its peak means something.
+// Whether moment_text() of its peak is meaningful.
 bool is_peak_placed(const Report& report);
-// " (pid 12)"; empty where it is not known.
+// " (pid 12)"; empty if unknown.
 std::string process_of(const model::Capture& capture);
-// "app" of a program that was started as /usr/bin/app.
+// "app" for a program started as /usr/bin/app.
 std::string program_of(const model::Capture& capture);
-// Of a program on another machine: whether it went on there isn't known.
+// Whether contact to the program's machine was lost, so that its further course is unknown.
 bool lost_sight_of(const model::Capture& capture);
 std::string exit_text(const model::Capture& capture);
 
-// What is missing since the recording began later; empty: nothing.
+// Data missing because the recording started late; empty: none.
 std::string late_start_of(const Report& report);
 
-// What can't be said for certain, and why; empty where all can.
+// Uncertain verdicts and the reasons; empty: none.
 std::string uncertainty_of(const Report& report);
 
-// Lines about what is missing or could not be seen, and hints; empty where all is well.
+// Warnings about missing data, and hints; empty: none.
 std::string remarks_of(const TextContext& context);
 
-// Why the trace isn't whole: one that is truncated.
+// Why a truncated trace is incomplete.
 std::string incomplete_text(const model::Capture& capture);
 
-// "make_buffer(int)  app.cpp:12 (inlined)", behind so much indentation.
+// "make_buffer(int)  app.cpp:12 (inlined)", indented by `indent`.
 std::string frame_line(const TextContext& context, const model::Frame& frame, size_t indent);
 
-// The frames of a stack, one a line, indented; without those below main(), unless they are asked for.
+// Frames of a stack, one per line, indented; without those below main() unless requested.
 std::string frames_text(const TextContext& context, const StackEntry& stack);
 std::string frames_text(const TextContext& context, const FrameList& frames);
 
 // "malloc", "operator new (nothrow)".
 std::string function_text(const std::string& function, const std::string& variant);
 
-// The text, or that the number isn't known.
+// The text, or "unknown".
 inline std::string or_unknown(bool is_known, const std::string& text) { return is_known ? text : "unknown"; }
 
-// A view of what a trace with totals only doesn't have.
+// Message in place of a view that a totals-only trace has no data for.
 std::string text_not_kept(const TextContext& context, const char* what);
 
-// "12.5%"; "-" of nothing.
+// "12.5%"; "-" if `whole` is 0.
 std::string percent(uint64_t part, uint64_t whole);
 
-// A line of totals: name, value, and what there is to say about it.
+// Line of totals: name, value, remark.
 std::string row_text(const char* name, const std::string& value, const std::string& rest);
 
-// The report's stacks, at most so many, each as `text_of` writes it; and how many there are besides.
+// The report's stacks, at most `most`, each written by `text_of`; then the number of further ones.
 std::string stacks_text(const TextContext& context, size_t most,
                         std::string (*text_of)(const TextContext&, const StackEntry&));
 
-// What the leak scan found, in totals; empty where none was made.
+// Totals of the leak scan; empty: none was made.
 std::string leak_totals_text(const TextContext& context);
 
 // "1 block", "2 blocks".
 std::string counted(uint64_t count, const char* noun);
-// With its sign: "+1.2 MiB", "-3 blocks".
+// With sign: "+1.2 MiB", "-3 blocks".
 std::string signed_bytes(int64_t bytes);
 std::string signed_count(int64_t count, const char* noun);
 
-// One view each.
+// Views, one each.
 std::string text_summary(const TextContext& context);
 std::string text_leaks(const TextContext& context);
 std::string text_top(const TextContext& context);
@@ -95,10 +95,10 @@ std::string text_globals(const TextContext& context);
 std::string text_scans(const TextContext& context);
 std::string text_scan_changes(const TextContext& context);
 std::string text_errors(const TextContext& context);
-// Of a run.
+// Views of a run.
 std::string text_processes(const TextContext& context);
 std::string text_programs(const TextContext& context);
-// A table by tags or pools; `title`: of the column with their names.
+// Table by tags or pools; `title`: of the name column.
 std::string text_labels(const TextContext& context, const char* title);
 std::string processes_text(const TextContext& context);  // the table alone
 

@@ -1,4 +1,4 @@
-// The processes of a run: by process, or by program.
+// Processes of a run: by process, or by program.
 #include <fmt/format.h>
 
 #include <algorithm>

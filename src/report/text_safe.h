@@ -1,4 +1,4 @@
-// Text of the target on its way to a terminal: names may be long, and may hold anything.
+// Terminal-safe text from the target: names may be long and contain any bytes.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,13 +8,13 @@
 
 namespace heaptap::report {
 
-// What stands behind the last / of a path.
+// Part of a path after the last /.
 std::string base_name(const std::string& path);
 
-// "app.cpp:12", "libfoo.so+0x1234", or the address where no module is known.
+// "app.cpp:12", "libfoo.so+0x1234", or the address if no module is known.
 std::string location_of(const model::Frame& frame);
 
-// The name of the frame's function, "??" where it has none; at most about `most` characters.
+// Name of the frame's function, "??" if unnamed; about `most` characters at most.
 std::string function_of(const model::Frame& frame, size_t most);
 
 // "make_node(int) at app.cpp:12", safe for a terminal.

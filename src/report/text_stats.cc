@@ -1,4 +1,4 @@
-// The views of numbers: stats, sizes, lifetimes, timeline, blocks.
+// Text views of figures: stats, sizes, lifetimes, timeline, blocks.
 #include <fmt/format.h>
 
 #include <algorithm>

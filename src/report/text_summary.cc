@@ -1,4 +1,4 @@
-// The views that list stacks: summary and top; and the bad releases.
+// Text views of stacks: summary and top; and of bad releases.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Columns that line up, and the few colours of the text views.
+// Aligned text tables, and the colours of the text views.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -23,27 +23,27 @@ class Ink {
 
 enum class Align { kLeft, kRight };
 
-// A table that fits a terminal: figures stay as they are; names, in left-aligned columns, are cut in the middle.
+// Table fitted to a terminal: figures stay whole; names, in left-aligned columns, are cut in the middle.
 class TextTable {
  public:
   struct Column {
     std::string title;
     Align align = Align::kRight;
   };
-  // `width` characters; 0: any number.
+  // `width` in columns; 0: unlimited.
   TextTable(std::vector<Column> columns, size_t width) : columns_(std::move(columns)), width_(width) {}
 
   void add(std::vector<std::string> cells) { rows_.push_back({std::move(cells), 0}); }
-  // With a bar in a last column of its own, as long as `value` is large.
+  // Adds a row with a bar in a last column of its own, proportional to `value`.
   void add(std::vector<std::string> cells, uint64_t value) { rows_.push_back({std::move(cells), value}); }
-  // What a bar's character stands for: "1.2 MiB". Called with a number of the bars' values.
+  // Sets the unit of the bars, shown as one character's value: "1.2 MiB". `unit` formats such a value.
   void name_bar_unit(std::string (*unit)(uint64_t)) { bar_unit_ = unit; }
 
-  // Two spaces before and between columns; no spaces at the ends of lines. A last column of names for which there is too
-  // little room stands on lines of its own, below each row.
+  // Two spaces before and between columns; no trailing spaces. If a last column of names has too little room, it goes on a line
+  // of its own below each row.
   [[nodiscard]] std::string render(const Ink& ink) const;
 
-  // How much room a last column of names has that stands beside the others, or below them.
+  // Maximum width of a last column of names, beside the others or on lines of its own.
   [[nodiscard]] static constexpr size_t room_below(size_t width) { return width == 0 ? 0 : width - kIndentBelow; }
 
  private:

@@ -1,4 +1,4 @@
-// The call tree as text. A chain of nodes without branches is one step of indentation.
+// Call tree as text. A chain of nodes without branches is one level of indentation.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What `heaptap check` says: which limits hold, and which stacks broke the others.
+// Verdict of `heaptap check`: limits that hold, limits exceeded, and the stacks responsible.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,16 +16,16 @@ struct LimitEntry {
   LimitKind kind = LimitKind::kLeaked;
   uint64_t figure = 0;
   uint64_t limit = 0;
-  std::vector<StackEntry> stacks;    // of a limit that was exceeded: those that did most for it
-  std::vector<model::Frame> frames;  // that they name
+  std::vector<StackEntry> stacks;    // if exceeded: the largest contributors
+  std::vector<model::Frame> frames;  // of `stacks`
   Certainty certainty = Certainty::kExact;
-  bool allow_incomplete = false;  // the figure counts as it is, and where there is none the limit holds
+  bool allow_incomplete = false;  // figures count as they are; without a figure the limit holds
 
   [[nodiscard]] bool broken() const {
     const bool counts = certainty == Certainty::kExact || certainty == Certainty::kAtLeast || allow_incomplete;
     return counts && certainty != Certainty::kNone && figure > limit;
   }
-  // Whether it holds can't be said.
+  // Whether it can't be decided if the limit holds.
   [[nodiscard]] bool unknown() const { return certainty != Certainty::kExact && !allow_incomplete && !broken(); }
 };
 
@@ -33,12 +33,12 @@ struct Verdict {
   std::string trace_path;
   bool possible_counts = false;  // as leaked
   std::vector<LimitEntry> limits;
-  std::string baseline_path;  // empty: growth isn't judged
+  std::string baseline_path;  // empty: no check of growth
   std::vector<GrowthEntry> growth;
-  std::vector<std::string> remarks;  // what makes the figures doubtful
-  SkippedNames skipped = {};         // functions that the user calls machinery
+  std::vector<std::string> remarks;  // doubts about the figures
+  SkippedNames skipped = {};         // machinery defined by the user
 
-  // All limits hold; one is broken; neither is known.
+  // All limits hold; one is exceeded. If neither, one can't be decided.
   [[nodiscard]] bool passed() const {
     const auto fails = [](const auto& limit) { return limit.broken() || limit.unknown(); };
     return std::ranges::none_of(limits, fails) && std::ranges::none_of(growth, fails);
@@ -49,12 +49,12 @@ struct Verdict {
   }
 };
 
-// What a stack did for a limit's figure.
+// A stack's contribution to a limit's figure.
 BlockCount share_of(LimitKind kind, bool possible_counts, const StackEntry& stack);
 
 std::string render_verdict(const Verdict& verdict, const RenderOptions& options);
 std::string render_verdict_json(const Verdict& verdict);
-// On several traces. Those of `failures` couldn't be judged.
+// For several traces. `failures` couldn't be judged.
 struct FailedTrace {
   std::string trace_path;
   std::string reason;

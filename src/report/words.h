@@ -1,4 +1,4 @@
-// The words for what a report has as numbers: renderers use them, and so does who adds a line to a report.
+// Words for a report's data, used by renderers and by additions to reports.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,22 +8,22 @@
 
 namespace heaptap::report {
 
-// Which verdicts a gap makes uncertain: "events were lost".
+// "events were lost": reason for an uncertain verdict.
 std::string words_of(Gap gap);
 const char* name_of(Gap gap);  // in JSON: "lost_events"
-// Why a stack has no further frames; empty where it is whole.
+// Why a stack has no further frames; empty if complete.
 std::string ending_of(const StackEntry& stack);
-// "double free", of an ErrorEntry's kind.
+// "double free", for an ErrorEntry's kind.
 std::string words_of_error(const std::string& kind);
 // "mark", "off", "on", "reset".
 std::string words_of(model::MarkKind kind);
-// What a mark says of its moment: its name, or what was done then.
+// Text of a mark: its name, or the action at that moment.
 std::string mark_text(const model::Mark& mark);
-// Whom blocks of a stack are for; empty where nothing is known.
+// Owner and purpose of a stack's blocks; empty if unknown.
 std::string words_of(Purpose purpose);
-// "libfoo.so.1 is stripped: …, or pass --symbols DIR": with the package or the option that would help.
+// "libfoo.so.1 is stripped: …, or pass --symbols DIR": with the package or the option that helps.
 std::string words_of(const model::SymbolHint& hint);
-// What would make the report better, one sentence each.
+// Hints for a better report, one sentence each.
 std::vector<std::string> hints_of(const Report& report);
 
 }  // namespace heaptap::report
