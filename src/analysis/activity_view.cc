@@ -15,7 +15,7 @@ namespace {
 using leaks::BlockState;
 using report::LeftState;
 
-// What became of the blocks of a scan, by their numbers.
+// States of a scan's blocks, by block number.
 class BlockStates {
  public:
   explicit BlockStates(const JudgedLeaks* judged) {
@@ -99,8 +99,7 @@ std::vector<report::LeftCell> left_of(const ledger::Ledger& ledger, const StackR
   return left;
 }
 
-// The pages that live blocks lie in, in order of addresses. Numbers of blocks are not those of addresses, so all are gathered
-// first.
+// Pages with live blocks, by address. Block numbers are not in address order, so all pages are collected first.
 class PageSums {
  public:
   explicit PageSums(uint64_t page_bytes) : page_bytes_(page_bytes) {}

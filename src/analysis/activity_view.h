@@ -1,5 +1,4 @@
-// The parts of a report that are looked at from many sides: activity, address space, who points to whom. Private to
-// analysis/.
+// Report sections for interactive exploration: activity, address space, graph of pointers between stacks. Private to analysis/.
 #pragma once
 #include "analysis/leak_scan.h"
 #include "analysis/view_context.h"
@@ -8,7 +7,7 @@
 
 namespace heaptap::analysis {
 
-// From a stack's id to its place in a report; kNoRow of those that aren't listed.
+// Map from a stack's id to its index in a report; kNoRow if it isn't listed.
 class StackRows {
  public:
   static constexpr uint32_t kNoRow = ~uint32_t{0};
@@ -22,17 +21,17 @@ class StackRows {
   size_t count_;
 };
 
-// `judged`: null where there is no scan. The ledger has kept activity.
+// `judged`: null without a scan. The ledger must have kept activity.
 report::Activity activity_view(const ledger::Ledger& ledger, const StackRows& rows, const JudgedLeaks* judged);
 
-// At most `limit` pages: pages are taken together where there are more. The ledger knows addresses.
+// At most `limit` pages: neighbouring pages are merged if there are more. The ledger must have kept addresses.
 report::AddressSpace address_space_view(const ledger::Ledger& ledger, const StackRows& rows, uint64_t page_bytes,
                                         size_t limit);
 
-// At most `limit` nodes, those that have most bytes.
+// At most `limit` nodes, those with most bytes.
 report::StackGraph stack_graph_view(const ViewContext& context, const StackRows& rows, size_t limit);
 
-// How the stacks with the most lost or live bytes are held, at most `limit` of them.
+// Holders of the stacks with the most lost or live bytes, at most `limit` stacks.
 std::vector<report::StackHolders> stack_holders_view(const ViewContext& context, const report::Report& report,
                                                      size_t limit);
 

@@ -36,8 +36,8 @@ constexpr size_t kMaxStackHolders = 60;
 constexpr size_t kMaxPages = 16384;
 constexpr size_t kMaxHints = 64;
 
-// What is counted: all that the filters let through, for the totals and the lists of stacks and blocks; and without the stacks
-// that are ignored, where there are some, for the other lists.
+// Ledgers of a replay: one of all events that pass the filters, for totals and lists of stacks and blocks; and, if stacks are ignored,
+// one without these, for the other lists.
 class Ledgers {
  public:
   Ledgers(ledger::LedgerOptions options, IgnoredStacks& ignored) : whole_(options) {
@@ -319,7 +319,7 @@ model::Note unwatched_note(const ledger::Ledger& ledger, const model::Tables& ta
           .module = is_known ? most->first->path : std::string()};
 }
 
-// Where the parts of a report come from that may have been made before.
+// Factories of report parts that may be cached.
 struct Makers {
   std::function<base::Result<std::shared_ptr<const JudgedLeaks>>()> judge;
   std::function<std::shared_ptr<const StackIndex>()> index;  // may be called in another thread
@@ -431,7 +431,7 @@ base::Result<report::Report> analyze(model::EventSource& source, const Query& as
                      makers_for(source, *query, names, ignored, **ledgers, scan));
 }
 
-// There is no second replay: what it would be for is kept from the start.
+// Counting state of a live source. A second replay is impossible, so everything that one would provide is kept from the start.
 struct Analysis::Counted {
   Counted(const model::Capture& capture, const Query& query)
       : names(query.symbols, query.function, query.module, query.tags, report::SkippedNames(query.skip)),
@@ -443,7 +443,7 @@ struct Analysis::Counted {
   Ledgers ledgers;
 };
 
-// From one glance to the next.
+// Cache from one glance to the next.
 struct Analysis::Kept {
   explicit Kept(const Query& query)
       : options(query.symbols),

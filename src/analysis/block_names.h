@@ -1,4 +1,4 @@
-// Names for what a leak scan holds: blocks, and the roots that hold them.
+// Names of a leak scan's blocks and roots.
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <string>
@@ -21,7 +21,7 @@ std::string_view name_of(wire::PointerKind kind);
 
 class BlockNames {
  public:
-  // `given`: those that the program gave; of several of a block the last one.
+  // `given`: names given by the program; of several for a block the last one counts.
   BlockNames(const model::Capture& capture, const model::Tables& tables, const std::vector<model::BlockName>& given,
              const StackIndex& index, StackNames& names)
       : capture_(capture), tables_(tables), index_(index), names_(names) {
@@ -30,9 +30,9 @@ class BlockNames {
 
   report::NamedBlock block(const model::HeapScan& scan, const LeakCounts& counts, uint32_t index);
   report::NamedRoot root(const model::RootPointer& root);
-  // The class of a block that begins with a vtable, else what its container is; empty where neither is known.
+  // Class of a block that starts with a vtable, else its container's type; empty if neither is known.
   std::string type_of(const model::ScannedBlock& block);
-  // The telling frame of a site's stack.
+  // Telling frame of a site's stack.
   model::Frame caller_of(model::SiteId site);
 
  private:

@@ -17,7 +17,7 @@ using report::Figure;
 using report::Figures;
 using report::StackState;
 
-// A stack while recordings are added one by one.
+// Stack in the comparison, while recordings are added one by one.
 struct Row {
   ComparedStack stack;
   std::vector<report::FrameIndex> first_frames;  // of the first recording that has it

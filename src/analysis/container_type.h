@@ -1,4 +1,4 @@
-// What a block is for, where a container or a maker of the C++ library allocated it: told by the functions it was inlined into.
+// Container type of a block allocated by the C++ library, inferred from inlined functions of the stack.
 #pragma once
 #include <span>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace heaptap::analysis {
 
-// "std::vector<int>" from "std::vector<int, std::allocator<int> >::push_back(int const&)"; empty where the innermost frames
-// aren't of the library, or name nothing that people use.
+// "std::vector<int>" from "std::vector<int, std::allocator<int> >::push_back(int const&)"; empty if the innermost frames aren't the
+// library's, or name nothing public.
 std::string container_type(std::span<const model::Frame> frames);
 
 }  // namespace heaptap::analysis

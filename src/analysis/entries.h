@@ -1,4 +1,4 @@
-// The parts of a Report that are made from the ledger alone, one function each.
+// Report parts made from the ledger alone, one function each.
 #pragma once
 #include "ledger/ledger.h"
 #include "model/tables.h"
@@ -6,10 +6,10 @@
 
 namespace heaptap::analysis {
 
-// Whether releases of unknown blocks accuse nobody.
+// Whether there are unwatched allocators, so that releases of unknown blocks are no errors.
 bool has_unwatched_functions(const ledger::Totals& totals);
 report::Totals totals_of(const ledger::Ledger& ledger);
-// As far as a leak scan knows them.
+// Totals as far as a leak scan has them.
 report::Totals totals_of(const report::Leaks& leaks);
 std::vector<report::SizeClass> size_classes_of(const ledger::Ledger& ledger);
 std::vector<report::ExactSize> sizes_of(const ledger::Ledger& ledger);

@@ -1,4 +1,4 @@
-// The frames of several reports in one table, each once, with what a comparison needs of each as numbers.
+// Frame table shared by several reports, each frame once, with numeric keys for comparisons.
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
@@ -11,7 +11,7 @@
 
 namespace heaptap::analysis {
 
-// Numbers of texts from 1 on; 0: the empty one.
+// Interned texts: numbers from 1; 0: the empty text.
 class TextNumbers {
  public:
   uint32_t operator()(std::string_view text);
@@ -20,23 +20,23 @@ class TextNumbers {
   boost::unordered_flat_map<std::string, uint32_t> numbers_;
 };
 
-// A function's name without what differs between builds of the same source: "[clone .isra.0]", ".part.0", what it takes.
+// Function name without parts that differ between builds of the same source: "[clone .isra.0]", ".part.0", parameters.
 std::string_view plain_name(std::string_view function);
 
 struct FrameFacts {
-  uint32_t binary = 0;    // number of its module's build-id; 0: it has none
-  uint32_t module = 0;    // of its module's file name
-  uint32_t function = 0;  // of its plain name
-  uint32_t file = 0;      // of its source file's name, without directories
+  uint32_t binary = 0;    // of its module's build-id; 0: none
+  uint32_t module = 0;    // number of its module's file name
+  uint32_t function = 0;  // number of its plain name
+  uint32_t file = 0;      // number of its source file's name, without directories
 };
 
 using Binaries = boost::unordered_flat_set<uint32_t>;
 
 class FramePool {
  public:
-  // Where the report's frames stand in the pool, in their order.
+  // Indexes of the report's frames in the pool, in their order.
   std::vector<report::FrameIndex> add(const report::Report& report);
-  // The numbers of the build-ids that the report's process had.
+  // Numbers of the build-ids in the report's process.
   Binaries binaries_of(const report::Report& report);
 
   [[nodiscard]] const model::Frame& frame(report::FrameIndex index) const { return frames_[index]; }

@@ -1,4 +1,4 @@
-// Who points to whom, by stack, and who holds the stacks that matter most.
+// Graph of pointers between stacks, and holders of the most significant stacks.
 #include <algorithm>
 #include <map>
 #include <tuple>

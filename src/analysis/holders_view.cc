@@ -1,4 +1,4 @@
-// Who holds a block: `show leaks --why`.
+// Holders of a block: `show leaks --why`.
 #include <algorithm>
 #include <charconv>
 #include <tuple>

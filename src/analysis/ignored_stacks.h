@@ -1,4 +1,4 @@
-// Which stacks of a trace are ignored, and by which rule. Private to analysis/.
+// Ignored stacks of a trace, and the rules that ignore them. Private to analysis/.
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace heaptap::analysis {
 
 class IgnoredStacks {
  public:
-  // Both outlive it.
+  // Both must outlive this.
   IgnoredStacks(const Ignores& ignores, StackNames& names) : ignores_(ignores), names_(names) {}
 
   [[nodiscard]] bool any() const { return !ignores_.empty(); }
   [[nodiscard]] const Ignores& rules() const { return ignores_; }
 
-  // The first rule that matches one of its frames, shown or not; Ignores::kNone: none.
+  // First rule that matches any of its frames, shown or not; Ignores::kNone: none.
   uint32_t rule_of(const model::Tables& tables, model::StackId stack);
   bool contains(const model::Tables& tables, model::StackId stack) {
     return any() && rule_of(tables, stack) != Ignores::kNone;

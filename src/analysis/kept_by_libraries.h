@@ -1,4 +1,4 @@
-// What libraries of the system keep for themselves, once for the process, whoever made them do it.
+// Memory that system libraries keep for themselves, once per process, whatever code made them allocate it.
 #pragma once
 #include <span>
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace heaptap::analysis {
 
-// Whether the module is one of those whose own memory is known: glibc and its loader, libstdc++, GLib's libglib and libgobject.
+// Whether the module's own memory is known: glibc and its loader, libstdc++, GLib's libglib and libgobject.
 bool is_keeping_library(std::string_view path);
 
-// What the blocks of a stack are for, by its innermost frames as far as these are in such libraries: the innermost function counts
-// that allocates for its library alone. What functions give to their caller (strdup, g_strdup, newlocale, g_object_new) is the
+// Purpose of a stack's blocks, by its innermost frames as far as these are in such libraries: the innermost function counts that
+// allocates for its library alone. Blocks that functions return to the caller (strdup, g_strdup, newlocale, g_object_new) are the
 // program's.
 report::Purpose kept_by_libraries(std::span<const model::Frame> frames);
 

@@ -1,10 +1,10 @@
-// Which verdicts a report can give: what wasn't seen makes no block lost and no release bad.
+// Certainty of a report's verdicts: gaps in the recording make no block lost and no release bad.
 #pragma once
 #include "report/report.h"
 
 namespace heaptap::analysis {
 
-// Of a report whose capture, totals and leaks are there.
+// Needs the report's capture, totals and leaks.
 report::Known known_of(const report::Report& report);
 
 }  // namespace heaptap::analysis

@@ -1,4 +1,4 @@
-// What a program calls what it allocates, of a trace's labels (wire/labels.h).
+// Names of a trace's labels, as given by the program (wire/labels.h).
 #pragma once
 #include <string>
 #include <vector>
@@ -9,15 +9,15 @@
 namespace heaptap::analysis {
 
 struct LabelNames {
-  std::vector<std::string> tags;  // the outermost first
-  std::string pool;               // or the kind of resource; empty: none
+  std::vector<std::string> tags;  // outermost first
+  std::string pool;               // or kind of resource; empty: none
 };
 LabelNames names_of(const model::Tables& tables, model::LabelId label);
 
-// For each label the first one that says the same: those who find one at the same time may make it twice.
+// Canonical label of each label: the first with the same content, since threads that create one at the same time may duplicate it.
 std::vector<model::LabelId> first_labels(const model::Tables& tables);
 
-// Which labels have all tags that are asked for: each by a tag's name, or by the whole path ("request/parse").
+// Filter by tags: passes labels with all given tags, each by a tag's name or by the whole path ("request/parse").
 class TagFilter {
  public:
   explicit TagFilter(const std::vector<std::string>& patterns);

@@ -1,4 +1,4 @@
-// What one leak scan says of the blocks of each site: how many are lost, how, and what is lost below them.
+// Leak counts of one scan by site: lost blocks by state, and blocks lost below them.
 #pragma once
 #include <functional>
 #include <vector>
@@ -9,59 +9,58 @@
 
 namespace heaptap::analysis {
 
-// The block of malloc that a block of a pool lies in; kNoBlock: it is none of a pool, or lies in a mapping.
+// Malloc block that contains a pool's block; kNoBlock: not of a pool, or in a mapping.
 uint32_t memory_of(const model::HeapScan& scan, uint32_t pooled);
 
 class LeakCounts {
  public:
-  // Whether the blocks of a site count at all, and whether its leaks are known ones.
+  // Predicate on sites: whether their blocks count, or are ignored.
   using SitePredicate = std::function<bool(model::SiteId)>;
-  // Which suppression hides the leaks of a site that are lost in this way, by its number; kNotSuppressed: none.
+  // Number of the suppression that hides a site's leaks of this state; kNotSuppressed: none.
   using Suppressor = std::function<uint32_t(model::SiteId, leaks::BlockState)>;
   static constexpr uint32_t kNotSuppressed = 0xffffffff;
   struct Rules {
     leaks::LeakOptions options;
     SitePredicate counts = nullptr;   // null: all
-    Suppressor suppressor = nullptr;  // null: none. Asked once for each site and state of its leaks
-    SitePredicate ignores = nullptr;  // whose sites are not listed; null: none
+    Suppressor suppressor = nullptr;  // null: none; called once for each site and state of its leaks
+    SitePredicate ignores = nullptr;  // sites not listed; null: none
     std::function<bool(const model::ScannedBlock&)> counts_block = nullptr;
-    // Whether the program released a block after the scan, so that it is neither lost nor left; null: none.
+    // Whether the program released a block after the scan, so that it counts as neither lost nor live; null: none.
     std::function<bool(const model::ScannedBlock&)> was_released = nullptr;
   };
 
   LeakCounts(const model::HeapScan& scan, const Rules& rules)
       : LeakCounts(scan, rules, leaks::reach(scan, rules.options)) {}
-  // Where leaks::reach has been called.
+  // With the result of leaks::reach.
   LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vector<leaks::BlockState> reached);
 
   [[nodiscard]] const leaks::Classification& classes() const { return classes_; }
-  // Suppressed leaks are none.
+  // Suppressed blocks don't count as leaks.
   [[nodiscard]] bool is_suppressed(uint32_t block) const {
     return !suppressed_by_.empty() && suppressed_by_[block] != kNotSuppressed;
   }
-  // It is lost, not suppressed, and of a site that is ignored, or below such a block.
+  // Lost, not suppressed, and of an ignored site, or below such a block.
   [[nodiscard]] bool is_ignored(uint32_t block) const { return !ignored_.empty() && ignored_[block] != 0; }
   [[nodiscard]] bool is_counted(uint32_t block) const { return counted_.empty() || counted_[block] != 0; }
-  // What the suppression with this number hid, also of blocks that the rules don't count.
+  // Blocks hidden by this suppression, including blocks that the rules don't count.
   [[nodiscard]] report::BlockCount hidden_by(uint32_t suppression) const {
     return suppression < hidden_.size() ? hidden_[suppression] : report::BlockCount{};
   }
-  // Null: the scan has no block of it.
+  // Null: the scan has no block of the site.
   [[nodiscard]] const report::StackLeaks* of(model::SiteId site) const {
     return site < places_.size() && places_[site] != kNoPlace ? &counts_[places_[site]] : nullptr;
   }
-  // Another site whose definitely lost blocks lead to indirectly lost ones of this site: the first in the scan; kNoSite where
-  // there is none.
+  // Another site, whose definitely lost blocks lead to indirectly lost ones of this site: the first in the scan; kNoSite: none.
   [[nodiscard]] model::SiteId holder_of(model::SiteId site) const {
     return site < places_.size() && places_[site] != kNoPlace ? holders_[places_[site]].first : kNoSite;
   }
-  // Whether there are others.
+  // Whether there are further ones.
   [[nodiscard]] bool has_more_holders(model::SiteId site) const {
     return site < places_.size() && places_[site] != kNoPlace && holders_[places_[site]].has_more;
   }
   static constexpr model::SiteId kNoSite = 0xffffffff;
 
-  // Counts of all sites together.
+  // Sums over all sites.
   void fill(report::Leaks& leaks) const;
 
  private:
@@ -77,24 +76,24 @@ class LeakCounts {
 
   static constexpr uint32_t kNoPlace = 0xffffffff;
   leaks::Classification classes_;
-  std::vector<uint32_t> suppressed_by_;  // by block; empty where nothing can be suppressed
-  std::vector<uint8_t> ignored_;         // by block, 1: it is; empty where nothing can be
-  std::vector<uint8_t> behind_headers_;  // by block, 1: held by pointers behind headers alone; empty where none is
+  std::vector<uint32_t> suppressed_by_;  // by block; empty if there are no suppressions
+  std::vector<uint8_t> ignored_;         // by block, 1: ignored; empty if there are no rules
+  std::vector<uint8_t> behind_headers_;  // by block, 1: held by pointers behind headers alone; empty if none is
   std::vector<uint8_t>
       behind_tags_;               // by block, 1: only words that are no plain pointers lead to it; empty where none is
-  std::vector<uint8_t> counted_;  // by block; empty where all are
+  std::vector<uint8_t> counted_;  // by block; empty: all
   std::vector<report::BlockCount> hidden_;  // by suppression
-  std::vector<uint32_t> places_;            // by site: index into counts_; few sites have blocks that are alive
+  std::vector<uint32_t> places_;            // by site: index into counts_; few sites have live blocks
   std::vector<report::StackLeaks> counts_;
   struct HoldingSites {
     model::SiteId first = kNoSite;
     bool has_more = false;
   };
-  std::vector<bool> is_pooled_;                   // by place
-  report::BlockCount released_since_;             // the scan
-  report::BlockCount behind_tags_count_;          // that are no leaks for certain for these pointers alone
+  std::vector<bool> is_pooled_;                   // by index
+  report::BlockCount released_since_;             // after the scan
+  report::BlockCount behind_tags_count_;          // not certain leaks because of these pointers alone
   report::BlockCount lost_apart_, leaked_apart_;  // see report::PoolLeaks
-  std::vector<HoldingSites> holders_;             // beside counts_
+  std::vector<HoldingSites> holders_;             // parallel to counts_
 };
 
 }  // namespace heaptap::analysis

@@ -1,4 +1,4 @@
-// Takes the leak scan that a query asks for out of a trace, and counts what it says.
+// Leak scan selected by a query, read from a trace and counted.
 #pragma once
 #include <future>
 #include <memory>
@@ -19,8 +19,8 @@ struct JudgedLeaks {
   LeakCounts counts;
 };
 
-// Reads the scan that a query asks for, and follows its pointers, while other things are done, where there are processors;
-// nothing where there is no scan. The source must outlive it, and may replay its trace meanwhile.
+// Background reader of the selected scan, which also follows its pointers; on a single processor it runs when needed. Does nothing
+// without a scan. The source must outlive it, and may replay its trace in parallel.
 class ScanAhead {
  public:
   ScanAhead(model::EventSource& source, const Query& query);
@@ -28,25 +28,25 @@ class ScanAhead {
     model::HeapScan scan;
     std::vector<leaks::BlockState> states;  // of leaks::reach
   };
-  // Once, where there is a scan.
+  // To be called once, if there is a scan.
   base::Result<Reached> take();
 
  private:
   std::future<base::Result<Reached>> scan_;
 };
 
-// Whether the question is about a scan, so that it can't be answered without one.
+// Whether the query needs a scan.
 bool needs_scan(const Query& query);
 
-// Null: the trace has no scan (an error where the query needs one, or names one that isn't there). `ledger` tells which blocks pass filters
-// that a scan knows nothing of.
+// Null: the trace has no scan (an error if the query needs one, or names a missing one). `ledger` decides on blocks for filters that a
+// scan has no data for.
 base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& source, const Query& query,
                                                        StackNames& names, IgnoredStacks& ignored,
                                                        const ledger::Ledger& ledger, ScanAhead& ahead);
 
 report::ScanFacts facts_of(const model::ScanSummary& summary);
 
-// What of it libraries keep for themselves. Takes names from `names`.
+// Blocks of the scan kept by libraries. Resolves names by `names`.
 std::vector<report::KeptByLibrary> count_kept(const JudgedLeaks& judged, const model::Tables& tables,
                                               StackNames& names);
 

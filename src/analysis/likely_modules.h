@@ -1,4 +1,4 @@
-// Which files' symbols a report will need: asked before it is known which stacks it shows.
+// Prediction of the modules whose symbols a report will need, before its stacks are chosen.
 #pragma once
 #include <vector>
 
@@ -6,8 +6,8 @@
 
 namespace heaptap::analysis {
 
-// The modules of the outermost frames that most stacks have in common (the program's start, in the executable and in the C
-// library): whatever is shown, these are in it.
+// Modules of the outermost frames shared by most stacks (the program's start, in the executable and the C library): any report
+// shows frames in them.
 std::vector<model::Module> modules_of_most_stacks(const model::Tables& tables);
 
 }  // namespace heaptap::analysis

@@ -29,7 +29,7 @@ std::string kind_text(ledger::ReleaseErrorKind kind) {
   return "bad";
 }
 
-// Keeps the first `limit` (0: all), in order.
+// Keeps the first `limit` entries (0: all), sorted.
 template <typename Entry, typename Less>
 void keep_first(std::vector<Entry>& entries, size_t limit, Less less) {
   if (limit != 0 && limit < entries.size()) {

@@ -1,4 +1,4 @@
-// The lists of a Report whose entries have names and stacks: stacks, bad releases, live blocks.
+// Lists of a report whose entries have names and stacks: stacks, bad releases, live blocks.
 #pragma once
 #include "analysis/analyze.h"
 #include "analysis/ignored_stacks.h"
@@ -12,7 +12,7 @@ namespace heaptap::analysis {
 
 class Listing {
  public:
-  // `leaks`: null where no scan was made.
+  // `leaks`: null without a scan.
   Listing(const ledger::Ledger& ledger, const model::Tables& tables, const StackIndex& index, StackNames& names,
           IgnoredStacks& ignored, const Query& query, const LeakCounts* leaks)
       : ledger_(ledger),
@@ -23,22 +23,22 @@ class Listing {
         leaks_(leaks),
         index_(index) {}
 
-  // Each fills its part of the report. Stacks that weren't asked for are counted only.
+  // Each fills its part of the report. Stacks that aren't requested are only counted.
   void list_stacks(report::Report& report) const;
   void list_errors(report::Report& report) const;
   void list_blocks(report::Report& report) const;
-  // For the leaks of the stacks that are in the report.
+  // For the leaks of the stacks in the report.
   void generate_suppressions(report::Report& report) const;
 
  private:
-  // The kind of site that the stack's are.
+  // Kind of the stack's sites.
   [[nodiscard]] model::EventKind kind_of(uint64_t id) const;
   [[nodiscard]] bool is_mapping(uint64_t id) const { return kind_of(id) == model::EventKind::kMap; }
   [[nodiscard]] bool is_apart(uint64_t id) const { return kind_of(id) != model::EventKind::kAllocate; }
-  // Counts it with the rule that ignores it, where one does.
+  // If a rule ignores the stack, counts it there.
   [[nodiscard]] bool is_ignored(const report::StackEntry& stack, report::Ignored& ignored) const;
   [[nodiscard]] report::StackCount count_of(const report::StackEntry& stack) const;
-  // When its live blocks were allocated, on average.
+  // Mean allocation time of its live blocks.
   [[nodiscard]] uint64_t live_since_ns_of(const report::StackEntry& stack) const;
   void list(report::Report& report, uint64_t id) const;
   [[nodiscard]] bool is_listed(const report::StackEntry& stack) const;
@@ -48,7 +48,7 @@ class Listing {
   [[nodiscard]] report::StackLeaks leaks_of(uint64_t id) const;
   [[nodiscard]] std::vector<uint32_t> threads_of(uint64_t id) const;
   void name(report::StackEntry& stack) const;
-  // Adds it to the sums by what the query groups by.
+  // Adds the stack to the sums of its group.
   void count_label(std::vector<report::LabelEntry>& labels, const report::StackEntry& stack) const;
   [[nodiscard]] report::ErrorEntry error_of(const ledger::ReleaseError& error) const;
   [[nodiscard]] report::ErrorEntry::Origin origin_of(model::SiteId site, uint64_t size_bytes) const;

@@ -15,7 +15,7 @@ using report::FrameIndex;
 using report::Gap;
 using report::Report;
 
-// What is equal has the same key.
+// Byte string as a hash key: equal for equal contents.
 class Key {
  public:
   Key& add(std::string_view text) {

@@ -1,4 +1,4 @@
-// Reports of processes that were recorded together, made one: what can be summed is summed, and what can't is not known.
+// Merging of reports of processes recorded together: sums where possible, else unknown.
 #pragma once
 #include <map>
 #include <optional>
@@ -11,30 +11,30 @@
 
 namespace heaptap::analysis {
 
-// What of the merged report is listed. The parts have all of their stacks, with all frames.
+// Lists of the merged report. The parts must have all of their stacks, with all frames.
 struct MergeOptions {
   SortKey sort = SortKey::kUsage;
   size_t limit = 0;         // stacks; 0: all
   uint32_t depth = 0;       // frames of a stack; 0: all
-  bool leaks_only = false;  // where there was a scan, only stacks that leak by one
+  bool leaks_only = false;  // if there was a scan, only stacks with leaks in it
 };
 
-// Takes one report after the other, so that they are never in memory together.
+// Incremental merge, one report after the other, so that they are never in memory together.
 //
-// - Stacks of one function with equal frames are one stack. Frames are equal where all but the address is.
-// - The peak of several processes together is not known: they had theirs at different times. Programs that one process executed
-//   one after the other have one: the largest of theirs.
-// - Of a process without a scan it is not known what leaks: the others' leaks are then the least there is. What a program left
-//   behind as it executed another one is no leak.
-// - A stack that is ignored counts in each process that has it.
-// - A thread gets a number that is its own among all processes; a note has its process.
-// - What is of single processes (times, sizes, lifetimes, blocks, who holds what) isn't there. Of what happened when
-//   (Report::activity) it stays what happened at all, by process, if all parts have it; and of each process how its live bytes went.
+// - Stacks of one function with equal frames are merged. Frames are equal if all but the address is.
+// - The common peak of several processes is unknown: theirs were at different times. Programs executed one after the other by one
+//   process have one: the largest of theirs.
+// - Leaks of a process without a scan are unknown: those of the others are a lower bound. Blocks left by a program that executed
+//   another one are no leaks.
+// - An ignored stack counts in each process that has it.
+// - A thread gets a number that is unique among all processes; a note carries its process.
+// - Data of single processes (times, sizes, lifetimes, blocks, holders) are dropped. Report::activity is kept, by process, if all
+//   parts have it; and each process's course of live bytes.
 class Merger {
  public:
-  // The first one is the main program's, whose capture the merged report has.
+  // The first one is the main program's; the merged report has its capture.
   void add(report::Report part);
-  // One whose trace couldn't be read.
+  // Adds a process whose trace couldn't be read.
   void add_unread(report::ProcessEntry entry);
   [[nodiscard]] report::Report finish(const MergeOptions& options) &&;
 
@@ -63,7 +63,7 @@ class Merger {
   bool is_first_ = true;
   bool all_unmatched_ = true;
   bool all_have_activity_ = true;
-  uint32_t threads_ = 0;  // numbered so far
+  uint32_t threads_ = 0;  // assigned so far
   uint64_t scanned_ = 0;
   std::map<std::string, report::ModuleEntry> modules_;  // by path
   std::unordered_map<std::string, report::FrameIndex> frame_places_;

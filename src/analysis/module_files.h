@@ -1,4 +1,4 @@
-// Which file a module's path led to on the target's machine: what Valgrind's suppressions name, where the loader names a link.
+// Files behind module paths on the target's machine: Valgrind's suppressions name these, where the loader names a symbolic link.
 #pragma once
 #include <map>
 #include <string>
@@ -12,14 +12,14 @@ namespace heaptap::analysis {
 class ModuleFiles {
  public:
   ModuleFiles() = default;
-  // The modules have to outlive it.
+  // The modules must outlive this.
   explicit ModuleFiles(const std::vector<model::Module>& modules) {
     for (const model::Module& module : modules) {
       if (!module.file.empty()) files_.insert_or_assign(module.path, module.file);
     }
   }
 
-  // The path itself where nothing else is known.
+  // The path itself if its file is unknown.
   [[nodiscard]] std::string_view of(std::string_view path) const {
     const auto found = files_.find(path);
     return found == files_.end() ? path : found->second;

@@ -1,4 +1,4 @@
-// Names of registers.
+// Register names by DWARF number.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace heaptap::analysis {
 
-// Of a register by its DWARF number, as `Capture::architecture` names the CPU; "register 99" where it isn't known.
+// `architecture`: as in `Capture::architecture`; "register 99" if unknown.
 std::string register_name(std::string_view architecture, uint64_t number);
 
 }  // namespace heaptap::analysis

@@ -1,4 +1,4 @@
-// What would go if something went: `show leaks --retained`, `--globals`.
+// Retained sizes of blocks, stacks, types and variables: `show leaks --retained`, `--globals`.
 #include "leaks/retained.h"
 
 #include <algorithm>
@@ -109,7 +109,7 @@ void list_types(const ViewContext& context, const leaks::Dominators& dominators,
       [](uint32_t) { return false; }, name);
 }
 
-// The global variables of a scan, each with a number; and which one each root pointer is.
+// Numbered global variables of a scan, and the variable of each root pointer.
 struct GlobalGroups {
   std::vector<report::NamedRoot> variables;
   std::vector<report::BlockCount> direct;

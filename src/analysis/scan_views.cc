@@ -1,4 +1,4 @@
-// A trace's scans beside each other: `show leaks --scans`, `--since`.
+// Comparison of a trace's scans: `show leaks --scans`, `--since`.
 #include <algorithm>
 #include <map>
 

@@ -1,4 +1,4 @@
-// By what the stacks of a report are sorted.
+// Sort keys of the stack list.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace heaptap::analysis {
 
 enum class SortKey {
   kAllocations,  // number of allocations
-  kAverage,      // bytes an allocation
-  kBadFrees,     // releases of its blocks that should not have been made
-  kGrowth,  // how much more of its blocks is live at a window's end than at its beginning; live bytes where there is none
-  kLeakedBytes,  // definitely lost bytes; live ones where no scan was made
+  kAverage,      // bytes per allocation
+  kBadFrees,     // bad releases of its blocks
+  kGrowth,       // difference of live memory between a window's end and its start; live bytes without a window
+  kLeakedBytes,  // definitely lost bytes; live bytes without a scan
   kLeaks,        // the same in blocks
   kMismatched,
   kPeak,    // bytes held at the process's peak
   kStacks,  // in order of first occurrence
   kTotal,   // allocated bytes
-  kTime,    // how long its blocks lived, summed
+  kTime,    // summed lifetimes of its blocks
   kUsage,   // live bytes, then allocated bytes
 };
 
@@ -31,10 +31,9 @@ base::Result<SortKey> parse_sort_key(std::string_view text);
 std::string_view name_of(SortKey key);
 std::vector<std::string> sort_key_names();
 
-// What decides a stack's place in a list: the smaller one comes first. Largest first, then by id: the same stacks always
-// come in the same order.
+// Sort position of a stack: smaller comes first. Largest figure first, then by id, so that the order is deterministic.
 struct SortPlace {
-  uint64_t first = 0;  // complements of what is compared
+  uint64_t first = 0;  // complements of the figures
   uint64_t second = 0;
   uint64_t id = 0;
   auto operator<=>(const SortPlace&) const = default;

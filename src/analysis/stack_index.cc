@@ -26,7 +26,7 @@ uint64_t fold(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// 128 bits, and other ones in each run: stacks with other content never get the same, not even in a trace made for it.
+// 128-bit hash with random keys per run: stacks with different content never collide, not even in a trace crafted for it.
 class Mixer {
  public:
   Mixer() {

@@ -1,5 +1,5 @@
-// Which sites are the same: one function called from stacks with the same content, under the same label of the program's. A trace may hold a stack more than once,
-// under different numbers, where threads found it at the same time.
+// Grouping of equal sites: one function called from stacks with equal content, under the same label. A trace may contain a stack more
+// than once, under different numbers, where threads found it at the same time.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace heaptap::analysis {
 
-// Says what a stack holds; equal where that is equal, in one run of the program.
+// Hash of a stack's content, comparable within one run of heaptap.
 struct StackContent {
   uint64_t low = 0;
   uint64_t high = 0;
@@ -23,19 +23,19 @@ class StackIndex {
  public:
   explicit StackIndex(const model::Tables& tables);
 
-  // The sites that allocate (or map) come in groups of the same ones, with ids from 1 on: in order of first occurrence in
-  // the trace, whatever part of it is shown.
+  // Groups of equal sites that allocate (or map). Ids start at 1, in order of first occurrence in the trace, whatever part of it is
+  // shown.
   [[nodiscard]] uint64_t group_count() const { return first_sites_.size(); }
   [[nodiscard]] uint64_t id_of(model::SiteId site) const { return ids_[site]; }  // 0: doesn't allocate
-  // A group's sites: for (SiteId site = first_site(id); site != kNoSite; site = next_site(site))
+  // Sites of a group: for (SiteId site = first_site(id); site != kNoSite; site = next_site(site))
   static constexpr model::SiteId kNoSite = ~model::SiteId{0};
   [[nodiscard]] model::SiteId first_site(uint64_t id) const { return first_sites_[id - 1]; }
   [[nodiscard]] model::SiteId next_site(model::SiteId site) const { return next_sites_[site]; }
 
-  // By site, as of id_of.
+  // By site: see id_of.
   [[nodiscard]] std::span<const uint32_t> ids() const { return ids_; }
 
-  // The same for one function called from the same stack, whatever the kind of the site.
+  // Equal for one function called from the same stack, whatever the kind of the site.
   [[nodiscard]] StackContent content_of(const model::Site& site) const;
 
  private:
@@ -49,16 +49,16 @@ class StackIndex {
   base::LargeVector<uint32_t> ids_;               // by site
 };
 
-// The caller's stack, where that comes first in the tables as it should; else a root.
+// The caller's stack if it precedes in the tables, as it should; else a root.
 model::StackId parent_of(const model::Tables& tables, model::StackId stack);
 
-// How many return addresses it has.
+// Number of return addresses.
 size_t depth_of(const model::Tables& tables, model::StackId stack);
 
 // The codes of a stack, innermost first.
 std::vector<model::CodeId> codes_of(const model::Tables& tables, model::StackId stack);
 
-// Why a stack has no further frames, for people; empty where it is whole.
+// Reason why a stack has no further frames.
 wire::StackEnd end_of(const model::Tables& tables, model::StackId stack);
 
 }  // namespace heaptap::analysis

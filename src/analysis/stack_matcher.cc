@@ -16,7 +16,7 @@ namespace {
 
 enum SideOf : uint8_t { kBefore, kAfter };
 
-// What stands for a frame: equal ones are the same place of the program.
+// Kind of a frame's token. Equal tokens are the same place in the program.
 enum class TokenKind : uint8_t { kCode, kLine, kOffset, kNoModule, kUnnamed, kWithoutPartner, kCalled };
 using Token = std::tuple<TokenKind, uint32_t, uint32_t, uint64_t>;
 
@@ -62,7 +62,7 @@ class Matcher {
     return !is_shared(index) && pool_.facts(index).function != 0;
   }
 
-  // `visit(frame, callee)` of each frame of the stack.
+  // Calls `visit(frame, callee)` for each frame of the stack.
   template <typename Visit>
   void for_each_call(const MatchedStack& stack, const Visit& visit) {
     uint32_t callee = pool_.number_of(stack.function);

@@ -1,4 +1,4 @@
-// Which stacks of one recording are which of another one (docs/decisions/0055-matching-stacks.md).
+// Matching of stacks between two recordings (docs/decisions/0055-matching-stacks.md).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace heaptap::analysis {
 
-// A stack of one side, or several that are known to be one.
+// Stack of one side, or several known to be equal.
 struct MatchedStack {
-  std::string function;  // that was called, with its variant
+  std::string function;  // the allocation function with its variant
   bool mapping = false;
   const std::vector<report::FrameIndex>* frames = nullptr;  // of the pool, innermost first
   uint64_t allocations = 0;
@@ -23,16 +23,16 @@ struct MatchingSide {
   Binaries binaries;  // of its process
 };
 
-// Stacks of both sides that are one; of each side one or more, as places in its list.
+// Matching stacks of both sides; one or more of each, as indexes into its list.
 struct StackMatch {
   std::vector<size_t> before;
   std::vector<size_t> after;
-  bool moved = false;  // lines, or functions between, differ
+  bool moved = false;  // lines, or functions in between, differ
 };
 
 struct Matching {
-  std::vector<StackMatch> matches;  // what is in none is in one of the sides alone
-  // File names of modules that differ between the sides, and whose functions have no names: their stacks match nothing.
+  std::vector<StackMatch> matches;  // stacks in none exist on one side only
+  // File names of modules that differ between the sides and have no function names: their stacks match nothing.
   std::vector<std::string> unnamed_modules;
 };
 

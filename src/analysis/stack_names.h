@@ -1,4 +1,4 @@
-// Names for whole stacks, and whether a stack passes the filters by name.
+// Names of whole stacks, and the filters by name.
 #pragma once
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <unordered_map>
@@ -13,9 +13,9 @@
 
 namespace heaptap::analysis {
 
-// Frames that are shown of a deeper stack, unless more are asked for.
+// Frames shown of a deeper stack by default.
 constexpr uint32_t kMaxListedFrames = 255;
-// Frames among which the one is searched for that tells what a stack is about.
+// Frames searched for the telling one.
 constexpr uint32_t kTellingFrames = 64;
 
 class StackNames {
@@ -28,7 +28,7 @@ class StackNames {
         tags_(tags),
         skipped_(std::move(skipped)) {}
 
-  // The frames of a stack's innermost code; null for heaptap's own. A handler's caller is the signal.
+  // Frames of a stack's innermost code; null for heaptap's own. The caller of a signal handler is the signal.
   struct CodeFrames {
     const std::vector<model::Frame>* frames = nullptr;
     bool is_called_by_signal = false;
@@ -38,18 +38,18 @@ class StackNames {
   // Innermost first, inlined frames included; at most `depth` of them (0: all).
   std::vector<model::Frame> frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth);
 
-  // The same as places in a table of frames that grows; all from the beginning of a report on.
+  // Same as indexes into a table of frames that grows; the lists of one report share it.
   std::vector<report::FrameIndex> list_frames(const model::Tables& tables, model::StackId stack, uint32_t depth);
-  // The frame that names the place of an allocation, and its place in that table (report::kNoFrame: there is none).
+  // Frame that names the allocation site, and its index in that table (report::kNoFrame: none).
   model::Frame telling_frame(const model::Tables& tables, model::StackId stack);
   report::FrameIndex list_telling_frame(const model::Tables& tables, model::StackId stack);
-  // That table; the next list begins a new one.
+  // Returns that table; the next list starts a new one.
   std::vector<model::Frame> take_listed();
 
   [[nodiscard]] bool filters() const { return !function_.empty() || !module_.empty() || !tags_.empty(); }
 
-  // Whether one frame of the stack (or the called function itself) has the function's name, and one the module's; and its
-  // label the tags.
+  // Whether a frame of the stack (or the allocation function itself) matches the function filter, a frame the module filter, and the
+  // site's label the tags.
   bool passes(const model::Tables& tables, const model::Site& site);
 
   [[nodiscard]] const report::SkippedNames& skipped() const { return skipped_; }
@@ -61,20 +61,20 @@ class StackNames {
     bool function = false;
     bool module = false;
   };
-  // As the source names it, else as symbols do.
+  // Names from the source if it has them, else from symbols.
   const std::vector<model::Frame>& frames_of_code(const model::Tables& tables, model::CodeId code);
   Match match_of(const model::Tables& tables, model::CodeId code);
 
   symbols::Resolver resolver_;
-  std::unordered_map<model::CodeId, std::vector<model::Frame>> brought_;  // by Tables::names
+  std::unordered_map<model::CodeId, std::vector<model::Frame>> brought_;  // from Tables::names
   base::NameFilter function_;
   base::NameFilter module_;
   TagFilter tags_;
   report::SkippedNames skipped_;
   boost::unordered_flat_map<model::CodeId, Match> matches_;
-  boost::unordered_flat_map<model::StackId, report::FrameIndex> telling_;  // of stacks, in `listed_`
+  boost::unordered_flat_map<model::StackId, report::FrameIndex> telling_;  // by stack: index into `listed_`
   std::vector<model::Frame> listed_;
-  boost::unordered_flat_map<uint64_t, report::FrameIndex> places_;  // of a code's first frame in `listed_`
+  boost::unordered_flat_map<uint64_t, report::FrameIndex> places_;  // by code: index of its first frame in `listed_`
 };
 
 }  // namespace heaptap::analysis

@@ -1,4 +1,4 @@
-// Suppressions as files have them: LSan's lines and Valgrind's entries, also mixed; each tells by itself which it is.
+// Parser of suppression files: LSan's lines and Valgrind's entries, also mixed; the syntax is detected for each.
 //   leak:PATTERN           LSan: * for anything, ^ and $ for the beginning and the end of a name; # begins a comment
 //   { name                 Valgrind: frames innermost first; * and ? in names, ... for any number of frames
 //     Memcheck:Leak
@@ -28,15 +28,15 @@ struct FramePattern {
 };
 
 struct Suppression {
-  std::string name;  // Valgrind's; of an LSan line the line itself
+  std::string name;  // Valgrind's; for LSan the line itself
   std::string file;
-  uint32_t line = 0;                 // where it begins
-  uint8_t states = kAllLeakStates;   // leak_bit of those it is for
-  std::string lsan_pattern;          // of an LSan line, else empty
+  uint32_t line = 0;                 // of its start
+  uint8_t states = kAllLeakStates;   // leak_bit of the states it hides
+  std::string lsan_pattern;          // of an LSan line; else empty
   std::vector<FramePattern> frames;  // of a Valgrind entry
 };
 
-// The leak suppressions of a file's text; Valgrind's for other errors are passed over. `file` is its name, for messages.
+// Leak suppressions of a file's text; Valgrind's for other errors are skipped. `file` is its name, for messages.
 base::Result<std::vector<Suppression>> parse_suppressions(std::string_view text, const std::string& file);
 
 }  // namespace heaptap::analysis

@@ -1,4 +1,4 @@
-// Writes suppressions for leaks, for --gen-suppressions: in either syntax, so that the tool it comes from reads them too.
+// Generator of suppressions for leaks (--gen-suppressions), in either syntax, readable by the original tool too.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -17,7 +17,7 @@ struct LeakToSuppress {
   uint64_t bytes = 0;
 };
 
-// One for each leak, in order; what is the same is written once.
+// One for each leak, in order, without duplicates.
 std::string write_suppressions(SuppressionSyntax syntax, std::span<const LeakToSuppress> leaks);
 
 }  // namespace heaptap::analysis

@@ -57,7 +57,7 @@ bool is_below_main(std::string_view function) {
   return function.starts_with("__libc_start_") || function == "generic_start_main" || function == "_start";
 }
 
-// Whether `is_so` of one of the other names that the function's address has.
+// Whether `is_so` holds for an alias of the function.
 template <typename Is>
 bool any_alias(const Frame& frame, Is is_so) {
   for (std::string_view rest = frame.aliases; !rest.empty();) {

@@ -1,4 +1,4 @@
-// Which leaks the user doesn't want to see: matches their stacks against suppressions.
+// Suppressions of the user: leaks hidden by their stacks.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,11 +16,11 @@
 
 namespace heaptap::analysis {
 
-// The stack of an allocation: which function was called, and its callers, innermost first, inlined ones included.
+// Stack of an allocation: the allocation function, and its callers, innermost first, inlined ones included.
 struct NamedStack {
   wire::Function function = wire::Function::kNone;
   std::span<const model::Frame> frames;
-  const ModuleFiles* files = nullptr;  // null: each module's path is its file's
+  const ModuleFiles* files = nullptr;  // null: each module's path is its file
 
   [[nodiscard]] std::string_view file_of(const model::Frame& frame) const {
     return files == nullptr ? std::string_view(frame.module) : files->of(frame.module);
@@ -29,20 +29,20 @@ struct NamedStack {
 
 class Suppressions {
  public:
-  // Adds those of a file, or of a text; `file` is its name for messages. After an error nothing of it was added.
+  // Adds those of a file, or of a text; `file` is its name for messages. On error nothing is added.
   base::Result<> read(const std::string& path);
   base::Result<> add(std::string_view text, const std::string& file);
 
-  // Those that a trace carries, but for what is here already.
+  // Adds those that a trace carries, except duplicates of present ones.
   base::Result<> add(const std::vector<model::SuppressionText>& carried);
 
-  // What was added, as it was read: for a trace to carry.
+  // Source texts of all added ones, for a trace to carry.
   [[nodiscard]] const std::vector<model::SuppressionText>& texts() const { return texts_; }
 
   [[nodiscard]] bool empty() const { return list_.empty(); }
   [[nodiscard]] const std::vector<Suppression>& list() const { return list_; }
 
-  // The first one that matches a stack's leak of this state, as an index into list().
+  // First one that matches a stack's leak of this state, as an index into list().
   [[nodiscard]] std::optional<size_t> find(const NamedStack& stack, leaks::BlockState state) const;
 
  private:
@@ -50,20 +50,20 @@ class Suppressions {
   std::vector<model::SuppressionText> texts_;
 };
 
-// What each stack of a program or of a thread has: what calls main and a thread's function, and main.
+// Whether a function is in every stack of a program or thread: main, its callers, and the callers of thread functions.
 bool is_in_every_stack(std::string_view function);
-// Whether a suppression speaks of nothing but such functions, so that it hides more or less all leaks.
+// Whether a suppression matches nothing but such functions, so that it hides nearly all leaks.
 bool hides_everything(const Suppression& suppression);
 
-// All of them, in order. What can't be read or isn't one is wrong usage.
+// All of them, in order. An unreadable or invalid file is a usage error.
 base::Result<Suppressions> read_suppressions(const std::vector<std::string>& paths);
 
-// Whether the names of a stack are what a suppression speaks of. (Its states are not looked at.)
+// Whether a suppression matches the names of a stack, regardless of its states.
 bool matches(const Suppression& suppression, const NamedStack& stack);
 
-// Valgrind's patterns: * is any text, ? any character; the whole text has to match.
+// Valgrind's patterns: * matches any text, ? any character; the whole text must match.
 bool matches_wildcards(std::string_view pattern, std::string_view text);
-// LSan's: * is any text, ^ at the front and $ at the end pin it there; else the pattern may stand anywhere.
+// LSan's patterns: * matches any text, a leading ^ and trailing $ anchor the pattern; else it may match anywhere.
 bool matches_lsan(std::string_view pattern, std::string_view text);
 
 }  // namespace heaptap::analysis

@@ -1,4 +1,4 @@
-// Stacks of what the system's libraries allocate for themselves.
+// Stacks of system libraries' own allocations.
 #pragma once
 #include <string_view>
 
@@ -8,19 +8,19 @@
 
 namespace heaptap::analysis {
 
-// Whether the module is the dynamic loader, of whatever C library.
+// Whether the module is a dynamic loader, of any C library.
 bool is_loader(std::string_view path);
 
-// The same of a loader that is nothing else. musl's is the C library as well, and what that allocates for its caller (strdup,
-// opendir) is the caller's.
+// Same for a loader that is nothing else. musl's loader is the C library as well, whose allocations for its caller (strdup, opendir)
+// are the caller's.
 bool is_only_loader(std::string_view path);
 
-// What the blocks of this site are for, where that is known though the program doesn't say so.
-// - libstdc++'s emergency pool (some 71 KiB with 64 bits), set aside as it is loaded for exceptions that are thrown when memory has
-//   run out. Each C++ program has it to its end. The library's constructor calls malloc, and the loader calls that: so the
-//   innermost frame lies in libstdc++.so and the next one in the loader.
-// - What the loader allocates.
-// - What kept_by_libraries() tells by names.
+// Purpose of a site's blocks, if known without the program's labels:
+// - libstdc++'s emergency pool (some 71 KiB on 64 bits), allocated at load time for exceptions thrown when memory has run out. Each C++
+//   program has it to its end. The library's constructor calls malloc, and is called by the loader: so the innermost frame is in
+//   libstdc++.so and the next one in the loader.
+// - Allocations of the loader.
+// - Purposes that kept_by_libraries() knows by names.
 report::Purpose purpose_of(const model::Tables& tables, const model::Site& site, StackNames& names);
 
 }  // namespace heaptap::analysis

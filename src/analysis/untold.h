@@ -1,14 +1,14 @@
-// What a report of another tool's file can't say, since that doesn't tell it (model::Import).
+// Data missing from other tools' files, and so from their reports (model::Import).
 #pragma once
 #include "analysis/analyze.h"
 #include "report/report.h"
 
 namespace heaptap::analysis {
 
-// Fails for a question that such a file has no answer to.
+// Fails for a query that the file has no data for.
 base::Result<> check_untold(const model::Capture& capture, const Query& query);
 
-// Takes out what the ledger counted only since events need a thread, a block and a place in memory.
+// Removes figures that the ledger made up because events need a thread, a block and an address.
 void leave_out_untold(report::Report& report);
 
 }  // namespace heaptap::analysis

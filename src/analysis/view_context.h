@@ -1,4 +1,4 @@
-// What the views of a leak scan are made from. Private to analysis/.
+// Inputs of the leak scan views. Private to analysis/.
 #pragma once
 #include "analysis/analyze.h"
 #include "analysis/block_names.h"
@@ -16,18 +16,18 @@ struct ViewContext {
   IgnoredStacks& ignored;
   const ledger::Ledger& ledger;
   const StackIndex& index;
-  const JudgedLeaks& judged;  // the scan that the query asks for
+  const JudgedLeaks& judged;  // the scan selected by the query
   BlockNames& blocks;
 };
 
-// The number of entries to list, out of so many.
+// Number of entries to list, out of `count`.
 inline size_t listed(const Query& query, size_t count) {
   return query.limit == 0 || count < query.limit ? count : query.limit;
 }
 
-// One view each.
+// Views, one each.
 base::Result<report::Holders> holders_view(const ViewContext& context);
-// The same of several stacks; nothing of one without a block in the scan.
+// Same for several stacks; none for a stack without a block in the scan.
 std::vector<std::optional<report::Holders>> holders_of_stacks(const ViewContext& context,
                                                               const std::vector<uint64_t>& ids);
 report::Retained retained_view(const ViewContext& context);

@@ -1,4 +1,4 @@
-// The window of a recording that a query asks for, in the words of the command line: times and marks.
+// Window of a recording, parsed from the command line: times and marks.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace heaptap::analysis {
 
-// A moment of a recording. At a mark the place among the events is known, too.
+// Moment of a recording; for a mark with its exact place among the events.
 struct Moment {
   uint64_t time_ns = 0;
-  std::optional<uint64_t> event;  // that many came before it
+  std::optional<uint64_t> event;  // number of events before it
   bool is_earlier = false;        // a mark from before this program was executed: the recording's beginning
 };
 
@@ -23,7 +23,7 @@ struct Moment {
 inline constexpr uint64_t kEndNs = ~uint64_t{0};
 base::Result<Moment> moment_of(std::string_view text, const std::vector<model::Mark>& marks);
 
-// Puts the moments that the query names (Query::from, Query::to) into its times and events.
+// Resolves the query's moments (Query::from, Query::to) into its times and events.
 base::Result<> resolve_window(Query& query, const std::vector<model::Mark>& marks);
 
 }  // namespace heaptap::analysis
