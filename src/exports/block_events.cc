@@ -16,7 +16,7 @@ using model::EventKind;
 // Numbers of events, from 0 on in the order of the trace.
 using EventNumbers = boost::unordered_flat_set<uint64_t>;
 
-// Finds the releases that are undone later, as those of a realloc that failed. There are few.
+// Releases that are undone later, as those of a failed realloc. There are few.
 class UndoneReleases : public model::EventSink {
  public:
   void on_batch(const EventBatch& batch, const model::Tables& tables) override {

@@ -1,5 +1,4 @@
-// What became of the blocks of a report's stacks, one event after the other, for formats that are made of events. Memory: the
-// blocks that are alive.
+// Replay of the blocks of a report's stacks, as events, for formats made of events. Memory: proportional to the live blocks.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +8,7 @@
 namespace heaptap::exports {
 
 struct LiveBlock {
-  size_t stack = 0;  // place in Report::stacks
+  size_t stack = 0;  // index into Report::stacks
   uint64_t size_bytes = 0;
   uint64_t allocated_at_ns = 0;
 };
@@ -21,10 +20,10 @@ class BlockEvents {
   BlockEvents& operator=(const BlockEvents&) = delete;
   virtual ~BlockEvents() = default;
 
-  // Times ascend. A realloc is a release and an allocation; one that failed is nothing.
+  // Times ascend. A realloc is a release and an allocation; a failed one is nothing.
   virtual void on_allocation(const LiveBlock& block) = 0;
   virtual void on_release(const LiveBlock& block, uint64_t time_ns) = 0;
-  virtual void on_end_of_life(const LiveBlock& /*block*/) {}  // once for each that is alive at the end, in no order
+  virtual void on_end_of_life(const LiveBlock& /*block*/) {}  // once for each block live at the end, in no order
 };
 
 // Fails for a trace of totals.

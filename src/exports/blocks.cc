@@ -1,5 +1,5 @@
-// A text of all blocks that are not freed, one by one with their call stacks, then grouped by call stack, by module and by
-// thread, and the heap over time.
+// Text list of all blocks not freed: one by one with their call stacks, then grouped by call stack, by module and by thread; and the
+// heap over time.
 #include <fmt/format.h>
 
 #include <algorithm>

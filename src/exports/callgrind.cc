@@ -1,9 +1,9 @@
-// The format of callgrind (docs: https://valgrind.org/docs/manual/cl-format.html): costs by line of a function, and calls
-// with what they cost in all.
+// Callgrind format (docs: https://valgrind.org/docs/manual/cl-format.html): costs by line of a function, and calls with their
+// inclusive costs.
 //
-// callgrind_annotate takes as a function's inclusive cost what the calls of it cost. So each stack has one call of each of
-// its functions: that of the outermost frame. A recursive call adds nothing. The outermost frames are called, too: by a
-// function that stands for all of the program.
+// callgrind_annotate computes a function's inclusive cost from the calls of it. So each stack counts one call of each of its
+// functions: the outermost one. Recursive calls add nothing. The outermost frames need a caller too: a function that represents the
+// whole program.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Stacks as CSV (RFC 4180), a line each, with their totals; an empty cell is a number that isn't known. A cell that a spreadsheet
-// would take for a formula begins with an apostrophe.
+// CSV (RFC 4180) of the stacks, a line each, with their totals; an unknown number is an empty cell. A cell that a spreadsheet would
+// take for a formula starts with an apostrophe.
 #include <fmt/format.h>
 
 #include <string>

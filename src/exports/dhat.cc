@@ -1,5 +1,5 @@
-// The format of DHAT, version 2 (dh_view.html): stacks with what they allocated in all, at most at a time, at the peak and at
-// the end, and how long their blocks lived. Of a trace of totals only what was allocated is known.
+// DHAT format, version 2 (dh_view.html): stacks with total, maximum, peak and final allocations, and the lifetimes of their blocks.
+// A trace of totals has only the total allocations.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ struct Held {
   uint64_t blocks = 0;
 };
 
-// What the report doesn't have of each stack.
+// Per-stack data that the report doesn't have.
 class HeldBlocks : public BlockEvents {
  public:
   struct Counts {
@@ -73,7 +73,7 @@ class HeldBlocks : public BlockEvents {
   uint64_t peak_id_ = 0;
 };
 
-// The report's frames, then the functions that were called.
+// Frame table: the report's frames, then the allocation functions.
 class FrameTable {
  public:
   size_t place_of_call(const report::StackEntry& stack, size_t frames) {

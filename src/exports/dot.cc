@@ -1,5 +1,5 @@
-// The call graph for Graphviz: functions weighed by the stacks through them, of which the heaviest are shown. A node's `self` is
-// what it allocated itself, `total` what it and its callees did; the selves of all nodes sum up to the graph's `total`.
+// Call graph for Graphviz: functions weighed by the stacks through them, the heaviest only. `self` is a function's own allocations,
+// `total` includes its callees'; the `self` values of all nodes sum up to the graph's `total`.
 #include <fmt/format.h>
 
 #include <algorithm>

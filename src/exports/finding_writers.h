@@ -1,4 +1,4 @@
-// Formats of findings and of data, one function each: see formats.h.
+// Writers of finding and data formats, one function each: see formats.h.
 #pragma once
 #include <string>
 
@@ -14,7 +14,7 @@ base::Result<> write_github(const report::Report& report, const report::Write& w
 base::Result<> write_csv(const report::Report& report, const report::Write& write);
 base::Result<> write_dot(const Input& input, const report::Write& write);
 base::Result<> write_blocks(const report::Report& report, const report::Write& write);
-// Into an empty file.
+// `path`: an empty file.
 base::Result<> write_sqlite(const report::Report& report, const std::string& path);
 
 }  // namespace heaptap::exports

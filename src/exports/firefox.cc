@@ -1,5 +1,5 @@
-// The processed format of the Firefox Profiler: a thread for each number that is known, whose samples are the stacks, with the
-// number as their weight. There is no time in it. All of the threads have the same tables.
+// Processed profile format of the Firefox Profiler: one thread per known metric, with the stacks as samples weighed by it. Samples have
+// no time. All threads share the same tables.
 #include <map>
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@
 namespace heaptap::exports {
 namespace {
 
-// A column that has the same value in each row.
+// Column with the same value in each row.
 template <typename Value>
 void write_same(base::JsonWriter& json, const char* name, size_t rows, Value value) {
   json.key(name).begin_array();

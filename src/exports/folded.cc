@@ -1,4 +1,4 @@
-// Folded stacks, as Brendan Gregg's flamegraph.pl takes them: a stack a line, outermost frame first, frames separated by
+// Folded stacks, the input of Brendan Gregg's flamegraph.pl: one stack per line, outermost frame first, frames separated by
 // semicolons, then a space and one number.
 #include <fmt/format.h>
 

@@ -1,5 +1,4 @@
-// The formats of other tools that a report can be written in. A format is a file of this room and a line of its table
-// (formats.cc).
+// Export formats of other tools. A format is a source file of this directory and an entry of the table in formats.cc.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,25 +14,25 @@
 
 namespace heaptap::exports {
 
-// What a format needs of the report beside all of its stacks.
+// Report data that a format needs besides the stacks.
 struct Needs {
   bool blocks = false;    // single live blocks
   bool timeline = false;  // and sizes and lifetimes
-  bool errors = false;    // bad releases
-  bool metric = false;    // shows one number a stack
-  bool trace = false;     // the events or the modules of one trace: it can't be made of several processes
+  bool errors = false;    // invalid, mismatched and double releases
+  bool metric = false;    // shows one number per stack
+  bool trace = false;     // the events or modules of a single trace: not available for several processes
 };
 
-// What a format of profilers is made of.
+// Input of a profile format.
 struct Input {
   const report::Report& report;
-  model::EventSource& source;           // that the report was made of
-  std::span<const uint32_t> stack_ids;  // by site: of the report's stack; 0: it doesn't allocate
-  const Metric& metric;                 // where one is shown
-  model::ThreadId thread = 0;           // whose blocks the report counts; 0: all
+  model::EventSource& source;           // the source behind the report
+  std::span<const uint32_t> stack_ids;  // by site: id of the report's stack; 0: no allocation
+  const Metric& metric;                 // the one shown, if any
+  model::ThreadId thread = 0;           // filter of the report's blocks; 0: all
 };
 
-// A directory's numbered files of one name, of a format that is made in several.
+// Numbered files with a common name in a directory, for a format written as a series.
 class NumberedOutput {
  public:
   NumberedOutput() = default;
@@ -41,32 +40,31 @@ class NumberedOutput {
   NumberedOutput& operator=(const NumberedOutput&) = delete;
   virtual ~NumberedOutput() = default;
 
-  // The texts of those that are there, one after the other.
+  // Passes on the contents of the existing files, in order.
   virtual base::Result<> read_earlier(const std::function<void(std::string_view text)>& take) const = 0;
-  // Makes the next one, of what `fill` writes.
+  // Creates the next file, with the output of `fill`.
   virtual base::Result<> write_next(const std::function<void(const report::Write& write)>& fill) = 0;
 };
 
 struct Format {
   std::string_view name;
-  std::string_view reader;     // what opens it, for people
-  std::string_view extension;  // of its files, with the dot
+  std::string_view reader;     // tool that opens it, for messages
+  std::string_view extension;  // file name extension, with the dot
   Needs needs;
-  // One of them: all of the file; fails where the report hasn't what the format is about. The first one knows nothing but the
-  // report.
+  // Exactly one of these is set. Writes the whole file; fails if the report lacks the format's data. `write` gets the report only.
   base::Result<> (*write)(const report::Report& report, const report::Write& write) = nullptr;
   base::Result<> (*write_profile)(const Input& input, const report::Write& write) = nullptr;
-  // Of a format that needs a file: all of it into an empty one.
+  // Format that needs a file: writes all of it into an empty one.
   base::Result<> (*write_path)(const report::Report& report, const std::string& path) = nullptr;
-  // Of a format in numbered files: one of each moment, which ascend, or the next one of the whole report where there are none;
-  // and the names of all without their numbers.
+  // Format in numbered files: one per moment (ascending), or without moments the next one, of the whole report; and the common part
+  // of the files' names.
   base::Result<> (*write_series)(const Input& input, std::span<const uint64_t> moments_ns,
                                  NumberedOutput& output) = nullptr;
   std::string (*numbered_name)(const report::Report& report) = nullptr;
 };
 
 std::span<const Format> formats();
-// Null: there is none of that name.
+// Null if unknown.
 const Format* find_format(std::string_view name);
 
 base::Result<> write(const Format& format, const Input& input, const report::Write& write);

@@ -1,4 +1,4 @@
-// Names as files of other tools take them: valid UTF-8 on one line, whatever the target says.
+// Names for other tools' files: valid UTF-8 on one line, whatever the target contains.
 #pragma once
 #include <string>
 
@@ -7,9 +7,9 @@
 
 namespace heaptap::exports {
 
-// The function; where it has no name "libfoo.so+0x1234", or the address.
+// The function; if it has no name "libfoo.so+0x1234", or the address.
 std::string name_of(const model::Frame& frame);
-// The source file; empty where it isn't known.
+// The source file; empty if unknown.
 std::string file_of(const model::Frame& frame);
 std::string module_of(const model::Frame& frame);
 // "0x401136: main (app.c:12)", "0x12F4: f (in /lib/libf.so)", as Valgrind's tools write a frame.

@@ -1,4 +1,4 @@
-// Stacks merged from their innermost frames on, each with its callers below it.
+// Inverted call tree: stacks merged from their innermost frames outwards, callers below callees.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
-// Annotations of GitHub Actions: lines of a job's output that the runner shows at the sources
-// (docs.github.com: workflow commands; actions/toolkit, packages/core/src/command.ts has the escapes).
+// Annotations of GitHub Actions: lines of a job's output that the runner shows beside the source lines (docs.github.com: workflow
+// commands; escapes: actions/toolkit, packages/core/src/command.ts).
 #include <fmt/format.h>
 
 #include <string>

@@ -1,9 +1,9 @@
-// The format of heaptrack, version 3: a line an event or an entry of a table, numbers in hexadecimal, gzipped.
+// heaptrack format, version 3: one line per event or table entry, numbers in hexadecimal, gzipped.
 //
-//   s LENGTH TEXT                                a string; they are numbered from 1 on, and so are the others but for `a`
+//   s LENGTH TEXT                                a string; numbered from 1, and so are the others except `a`
 //   i ADDRESS MODULE [FUNCTION FILE LINE]…       a code address; the functions innermost first
 //   t ADDRESS CALLER                             a stack: an `i` and the stack of its caller, 0: none
-//   a SIZE STACK                                 what is allocated: numbered from 0 on
+//   a SIZE STACK                                 an allocation's size and stack: numbered from 0
 //   + ALLOCATED, - ALLOCATED, c MILLISECONDS     events
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// JUnit's XML as CI servers read it: a failed test case for each leaking stack and each bad release; a passed one where it is
-// known that there are none; an error where it isn't known.
+// JUnit XML for CI servers: a failed test case for each leaking stack and each bad release; a passed one if there are certainly none;
+// an error if that is unknown.
 #include <fmt/format.h>
 
 #include <algorithm>

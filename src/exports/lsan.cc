@@ -1,5 +1,5 @@
-// Text as LeakSanitizer prints it (compiler-rt/lib/lsan/lsan_common.cpp of LLVM): direct leaks are definitely lost, indirect ones
-// indirectly. Possibly lost blocks are none of its leaks. Frame 0 is the function that was called, whose address isn't recorded.
+// Text in LeakSanitizer's format (compiler-rt/lib/lsan/lsan_common.cpp of LLVM): direct leaks are definitely lost, indirect leaks
+// indirectly. Possibly lost blocks are left out. Frame 0 is the allocation function, whose address isn't recorded.
 #include <fmt/format.h>
 
 #include <string>

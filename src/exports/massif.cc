@@ -1,6 +1,6 @@
-// The format of massif: what was alive at moments, at the peak and the end with the stacks that held it.
+// massif format: live memory at several moments; at the peak and the end with the stacks that held it.
 //
-// What the allocator needs for itself is not known, so mem_heap_extra is 0, as with massif's --heap-admin=0.
+// The allocator's overhead is unknown, so mem_heap_extra is 0, as with massif's --heap-admin=0.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Valgrind's XML protocol 4 as its tool memcheck writes it (docs/internals/xml-output-protocol4.txt of Valgrind): leaks and bad
-// releases. The innermost frame of a stack is the function that was called, whose address isn't recorded.
+// Valgrind's XML protocol 4 as written by memcheck (docs/internals/xml-output-protocol4.txt of Valgrind): leaks and bad releases. The
+// innermost frame of a stack is the allocation function, whose address isn't recorded.
 #include <fmt/format.h>
 
 #include <string>

@@ -32,7 +32,7 @@ std::string head_line(uint64_t outstanding, uint64_t change) {
 // Mappings aren't outstanding.
 uint64_t outstanding_of(const report::StackCount& stack) { return stack.mapping ? 0 : stack.live_bytes; }
 
-// What stacks hold, and what of it is written. Numbers wrap around: a trace may say anything of sizes.
+// Live bytes of stacks, and the part already written. Sums wrap around: sizes in a trace can be arbitrary.
 class HeldByStack {
  public:
   explicit HeldByStack(const report::Report& report) : report_(report), places_(report.stacks.size()) {}
@@ -115,7 +115,7 @@ void HeldByStack::write_changes(const report::Write& write) {
   written_ = now_;
 }
 
-// Writes a file whenever a moment is over.
+// Writer of one file at the end of each moment.
 class Series : public BlockEvents {
  public:
   Series(HeldByStack& held, std::span<const uint64_t> moments_ns, NumberedOutput& output)

@@ -1,7 +1,7 @@
-// memlog: text reports of what is not freed, one after the other in numbered files, each with the changes since the one before.
+// memlog: series of numbered text reports of memory that isn't freed, each with the changes since the previous one.
 //
 //     17222 (+1222)                 outstanding bytes, and the change
-//     +1200                         then a stack each, the largest change first: the change,
+//     +1200                         then one stack each, the largest change first: the change,
 //     <tab>make(int) (/opt/app)     and its frames, innermost first, with their objects
 #pragma once
 #include <cstdint>
@@ -16,24 +16,24 @@
 
 namespace heaptap::exports {
 
-// "app-4711-": behind it stand a file's number and ".memlog".
+// "app-4711-": common part of the file names; a number and ".memlog" follow.
 std::string memlog_name(const report::Report& report);
 
-// The first file is what changed since those that are there, whose changes sum up to what was outstanding then. Memory: the
-// stacks, and of moments the live blocks.
+// The first new file has the changes since the existing ones, whose changes sum up to the memory outstanding then. Memory use:
+// proportional to the stacks, and with moments to the live blocks.
 base::Result<> write_memlog_series(const Input& input, std::span<const uint64_t> moments_ns, NumberedOutput& output);
-// The report as the first file.
+// The report as the first file of a series.
 base::Result<> write_memlog(const report::Report& report, const report::Write& write);
 
-// Files of a recording that goes on, each with the changes since the one before. Of what was written it keeps a number for each
-// stack, by the stack's id; only stacks that changed have to be named.
+// Series of a live recording, each file with the changes since the previous one. It keeps one number per stack, by stack id; only
+// changed stacks need names.
 class MemlogChanges {
  public:
-  // Which these are. `counts`: the numbers of all stacks (analysis::Query::counts), as for all that follows.
+  // Ids of the stacks to name. `counts`: the numbers of all stacks (analysis::Query::counts), here and below.
   [[nodiscard]] std::vector<uint64_t> changed(const report::Report& counts) const;
-  // The next file. `named`: has these stacks.
+  // Writes the next file. `named`: a report with these stacks.
   void write(const report::Report& counts, const report::Report& named, const report::Write& write) const;
-  // That file is where it should be.
+  // To be called once that file is in place.
   void take_as_written(const report::Report& counts);
 
  private:
@@ -41,7 +41,7 @@ class MemlogChanges {
 
   std::vector<uint64_t> written_;  // by id - 1
 };
-// Fails where nothing is known of what is outstanding.
+// Fails if outstanding memory is unknown.
 base::Result<> check_memlog(const report::Report& report);
 
 }  // namespace heaptap::exports

@@ -1,4 +1,4 @@
-// The numbers that each stack has, by name: what a format with one number a stack shows, or with several.
+// Metrics of a stack by name, for formats that show one or several numbers per stack.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -23,27 +23,27 @@ inline constexpr size_t kMetricCount = 8;
 
 struct Metric {
   MetricKind kind;
-  std::string_view name;   // of an option's value
-  std::string_view event;  // one word, for formats whose numbers have names
+  std::string_view name;   // value of the option
+  std::string_view event;  // one word, for formats with named numbers
   std::string_view title;
   bool bytes;  // else a count
   uint64_t (*of)(const report::StackEntry& stack);
   bool (*known)(const report::StackEntry& stack);
-  std::string_view cure;  // where it isn't known
+  std::string_view cure;  // remedy if it is unknown
 };
 
 std::span<const Metric> metrics();
-// Those that profiles have, in this order.
+// Metrics of profile formats, in this order.
 constexpr MetricKind kProfileMetrics[] = {MetricKind::kLive,        MetricKind::kPeak,      MetricKind::kAllocated,
                                           MetricKind::kAllocations, MetricKind::kTemporary, MetricKind::kLeaked};
 
 inline const Metric& metric_of(MetricKind kind) { return metrics()[static_cast<size_t>(kind)]; }
-// Null: there is none of that name.
+// Null if unknown.
 const Metric* find_metric(std::string_view name);
 
-// Of all stacks of the heap.
+// Whether the metric is known for all heap stacks.
 bool is_known(const Metric& metric, const report::Report& report);
-// The same, with cause and cure where it isn't.
+// Same, with cause and remedy as the error.
 base::Result<> require(const Metric& metric, const report::Report& report);
 uint64_t sum_of(const Metric& metric, const report::Report& report);
 

@@ -1,7 +1,7 @@
-// The format of pprof: a gzipped message of profile.proto (https://github.com/google/pprof/blob/main/proto/profile.proto).
+// pprof format: a gzipped message of profile.proto (https://github.com/google/pprof/blob/main/proto/profile.proto).
 //
-// A sample is a stack with all of its numbers. The function that was called (malloc, …) is its label, as other heap profilers'
-// files have the caller innermost. Frames that were inlined are lines of the location that they were inlined into.
+// A sample is a stack with all of its metrics. The allocation function (malloc, …) is a label, since other heap profilers' files have
+// its caller innermost. Inlined frames are lines of the location they were inlined into.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Formats of profilers, one function each: see formats.h.
+// Writers of profile formats, one function each: see formats.h.
 #pragma once
 #include "exports/formats.h"
 

@@ -1,4 +1,4 @@
-// Writes messages in the wire format of Protocol Buffers: fields with a number, as varints or as bytes with their length.
+// Encoder of the Protocol Buffers wire format: numbered fields, as varints or as length-delimited bytes.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -11,7 +11,7 @@ namespace heaptap::exports {
 
 class ProtobufMessage {
  public:
-  // 0 is what a field has that is left out.
+  // 0 is left out: it is the default.
   void add(uint32_t field, uint64_t number) {
     if (number == 0) return;
     put(uint64_t{field} << 3);
@@ -23,7 +23,7 @@ class ProtobufMessage {
     bytes_ += bytes;
   }
   void add(uint32_t field, const ProtobufMessage& message) { add(field, std::string_view(message.bytes_)); }
-  // A repeated field of numbers.
+  // Packed repeated field of numbers.
   void add_packed(uint32_t field, std::span<const uint64_t> numbers) {
     ProtobufMessage packed;
     for (const uint64_t number : numbers) packed.put(number);

@@ -1,5 +1,5 @@
-// SARIF 2.1.0 (OASIS): leaks and bad releases as results with their stacks. Fingerprints are of function names, so that they
-// are the same in every run of a build.
+// SARIF 2.1.0 (OASIS): leaks and bad releases as results with their stacks. Fingerprints are made from function names, so they are
+// the same in every run of a build.
 #include <fmt/format.h>
 
 #include <array>
@@ -32,7 +32,7 @@ constexpr std::array kRules{Rule{"definitely-lost", "Nothing points to the block
                             Rule{"invalid-free", "An address is freed that is not the start of a block.", "error"},
                             Rule{"mismatched-free", "The freeing function doesn't fit the allocating one.", "error"}};
 
-// One result, before it is JSON.
+// One result, before JSON encoding.
 struct Finding {
   std::string_view rule;
   std::string message;

@@ -1,4 +1,4 @@
-// Which file of the working tree a frame is in, for tools that show findings in the sources.
+// Source file of a frame within the working tree, for tools that show findings in sources.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace heaptap::exports {
 
-// The file relative to the directory `root`, with slashes; nothing where it lies elsewhere. A relative path of line information
-// counts where `root` has that file.
+// The file relative to the directory `root`, with slashes; none if it is elsewhere. A relative path in line information counts if
+// `root` has that file.
 std::optional<std::string> path_below(const std::string& root, const std::string& file);
 
-// The working directory, which CI runs in the checkout.
+// Working directory, in CI the root of the checkout.
 std::string working_directory();
 
 struct SourcePlace {
   const model::Frame* frame;
   std::string path;  // relative
 };
-// The innermost frame whose file is below `root`.
+// Innermost frame with a file below `root`.
 std::optional<SourcePlace> place_below(const std::string& root, const report::FrameList& frames);
 
 }  // namespace heaptap::exports

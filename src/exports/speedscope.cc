@@ -1,5 +1,4 @@
-// The format of speedscope: a profile for each number that is known, all over one table of frames. What is shown of a stack is
-// its number; there is no time in it.
+// speedscope format: one profile per known metric, over a shared frame table. A stack's weight is its metric; samples have no time.
 #include <map>
 #include <string>
 #include <vector>

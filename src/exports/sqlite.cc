@@ -1,5 +1,5 @@
-// A SQLite database of the report: its stacks with their frames, bad releases, threads, the timeline and single blocks. Null is
-// "not known". docs/howto/ci-formats.md has questions to ask of it.
+// SQLite database of the report: stacks with their frames, bad releases, threads, the timeline and single blocks. NULL is "unknown".
+// docs/howto/ci-formats.md has sample queries.
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -46,7 +46,7 @@ CREATE VIEW leaks AS SELECT id AS stack, function, definite_blocks + indirect_bl
   definite_bytes + indirect_bytes AS bytes FROM stacks WHERE definite_blocks + indirect_blocks > 0 ORDER BY bytes DESC, id;
 )";
 
-// Adds rows of one table. The first trouble is kept, and said by `Database::finish`.
+// Row inserter of one table. The first error is kept and returned by `Database::finish`.
 class Row {
  public:
   Row(sqlite3* database, const std::string& table, int columns) {

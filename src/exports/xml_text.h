@@ -1,17 +1,17 @@
-// Text of the target in an XML document.
+// XML text from strings of the target.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace heaptap::exports {
 
-// What XML 1.0 can't hold (control characters, what isn't UTF-8) becomes \xNN; nothing is escaped.
+// Characters that XML 1.0 can't contain (control characters, invalid UTF-8) become \xNN; nothing is escaped.
 std::string xml_characters(std::string_view text);
 
-// Also for attributes in double quotes. What XML 1.0 can't hold (control characters, what isn't UTF-8) becomes \xNN.
+// Escaped, also for attributes in double quotes. Characters that XML 1.0 can't contain become \xNN, as above.
 std::string xml_text(std::string_view text);
 
-// The same on several lines: newlines stay. Not for attributes.
+// Same for several lines: newlines are kept. Not for attributes.
 std::string xml_lines(std::string_view text);
 
 }  // namespace heaptap::exports
