@@ -1,4 +1,4 @@
-// JSON of tables: an array for each column.
+// Column-wise JSON of tables: one array per column.
 #pragma once
 #include <string_view>
 
@@ -6,7 +6,7 @@
 
 namespace heaptap::html {
 
-// One value of each entry.
+// One value for each entry.
 template <typename Entries, typename ValueOf>
 void write_column(base::JsonWriter& json, std::string_view name, const Entries& entries, ValueOf value_of) {
   json.key(name).begin_array();

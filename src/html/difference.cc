@@ -18,7 +18,7 @@ using report::Figure;
 using report::FigureFacts;
 using report::Figures;
 
-// Several rows' figures of one recording.
+// Sum of several rows' figures in one recording.
 struct RowFigures {
   std::vector<std::optional<Figures>> of_row;
 

@@ -1,4 +1,4 @@
-// The part of a report file about recordings that are compared: docs/report-data.md.
+// Comparison section of a report file: docs/report-data.md.
 #pragma once
 #include <string>
 
@@ -9,16 +9,16 @@
 
 namespace heaptap::html {
 
-// The comparison's stacks as a report, with the figures that the last recording has of them.
+// The comparison's stacks as a report, with the last recording's figures.
 report::Report report_of(const report::Comparison& comparison);
 
-// A stack matters by its share of any figure in any recording, and by its share of what changed.
+// A stack weighs by its share of any figure in any recording, and by its share of the change.
 Weights weights_of(const report::Comparison& comparison);
 
 // As JSON. `rows` are those of report_of().
 void write_difference(base::JsonWriter& json, const report::Comparison& comparison, const Rows& rows);
 
-// "a.htap at 1.5 s": where it is from, in few words.
+// "a.htap at 1.5 s": short name of a recording.
 std::string name_of(const report::Recording& recording);
 
 }  // namespace heaptap::html

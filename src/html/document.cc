@@ -101,7 +101,7 @@ class Document {
     if (!report_.ignored.rules.empty()) report::write_ignored(json_.key("ignored"), report_.ignored, report_.totals);
   }
 
-  // Entries that are objects of their own; `write_members` writes what is in one.
+  // List of objects; `write_members` writes the members of each.
   template <typename Entries, typename WriteMembers>
   void list(const char* name, const Entries& entries, WriteMembers write_members) {
     json_.key(name).begin_array();

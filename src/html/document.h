@@ -1,4 +1,4 @@
-// The data of a report file: docs/report-data.md.
+// Data of a report file, as JSON: docs/report-data.md.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -14,17 +14,17 @@ namespace heaptap::html {
 
 struct DocumentOptions {
   std::string title;
-  size_t max_stacks = ~size_t{0};  // rows of their own
+  size_t max_stacks = ~size_t{0};  // with rows of their own
   size_t max_processes = ~size_t{0};
   bool with_cells = true;
   bool with_suppressions = true;
   size_t max_name_bytes = 4096;
   const Sources* sources = nullptr;                // null: none
-  const report::Comparison* comparison = nullptr;  // that the report was made of (html/difference.h); null: of none
-  const Weights* weights = nullptr;                // of its stacks
+  const report::Comparison* comparison = nullptr;  // the report's origin (html/difference.h); null: none
+  const Weights* weights = nullptr;                // of the comparison's stacks
 };
 
-// As JSON, in pieces.
+// Writes JSON in pieces.
 void write_document(const report::Report& report, const DocumentOptions& options, const report::Write& write);
 
 }  // namespace heaptap::html

@@ -12,7 +12,7 @@ namespace {
 
 using report::StackEntry;
 
-// A stack's largest share of what all have, over all figures: what is small in each of them is folded first.
+// Importance of a stack: its largest share of any figure's total. The least important ones are folded first.
 class Importance {
  public:
   explicit Importance(const report::Report& report) {

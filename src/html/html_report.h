@@ -1,4 +1,4 @@
-// `heaptap report`: one HTML file that shows a report in a browser, with nothing else beside it.
+// `heaptap report`: a self-contained HTML file that shows a report in a browser.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -12,17 +12,17 @@ namespace heaptap::html {
 
 struct HtmlOptions {
   std::string title;
-  bool full = false;                       // all stacks and cells, however large the file becomes
-  bool sources = false;                    // with the lines of source files
-  std::vector<std::string> sysroots = {};  // where these are looked for first
+  bool full = false;                       // all stacks and cells, whatever the file's size
+  bool sources = false;                    // include lines of source files
+  std::vector<std::string> sysroots = {};  // directories searched first for these
 };
 
 inline constexpr size_t kMaxFileBytes = size_t{5} << 20;
 
-// At most kMaxFileBytes, unless it is wanted in full: the smaller stacks are folded until it is so small, and the file says
-// how many. Where even that doesn't suffice, what happened when is left out.
+// At most kMaxFileBytes unless `full`: smaller stacks are folded until the file fits, and the file says how many. If that isn't
+// enough, activity over time is left out.
 std::string make_html(const report::Report& report, const HtmlOptions& options);
-// The same of recordings that are compared.
+// Same for a comparison of recordings.
 std::string make_html(const report::Comparison& comparison, const HtmlOptions& options);
 
 }  // namespace heaptap::html

@@ -1,4 +1,4 @@
-// Text, compressed by gzip and written in base64, piece by piece.
+// Text compressed with gzip and encoded in base64, piece by piece.
 #pragma once
 #include <functional>
 #include <string>
@@ -15,7 +15,7 @@ class PackedText {
   PackedText& operator=(const PackedText&) = delete;
 
   void write(std::string_view piece) { gzip_.write(piece); }
-  // All of it in base64; once.
+  // The whole text in base64; to be called once.
   std::string finish();
 
  private:

@@ -1,5 +1,5 @@
-// The shell of the report file: a page with places for what differs (docs/report-data.md). Built from web/, committed as
-// src/html/shell.html, and a part of this program.
+// HTML page of the report file, with placeholders for the data (docs/report-data.md). Built from web/, committed as
+// src/html/shell.html, and embedded in this program.
 #pragma once
 #include <string_view>
 
