@@ -1,4 +1,4 @@
-// A recording that goes on: asked by the control protocol, shown by its traces.
+// Live recording, controlled by the control protocol and read from its traces.
 #include <fmt/format.h>
 
 #include <algorithm>

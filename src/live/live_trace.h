@@ -1,8 +1,8 @@
-// The live ledger of one recorded program: its trace, followed by a thread of its own while it is written. What it shows is what
-// a reader of the file would say at that moment. Its memory depends on live blocks and different stacks.
+// Live ledger of one recorded program: a background thread reads the trace while it is written. A report equals one of the file at
+// that moment. Memory depends on live blocks and distinct stacks.
 //
-// It costs the recording nothing: where the program is faster than the reader, the reader falls behind, and catches up. The thread has a
-// low priority, since on a machine with few processors it would take them from the program and its recorder.
+// It costs the recording nothing: if the program is faster than the reader, the reader falls behind and catches up later. The thread has
+// low priority, since on a machine with few processors it would compete with the program and its recorder.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -18,21 +18,21 @@ namespace heaptap::live {
 
 class LiveTrace {
  public:
-  // `name`: the file's, where it was made. `recorder_lives`: until its connection is lost, for file systems without locks. Nothing is
-  // read before it is asked for.
+  // `name`: the file's name at its creation. `recorder_lives`: false once its connection is lost, for file systems without locks.
+  // Nothing is read before the first request.
   static base::Result<std::unique_ptr<LiveTrace>> open(base::UniqueFd file, std::string name,
                                                        std::shared_ptr<const std::atomic<bool>> recorder_lives);
   ~LiveTrace();
   LiveTrace(const LiveTrace&) = delete;
   LiveTrace& operator=(const LiveTrace&) = delete;
 
-  // Of the trace up to so many bytes, at least: waits until the ledger has come that far.
+  // Report of at least the trace's first `bytes` bytes: waits until the ledger has read them.
   base::Result<report::Report> report(const analysis::Query& query, uint64_t bytes);
-  // Of what was counted by now.
+  // Report of what is counted so far, without waiting.
   base::Result<report::Report> glance(const analysis::Query& query);
   base::Result<std::vector<model::Mark>> marks();
   [[nodiscard]] Freshness freshness();
-  // A name under which the file can be opened.
+  // Path by which the file can be opened.
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:

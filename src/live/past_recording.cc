@@ -1,4 +1,4 @@
-// Recordings of the past: traces that are read from the beginning for each question.
+// Finished recordings: traces that are read from the beginning for each request.
 #include <algorithm>
 #include <filesystem>
 #include <utility>

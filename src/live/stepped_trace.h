@@ -1,5 +1,5 @@
-// The trace of a recording that goes on, read up to one moment after the other, and no further: what is reported of a moment is what
-// a reader finds who ends there. Nothing is read between two of them. Its memory depends on live blocks and different stacks.
+// Trace of a live recording, read in steps up to given moments: a report of a moment equals one of the file cut there. Nothing is read
+// between two steps. Memory depends on live blocks and distinct stacks.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,14 +14,14 @@ namespace heaptap::live {
 
 class SteppedTrace {
  public:
-  // Fails for what is no file. `counts`: as of analysis::Analysis.
+  // Fails if `file` isn't a trace. `counts`: see analysis::Analysis.
   static base::Result<std::unique_ptr<SteppedTrace>> open(base::UniqueFd file, analysis::Query counts);
 
-  // Up to this byte of the file, where a frame ends.
+  // Reads up to this byte of the file, which must be the end of a frame.
   base::Result<> advance(uint64_t bytes);
-  // Of what was read. A trace of totals has no moments: it is as it is now.
+  // Report of the bytes read. A trace of totals has no moments: it is read in its current state.
   base::Result<report::Report> report(const analysis::Query& query);
-  // A name under which the whole file can be opened.
+  // Path by which the whole file can be opened.
   [[nodiscard]] std::string path() const;
 
  private:
