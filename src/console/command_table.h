@@ -1,4 +1,4 @@
-// The commands that a console has, by names that may be abbreviated.
+// Console commands by name; names may be abbreviated.
 #pragma once
 #include <functional>
 #include <string>
@@ -16,12 +16,12 @@ struct Command {
   std::string summary;  // half a line
   std::string help;     // further lines
   std::function<base::Result<>(const Words& arguments)> run;
-  // What could stand in place of `word`, behind the command's arguments so far. May give others as well; null: nothing is known.
+  // Completions for `word` after the arguments so far. May include non-matching ones; null: none.
   std::function<Words(const Words& arguments, const std::string& word)> complete = {};
   Words aliases = {};
 };
 
-// The one of `names` that the word is, or is the beginning of; what others call it ("command") is for the message.
+// Expands an unambiguous prefix to one of `names`; `what` is the kind of name ("command") for the error message.
 base::Result<std::string> whole_name(std::string_view word, const Words& names, std::string_view what);
 
 class CommandTable {
@@ -29,7 +29,7 @@ class CommandTable {
   void add(Command command);
   void add(std::vector<Command> commands);
 
-  // By its name, an alias, or what is the beginning of one command's names only.
+  // By its name, an alias, or a unique prefix.
   [[nodiscard]] base::Result<const Command*> find(const std::string& word) const;
   [[nodiscard]] const std::vector<Command>& commands() const { return commands_; }
   [[nodiscard]] Words names() const;  // without aliases

@@ -1,4 +1,4 @@
-// Names of files, for completion.
+// File name completion.
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace heaptap::console {
 
-// What begins with `word`, a path as far as it is typed; directories end with a slash. Hidden ones only where the word asks for
-// them. Names that can't be shown are left out.
+// Paths that start with `word`; directories end with a slash. Hidden ones only if the word asks for them. Unprintable names are left
+// out.
 Words file_names(const std::string& word);
 
 }  // namespace heaptap::console

@@ -1,4 +1,4 @@
-// The lines that a user typed, over sessions. That a file can't be read or written is no error: there is less history then.
+// Command history of a user, over sessions. Read or write failures are no errors: history is just shorter.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,12 +7,12 @@ namespace heaptap::console {
 
 class HistoryFile {
  public:
-  // Empty: none is kept.
+  // Empty path: no history is kept.
   explicit HistoryFile(std::string path) : path_(std::move(path)) {}
 
-  // Oldest first, and no more than are of use. Makes the file shorter where it has become long.
+  // Oldest first, at most as many as useful. Truncates the file if it has become long.
   [[nodiscard]] std::vector<std::string> load() const;
-  // Behind all others, also of consoles that run at the same time. Only the user may read the file.
+  // Appends a line, also while other consoles run. Only the user may read the file.
   void add(const std::string& line) const;
 
  private:
@@ -20,7 +20,7 @@ class HistoryFile {
   std::string path_;
 };
 
-// $XDG_STATE_HOME/heaptap/history, by default below ~/.local/state; empty: there is no home.
+// $XDG_STATE_HOME/heaptap/history, by default below ~/.local/state; empty: no home directory.
 std::string usual_history_path();
 
 }  // namespace heaptap::console

@@ -1,13 +1,13 @@
-// Ctrl-C while a command runs: the command ends, the console doesn't.
+// Ctrl-C handling while a command runs: it ends the command, not the console.
 #pragma once
 #include <csignal>
 
 namespace heaptap::console {
 
-// Thrown by what takes long, once the user has had enough of it.
+// Exception thrown by long operations after Ctrl-C.
 struct Interrupted {};
 
-// Takes SIGINT over for as long as it lives, one at a time. `also` is called by the handler.
+// Scope of a SIGINT handler, one at a time. The handler also calls `also`.
 class InterruptWatch {
  public:
   explicit InterruptWatch(void (*also)(int signal) = nullptr);
@@ -16,8 +16,8 @@ class InterruptWatch {
   ~InterruptWatch();
 };
 
-// Ctrl-C comes only where this thread waits by the mask that there was before (ppoll): none is missed between a look at
-// is_interrupted() and the wait.
+// Scope in which SIGINT is blocked. It is delivered only in waits with the previous mask (ppoll), so that none is missed between a
+// check of is_interrupted() and the wait.
 class InterruptsHeld {
  public:
   InterruptsHeld();

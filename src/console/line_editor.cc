@@ -33,7 +33,7 @@ std::array<std::atomic<bool>, NSIG> g_came{};
 void note_signal(int number) { g_came[static_cast<size_t>(number)] = true; }
 bool take_signal(int number) { return g_came[static_cast<size_t>(number)].exchange(false); }
 
-// While it lives, the signals come only while `open_mask` holds, and are noted.
+// Scope in which signals are delivered only under `open_mask`, and noted.
 class WatchedSignals {
  public:
   WatchedSignals() {

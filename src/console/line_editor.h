@@ -1,4 +1,4 @@
-// A line of a terminal, typed with history and completion, over libedit. What happens meanwhile is printed above it.
+// Line editor with history and completion, over libedit. News that arrives is printed above the line.
 #pragma once
 #include <functional>
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace heaptap::console {
 
-// What a word of a line can become.
+// Completions of a word.
 struct Completion {
   PartialLine line;
-  Words words;  // all that the word can be, in order
+  Words words;  // all candidates, in order
 };
 
 class LineEditor {
@@ -25,15 +25,15 @@ class LineEditor {
   };
   enum class Outcome { kLine, kInterrupted, kEnd };
 
-  // The terminal is that of stdin and stdout.
+  // Uses the terminal of stdin and stdout.
   explicit LineEditor(Surroundings surroundings);
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
   ~LineEditor();
 
-  // Newest last.
+  // Adds a line to the history, as the newest.
   void remember(const std::string& line);
-  // Waits for a line. A signal that ends processes does so, once the terminal is as it was.
+  // Waits for a line. A fatal signal takes effect once the terminal is restored.
   Outcome read(std::string& line);
 
  private:

@@ -1,4 +1,4 @@
-// What happens by itself while a user types, or while a script waits for its next line.
+// Source of asynchronous messages, printed while a user types or a script waits for its next line.
 #pragma once
 #include <functional>
 #include <string>
@@ -6,9 +6,9 @@
 namespace heaptap::console {
 
 struct NewsSource {
-  // Readable when there is something to tell; -1: there never is. Null: likewise.
+  // Readable when there is a message; -1 or null: never.
   std::function<int()> descriptor = {};
-  // Whole lines; empty: nothing. Takes them, so that each is told once.
+  // Returns and removes the pending messages, whole lines; empty: none.
   std::function<std::string()> take = {};
 
   [[nodiscard]] int wait_for() const { return descriptor ? descriptor() : -1; }

@@ -1,4 +1,4 @@
-// The standard output of one command, which goes into a file or to another command.
+// Redirection of one command's standard output into a file or another command.
 #pragma once
 #include <sys/types.h>
 
@@ -10,7 +10,7 @@
 
 namespace heaptap::console {
 
-// From `begin` to `end` descriptor 1 is the file, or a pipe to the command.
+// From `begin` to `end`, descriptor 1 is the file, or a pipe to the command.
 class RedirectedOutput {
  public:
   static base::Result<RedirectedOutput> begin(Redirection redirection, const std::string& target);
@@ -18,10 +18,10 @@ class RedirectedOutput {
   RedirectedOutput& operator=(RedirectedOutput&&) = delete;
   ~RedirectedOutput();
 
-  // Whether nobody reads the pipe any more, so that what can't be written there is no failure.
+  // Whether the pipe has no reader any more, so that a failed write is no error.
   [[nodiscard]] bool is_left() const;
-  // Puts the standard output back, and waits for the command: its exit status, as a shell has it. `keep`: false removes a file
-  // that was made for this.
+  // Restores the standard output, and waits for the command. Returns its exit status, as a shell does. `keep`: false removes a file
+  // created for the redirection.
   base::Result<int> end(bool keep);
 
  private:
@@ -30,9 +30,9 @@ class RedirectedOutput {
   base::Result<> start(const std::string& command);
   base::Result<> put_in_place();
 
-  base::UniqueFd before_;  // what the standard output was
+  base::UniqueFd before_;  // the original standard output
   base::UniqueFd goal_;
-  std::string made_;  // the file, where it wasn't there
+  std::string made_;  // the file, if it was created
   pid_t child_ = 0;
 };
 

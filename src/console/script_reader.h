@@ -1,4 +1,4 @@
-// The lines of a script, as they come.
+// Reader of a script's lines as they arrive.
 #pragma once
 #include <functional>
 #include <optional>
@@ -13,7 +13,7 @@ class ScriptReader {
   // Doesn't own the descriptor.
   explicit ScriptReader(int descriptor) : descriptor_(descriptor) {}
 
-  // Waits for a line; nothing: the script has ended. While it waits, `on_other` is called whenever `other()` is readable (-1: none).
+  // Waits for a line; none: end of the script. While waiting, calls `on_other` whenever `other()` is readable (-1: none).
   base::Result<std::optional<std::string>> next(const std::function<int()>& other,
                                                 const std::function<void()>& on_other);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kInterruptedStatus = 128 + SIGINT;
 
-// A command that was asked to write where nobody reads any more goes on without being ended by it.
+// Scope in which SIGPIPE is ignored: a command whose reader has gone isn't killed.
 class NoPipeSignal {
  public:
   NoPipeSignal() {

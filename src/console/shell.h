@@ -1,4 +1,4 @@
-// Lines that are commands: typed on a terminal, or of a script. Knows nothing of what the commands do.
+// Command interpreter, for a terminal or a script. Independent of the commands themselves.
 #pragma once
 #include <functional>
 #include <string>
@@ -19,12 +19,12 @@ class Shell {
   struct Surroundings {
     std::function<std::string()> prompt = {};
     std::function<base::Result<>(std::string_view text)> print = {};  // to the standard output
-    std::function<void(std::string_view text)> complain = {};         // what went wrong, or happened, to whoever looks
+    std::function<void(std::string_view text)> complain = {};         // errors and news, for the user
     NewsSource news = {};
-    void (*on_interrupt)(int signal) = nullptr;  // called by a signal's handler
+    void (*on_interrupt)(int signal) = nullptr;  // called in the signal handler
   };
 
-  // It has `help` and `quit`; all other commands are added.
+  // Has `help` and `quit`; other commands are added by the caller.
   explicit Shell(Surroundings surroundings);
   Shell(const Shell&) = delete;
   Shell& operator=(const Shell&) = delete;
@@ -33,13 +33,13 @@ class Shell {
   CommandTable& commands() { return commands_; }
   [[nodiscard]] bool is_ended() const { return is_ended_; }
 
-  // One line. Says what is wrong, and returns an exit status; 0: all went well.
+  // Executes one line. Prints errors, and returns an exit status; 0: success.
   int execute(std::string_view text);
-  // Until one fails: its status. News come behind each.
+  // Executes lines until one fails; returns its status. News is printed after each.
   int run(const std::vector<std::string>& lines);
-  // Likewise, until the descriptor gives no more.
+  // Same for a script, until its end.
   int run_script(int descriptor);
-  // On the terminal, until the user leaves.
+  // Reads from the terminal until the user quits.
   int interact(const HistoryFile& history);
 
   [[nodiscard]] Completion complete(const std::string& before_cursor) const;

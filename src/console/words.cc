@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-// Reads words, and redirections between them.
+// Scanner of words and redirections.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
