@@ -1,4 +1,4 @@
-// From a picture to the cells of a screen of any size: for the terminal, and for `--once` as text.
+// Rendering of a picture to screen cells of any size: for the terminal, and for `--once` as text.
 #pragma once
 #include <vector>
 
@@ -7,10 +7,10 @@
 
 namespace heaptap::top {
 
-// Where what can be clicked at stands.
+// Positions of clickable elements.
 struct Places {
   size_t head_line = 0;
-  size_t first_row = 0;  // line
+  size_t first_row = 0;  // screen line
   size_t row_count = 0;
   struct Column {
     Figure figure = Figure::kLive;
@@ -24,7 +24,7 @@ struct Drawn {
   Grid grid;
   Places places;
 };
-// `ascii`: for a terminal that has no other characters.
+// `ascii`: for a terminal limited to ASCII.
 Drawn draw(const Picture& picture, const Layout& layout, bool ascii);
 
 }  // namespace heaptap::top

@@ -1,4 +1,4 @@
-// A picture of a terminal's screen: characters in cells, each with a style. What is put into it is made safe, whatever it holds.
+// Screen contents: a grid of character cells, each with a style. Text is made safe for a terminal.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,13 +12,13 @@ enum class Style : uint8_t {
   kPlain,
   kDim,
   kBold,
-  kTitle,       // the first line
+  kTitle,       // first line
   kAccent,      // sparklines
-  kGood,        // memory went away
-  kWarning,     // it grew; something needs attention
+  kGood,        // memory shrank
+  kWarning,     // memory grew, or attention needed
   kBad,         // lost events, leaks
-  kHead,        // titles of columns,
-  kHeadChosen,  // and of the one that is sorted by
+  kHead,        // column titles
+  kHeadChosen,  // title of the sort column
   kSelected,
   kKey,  // in the last line
 };
@@ -26,11 +26,11 @@ enum class Style : uint8_t {
 class Grid {
  public:
   struct Cell {
-    std::string text = " ";  // one character with the marks over it; empty: the right half of the one before
+    std::string text = " ";  // one character with its combining marks; empty: right half of a wide character
     Style style = Style::kPlain;
     bool operator==(const Cell&) const = default;
   };
-  // `ascii`: what isn't ASCII becomes "?".
+  // `ascii`: non-ASCII characters become "?".
   Grid(size_t width, size_t height, bool ascii = false);
 
   [[nodiscard]] size_t width() const { return width_; }
@@ -38,15 +38,15 @@ class Grid {
   [[nodiscard]] const Cell& at(size_t x, size_t y) const { return cells_[y * width_ + x]; }
 
   static constexpr size_t kToTheEnd = ~size_t{0};
-  // At most `most` columns, and only what is inside. The column behind it.
+  // Writes at most `most` columns, clipped to the grid. Returns the column after the text.
   size_t put(size_t x, size_t y, std::string_view text, Style style = Style::kPlain, size_t most = kToTheEnd);
-  // At the right end of `columns` from x on.
+  // Right-aligned in `columns` columns from x.
   void put_right(size_t x, size_t y, size_t columns, std::string_view text, Style style = Style::kPlain);
   void restyle_line(size_t y, Style style);
 
-  // Without spaces at the end.
+  // Without trailing spaces.
   [[nodiscard]] std::string line(size_t y) const;
-  // All lines, with their ends; `color`: with a terminal's escape sequences.
+  // All lines with newlines; `color`: with terminal escape sequences.
   [[nodiscard]] std::string text(bool color) const;
 
  private:

@@ -1,5 +1,5 @@
-// From samples, one after the other, to what only several of them tell: rates, growth since a mark, series for sparklines. Its
-// memory doesn't depend on how long it goes on. Of one process: a sample of another one begins anew.
+// History of samples of one process: rates, growth since a mark, series for sparklines. Memory doesn't depend on its duration. A
+// sample of another process restarts it.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,27 +18,27 @@ inline constexpr size_t kGaugeCount = 6;
 class History {
  public:
   static constexpr size_t kMaxSeries = 512;
-  using Series = std::deque<std::optional<double>>;  // the newest last
+  using Series = std::deque<std::optional<double>>;  // newest last
 
   void add(SharedSample sample);
   void add_leaks(LeakSample leaks);
-  // Growth counts from the newest sample on.
+  // Makes the newest sample the base of growth.
   void set_base(std::string name);
 
   [[nodiscard]] const Sample* now() const { return now_.get(); }
-  // Of a stack, as it is now; null: there is none of this id.
+  // Current counts of a stack; null: unknown id.
   [[nodiscard]] const report::StackCount* count_of(uint64_t id) const { return count_of(now_, id); }
   [[nodiscard]] const std::optional<LeakSample>& leaks() const { return leaks_; }
-  // Whether the reader doesn't keep up. A frame that has just been written isn't worth a word that comes and goes.
+  // Whether the reader lags behind. A frame just written doesn't count, to avoid flicker.
   [[nodiscard]] bool is_behind() const;
   // Empty: since the first sample.
   [[nodiscard]] const std::string& base_name() const { return base_name_; }
 
-  // Nothing: not known.
+  // None: unknown.
   [[nodiscard]] std::optional<double> value(Gauge gauge) const;
   [[nodiscard]] const Series& series(Gauge gauge) const { return series_[static_cast<size_t>(gauge)]; }
 
-  // Of a stack that the newest sample counts.
+  // Figures of a stack or thread in the newest sample.
   [[nodiscard]] std::optional<int64_t> growth_of(uint64_t id) const;
   [[nodiscard]] std::optional<double> bytes_per_second_of(uint64_t id) const;
   [[nodiscard]] std::optional<double> calls_per_second_of(uint64_t id) const;
@@ -57,8 +57,8 @@ class History {
   [[nodiscard]] const report::ThreadEntry* thread_of(const SharedSample& sample, uint32_t number) const;
 
   SharedSample now_;
-  SharedSample before_;  // the one before; null where there is none that rates can be had from
-  SharedSample base_;    // that growth counts from
+  SharedSample before_;  // the previous one; null: no basis for rates
+  SharedSample base_;    // base of growth
   std::string base_name_;
   std::optional<LeakSample> leaks_;
   std::unordered_map<uint64_t, uint64_t> leaked_bytes_;  // by stack

@@ -1,4 +1,4 @@
-// What keys do, as the help of the screen and `heaptap help top` say it. The man page has the same keys (tests/e2e/man_test.py).
+// Key bindings, for the help screen and `heaptap help top`. The man page has the same keys (tests/e2e/man_test.py).
 #pragma once
 #include <array>
 #include <string_view>
@@ -6,7 +6,7 @@
 namespace heaptap::top {
 
 struct KeyHelp {
-  std::string_view keys;  // with blanks between
+  std::string_view keys;  // separated by blanks
   std::string_view what;
 };
 

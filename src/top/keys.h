@@ -1,4 +1,4 @@
-// What a key does. It only says what is chosen from then on, and what is wished for: who owns the recording does that.
+// Key handling: maps a key to a new state and a request. The caller, which owns the recording, executes requests.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,7 @@ struct Wish {
   bool operator==(const Wish&) const = default;
 };
 
-// What was in sight when the key was pressed.
+// Visible contents when the key was pressed.
 struct Seen {
   const Table& table;
   const Places& places;

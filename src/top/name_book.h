@@ -1,4 +1,4 @@
-// The names of stacks that were asked for, by id. It never has more than kMaxNames: the oldest go first.
+// Cache of stack names by id, with at most kMaxNames entries: the oldest are evicted first.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -22,7 +22,7 @@ class NameBook {
       order_.pop_front();
     }
   }
-  // Null: not asked for yet.
+  // Null: not requested yet.
   [[nodiscard]] const NamedStack* find(uint64_t id) const {
     const auto found = names_.find(id);
     return found == names_.end() ? nullptr : &found->second;

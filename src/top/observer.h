@@ -1,5 +1,5 @@
-// Asks a recording in a thread of its own, since an answer may take long, and hands answers over. The thread that makes it calls
-// all of it; the recording is the observer's alone.
+// Background thread that queries a recording, since an answer may take long. All methods are called by the thread that created the
+// observer; the recording is used by the background thread alone.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -25,14 +25,14 @@ struct Question {
   SampleRequest request = {};
   std::string mark = {};  // its name
   uint64_t stack = 0;
-  size_t width = 80;  // of the stack's page
+  size_t width = 80;  // width of the stack's page
 };
 
 struct Answer {
   Question::Kind kind = Question::Kind::kSample;
-  uint32_t pid = 0;          // of the process it is about,
+  uint32_t pid = 0;          // process it is about,
   uint32_t image = 0;        // and its program
-  uint32_t asked_image = 0;  // 0: the last one, whichever that is
+  uint32_t asked_image = 0;  // 0: the last one
   SharedSample sample = {};
   std::vector<NamedStack> names = {};
   std::optional<LeakSample> leaks = {};
@@ -40,7 +40,7 @@ struct Answer {
   std::string mark = {};
   std::string message = {};
   bool is_trouble = false;
-  bool has_ended = false;  // nothing comes any more
+  bool has_ended = false;  // no further answers
 };
 
 class Observer {
@@ -49,11 +49,11 @@ class Observer {
                                                         analysis::Query names_from);
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
-  // Waits for the answer to what was asked last.
+  // Waits for the answer to the last question.
   ~Observer();
 
   void ask(Question question);
-  // Whether some answer is still to come.
+  // Whether an answer is pending.
   [[nodiscard]] bool is_busy() const;
   std::vector<Answer> take();
   // Readable when there are answers.
@@ -74,7 +74,7 @@ class Observer {
   std::unique_ptr<live::Recording> recording_;
   const analysis::Query names_from_;
   base::UniqueFd event_;
-  uint32_t known_scan_ = 0;   // whose leaks were told
+  uint32_t known_scan_ = 0;   // last scan with reported leaks
   mutable std::mutex mutex_;  // of all below
   std::condition_variable changed_;
   std::deque<Question> questions_;

@@ -30,7 +30,7 @@ constexpr std::array<std::pair<std::string_view, Figure>, 9> kWords{{{"live", Fi
                                                                      {"temporary", Figure::kTemporary},
                                                                      {"leaked", Figure::kLeaked}}};
 
-// Samples one after the other, with names for the first rows of each.
+// Successive samples, with names of each one's first rows.
 class Samples {
  public:
   Samples(live::Recording& recording, const TopSettings& settings, size_t rows)

@@ -1,4 +1,4 @@
-// `heaptap top` without a screen: pictures as text, or an object of JSON for each sample (docs/json.md).
+// `heaptap top` without a screen: text pictures, or one JSON object per sample (docs/json.md).
 #pragma once
 #include <functional>
 #include <memory>
@@ -13,21 +13,21 @@
 
 namespace heaptap::top {
 
-// One picture of `width` columns, without keys; as many rows as the settings say. Rates need two samples: of a recording that goes
-// on there is a delay between them.
+// One picture of `width` columns, without keys, with as many rows as the settings say. Rates need two samples: for a live recording,
+// the call waits the delay between them.
 base::Result<std::string> picture_as_text(live::Recording& recording, const TopSettings& settings, size_t width);
 
-// An object a line, each handed to `write`, which says whether it goes on.
+// Writes one object per line to `write`, which returns whether to continue.
 using WriteLine = std::function<base::Result<bool>(std::string_view line)>;
-// Waits for so long; false: somebody asks for the end.
+// Waits that long; false: end requested.
 using Wait = std::function<bool(uint64_t nanoseconds)>;
 base::Result<> write_json_lines(live::Recording& recording, const TopSettings& settings, const WriteLine& write,
                                 const Wait& wait);
 
-// Of what a history knows now; the rows are named where their names are known.
+// JSON of the history's current state; rows are named if their names are known.
 std::string json_line(const History& history, const NameBook& names, const State& state, size_t rows);
 
-// The words of --sort, and what they stand for.
+// Words of --sort, and their figures.
 std::vector<std::string> figure_words();
 std::optional<Figure> figure_of(std::string_view word);
 

@@ -1,4 +1,4 @@
-// What stands in place of the rows: the page of one stack, and the help.
+// Text pages shown in place of the rows: a stack's page, and the help.
 #pragma once
 #include <vector>
 
@@ -8,7 +8,7 @@ namespace heaptap::top {
 
 std::vector<StyledText> help_lines();
 
-// `page`: null where it isn't there yet; of the stack that is opened.
+// `page`: of the opened stack; null: not there yet.
 std::vector<StyledText> stack_lines(const History& history, const NameBook& names, const State& state,
                                     const StackPage* page);
 

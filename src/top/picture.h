@@ -1,4 +1,4 @@
-// All that one screen says, as data: made of what is known (history.h) and what was chosen (state.h), drawn by draw.h.
+// Contents of one screen, as data: made from the history (history.h) and the state (state.h), drawn by draw.h.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,23 +20,23 @@ struct StyledText {
 
 struct PictureGauge {
   std::string name;
-  std::string value;  // "-": not known
+  std::string value;  // "-": unknown
   History::Series series;
-  double most = 0;  // what a full bar stands for; 0: the largest of the series
+  double most = 0;  // value of a full bar; 0: maximum of the series
 };
 
 struct PictureColumn {
   Figure figure = Figure::kLive;
   std::string title;
   size_t width = 0;
-  bool chosen = false;  // it is sorted by
+  bool chosen = false;  // sort column
 };
 
 struct PictureRow {
   uint64_t key = 0;
   std::vector<StyledText> cells = {};           // by column
-  std::string name = {};                        // and the last one
-  std::vector<std::string> shorter_names = {};  // where that has no room, the longest first
+  std::string name = {};                        // last column
+  std::vector<std::string> shorter_names = {};  // if it doesn't fit, longest first
   bool named = true;
 };
 
@@ -54,20 +54,20 @@ struct Picture {
   Mode mode = Mode::kRows;
   std::string name_title;  // of the last column
   std::vector<PictureColumn> columns;
-  std::vector<PictureRow> rows;    // those in sight
+  std::vector<PictureRow> rows;    // visible ones
   std::optional<size_t> selected;  // of `rows`
-  std::string no_rows;             // why there are none
-  std::vector<StyledText> lines;   // in place of rows: of a stack's page, of the help; from the first in sight on
-  size_t first_line = 0;           // the number of the first of them
-  std::string prompt;              // what is typed, in place of the keys
+  std::string no_rows;             // reason if there are none
+  std::vector<StyledText> lines;   // in place of rows: a stack's page or the help, from the first visible line
+  size_t first_line = 0;           // number of the first of `lines`
+  std::string prompt;              // input line, in place of the keys
   std::vector<KeyHint> keys;
 };
 
-// How the lines of a screen are divided.
+// Division of the screen's lines.
 struct Layout {
   size_t width = 0;
   size_t height = 0;
-  size_t gauge_lines = 0;  // 3: all; 1: in few words; 0: none
+  size_t gauge_lines = 0;  // 3: full; 1: short; 0: none
   bool has_status = false;
   bool has_keys = true;
   [[nodiscard]] size_t head_line() const { return 1 + gauge_lines + (has_status ? 1 : 0); }
@@ -76,19 +76,19 @@ struct Layout {
     return height > others ? height - others : 0;
   }
 };
-// `has_keys`: with a last line for them.
+// `has_keys`: with a last line of key hints.
 Layout layout_of(size_t width, size_t height, bool has_keys = true);
 
-// What is shown beside what was measured.
+// Input of a picture besides the layout.
 struct PictureInput {
   const History& history;
   const NameBook& names;
   const Table& table;
   const State& state;               // settled for the layout
   const StackPage* page = nullptr;  // of the opened stack; null: not there yet
-  std::string message = {};         // what happened last
-  bool is_trouble = false;          // and it is none that one hopes for
-  bool has_ended = false;           // nothing comes any more
+  std::string message = {};         // last event
+  bool is_trouble = false;          // the message is an error
+  bool has_ended = false;           // no further samples
 };
 Picture make_picture(const PictureInput& input, const Layout& layout);
 

@@ -54,7 +54,7 @@ void install(int number, void (*handler)(int), struct sigaction* before) {
   sigaction(number, &action, before);
 }
 
-// Handlers while there is a screen; what was before is put back.
+// Signal handlers of the screen; the previous ones are restored.
 class Signals {
  public:
   explicit Signals(std::array<base::UniqueFd, 2> pipe) : pipe_(std::move(pipe)) {
@@ -205,7 +205,7 @@ bool locale_is_utf8() {
   return std::string_view(nl_langinfo(CODESET)) == "UTF-8";
 }
 
-// What ncurses keeps for this terminal.
+// State of ncurses for this terminal.
 class Screen::Terminal {
  public:
   Terminal(SCREEN* screen, std::array<base::UniqueFd, 2> pipe, bool color)

@@ -1,5 +1,5 @@
-// The terminal, by ncurses. As long as it lives the terminal is its own; it is given back in any case: by the destructor, before the
-// process stops (Ctrl-Z) and, as far as a signal handler can, when the process crashes. There is one at a time.
+// Full-screen terminal output by ncurses. The terminal is restored in all cases: by the destructor, before the process stops (Ctrl-Z)
+// and, as far as a signal handler can, when the process crashes. One instance at a time.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace heaptap::top {
 
-// Whether characters that aren't ASCII can be shown, by the user's locale; sets the process's for characters.
+// Whether the user's locale can show non-ASCII characters; sets the process's LC_CTYPE.
 bool locale_is_utf8();
 
 class Screen {
@@ -26,12 +26,12 @@ class Screen {
   [[nodiscard]] size_t height() const;
   void show(const Grid& grid);
 
-  // Nothing: no more for now.
+  // None: no key pending.
   std::optional<Key> read_key();
 
-  // Readable when a signal came.
+  // Readable when a signal has arrived.
   [[nodiscard]] int signal_descriptor() const;
-  // Does what they ask for: takes a new size, stops and goes on. The number of the one that asks for the end, if one does.
+  // Handles pending signals: resizes, stops and resumes. Returns the number of a terminating signal, if any.
   std::optional<int> handle_signals();
 
  private:

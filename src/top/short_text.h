@@ -1,4 +1,4 @@
-// Figures in few characters: of columns that are to stay narrow. What isn't known is "-".
+// Figures in few characters, for narrow columns. An unknown value is "-".
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,7 +17,7 @@ std::string short_duration(double nanoseconds);
 // "01:02:03", "3d 01:02:03".
 std::string clock_text(uint64_t nanoseconds);
 
-// Of a count that was made a double: the largest one stays that.
+// Converts a count back from double; saturates.
 uint64_t whole(double count);
 // "1 block", "1,234 blocks".
 std::string counted(uint64_t count, const char* what);

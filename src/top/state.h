@@ -1,4 +1,4 @@
-// What a user chose to see. Keys change it (keys.h), pictures are made of it (picture.h).
+// User-selected display state. Keys change it (keys.h), pictures are made from it (picture.h).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,13 +9,13 @@ namespace heaptap::top {
 enum class Grouping : uint8_t { kStacks, kThreads, kModules };
 inline constexpr size_t kGroupingCount = 3;
 
-// What a row has in figures.
+// Figures of a row.
 enum class Figure : uint8_t {
   kLive,
   kBlocks,
   kGrowth,
-  kRate,   // allocated bytes a second
-  kCalls,  // allocations a second
+  kRate,   // allocated bytes per second
+  kCalls,  // allocations per second
   kAge,    // of live blocks
   kLifetime,
   kTemporary,
@@ -33,15 +33,15 @@ struct State {
   Mode mode = Mode::kRows;
   Grouping grouping = Grouping::kStacks;
   std::array<Figure, kGroupingCount> sorts{Figure::kLive, Figure::kAllocated, Figure::kLive};  // by Grouping
-  bool reversed = false;                                                                       // the smallest first
+  bool reversed = false;                                                                       // smallest first
   std::string filter;
-  std::string kept_filter;  // what Esc gives back while another one is typed
-  std::string input;        // a mark's name, as far as it is typed
-  size_t cursor = 0;        // the selected row,
-  uint64_t followed = 0;    // and what it is: it stays selected when rows change places; 0: whatever is there
-  size_t first = 0;         // the row that is shown first
-  size_t scrolled = 0;      // lines of a stack's page or of the help
-  uint64_t opened = 0;      // the stack whose page is shown
+  std::string kept_filter;  // restored by Esc while another one is typed
+  std::string input;        // a mark's name, as typed so far
+  size_t cursor = 0;        // selected row
+  uint64_t followed = 0;    // its key: it stays selected when rows move; 0: none
+  size_t first = 0;         // first visible row
+  size_t scrolled = 0;      // first visible line of a stack's page or of the help
+  uint64_t opened = 0;      // stack whose page is shown
   bool frozen = false;
 
   [[nodiscard]] Figure sort() const { return sorts[static_cast<size_t>(grouping)]; }

@@ -73,7 +73,7 @@ TableRow thread_row(const History& history, uint64_t number) {
   return row;
 }
 
-// Those without names that hold most: their names are wanted first.
+// Unnamed stacks that hold most: their names are requested first.
 class NamesWanted {
  public:
   void add(uint64_t id, uint64_t live_bytes) { ids_.push_back({static_cast<double>(live_bytes), id}); }
@@ -152,7 +152,7 @@ void add(TableRow& sum, const TableRow& row, bool is_first) {
   if (has_leaks) sum.of(Figure::kLeaked) = leaked;
 }
 
-// Means have to be made of sums: lifetimes of the blocks that were released, ages of those that live.
+// Sums for a module's means: lifetimes of released blocks, ages of live ones.
 struct ModuleSum {
   TableRow row;
   uint64_t stacks = 0;
