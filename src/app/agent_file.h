@@ -1,4 +1,4 @@
-// Where the agent's library is.
+// Location of the agent library.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace heaptap::app {
 
-// Beside this program, or where an installation has it.
+// Path beside this program or in its installation.
 base::Result<std::string> find_agent();
 
 }  // namespace heaptap::app

@@ -1,5 +1,5 @@
-// A target that is meant by its name alone: looked for among those that are announced on the local networks. Anybody can announce
-// anything: what is found is a place to try, and who answers there has to prove the key that is known by that name, or the token.
+// Discovery of a target given by name alone, among those announced on the local networks. Announcements are untrusted: a result is an
+// address to try, and the peer there must prove the key known by that name, or the token.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace heaptap::app {
 
-// What proves who it is; the error says what is to be typed where nothing does.
+// Means to authenticate the target; without any, the error names the commands to set one up.
 base::Result<channel::Security> security_of_named(const std::string& name, const std::string& token_file);
-// Its addresses, in the order in which they are to be tried.
+// Its addresses, in order of preference.
 base::Result<std::vector<channel::Address>> find_announced(const std::string& name);
 
 }  // namespace heaptap::app

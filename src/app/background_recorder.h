@@ -1,5 +1,5 @@
-// Another heaptap that records for this one (`heaptap attach` or `heaptap run`), in a session of its own: no key and no signal of this
-// terminal reaches it, or a program that it starts. Ending it is the owner's matter.
+// Background heaptap process that records for this one (`heaptap attach` or `heaptap run`), in a session of its own, so that neither it nor
+// a program it starts gets keys or signals of this terminal. The owner must end it.
 #pragma once
 #include <sys/types.h>
 
@@ -16,19 +16,19 @@ namespace heaptap::app {
 
 class BackgroundRecorder {
  public:
-  // `arguments`: behind `heaptap`. `output`: takes what it and a started program write. `end_signal`: that it gets when the thread that
-  // started it ends, however that ends; none: it goes on. `more_variables`: of its environment, besides those of this process, or in their place.
+  // `arguments`: after `heaptap`. `output`: for output of the recorder and a started program. `end_signal`: its parent-death signal, sent
+  // when the starting thread ends; none: it continues. `more_variables`: added to or replacing this process's environment.
   static base::Result<BackgroundRecorder> start(const std::vector<std::string>& arguments, int output,
                                                 std::optional<int> end_signal,
                                                 const std::vector<std::string>& more_variables = {});
 
   [[nodiscard]] uint32_t pid() const { return static_cast<uint32_t>(pid_); }
-  // It is not waited for again then.
+  // Once true, its exit status has been collected.
   bool has_ended();
-  // Sends it the signal, and waits for its end.
+  // Sends the signal, and waits for its end.
   void end(int signal);
 
-  // The recording that it makes, of whichever process; fails as long as there is none.
+  // Its recording, of whichever process; fails until there is one.
   [[nodiscard]] base::Result<std::unique_ptr<live::Recording>> connect() const;
 
  private:

@@ -1,4 +1,4 @@
-// The earlier recordings that `heaptap check` compares with: one for all traces, or a directory with one for each program.
+// Baselines of `heaptap check`: one recording for all traces, or a directory with one per program.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,8 +13,8 @@ class Baselines {
   // `path`: a trace, or a directory of traces.
   static base::Result<Baselines> open(const std::string& path);
 
-  // The trace to compare with. Of one baseline that one, whose program has to be the same; of several the one of the same command
-  // line, or else the only one of the same program.
+  // The trace's baseline. If there is only one, its program must be the same; of several, the one with the same command line, or else
+  // the only one of the same program.
   [[nodiscard]] base::Result<std::string> of(const std::string& trace) const;
 
  private:

@@ -127,7 +127,7 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
   return remarks;
 }
 
-// The programs of the traces that are judged together. They are looked at when one is first asked for.
+// Programs of the traces judged together. Read on first use.
 class Recorded {
  public:
   explicit Recorded(const std::vector<std::string>& traces) : traces_(traces) {}

@@ -1,4 +1,4 @@
-// `heaptap check`: a gate. Compares the figures of traces with limits.
+// `heaptap check`: pass/fail check of traces against limits.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,39 +21,39 @@ struct Verdict;
 namespace heaptap::app {
 
 struct CheckOptions {
-  std::vector<std::string> traces;  // or directories of traces; each is judged by itself
+  std::vector<std::string> traces;  // or directories of traces; each is judged separately
 
-  // The most that is allowed; empty: anything.
+  // Maximum allowed; empty: unlimited.
   std::optional<uint64_t> leaked_bytes;  // definitely and indirectly lost
   std::optional<uint64_t> peak_bytes;
   std::optional<uint64_t> live_bytes;
   std::optional<uint64_t> allocations;
 
-  std::string baseline;                     // a trace, or a directory of them; empty: growth isn't judged
-  std::vector<report::GrowthLimit> growth;  // over it
+  std::string baseline;                     // a trace, or a directory of traces; empty: no check of growth
+  std::vector<report::GrowthLimit> growth;  // over the baseline
 
-  bool possible = false;  // what is possibly lost is leaked, too
+  bool possible = false;  // possibly lost blocks count as leaked
   uint32_t scan = 0;      // number of the scan; 0: the last one
-  uint32_t image = 0;     // of the programs that a process executed the first, second, …; 0: the last one
+  uint32_t image = 0;     // number of the program that a process executed, from 1; 0: the last one
   leaks::LeakOptions leaks;
   std::vector<std::string> suppressions;  // files
-  bool carried_suppressions = true;       // those that the trace carries count, too
-  analysis::Ignores ignores = {};         // stacks that don't count as leaked, and aren't listed
+  bool carried_suppressions = true;       // apply the trace's own suppressions too
+  analysis::Ignores ignores = {};         // stacks neither counted as leaks nor listed
   symbols::ResolverOptions symbols;
-  size_t stacks = 3;              // that are shown of each limit that was broken
-  bool allow_incomplete = false;  // what isn't known for certain passes as it is
-  std::vector<std::string> skip;  // functions that don't name a site
+  size_t stacks = 3;              // listed for each exceeded limit
+  bool allow_incomplete = false;  // uncertain figures count as they are
+  std::vector<std::string> skip;  // functions that aren't allocation sites
   report::FrameTextOptions frames;
   bool json = false;
   bool quiet = false;
   ColorMode color = ColorMode::kAuto;
 };
 
-// Judges the growth of the trace over the baseline, for `verdict`.
+// Adds the trace's growth over the baseline to `verdict`.
 base::Result<> judge_growth(const CheckOptions& options, const analysis::Suppressions& suppressions,
                             report::Verdict& verdict);
 
-// Returns heaptap's exit status: 0 where all are within the limits, 1 where one is beyond one.
+// Returns heaptap's exit status: 0 if all limits hold, 1 if one is exceeded.
 int perform(const CheckOptions& options);
 
 }  // namespace heaptap::app

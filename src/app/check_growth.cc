@@ -1,4 +1,4 @@
-// The part of `heaptap check` that compares a trace with an earlier one.
+// Baseline comparison of `heaptap check`.
 #include "analysis/compare.h"
 #include "app/check_command.h"
 #include "app/diff_command.h"

@@ -1,4 +1,4 @@
-// The options of `heaptap check`.
+// Options of `heaptap check`.
 #include "app/command_options.h"
 #include "app/growth_limits.h"
 

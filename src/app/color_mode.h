@@ -1,4 +1,4 @@
-// --color: where output has colours.
+// ANSI colour modes: the values of --color.
 #pragma once
 
 namespace heaptap::app {

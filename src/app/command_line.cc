@@ -57,7 +57,7 @@ constexpr std::array<std::string_view, 1> kPlanned{"serve"};
 
 base::Result<Command> parse_help(const Arguments& arguments, const Defaults& defaults);
 
-// Every command: its name, and what reads its options. What it then does is the overload of perform() for these options.
+// Command: its name, and its option parser. It is executed by the overload of perform() for its options.
 struct NamedCommand {
   std::string_view name;
   base::Result<Command> (*parse)(const Arguments& rest, const Defaults& defaults);

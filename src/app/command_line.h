@@ -1,4 +1,4 @@
-// The command line: which command, with which options. Says what is wrong with it in the user's words.
+// Command line parser: command and options. Error messages use the user's words.
 #pragma once
 #include <string>
 #include <variant>
@@ -24,10 +24,10 @@
 
 namespace heaptap::app {
 
-// Help, completions or the version: only to be printed, as it is.
+// Help, completions or the version, to be printed verbatim.
 struct PrintText {
   std::string text;
-  // Of a command's help: what it does, and its options.
+  // For help on a command: its summary and options.
   std::string summary = {};
   std::vector<KnownOption> options = {};
 };
@@ -36,7 +36,7 @@ using Command = std::variant<PrintText, RunOptions, CollectOptions, ShowOptions,
                              ExportOptions, ReportOptions, DoctorOptions, DiffOptions, MarkOptions, ConsoleOptions,
                              TopOptions, DiscoverOptions, SymbolsOptions, PairOptions>;
 
-// `arguments` without the program's own name; options that count by default come from `defaults`.
+// `arguments` without the program's own name; `defaults`: options from configuration.
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments, const Defaults& defaults = {});
 
 }  // namespace heaptap::app

@@ -1,4 +1,4 @@
-// The options of single commands, for command_line.cc. Each parse function gets what stands behind the command's name.
+// Option parsers of the commands, for command_line.cc. `arguments`: after the command's name.
 #pragma once
 #include <functional>
 #include <string>
@@ -31,10 +31,10 @@ base::Result<Command> parse_pair(const Arguments& arguments, const Defaults& def
 base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defaults);
 
-// Which allocations count, by name and thread or by time, and where names come from: of commands that read traces.
+// Filters of allocations by name and thread, or by time, and symbol sources, for commands that read traces.
 void add_name_filters(OptionSet& set, analysis::Query& query);
 void add_time_filters(OptionSet& set, analysis::Query& query);
-// --symbols-server; with `has_token`, --token-file for it, else the caller has them for what is returned.
+// --symbols-server; `has_token`: with --token-file for it. Without, the caller sets the token file on the result.
 std::shared_ptr<SymbolsServer> add_symbol_sources(OptionSet& set, symbols::ResolverOptions& symbols,
                                                   bool has_token = true);
 std::shared_ptr<SymbolsServer> add_symbols_server(OptionSet& set,
@@ -43,22 +43,22 @@ std::shared_ptr<SymbolsServer> add_symbols_server(OptionSet& set,
 // --image N: see app/run_traces.h.
 Option add_image(OptionSet& set, uint32_t& image);
 
-// --skip, repeatable: functions that don't name a site.
+// --skip, repeatable: functions that aren't allocation sites.
 void add_skip(OptionSet& set, std::vector<std::string>& patterns);
-// --ignore, repeatable: stacks that are counted and not listed.
+// --ignore, repeatable: stacks counted but not listed.
 void add_ignore(OptionSet& set, analysis::Ignores& ignores);
 // --full-names, --full-paths, --full-stacks.
 void add_frame_options(OptionSet& set, report::FrameTextOptions& frames);
 // --config FILE, --no-config: see app/settings.h.
 void add_config(OptionSet& set);
 
-// What `show` and `leaks` have in common.
+// Common options of `show` and `leaks`.
 void add_leak_options(OptionSet& set, ShowOptions& options);
 void add_display_options(OptionSet& set, ShowOptions& options);
 
-// -H: another machine; for commands that connect to it, with what that takes.
+// -H: another machine, with connection options; for commands that connect to it.
 void add_host(OptionSet& set, std::string& host, const std::string& help);
-// -H of commands that ask the recording here, which has the connection: what it takes is accepted, and not used.
+// -H for commands that use a local recorder's connection: connection options are accepted and ignored.
 void add_recorded_host(OptionSet& set, std::string& host);
 void add_unused_security(OptionSet& set);
 inline constexpr const char* kTokenHelp =
@@ -66,35 +66,34 @@ inline constexpr const char* kTokenHelp =
 void add_token(OptionSet& set, std::string& file);
 void add_machine(OptionSet& set, MachineOptions& machine, const std::string& help);
 
-// A word of `command` that is a process's number.
+// Parses a PID argument of `command`.
 base::Result<pid_t> parse_pid(const std::string& word, const char* command, const char* usage);
 
-// Parses with the options that count by default before the arguments; gives help as text, and errors with the cause, a
-// suggestion and the command's usage. Nothing: parsed.
+// Parses `arguments` after the defaults; returns help as text, and errors with cause, suggestion and usage. None: parsed.
 base::Result<std::optional<PrintText>> parse_with(OptionSet& set, const Arguments& arguments, const Defaults& defaults);
 
-// Where the traced program's own command line begins: behind the first "--", or at the first word that is neither an
-// option of `set` nor an option's value.
+// Start of the traced program's own command line: after the first "--", or at the first word that is neither an option of `set` nor an
+// option's value.
 size_t program_begin(const OptionSet& set, const Arguments& arguments);
 
-// Options that several commands share. All such functions leave the group behind that their last option is in.
+// Options shared by several commands. Each such function leaves the set in its last option's group.
 void add_color(OptionSet& set, ColorMode& color);
-// --NAME and --no-NAME, for what is on unless it is switched off.
+// --NAME and --no-NAME, for a setting that is on by default.
 void add_switch(OptionSet& set, const std::string& name, bool& value, const std::string& help,
                 const std::string& help_without);
 void add_sort(OptionSet& set, analysis::SortKey& sort);
 
-// --no-roots KIND: what doesn't keep a block alive.
+// --no-roots KIND: roots that don't keep blocks alive.
 void add_root_kinds(OptionSet& set, uint8_t& roots);
 
-// --tagged-pointers: pointers with bits of the program's own keep blocks alive.
+// --tagged-pointers: pointers with tag bits keep blocks alive.
 void add_tagged_pointers(OptionSet& set, uint16_t& heuristics);
 
 void add_suppressions(OptionSet& set, std::vector<std::string>& files);
-// Of a command that reads traces; `carried`: those that a trace has from its recording count.
+// For commands that read traces; `carried`: also apply a trace's own suppressions.
 void add_suppressions(OptionSet& set, std::vector<std::string>& files, bool& carried);
 
-// A part of a name, or a regular expression.
+// Part of a name, or a regular expression.
 void add_pattern(OptionSet& set, const std::string& name, std::string& pattern, const std::string& help);
 
 }  // namespace heaptap::app

@@ -1,4 +1,4 @@
-// Completions for shells, made from the options that commands have: what is completed and what is accepted can't differ.
+// Shell completions, generated from the commands' options, so that completed and accepted options can't differ.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,24 +15,24 @@ struct KnownCommand {
   std::vector<KnownOption> options;
 };
 
-// All commands that users know of.
+// All documented commands.
 std::vector<KnownCommand> known_commands();
 
-// Where the words come from that can stand for a value.
+// Source of the words that complete a value.
 enum class Source : uint8_t { kWords, kFiles, kDirectories, kTraces, kProcesses, kPrograms, kUsers };
 inline constexpr size_t kSourceKinds = 7;
-// By the value's name in the help ("FILE", "VIEW TRACE", "PROGRAM|PID"); none: nothing is known that could stand there.
+// By the value's name in the help ("FILE", "VIEW TRACE", "PROGRAM|PID"); empty: no completions.
 std::vector<Source> sources_of(const KnownOption& option);
 
 bool is_positional(const KnownOption& option);
-// What stands without the name of an option; null: nothing does.
+// Positional argument; null: none.
 const KnownOption* positional_of(const KnownCommand& command);
-// Whether what follows belongs to a program that is started.
+// Whether the remaining arguments are a program's command line.
 bool starts_program(const KnownCommand& command);
 
-// The options, each behind a blank, whose values are words of their own, of the commands that start a program.
+// Options with a separate value, each preceded by a blank, of the commands that start a program.
 std::string value_options(const std::vector<KnownCommand>& commands);
-// The names of all commands, with blanks between.
+// Names of all commands, separated by blanks.
 std::string command_names(const std::vector<KnownCommand>& commands);
 
 std::string bash_completions(const std::vector<KnownCommand>& commands);

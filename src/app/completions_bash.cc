@@ -1,4 +1,4 @@
-// For bash: tables as functions, and one function that reads the command line by them.
+// Bash completions: tables as functions, and one function that parses the command line by them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// For fish: one call of `complete` an option.
+// Fish completions: one call of `complete` per option.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

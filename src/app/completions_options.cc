@@ -1,4 +1,4 @@
-// The options of `heaptap completions`, which installations call.
+// Options of `heaptap completions`, which installers call.
 #include "app/command_options.h"
 #include "app/completions.h"
 

@@ -1,4 +1,4 @@
-// For zsh: one call of _arguments a command.
+// Zsh completions: one call of _arguments per command.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// `heaptap console`: a recording that is looked at and steered by commands, typed or of a script.
+// `heaptap console`: inspection and control of a recording by commands, interactive or from a script.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,15 +13,15 @@ namespace heaptap::app {
 class SymbolsServer;
 
 struct ConsoleOptions {
-  std::string target;                 // a PID, a socket, a trace; empty: what is offered
-  MachineOptions machine;             // where processes are
-  std::vector<std::string> commands;  // that are carried out in place of those that are typed
-  std::vector<std::string> symbols;   // where files with names are looked for first
+  std::string target;                 // PID, socket or trace; empty: a running recording of this user
+  MachineOptions machine;             // machine of the processes
+  std::vector<std::string> commands;  // executed in place of typed ones
+  std::vector<std::string> symbols;   // directories searched first for symbol files
   std::vector<std::string> sysroots;
-  std::shared_ptr<SymbolsServer> symbols_server;  // null: there is none
+  std::shared_ptr<SymbolsServer> symbols_server;  // null: none
   bool no_pager = false;
   ColorMode color = ColorMode::kAuto;
-  Defaults defaults;  // of what its commands take as options
+  Defaults defaults;  // for the options of its commands
 };
 
 // Returns heaptap's exit status.

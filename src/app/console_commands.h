@@ -1,4 +1,4 @@
-// The commands of the console, over a session. Each group has a file of its own.
+// Commands of the console, over a session. Each group has its own source file.
 #pragma once
 #include <vector>
 
@@ -7,28 +7,28 @@
 
 namespace heaptap::app {
 
-// The session outlives them.
-std::vector<console::Command> status_commands(ConsoleSession& session);    // what is recorded, and what that costs
-std::vector<console::Command> report_commands(ConsoleSession& session);    // what the memory is used for
-std::vector<console::Command> steering_commands(ConsoleSession& session);  // of a recording that goes on
+// The session must outlive them.
+std::vector<console::Command> status_commands(ConsoleSession& session);    // recorded processes, cost of recording
+std::vector<console::Command> report_commands(ConsoleSession& session);    // use of memory
+std::vector<console::Command> steering_commands(ConsoleSession& session);  // control of a live recording
 std::vector<console::Command> settings_commands(ConsoleSession& session);
-std::vector<console::Command> program_commands(ConsoleSession& session);  // that begin a recording
+std::vector<console::Command> program_commands(ConsoleSession& session);  // start of a recording
 
-// What the settings say where the options don't.
+// Applies settings where options are missing.
 void fill_in(const ConsoleSettings& settings, const console::Words& arguments, ShowOptions& options);
 
-// What could stand behind `show`; of any command that takes a PID.
+// Completions after `show`, and for commands that take a PID.
 console::Words show_words(ConsoleSession& session, const console::Words& arguments, const std::string& word);
 std::function<console::Words(const console::Words&, const std::string&)> pid_words(ConsoleSession& session,
                                                                                    console::Words others = {});
 
-// The figures of all processes, or of the one that the settings name, for `status` and `monitor`.
+// Figures of all processes, or of the one selected by the settings, for `status` and `monitor`.
 base::Result<std::string> status_text(ConsoleSession& session);
-// One stack, by its number.
+// One stack, by its id.
 base::Result<> report_stack(ConsoleSession& session, const console::Words& arguments);
-// The view that was shown last, as options of one command; none: it is help, which was printed.
+// Last view shown, as options of `show`; none: it was help, which is printed.
 base::Result<std::optional<ShowOptions>> last_view(ConsoleSession& session);
-// A view, of what is counted by now.
+// Text of a view of the data counted so far.
 base::Result<std::string> glance_text(ConsoleSession& session, const ShowOptions& options);
 
 }  // namespace heaptap::app

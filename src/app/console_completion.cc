@@ -1,4 +1,4 @@
-// What can stand behind the commands of the console.
+// Completion of the console's command arguments.
 #include <algorithm>
 
 #include "app/command_options.h"

@@ -1,4 +1,4 @@
-// Where the console's recordings come from.
+// Recordings for the console.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace heaptap::app {
 
-// A PID of `machine` (empty: this one), the path of a recording's socket, or a trace.
+// `target`: a PID on `machine` (empty: this one), the path of a recording's socket, or a trace.
 base::Result<std::unique_ptr<live::Recording>> connect_to(const std::string& target, const std::string& machine = {});
 
 }  // namespace heaptap::app

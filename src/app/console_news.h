@@ -1,4 +1,4 @@
-// The words for what happens to a recording by itself. Safe for a terminal.
+// Messages about spontaneous events of a recording. Safe for a terminal.
 #pragma once
 #include <string>
 

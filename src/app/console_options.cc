@@ -1,4 +1,4 @@
-// The options of `heaptap console`.
+// Options of `heaptap console`.
 #include "app/command_options.h"
 #include "app/symbols_server.h"
 

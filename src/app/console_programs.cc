@@ -1,4 +1,4 @@
-// Commands of the console that begin a recording: another heaptap makes it, which this one connects to.
+// Console commands that start a recording: a background heaptap records, and this one connects to it.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>

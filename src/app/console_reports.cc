@@ -1,4 +1,4 @@
-// Commands of the console that show reports: by the options of `heaptap show`, and short ones.
+// Console commands for reports: with the options of `heaptap show`, and short ones.
 #include <algorithm>
 #include <filesystem>
 

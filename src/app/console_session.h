@@ -1,4 +1,4 @@
-// What a console has: the recording that it is about, the user's settings, and how it prints.
+// Console session: the current recording, the user's settings, and output.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,16 +20,16 @@
 
 namespace heaptap::app {
 
-// What `set` changes, besides the recording itself.
+// Settings changed by `set`, except those of the recording itself.
 struct ConsoleSettings {
-  std::vector<std::string> search_path;                 // --symbols of all that shows names
-  std::shared_ptr<const SymbolsServer> symbols_server;  // of these as well; null: there is none
+  std::vector<std::string> search_path;                 // --symbols for all commands that show names
+  std::shared_ptr<const SymbolsServer> symbols_server;  // likewise; null: none
   std::vector<std::string> skip;
   std::optional<analysis::SortKey> sort;
-  size_t count = 0;      // 0: each view's own
-  uint32_t frames = 0;   // of a stack; 0: all
-  uint32_t process = 0;  // that commands without a PID are about; 0: all of them, or the first one
-  uint32_t image = 0;    // which of its programs views show; 0: the last one
+  size_t count = 0;      // 0: the view's default
+  uint32_t frames = 0;   // per stack; 0: all
+  uint32_t process = 0;  // default of commands with a PID; 0: all, or the first one
+  uint32_t image = 0;    // number of its program for views; 0: the last one
   bool pager = true;
   ColorMode color = ColorMode::kAuto;
 };
@@ -37,28 +37,28 @@ struct ConsoleSettings {
 class ConsoleSession {
  public:
   ConsoleSettings settings;
-  MachineOptions machine;                         // where programs and processes are
-  Defaults defaults;                              // of options of `show` and `export`
-  std::vector<std::string> recorder_environment;  // what recorders that are begun here get besides this one's variables
-  console::Words last_view{"summary"};            // as behind `show`; of `monitor`
+  MachineOptions machine;                         // machine of programs and processes
+  Defaults defaults;                              // for options of `show` and `export`
+  std::vector<std::string> recorder_environment;  // additional variables of recorders started here
+  console::Words last_view{"summary"};            // arguments of `show`; for `monitor`
 
   void take(std::unique_ptr<live::Recording> recording);
-  // Fails where there is none, with what makes one.
+  // Fails if there is none; the error says how to start one.
   base::Result<live::Recording*> recording();
 
-  // The process that a word names, or that the settings say where there is none; 0: see live/recording.h.
+  // PID argument at `place`, else the setting; 0: see live/recording.h.
   base::Result<uint32_t> pid_of(const console::Words& arguments, size_t place);
-  // What `show` shows, by options whose gaps the settings fill.
+  // Report for `show`; settings apply where options are missing.
   base::Result<report::Report> report_for(const ShowOptions& options, const analysis::Query& query);
 
   [[nodiscard]] std::string prompt() const;
-  // What happened since the last call, a line each.
+  // Events since the last call, one per line.
   std::string take_news();
   [[nodiscard]] int news_descriptor() const;
-  // To the standard output, folded; long text through a pager.
+  // Writes to the standard output, folded; long text through a pager.
   base::Result<> print(std::string_view text, bool paged = true) const;
 
-  // The recorded processes' pids and names of marks, for completion; none where that fails.
+  // PIDs of recorded processes and names of marks, for completion; empty on failure.
   console::Words pids();
   console::Words mark_names();
 
@@ -69,12 +69,12 @@ class ConsoleSession {
   void go_to_past();
 
   std::unique_ptr<live::Recording> recording_;
-  std::unique_ptr<live::Recording> ended_;  // went on before; the trace may be a file that only it has open
-  std::string main_trace_;                  // of one that goes on
-  std::string news_;                        // that wasn't told so far
+  std::unique_ptr<live::Recording> ended_;  // the previous live one; only it may have the trace file open
+  std::string main_trace_;                  // of a live one
+  std::string news_;                        // not printed yet
 };
 
-// A pid; fails with what was meant to be one.
+// Parses a PID; the error names the invalid word.
 base::Result<uint32_t> parse_pid(const std::string& word);
 
 }  // namespace heaptap::app

@@ -1,4 +1,4 @@
-// `set`: what the console goes by, and the depth of what is recorded.
+// `set` of the console: its settings, and the recording's stack depth.
 #include <fmt/ranges.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// `report N` of the console: one stack, with all that is known of it.
+// `report N` of the console: details of one stack.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Commands of the console that say what is recorded, how far it is, and what that costs.
+// Console commands for status: recorded processes, progress, and the cost of recording.
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -175,7 +175,7 @@ base::Result<> show_info(ConsoleSession& session, const Words& arguments) {
   return session.print(settings_of_recording(*settings) + cost_text(*figures));
 }
 
-// Keys come at once, and aren't shown.
+// Terminal mode in which keys are delivered immediately, without echo.
 class KeyMode {
  public:
   KeyMode() {

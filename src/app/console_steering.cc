@@ -1,4 +1,4 @@
-// Commands of the console that change a recording which goes on.
+// Console commands that control a live recording.
 #include "app/console_commands.h"
 #include "base/safe_text.h"
 #include "base/whole_number.h"

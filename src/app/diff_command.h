@@ -1,4 +1,4 @@
-// `heaptap diff`: compares recordings, or two moments of one.
+// `heaptap diff`: comparison of recordings, or of two moments of one.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,9 +11,9 @@
 namespace heaptap::app {
 
 struct DiffOptions {
-  std::vector<std::string> traces;  // two or more in order; with moments one
-  uint32_t image = 0;               // of each: of the programs that its process executed; 0: the last one
-  std::string from;                 // a moment; empty: whole recordings are compared
+  std::vector<std::string> traces;  // two or more in order; one if moments are given
+  uint32_t image = 0;               // program of each trace's process, from 1; 0: the last one
+  std::string from;                 // a moment; empty: compare whole recordings
   std::string to;
   analysis::Query query;
   analysis::CompareOptions compare;
@@ -21,12 +21,12 @@ struct DiffOptions {
   size_t limit = 10;                      // stacks in text; 0: all
   size_t depth = 8;                       // frames in text; 0: all
   bool json = false;
-  bool html = false;  // a file, as `file` says
+  bool html = false;  // write the file described by `file`
   HtmlFileOptions file;
   ColorMode color = ColorMode::kAuto;
 };
 
-// The reports of whole traces, or of one trace's moments, as they are compared.
+// Reports of whole traces, or of one trace's moments, in order of comparison.
 base::Result<std::vector<report::Report>> read_for_comparison(const std::vector<std::string>& traces,
                                                               const analysis::Query& query);
 

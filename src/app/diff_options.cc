@@ -1,4 +1,4 @@
-// The options of `heaptap diff`.
+// Options of `heaptap diff`.
 #include <charconv>
 
 #include "app/command_options.h"

@@ -27,7 +27,7 @@ using discovery::FoundService;
 constexpr int kExitNothingFound = 1;
 constexpr uint64_t kDefaultWaitNs = 2 * discovery::kSecond;
 
-// Tells of what came, changed and went, compared with what was told last.
+// Reporter of services that appeared, changed or disappeared since the last report.
 class News {
  public:
   explicit News(bool json) : line_of_(json ? service_as_json_line : service_as_line) {}

@@ -1,4 +1,4 @@
-// `heaptap discover`: machines of the local network that heaptap-target announces itself on.
+// `heaptap discover`: machines on the local network that announce heaptap-target.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -6,13 +6,13 @@
 namespace heaptap::app {
 
 struct DiscoverOptions {
-  std::optional<uint64_t> wait_ns;  // none: 2 s, or with `watch` without an end
-  bool once = false;                // which is the default
-  bool watch = false;               // tell what comes, changes and goes
+  std::optional<uint64_t> wait_ns;  // none: 2 s, or unlimited with `watch`
+  bool once = false;                // the default
+  bool watch = false;               // report services that appear, change and disappear
   bool json = false;
 };
 
-// Returns heaptap's exit status: 0 where something was found, else 1.
+// Returns heaptap's exit status: 0 if something was found, else 1.
 int perform(const DiscoverOptions& options);
 
 }  // namespace heaptap::app

@@ -1,4 +1,4 @@
-// The options of `heaptap discover`.
+// Options of `heaptap discover`.
 #include "app/command_options.h"
 
 namespace heaptap::app {

@@ -1,5 +1,5 @@
-// What `heaptap doctor` concludes about this machine: a check a subject, with its cause and the commands that fix it. Pure: what
-// was read and tried comes in.
+// Checks of this machine for `heaptap doctor`: one per subject, with cause and commands that fix it. Pure functions of the given facts
+// and trials.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -20,27 +20,27 @@ struct Check {
   std::vector<std::string> fixes = {};  // commands
 };
 
-// What is to be recorded, and how: only what that needs can fail.
+// Planned recording: only its requirements can fail.
 enum class Need : uint8_t {
-  kAnything,  // nothing is named: the agent, ptrace and leak scans are to work
+  kAnything,  // nothing is named: agent, ptrace and leak scans must work
   kAgent,     // a program, by the agent
   kTracer,    // a program, by ptrace
-  kAttach,    // a process that runs; whether it can be attached to is a check of its own
+  kAttach,    // a running process; permission to attach is a check of its own
 };
 
-// What was tried.
+// Results of trial operations.
 struct Trials {
-  base::Result<std::string> agent;  // its file, which the loader takes
+  base::Result<std::string> agent;  // path, if the loader accepts it
   base::Result<> cpu;
   base::Result<> own_needs;
   base::Result<> log_memory;
   base::Result<> tracing;
-  base::Result<> output;  // a file in the working directory
+  base::Result<> output;  // a file in the working directory can be created
   log::ClockVerdict clock = {};
-  std::string own_path = {};  // of heaptap itself
+  std::string own_path = {};  // path of heaptap itself
 };
 
-// `command`, as this user can run it as root.
+// `command` as this user can run it as root.
 std::string as_root(const collect::MachineFacts& facts, const std::string& command);
 
 std::vector<Check> check_machine(const collect::MachineFacts& facts, const Trials& trials, Need need);

@@ -1,4 +1,4 @@
-// The options of `heaptap doctor`.
+// Options of `heaptap doctor`.
 #include "app/command_options.h"
 
 namespace heaptap::app {

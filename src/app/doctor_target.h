@@ -1,4 +1,4 @@
-// What `heaptap doctor PROGRAM` and `heaptap doctor PID` find: what it is, how it is captured and why, what names there will be.
+// Checks of `heaptap doctor PROGRAM` and `heaptap doctor PID`: the target, its capture method with the reason, available symbols.
 #pragma once
 #include <sys/types.h>
 
@@ -11,7 +11,7 @@ namespace heaptap::app {
 
 struct TargetChecks {
   std::vector<Check> checks;
-  Need need = Need::kAgent;  // of the machine
+  Need need = Need::kAgent;  // on this machine
 };
 
 TargetChecks check_program(const collect::MachineFacts& facts, const std::string& name);

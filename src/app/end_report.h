@@ -1,4 +1,4 @@
-// What is printed when a recording is over.
+// Report at the end of a recording.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace heaptap::app {
 
-// A file for the report as JSON that was made before the program started, so that it can be written at the end.
+// JSON report file, created before the program starts, so that it can be written at the end.
 class ReportFile {
  public:
-  // An empty path: there is none.
+  // An empty path: none is wanted.
   static base::Result<ReportFile> create(const std::string& path);
 
   [[nodiscard]] bool is_wanted() const { return !path_.empty(); }
@@ -25,24 +25,24 @@ class ReportFile {
   ReportFile(std::string path, base::UniqueFd descriptor)
       : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
   std::string path_;
-  base::UniqueFd descriptor_;  // none: none is wanted, or it is a FIFO that nobody reads so far
+  base::UniqueFd descriptor_;  // none: none is wanted, or it is a FIFO without a reader so far
 };
 
 struct EndReport {
   const RunOptions& options;
   const analysis::Suppressions& suppressions;
-  std::string lead;  // said first, where anything is said; may be empty
+  std::string lead;  // printed first if anything is; may be empty
   ReportFile& file;
 };
 
-// What --error-exitcode is for.
+// Result for --error-exitcode.
 enum class Gate : uint8_t {
   kPassed,
-  kFailed,   // one of the processes has leaks or, where they are asked for, errors
-  kUnknown,  // none that is known of, but not all was seen
+  kFailed,   // a process has leaks or, if requested, errors
+  kUnknown,  // none found, but not everything was seen
 };
 
-// `traces`: first that of the program that did the work.
+// `traces`: the main program's first.
 Gate report_end(const EndReport& end, const std::vector<collect::FinishedTrace>& traces);
 
 }  // namespace heaptap::app

@@ -85,7 +85,7 @@ base::Result<> write_report(const exports::Format& format, const report::Report&
   return write_to_file(format, input, options);
 }
 
-// In place of the trace where there are several.
+// Placeholder for the trace when there are several.
 class NoEvents : public model::UnscannedSource {
  public:
   explicit NoEvents(const model::Capture& capture) : capture_(capture) {}

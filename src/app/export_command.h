@@ -1,4 +1,4 @@
-// `heaptap export`: writes a trace's report in the format of another tool.
+// `heaptap export`: a trace's report in another tool's format.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,16 +12,16 @@ namespace heaptap::app {
 struct ExportOptions {
   std::string format;
   std::string trace;
-  uint32_t image = 0;           // of the programs that a process executed the first, second, …; 0: the last one
-  std::string metric = "live";  // where the format shows one
+  uint32_t image = 0;           // number of the program that a process executed, from 1; 0: the last one
+  std::string metric = "live";  // if the format shows a single one
   std::string output;           // a file; empty: standard output
-  bool force = false;           // the file may be there already
-  MomentSeries moments;         // of a format in numbered files; none: the whole recording
+  bool force = false;           // replace an existing file
+  MomentSeries moments;         // for a format in numbered files; empty: the whole recording
   analysis::Query query;
   std::vector<std::string> suppressions;  // files
 };
 
-// Of the trace that is named, or the newest one here.
+// Exports the named trace, or the newest one in the working directory.
 base::Result<> export_trace(ExportOptions options);
 
 // Returns heaptap's exit status.

@@ -1,4 +1,4 @@
-// The options of `heaptap export`.
+// Options of `heaptap export`.
 #include "app/command_options.h"
 #include "exports/formats.h"
 

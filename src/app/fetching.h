@@ -1,5 +1,5 @@
-// Files that a recording on another machine fetches from there, since names need them and they aren't here: into the cache of
-// symbols/file_cache.h, where all that names looks for them.
+// Fetching of module files from a remote target: files needed for symbols and missing here are copied into the cache of
+// symbols/file_cache.h, which all symbol searches use.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,18 +14,18 @@ namespace heaptap::app {
 
 class Fetching {
  public:
-  // The options outlive it.
+  // The options must outlive it.
   explicit Fetching(const RunOptions& options);
 
   [[nodiscard]] bool is_on() const { return taker_.has_place(); }
-  // While the source is used, this is there. Not of a file, which gives none.
+  // To be called repeatedly while the source is in use. Not for a file, which serves none.
   void serve(remote::RemoteSource& source);
-  // All is recorded: waits for what is still missing, with a line that says how far that is, until it is there or Ctrl-C comes. Says
-  // what didn't come.
+  // To be called after recording: waits for pending files, with a progress line, until done or Ctrl-C. Reports files that weren't
+  // fetched.
   void finish(remote::RemoteSource& source);
 
  private:
-  // Files of the cache. Without one it takes none.
+  // Writer of files into the cache. Without a cache it takes none.
   class Taker final : public remote::FileTaker {
    public:
     Taker(std::optional<symbols::FileCache> cache, symbols::ResolverOptions where)

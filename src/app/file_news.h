@@ -1,4 +1,4 @@
-// The lines that heaptap prints when a file that it looks at doesn't come.
+// Messages about files that don't respond (network file systems).
 #pragma once
 #include <string>
 
@@ -10,7 +10,8 @@ namespace heaptap::app {
 std::string text_of(const base::SilentFile& file, base::ServedFiles::Stage stage);
 std::string text_of(const collect::StandingThread& thread);
 
-// Prints them of threads of this process, as long as it lives. Begun when nothing more is forked that goes on as heaptap.
+// Prints messages about blocked threads of this process, as long as the result lives. To be called after the last fork that continues as
+// heaptap.
 collect::OwnWaits watch_own_waits();
 
 }  // namespace heaptap::app

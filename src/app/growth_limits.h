@@ -1,4 +1,4 @@
-// What --max-growth takes.
+// Parser of --max-growth.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace heaptap::app {
 
-// "5%" or "64K": of leaked, peak and live bytes, each. "peak=5%", "allocations=100": of one figure. "stack-live=64K": no single
-// stack's figure grew by more.
+// "5%" or "64K": of leaked, peak and live bytes, each. "peak=5%", "allocations=100": of one figure. "stack-live=64K": maximum growth
+// of any single stack.
 base::Result<std::vector<report::GrowthLimit>> parse_growth(const std::string& text);
 
 }  // namespace heaptap::app

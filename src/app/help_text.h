@@ -1,4 +1,4 @@
-// The help of a command, as it is printed: what it does, how it is called, and its options in groups, the most used ones first.
+// Help text of a command: summary, usage, and options in groups, the most used ones first.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -11,12 +11,12 @@ namespace heaptap::app {
 struct CommandHelp {
   std::string summary;
   std::string usage;
-  std::vector<KnownOption> options;         // and what stands without a name
-  std::vector<std::string> most_used = {};  // names of options, which stand in their groups as well
+  std::vector<KnownOption> options;         // and positional arguments
+  std::vector<std::string> most_used = {};  // names of options, which are in their groups as well
   std::string footer = {};                  // whole lines
 };
 
-// In lines of at most `width` characters, as far as words allow.
+// In lines of at most `width` characters, if words fit.
 std::string help_text(const CommandHelp& help, size_t width);
 
 }  // namespace heaptap::app

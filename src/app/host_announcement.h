@@ -1,4 +1,4 @@
-// `-H listen:` without an address: tells the local networks where this host waits for a target, as long as it does.
+// Announcement of this host on the local networks (`-H listen:` without an address), while it waits for a target.
 #pragma once
 #include <poll.h>
 
@@ -13,7 +13,7 @@ namespace heaptap::app {
 
 class HostAnnouncement : public remote::WaitTeller {
  public:
-  // Nothing is told before that.
+  // To be called first: nothing is announced before it.
   void set_service(uint16_t port, bool has_token);
 
   void add_waits(std::vector<pollfd>& waits) const override;

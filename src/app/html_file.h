@@ -1,4 +1,4 @@
-// Commands that write an HTML file for a browser.
+// HTML output files of commands.
 #pragma once
 #include <functional>
 #include <string>
@@ -8,17 +8,17 @@
 namespace heaptap::app {
 
 struct HtmlFileOptions {
-  std::string output;  // a file; empty: in the working directory, under a name that the command makes
-  bool force = false;  // the file may be there already
+  std::string output;  // a file; empty: a default name in the working directory
+  bool force = false;  // replace an existing file
   bool open = false;   // in a browser
-  bool full = false;   // however large it becomes
+  bool full = false;   // whatever its size
   bool quiet = false;
 };
 
-// "heaptap.app.12.htap" becomes "heaptap.app.12.html", in the working directory; of a link the trace that it leads to.
+// "heaptap.app.12.htap" becomes "heaptap.app.12.html", in the working directory; a symbolic link is resolved first.
 std::string html_name_of(const std::string& trace);
 
-// The file whose text `make` returns. Where it can't be written that is said before anything is made.
+// Writes the text returned by `make`. An unwritable file is reported before `make` is called.
 base::Result<> write_html_file(const HtmlFileOptions& options, const std::string& path,
                                const std::function<base::Result<std::string>()>& make);
 

@@ -1,5 +1,5 @@
-// Writes the reports that are asked for while heaptap records (collect/report_requests.h): in a thread of its own, which reads the
-// traces that the recording writes.
+// Writer of reports requested during a recording (collect/report_requests.h), in a background thread that reads the traces being
+// written.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -21,9 +21,9 @@ namespace heaptap::app {
 
 class IncrementalReports final : public collect::ReportWriter {
  public:
-  // `format`: of the numbered files. `query`: where names come from, and what is ignored.
+  // `format`: of the numbered files. `query`: symbol sources and ignore rules.
   IncrementalReports(const exports::Format& format, analysis::Query query);
-  // What was asked for is written first.
+  // Writes pending reports first.
   ~IncrementalReports() override;
 
   bool is_busy(pid_t process) override;
@@ -31,17 +31,17 @@ class IncrementalReports final : public collect::ReportWriter {
   void end(pid_t process, uint32_t image) override;
 
  private:
-  // A program of a process, from its first report on.
+  // Program of a process, from its first report on.
   struct Program {
     std::unique_ptr<live::SteppedTrace> trace;
     std::unique_ptr<NumberedFiles> files;
     exports::MemlogChanges in_files;
-    exports::MemlogChanges in_outputs;  // of those that the program named
+    exports::MemlogChanges in_outputs;  // of outputs named by the program
   };
   using Key = std::pair<pid_t, uint32_t>;  // pid and image
   struct Task {
     Key of;
-    std::unique_ptr<collect::ReportRequest> request;  // null: the last one was
+    std::unique_ptr<collect::ReportRequest> request;  // null: the program has ended
   };
 
   void add(Task task);
@@ -57,14 +57,14 @@ class IncrementalReports final : public collect::ReportWriter {
 
   const exports::Format& format_;
   const analysis::Query query_;
-  std::map<Key, Program> programs_;  // of the thread
-  std::set<std::string> told_;       // the same
+  std::map<Key, Program> programs_;  // owned by the thread
+  std::set<std::string> told_;       // likewise
 
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::deque<Task> tasks_;  // the first one is being served
   bool ends_ = false;
-  std::thread thread_;  // made with the first request
+  std::thread thread_;  // started by the first request
 };
 
 }  // namespace heaptap::app

@@ -14,7 +14,7 @@
 namespace heaptap::app::interruption {
 namespace {
 
-// A handler reads these. A path is in its place before `used` says so.
+// File to remove, read by the signal handler. The path is written before `used` is set.
 struct File {
   std::atomic<bool> taken = false;
   std::atomic<bool> used = false;

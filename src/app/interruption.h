@@ -1,20 +1,19 @@
-// What is cleaned up where SIGINT, SIGTERM or SIGHUP ends a command that reads traces: the progress line, files that aren't finished,
-// and a download of symbols.
+// Cleanup when SIGINT, SIGTERM or SIGHUP ends a command that reads traces: progress line, unfinished files, and a symbol download.
 #pragma once
 #include <cstddef>
 #include <string>
 
 namespace heaptap::app::interruption {
 
-// Where the signals would end the process: they do it still, once all is cleaned up.
+// Installs handlers for those of the signals that would end the process: they still do, after the cleanup.
 void clean_up_first();
 
-// A file that is removed then. Returns its place, for `forget_file`; kNoPlace: too many, it stays.
+// Registers a file to remove. Returns its slot, for `forget_file`; kNoPlace: too many files, it is not removed.
 inline constexpr size_t kNoPlace = ~size_t{0};
 size_t remember_file(const std::string& path);
 void forget_file(size_t place);
 
-// Whether a line is to be wiped on stderr.
+// Whether a progress line on stderr must be erased.
 void set_line_shown(bool shown);
 
 }  // namespace heaptap::app::interruption

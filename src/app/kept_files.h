@@ -1,5 +1,5 @@
-// Files of modules that are at no place where names are looked for (unlinked, replaced, in memory alone, below another root): copied
-// while their processes live, into the cache of symbols/file_cache.h, where all that names looks for them.
+// Copies of module files that symbol searches wouldn't find (unlinked, replaced, in memory, below another root), made while their
+// processes live, into the cache of symbols/file_cache.h, which all symbol searches use.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -20,15 +20,15 @@ namespace heaptap::app {
 
 class KeptFiles final : public collect::FileKeeper {
  public:
-  // Looks where names will be looked for. Without a cache it keeps none.
+  // `where`: places that symbol searches will use. Without a cache it keeps none.
   explicit KeptFiles(symbols::ResolverOptions where);
   ~KeptFiles() override;
 
   bool lacks(const model::Module& module) override;
   void keep(const model::Module& module, base::UniqueFd file) override;
-  // All is recorded: waits until the copies are made, or Ctrl-C comes.
+  // To be called after recording: waits until the copies are made, or Ctrl-C.
   void finish();
-  // Makes recordings of this machine, whose files are kept; this outlives them.
+  // Factory of local recordings whose files are kept; this object must outlive them.
   [[nodiscard]] collect::RecordingMaker recording_maker();
 
  private:
@@ -47,8 +47,8 @@ class KeptFiles final : public collect::FileKeeper {
   uint64_t taken_bytes_ = 0;
   std::mutex mutex_;
   std::condition_variable_any news_;
-  std::deque<Copy> queue_;  // under the mutex, the first one is being copied
-  std::jthread copier_;     // ends before the rest
+  std::deque<Copy> queue_;  // under the mutex; the first one is being copied
+  std::jthread copier_;     // declared last: ends before the rest
 };
 
 }  // namespace heaptap::app

@@ -1,4 +1,4 @@
-// An option of a command, as completions and help's readers know it.
+// Description of a command's option, for completions and help.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,10 +8,10 @@
 namespace heaptap::app {
 
 struct KnownOption {
-  std::vector<std::string> names;       // "-o", "--output"; none: it is what stands without a name
-  std::string value = {};               // what is called so in the help ("FILE"); empty: it takes none
-  bool value_may_miss = false;          // the value only stands behind a "="
-  std::vector<std::string> words = {};  // that are values
+  std::vector<std::string> names;       // "-o", "--output"; empty: a positional argument
+  std::string value = {};               // its name in the help ("FILE"); empty: it takes none
+  bool value_may_miss = false;          // the value is optional, after a "="
+  std::vector<std::string> words = {};  // possible values
   std::string help = {};
   OptionGroup group = OptionGroup::kOther;
 };

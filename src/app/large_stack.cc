@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kNeededBytes = size_t{1} << 20;
 constexpr size_t kStackBytes = base::kOwnStackBytes;
 
-// makecontext passes nothing but ints.
+// Call to run: makecontext passes ints only.
 struct Call {
   int (*work)(int, char**);
   int argc;

@@ -1,4 +1,4 @@
-// `heaptap leaks PID`: asks the heaptap that traces the process for a leak scan, and shows what it found.
+// `heaptap leaks PID`: leak scan of a process by the heaptap that records it, and the result.
 #pragma once
 #include <sys/types.h>
 
@@ -11,7 +11,7 @@ namespace heaptap::app {
 struct LeaksOptions {
   pid_t process = 0;
   std::string host;  // of its recording; empty: this machine
-  ShowOptions show;  // how; the trace is the one that the scan is in
+  ShowOptions show;  // display options; the trace is the scan's
 };
 
 // Returns heaptap's exit status.

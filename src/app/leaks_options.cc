@@ -1,4 +1,4 @@
-// The options of `heaptap leaks`.
+// Options of `heaptap leaks`.
 #include "app/command_options.h"
 
 namespace heaptap::app {

@@ -1,4 +1,4 @@
-// The heaptap command.
+// Entry point of the heaptap command.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// `heaptap mark`: names this moment of a recording that goes on.
+// `heaptap mark`: named mark in a live recording.
 #pragma once
 #include <sys/types.h>
 

@@ -1,4 +1,4 @@
-// The options of `heaptap mark`.
+// Options of `heaptap mark`.
 #include "app/command_options.h"
 
 namespace heaptap::app {

@@ -20,7 +20,7 @@ bool takes_value(const OptionSet& set, const std::string& name) {
   return option && option->takes_value();
 }
 
-// What the command line has.
+// Options on the command line.
 struct Given {
   std::vector<Option> options;
   std::optional<std::string> config;
@@ -57,7 +57,7 @@ Given given_in(const OptionSet& set, const std::vector<std::string>& arguments) 
   return given;
 }
 
-// What other commands have is asked where it has to be.
+// Option sets of all commands, built on first use.
 class AllCommands {
  public:
   [[nodiscard]] bool has(const std::string& command) {
@@ -107,7 +107,7 @@ std::optional<bool> truth_of(const std::string& value) {
   return std::nullopt;
 }
 
-// Options that go with some values of another one and not with others, which option parsers have no word for.
+// Option that conflicts with some values of another one, which the option parser can't express.
 struct OppositeValue {
   std::string_view option;
   std::string_view other;
@@ -118,7 +118,7 @@ constexpr OppositeValue kOppositeValues[] = {{"--process", "--by", "process"},
                                              {"--image", "--by", "process"},
                                              {"--image", "--by", "program"}};
 
-// Each one that counts, in order, with its option.
+// Effective settings in order, with their options.
 class Merger {
  public:
   Merger(const OptionSet& set, AllCommands& commands) : set_(set), commands_(commands) {}

@@ -1,4 +1,4 @@
-// Moments of a recording, as they are given on the command line.
+// Moments of a recording given on the command line.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace heaptap::app {
 
-// Single ones (analysis/window.h), and one every so often, with the recording's end.
+// Single moments (analysis/window.h), and periodic ones including the recording's end.
 struct MomentSeries {
   std::vector<std::string> at;
   std::optional<uint64_t> every_ns;
@@ -18,7 +18,7 @@ struct MomentSeries {
   [[nodiscard]] bool is_empty() const { return at.empty() && !every_ns; }
 };
 
-// Ascending, each once, and none later than the end.
+// Ascending, without duplicates, none after the end.
 base::Result<std::vector<uint64_t>> moments_of(const MomentSeries& series, uint64_t end_ns,
                                                const std::vector<model::Mark>& marks);
 

@@ -1,6 +1,6 @@
-// Where the names of a recording came from (--symbols, --sysroot, --symbols-server), kept for who reads its trace later. Not in the
-// trace, which anybody may have made: no directory and no address of it is looked into or asked. In this user's own files, by when and
-// of which process the recording was: $XDG_STATE_HOME/heaptap/names, or ~/.local/state/heaptap/names.
+// Symbol sources of a recording (--symbols, --sysroot, --symbols-server), remembered for later readers of its trace. They are not in the
+// trace, which is untrusted: no directory or address from it is ever used. They are in this user's files, keyed by the recording's time
+// and process: $XDG_STATE_HOME/heaptap/names, or ~/.local/state/heaptap/names.
 #pragma once
 #include <memory>
 #include <string>
@@ -20,11 +20,11 @@ struct NameSources {
   std::shared_ptr<SymbolsServer> server = nullptr;
 };
 
-// Of the trace at this path. Where it can't be kept, the options are to be typed again.
+// Saves them for the trace at this path. On failure the options must be given again later.
 void remember_name_sources(const std::string& trace, const NameSources& sources);
 
-// What analysis::analyze() says, with names from where the query says; where it says nothing, from what is remembered. What is there no
-// longer is said, once. Whatever reads a trace asks by this.
+// analysis::analyze() with symbol sources from the query or, if it has none, remembered ones. Missing sources are reported, once. All
+// readers of traces use this.
 base::Result<report::Report> analyze_trace(model::EventSource& source, analysis::Query query);
 
 }  // namespace heaptap::app

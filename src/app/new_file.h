@@ -1,5 +1,5 @@
-// A file that a command makes: it appears whole, under its name, or not at all. What is there and no file, a pipe or a device,
-// is written to and stays what it is; - is the standard output.
+// Output file of a command, created atomically: it appears complete or not at all. An existing pipe or device is written to in place;
+// "-" is the standard output.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -12,17 +12,17 @@ namespace heaptap::app {
 
 class NewFile {
  public:
-  // Begins a temporary file beside `path`. Fails where `path` is there already and may not be replaced (`force`).
+  // Starts a temporary file beside `path`. Fails if `path` exists and may not be replaced (`force`).
   static base::Result<NewFile> create(const std::string& path, bool force);
   NewFile(NewFile&& other) noexcept;
   NewFile& operator=(NewFile&&) = delete;
-  ~NewFile();  // without `finish` nothing is left
+  ~NewFile();  // removes the file unless finished
 
-  // For a writer that needs a path: the file that gets its name by `finish`. Empty: it goes to a pipe or a device.
+  // Path for writers that need one; renamed by `finish`. Empty: the output is a pipe or a device.
   [[nodiscard]] const std::string& temporary() const { return temporary_; }
-  // What fails is said by `finish`.
+  // Errors are reported by `finish`.
   void write(std::string_view piece);
-  // Gives it its name.
+  // Renames it into place.
   base::Result<> finish();
 
  private:
@@ -30,12 +30,12 @@ class NewFile {
   void flush();
 
   std::string path_;
-  std::string temporary_;  // empty: finished, moved from, or nothing to be named
-  size_t place_;           // among the files that an interruption removes
+  std::string temporary_;  // empty: finished, moved from, or not a file
+  size_t place_;           // slot of interruption.h
   bool force_;
   base::UniqueFd descriptor_;
-  std::string kept_;  // not written so far
-  int error_ = 0;     // the first one
+  std::string kept_;  // buffered
+  int error_ = 0;     // first errno
 };
 
 }  // namespace heaptap::app

@@ -1,4 +1,4 @@
-// Files of one name with a number each, in a directory: NAME1.ext, NAME2.ext, …
+// Numbered files with a common name in a directory: NAME1.ext, NAME2.ext, …
 #pragma once
 #include <cstddef>
 #include <string>
@@ -13,13 +13,13 @@ class NumberedFiles : public exports::NumberedOutput {
  public:
   NumberedFiles(std::string directory, std::string name, std::string extension);
 
-  // From 1 up to the last one.
+  // From 1 to the last one.
   base::Result<> read_earlier(const std::function<void(std::string_view text)>& take) const override;
-  // At the first number that isn't there, and never in another's place.
+  // Uses the first free number, and never replaces a file.
   base::Result<> write_next(const std::function<void(const report::Write& write)>& fill) override;
-  // The same, filled in another way: what `fill` fails with, this fails with, and nothing is left.
+  // Same with another writer: an error of `fill` is returned, and no file is left.
   base::Result<> make_next(const std::function<base::Result<>(NewFile& file)>& fill);
-  // The paths of those that were written here.
+  // Paths of the files written by this object.
   [[nodiscard]] const std::vector<std::string>& written() const { return written_; }
 
  private:
@@ -29,7 +29,7 @@ class NumberedFiles : public exports::NumberedOutput {
   std::string directory_;
   std::string name_;
   std::string extension_;
-  size_t next_ = 1;  // those before are there
+  size_t next_ = 1;  // lower numbers are taken
   std::vector<std::string> written_;
 };
 

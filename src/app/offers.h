@@ -1,4 +1,4 @@
-// Recordings that go on, for commands that were told none or one of several.
+// Live recordings of this user, for commands without an explicit target or with an ambiguous one.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace heaptap::app {
 
-// Of processes on a machine; empty: on any.
+// Those on a machine; empty: on any.
 std::vector<live::Offer> offers_of(const std::string& machine);
 
-// What names it on a command line: "7", "-H board:8086 7".
+// Command line arguments that select it: "7", "-H board:8086 7".
 std::string words_of(const live::Offer& offer);
 
 base::Result<std::unique_ptr<live::Recording>> connect_to(const live::Offer& offer);

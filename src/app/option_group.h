@@ -1,5 +1,4 @@
-// What options are about. These are the headings in the help of a command, in this order, and those of its man page
-// (tests/e2e/man_test.py compares them).
+// Option groups: the headings of a command's help, in this order, and of its man page (tests/e2e/man_test.py compares them).
 #pragma once
 #include <array>
 #include <cstdint>

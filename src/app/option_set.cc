@@ -10,7 +10,7 @@
 
 namespace heaptap::app {
 
-// What the parser has no room for stands beside its option.
+// Option data that the parser has no field for.
 struct OptionState {
   CLI::Option* option;
   OptionGroup group;

@@ -1,5 +1,5 @@
-// The options and arguments of one command: their names, what their values are and where these go, the help on them, and the
-// parsing. option_set.cc alone knows the parser (CLI11), which takes the compiler long.
+// Options and arguments of one command: names, values, targets, help, and parsing. Only option_set.cc includes the parser (CLI11), which
+// is slow to compile.
 //
 //   OptionSet set("report", "Write a report", "heaptap report [TRACE] [options]");
 //   set.positional("TRACE", trace, "The trace");
@@ -23,30 +23,30 @@ namespace heaptap::app {
 
 struct OptionState;
 
-// One of an OptionSet, and valid as long as that is. Copies are the same option, which is why all methods are const.
+// Handle of an option, valid as long as its OptionSet. Copies refer to the same option, so all methods are const.
 class Option {
  public:
-  // What its value is called in the help.
+  // Name of its value in the help.
   Option value_name(const std::string& name) const;
   Option help(const std::string& text) const;
-  // These words are values of it, which completions offer. Whether others are, too, is another matter.
+  // Values to offer in completions. Others may be valid too.
   Option offer(const std::vector<std::string>& words) const;
-  // Of a list: one value may be several, with this between them.
+  // List option: one argument may hold several values, with this separator.
   Option separated_by(char separator) const;
-  // Each value has to pass this.
+  // Validates each value.
   Option check(std::function<base::Result<>(const std::string&)> check) const;
-  // Not both of them may be given.
+  // Makes the options mutually exclusive.
   Option excludes(const Option& other) const;
 
   [[nodiscard]] bool is_given() const;
-  // All others are flags.
+  // False: a flag.
   [[nodiscard]] bool takes_value() const;
-  // A flag that may have a value behind a "=".
+  // Flag with an optional value after a "=".
   [[nodiscard]] bool value_may_miss() const;
-  // Values of several times that it is given add up.
+  // Values of repeated options are collected.
   [[nodiscard]] bool is_list() const;
   [[nodiscard]] bool has_name(const std::string& name) const;
-  // With their dashes; none: it has short ones alone, or is positional.
+  // With dashes; empty: it has only short names, or is positional.
   [[nodiscard]] std::vector<std::string> long_names() const;
   [[nodiscard]] bool is_excluded_by(const Option& other) const;
 
@@ -58,40 +58,40 @@ class Option {
   OptionState* state_;
 };
 
-// Names are comma-separated, with their dashes: "-o,--output". What values are stored in has to live until parse() returns.
+// Names are comma-separated, with dashes: "-o,--output". Destinations of values must live until parse() returns.
 class OptionSet {
  public:
   enum class Outcome : uint8_t { kParsed, kHelpAsked };
   using Parse = std::function<base::Result<>(const std::string& text)>;
 
-  // The command's name, what it does, and how it is called.
+  // The command's name, summary and usage.
   OptionSet(const std::string& command, const std::string& summary, const std::string& usage);
   ~OptionSet();
   OptionSet(const OptionSet&) = delete;
   OptionSet& operator=(const OptionSet&) = delete;
 
-  // What options are about that are added from here on.
+  // Sets the group of the options added next.
   void group(OptionGroup group);
-  // Options that the help has before all groups as well, by one of their names.
+  // Options that the help also lists before all groups, by one of their names.
   void most_used(std::vector<std::string> names);
-  // Stands below the options.
+  // Text after the options.
   void footer(const std::string& text);
 
   Option flag(const std::string& names, bool& value, const std::string& help);
   Option flag(const std::string& names, std::function<void()> given, const std::string& help = "");
-  // --NAME or --NAME=VALUE: `left_out` is the value where none is given.
+  // --NAME or --NAME=VALUE: `left_out` is the value if none is given.
   Option optional_text(const std::string& name, const std::string& left_out, std::string& value,
                        const std::string& help);
   Option text(const std::string& names, std::string& value, const std::string& help);
-  // Its error becomes that of the command line, behind the option's name.
+  // An error of `parse` is returned by parse(), prefixed with the option's name.
   Option parsed(const std::string& names, Parse parse, const std::string& help);
-  // One of the words.
+  // One of `words`.
   Option choice(const std::string& names, const std::vector<std::string>& words,
                 std::function<void(const std::string&)> store, const std::string& help);
   Option size(const std::string& names, uint64_t& bytes, const std::string& help);
   Option size(const std::string& names, std::optional<uint64_t>& bytes, const std::string& help);
   Option duration(const std::string& names, uint64_t& nanoseconds, const std::string& help);
-  // A whole number.
+  // Integer.
   template <typename Number>
   Option number(const std::string& names, Number& value, const std::string& help, uint64_t least = 0,
                 uint64_t most = 0xffffffff) {
@@ -99,26 +99,26 @@ class OptionSet {
     return any_number(names, store, help, least, most);
   }
 
-  // One value for each time that the option is given, which the help says by itself.
+  // Repeatable option with one value each time; the help says so.
   Option list(const std::string& names, std::vector<std::string>& values, const std::string& help);
   Option parsed_list(const std::string& names, Parse parse_each, const std::string& help);
 
-  // What stands without a name, in the order of these calls; one or all that are left.
+  // Positional arguments, in the order of these calls; one, or all remaining.
   Option positional(const std::string& name, std::string& value, const std::string& help);
   Option positional(const std::string& name, std::vector<std::string>& values, const std::string& help);
 
-  // Stores the values. The error is what is wrong with the words, without the command's name.
+  // Stores the values. The error is without the command's name.
   [[nodiscard]] base::Result<Outcome> parse(const std::vector<std::string>& words);
-  // Once parse() was called.
+  // Available once parse() was called.
   [[nodiscard]] std::string help(size_t width) const;
   [[nodiscard]] std::vector<KnownOption> known_options() const;
 
   [[nodiscard]] std::string command() const;
   [[nodiscard]] std::string summary() const;
   [[nodiscard]] std::string usage() const;
-  // By one of its names, with dashes.
+  // By any of its names, with dashes.
   [[nodiscard]] std::optional<Option> find(const std::string& name) const;
-  // False if there is no such option, too.
+  // False also if there is no such option.
   [[nodiscard]] bool is_given(const std::string& name) const;
 
  private:

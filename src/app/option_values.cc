@@ -1,4 +1,4 @@
-// Values of options that are taken apart: numbers, sizes, durations, words.
+// Parsers of option values: numbers, sizes, durations, words.
 #include <fmt/ranges.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Whether the trace can be written, found out before anything is started or stopped.
+// Check that the trace can be written, before anything is started or stopped.
 #pragma once
 #include "app/run_command.h"
 #include "base/result.h"

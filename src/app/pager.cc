@@ -84,7 +84,7 @@ base::Result<> Output::finish() { return pipe_ < 0 ? flush_output() : base::Resu
 Output::~Output() {
   if (pipe_ < 0) return;
   base::UniqueFd(pipe_).reset();
-  // Ctrl-C is the pager's.
+  // SIGINT is left to the pager.
   struct sigaction ignored{};
   struct sigaction before{};
   ignored.sa_handler = SIG_IGN;

@@ -1,4 +1,4 @@
-// Long output on a terminal, a page at a time.
+// Pager for long output on a terminal.
 #pragma once
 #include <sys/types.h>
 #include <string_view>
@@ -7,17 +7,17 @@
 
 namespace heaptap::app {
 
-// Where reports are written: the standard output, or a pager that shows it, where that is a terminal: what $HEAPTAP_PAGER or
-// $PAGER says, else `less -FRX`. Set but empty, or `cat`: none. One that can't be started is none.
+// Report output: the standard output, or, if that is a terminal, a pager: $HEAPTAP_PAGER or $PAGER, else `less -FRX`. Empty or `cat`:
+// no pager. If it can't be started, none is used.
 class Output {
  public:
-  // `paged`: a pager is wanted.
+  // `paged`: use a pager if possible.
   explicit Output(bool paged);
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
   ~Output();  // waits for the pager
 
-  // That a user leaves a pager early is no error.
+  // A pager closed early by the user is no error.
   base::Result<> write(std::string_view piece);
   base::Result<> finish();
 
@@ -29,7 +29,7 @@ class Output {
   bool is_left_ = false;
 };
 
-// The command of the pager; null: none is wanted.
+// Command of the pager; null: none is wanted.
 const char* pager_command();
 
 }  // namespace heaptap::app

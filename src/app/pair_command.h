@@ -1,4 +1,4 @@
-// `heaptap pair`: this host's key, and the keys of others that it knows, so that machines prove to each other who they are.
+// `heaptap pair`: this host's key and known keys of other machines, for mutual authentication.
 #pragma once
 #include <string>
 #include <vector>
@@ -6,8 +6,8 @@
 namespace heaptap::app {
 
 struct PairOptions {
-  // Nothing: says what is typed on the target. ADDRESS KEY [NAME]: that target is known from now on, by its name as well. KEY [NAME]: that host may come here, as
-  // to `heaptap symbols serve`.
+  // Empty: show the command to run on the target. ADDRESS KEY [NAME]: remember that target, also by its name. KEY [NAME]: allow that host
+  // to connect here, as to `heaptap symbols serve`.
   std::vector<std::string> words;
 };
 

@@ -1,4 +1,4 @@
-// The options of `heaptap pair`.
+// Options of `heaptap pair`.
 #include "app/command_options.h"
 
 namespace heaptap::app {

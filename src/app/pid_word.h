@@ -1,4 +1,4 @@
-// A word that names a process by its number.
+// Parsing of PIDs.
 #pragma once
 #include <sys/types.h>
 
@@ -9,7 +9,7 @@
 
 namespace heaptap::app {
 
-// None: no process has it.
+// None: not a valid PID.
 inline std::optional<pid_t> pid_in(std::string_view word) {
   const auto pid = base::whole_number<pid_t>(word);
   return pid && *pid > 0 ? pid : std::nullopt;

@@ -1,5 +1,5 @@
-// `heaptap run -H ADDRESS` and `attach -H ADDRESS`: the program runs on another machine, where heaptap-target is, and all else happens
-// on this one.
+// `heaptap run -H ADDRESS` and `attach -H ADDRESS`: the program runs on another machine, under heaptap-target; everything else happens
+// here.
 #pragma once
 #include <optional>
 
@@ -12,7 +12,7 @@
 
 namespace heaptap::app {
 
-// Whether the options make sense with another machine.
+// Whether the options are valid for a remote target.
 base::Result<> check_remote(const RunOptions& options);
 
 struct RemoteOutcome {

@@ -1,4 +1,4 @@
-// `heaptap report`: writes the report of a trace, or of a recording of several processes, as one HTML file.
+// `heaptap report`: report of a trace, or of a recording of several processes, as an HTML file.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@ namespace heaptap::app {
 
 struct ReportOptions {
   std::string trace;
-  uint32_t image = 0;  // of the programs that a process executed the first, second, …; 0: the last one
+  uint32_t image = 0;  // number of the program that a process executed, from 1; 0: the last one
   HtmlFileOptions file;
   bool sources = false;
   analysis::Query query;

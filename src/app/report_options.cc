@@ -1,4 +1,4 @@
-// The options of `heaptap report`.
+// Options of `heaptap report`.
 #include "app/command_options.h"
 
 namespace heaptap::app {

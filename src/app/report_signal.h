@@ -1,4 +1,4 @@
-// The signal by which a recorded program can be asked for a report.
+// Signal that requests a report from within a recorded program.
 #pragma once
 #include <string_view>
 
@@ -6,7 +6,7 @@
 
 namespace heaptap::app {
 
-// By its name (base/signal_names.h). Fails for those that can't be taken from a program, or tell it something else.
+// By name (base/signal_names.h). Fails for signals that can't be caught, or that have another meaning for programs.
 base::Result<int> parse_report_signal(std::string_view name);
 
 }  // namespace heaptap::app

@@ -1,5 +1,5 @@
-// Finds what a recording on another machine lacks, in the files that names are from: rows for unwinding, also at the server of symbols,
-// and where functions are.
+// Finder of unwind rows and function addresses that a remote recording lacks, in the files of the symbol sources; rows also from the
+// symbol server.
 #pragma once
 #include <memory>
 
@@ -9,7 +9,7 @@
 
 namespace heaptap::app {
 
-// `server` may be null. Null: there is no way to be woken up when something is found.
+// `server` may be null. Null: no wake-up descriptor could be created.
 std::unique_ptr<remote::RowFinder> make_row_finder(symbols::ResolverOptions options,
                                                    std::shared_ptr<SymbolsServer> server);
 

@@ -162,7 +162,7 @@ collect::RecordingOptions recording_options(const RunOptions& options, const Run
       }};
 }
 
-// What a recording ended with.
+// Result of a recording.
 struct Outcome {
   std::vector<collect::FinishedTrace> traces;
   int status = 0;  // heaptap's own

@@ -1,4 +1,4 @@
-// The options of `heaptap run` and `heaptap attach`: the same, with what they work on said in different ways.
+// Options of `heaptap run` and `heaptap attach`: identical except for the target's syntax.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -19,7 +19,7 @@ constexpr const char* kRunUsage = "heaptap run [options] [--] PROGRAM [ARG...]";
 constexpr const char* kCollectUsage = "heaptap --collect PID";
 constexpr const char* kAttachUsage = "heaptap attach [options] PID... [-- PROGRAM [ARG...]]";
 
-// What is written before it is taken apart.
+// Option values before parsing.
 struct RunWords {
   std::vector<std::string> named;      // processes, behind `attach`
   std::vector<std::string> processes;  // and with -p

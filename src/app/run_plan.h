@@ -1,5 +1,4 @@
-// What `run` and `attach` are going to do: whether that makes sense, and how it is captured. Found out before anything is
-// started or stopped.
+// Plan of `run` and `attach`: validity, and capture method. Made before anything is started or stopped.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,10 +11,10 @@
 namespace heaptap::app {
 
 struct RunPlan {
-  std::optional<collect::Program> program;                // none: only processes that run already
-  bool by_tracer = false;                                 // with ptrace, not with the agent
-  std::string why;                                        // where that wasn't asked for: a sentence
-  std::vector<model::SuppressionText> suppressions = {};  // that traces carry
+  std::optional<collect::Program> program;                // none: running processes only
+  bool by_tracer = false;                                 // by ptrace, not by the agent
+  std::string why;                                        // reason, if not requested: a sentence
+  std::vector<model::SuppressionText> suppressions = {};  // to be carried by the traces
 };
 
 base::Result<RunPlan> make_plan(const RunOptions& options);

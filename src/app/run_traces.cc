@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of one trace: a report, or why there is none.
+// Result of one trace: a report, or the failure.
 struct Part {
   report::Report report;
   std::string failure;
@@ -52,7 +52,7 @@ report::ProcessEntry unread(const trace::RunEntry& entry, std::string failure) {
   return process;
 }
 
-// The run that a trace is a part of.
+// Run that contains a trace.
 struct RunBeside {
   Run run;
   uint32_t pid = 0;  // of the trace's process

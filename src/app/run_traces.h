@@ -1,4 +1,4 @@
-// A run: the traces of processes that were recorded together, by the index that `heaptap run` and `attach` write beside them.
+// Runs: traces of processes recorded together, listed in an index that `heaptap run` and `attach` write beside them.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,28 +12,26 @@
 
 namespace heaptap::app {
 
-// Writes the index of traces that were recorded together, whole or not at all. Its path; empty: there is one trace, which needs
-// none.
+// Writes the index of traces recorded together, atomically. Returns its path; empty: there is one trace, which needs none.
 base::Result<std::string> write_run(const std::vector<collect::FinishedTrace>& traces, bool force);
 
 struct Run {
   std::string path;
   std::vector<trace::RunEntry> entries;  // the main program's first
 };
-// None: the file is none, but may be a trace.
+// None: not an index, but maybe a trace.
 base::Result<std::optional<Run>> open_run(const std::string& path);
 
-// The trace of a process; of one that executed other programs that of the last one.
+// Trace of a process; if it executed other programs, that of the last one.
 base::Result<std::string> trace_of(const Run& run, uint32_t pid);
 
-// The trace of the first, second, … of the programs that a process executed one after the other. `trace`: an index, or the trace of
-// one of them, beside which the index is. `process`: of a run of several; 0: there is one.
+// Trace of the n-th program that a process executed. `trace`: an index, or the trace of one of its programs, with the index beside it.
+// `process`: selects one of several in the run; 0: there is only one.
 base::Result<std::string> trace_of_image(const std::string& trace, uint32_t process, uint32_t image);
-// The same, where no image is chosen, which is 0, `trace` as it is.
+// Same; for image 0 returns `trace` unchanged.
 base::Result<std::string> chosen_trace(const std::string& trace, uint32_t image);
 
-// All of its traces read by the query, and made one report. What can't be read is listed with its failure; fails where that is
-// all.
+// Merged report of all its traces. An unreadable one is listed with its failure; fails if all are unreadable.
 base::Result<report::Report> read_run(const Run& run, const analysis::Query& query);
 
 }  // namespace heaptap::app

@@ -1,4 +1,4 @@
-// `heaptap show`: reads a trace and prints one view of it.
+// `heaptap show`: one view of a trace.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,38 +11,38 @@
 
 namespace heaptap::app {
 
-// What is shown of a recording of several processes: all together, or a table.
+// Presentation of a run with several processes: merged, or a table.
 enum class RunTable : uint8_t { kAll, kProcesses, kPrograms };
 
 struct ShowOptions {
   report::View view = report::View::kSummary;
-  std::string trace;  // empty: the newest one here
+  std::string trace;  // empty: the newest one in the working directory
   analysis::Query query;
   RunTable table = RunTable::kAll;
-  uint32_t process = 0;  // of a recording of several only this one; 0: all
-  uint32_t image = 0;    // of the programs that a process executed the first, second, …; 0: the last one
+  uint32_t process = 0;  // of several: only this one; 0: all
+  uint32_t image = 0;    // number of the program that a process executed, from 1; 0: the last one
   bool json = false;
-  bool ndjson = false;                    // likewise for programs
+  bool ndjson = false;                    // also machine-readable
   std::vector<std::string> suppressions;  // files
-  bool sorted = false;                    // a sort key was given
+  bool sorted = false;                    // a sort key is given
   bool bottom_up = false;
   report::FrameTextOptions frames;
   bool no_pager = false;
   bool quiet = false;    // no warnings
-  bool running = false;  // the trace is being written: that it has no end is no damage
+  bool running = false;  // the trace is being written: an incomplete end is no damage
   ColorMode color = ColorMode::kAuto;
 };
 
-// Where the report comes from that is shown.
+// Provider of the report to show.
 using ReportSource = std::function<base::Result<report::Report>(const analysis::Query& query)>;
-// Prints the view of the report that `source` gives, and warnings; what the trace is doesn't matter here.
+// Prints the view of the report from `source`, and warnings; independent of the trace.
 base::Result<> show(const ShowOptions& options, const ReportSource& source);
-// The same as text, folded to the terminal's width.
+// Same as text, folded to the terminal's width.
 base::Result<std::string> shown_text(const ShowOptions& options, const ReportSource& source);
-// Of the trace that is named, or the newest one here.
+// Shows the named trace, or the newest one in the working directory.
 base::Result<> show_trace(ShowOptions options);
 
-// What of the options can't be had of several processes; null: nothing.
+// Option that isn't available for several processes; null: none.
 const char* need_of_one_process(const ShowOptions& options);
 
 // Returns heaptap's exit status.

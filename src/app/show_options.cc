@@ -1,4 +1,4 @@
-// The options of `heaptap show`.
+// Options of `heaptap show`.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -113,7 +113,7 @@ void add_leak_options(OptionSet& set, ShowOptions& options) {
 
 namespace {
 
-// Options whose value may be left out; empty where they weren't given.
+// Options with optional values; empty if not given.
 struct OptionTexts {
   std::string syntax;
   std::string retained_by;

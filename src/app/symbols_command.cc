@@ -42,7 +42,7 @@ void say(const SymbolsOptions& options, const std::string& text) {
   if (!options.quiet) print_error(fmt::format("heaptap: {}\n", text));
 }
 
-// Goes to the one client that waits, and again where that is over; each reason why it can't is told once.
+// Connector to the waiting client, with reconnection; each distinct failure is reported once.
 class Caller {
  public:
   static base::Result<Caller> create(const SymbolsOptions& options) {

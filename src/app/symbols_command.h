@@ -1,4 +1,4 @@
-// `heaptap symbols serve DIR…`: answers other machines that have no symbols, from the files beneath folders.
+// `heaptap symbols serve DIR…`: symbol server for machines without symbols, from the files below these directories.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@ namespace heaptap::app {
 struct SymbolsOptions {
   std::vector<std::string> folders;
   std::string listen;   // empty: a UNIX socket of this user's
-  std::string connect;  // a client that this one goes to, in place of that
+  std::string connect;  // address of a client to connect to, instead of listening
   std::string token_file;
   bool quiet = false;
 };

@@ -1,4 +1,4 @@
-// The options of `heaptap symbols`.
+// Options of `heaptap symbols`.
 #include "app/command_options.h"
 
 namespace heaptap::app {

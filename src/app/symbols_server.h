@@ -1,4 +1,4 @@
-// --symbols-server: another machine that has symbols (`heaptap symbols serve`). Nothing is connected before a name is wanted.
+// Remote symbol server (--symbols-server; the peer is `heaptap symbols serve`). Connects when the first name is needed.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -14,14 +14,14 @@ namespace heaptap::app {
 
 class SymbolsServer : public symbols::NameSource {
  public:
-  // An error: that is no address.
+  // Fails if it isn't an address.
   base::Result<> set_address(const std::string& text);
   void set_token_file(std::string path) { token_file_ = std::move(path); }
-  // The same server, not asked so far.
+  // Same server, with a fresh connection state.
   [[nodiscard]] std::shared_ptr<SymbolsServer> anew() const;
-  // It waits at its address, and doesn't come here.
+  // The server listens and this side connects, not the other way round.
   [[nodiscard]] bool is_gone_to() const { return !listens_; }
-  // As options, for another heaptap.
+  // As command line options, for another heaptap.
   [[nodiscard]] std::vector<std::string> words() const;
   // Reads the token now: before a program is started, which must not inherit it.
   base::Result<> prepare();
@@ -34,13 +34,13 @@ class SymbolsServer : public symbols::NameSource {
   model::RowTable rows_of(const std::string& build_id, std::optional<uint64_t> wanted);
 
  private:
-  // Null: there is none, which was said.
+  // Null: unavailable, which was reported.
   symbol_server::Client* client();
   base::Result<std::unique_ptr<symbol_server::Client>> make_client();
 
   std::string name_;
   std::optional<channel::Address> address_;
-  bool listens_ = false;  // there, and the server comes
+  bool listens_ = false;  // this side listens at the address, and the server connects
   std::string token_file_;
   std::optional<channel::Security> security_;
   std::mutex mutex_;
@@ -48,7 +48,7 @@ class SymbolsServer : public symbols::NameSource {
   std::unique_ptr<symbol_server::Client> client_;
 };
 
-// As channel::read_security(); what stands in the environment counts again for who asks later.
+// As channel::read_security(); environment variables stay available for later calls.
 base::Result<channel::Security> security_of(const channel::SecuritySources& sources);
 
 }  // namespace heaptap::app

@@ -1,4 +1,4 @@
-// Whether output goes to a terminal, and with which colours.
+// Terminal properties of output: colours, width, progress line.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -13,35 +13,34 @@
 
 namespace heaptap::app {
 
-// kAuto: a terminal that isn't dumb, and no NO_COLOR in the environment.
+// kAuto: colours on a terminal that isn't dumb, unless NO_COLOR is set.
 bool use_color(ColorMode mode, int file_descriptor);
 
-// How many characters a line has: of a terminal what it says, or else what $COLUMNS says, or else 80.
+// Columns of the terminal, else $COLUMNS, else 80.
 size_t terminal_width(int file_descriptor);
 
-// The width that lines for people are folded at: of a terminal, or what $COLUMNS says; 0 elsewhere, where what reads them wants them
-// whole.
+// Width for folding text: of the terminal, or $COLUMNS; 0 otherwise, since readers other than terminals want whole lines.
 size_t fold_width(int file_descriptor);
 
-// Writes to stderr; that it can't be written to is no error.
+// Writes to stderr; failures are ignored.
 void print_error(const std::string& text);
-// Prints why a command failed; gives its exit status.
+// Prints a command's error; returns its exit status.
 int complain(const base::Error& error);
-// From now on to the end of this file, which is made when there is something to say; where it can't be, to the system's log.
+// Redirects error messages to this file from now on; it is created with the first one. If it can't be: to the system log.
 void print_errors_to(std::string file);
 
-// Writes to stdout, which has to work: a report is of no use where it is cut off.
+// Writes to stdout. Failures are errors: a truncated report is useless.
 base::Result<> print_output(const std::string& text);
-// The same in pieces; what is written before `flush_output` may still be kept back.
+// Same in pieces; they may be buffered until `flush_output`.
 base::Result<> write_output(std::string_view piece);
 base::Result<> flush_output();
 
-// Gives descriptors 0 to 2 that are closed a meaning, so that no file of heaptap's gets their number and with it what is
-// meant for the terminal. A program that is started finds them closed as they were.
+// Opens descriptors 0 to 2 if closed, so that none of heaptap's files gets their numbers and receives terminal output. A started
+// program gets them closed, as they were.
 void occupy_standard_descriptors();
 
-// A line on stderr that says how far a long job is. It shows up only on a terminal, and only when the job takes longer than
-// half a second; the destructor wipes it. A thread of its own paints it, so that it shows what was told last.
+// Progress line on stderr for long operations. It appears only on a terminal, and only after half a second; the destructor erases it.
+// A background thread draws the latest state.
 class ProgressLine {
  public:
   ProgressLine();
@@ -49,13 +48,13 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine();
 
-  // So far the trace was read.
+  // Progress of reading the trace.
   void update(uint64_t done, uint64_t total);
-  // What is done about names.
+  // Progress of symbol work.
   void tell(const symbols::SymbolWork& work);
-  // A file comes from another machine; of how many bytes, where that is known, else 0.
+  // Progress of a file from another machine; `total`: 0 if unknown.
   void fetching(const std::string& path, uint64_t done, uint64_t total);
-  // Both of the first, for a query; the line has to outlive it.
+  // Connects the first two to a query; this must outlive it.
   void follow(analysis::Query& query);
 
  private:
@@ -70,7 +69,7 @@ class ProgressLine {
   uint64_t done_ = 0;
   uint64_t total_ = 0;
   bool shown_ = false;
-  std::jthread painter_;  // none where there is no terminal
+  std::jthread painter_;  // none without a terminal
 };
 
 }  // namespace heaptap::app

@@ -28,7 +28,7 @@ namespace {
 constexpr int kMsBetweenTries = 50;
 constexpr uint64_t kMaxWaitMs = 86'400'000;
 
-// Signals that ask for the end, told apart from those that come while there is a screen, which takes them itself.
+// Handler of terminating signals outside of a screen, which handles them itself.
 class EndSignals {
  public:
   EndSignals() {
@@ -59,7 +59,7 @@ class EndSignals {
   int number_ = 0;
 };
 
-// A recording, and what makes it where that was begun here.
+// Recording, and its recorder if started here.
 struct Watched {
   std::unique_ptr<TopRecorder> recorder;
   std::unique_ptr<live::Recording> recording;

@@ -1,4 +1,4 @@
-// `heaptap top`: a live picture of a process's memory, on the screen, as text or as JSON.
+// `heaptap top`: live view of a process's memory, full-screen, as text or as JSON.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,10 +10,10 @@
 namespace heaptap::app {
 
 struct TopOptions {
-  std::string target;      // a PID, the socket of a recording, a trace; empty: the one recording there is, or `command`
-  MachineOptions machine;  // where these are
-  std::vector<std::string> command;  // a program to start, with its arguments
-  std::string output;                // where the trace of a recording that this begins stays; empty: nowhere
+  std::string target;                // PID, recording socket or trace; empty: the only live recording, or `command`
+  MachineOptions machine;            // machine of these
+  std::vector<std::string> command;  // program to start, with its arguments
+  std::string output;                // trace of a recording started here; empty: not kept
   bool once = false;
   bool json = false;
   ColorMode color = ColorMode::kAuto;

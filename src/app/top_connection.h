@@ -1,4 +1,4 @@
-// From what `heaptap top` was given to a recording: one of the past, one that goes on, or one that is begun for it.
+// Recording for `heaptap top`, from its arguments: a finished one, a live one, or a new one.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace heaptap::app {
 
-// A file that is one.
+// Whether a path is a socket.
 bool is_socket(const std::string& word);
 
-// The one recording of this user; `host`: of processes there, empty: of any.
+// The only live recording of this user; `host`: of its processes; empty: any.
 base::Result<std::unique_ptr<live::Recording>> connect_to_running(const std::string& host);
 
 }  // namespace heaptap::app

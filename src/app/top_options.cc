@@ -1,4 +1,4 @@
-// The options of `heaptap top`.
+// Options of `heaptap top`.
 #include "app/command_options.h"
 #include "app/symbols_server.h"
 #include "app/top_connection.h"

@@ -1,4 +1,4 @@
-// A recording that `heaptap top` begins. It is let go of in any case: it ends with this object, or with this process.
+// Recording started by `heaptap top`. It always ends with this object, or with this process.
 #pragma once
 #include <functional>
 #include <memory>
@@ -16,7 +16,7 @@ namespace heaptap::app {
 
 class TopRecorder {
  public:
-  // `output`: of the trace; empty: it goes with this object.
+  // `output`: path of the trace; empty: removed with this object.
   static base::Result<std::unique_ptr<TopRecorder>> attach_to(const MachineOptions& machine, uint32_t pid,
                                                               const std::string& output);
   static base::Result<std::unique_ptr<TopRecorder>> start(const MachineOptions& machine,
@@ -24,10 +24,10 @@ class TopRecorder {
                                                           const std::string& output);
   TopRecorder(const TopRecorder&) = delete;
   TopRecorder& operator=(const TopRecorder&) = delete;
-  // Ends the recording as Ctrl-C would, and waits for that: an attached process goes on, a started program ends.
+  // Ends the recording as Ctrl-C would, and waits: an attached process continues, a started program ends.
   ~TopRecorder();
 
-  // Waits until it records. `wait`: a little; false: somebody asks for the end. An error has what it said.
+  // Waits until recording has started. `wait`: pauses briefly; false: end requested. An error includes the recorder's output.
   base::Result<std::unique_ptr<live::Recording>> connect(const std::function<bool()>& wait);
 
  private:
@@ -36,14 +36,14 @@ class TopRecorder {
                                                           std::vector<std::string> arguments, uint32_t pid,
                                                           const std::string& output);
   base::Result<> choose_trace(const std::string& output);
-  [[nodiscard]] int end_signal() const;  // what ends the recording
+  [[nodiscard]] int end_signal() const;  // that ends the recording
   [[nodiscard]] std::string said() const;
 
-  std::string host_;       // the machine of the process
-  uint32_t pid_ = 0;       // of the attached process; 0: a program is started
-  std::string directory_;  // of the trace, where it doesn't stay
+  std::string host_;       // of the process
+  uint32_t pid_ = 0;       // the attached process; 0: a started program
+  std::string directory_;  // of a temporary trace
   std::string trace_;
-  base::UniqueFd output_;  // what the recorder writes, and a started program
+  base::UniqueFd output_;  // output of the recorder and a started program
   std::optional<BackgroundRecorder> recorder_;
 };
 

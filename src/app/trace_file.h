@@ -1,4 +1,4 @@
-// Opening the trace that a command names: heaptap's own, or a file of another tool.
+// Opening of the trace that a command names: heaptap's own, or another tool's file.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace heaptap::app {
 
-// An index stands for its main program's trace where all its programs were one process.
+// An index stands for its main program's trace if all its programs were one process.
 base::Result<std::unique_ptr<model::EventSource>> open_trace(const std::string& path);
 
-// Whether a word of a command line is meant as a trace: it begins like one, or is named like one.
+// Whether a command line word means a trace: by content or by file name.
 bool is_trace(const std::string& path);
 
-// In the working directory: what heaptap.latest.htap links to, else the newest heaptap.*.htap.
+// In the working directory: the destination of heaptap.latest.htap, else the newest heaptap.*.htap.
 base::Result<std::string> newest_trace();
-// The one that a command names; empty: the newest.
+// The named trace; empty: the newest.
 base::Result<std::string> named_or_newest(const std::string& trace);
 
 }  // namespace heaptap::app

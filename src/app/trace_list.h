@@ -1,4 +1,4 @@
-// The traces that a command is to read, where it takes several, or directories with traces.
+// Lists of traces for commands that take several, or directories with traces.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// The lines that `run` and `attach` print while the tracer works.
+// Progress messages of `run` and `attach` while the tracer works.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace heaptap::app {
 
-// `way_out`: how the user ends a recording, behind the line that one has begun.
+// `way_out`: how the user ends a recording; appended to the message that one has started.
 std::string text_of(const collect::TracingNews& news, std::string_view way_out);
 
 }  // namespace heaptap::app

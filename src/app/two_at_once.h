@@ -1,4 +1,4 @@
-// Work on many items, two at a time, its results in the order of the items.
+// Ordered parallel map with two items in flight.
 #pragma once
 #include <cstddef>
 #include <deque>
@@ -8,8 +8,8 @@
 
 namespace heaptap::app {
 
-// `work` gets an item, in a thread of its own; `take` the item and what `work` made of it, in the caller's. At most two results
-// wait to be taken.
+// `work` runs on an item in a thread of its own; `take` gets the item and its result, in the caller's thread. At most two results are
+// pending.
 template <typename Item, typename Work, typename Take>
 void two_at_once(std::span<const Item> items, const Work& work, const Take& take) {
   constexpr size_t kAtOnce = 2;
