@@ -1,7 +1,7 @@
-/* The functions of heaptap/heaptap.h that do nothing. In libheaptap.so and libheaptap.a, or as a source of a program:
+/* No-op implementations of the functions of heaptap/heaptap.h. In libheaptap.so and libheaptap.a, or as a source of a program:
  *   cc -DHEAPTAP_STUBS … program.c heaptap_stubs.c
- * A tracer from outside sees their calls: so each has an address of its own, gets its arguments as any function does, and stays
- * a function, whatever compilers and linkers may know of it. Where an agent is preloaded, its functions come before those of
+ * A tracer outside the process sees their calls: so each has its own address, gets its arguments by the normal calling convention,
+ * and is neither inlined nor merged by compilers and linkers. A preloaded agent's functions take precedence over those of
  * libheaptap.so. C89 with stdint.h; needs no library. */
 #define HEAPTAP_IMPLEMENTATION
 #include "heaptap/heaptap.h"
