@@ -1,4 +1,4 @@
-// Threads that begin together, for tests of what they share.
+// Threads with a common start, for tests of shared state.
 #pragma once
 #include <barrier>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace heaptap::test {
 
-// body(0), body(1), … each in a thread of its own, and begun when all are there.
+// Runs body(0), body(1), …, each in its own thread; all start together.
 template <typename Body>
 void run_at_once(uint32_t threads, const Body& body) {
   std::barrier begin(threads);

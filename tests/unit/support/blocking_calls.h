@@ -1,4 +1,4 @@
-// System calls that wait, each with what ends the wait and what it then gives: for tests of what may not disturb them.
+// Blocking system calls, each with the action that wakes it and its expected result: for tests that interrupt blocked processes.
 #pragma once
 #include <sys/types.h>
 
@@ -19,7 +19,7 @@ struct Outcome {
 };
 std::ostream& operator<<(std::ostream& out, const Outcome& outcome);
 
-// What both sides of a call have, made before the fork.
+// Resources shared by caller and waker, created before the fork.
 struct Stage {
   Stage();
   ~Stage();
@@ -28,7 +28,7 @@ struct Stage {
 
   int pipe[2];
   int pair[2];
-  int* shared;  // memory of both
+  int* shared;  // shared memory
   std::string path;
   pid_t child = 0;
 };
@@ -37,7 +37,7 @@ struct BlockingCall {
   const char* name;
   long number;
   std::function<long(Stage&)> call;  // in the child
-  std::function<void(Stage&)> wake;  // in the test; none: the call ends by its timeout
+  std::function<void(Stage&)> wake;  // in the test; null: the call ends by its timeout
   Outcome expected;
 };
 
@@ -45,10 +45,10 @@ std::span<const BlockingCall> calls_for_descriptors();
 std::span<const BlockingCall> calls_of_sockets();
 std::span<const BlockingCall> other_calls();
 
-// How long the calls wait that have a limit. For those that start from now on.
+// Sets the timeout of calls that have one, for calls that start later.
 void set_time_limit(int milliseconds);
 
-// A child that is, or comes to be, in the call.
+// Child process that enters a blocking call.
 class WaitingProcess {
  public:
   explicit WaitingProcess(const BlockingCall& blocking);
@@ -60,7 +60,7 @@ class WaitingProcess {
   [[nodiscard]] const BlockingCall& blocking() const { return blocking_; }
   // False: the call has ended.
   [[nodiscard]] bool wait_until_blocked() const { return test::wait_until_blocked(id(), blocking_.number); }
-  // Wakes it, where it has to be woken; what the call gave.
+  // Wakes the call if necessary; returns its result.
   Outcome end();
 
  private:

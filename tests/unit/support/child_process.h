@@ -1,4 +1,4 @@
-// A forked child that runs a function of a test, and what the test needs to know of it.
+// Forked child that runs a test's function, and queries about its state.
 #pragma once
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -16,8 +16,8 @@
 
 namespace heaptap::test {
 
-// A child runs this program's code, over this program's allocator. With a sanitizer that isn't glibc's, and code leaves other
-// things on stacks: what a test asks of these can't be asked then.
+// Whether the child uses a sanitizer's allocator. It runs this program's code: with a sanitizer, allocator and stack contents differ,
+// so tests that depend on these must be skipped.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kChildIsSanitized = true;
 #else
@@ -51,13 +51,13 @@ class ChildProcess {
 
   [[nodiscard]] pid_t id() const { return process_; }
 
-  // What the child writes next. False: it ended.
+  // Next value written by the child. False: it ended.
   template <typename T>
   bool receive(T& value) const {
     return read(from_child_, &value, sizeof(value)) == static_cast<ssize_t>(sizeof(value));
   }
 
-  // Its exit status as waitpid gives it.
+  // Waits for its end; exit status as from waitpid.
   int wait() {
     int status = -1;
     waitpid(process_, &status, 0);
@@ -70,8 +70,8 @@ class ChildProcess {
   int from_child_ = -1;
 };
 
-// Until the process is in one of these states (proc(5)). False: it has ended before. Functions of their own: children that are forked
-// later have the frame of the test with what it left there.
+// Waits until the process is in one of these states (proc(5)). False: it ended before. Not inlined: children forked later inherit the
+// test's frame with leftovers in it.
 [[gnu::noinline]] inline bool wait_for_state(pid_t process, const std::string& states) {
   bool has_it = false;
   const auto is_known = [&] {
@@ -82,7 +82,7 @@ class ChildProcess {
   return wait_for("process " + std::to_string(process) + " is in state " + states, is_known, process) && has_it;
 }
 
-// Until it sleeps in the system call of this number, or in the one that goes on with it after a stop.
+// Waits until it sleeps in the system call of this number, or in restart_syscall after a stop.
 [[gnu::noinline]] inline bool wait_until_blocked(pid_t process, long number) {
   constexpr long kRestart = 219;
   bool is_blocked = false;

@@ -1,4 +1,4 @@
-// A made-up target's memory: code and stack at addresses of their own.
+// Simulated target memory: code and stack at arbitrary addresses.
 #pragma once
 #include <cstdint>
 #include <cstring>

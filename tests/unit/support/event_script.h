@@ -1,4 +1,4 @@
-// Writes event batches for tests the way a trace holds them, without a trace.
+// Builder of event batches in a trace's form, without a trace.
 #pragma once
 #include <map>
 #include <vector>
@@ -69,7 +69,7 @@ class EventScript {
     add(model::EventKind::kUnmap, wire::Function::kMunmap, 0, thread, size, address);
   }
 
-  // What was written so far, as a batch of its own; the next one goes on from there.
+  // Returns the events so far as a batch; the next batch continues from there.
   model::EventBatch take() {
     model::EventBatch taken = std::move(batch);
     batch = {};

@@ -1,4 +1,4 @@
-// A target's memory made of vectors.
+// Simulated target memory, backed by vectors.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -31,7 +31,7 @@ class FakeMemory : public scan::MemoryReader {
     return value;
   }
 
-  // Only these were touched; without it all of the memory was.
+  // Marks these ranges as touched and all others as untouched; without it everything is touched.
   void touch_only(std::vector<base::AddressRange> ranges) { touched_ = std::move(ranges); }
 
   size_t read(uint64_t address, std::span<uint8_t> to) override {

@@ -1,5 +1,4 @@
-// What the tests of rendered reports have in common: made-up frames, and golden files. HEAPTAP_UPDATE_GOLDEN=1 writes these
-// anew.
+// Common parts of tests of rendered reports: made-up frames, and golden files. HEAPTAP_UPDATE_GOLDEN=1 rewrites the files.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Makes heap scans by hand, and at random.
+// Heap scans built by hand, and at random.
 #pragma once
 #include <algorithm>
 #include <random>

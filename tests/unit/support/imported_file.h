@@ -1,4 +1,4 @@
-// A file as another tool would write it, and what a source makes of it.
+// File of another tool for import tests, and the result of its import.
 #pragma once
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ class ImportedFile {
   std::string path_;
 };
 
-// "inner<outer<main": of the functions, or what stands for a frame without one.
+// "inner<outer<main": function names; "?" for a frame without one.
 inline std::string text_of(const model::Tables& tables, model::StackId stack) {
   std::string text;
   for (; stack >= wire::kRootCount; stack = tables.stacks[stack].parent) {
@@ -55,12 +55,12 @@ inline std::string text_of(const model::Tables& tables, model::StackId stack) {
   return text;
 }
 
-// What the ledger counts of it.
+// Ledger of an imported file.
 struct Counted : model::EventSink {
   explicit Counted(uint64_t to_ns = ~uint64_t{0}) : ledger({.filter = {.to_ns = to_ns}}) {}
   void on_batch(const model::EventBatch& batch, const model::Tables& tables) override { ledger.add(batch, tables); }
 
-  // What is alive, or was at the peak, by stack.
+  // Bytes by stack, live or at the peak.
   [[nodiscard]] std::map<std::string, uint64_t> bytes(const model::Tables& tables, bool at_peak = false) const {
     std::map<std::string, uint64_t> sums;
     for (model::SiteId site = 0; site < tables.sites.size(); ++site) {

@@ -1,5 +1,5 @@
-// A network without cables and without waiting: announcers and seekers on made-up machines, whose links are on segments. Time goes
-// on to whatever is due next.
+// Simulated network without delays: announcers and seekers on machines whose links are attached to segments. Time advances to the next
+// deadline.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +24,7 @@ inline IpAddress ipv6(uint8_t number) {
   address.bytes.back() = number;
   return address;
 }
-// 10.0.SEGMENT.MACHINE, and fe80::MACHINE. Its number is the segment's.
+// 10.0.SEGMENT.MACHINE, and fe80::MACHINE. The link's index is SEGMENT.
 inline Link made_link(uint8_t segment, uint8_t machine) {
   return {.index = segment,
           .name = "eth" + std::to_string(segment),
@@ -65,7 +65,7 @@ class MadeNetwork {
     if (changed.responder) changed.responder->set_links(links, now_ns);
     if (changed.seeker) changed.seeker->set_links(links, now_ns);
   }
-  // The program ends, with a goodbye or without.
+  // Ends the program, with or without a goodbye.
   void end(size_t program, bool says_goodbye) {
     const auto packets = says_goodbye ? programs_[program].responder->goodbye() : std::vector<Packet>();
     programs_[program].responder->set_links({}, now_ns);
@@ -86,7 +86,7 @@ class MadeNetwork {
     }
   }
 
-  // To all that is on a segment, as if one with this address had sent it.
+  // Delivers a message to all machines on a segment, as if sent from `from`.
   void inject(unsigned segment, const Endpoint& from, const Message& message) {
     for (Program& program : programs_) {
       const Link* const link = find_link(program.links, segment);

@@ -1,5 +1,5 @@
-// Stacks of functions that are made up, laid out in memory as a compiler's code would leave them, with the rows that CFI would
-// give for each call site: what a walk has to find is known.
+// Synthetic stacks, laid out in memory as compiled code would leave them, with the CFI rows of each call site: the expected result of a
+// walk is known.
 #pragma once
 #include <sys/mman.h>
 
@@ -13,7 +13,7 @@ namespace heaptap::test {
 
 inline constexpr uint64_t kStackBytes = 1u << 20;
 
-// Memory of this process for a stack, at an address that words of 32 bits hold.
+// Memory of this process for a stack, at an address that fits 32 bits.
 class MappedStack {
  public:
   MappedStack()
@@ -36,18 +36,18 @@ class MappedStack {
   uint64_t begin_;
 };
 
-// How a function keeps what its caller needs.
+// How a function saves what its caller needs.
 enum class FrameShape : uint8_t {
   kPlain,      // saves no frame pointer
-  kSaving,     // uses the frame pointer's register for something else, and has saved it
+  kSaving,     // saves the frame pointer's register and uses it otherwise
   kFramed,     // has a frame pointer
-  kRealigned,  // the same, and has aligned its stack anew; with a link register: a pair saved far below its CFA
+  kRealigned,  // frame pointer and realigned stack; with a link register: a pair saved far below its CFA
   kNoTable,    // has a frame pointer, but no CFI
-  kSignal,     // what was called last was interrupted; the next one is a signal's handler
+  kSignal,     // the innermost function was interrupted by a signal; a handler follows
 };
 inline constexpr unsigned kShapeCount = 6;
 
-// Rules and names: the code of unwind::LastStack.
+// Rules and names of a synthetic program: the `Code` of unwind::LastStack.
 template <unwind::UnwoundCpu CpuType>
 class MadeCode {
  public:
@@ -122,8 +122,8 @@ class MadeCode {
   bool chains_stacks_ = false;
 };
 
-// `Memory`: put(address, value) stores a word, begin() and end() say where it is. `Code`: set_row(key, row) is told of each call
-// site, row_of(key) gives what was set; kSignal says where a signal's frame has its registers.
+// Stack under construction. `Memory`: put(address, value) stores a word, begin() and end() are its bounds. `Code`: set_row(key, row) is
+// called for each call site, row_of(key) returns it; kSignal has the offsets of the registers in a signal frame.
 template <unwind::UnwoundCpu Cpu, typename Memory, typename Code = MadeCode<Cpu>>
 class MadeStack {
  public:
@@ -139,7 +139,7 @@ class MadeStack {
   [[nodiscard]] size_t depth() const { return functions_.size(); }
   [[nodiscard]] bool has_room() const { return top().sp - memory_.begin() > 4096; }
 
-  // The function on top calls one of this shape, with so many words (at least 4) for itself.
+  // Calls a function of this shape from the top one, with a frame of `words` words (at least 4).
   void call(FrameShape shape, uint64_t words, uint64_t call_site = 0) {
     const Function caller = top();
     const uint64_t key = kFirstKey + 0x100000 * (1 + static_cast<uint64_t>(shape)) + words * 256 + call_site * 16;
@@ -149,7 +149,7 @@ class MadeStack {
   void come_back() {
     if (functions_.size() > 1) functions_.pop_back();
   }
-  // Goes on to another call in the function on top.
+  // Moves the top function to another call site.
   void move_on(uint64_t call_site) {
     Function& function = functions_.back();
     if (function.is_handled || functions_.size() == 1) return;
@@ -158,7 +158,7 @@ class MadeStack {
     code_.set_row(function.key, row);
   }
 
-  // Where a walk begins: something that the function on top has called.
+  // Start of a walk: a frame called by the top function.
   [[nodiscard]] unwind::FrameOf<Cpu> start() {
     unwind::FrameOf<Cpu> frame;
     frame.key = top().key;
@@ -192,7 +192,7 @@ class MadeStack {
   };
   [[nodiscard]] const Function& top() const { return functions_.back(); }
 
-  // What a return address looks like in memory.
+  // In-memory form of a return address.
   static uint64_t signed_address(uint64_t key) {
     return Cpu::kSignsReturnAddresses ? key | (key * 0x9e37 << 48 & 0xff00000000000000) | uint64_t{0x5a} << 48 : key;
   }
@@ -274,7 +274,7 @@ class MadeStack {
     return function;
   }
 
-  // The function on top is interrupted, in the middle of a leaf where there is a link register.
+  // Interrupts the top function, inside a leaf if there is a link register.
   void interrupt(const Function& caller, uint64_t key) {
     using unwind::Row;
     using unwind::RowKind;

@@ -1,4 +1,4 @@
-// Leak scans for tests and benchmarks: of any content, and one that looks like a program's heap.
+// Leak scans for tests and benchmarks: random ones, and one that resembles a program's heap.
 #pragma once
 #include <algorithm>
 #include <random>
@@ -9,7 +9,7 @@
 
 namespace heaptap::test {
 
-// Sites, stacks and modules that a scan can refer to.
+// Sites, stacks and modules for a scan to refer to.
 inline model::Tables scan_tables(uint32_t site_count) {
   model::Tables tables;
   tables.stacks.resize(wire::kRootCount, model::Stack{0, 0});
@@ -22,9 +22,8 @@ inline model::Tables scan_tables(uint32_t site_count) {
   return tables;
 }
 
-// Objects of `site_count` types, each with a size and a few places for pointers of its own; lists, trees, arrays of
-// pointers; between the live blocks there are gaps, since others were released.
-// (Where it sees a constant `site_count`, GCC 12 warns of an index that it can't have.)
+// Objects of `site_count` types, each with a size and some pointer fields; lists, trees, arrays of pointers; with gaps between the live
+// blocks, left by released ones. (noipa: with a constant `site_count` GCC 12 warns of an impossible index.)
 [[gnu::noipa]] inline model::HeapScan heap_like_scan(uint32_t block_count, uint32_t site_count, uint32_t seed = 1) {
   std::mt19937 generator(seed);
   const auto random = [&generator] { return static_cast<uint32_t>(generator()); };

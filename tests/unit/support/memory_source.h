@@ -1,4 +1,4 @@
-// A source of events that are kept in memory, as they came.
+// In-memory source of events, recorded as a sink.
 #pragma once
 #include <cstddef>
 #include <optional>

@@ -1,4 +1,4 @@
-// A channel's bytes in memory, one vector each way, which a test looks into and changes.
+// In-memory channel, one byte vector each way, which tests inspect and modify.
 #pragma once
 #include <algorithm>
 #include <cerrno>
@@ -11,12 +11,12 @@
 namespace heaptap::test {
 
 struct MemoryPipe {
-  std::vector<uint8_t> bytes;  // all that was ever sent
+  std::vector<uint8_t> bytes;  // all bytes ever sent
   size_t taken = 0;
-  size_t max_waiting = SIZE_MAX;  // not taken; more aren't accepted
-  size_t max_bytes = SIZE_MAX;    // ever
+  size_t max_waiting = SIZE_MAX;  // maximum of bytes not yet read; more aren't accepted
+  size_t max_bytes = SIZE_MAX;    // maximum in total
   bool is_ended = false;
-  bool is_broken = false;  // nobody takes any more
+  bool is_broken = false;  // nothing is read any more
 
   [[nodiscard]] size_t waiting() const { return bytes.size() - taken; }
 };

@@ -1,5 +1,5 @@
-// Messages between two machines as somebody who lies would say them: sound ones of which fields are changed, left out or doubled,
-// with numbers that can't be. The line itself stays sound, so that they arrive.
+// Malicious messages between two machines: valid ones with fields changed, omitted or duplicated, and impossible numbers. The framing
+// stays valid, so that they are delivered.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -19,7 +19,7 @@ class MessageLies {
 
   uint32_t pick(size_t below) { return static_cast<uint32_t>(random_() % below); }
 
-  // One in five is left as it is.
+  // Modified copy of a valid message; one in five is left unchanged.
   control::Message of(const control::Message& sound) {
     control::Message message{.kind = sound.kind, .number = sound.number, .fields = {}};
     std::vector<Entry> entries = entries_of(sound.fields);
@@ -75,7 +75,7 @@ class MessageLies {
     return text;
   }
 
-  // Of the line itself are others: what they say is no message for who takes these.
+  // Excludes kinds of the transport itself, which are no messages at this level.
   control::Kind some_kind() {
     while (true) {
       const auto kind = static_cast<control::Kind>(pick(120));

@@ -1,4 +1,4 @@
-// While it is there, this process opens no more files.
+// Scope in which this process can't open files.
 #pragma once
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// A module that is mapped for certain, with a build-id and a file: the test's own program.
+// The test program as a module: certainly mapped, with a build-id and a file.
 #pragma once
 #include <link.h>
 
@@ -12,7 +12,7 @@
 
 namespace heaptap::test {
 
-// This program, as an agent would tell of it.
+// This program, as an agent would report it.
 inline model::Module own_program() {
   model::Module module;
   dl_iterate_phdr(

@@ -1,4 +1,4 @@
-// For tests of the room trace: random tables and batches, a capture with every fact, and what readers promise of what they give.
+// Support for tests of trace/: random tables and batches, a capture with all fields, and invariants of readers' output.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ using wire::Function;
 
 inline constexpr uint64_t kResolutionNs = 1000;
 
-// Random tables and batches as an EventCoder makes them: of all kinds of events, by several threads.
+// Random tables and batches as made by an EventCoder: all kinds of events, several threads.
 class Maker {
  public:
   explicit Maker(uint32_t seed) : random_(seed), tables_(empty_tables()) { grow(); }
@@ -68,7 +68,7 @@ class Maker {
   [[nodiscard]] const Tables& tables() const { return tables_; }
   uint64_t pick(uint64_t below) { return random_() % below; }
 
-  // More entries in each table.
+  // Adds entries to each table.
   void grow() {
     for (uint64_t i = pick(20) + 1; i > 0; --i) {
       tables_.codes.push_back({random_() >> (16 + pick(40)), static_cast<uint32_t>(pick(3)), pick(20) == 0});
@@ -119,7 +119,7 @@ class Maker {
     return batch;
   }
 
-  // What a reader gives of a batch: addresses only of what no release in it names, and only where they are asked for.
+  // The batch as a reader returns it: with addresses only if requested, and only where no release in the batch replaces them.
   [[nodiscard]] EventBatch as_read(EventBatch batch, bool with_addresses) const {
     // A matching release in the same batch makes the address dispensable.
     std::map<uint64_t, wire::Family> families;
@@ -231,7 +231,7 @@ inline void expect_same(const Tables& read, const Tables& expected) {
   EXPECT_EQ(read.labels, expected.labels);
 }
 
-// What every reader promises of the tables, whatever it was given.
+// Invariants of the tables from any reader, for any input.
 inline void expect_sound(const Tables& tables) {
   for (size_t i = wire::kRootCount; i < tables.stacks.size(); ++i) {
     ASSERT_LT(tables.stacks[i].parent, i);
@@ -248,7 +248,7 @@ inline void expect_sound(const Tables& tables) {
   for (const model::Module& module : tables.modules) ASSERT_LE(module.start, module.end);
 }
 
-// What the reader of event frames promises of a batch that it gives.
+// Invariants of a batch from the reader of event frames.
 inline void expect_sound(const EventBatch& batch, const Tables& tables) {
   uint64_t next = batch.first_block;
   for (const Event& event : batch.events) {

@@ -1,5 +1,5 @@
-// Writes a trace with events and leak scans that are made by hand, and analyzes it. The modules of the trace can be those of
-// the test itself, so that functions and variables have names.
+// Fixture that writes a trace with handmade events and leak scans, and analyzes it. The trace can have the test's own modules, so that
+// functions and variables have names.
 #pragma once
 #include <gtest/gtest.h>
 #include <link.h>
@@ -24,13 +24,13 @@ class ScanScript : public testing::Test {
     std::filesystem::remove(supp_);
   }
 
-  // A function of the test that is in a stack is there by an address behind its beginning.
+  // Code address for a stack: after the function's start.
   template <typename Function>
   static uint64_t inside(Function* function) {
     return reinterpret_cast<uint64_t>(function) + 1;
   }
 
-  // One block: allocated as an event, and in the scans from now on.
+  // Adds a block: allocated as an event, and in all later scans.
   uint32_t block(uint64_t size, const std::vector<uint64_t>& stack, wire::Function function = wire::Function::kMalloc,
                  uint32_t thread = 1) {
     const model::StackId id = stack_of(stack);
@@ -40,7 +40,7 @@ class ScanScript : public testing::Test {
     return static_cast<uint32_t>(blocks_.size() - 1);
   }
 
-  // A scan of all blocks so far.
+  // Adds a scan of all blocks so far.
   model::HeapScan& scan(const std::vector<GraphEdge>& edges, const std::vector<GraphRoot>& roots) {
     model::HeapScan made = make_scan(static_cast<uint32_t>(blocks_.size()), edges, roots);
     made.blocks = blocks_;
@@ -90,7 +90,7 @@ class ScanScript : public testing::Test {
     written_ = false;
   }
 
-  // The test's own program as a module of the trace.
+  // Adds the test's own program as a module of the trace.
   void add_own_module() {
     dl_iterate_phdr(
         [](dl_phdr_info* info, size_t, void* self) {

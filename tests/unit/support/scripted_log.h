@@ -1,5 +1,4 @@
-// A log that a test writes into as the agent and the tracer do (wire/log_streams.h), but at times of its own; and whose words it can
-// damage.
+// Log written by a test as by agent and tracer (wire/log_streams.h), at scripted times; the test can damage its words.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -36,7 +35,7 @@ class ScriptedLog {
   wire::ChunkHeader& chunk(uint32_t index) { return writers_.log().chunk(index); }
   uint8_t* chunk_bytes(uint32_t index) { return reinterpret_cast<uint8_t*>(&chunk(index)); }
 
-  // A new stream, in the slot whose number it gives; its times count from `base_time`.
+  // Opens a stream and returns its slot; its times count from `base_time`.
   uint32_t open(uint32_t thread_number, uint64_t base_time) {
     wire::StreamSlot* const place = writers_.claim_slot();
     wire::LogStream stream{};
@@ -59,7 +58,7 @@ class ScriptedLog {
     constexpr uint8_t kFree = 5;
     put(stream, time, wire::make_tagged_address(wire::RecordKind::kRelease, kFree, address), 0, 0);
   }
-  // Bytes that no writer would put there.
+  // Appends bytes that no writer would produce.
   void append(uint32_t stream, const void* bytes, size_t size) {
     in_record(stream, [&](wire::LogStream& to) {
       std::memcpy(to.cursor, bytes, size);
@@ -85,7 +84,7 @@ class ScriptedLog {
     return static_cast<uint32_t>(bytes / wire::kChunkBytes);
   }
 
-  // The free chunks, from the top of the stack on; no value where it runs in a circle.
+  // The free chunks, from the top of the stack; none if the list is cyclic.
   [[nodiscard]] std::optional<std::vector<uint32_t>> free_chunks() {
     std::vector<uint32_t> found;
     auto at = static_cast<uint32_t>(log_.free_chunks.load());
@@ -97,7 +96,7 @@ class ScriptedLog {
   }
 
  private:
-  // A stream that a test holds in the middle of a record stays there.
+  // Writes records; a stream held in the middle of a record stays there.
   template <typename Put>
   void in_record(uint32_t stream, const Put& put) {
     const bool is_in_the_middle = wire::is_in_record(slot(stream).activity.load());

@@ -1,4 +1,4 @@
-// Both ends of a line between two machines, in one thread, over a UNIX socket in a folder of its own.
+// Both ends of a connection between two machines, in one thread, over a UNIX socket in a temporary directory.
 #pragma once
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ struct TwoEnds {
 
   explicit TwoEnds(const std::string& folder) : TwoEnds(*channel::Address::of_file(folder + "/line")) {}
 
-  // Until something is so; false: it isn't.
+  // Runs until the condition holds; false: it doesn't.
   bool run_until(const std::function<bool()>& is_so) {
     constexpr std::chrono::seconds kHangs{60};
     const auto until = std::chrono::steady_clock::now() + kHangs;
@@ -56,8 +56,8 @@ struct TwoEnds {
     return run_until([this] { return host.link().is_up() && target.link().is_up(); });
   }
 
-  remote::HostLine target;  // the target's end
-  remote::TargetLine host;  // the host's end
+  remote::HostLine target;  // target's end
+  remote::TargetLine host;  // host's end
 
  private:
   explicit TwoEnds(const channel::Address& address)

@@ -1,5 +1,4 @@
-// Waiting for a state, and saying why where it doesn't come: what was waited for, for how long, and what the process that should bring
-// it about is doing.
+// Waiting for a condition, with a diagnosis on timeout: what was awaited, for how long, and the state of the process concerned.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/types.h>
@@ -13,10 +12,10 @@
 
 namespace heaptap::test {
 
-// Of what hangs. A machine that is busy takes its time.
+// Timeout for hung processes, generous for busy machines.
 constexpr std::chrono::minutes kLongestWait{2};
 
-// Status, what it waits in, and its system call, as far as the kernel tells.
+// Status, wait channel and system call of a process, as far as the kernel reports them.
 inline std::string state_of(pid_t process) {
   const std::string folder = "/proc/" + std::to_string(process) + "/";
   std::string text;
@@ -25,7 +24,7 @@ inline std::string state_of(pid_t process) {
   return text;
 }
 
-// Until it is so. False: it never was, and the test has failed.
+// Waits until the condition holds. False: it never did, and the test has failed.
 template <typename Condition>
 bool wait_for(std::string_view what, Condition is_so, pid_t process = 0) {
   const auto began = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// A log that the tracer's parts write into, and what a test reads of it.
+// Log written by parts of the tracer, and its contents as read by a test.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ class WrittenLog {
   [[nodiscard]] uint64_t bytes() const { return memory_->bytes(); }
   [[nodiscard]] const log::LogParts& parts() const { return memory_->parts(); }
 
-  // A mapping of its own for each writer, which takes it over.
+  // New mapping for a writer, which takes ownership.
   [[nodiscard]] wire::LogHeader* map() const {
     void* log = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory_->descriptor(), 0);
     return log != MAP_FAILED ? static_cast<wire::LogHeader*>(log) : nullptr;
