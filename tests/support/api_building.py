@@ -1,4 +1,4 @@
-"""Building small programs against the API's header, for tests/api and tests/e2e/api_test.py."""
+"""Building of small programs against the API's header, for tests/api and tests/e2e/api_test.py."""
 import functools
 import itertools
 import pathlib
@@ -17,7 +17,7 @@ NAMES = sorted("heaptap_" + name for name in (
 
 
 def compilers(names):
-    """Those of them that this machine has."""
+    """Those of `names` installed on this machine."""
     return [name for name in names if shutil.which(name)]
 
 
@@ -27,15 +27,15 @@ def command(*words):
 
 
 def build(*words):
-    """Runs a compiler; what it says is the AssertionError where it fails."""
+    """Runs a compiler; its output is the AssertionError on failure."""
     done = subprocess.run(command(*words), capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, f"{' '.join(command(*words))}\n{done.stdout}{done.stderr[-3000:]}"
     return done.stdout + done.stderr
 
 
 def ways(*lists, possible=lambda way: True):
-    """Ways to choose one of each list, as few as it takes for any two of two lists to come together; HEAPTAP_LONG=1: all of them. Without
-    those that aren't possible, which is asked as seldom."""
+    """Pairwise covering combinations, one of each list, as few as possible; HEAPTAP_LONG=1: all of them. Without those for which
+    `possible` is false, which is called as rarely as possible."""
     left = list(itertools.product(*lists))
     if LONG:
         yield from filter(possible, left)
@@ -51,13 +51,13 @@ def ways(*lists, possible=lambda way: True):
 
 @functools.cache
 def can_link(compiler, options):
-    """Whether this compiler and linker make such programs at all (gold knows no -static-pie)."""
+    """Whether this compiler and linker support such programs (gold has no -static-pie)."""
     done = subprocess.run([*command(compiler, options), "-x", "c", "-", "-o", "/dev/null"], input=b"int main(void) { return 0; }",
                           capture_output=True)
     return done.returncode == 0
 
 
 def symbols(path, *options):
-    """(kind, name) of what nm lists."""
+    """(kind, name) of the symbols that nm lists."""
     out = subprocess.run(["nm", *options, str(path)], capture_output=True, text=True, check=True).stdout
     return [(words[-2], words[-1]) for line in out.splitlines() if len(words := line.split()) >= 2]

@@ -1,4 +1,4 @@
-"""A network between two sockets that is slow, and ends connections at random: a relay on this machine."""
+"""Slow, unreliable network between two sockets: a relay on this machine that cuts connections at random."""
 import contextlib
 import os
 import random
@@ -16,9 +16,9 @@ def socket_name(address):
 
 
 class BadNetwork:
-    """Relays connections at the address `at` to that at `to`: UNIX sockets, or 127.0.0.1:PORT. delay_s: of each byte, each way.
-    bytes_per_s: each way. cut_every_s: on average; cuts: that many at most. cut_behind: of the first connections each is cut when so
-    many bytes have passed, both ways together; these come before the others."""
+    """Relay from the address `at` to `to`: UNIX sockets, or 127.0.0.1:PORT. delay_s: latency each way. bytes_per_s: each way.
+    cut_every_s: mean time between cuts; cuts: their maximum number. cut_behind: for each of the first connections, bytes (both ways
+    together) after which it is cut; these precede the random cuts."""
 
     def __init__(self, at, to, delay_s=0.0, bytes_per_s=None, cut_every_s=None, cuts=0, cut_behind=(), seed=1):
         self.at, self.to = str(at), str(to)
@@ -65,7 +65,7 @@ class BadNetwork:
             self._relay(near, far)
 
     def _relay(self, near, far):
-        """One connection, until an end hangs up or it is cut."""
+        """One connection, until a peer closes it or it is cut."""
         cut_at = None
         self._bytes_left = self.cut_behind.pop(0) if self.cut_behind else None
         if self._bytes_left is None and self.cut_every_s and self.cuts < self.cuts_left:

@@ -1,4 +1,4 @@
-"""Compares two summaries of the same program: what both ways of capture see has to be equal, number by number."""
+"""Comparison of two summaries of one program: both capture methods must agree, number by number."""
 import collections
 import itertools
 
@@ -13,9 +13,9 @@ _TABLE_ENTRY_BYTES = 16
 
 
 def _is_thread_table(stack):
-    """Whether the loader made the block when libc asked for a thread's table of the modules with thread-local memory: that it
-    does at once. What it allocates to load a library it does from libc's function that catches its errors, so it is in the
-    stack a second time."""
+    """Whether the block is a thread's table of modules with thread-local memory, made by the loader for libc: that is called
+    directly. When loading a library, the loader allocates below libc's function that catches its errors, so it is in the stack a
+    second time."""
     modules = [(frame.get("module") or "").rpartition("/")[2] for frame in stack["frames"]]
     runs = [module for module, _ in itertools.groupby(modules)]
     loader = [module.startswith("ld-linux") for module in runs]
@@ -23,8 +23,8 @@ def _is_thread_table(stack):
 
 
 def take_out_agents_share(report):
-    """The agent is a module with thread-local memory, so each thread's table of such modules has an entry more by it
-    (docs/decisions/0040-agent-has-thread-local-memory.md). Changes the report to one of a process without the agent."""
+    """Subtracts the agent's effect: it is a module with thread-local memory, so each thread's table of such modules has one more entry
+    (docs/decisions/0040-agent-has-thread-local-memory.md). Changes the report to that of a process without the agent."""
     shares = collections.Counter()
     for stack in report["stacks"]:
         if not _is_thread_table(stack) or stack["allocated_bytes"] % stack["allocations"]:
@@ -42,12 +42,12 @@ def take_out_agents_share(report):
 
 
 def _places(frames):
-    """Where a stack comes from: module and offset of each frame."""
+    """Origin of a stack: module and offset of each frame."""
     return tuple((frame.get("module"), frame.get("offset") if frame.get("module") else None) for frame in frames)
 
 
 def stacks(report, mapped):
-    """(function, places) -> numbers, summed; of mmap and its kin where `mapped`, else of the others."""
+    """(function, places) -> numbers, summed; for mmap and the like if `mapped`, else for the others."""
     found = collections.defaultdict(collections.Counter)
     for stack in report["stacks"]:
         if (stack["function"] in _MAPPING) != mapped:
@@ -80,7 +80,7 @@ def _brief(numbers):
 
 
 def differences(one, other, mapped=True):
-    """Sentences; none where the two are equal. `mapped`: mmap and its kin as well."""
+    """Differences as sentences; empty if the two are equal. `mapped`: includes mmap and the like."""
     left, right = ({key: number for key, number in report["totals"].items()
                     if key != "peak_time_ns" and (mapped or "mapped" not in key)} for report in (one, other))
     yield from _differing(left, right, lambda key: f"totals.{key}")

@@ -1,4 +1,4 @@
-"""A process in namespaces of its own, with a root that has nothing but its program: what a container runtime makes."""
+"""Process in namespaces of its own, with a root directory that has only its program, as from a container runtime."""
 import os
 import pathlib
 import re
@@ -38,7 +38,7 @@ def libraries_of(program):
 
 
 def make_root(root, files):
-    """files: path in it -> file to copy. With the libraries that they need, where they are here."""
+    """files: path in it -> file to copy. The libraries they need are copied too, if installed here."""
     for folder in ("proc", "tmp", "dev"):
         (root / folder).mkdir(parents=True)
     (root / "tmp").chmod(0o1777)
@@ -54,7 +54,7 @@ def make_root(root, files):
 
 
 class Container:
-    """Runs a command in a root, until the test ends. user: in a user namespace of its own as well."""
+    """Runs a command in a root directory, until the test ends. user: in a user namespace of its own too."""
 
     def __init__(self, test, root, *command, user=True, **popen):
         words = [*UNSHARE, *(USER if user else []), "python3", "-c", ENTER, root, *command]

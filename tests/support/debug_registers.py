@@ -1,4 +1,4 @@
-"""Reads the debug registers of a process's threads by ptrace: they show in no file. x86-64 alone."""
+"""Debug registers of a process's threads, read by ptrace: no file in /proc shows them. x86-64 only."""
 import ctypes
 import os
 import platform
@@ -17,7 +17,7 @@ def known():
 
 
 def addresses(thread):
-    """The four addresses, and which of them are on (the seventh register)."""
+    """The four address registers, and the control register (DR7)."""
     if _libc.ptrace(_SEIZE, thread, None, None) != 0:
         raise OSError(ctypes.get_errno(), f"thread {thread} can't be traced: {os.strerror(ctypes.get_errno())}")
     _libc.ptrace(_INTERRUPT, thread, None, None)

@@ -1,4 +1,4 @@
-"""The expectations that stand as comment lines at the top of a target program.
+"""Expectations in the comment lines at the top of a target program.
 
   // RUN ARG…                 one run with these arguments; what follows, up to the next RUN, holds for it alone, what stands
                               before the first RUN for all. Without a RUN there is one run without arguments.
@@ -167,12 +167,12 @@ def _check_entries(kind, terms, report):
 
 
 def is_aggregate(report):
-    """Made with --aggregate: there are no single events, and what needs them is null."""
+    """Made with --aggregate: there are no single events, and figures that need them are null."""
     return report.get("capture", {}).get("events_kept") is False
 
 
 def check(text, report):
-    """The ways in which an expectation doesn't hold, as sentences; none where it does."""
+    """Violations of an expectation, as sentences; empty if it holds."""
     words = shlex.split(text)
     if is_aggregate(report) and (words[0] == "error" or words[0].startswith("errors.")):
         problems = []
@@ -189,7 +189,7 @@ def check(text, report):
 
 
 class _Place:
-    """A stack in words, which are made where they are printed."""
+    """A stack as text, formatted only when printed."""
 
     def __init__(self, stack):
         self._stack = stack
@@ -199,7 +199,7 @@ class _Place:
 
 
 def conservation(report):
-    """The laws that hold for every trace that is complete: the ways in which one is broken."""
+    """Violations of the conservation laws of complete traces."""
     totals = report["totals"]
     blocks = [stack for stack in report["stacks"] if stack["function"] not in _MAPPING]
     mappings = [stack for stack in report["stacks"] if stack["function"] in _MAPPING]

@@ -1,4 +1,4 @@
-"""heaptap-target on this machine, as if it were another one: what runs a program there, and what records it here."""
+"""Remote target simulated on this machine: starting heaptap-target, and recording with it."""
 import contextlib
 import os
 import pathlib
@@ -18,7 +18,7 @@ _kept = []  # sockets whose names say that a port is this script's, for as long 
 
 
 def free_port():
-    """A port that nobody listens at, and nobody is given meanwhile: below those that the kernel gives away, and of no other test."""
+    """A free port that stays free: outside of the kernel's ephemeral range, and reserved against other tests."""
     for port in random.sample(range(20_000, 30_000), 10_000):
         name = socket.socket(socket.AF_UNIX)
         with contextlib.suppress(OSError), socket.socket() as probe:
@@ -32,14 +32,14 @@ def free_port():
 
 @contextlib.contextmanager
 def serving(address, *options, **popen):
-    """heaptap-target that serves hosts at an address, until the end of the block."""
+    """heaptap-target serving hosts at an address, until the end of the block."""
     with waiting(address, "serve", address, *options, **popen) as process:
         yield process
 
 
 @contextlib.contextmanager
 def waiting(address, *words, **popen):
-    """heaptap-target that waits at an address, until the end of the block. wrapper: what executes it."""
+    """heaptap-target waiting at an address, until the end of the block. wrapper: program that executes it."""
     process = subprocess.Popen([*popen.pop("wrapper", ()), HEAPTAP_TARGET, *map(str, words)], stdin=popen.pop("stdin", subprocess.DEVNULL),
                                stdout=popen.pop("stdout", subprocess.PIPE), stderr=popen.pop("stderr", subprocess.PIPE), **popen)
     try:
@@ -54,7 +54,7 @@ def waiting(address, *words, **popen):
 
 
 def listens(pid, address):
-    """Whether something does in the network of this process. Without touching the socket: an attempt would count."""
+    """Whether the address is listened at in the process's network namespace. Without connecting, since an attempt would count."""
     if "/" in address:  # its name is there before it listens, which is one of its flags
         lines = pathlib.Path(f"/proc/{pid}/net/unix").read_text().splitlines()
         return any(line.endswith(f" {address}") and int(line.split()[3], 16) & 0x10000 for line in lines)
@@ -64,13 +64,13 @@ def listens(pid, address):
 
 
 def is_recorded(pid):
-    """Whether there is a recording of it that can be asked."""
+    """Whether the process has a recording that accepts connections."""
     return re.search(rf"heaptap\.recording\.{pid}\b", pathlib.Path("/proc/net/unix").read_text()) is not None
 
 
 def pair(folder, *addresses):
-    """Makes a host, whose keys are in $HEAPTAP_KEYS, and a target with its keys in folder / "board.keys" known to each other: each types what
-    the other one prints. The host has no token meanwhile."""
+    """Pairs a host, whose keys are in $HEAPTAP_KEYS, with a target whose keys are in folder / "board.keys": runs on each the command that
+    the other one prints. The host has no token while doing so."""
     os.environ["HEAPTAP_KEYS"] = str(folder / "desk.keys")
     said = heaptap_test.heaptap("pair").stdout.decode()
     words = re.fullmatch(r"on the target: heaptap-target (pair .*)\n", said).group(1)
@@ -87,7 +87,7 @@ def new_token():
 
 
 def make_token(folder, name="far.token"):
-    """A file with one that both sides know."""
+    """Creates a token file for both sides."""
     token = folder / name
     token.write_text(new_token())
     token.chmod(0o600)
@@ -95,8 +95,8 @@ def make_token(folder, name="far.token"):
 
 
 def run(line, folder, *arguments, stdin=b"", env=None, cwd=None, timeout_s=heaptap_test.TIMEOUT_S):
-    """`heaptap run ARGUMENTS` with the program on the other side: its output is that side's, its status is told here. line: "unix" or
-    "tcp", which has a token."""
+    """`heaptap run ARGUMENTS` with the program on the remote side: its output goes there, its status is returned here. line: "unix" or
+    "tcp", which uses a token."""
     address = str(folder / "far.sock") if line == "unix" else f"127.0.0.1:{free_port()}"
     security = [] if line == "unix" else ["--token-file", make_token(folder)]
     with contextlib.suppress(FileNotFoundError):
@@ -113,5 +113,5 @@ def run(line, folder, *arguments, stdin=b"", env=None, cwd=None, timeout_s=heapt
 
 
 def without_orders(said):
-    """What the program said on the other side, without heaptap-target's line of the order to run it, which --quiet keeps."""
+    """The program's output on the remote side, without heaptap-target's line about the order to run it, which --quiet keeps."""
     return re.sub(rb"^heaptap-target: [\d-]+T[\d:]+Z [^\n]* runs [^\n]* as user \d+\n", b"", said, count=1, flags=re.MULTILINE)

@@ -1,6 +1,6 @@
-"""What the end-to-end tests share: where things are, running a program with a bound, running it under heaptap.
+"""Common parts of the end-to-end tests: paths, running a program with a timeout, running it under heaptap.
 
-Where things are comes from the environment: HEAPTAP (the program), TARGETS (folder of the built target programs),
+Paths come from the environment: HEAPTAP (the program), TARGETS (directory of the built target programs),
 ORACLE (the counting library), ANNOUNCER (the program that announces).
 """
 import base64
@@ -53,7 +53,7 @@ def shell_status(returncode):
 
 
 def end(process):
-    """Kills a process that a test started, with all that it started."""
+    """Kills a process started by a test, with all of its descendants."""
     for pid in [*reversed(descendants(process.pid)), process.pid]:
         try:
             os.kill(pid, signal.SIGCONT)
@@ -81,7 +81,7 @@ def run(command, stdin=b"", env=None, cwd=None, timeout_s=TIMEOUT_S):
 
 
 def sooner(**intervals):
-    """An environment in which heaptap does what it does at intervals after these: sooner(write="20ms")."""
+    """An environment with shorter intervals of heaptap's periodic work: sooner(write="20ms")."""
     return {**os.environ, "HEAPTAP_TEST_INTERVALS": ",".join(f"{name}={time}" for name, time in intervals.items())}
 
 
@@ -90,7 +90,7 @@ def heaptap(*arguments, **options):
 
 
 def socket_folders():
-    """Where recordings of this user have their sockets (docs/wire.md), if anything is there."""
+    """Directories of this user's recording sockets (docs/wire.md), if there are any."""
     parents = [os.environ.get("XDG_RUNTIME_DIR", "/nowhere"), f"/run/user/{os.geteuid()}", *(["/run"] if os.geteuid() == 0 else [])]
     return [pathlib.Path(parent) / "heaptap" for parent in parents] + [pathlib.Path(f"/tmp/heaptap-{os.geteuid()}")]
 
@@ -102,8 +102,8 @@ def has_tracer():
 
 
 def read_report(text):
-    """What --json printed, with the frames themselves wherever it has indices into its table of frames, and with what a stack
-    leaves out since it is empty."""
+    """Output of --json with frames resolved from indexes into its frame table, and with members that a stack omits because they are
+    empty."""
     report = json.loads(text)
     tables = [report.get("frames", [])]
 
@@ -137,12 +137,12 @@ def read_report(text):
 
 
 def notes_of(report, scan=None):
-    """The sentences about what the recording couldn't see, or the scan with this number."""
+    """Sentences about gaps of the recording, or of the scan with this number."""
     return [note["text"] for note in report["notes"] if note["scan"] == scan]
 
 
 def summary(trace):
-    """The summary of a trace as JSON; an AssertionError that shows heaptap's words where there is none."""
+    """The summary of a trace as JSON; an AssertionError with heaptap's message if there is none."""
     outcome = heaptap("show", "summary", "--json", trace)
     assert outcome.status == 0, f"`heaptap show summary --json` failed: {outcome}"
     try:
@@ -152,22 +152,22 @@ def summary(trace):
 
 
 def skip_what_is_missing(what, cure=""):
-    """Skips the test for want of something that can be had: what tools/packages.txt names, or by this cure. CI has to have it."""
+    """Skips the test for a missing tool that can be installed: one of tools/packages.txt, or by `cure`. Not allowed in CI."""
     if os.environ.get("CI") == "true":
         raise AssertionError(f"CI has to have it: {what}{cure and f'; {cure}'}")
     raise unittest.SkipTest(what)
 
 
 def skip_what_the_kernel_lacks(what):
-    """Skips the test for want of something that nothing but another kernel gives, in CI as well, and says so on stderr: unittest and ctest
-    don't show who was skipped, and why."""
+    """Skips the test for a missing kernel feature, in CI too, and reports it on stderr: unittest and ctest show neither skipped tests nor
+    reasons."""
     print(f"NOT TESTED: {what}", file=sys.stderr, flush=True)
     raise unittest.SkipTest(what)
 
 
 def built(name, level="", folder=TARGETS):
-    """The path of a built target program; skips the test where the program says that not every machine can build it.
-    level is one of the program's LEVELS."""
+    """Path of a built target program; skips the test if the program may be missing on this machine. level: one of the program's
+    LEVELS."""
     path = folder / (name + level)
     if not path.exists():
         if "\n// NEEDS " in TARGET_SOURCES[name].read_text():
@@ -177,7 +177,7 @@ def built(name, level="", folder=TARGETS):
 
 
 def executable(pid):
-    """The path of the program that a process executes; "" where it has ended."""
+    """Path of the program that a process executes; "" if it has ended."""
     try:
         return os.readlink(f"/proc/{pid}/exe")
     except OSError:
@@ -185,7 +185,7 @@ def executable(pid):
 
 
 class TestCase(unittest.TestCase):
-    """A test with an empty working folder of its own."""
+    """Test case with an empty working directory of its own."""
 
     maxDiff = None
 
@@ -202,11 +202,11 @@ class TestCase(unittest.TestCase):
 
 
 class SteppedTestCase(TestCase):
-    """Drives a program that goes one step for each line of input, and prints a line after it: where it is now."""
+    """Test case that drives a program step by step: one step per line of input, answered by a line with its position."""
 
     def start(self, first, *command, state=(), missing=None):
-        """The program, once it has printed `first`. Whoever fails to get a line of it shows `state`. `missing`: lines in place of `first`
-        that tell what this machine lacks, each with what skip_what_is_missing is told."""
+        """Starts the program and waits for it to print `first`. `state`: shown if a line doesn't arrive. `missing`: lines that may come
+        instead of `first` if this machine lacks something, each with the argument of skip_what_is_missing."""
         program = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(self.end, program)
         self.state = [program, *state]
@@ -222,7 +222,7 @@ class SteppedTestCase(TestCase):
         program.communicate()
 
     def step(self, program, *places):
-        """A step to each of these places, one after the other."""
+        """Steps to each of these places in turn."""
         for place in places:
             os.write(program.stdin.fileno(), b"go\n")
             self.assertEqual(self.next_line(program, place), place, describe(self.state))
@@ -235,5 +235,5 @@ DATA = re.compile(r'<script id="heaptap-data" type="application/octet-stream">([
 
 
 def document_of(html):
-    """The data of an HTML report."""
+    """Data of an HTML report."""
     return json.loads(gzip.decompress(base64.b64decode(DATA.search(html).group(1))))

@@ -1,4 +1,4 @@
-"""What a target program says about its own leaks, in comments at the lines that allocate.
+"""Leak expectations of a target program, in comments at the lines that allocate.
 
   // CLEAN                    among the lines at the top: nothing may be called lost (definite, indirect, possible)
   … // LEAK KIND BLOCKS BYTES at the end of a line: what was allocated there, by stacks whose first frame in this file is this
@@ -76,7 +76,7 @@ def _line_in(file, stack):
 
 
 def _found(stacks):
-    """Blocks and bytes of each kind. What is reachable is what is neither lost nor unknown."""
+    """Blocks and bytes of each kind. Reachable is neither lost nor unknown."""
     found = {kind: [sum(stack["leaks"][kind][unit] for stack in stacks) for unit in ("blocks", "bytes")] for kind in LOST}
     live = [sum(stack[key] for stack in stacks) for key in ("live_blocks", "live_bytes")]
     unknown = [sum(stack["leaks"].get("unknown", {unit: 0})[unit] for stack in stacks) for unit in ("blocks", "bytes")]
@@ -105,7 +105,7 @@ def _check_line(cases, arguments, found, is_short):
 
 
 def missing_scan(report):
-    """None where the report tells of a scan; else what is to be said of that."""
+    """None if the report has a scan; else the reason why it is missing."""
     if report["leaks"]["scanned"]:
         return None
     if os.environ.get("HEAPTAP_NO_LEAK_SCAN") == "1":
@@ -114,7 +114,7 @@ def missing_scan(report):
 
 
 def found_by_line(file, report):
-    """line -> kind -> [blocks, bytes], of the stacks whose first frame in the file is this line; None: without such a frame."""
+    """line -> kind -> [blocks, bytes], of stacks by their first frame in the file; None: without such a frame."""
     by_line = {}
     for stack in report["stacks"]:
         if stack["function"] not in _MAPPING:
@@ -123,7 +123,7 @@ def found_by_line(file, report):
 
 
 def check(leaks, arguments, report):
-    """The ways in which a report's leaks aren't as a program says of a run with these arguments; none where they are."""
+    """Violations of a program's leak expectations for a run with these arguments; empty if all hold."""
     if not leaks:
         return []
     missing = missing_scan(report)
@@ -143,13 +143,13 @@ _RANDOM_WORDS = 16
 
 
 def may_be_chance(report):
-    """Whether one of them looks like a pointer into a lost block more often than in one of a million runs. With 64 bits none does."""
+    """Whether a non-pointer may look like a pointer into a lost block in more than one of a million runs. With 64 bits none does."""
     live_bytes = report["totals"]["live_bytes"]
     return report["target"]["arch"] == "i386" and live_bytes * _RANDOM_WORDS / 2**32 > 1e-6
 
 
 def conservation(report):
-    """The law for every report with a scan: the stacks' leaks add up to those in all."""
+    """Conservation law of each report with a scan: the stacks' leaks add up to the totals."""
     blocks = [stack for stack in report["stacks"] if stack["function"] not in _MAPPING]
     found = _found(blocks)
     for kind in LOST:

@@ -1,5 +1,5 @@
-"""What a random program has made (see targets/leaks/leak_random.c), and what of that is lost: worked out from the graph, by the
-definitions alone.
+"""Heap graph of a random program (see targets/leaks/leak_random.c), and its expected leaks, computed from the definitions
+alone.
 
 A block is reachable where pointers to starts lead to it from a root; possible where any pointers do; else it is lost. Among
 the lost blocks, a group that reach each other and that no other lost block points to has one definite block, the one that was
@@ -39,7 +39,7 @@ def read(text):
 
 
 def _flood(graph, begin, certain):
-    """What is reached from the blocks in begin: by pointers to starts only, or by all."""
+    """Blocks reached from those in begin: by pointers to starts only, or by all."""
     seen, waiting = set(), [number for number in begin if number in graph.size]
     while waiting:
         number = waiting.pop()

@@ -1,4 +1,4 @@
-"""A group of processes (cgroup) with a limit of memory."""
+"""Process group (cgroup) with a memory limit."""
 import os
 import pathlib
 import time
@@ -10,7 +10,7 @@ CURE = "run as root with /sys/fs/cgroup writable and its memory controller (moun
 
 
 class MemoryGroup:
-    """A group for processes that join it."""
+    """A cgroup for processes that join it."""
 
     def __init__(self, limit_bytes):
         v1 = pathlib.Path("/sys/fs/cgroup/memory")
@@ -39,7 +39,7 @@ class MemoryGroup:
         heaptap_test.skip_what_is_missing("the memory controller isn't there for groups of processes", CURE)
 
     def joining(self, *command):
-        """A command that joins the group and goes on as this one."""
+        """A command that joins the cgroup and then executes this one."""
         return ["/bin/sh", "-c", f'echo $$ > {self.folder}/cgroup.procs; exec "$@"', "sh", *command]
 
     def remove(self):

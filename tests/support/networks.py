@@ -1,4 +1,4 @@
-"""Machines that are namespaces of this one, joined by pairs of veth."""
+"""Simulated machines: namespaces joined by pairs of veth."""
 import itertools
 import json
 import shutil
@@ -17,7 +17,7 @@ AVAHI = "[server]\nenable-dbus=yes\n[publish]\npublish-workstation=no\n"
 
 
 class Running:
-    """A program that goes on while the test does something else, and what it has printed."""
+    """Background program and its output so far."""
 
     def __init__(self, command):
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -30,7 +30,7 @@ class Running:
         self.text = came.decode(errors="replace")
 
     def lines_with(self, text):
-        """The lines that are whole by now, as soon as one of them has this text."""
+        """The complete lines so far, once one of them contains this text."""
         def whole(came):
             return came[:came.rfind(b"\n") + 1].decode(errors="replace")
 
@@ -44,12 +44,12 @@ class Running:
         self.process.stdin.flush()
 
     def end(self):
-        """As the program does when its input ends."""
+        """Closes its input, and waits for its end."""
         self.process.stdin.close()
         return ended(self.process)
 
     def rest(self):
-        """All that it prints until it is asked to end."""
+        """All output until it ends by SIGTERM."""
         self.process.terminate()
         return self.text + self.process.stdout.read().decode(errors="replace")
 
@@ -62,7 +62,7 @@ class Running:
 
 
 class Machine:
-    """Namespaces of a network, of mounts and of a name; they are gone with their first process."""
+    """Network, mount and UTS namespaces; they end with their first process."""
 
     def __init__(self, test, name):
         self.test = test
@@ -88,11 +88,11 @@ class Machine:
         return self.run(HEAPTAP, "discover", *options)
 
     def found(self, wait="3s"):
-        """The services in JSON."""
+        """Discovered services as JSON."""
         return json.loads(self.discover("--json", "--wait", wait).stdout)["services"]
 
     def found_once(self, holds):
-        """The services by name, once this is so of them."""
+        """Services by name, once `holds` is true of them."""
         watcher = self.start(HEAPTAP, "discover", "--watch", "--json")
         known = {}
         for number in itertools.count():
@@ -122,7 +122,7 @@ class Machine:
 
 
 class TestCase(heaptap_test.TestCase):
-    """A test with machines of its own."""
+    """Test case with simulated machines."""
 
     def setUp(self):
         super().setUp()
@@ -139,7 +139,7 @@ class TestCase(heaptap_test.TestCase):
         return [Machine(self, name) for name in names]
 
     def join(self, one, other, number, *families):
-        """A link between two machines: eth<number> on both. IPv6 addresses of the link are those that the kernel makes."""
+        """Links two machines: eth<number> on both. IPv6 link-local addresses are assigned by the kernel."""
         interface = f"eth{number}"
         self.ip("link", "add", interface, "netns", one.pid, "type", "veth", "peer", "name", interface, "netns", other.pid)
         for last, machine in enumerate((one, other), 1):
@@ -154,7 +154,7 @@ class TestCase(heaptap_test.TestCase):
             wait_for("it has its addresses", lambda: not machine.run("ip", "-6", "addr", "show", "tentative").stdout)
 
     def connect_all(self, *machines):
-        """All of them on one network, which a switch makes: eth1, with 10.99.0.1 and the next ones."""
+        """Joins all machines to one network by a switch: eth1, with addresses from 10.99.0.1."""
         switch = Machine(self, "switch")
         if switch.run("ip", "link", "add", "lan", "type", "bridge", "mcast_snooping", "0").status != 0:
             heaptap_test.skip_what_is_missing("bridges between networks, which the kernel can make")

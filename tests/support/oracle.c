@@ -1,10 +1,10 @@
-// The oracle: a preloaded library that counts the same calls as heaptap, by other means and with no code in
-// common. Its counters are a shared mapping of the file that ORACLE_OUT names, so they are complete however the process
-// ends. The first process that opens the file owns it: children of fork and programs that are executed don't count, and
-// heaptap itself, which hands this library on to the program, does not either.
+// Oracle: a preloaded library that counts the same calls as heaptap, by other means and with no code in common. Its counters are a
+// shared mapping of the file in ORACLE_OUT, so they are complete however the process ends. The first process that opens the file owns
+// it: forked children and executed programs don't count, and neither does heaptap itself, which passes this library on to the
+// program.
 //
 // The file: slots of 64 bytes, { char name[40]; uint64_t calls; uint64_t bytes; uint64_t unused }, up to an empty name.
-// "free" counts released blocks, whichever function released them. tests/support/oracle.py reads it.
+// "free" counts released blocks, by any function. tests/support/oracle.py reads it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

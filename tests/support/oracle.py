@@ -1,4 +1,4 @@
-"""Reads what the oracle library (oracle.c) counted."""
+"""Reader of the oracle library's counts (oracle.c)."""
 import dataclasses
 import struct
 

@@ -1,6 +1,6 @@
-// A program that has some allocation functions of its own: those that OWN_… is defined for. It calls all of them, and what it prints
-// says who was called, and whose blocks came of it. With OWN_FREE its blocks come from an area of its own, else, as with KEEPS_NONE,
-// from the next function of the same name. own_functions_test.py builds it in all ways.
+// Program that defines some allocation functions itself: those selected by OWN_… macros. It calls all of them, and prints which ones were
+// called and whose blocks they returned. With OWN_FREE its blocks come from its own area, else, as with KEEPS_NONE, from the next
+// function of the same name. own_functions_test.py builds it in all variants.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-"""Sessions in pages: fenced blocks behind a line `<!-- checked -->`, with commands (`$ …`) and what they print.
+"""Checked sessions in documentation pages: fenced blocks after a line `<!-- checked -->`, with commands (`$ …`) and their output.
 
-What differs from run to run is compared by its form: pids, times, addresses. A line `…` stands for any lines. A command may
-go on in the next lines where it ends with a backslash. `<!-- needs NAME -->`: a page is left out where there is no program NAME.
+Values that vary from run to run are compared by form: PIDs, times, addresses. A line `…` matches any lines. A command continues on
+the next line after a backslash. `<!-- needs NAME -->`: the page is skipped if program NAME isn't installed.
 """
 import dataclasses
 import re
@@ -60,7 +60,7 @@ def needs_of(text):
 
 
 def pattern_of(line):
-    """A regular expression of what a line of the page stands for."""
+    """A regular expression for a line of the page."""
     pattern, at = "", 0
     while at < len(line):
         found = [(match.start(), -match.end(), form) for wanted, form in FORMS if (match := wanted.search(line, at))]
@@ -73,7 +73,7 @@ def pattern_of(line):
 
 
 def difference(expected, printed):
-    """Why these lines aren't what the page's lines stand for; None: they are."""
+    """Why the output doesn't match the page's lines; None: it does."""
     if not expected:
         return None if not printed else f"printed, but not in the page: {printed[0]!r}"
     if expected[0] == "…":

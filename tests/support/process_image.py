@@ -1,4 +1,4 @@
-"""What of a running process must be the same before and after somebody looked into it: code, mappings, signals, run state."""
+"""State of a process that must be the same before and after an inspection: code, mappings, signals, run state."""
 import contextlib
 import hashlib
 import os
@@ -13,7 +13,7 @@ def threads(pid):
 
 
 def mappings(pid):
-    """(line, start, end, permissions) of all that isn't made and unmade while the program runs: files, the kernel's, code."""
+    """(line, start, end, permissions) of the stable mappings: files, the kernel's, code."""
     for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
         place, permissions, _, _, inode, *name = line.split(maxsplit=5)
         start, end = (int(part, 16) for part in place.split("-"))
@@ -34,7 +34,7 @@ def code(pid, place=lambda line, start: start):
 
 
 def code_of_files(pid):
-    """The same by what is mapped, so that it can be compared with another process's."""
+    """Same by mapped file, so that it can be compared with another process's."""
     return code(pid, lambda line, start: tuple(line.split()[2:]))
 
 
@@ -45,7 +45,7 @@ def status(pid, thread):
 
 
 def tracers(pid):
-    """Who traces threads of the process."""
+    """PIDs of the tracers of the process's threads."""
     found = set()
     for thread in threads(pid):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -54,8 +54,8 @@ def tracers(pid):
 
 
 class Image:
-    """Of a process; `stay` are those of its threads that live as long as it does. Where it writes code while it runs (makes_code), that of
-    files alone counts."""
+    """State of a process; `stay`: its threads that live as long as it does. If it generates code at run time (makes_code), only code of
+    files is compared."""
 
     def __init__(self, pid, stay, makes_code=False):
         self.pid = pid
@@ -79,7 +79,7 @@ class Image:
         return [line for line, *_ in mappings(self.pid) if not self.makes_code or line.split(maxsplit=5)[4] != "0"]
 
     def differences(self, patience_s=TIMEOUT_S):
-        """How the process isn't as it was, as sentences. What may still be under way has `patience_s` to come about."""
+        """Changes of the process's state, as sentences. Pending changes have `patience_s` to complete."""
         found = []
 
         def is_as_before():

@@ -1,4 +1,4 @@
-"""heaptap on a terminal of some width, and how wide the lines are that it prints there."""
+"""heaptap on a pseudo-terminal of a given width, and the width of its output."""
 import fcntl
 import os
 import pty
@@ -14,7 +14,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[@-~]")
 
 
 def start_on_terminal(*arguments, columns=80, cwd=None, stdout=True, stderr=False, **environment):
-    """The process, and the descriptor that what it prints is read from."""
+    """Starts heaptap; returns the process, and the descriptor of its terminal output."""
     inner, outer = pty.openpty()
     fcntl.ioctl(outer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     variables = {name: value for name, value in os.environ.items() if name not in ("PAGER", "HEAPTAP_PAGER", "COLUMNS", "NO_COLOR")}
@@ -26,7 +26,7 @@ def start_on_terminal(*arguments, columns=80, cwd=None, stdout=True, stderr=Fals
 
 
 def pieces_of(inner):
-    """What comes on the terminal, until nobody writes there any more."""
+    """Terminal output, until the terminal is closed."""
     while True:
         try:
             piece = os.read(inner, 65536)
@@ -38,7 +38,7 @@ def pieces_of(inner):
 
 
 def on_terminal(*arguments, columns=80, cwd=None, stderr=False, **environment):
-    """What heaptap prints on a terminal, what on stderr (where that is no terminal), and its exit status."""
+    """Terminal output, stderr (if that is no terminal), and exit status."""
     process, inner = start_on_terminal(*arguments, columns=columns, cwd=cwd, stderr=stderr, **environment)
     text = b"".join(pieces_of(inner))
     os.close(inner)
@@ -47,20 +47,20 @@ def on_terminal(*arguments, columns=80, cwd=None, stderr=False, **environment):
 
 
 def display_width(text):
-    """How many columns it takes: without colours, wide characters twice."""
+    """Width in columns: without colours, wide characters count twice."""
     plain = ESCAPES.sub("", text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in plain)
 
 
 def has_unbreakable_word(line, columns):
-    """A path, a name without a space or a command in backticks that no line has room for."""
+    """Whether the line has a path, a name without spaces or a command in backticks that fits on no line."""
     plain = ESCAPES.sub("", line)
     indent = len(plain) - len(plain.removeprefix("heaptap: ").lstrip(" "))
     return any(indent + display_width(word) > columns for word in re.findall(r"(?:`[^`]*`|\S)+", plain))
 
 
 def is_command(line):
-    """What is to be copied stays on one line."""
+    """Whether the line is to be copied, so that it stays on one line."""
     return re.match(r"(heaptap: )?next:  heaptap |  +(sudo |heaptap |export |apt-get )", ESCAPES.sub("", line)) is not None
 
 

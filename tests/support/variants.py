@@ -1,5 +1,5 @@
-"""Which target programs are built in more ways than one, and what isn't as usual there: reads tests/targets/variants.txt,
-whose comment says what its lines mean."""
+"""Build variants of target programs, and their deviations: parser of tests/targets/variants.txt, whose comment describes the
+format."""
 import dataclasses
 import pathlib
 import signal
@@ -55,7 +55,7 @@ def _except(variants, word, rest):
 
 
 def adapt(target, differences):
-    """Changes what a program says of itself (expectations.Target) to what holds in a variant."""
+    """Adapts a program's expectations (expectations.Target) to a variant."""
     for difference in differences:
         word, _, rest = difference.partition(" ")
         for run in target.runs:

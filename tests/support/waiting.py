@@ -1,8 +1,8 @@
-"""Waiting for a state, and saying why where it doesn't come: what was waited for, for how long, and how things were then.
+"""Waiting for a condition, with a diagnosis on timeout: what was awaited, for how long, and the state then.
 
-`state` of all functions: what tells how things are, or several of these in a list. A pid (its threads, and those of the processes below
-it: /proc status, wchan, stack), a process that was started (the same, or how it ended), a path (the last lines of a log), a callable
-(what it returns), a text.
+`state` of all functions: source of the diagnosis, or a list of sources. A PID (its threads, and those of its descendants: /proc
+status, wchan, stack), a started process (same, or how it ended), a path (the last lines of a log), a callable (its result), a
+text.
 """
 import contextlib
 import os
@@ -25,8 +25,8 @@ class TooSlow(AssertionError):
 
 
 def wait_for(what, condition, timeout=TIMEOUT_S, state=()):
-    """What `condition()` returns, as soon as that is true. The one place where tests look again and again. Nothing more is expected of a
-    process of the test's own in `state` that has ended."""
+    """The result of `condition()` as soon as it is true. The only polling loop of the tests. Fails early if a child process of the test
+    in `state` has ended."""
     began = time.monotonic()
     while not (found := condition()):
         waited_s = time.monotonic() - began
@@ -43,7 +43,7 @@ def give_up(what, began, state):
 
 
 def read_until(descriptor, what, is_enough=lambda text: False, timeout=TIMEOUT_S, state=(), so_far=b"", ends=False):
-    """What comes there, behind `so_far`, as soon as `is_enough` of it. Where nothing more can come it fails, unless it `ends`."""
+    """Data read from the descriptor after `so_far`, as soon as `is_enough` holds for it. Fails at end of file, unless `ends`."""
     began, came = time.monotonic(), so_far
     while not is_enough(came):
         left_s = timeout - (time.monotonic() - began)
@@ -63,7 +63,7 @@ def read_until(descriptor, what, is_enough=lambda text: False, timeout=TIMEOUT_S
 
 
 def ended(process, timeout=TIMEOUT_S, state=()):
-    """The return code of a process, as soon as it has ended."""
+    """The return code of a process, once it has ended."""
     began = time.monotonic()
     try:
         return process.wait(timeout)
@@ -72,7 +72,7 @@ def ended(process, timeout=TIMEOUT_S, state=()):
 
 
 def finished(process, stdin=None, timeout=TIMEOUT_S, state=()):
-    """(stdout, stderr) of a process, as soon as it has ended."""
+    """(stdout, stderr) of a process, once it has ended."""
     began = time.monotonic()
     try:
         return process.communicate(stdin, timeout)
@@ -82,7 +82,7 @@ def finished(process, stdin=None, timeout=TIMEOUT_S, state=()):
 
 
 def until_it_waits(pid, call=""):
-    """Until the first thread of the process has nothing to do: it sleeps, in a kernel function of this name, if one is told."""
+    """Waits until the first thread of the process sleeps, in a kernel function of this name if one is given."""
     def waits():
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return fields[0] == "S" and call in pathlib.Path(f"/proc/{pid}/wchan").read_text()
@@ -91,7 +91,7 @@ def until_it_waits(pid, call=""):
 
 
 def until_it_woke(pid, times):
-    """Until the first thread of the process has had a look so many times, and waits again; or has ended."""
+    """Waits until the first thread of the process has woken up so many times and sleeps again; or has ended."""
     def wakes():
         status = _read(pathlib.Path(f"/proc/{pid}/status"))
         found = re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status, re.MULTILINE)
@@ -102,7 +102,7 @@ def until_it_woke(pid, times):
 
 
 def at_any_moment(chance, most_s, exponent=1):
-    """For what has to be right whenever something comes in between: nothing is waited for."""
+    """Sleeps for a random time, for tests that must pass whenever something interferes."""
     time.sleep(chance.random() ** exponent * most_s)
 
 
@@ -139,7 +139,7 @@ def _name(process):
 
 
 def _rest_of(process):
-    """What an ended process has said that nobody has read."""
+    """Unread output of an ended process."""
     if process.stderr is None or process.stderr.closed:
         return ""
     with contextlib.suppress(OSError, ValueError):
@@ -157,7 +157,7 @@ def last_lines(path):
 
 
 def descendants(pid):
-    """The processes below pid (not itself), children before grandchildren."""
+    """The descendants of pid (without itself), children before grandchildren."""
     children = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -174,7 +174,7 @@ def descendants(pid):
 
 
 def has_ended(pid):
-    """Whether the process runs no more, be it that nobody has waited for it."""
+    """Whether the process has ended, be it a zombie."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except OSError:
@@ -182,12 +182,12 @@ def has_ended(pid):
 
 
 def processes(pid):
-    """What a process and those below it are doing."""
+    """States of a process and its descendants."""
     return "\n".join(process_state(each) for each in [pid, *descendants(pid)])
 
 
 def process_state(pid):
-    """Of each thread, as far as the kernel tells: status, what it waits in, and its stack there."""
+    """For each thread, as far as the kernel reports: status, wait channel and kernel stack."""
     folder = pathlib.Path(f"/proc/{pid}")
     lines = [f"--- process {pid}: {_read(folder / 'cmdline').replace(chr(0), ' ').strip() or 'gone, or without memory'}"]
     for thread in sorted((folder / "task").glob("*"), key=lambda path: int(path.name)) if folder.exists() else []:
@@ -207,7 +207,7 @@ def _read(path):
 # ---- The whole script.
 
 def watch(limit_s):
-    """A script that takes longer fails where it is, instead of being killed without a word."""
+    """Limits the run time of a script: on timeout it fails with its current position, instead of being killed silently."""
     def fail(number, frame):
         raise TooSlow(f"the script takes more than {limit_s} s\n{processes(os.getpid())}")
 
