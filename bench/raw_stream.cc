@@ -1,5 +1,5 @@
-// raw_stream AGENT plain|packed PROGRAM [ARG…]: records a program and sends what it does as a raw stream to nobody; how many bytes an event
-// that takes and what it costs, as JSON on stdout. The agent's library is AGENT. The program's own output goes to stderr.
+// raw_stream AGENT plain|packed PROGRAM [ARG…]: records a program as a raw stream that is discarded, and prints bytes and cost per event,
+// as JSON on stdout. AGENT: the agent's library. The program's own output goes to stderr.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ namespace {
 
 using namespace heaptap;
 
-// A stream that is written, and what that takes.
+// Writer of a stream that measures size and cost.
 class Sender {
  public:
   Sender(const collect::AgentTables& tables, collect::FramePacker* packer)

@@ -1,5 +1,5 @@
-// trace_facts TRACE: what a trace holds and how long its stages take to read, as JSON on stdout: decoding alone, decoding
-// with addresses, decoding and the ledger. No symbols are looked up.
+// trace_facts TRACE: contents of a trace and the time to read it in stages, as JSON on stdout: decoding alone, decoding with
+// addresses, decoding and ledger. No symbols are resolved.
 #include <fmt/format.h>
 
 #include <chrono>

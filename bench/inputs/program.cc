@@ -1,4 +1,4 @@
-// A program for the compilers to work on: much of the standard library, many instances of its templates.
+// Compiler workload: much of the standard library, many template instances.
 #include <algorithm>
 #include <functional>
 #include <iostream>

@@ -1,4 +1,4 @@
-"""Everyday Python: records made, written as JSON, read back, grouped and sorted."""
+"""Everyday Python: records created, written as JSON, read back, grouped and sorted."""
 import json
 import random
 

@@ -1,4 +1,4 @@
-// The CPU time of this process and of the children that it waited for: what others do on the machine doesn't change it much.
+// CPU time of this process and its waited-for children: little affected by other load on the machine.
 #pragma once
 #include <sys/resource.h>
 
@@ -20,7 +20,7 @@ inline double cpu_seconds() {
   return sum;
 }
 
-// The CPU time since `start`, which becomes now.
+// CPU time since `start`, which is set to now.
 inline double cpu_since(double& start) {
   const double now = cpu_seconds();
   const double elapsed = now - start;

@@ -1,5 +1,5 @@
-// A heap to be scanned for leaks: blocks of mixed sizes in trees that globals hold, and one in a hundred lost. Half of a
-// block is numbers, as in a program. The same in each run.
+// Synthetic heap for leak scans: blocks of mixed sizes in trees that globals hold, one in a hundred lost. Half of each block is
+// numbers, as in real programs. Identical in each run.
 #pragma once
 #include <cstdint>
 #include <cstdlib>
@@ -27,14 +27,14 @@ inline uint64_t next_random(uint64_t& state) {
   return state;
 }
 
-// Where a new node is hung in: down the tree, left or right by chance, to the first free place.
+// Inserts a node: down the tree, left or right by the bits of `way`, at the first free place.
 inline void hang_in(Node*& tree, Node* node, uint64_t way) {
   Node** place = &tree;
   for (; *place != nullptr; way >>= 1) place = &(*place)->children[way & 1];
   *place = node;
 }
 
-// `note` is told each block.
+// Calls `note` for each block.
 template <typename Note>
 void build_heap(uint64_t blocks, uint64_t average_bytes, Note note) {
   constexpr uint64_t kLeastBytes = sizeof(Node);

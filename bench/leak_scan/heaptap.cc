@@ -1,4 +1,4 @@
-// The heap of heap.h in a child process, scanned from outside as heaptap does it: the CPU time of each step, as JSON on stdout.
+// Leak scan of heap.h's heap in a child process, from outside as heaptap does it: CPU time of each step, as JSON on stdout.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -36,7 +36,7 @@ class ChildMemory : public scan::MemoryReader {
   pid_t child_;
 };
 
-// What the child tells its parent, in shared memory.
+// Shared memory between child and parent.
 struct Shared {
   uint64_t ready;
   bench::BlockNote notes[1];

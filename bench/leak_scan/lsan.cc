@@ -1,4 +1,4 @@
-// The heap of heap.h under LeakSanitizer: the CPU time of its leak check, as JSON on stdout. Its report goes nowhere.
+// LeakSanitizer's check of heap.h's heap: its CPU time, as JSON on stdout. Its report is discarded.
 #include <sanitizer/lsan_interface.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The collector's way from an address to the number of the block there, by the number of live blocks.
+// Lookup of block numbers by address in the collector, by number of live blocks.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The call stack of another process, from outside: reading its memory alone, and with the walk, for stacks that come again as
-// a whole, but for their innermost frame, and not at all. A child stands still with a stack of a known depth.
+// Stack walk of another process, from outside: reading its memory alone, and with the walk, for stacks that recur completely, except
+// for their innermost frame, and not at all. A child is stopped with a stack of known depth.
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

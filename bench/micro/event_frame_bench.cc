@@ -1,4 +1,4 @@
-// What an event takes on its way into a frame and out of it, and how many bytes it is there.
+// Encoding and decoding of events in frames: time per event, and size.
 #include <benchmark/benchmark.h>
 
 #include "synthetic_events.h"

@@ -1,4 +1,4 @@
-// What the ledger takes for an event, by the number of live blocks.
+// Ledger: time per event, by number of live blocks.
 #include <benchmark/benchmark.h>
 
 #include "ledger/ledger.h"

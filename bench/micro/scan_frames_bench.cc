@@ -1,4 +1,4 @@
-// What a leak scan takes on its way into frames and out of them, and how many bytes it is there.
+// Encoding and decoding of leak scans in frames: time, and size.
 #include <benchmark/benchmark.h>
 
 #include "../../tests/unit/support/made_up_scan.h"

@@ -1,5 +1,5 @@
-// A stream of events as a program makes it: a few thousand call stacks, of which one often follows another, blocks of
-// which most die young. The same in each run.
+// Synthetic stream of events with a program's characteristics: a few thousand call stacks with likely successors, and mostly
+// short-lived blocks. Identical in each run.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@ namespace heaptap::bench {
 
 class SyntheticEvents {
  public:
-  // `live_blocks`: how many are alive at a time.
+  // `live_blocks`: number of blocks live at a time.
   explicit SyntheticEvents(size_t live_blocks) : window_(live_blocks) {
     tables.stacks.resize(wire::kRootCount);
     for (uint32_t i = 0; i < kStacks; ++i) {
@@ -23,7 +23,7 @@ class SyntheticEvents {
     }
   }
 
-  // The next batch; the one before it gives up its memory.
+  // The next batch; the previous one's memory is reused.
   const model::EventBatch& next(size_t event_count) {
     batch_.first_block = next_block_;
     batch_.events.clear();

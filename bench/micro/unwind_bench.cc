@@ -1,4 +1,4 @@
-// Making a row of unwind rules from libstdc++'s own .eh_frame: what the first sight of a return address costs.
+// Creation of an unwind row from libstdc++'s own .eh_frame: the cost of a return address seen for the first time.
 #include <benchmark/benchmark.h>
 #include <link.h>
 

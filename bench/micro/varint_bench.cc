@@ -1,4 +1,4 @@
-// Variable-length integers, by the number of their bits.
+// Variable-length integers, by bit width.
 #include <benchmark/benchmark.h>
 
 #include <random>

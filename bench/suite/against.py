@@ -1,4 +1,4 @@
-"""Two runs of the benchmarks beside each other, as ratios of what recording costs to the same work alone."""
+"""Comparison of two benchmark runs, by ratios of recorded to unrecorded cost of the same work."""
 import collections
 from statistics import median
 from typing import NamedTuple
@@ -16,7 +16,7 @@ class Row(NamedTuple):
 
 
 def ratios(samples):
-    """(work, figure) -> the median over the rounds of heaptap's CPU to that of the work alone. Works that cost nothing to measure have
+    """(work, figure) -> median over the rounds of heaptap's CPU time relative to the work's own. Works too short to measure have
     none."""
     rounds = collections.defaultdict(dict)
     for sample in samples:
@@ -32,6 +32,6 @@ def ratios(samples):
 
 
 def compare(earlier, later):
-    """A row for each figure of each work that is in both."""
+    """A row for each figure of each work in both runs."""
     before, after = ratios(earlier), ratios(later)
     return [Row(work, figure, before[work, figure], after[work, figure]) for work, figure in before if (work, figure) in after]

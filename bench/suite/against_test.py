@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ratios of two runs of the benchmarks."""
+"""Tests of the comparison of two benchmark runs."""
 import os
 import sys
 import unittest
@@ -9,7 +9,7 @@ from suite import against  # noqa: E402
 
 
 def samples(work, *rounds):
-    """Of each round: CPU alone, of the target under heaptap, of heaptap."""
+    """Samples of each round: CPU time alone, of the target under heaptap, of heaptap."""
     for number, (bare, target, helpers) in enumerate(rounds):
         yield {"work": work, "variant": "bare", "round": number, "target_cpu_s": bare, "helpers_cpu_s": 0}
         yield {"work": work, "variant": "heaptap", "round": number, "target_cpu_s": target, "helpers_cpu_s": helpers}

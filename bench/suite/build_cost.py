@@ -1,8 +1,8 @@
-"""What a build took, from the records of its steps: parsing, summing, comparing. Reads no file and starts nothing;
+"""Cost of a build, from the records of its steps: parsing, summing, comparing. Neither reads files nor starts processes;
 bench/build does.
 
-A record is what bench/build's launcher writes of one step, the command and bash's `times` (its own user and system time, then
-those of the command, with the processes that it started):
+A record is written by bench/build's launcher for one step: the command and bash's `times` (its own user and system time, then
+those of the command and the processes it started):
 
     /usr/bin/c++ … -o src/CMakeFiles/heaptap_base.dir/Unity/unity_0_cxx.cxx.o -c …
     0m0.001s 0m0.002s
@@ -31,7 +31,7 @@ UNITY = re.compile(r"Unity/unity_\d+_\w+\.\w+")
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One compilation or linking. `name` is the source or what is linked; `files` those that are compiled as one, or none."""
+    """One compilation or link step. `name`: the source or the linked file; `files`: those compiled as one unit, if any."""
 
     room: str
     kind: str
@@ -53,8 +53,8 @@ def parse_records(text):
 
 
 def room_of(object_file):
-    """src/NAME for the room NAME and the programs with a folder there, heaptap_small for the copies that are built for size;
-    else the folder: src/agent, tests/unit, tests/targets, demo, …"""
+    """src/NAME for room NAME and programs with a directory there, heaptap_small for the copies built for size; else the directory:
+    src/agent, tests/unit, tests/targets, demo, …"""
     match = OBJECT.fullmatch(object_file)
     if not match:
         return UNKNOWN
@@ -68,24 +68,24 @@ def room_of(object_file):
 
 
 def source_of(object_file):
-    """The source of an object file, as a path below the root of the sources where it is there."""
+    """Source of an object file, as a path relative to the source root if it is there."""
     match = OBJECT.fullmatch(object_file)
     return posixpath.normpath(posixpath.join(match[1] or "", match[3].replace("__/", "../"))) if match else object_file
 
 
 def unity_source(object_file):
-    """The file of the build directory that includes several sources which are compiled as one, or None."""
+    """File of the build directory that includes several sources compiled as one unit, or None."""
     match = OBJECT.fullmatch(object_file)
     return object_file.removesuffix(".o") if match and UNITY.fullmatch(match[3]) else None
 
 
 def included_files(text):
-    """The names of the files that a source includes by their paths."""
+    """Files that a source includes by path."""
     return tuple(posixpath.basename(path) for path in re.findall(r'^#include "(.*)"', text, re.MULTILINE))
 
 
 def step_of(command, user_s, system_s, read):
-    """The step that a command was. read(path) gives the text of a file of the build directory."""
+    """The build step of a command. read(path) returns the text of a file of the build directory."""
     words = command.split()
     output = next((words[at + 1] for at in reversed(range(len(words) - 1)) if words[at] == "-o"), words[-1])
     if "-c" not in words:
@@ -97,7 +97,7 @@ def step_of(command, user_s, system_s, read):
 
 
 def label_of(step, width=LABEL_WIDTH):
-    """How a step is shown: its name, or the room and as many of the files that are compiled as one as there is space for."""
+    """Display name of a step: its name, or the room and as many of the files compiled as one unit as fit."""
     if not step.files:
         return step.name
     stems = [name.rpartition(".")[0] for name in step.files]
@@ -110,7 +110,7 @@ def label_of(step, width=LABEL_WIDTH):
 
 
 def rooms_of(steps):
-    """Each room's seconds and number of steps, the dearest first."""
+    """Seconds and number of steps of each room, most expensive first."""
     rooms = {}
     for step in steps:
         row = rooms.setdefault(step.room, {"room": step.room, "steps": 0, "compiling_s": 0.0, "linking_s": 0.0})
@@ -128,7 +128,7 @@ def dearest(steps, count=10):
 
 
 def summary_of(steps, build_cpu_s):
-    """What is written of a build that took so many processor seconds in all: rooms + other = total."""
+    """Summary of a build with so many processor seconds in total: rooms + other = total."""
     seen_s = sum(step.cpu_s for step in steps)
     other_s = max(0.0, build_cpu_s - seen_s)
     return {
@@ -145,8 +145,8 @@ def costs(summary):
 
 
 def grown_rooms(before, after):
-    """(room, seconds before, seconds after) of each room that grew by more than the limit, those that grew most first. A room that
-    wasn't there before took 0 seconds."""
+    """(room, seconds before, seconds after) of each room that grew by more than the limit, largest growth first. A new room counts from
+    0 seconds."""
     old, new = costs(before), costs(after)
     rows = [(room, old.get(room, 0.0), new_s) for room, new_s in new.items()]
     grown = [row for row in rows if row[2] > row[1] * GROWTH_LIMIT and row[2] - row[1] > ROOM_NOISE_S]
@@ -158,7 +158,7 @@ def total_grew(before, after):
 
 
 def why_not_comparable(before, after):
-    """The reason why a summary read from a file can't be compared with the other one, or None."""
+    """Reason why a summary read from a file isn't comparable with the other one, or None."""
     if not isinstance(before, dict) or (before.get("format"), before.get("version")) != (FORMAT, VERSION):
         return f"it is not {FORMAT} of version {VERSION}"
     for name in ("targets", "tests"):

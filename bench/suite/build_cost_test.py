@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a build took is read from its records as it was written, and what grew is found."""
+"""Tests of build cost: parsing of the records, and detection of growth."""
 
 import unittest
 
@@ -26,7 +26,7 @@ def step(room="src/base", kind=COMPILING, name="src/base/x.cc", files=(), cpu_s=
 
 
 def summary(**seconds):
-    """Of a build of these rooms."""
+    """Summary of a build of these rooms."""
     return build_cost.summary_of([step(room=room, cpu_s=value) for room, value in seconds.items()], sum(seconds.values()))
 
 

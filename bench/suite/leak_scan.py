@@ -1,4 +1,4 @@
-"""The leak scan of a large heap: heaptap's scanner from outside, beside LeakSanitizer's check of the same heap."""
+"""Leak scan of a large heap: heaptap's scanner from outside, compared with LeakSanitizer's check of the same heap."""
 import os
 from statistics import median
 
@@ -10,7 +10,7 @@ STEPS = ("index_s", "collect_s", "resolve_s", "classify_s")
 
 
 def measure(build, blocks, runs, note):
-    """A list of rounds, each with heaptap's figures and LeakSanitizer's (None where the compiler doesn't have it)."""
+    """A list of rounds, each with heaptap's figures and LeakSanitizer's (None if the compiler doesn't support it)."""
     programs = {name: os.path.join(build, "bench", name) for name in ("leak_scan", "leak_scan_lsan")}
     rounds = []
     for number in range(runs):

@@ -1,5 +1,5 @@
-"""What is measured, and in which order. Variants take turns (A B C A B C …), so that what changes on the machine meanwhile
-meets all of them."""
+"""Measurement order. Variants take turns (A B C A B C …), so that changes of the machine's load affect all of them
+equally."""
 import json
 import os
 import shutil
@@ -42,7 +42,7 @@ class Session:
                     raise Failure(f"{work.name} prints something else under {variant.name}")
 
     def measure_work(self, work):
-        """A whole program: its CPU, the traces it left, how they are read again, its memory."""
+        """Measures a whole program: its CPU time, its traces, reading them again, its memory."""
         self.note(work.name)
         self.variants[0].run(work)  # so that files are in memory
         self.measure(work)
@@ -55,7 +55,7 @@ class Session:
                 self.warnings.append(f"{work.name}: heaptrack's interpreter took more than 2 GiB; don't compare with it here")
 
     def measure_pairs(self, catalogue, threads=PAIR_THREADS):
-        """Pairs at each depth, with each number of threads; and without a single pair, which is what starting costs."""
+        """Measures pairs at each depth, with each number of threads; and without any pair, for the cost of starting."""
         for mode in PAIR_MODES:
             for depth in PAIR_DEPTHS:
                 self.note(f"pairs, {mode}, {depth} deep")
@@ -114,7 +114,7 @@ def run_micro(program, quick):
 
 
 def run_valgrind(session, work):
-    """Once each: they take a hundred times as long."""
+    """Runs each once: they take a hundred times as long."""
     valgrind = shutil.which("valgrind")
     if not valgrind:
         return None

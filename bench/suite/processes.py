@@ -1,8 +1,8 @@
-"""Starts processes and measures them from outside: nothing is loaded into them, their exit is part of the measurement.
+"""Starts processes and measures them from outside: nothing is loaded into them, and their exit is included.
 
-A process's CPU time comes from wait4, so it is that of all its threads, and includes the kernel's work at its exit. Where a
-collector is the measured program's parent, and so the one who waits for it, wait4 gives both together; what the
-collector itself took is read from its CPU clock while it is a zombie, and the rest is the measured program's.
+A process's CPU time comes from wait4: of all its threads, including the kernel's work at its exit. If a collector is the measured
+program's parent, and so waits for it, wait4 returns the sum of both; the collector's own time is read from its CPU clock while it
+is a zombie, and the rest is the measured program's.
 """
 import os
 import re
@@ -14,11 +14,11 @@ TIMEOUT_S = 600
 
 
 class Failure(Exception):
-    """A program that was to be measured didn't do its work."""
+    """Failure of a measured program."""
 
 
 class Exit:
-    """How a process ended. CPU times in seconds; those of `children` are of descendants that were waited for."""
+    """End of a process. CPU times in seconds; `children`: waited-for descendants."""
 
     def __init__(self, pid, start):
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
@@ -33,7 +33,7 @@ class Exit:
 
 
 class Process:
-    """A started process, ended at the latest after TIMEOUT_S."""
+    """A started process, killed after TIMEOUT_S at the latest."""
 
     def __init__(self, argv, environment, stdout=os.devnull, stderr=os.devnull, new_group=True):
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
@@ -57,7 +57,7 @@ class Process:
             self._timer.cancel()
 
     def terminate(self):
-        """For clearing up behind a failure: ends the process and what it started."""
+        """Cleanup after a failure: kills the process and its descendants."""
         for ended in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(self.pid, ended)
@@ -85,8 +85,8 @@ def children_of(pid):
 
 
 class MemoryWatch:
-    """Reads the memory of a process and its descendants every few milliseconds: a process that has exited has none to ask
-    for. The peak of the resident set (VmHWM) is the kernel's own and exact up to the last look."""
+    """Memory of a process and its descendants, sampled every few milliseconds, since an exited process has none to read. The peak of the
+    resident set (VmHWM) is the kernel's own and exact up to the last sample."""
 
     INTERVAL_S = 0.002
     FIELDS = ("VmHWM", "RssAnon", "RssFile", "RssShmem")

@@ -1,4 +1,4 @@
-"""Samples become figures, figures become tables."""
+"""Figures from samples, and tables from figures."""
 from statistics import median
 
 from .measure import PAIR_COUNT, PAIR_DEPTHS, PAIR_MODES, PAIR_THREADS, pair_name
@@ -8,7 +8,7 @@ MI_B = 1 << 20
 
 
 class Samples:
-    """Looks samples up by work and variant, in the order of the rounds."""
+    """Samples by work and variant, in the order of the rounds."""
 
     def __init__(self, samples):
         self._lists = {}
@@ -23,7 +23,7 @@ class Samples:
 
 
 def ratio(values, bases):
-    """The median of the rounds' ratios; None where there are none."""
+    """The median of the rounds' ratios; None if there are none."""
     return median(value / base for value, base in zip(values, bases)) if values else None
 
 
@@ -56,12 +56,12 @@ def cpu_figures(samples, works):
 
 
 def spread(values):
-    """Half the distance between least and most, as a part of the median."""
+    """Half the range, relative to the median."""
     return (max(values) - min(values)) / 2 / median(values) if values else None
 
 
 def pair_figures(samples, threads=PAIR_THREADS):
-    """Nanoseconds of CPU that a variant adds to a pair; what starting costs is taken off."""
+    """CPU nanoseconds that a variant adds to a pair, without the cost of starting."""
     figures = []
     for mode in PAIR_MODES:
         for depth in PAIR_DEPTHS:
@@ -84,7 +84,7 @@ def format_number(value, digits=2, unit=""):
 
 
 def format_part(value):
-    """A part as 1/n."""
+    """A fraction as 1/n."""
     if value is None:
         return "-"
     return f"1/{1 / value:.1f}" if value > 0 else "0"

@@ -1,4 +1,4 @@
-"""What an allocate-free pair costs by ptrace: heaptap, gdb with commands at its breakpoints, ltrace. On one core and on all."""
+"""Cost of an allocate-free pair by ptrace: heaptap, gdb with commands at its breakpoints, ltrace. On one core and on all."""
 import json
 import os
 import shutil
@@ -34,7 +34,7 @@ run
 
 
 def _commands(build, folder):
-    """name -> the words before the program's."""
+    """name -> command words before the program's."""
     script = os.path.join(folder, "gdb.script")
     with open(script, "w", encoding="utf-8") as file:
         file.write(_GDB)
@@ -49,7 +49,7 @@ def _commands(build, folder):
 
 
 def _run(words, cores):
-    """The program's own line of JSON; gdb's output is around it."""
+    """The program's own line of JSON, extracted from gdb's output."""
     pin = (lambda: os.sched_setaffinity(0, cores)) if cores else None
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=ENVIRONMENT,
                           timeout=TIMEOUT_S, preexec_fn=pin, check=False)
@@ -60,7 +60,7 @@ def _run(words, cores):
 
 
 def measure(build, folder, runs, note):
-    """A list of samples: tool, cores, us and stops a pair. The tools take turns."""
+    """List of samples: tool, cores, microseconds and stops per pair. The tools take turns."""
     program, samples = os.path.join(build, "bench", "timed_pairs"), []
     commands = _commands(build, folder)
     for number in range(runs):

@@ -1,5 +1,5 @@
-"""What the target's side of two machines takes: how large `heaptap-target` is, its memory beside the log, and bytes an event of what it
-sends. `heaptap-target record` writes into a file what would cross a line, message by message."""
+"""Target-side cost with two machines: size of `heaptap-target`, its memory besides the log, and bytes sent per event. `heaptap-target
+record` writes to a file the messages that would be sent."""
 import os
 import re
 import shutil
@@ -17,8 +17,8 @@ AIM_SIZE_MB, AIM_BYTES, AIM_MEMORY_MIB = 1.5, 4, 4
 
 
 class OwnMemory:
-    """What a heaptap-target has resident beside the log, every few milliseconds: RssAnon and RssFile, the log is RssShmem. Of `serve` that
-    is the sum of it and its sessions, its children, at one moment; a page that both have mapped counts for each."""
+    """Resident memory of a heaptap-target besides the log, sampled every few milliseconds: RssAnon and RssFile; the log is RssShmem. For
+    `serve`, the sum over it and its sessions, its children, at one moment; a page mapped by both counts twice."""
 
     INTERVAL_S = 0.002
 
@@ -42,7 +42,7 @@ class OwnMemory:
 
 
 def resident_beside_log(pid):
-    """0: it is no more."""
+    """0: it has ended."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
             return sum(int(size) * 1024 for size in re.findall(r"^(?:RssAnon|RssFile):\s+(\d+) kB$", file.read(), re.MULTILINE))
@@ -68,7 +68,7 @@ class TargetSide(Bare):
         return ended.children_cpu_s, ended.own_cpu_s
 
     def memory_bytes(self, work):
-        """In a run of its own."""
+        """Measured in a run of its own."""
         self._clear()
         [process] = self._start(work)
         watch = OwnMemory(process.pid)
@@ -79,7 +79,7 @@ class TargetSide(Bare):
 
 
 def served_memory_bytes(work, heaptap, heaptap_target, folder):
-    """Of `heaptap-target serve` with one session: a host on this machine records the work there, without a scan."""
+    """Memory of `heaptap-target serve` with one session: a host on this machine records the work there, without a scan."""
     address = os.path.join(folder, "serve.sock")
     environment = {**ENVIRONMENT, **work.environment}
     server = Process([heaptap_target, "serve", "-q", "--once", "--compress=never", address], environment)

@@ -1,4 +1,4 @@
-"""The ways a work is run: bare, under heaptap, under heaptrack. Each gives one sample a run."""
+"""Variants of running a work: bare, under heaptap, under heaptrack. Each returns one sample per run."""
 import os
 import shutil
 
@@ -63,7 +63,7 @@ class Bare:
         return ended.cpu_s, 0.0
 
     def _memory(self, processes, watch, peaks):
-        """Peaks of the target, and the sum of its helpers' peaks."""
+        """Peak of the target, and sum of its helpers' peaks."""
         target = processes[0].pid
         helpers = {pid for pid in peaks if self._is_helper(pid, target, watch.parents)}
         return {"target": peaks.get(target, {}), "helpers_rss_bytes": sum(peaks[pid].get("VmHWM", 0) for pid in helpers)}
@@ -107,7 +107,7 @@ class Heaptap(Bare):
 
 
 class Heaptrack(Bare):
-    """What the script `heaptrack` does (preloaded library, pipe, interpreter, zstd), without its shell."""
+    """Equivalent of the `heaptrack` script (preloaded library, pipe, interpreter, zstd), without its shell."""
 
     name = "heaptrack"
 
@@ -121,7 +121,7 @@ class Heaptrack(Bare):
 
     @staticmethod
     def find(folder):
-        """None where it isn't installed."""
+        """None if it isn't installed."""
         script = shutil.which("heaptrack")
         if not script:
             return None

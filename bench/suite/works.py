@@ -1,4 +1,4 @@
-"""What is run: the suite's own programs and whole programs of the system."""
+"""Workloads: the suite's own programs, and whole programs of the system."""
 import os
 import shutil
 import signal
@@ -12,9 +12,9 @@ EIGHTH, FIFTH = 1 / 8, 1 / 5
 
 
 class Work:
-    """A command and what is expected of it. `aim`: CPU added to the target by heaptap, as a part of what heaptrack adds.
-    `driver`, if there is one, is called with a function that gives the target's pid once the command was started, and
-    returns when the target was told to end."""
+    """A command and its expected result. `aim`: CPU time that heaptap adds to the target, as a fraction of what heaptrack adds.
+    `driver`, if any, is called once the command was started, with a function that returns the target's PID; it returns when it has
+    ended the target."""
 
     def __init__(self, name, argv, aim=EIGHTH, environment=None, driver=None, exit_code=0, same_output=True):
         self.name = name
@@ -27,7 +27,7 @@ class Work:
 
 
 class Catalogue:
-    """Makes the works; what a program that isn't installed would do is left out and named in `missing`."""
+    """Factory of the works; those of missing programs are left out and named in `missing`."""
 
     def __init__(self, bench_build, inputs, folder):
         self.bench_build = bench_build
@@ -137,7 +137,7 @@ def sql_script():
 
 
 def redis_driver(client, address):
-    """Waits for the server, sends it a fixed number of requests, and tells it to end."""
+    """Waits for the server, sends it a fixed number of requests, and ends it."""
     requests = ["-t", "set,get,lpush,lrange_100,hset,sadd,zadd", "-n", "60000", "-r", "50000", "-d", "100", "-P", "8"]
 
     def drive(target_pid):

@@ -1,5 +1,5 @@
-// Calls through a chain of functions with frames of their own: each level is another function and takes another amount
-// of stack, none is inlined or tail-called.
+// Call chains of functions with frames of their own: each level is a distinct function with a different stack size; none is inlined or
+// tail-called.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace bench {
 
-// Keeps the compiler from knowing what is behind the pointer, and so from removing it.
+// Hides a pointer's target from the optimizer, so that it can't be removed.
 inline void keep(void* pointer) { asm volatile("" : : "r"(pointer) : "memory"); }
 
 template <typename Work, int kLevel>

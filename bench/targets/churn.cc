@@ -1,5 +1,5 @@
-// churn ROUNDS: a C++ program's everyday work (strings, vectors, maps) below 40 frames, on call paths that vary: at each
-// level one of two functions leads on. The levels near the work change often, those near main() seldom.
+// churn ROUNDS: everyday work of a C++ program (strings, vectors, maps) below 40 frames, on varying call paths: at each level one of two
+// functions calls on. Levels near the work change often, those near main() rarely.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// pairs tight|descend DEPTH THREADS COUNT: COUNT allocate-free pairs, shared out to the threads, DEPTH functions below the
-// thread's own. tight: all of them in one loop down there; descend: each pair comes down all the functions again.
+// pairs tight|descend DEPTH THREADS COUNT: COUNT allocate-free pairs, distributed over the threads, DEPTH functions below the
+// thread's own. tight: all in one loop at that depth; descend: each pair is made by descending through all functions again.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

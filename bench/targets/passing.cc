@@ -1,5 +1,5 @@
-// passing THREADS COUNT: each thread makes COUNT blocks of mixed sizes and keeps a window of them; of those that leave the
-// window it releases three in four and hands one to its neighbour, which releases it. No thread ever waits for another.
+// passing THREADS COUNT: each thread allocates COUNT blocks of mixed sizes and keeps a window of them; of the blocks leaving the
+// window it releases three in four and passes one to its neighbour, which releases it. Threads never wait for each other.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kWindow = 512;
 constexpr uint64_t kRoundsBetweenVisits = 64;
 
-// Blocks on their way to a thread, linked through their first word.
+// Lock-free list of blocks handed to a thread, linked through their first word.
 class Mailbox {
  public:
   void put(void* block) {

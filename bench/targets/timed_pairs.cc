@@ -1,5 +1,5 @@
-// timed_pairs DEPTH COUNT: COUNT allocate-free pairs in a loop DEPTH functions down. Prints as JSON what one took: wall time, and
-// how often it gave up the CPU, which is how often it was stopped where a tracer looks at it.
+// timed_pairs DEPTH COUNT: COUNT allocate-free pairs in a loop DEPTH functions down. Prints as JSON the wall time per pair, and the
+// number of voluntary context switches, which is the number of stops by a tracer.
 #include <sys/resource.h>
 
 #include <chrono>
