@@ -51,7 +51,8 @@ struct Format {
   std::string_view reader;     // tool that opens it, for messages
   std::string_view extension;  // file name extension, with the dot
   Needs needs;
-  // Exactly one of these is set. Writes the whole file; fails if the report lacks the format's data. `write` gets the report only.
+  // One of write, write_profile and write_path is set. It writes the whole file; fails if the report lacks the format's data.
+  // `write` gets the report only.
   base::Result<> (*write)(const report::Report& report, const report::Write& write) = nullptr;
   base::Result<> (*write_profile)(const Input& input, const report::Write& write) = nullptr;
   // Format that needs a file: writes all of it into an empty one.

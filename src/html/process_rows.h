@@ -19,8 +19,8 @@ struct ProcessRows {
   uint64_t folded = 0;
 };
 
-// At most `limit` keep rows of their own, in this order: the main process, then by leaks, then by peak. The last row stands for the
-// others.
+// At most `limit` keep rows of their own: the main process, then by leaks, then by peak; these stay in their original order. The last row
+// stands for the others.
 ProcessRows choose_processes(const report::Report& report, size_t limit);
 
 }  // namespace heaptap::html

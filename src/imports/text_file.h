@@ -22,7 +22,7 @@ class TextFile {
   // Next line without its newline; valid until the next call. None after the last complete line.
   std::optional<std::string_view> next();
 
-  // How the file ends. Valid after next() has returned none.
+  // Kind of end of the file. Valid after next() has returned none.
   enum class Ending {
     kWhole,
     kCut,         // within a line or within compressed data

@@ -96,7 +96,7 @@ struct News {
     kExecuted,  // it executed another program; `text`
     kEnded,     // `exit`
     kDetached,
-    kScanned,     // `number`: of the scan; whoever requested it
+    kScanned,     // `number`: of the scan, from any requester
     kMarked,      // `number`, `text`: its name
     kSwitchedOn,  // recording
     kSwitchedOff,

@@ -19,7 +19,7 @@ std::string exact_amount(const BlockCount& count);
 
 bool leaks_for_certain(const Leaks& leaks);
 BlockCount lost_in_pools(
-    const Leaks& leaks);                // of pools that the program told of: they are within what is counted as live
+    const Leaks& leaks);                // of pools that the program reports: they are included in the live blocks too
 bool leaks_at_all(const Leaks& leaks);  // at least possibly
 
 // Reason why they may not be lost: " (unless requests of its io_uring hold them)"; empty: none.

@@ -57,7 +57,7 @@ struct Totals {
   bool mapped_peak_known = true;
   bool peak_time_known = true;
   bool temporary_known = true;
-  bool bad_frees_known = true;  // double and bad releases, told apart
+  bool bad_frees_known = true;  // bad and double releases as separate figures
   bool mismatched_known = true;
   bool blocks_known = true;  // live_blocks, peak_live_blocks
 };

@@ -23,7 +23,7 @@ struct TopSettings {
   analysis::Query names_from = {};
 };
 
-// How the session ended.
+// Result of a session.
 struct Ending {
   std::optional<int> signal = {};  // terminating signal
   std::string trouble = {};        // last error, if nothing was ever shown

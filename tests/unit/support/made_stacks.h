@@ -36,7 +36,7 @@ class MappedStack {
   uint64_t begin_;
 };
 
-// How a function saves what its caller needs.
+// Frame layout of a function: how its caller's registers are saved.
 enum class FrameShape : uint8_t {
   kPlain,      // saves no frame pointer
   kSaving,     // saves the frame pointer's register and uses it otherwise
