@@ -22,10 +22,6 @@
 
 namespace heaptap::collect {
 
-// Maximum delay of a release after an allocation that reused its block (in ticks; clock readings of two processors and
-// the visibility of the related stores are much closer).
-inline constexpr uint64_t kMaxDisorder = 50'000;
-
 // Text of the program at its place among the events.
 struct Said {
   wire::NoteKind kind;

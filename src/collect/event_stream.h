@@ -33,6 +33,10 @@ class AgentTables {
   [[nodiscard]] virtual std::optional<model::Label> label(uint32_t number) const = 0;
 };
 
+// Maximum delay of a release after an allocation that reused its block (in ticks; clock readings of two processors and
+// the visibility of the related stores are much closer).
+inline constexpr uint64_t kMaxDisorder = 50'000;
+
 // Conversion from clock ticks to nanoseconds since the start of the capture.
 struct ClockScale {
   uint64_t start_ticks = 0;

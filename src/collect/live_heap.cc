@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "collect/event_coder.h"
+#include "collect/event_stream.h"
 #include "wire/frame.h"
 
 namespace heaptap::collect {

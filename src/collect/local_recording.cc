@@ -210,7 +210,8 @@ Recorded LocalRecording::recorded() const {
 // What the target keeps, as it is now: the trace's later totals take the place of earlier ones.
 void LocalRecording::write_totals() {
   const bool was_off = (maker_.gaps() & model::kGapUnseenWhileOff) != 0;
-  model::Totals totals = log_->totals().read(maker_.coder(), {.before = !capture_.from_start, .while_off = was_off});
+  const auto site_of = [this](const wire::RawEvent& event) { return maker_.coder().site_of(event); };
+  model::Totals totals = log_->totals().read(site_of, {.before = !capture_.from_start, .while_off = was_off});
   totals.time_ns = log_->elapsed_ns();
   maker_.write_totals(totals);
   last_totals_ = std::move(totals);

@@ -33,7 +33,7 @@ TotalsCollector::TotalsCollector(const log::LogParts& log)
       entry_capacity_(static_cast<uint32_t>(parts_.entries.size())),
       threads_known_(wire::kOwnThreads) {}
 
-model::Totals TotalsCollector::read(EventCoder& coder, Uncounted uncounted) const {
+model::Totals TotalsCollector::read(const SiteOf& site_of, Uncounted uncounted) const {
   model::Totals totals;
   totals.peak_bytes = now(parts_.header->peak_bytes);
   totals.peak_blocks = now(parts_.header->peak_blocks);
@@ -47,7 +47,7 @@ model::Totals TotalsCollector::read(EventCoder& coder, Uncounted uncounted) cons
     totals.bad_releases = totals.unclear_releases = 0;
   }
   if (uncounted.while_off) totals.unknown_releases += std::exchange(totals.double_releases, 0);
-  read_sites(coder, totals);
+  read_sites(site_of, totals);
   for (uint32_t thread = 0; thread < wire::kOwnThreads; ++thread) {
     const uint64_t releases = now(parts_.threads[thread].releases);
     if (releases != 0) totals.threads.push_back({thread, releases});
@@ -56,7 +56,7 @@ model::Totals TotalsCollector::read(EventCoder& coder, Uncounted uncounted) cons
   return totals;
 }
 
-void TotalsCollector::read_sites(EventCoder& coder, model::Totals& totals) const {
+void TotalsCollector::read_sites(const SiteOf& site_of, model::Totals& totals) const {
   const uint32_t count = std::min(parts_.header->entry_count.load(std::memory_order_acquire), entry_capacity_);
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t key = now(parts_.entries[i].key);
@@ -67,7 +67,7 @@ void TotalsCollector::read_sites(EventCoder& coder, model::Totals& totals) const
     wire::RawEvent event{};
     event.tagged_address = wire::make_tagged_address(wire::RecordKind::kAllocate, function, 0);
     event.stack = wire::entry_stack(key);
-    entry.site = coder.site_of(event);
+    entry.site = site_of(event);
     entry.thread = std::min(wire::entry_thread(key), wire::kOwnThreads);
     totals.sites.push_back(entry);
   }

@@ -1,12 +1,13 @@
 // Reader of an agent's totals in the log's shared memory (--aggregate). The memory belongs to another process and is
 // not trusted.
 #pragma once
+#include <functional>
 #include <vector>
 
-#include "collect/event_coder.h"
 #include "log/log_parts.h"
 #include "model/note.h"
 #include "model/totals.h"
+#include "wire/raw_event.h"
 
 namespace heaptap::collect {
 
@@ -22,7 +23,9 @@ class TotalsCollector {
     bool before;     // allocated before the recording began
     bool while_off;  // allocated while recording was switched off
   };
-  [[nodiscard]] model::Totals read(EventCoder& coder, Uncounted uncounted) const;
+  // `site_of`: the trace's site of an event of the agent's, which may be a new one.
+  using SiteOf = std::function<model::SiteId(const wire::RawEvent& event)>;
+  [[nodiscard]] model::Totals read(const SiteOf& site_of, Uncounted uncounted) const;
 
   struct Thread {
     uint32_t number;
@@ -38,7 +41,7 @@ class TotalsCollector {
   [[nodiscard]] std::vector<model::Note> notes(const model::Totals& totals) const;
 
  private:
-  void read_sites(EventCoder& coder, model::Totals& totals) const;
+  void read_sites(const SiteOf& site_of, model::Totals& totals) const;
   void read_live_sizes(model::Totals& totals) const;
 
   const log::TotalsParts parts_;

@@ -8,7 +8,6 @@
 
 #include "base/result.h"
 #include "control/message.h"
-#include "log/log_memory.h"
 #include "remote/compression.h"
 
 namespace heaptap::remote {
