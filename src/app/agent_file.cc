@@ -15,7 +15,7 @@ base::Result<std::string> find_agent() {
     const fs::path candidate = folder / wire::kAgentFileName;
     if (fs::exists(candidate, error)) return candidate.string();
   }
-  return base::fail("{} is missing beside {}: build it with ./dev build, or install heaptap anew", wire::kAgentFileName,
+  return base::fail("{} not found next to {}: build it with ./dev build, or reinstall heaptap", wire::kAgentFileName,
                     own.string());
 }
 

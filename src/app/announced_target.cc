@@ -36,8 +36,9 @@ base::Result<channel::Security> security_of_named(const std::string& name, const
   auto security = security_of({.token_file = token_file, .target = name, .is_name = true});
   if (!security || security->token || (security->keys && !security->keys->trusted.empty())) return security;
   return base::fail(
-      "'{}' is no address, and no target is known by that name: `heaptap-target pair` on the target says what to type "
-      "here (heaptap pair ADDRESS KEY {}); or give its address, HOST:PORT, or a socket's path with a slash in it",
+      "'{}' is neither an address nor the name of a paired target: `heaptap-target pair` on the target prints the "
+      "command to type here (heaptap pair ADDRESS KEY {}); or give its address: HOST:PORT, or a socket's path with a "
+      "slash in it",
       name, name);
 }
 
@@ -46,22 +47,20 @@ base::Result<std::vector<channel::Address>> find_announced(const std::string& na
   if (!found) return std::unexpected(found.error());
   if (found->empty()) {
     return base::fail(
-        "no target on the local networks says that it is '{}': check that `heaptap-target serve --announce` runs "
-        "there, "
-        "and what `heaptap discover` finds; or give its address, HOST:PORT",
+        "no target named '{}' on the local networks: check that `heaptap-target serve --announce` runs there, and what "
+        "`heaptap discover` finds; or give its address, HOST:PORT",
         name);
   }
   if (found->size() > 1) {
-    return base::fail(
-        "several targets on the local networks say that they are '{}': {}; give the address of the right one", name,
-        discovery::places_text(*found));
+    return base::fail("several targets named '{}' on the local networks: {}; give the address of the right one", name,
+                      discovery::places_text(*found));
   }
   std::vector<channel::Address> addresses;
   for (const discovery::FoundAddress& each : found->front().addresses) {
     const auto address = channel::parse_address(discovery::endpoint_text(each, found->front().port));
     if (address) addresses.push_back(*address);
   }
-  if (addresses.empty()) return base::fail("the target that says it is '{}' has no address to go to", name);
+  if (addresses.empty()) return base::fail("the target named '{}' announces no address that can be connected to", name);
   return addresses;
 }
 

@@ -93,7 +93,7 @@ base::Result<std::unique_ptr<live::Recording>> BackgroundRecorder::connect() con
     const auto settings = (*recording)->settings();
     if (settings && settings->collector_pid == pid()) return recording;
   }
-  return base::fail("heaptap (pid {}) records nothing yet", pid_);
+  return base::fail("heaptap (pid {}) is not recording yet", pid_);
 }
 
 }  // namespace heaptap::app

@@ -51,12 +51,13 @@ base::Result<std::string> Baselines::of(const std::string& trace) const {
   const std::string program = report::program_of((*reader)->capture());
   if (found.empty()) {
     return base::fail(
-        "check: '{}' records {}, of which '{}' has no baseline: record one there, or check it without --baseline",
+        "check: '{}' is a trace of {}, for which '{}' has no baseline: record one there, or check it without "
+        "--baseline",
         base::safe_text(trace), program, base::safe_text(path_));
   }
-  return base::fail("check: '{}' records {}, of which '{}' has {} baselines: compare it with one of them, such as '{}'",
-                    base::safe_text(trace), program, base::safe_text(path_), found.size(),
-                    base::safe_text(found.front()->path));
+  return base::fail(
+      "check: '{}' is a trace of {}, for which '{}' has {} baselines: compare it with one of them, such as '{}'",
+      base::safe_text(trace), program, base::safe_text(path_), found.size(), base::safe_text(found.front()->path));
 }
 
 }  // namespace heaptap::app

@@ -92,7 +92,7 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
   std::vector<std::string> remarks;
   const std::string& tool = report.capture.import.tool;
   if (options.leaked_bytes && !report.leaks.scanned && !tool.empty()) {
-    remarks.push_back(fmt::format("--max-leaked: {}'s file doesn't tell what leaks; use --max-live", tool));
+    remarks.push_back(fmt::format("--max-leaked: leaks are not in {}'s file; use --max-live", tool));
   } else if (options.leaked_bytes && !report.leaks.scanned) {
     std::string why;
     for (const std::string& note : report::sentences_of(scan_notes)) why += "; " + note;
@@ -100,9 +100,11 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
                       "; record it again without --no-leak-scan and --aggregate, or use --max-live");
   }
   if (options.allocations && !report.totals.calls_known)
-    remarks.push_back(fmt::format("--max-allocations: {}'s file doesn't tell calls; use --max-peak", tool));
+    remarks.push_back(fmt::format("--max-allocations: calls are not in {}'s file; use --max-peak", tool));
   if ((options.peak_bytes && !peak_of(report) && !report.of_run) || (options.live_bytes && !report.totals.live_known)) {
-    remarks.emplace_back("--aggregate didn't keep what --max-peak or --max-live asks for; record it again without");
+    remarks.emplace_back(
+        "recorded with --aggregate, which doesn't keep the values for --max-peak or --max-live; record it again "
+        "without it");
   }
   if (report.capture.lost_events != 0) {
     remarks.push_back(fmt::format("{} events were lost: the figures are not exact", report.capture.lost_events));
@@ -119,10 +121,10 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
   for (const std::string& note : report::sentences_of(report.capture.notes)) remarks.push_back(note);
   if (std::string ignored = report::ignored_text(report); !ignored.empty()) remarks.push_back(std::move(ignored));
   for (const std::string& line : report.leaks.unused_suppressions) {
-    remarks.push_back("a suppression that matched nothing: " + line);
+    remarks.push_back("unused suppression: " + line);
   }
   for (const std::string& line : report.leaks.broad_suppressions) {
-    remarks.push_back("a suppression that fits every stack: " + line);
+    remarks.push_back("suppression matches every stack: " + line);
   }
   return remarks;
 }
@@ -242,7 +244,7 @@ base::Result<report::Verdict> judge_run(const CheckOptions& options, const analy
   auto verdict =
       judge(options, suppressions, run.path, {}, [&run](const analysis::Query& query) { return read_run(run, query); });
   if (verdict && options.peak_bytes)
-    verdict->remarks.emplace_back("--max-peak: of several processes the largest peak of one counts");
+    verdict->remarks.emplace_back("--max-peak: of several processes, the largest peak counts");
   return verdict;
 }
 

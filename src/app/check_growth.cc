@@ -54,7 +54,7 @@ base::Result<> judge_growth(const CheckOptions& options, const analysis::Suppres
   }
   for (const std::string& module : comparison.unmatched_modules) {
     verdict.remarks.push_back(
-        module + " differs from the baseline's and its functions have no names: stacks through it look new");
+        module + " differs from the baseline's and its functions have no names: stacks through it count as new");
   }
   return {};
 }

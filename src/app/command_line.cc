@@ -29,9 +29,9 @@ Record:
   heaptap mark PID NAME                         name this moment of a recording, for --from, --to, --since
   heaptap doctor [PROGRAM|PID]                  check what prevents recording, and how to fix it
 
-Look while it is recorded:
+Live:
   heaptap top [PID|TRACE|PROGRAM] [options]     show the memory of a process live, on the screen
-  heaptap console [PID|TRACE] [-x COMMAND]      look at a recording and steer it, by commands
+  heaptap console [PID|TRACE] [-x COMMAND]      inspect and control a recording, by commands
 
 Read:
   heaptap show VIEW TRACE [--json] [options]    read a trace; VIEW is one of summary leaks top tree stats sizes lifetimes timeline blocks
@@ -43,14 +43,14 @@ Read:
 Other machines:
   heaptap connect ADDRESS|FILE                  take over what heaptap-target records by itself
   heaptap discover [--watch] [--json]           find what heaptap-target announces on the local network
-  heaptap pair [ADDRESS KEY]                    make this machine and a target known to each other
+  heaptap pair [ADDRESS KEY]                    pair this machine with a target
   heaptap symbols serve DIR...                  serve symbols and unwind tables to other machines
 
 Help:
   heaptap help [COMMAND]                        this text, or the options of a command
   heaptap --version                             print the version
 
-The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FILE says otherwise; heaptap.latest.htap links to the newest one, which show, report and export take where none is named.
+The trace is heaptap.<program>.<pid>.htap in the working directory unless -o FILE says otherwise; heaptap.latest.htap links to the newest one, the default of show, report and export.
 )";
 
 constexpr std::array<std::string_view, 1> kPlanned{"serve"};
@@ -101,7 +101,7 @@ base::Result<Command> parse_help(const Arguments& arguments, const Defaults& def
   if (arguments.empty()) return PrintText{overview(STDOUT_FILENO)};
   const std::string& name = arguments.front();
   if (name == "help" || name == "--help" || name == "-h") {
-    return PrintText{"heaptap help [COMMAND]: what heaptap can do, or the options of a command\n"};
+    return PrintText{"heaptap help [COMMAND]: list the commands, or the options of a command\n"};
   }
   if (!is_command(name)) {
     const std::string nearest = nearest_command(name);
@@ -122,7 +122,7 @@ base::Result<> check_is_no_typo(const std::string& word) {
   const std::string nearest = nearest_command(word);
   if (nearest.empty()) return {};
   return base::fail_as(base::ErrorKind::kUsage,
-                       "unknown command '{}' (did you mean {}?), and there is no program of that name in $PATH; "
+                       "unknown command '{}' (did you mean {}?), and no program of that name in $PATH; "
                        "`heaptap help` lists the commands",
                        base::safe_text(word), nearest);
 }

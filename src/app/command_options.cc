@@ -38,8 +38,8 @@ base::Result<> check_pattern(const std::string& text) {
   if (text.empty()) return base::fail("the name is empty");
   if (const auto pattern = base::Pattern::create(text); !pattern) {
     return base::fail(
-        "'{}' is not a regular expression; put a backslash before each of ( ) [ ] {{ }} * + ? that means "
-        "itself, or leave it out: a part of the name is enough ({})",
+        "'{}' is not a regular expression; escape literal ( ) [ ] {{ }} * + ? with a backslash, or leave them out: a "
+        "part of the name is enough ({})",
         text, pattern.error().message);
   }
   return {};
@@ -50,7 +50,7 @@ base::Result<> check_pattern(const std::string& text) {
 base::Result<pid_t> parse_pid(const std::string& word, const char* command, const char* usage) {
   if (const auto pid = pid_in(word)) return *pid;
   return base::fail_as(base::ErrorKind::kUsage, "{}: {}\nusage: {}", command,
-                       word.empty() ? "which process? No PID given" : fmt::format("'{}' is not a PID", word), usage);
+                       word.empty() ? "no PID given" : fmt::format("'{}' is not a PID", word), usage);
 }
 
 base::Result<std::optional<PrintText>> parse_with(OptionSet& set, const Arguments& arguments,
@@ -123,8 +123,9 @@ void add_tagged_pointers(OptionSet& set, uint16_t& heuristics) {
   set.group(OptionGroup::kReport);
   constexpr uint16_t kBit = leaks::pointer_bit(wire::PointerKind::kTagged);
   const auto take = [&heuristics] { heuristics = static_cast<uint16_t>(heuristics | kBit); };
-  set.flag("--tagged-pointers", take,
-           "Pointers with other bits set (the upper 16, the lowest 3), and distances between blocks, keep them alive");
+  set.flag(
+      "--tagged-pointers", take,
+      "Count tagged pointers (other bits set: the upper 16, the lowest 3) and distances between blocks as references");
 }
 
 void add_sort(OptionSet& set, analysis::SortKey& sort) {

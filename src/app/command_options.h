@@ -62,7 +62,7 @@ void add_host(OptionSet& set, std::string& host, const std::string& help);
 void add_recorded_host(OptionSet& set, std::string& host);
 void add_unused_security(OptionSet& set);
 inline constexpr const char* kTokenHelp =
-    "What both machines know (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)";
+    "Secret that both machines share (default: $HEAPTAP_TOKEN, else their keys: heaptap pair)";
 void add_token(OptionSet& set, std::string& file);
 void add_machine(OptionSet& set, MachineOptions& machine, const std::string& help);
 

@@ -40,8 +40,9 @@ std::string names_function(const std::vector<KnownCommand>& commands) {
 
 // One function for the values of options: `needed` are those that have to follow, the others stand behind a "=" alone.
 std::string values_function(const std::vector<KnownCommand>& commands, bool is_needed) {
-  std::string text = is_needed ? "# The values of a command's option; status 1: it takes none.\n_heaptap_values() {\n"
-                               : "# The values of options that may stand without one.\n_heaptap_optional_values() {\n";
+  std::string text = is_needed
+                         ? "# The values of a command's option; status 1: it takes no value.\n_heaptap_values() {\n"
+                         : "# The values of options whose value is optional.\n_heaptap_optional_values() {\n";
   text += "  case \"$1 $2\" in\n";
   for (const KnownCommand& command : commands) {
     for (const KnownOption& option : command.options) {
@@ -57,7 +58,7 @@ std::string values_function(const std::vector<KnownCommand>& commands, bool is_n
 }
 
 std::string arguments_function(const std::vector<KnownCommand>& commands) {
-  std::string text = "# What stands without the name of an option.\n_heaptap_arguments() {\n  case $1 in\n";
+  std::string text = "# The positional arguments of a command.\n_heaptap_arguments() {\n  case $1 in\n";
   for (const KnownCommand& command : commands) {
     const KnownOption* const option = positional_of(command);
     if (option != nullptr) text += fmt::format("    {}) {} ;;\n", command.name, calls_of(*option));

@@ -65,7 +65,7 @@ function __heaptap_traces
   printf '%s\\n' $found
 end
 
-# Whether the words so far are the options of this command, and no program's that it starts.
+# Whether the words so far are options of this command, not of the program that it starts.
 function __heaptap_in
   set -l words (commandline -opc)
   test (count $words) -ge 2; and test "$words[2]" = "$argv[1]"; or return 1
@@ -82,7 +82,7 @@ function __heaptap_in
   end
 end
 
-# Whether the program to be run stands here, or one of its arguments.
+# Whether this word is the program to run, or one of its arguments.
 function __heaptap_starts
   set -l words (commandline -opc)
   test (count $words) -ge 2; or return 1
@@ -91,7 +91,7 @@ function __heaptap_starts
 end
 
 complete -c heaptap -f
-complete -c heaptap -n 'test (count (commandline -opc)) -eq 1' -l help -d 'Print what heaptap can do'
+complete -c heaptap -n 'test (count (commandline -opc)) -eq 1' -l help -d 'Print the commands'
 complete -c heaptap -n 'test (count (commandline -opc)) -eq 1' -l version -d 'Print the version'
 complete -c heaptap -n 'test (count (commandline -opc)) -eq 1' -a '(__fish_complete_command)'
 complete -c heaptap -n '__heaptap_starts' -F

@@ -56,12 +56,12 @@ std::vector<live::Offer> one_of_each(const std::vector<live::Offer>& offers) {
 
 // On a terminal, by its place in the list.
 base::Result<live::Offer> choose(const std::vector<live::Offer>& offers) {
-  fmt::print("Several recordings go on:\n{}", offers_text(offers));
+  fmt::print("Several recordings are running:\n{}", offers_text(offers));
   while (true) {
     fmt::print("Which one (1 to {})? ", offers.size());
     (void)std::fflush(stdout);
     std::string line;
-    if (!std::getline(std::cin, line)) return base::fail_as(base::ErrorKind::kUsage, "no recording was chosen");
+    if (!std::getline(std::cin, line)) return base::fail_as(base::ErrorKind::kUsage, "no recording chosen");
     const auto number = base::whole_number<size_t>(line);
     if (number && *number >= 1 && *number <= offers.size()) return offers[*number - 1];
   }
@@ -73,7 +73,7 @@ Connected connect_to_offered(const ConsoleOptions& options) {
   if (offers.empty()) return nullptr;
   if (offers.size() == 1) return connect_to(offers.front());
   if (!is_typed(options)) {
-    return base::fail_as(base::ErrorKind::kUsage, "several recordings go on: name one, by its PID\n{}",
+    return base::fail_as(base::ErrorKind::kUsage, "several recordings are running: name one, by its PID\n{}",
                          offers_text(offers));
   }
   const auto chosen = choose(offers);

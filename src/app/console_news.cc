@@ -40,9 +40,9 @@ std::string news_text(const live::News& news) {
     case Kind::kEnded:
       return fmt::format("{} {}", process, ended_text(news.exit));
     case Kind::kDetached:
-      return process + " is detached, and goes on";
+      return process + " is detached, still running";
     case Kind::kScanned:
-      return fmt::format("{}: scan {} is finished", process, news.number);
+      return fmt::format("{}: scan {} finished", process, news.number);
     case Kind::kMarked:
       return fmt::format("{}: mark {}{}", process, news.number, text.empty() ? "" : " '" + text + "'");
     case Kind::kSwitchedOn:
@@ -52,8 +52,7 @@ std::string news_text(const live::News& news) {
     case Kind::kConnectionLost:
       break;
   }
-  return fmt::format("the recording has ended{}: what was recorded until then is still shown",
-                     text.empty() ? "" : " (" + text + ")");
+  return fmt::format("the recording has ended{}: its trace is still shown", text.empty() ? "" : " (" + text + ")");
 }
 
 std::string state_text(const live::Process& process) {

@@ -7,7 +7,7 @@ namespace heaptap::app {
 base::Result<Command> parse_console(const Arguments& arguments, const Defaults& defaults) {
   constexpr const char* kConsoleUsage = "heaptap console [PID|SOCKET|TRACE] [-x COMMAND]...";
   ConsoleOptions options;
-  OptionSet set("console", "Look at a recording and steer it, by commands", kConsoleUsage);
+  OptionSet set("console", "Inspect and control a recording, by commands", kConsoleUsage);
   set.positional("PID|SOCKET|TRACE", options.target,
                  "A recorded process, its recording's socket, or a trace (default: what is being recorded)");
   set.group(OptionGroup::kOutput);
@@ -16,7 +16,7 @@ base::Result<Command> parse_console(const Arguments& arguments, const Defaults& 
   add_machine(set, options.machine, "Processes are on the machine where heaptap-target waits at ADDRESS");
   set.group(OptionGroup::kReport);
   set.list("-x,--execute", options.commands,
-           "Carry out COMMAND in place of those that are typed; the first that fails ends it")
+           "Execute COMMAND instead of reading commands; the first failure ends the console")
       .value_name("COMMAND");
   set.group(OptionGroup::kSymbols);
   set.list("--symbols", options.symbols, "Search for debug information below DIR").value_name("DIR");

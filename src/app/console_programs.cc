@@ -35,7 +35,7 @@ base::Result<std::string> new_log() {
     if (file) return path;
     if (errno != EEXIST) return base::fail("can't write the log '{}': {}", path, base::reason_of(errno));
   }
-  return base::fail("there are {} logs of this console already", kMaxLogs);
+  return base::fail("{} logs of this console exist already", kMaxLogs);
 }
 
 // The last lines of what it said.
@@ -97,34 +97,33 @@ base::Result<> record(ConsoleSession& session, const char* command, const Words&
     if (auto recording = recorder->connect()) {
       session.take(*std::move(recording));
       session.settings.process = 0;
-      return session.print(fmt::format("connected; what heaptap and the program print is in {}\n", *log));
+      return session.print(fmt::format("connected; output of heaptap and of the program goes to {}\n", *log));
     }
     if (has_ended) break;
     (void)poll(nullptr, 0, kPauseMs);
   }
   if (!recorder->has_ended()) {
-    return base::fail("no connection to heaptap (pid {}), which goes on; it says, in {}:{}", recorder->pid(), *log,
-                      end_of(*log));
+    return base::fail("can't connect to heaptap (pid {}), which is still running; its output, in {}:{}",
+                      recorder->pid(), *log, end_of(*log));
   }
   // It was faster than we, or recorded nothing.
   const auto trace = trace_begun_at(began_ns, pid);
-  if (!trace)
-    return base::fail("heaptap has ended, and there is no newest trace of it; it says, in {}:{}", *log, end_of(*log));
+  if (!trace) return base::fail("heaptap has ended without a trace; its output, in {}:{}", *log, end_of(*log));
   auto past = connect_to(*trace);
   if (!past) return std::unexpected(std::move(past).error());
   session.take(*std::move(past));
   session.settings.process = 0;
-  return session.print(fmt::format("it has ended already: this is its trace, {}; what it printed is in {}\n",
-                                   base::safe_text(*trace), *log));
+  return session.print(
+      fmt::format("already ended: showing its trace, {}; its output is in {}\n", base::safe_text(*trace), *log));
 }
 
 base::Result<> run(ConsoleSession& session, const Words& arguments) {
-  if (arguments.empty()) return base::fail_as(base::ErrorKind::kUsage, "run: which program? `run PROGRAM [ARG...]`");
+  if (arguments.empty()) return base::fail_as(base::ErrorKind::kUsage, "run: no program given: `run PROGRAM [ARG...]`");
   return record(session, "run", arguments, 0);
 }
 
 base::Result<> attach(ConsoleSession& session, const Words& arguments) {
-  if (arguments.empty()) return base::fail_as(base::ErrorKind::kUsage, "attach: which process? `attach PID`");
+  if (arguments.empty()) return base::fail_as(base::ErrorKind::kUsage, "attach: no PID given: `attach PID`");
   const auto pid = parse_pid(arguments.front());
   if (!pid) return std::unexpected(pid.error());
   if (auto recording = live::connect_to_process(*pid, session.machine.host)) {
@@ -143,16 +142,16 @@ std::vector<console::Command> program_commands(ConsoleSession& session) {
       {.name = "run",
        .usage = "run [OPTIONS] PROGRAM [ARG...]",
        .summary = "record a program from its start, and connect to the recording",
-       .help = "  As `heaptap run`, in the background: the program reads nothing, and no key of this terminal reaches "
-               "it. What it\n"
-               "  and heaptap print goes into heaptap.console.PID.N.log. It goes on when the console ends.\n",
+       .help =
+           "  Like `heaptap run`, in the background: the program's input is empty, and keys typed here don't reach it. "
+           "Its output\n  and heaptap's goes to heaptap.console.PID.N.log. It keeps running when the console ends.\n",
        .run = [&session](const Words& words) { return run(session, words); },
        .complete = files},
       {.name = "attach",
        .usage = "attach PID [OPTIONS]",
        .summary = "record a running process, or connect to its recording",
-       .help = "  As `heaptap attach`, in the background; `detach` ends it. A process that is recorded already is\n"
-               "  connected to.\n",
+       .help = "  Like `heaptap attach`, in the background; `detach` ends it. If the process is being recorded "
+               "already,\n  the console connects to that recording.\n",
        .run = [&session](const Words& words) { return attach(session, words); }},
   };
 }

@@ -90,8 +90,8 @@ base::Result<> show_scan(ConsoleSession& session, uint32_t pid, uint32_t number)
 }
 
 std::string new_losses(const report::LossChange& change, uint32_t since) {
-  std::string text = fmt::format("{} lost of those allocated since scan {}", report::amount(change.allocated), since);
-  if (change.older.blocks != 0) text += fmt::format("; of older ones {}", report::amount(change.older));
+  std::string text = fmt::format("{} lost, allocated since scan {}", report::amount(change.allocated), since);
+  if (change.older.blocks != 0) text += fmt::format("; {} allocated before", report::amount(change.older));
   return text;
 }
 
@@ -214,41 +214,39 @@ std::vector<console::Command> report_commands(ConsoleSession& session) {
   return {
       {.name = "show",
        .usage = "show VIEW [OPTIONS]",
-       .summary = "a view of what was recorded so far, as `heaptap show` prints it",
-       .help =
-           "  Views: summary, leaks, top, tree, stats, sizes, lifetimes, timeline, blocks; the name may be "
-           "abbreviated.\n"
-           "  The options are those of the command line (`show --help`), --process PID among them; `set` has defaults\n"
-           "  for some. A trace may be named as well: `show leaks other.htap`.\n",
+       .summary = "print a view of the recording so far, like `heaptap show`",
+       .help = "  Views: summary, leaks, top, tree, stats, sizes, lifetimes, timeline, blocks; the name may be "
+               "abbreviated.\n"
+               "  The options are those of the command line (`show --help`), including --process PID; `set` changes "
+               "some\n  defaults. Another trace can be named: `show leaks other.htap`.\n",
        .run = [&session](const Words& words) { return show_view(session, words); },
        .complete = [&session](const Words& words,
                               const std::string& word) { return show_words(session, words, word); }},
       {.name = "scan",
        .usage = "scan [all|new|lost] [PID]",
        .summary = "scan the memory for leaks now",
-       .help =
-           "  all: what is lost, with the largest leaks. new: what is lost among blocks that were allocated since the\n"
-           "  scan before; older ones that were lost since are named beside it. lost: what of that scan's losses is\n"
-           "  still lost. The process is paused meanwhile.\n"
-           "  `show leaks` lists what was found, `show leaks --scans` all scans.\n",
+       .help = "  all: all leaks, listing the largest. new: leaked blocks that were allocated since the previous scan, "
+               "with the\n  number of older ones leaked since then. lost: leaks of the previous scan that are still "
+               "lost.\n  The process is paused during the scan. `show leaks` lists the leaks, `show leaks --scans` all "
+               "scans.\n",
        .run = [&session](const Words& words) { return scan(session, words); },
        .complete = pid_words(session, {"all", "new", "lost"})},
       {.name = "dump",
        .usage = "dump [KEY] [PID]",
-       .summary = "all stacks, by one of the sort keys",
-       .help = "  Like `show top --sort KEY`, but of all stacks: mostly with `> FILE` behind it.\n"
-               "  Without KEY by what `set sort` says, else by usage.\n",
+       .summary = "print all stacks, sorted by KEY",
+       .help = "  Like `show top --sort KEY`, but all stacks; usually redirected by `> FILE`.\n  The default KEY is "
+               "that of `set sort`, else usage.\n",
        .run = [&session](const Words& words) { return dump(session, words); },
        .complete = [&session](const Words& words, const std::string&) { return dump_words(session, words); }},
       {.name = "report",
        .usage = "report N",
-       .summary = "one stack: its figures, all frames, and who holds its blocks",
-       .help = "  N is the number that lists have before it, as in `report 12` or `report #12`.\n"
-               "  Who holds its blocks is known where a leak scan was made.\n",
+       .summary = "print one stack: its figures, all frames, and what points to its blocks",
+       .help = "  N is its number in the lists, as in `report 12` or `report #12`.\n  What points to its blocks is "
+               "known only after a leak scan.\n",
        .run = [&session](const Words& words) { return report_stack(session, words); }},
       {.name = "export",
        .usage = "export FORMAT [OPTIONS] [> FILE]",
-       .summary = "what was recorded so far, in the format of another tool",
+       .summary = "print the recording so far in the format of another tool",
        .help = "  Formats and options are those of `heaptap export` (`export --help`); sqlite needs -o FILE.\n"
                "  For example: `export pprof > now.pb.gz`, `export folded | flamegraph.pl > now.svg`.\n",
        .run = [&session](const Words& words) { return export_as(session, words); },

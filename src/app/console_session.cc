@@ -39,7 +39,7 @@ analysis::Query interruptible(analysis::Query query) {
 
 base::Result<uint32_t> parse_pid(const std::string& word) {
   if (const auto pid = pid_in(word)) return static_cast<uint32_t>(*pid);
-  return base::fail_as(base::ErrorKind::kUsage, "'{}' is not a PID; `processes` lists those that are recorded",
+  return base::fail_as(base::ErrorKind::kUsage, "'{}' is not a PID; `processes` lists the recorded processes",
                        base::safe_text(word));
 }
 
@@ -81,8 +81,7 @@ base::Result<live::Recording*> ConsoleSession::recording() {
   if (recording_) return recording_.get();
   return base::fail_as(
       base::ErrorKind::kUsage,
-      "nothing is recorded here: `run PROGRAM` or `attach PID` makes a recording, and `heaptap console "
-      "TRACE` shows one of the past");
+      "no recording: start one with `run PROGRAM` or `attach PID`, or open a trace with `heaptap console TRACE`");
 }
 
 base::Result<uint32_t> ConsoleSession::pid_of(const console::Words& arguments, size_t place) {

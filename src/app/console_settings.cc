@@ -88,7 +88,7 @@ base::Result<> set_process(ConsoleSession& session, const std::string& word) {
   const Words known = session.pids();
   if (std::ranges::find(known, word) == known.end()) {
     return base::fail_as(base::ErrorKind::kUsage, "no process {} in this recording: {}", word,
-                         known.empty() ? "there is none" : fmt::format("{}", fmt::join(known, ", ")));
+                         known.empty() ? "it has none" : fmt::format("{}", fmt::join(known, ", ")));
   }
   session.settings.process = *pid;
   return {};
@@ -110,7 +110,7 @@ base::Result<> set_image(ConsoleSession& session, const std::string& word) {
     return process.image == *image && (pid == 0 || process.pid == pid);
   });
   if (!is_known) {
-    return base::fail_as(base::ErrorKind::kUsage, "no program {} of a process here: `processes` counts them as images",
+    return base::fail_as(base::ErrorKind::kUsage, "no image {} in this recording: `processes` lists the images",
                          *image);
   }
   session.settings.image = *image;
@@ -176,7 +176,7 @@ base::Result<> set(ConsoleSession& session, const Words& arguments) {
   const auto setting = std::ranges::find(settings, *name, &ConsoleSetting::name);
   if (arguments.size() == 1) return session.print(setting->value + "\n");
   if (arguments.size() > 2) {
-    return base::fail_as(base::ErrorKind::kUsage, "set {}: one value, with quotes where it has blanks", *name);
+    return base::fail_as(base::ErrorKind::kUsage, "set {}: expected one value; quote it if it has spaces", *name);
   }
   return setting->set(session, arguments[1]);
 }
@@ -199,10 +199,9 @@ std::vector<console::Command> settings_commands(ConsoleSession& session) {
   return {
       {.name = "set",
        .usage = "set [NAME [VALUE]]",
-       .summary = "what commands go by; without more all settings",
-       .help = "  depth N: frames that are recorded of a stack from now on (0: all). process PID|all: the process that "
-               "is meant\n"
-               "  where none is named. image N|last: of a process that executed others, the program that views show.\n"
+       .summary = "show or change settings",
+       .help = "  depth N: record at most N frames of a stack from now on (0: all). process PID|all: the default "
+               "process.\n  image N|last: which program to show of a process that executed several.\n"
                "  sort KEY, count N, frames N, color WHEN: as `show --sort`, -n, --depth and --color.\n"
                "  skip FUNCTION, again for more; `skip none`. searchpath DIR[:DIR]: where debug information is.\n"
                "  pager on|off.\n",

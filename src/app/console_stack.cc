@@ -20,7 +20,7 @@ using report::row_text;
 // "12" or "#12".
 base::Result<uint64_t> parse_stack(const console::Words& arguments) {
   if (arguments.size() != 1)
-    return base::fail_as(base::ErrorKind::kUsage, "which stack? `report N`, as in `report 12`");
+    return base::fail_as(base::ErrorKind::kUsage, "report: no stack given: `report N`, as in `report 12`");
   std::string_view text = arguments.front();
   if (text.starts_with('#')) text.remove_prefix(1);
   if (const auto number = base::whole_number<uint64_t>(text); number && *number > 0) return *number;

@@ -146,13 +146,13 @@ std::string settings_of_recording(const live::Settings& settings) {
   text += fmt::format("  child processes       {}\n", yes(settings.follows_fork));
   text += fmt::format("  executed programs     {}\n", yes(settings.follows_exec));
   text += fmt::format("  leak scan at the end  {}\n", yes(settings.scans_at_end));
-  text +=
-      fmt::format("  where the log is full {}\n", settings.drops_on_overflow ? "events are lost" : "the program waits");
+  text += fmt::format("  when the log is full  {}\n",
+                      settings.drops_on_overflow ? "events are dropped" : "the program waits");
   return text;
 }
 
 std::string cost_text(const live::Figures& figures) {
-  std::string text = "What recording costs\n";
+  std::string text = "Cost of the recording\n";
   text += fmt::format("  CPU of heaptap        {}", format_duration(figures.collector_cpu_ns));
   if (figures.events != 0)
     text += fmt::format(", {} an event", format_duration(figures.collector_cpu_ns / figures.events));
@@ -210,7 +210,8 @@ base::Result<MonitorOptions> parse_monitor(const Words& arguments) {
   }
   if (arguments.size() == 2) {
     const auto times = parse_pid(arguments[1]);  // likewise a number above 0
-    if (!times) return base::fail_as(base::ErrorKind::kUsage, "monitor: '{}' is not a number of times", arguments[1]);
+    if (!times)
+      return base::fail_as(base::ErrorKind::kUsage, "monitor: expected a number of times, got '{}'", arguments[1]);
     options.times = *times;
   }
   return options;
@@ -268,7 +269,7 @@ base::Result<> monitor(ConsoleSession& session, const Words& arguments) {
   const bool has_keys = is_on_terminal();
   if (!has_keys && options->times == 0) {
     return base::fail_as(base::ErrorKind::kUsage,
-                         "monitor: how often? Without a terminal it is `monitor SECONDS TIMES`");
+                         "monitor: no TIMES given; without a terminal it is `monitor SECONDS TIMES`");
   }
   const auto shown = last_view(session);
   if (!shown) return std::unexpected(shown.error());
@@ -280,7 +281,7 @@ base::Result<> monitor(ConsoleSession& session, const Words& arguments) {
   for (uint64_t done = 1;; ++done) {
     HEAPTAP_TRY(print_once(session, **shown, clears));
     if (options->times == done) return {};
-    if (options->times == 0 && done == 1 && !clears) HEAPTAP_TRY(session.print("(any key ends it)\n", false));
+    if (options->times == 0 && done == 1 && !clears) HEAPTAP_TRY(session.print("(press any key to stop)\n", false));
     if (!rest(session, options->pause, has_keys)) break;
   }
   console::forget_interrupt();  // that is how it ends
@@ -308,7 +309,7 @@ base::Result<std::string> status_text(ConsoleSession& session) {
   }
   if (text.empty())
     return base::fail("no process {} in this recording: `processes` lists them", session.settings.process);
-  if (!(*recording)->is_live()) text += "A recording of the past: it can be looked at, not steered.\n";
+  if (!(*recording)->is_live()) text += "A finished recording: it can be shown, not controlled.\n";
   return text;
 }
 
@@ -316,39 +317,36 @@ std::vector<console::Command> status_commands(ConsoleSession& session) {
   return {
       {.name = "status",
        .usage = "status",
-       .summary = "how far the recording is: time, events, memory, what was lost",
-       .help = "  A paragraph for each process, or for the one of `set process`. The log is the memory between program "
-               "and\n"
-               "  heaptap: where it is full the program waits, or events are lost.\n",
+       .summary = "print the state of the recording: time, events, memory, losses",
+       .help = "  One paragraph per process, or only that of `set process`. The log is the memory shared by program "
+               "and\n  heaptap: when it is full, the program waits or events are dropped.\n",
        .run = [&session](const Words&) -> base::Result<> {
          const auto text = status_text(session);
          return text ? session.print(*text) : std::unexpected(text.error());
        }},
       {.name = "processes",
        .usage = "processes",
-       .summary = "the recorded processes, and where their traces are",
-       .help = "  A process that executed other programs has a line for each: IMAGE counts them.\n",
+       .summary = "list the recorded processes and their traces",
+       .help = "  A process that executed other programs has a line for each, numbered by IMAGE.\n",
        .run = [&session](const Words&) { return list_processes(session); }},
       {.name = "marks",
        .usage = "marks [PID]",
-       .summary = "the moments that have names, and when recording was switched off and on",
+       .summary = "list the marks, and when recording was switched off and on",
        .help = "  Their times are those of `show --from TIME` and `--to TIME`.\n",
        .run = [&session](const Words& words) { return list_marks(session, words); },
        .complete = pid_words(session)},
       {.name = "info",
        .usage = "info [PID]",
-       .summary = "how it is recorded, and what that costs",
-       .help = "  CPU time of heaptap and for each event, what was lost, and how often ptrace stopped the program.\n"
-               "  `set` without more says what this console was told.\n",
+       .summary = "show how the process is recorded, and the cost",
+       .help = "  CPU time of heaptap, in total and per event, lost events, and how often ptrace stopped the "
+               "program.\n  `set` alone shows the settings of this console.\n",
        .run = [&session](const Words& words) { return show_info(session, words); },
        .complete = pid_words(session)},
       {.name = "monitor",
        .usage = "monitor [SECONDS] [TIMES]",
-       .summary = "status and the last view again and again, until a key",
-       .help =
-           "  Every 2 seconds unless it is said otherwise. The view is that of the last `show`, at first the summary.\n"
-           "  It shows what is counted by then, and doesn't wait for more. In a script TIMES is needed: `monitor 1 "
-           "3`.\n",
+       .summary = "repeat status and the last view until a key is pressed",
+       .help = "  Every 2 seconds by default. The view is that of the last `show`, at first the summary.\n  It shows "
+               "the events counted so far, without waiting for more. A script has to give TIMES: `monitor 1 3`.\n",
        .run = [&session](const Words& words) { return monitor(session, words); }},
   };
 }

@@ -23,7 +23,7 @@ base::Result<> mark(ConsoleSession& session, const Words& arguments) {
   const auto recording = session.recording();
   if (!recording) return std::unexpected(recording.error());
   if (arguments.size() != 1 || arguments.front().empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "mark: one name, as in `mark warm` or `mark 'after login'`");
+    return base::fail_as(base::ErrorKind::kUsage, "mark: expected one name, as in `mark warm` or `mark 'after login'`");
   }
   HEAPTAP_TRY((*recording)->mark(session.settings.process, arguments.front()));
   return session.print(fmt::format("mark '{}' is set\n", base::safe_text(arguments.front())));
@@ -53,33 +53,33 @@ std::vector<console::Command> steering_commands(ConsoleSession& session) {
   return {
       {.name = "start",
        .usage = "start [PID]",
-       .summary = "record again, after `stop`",
-       .help = "  What was allocated meanwhile isn't known.\n",
+       .summary = "resume recording after `stop`",
+       .help = "  Allocations made in between are not known.\n",
        .run = steering(&Recording::start, "recording is on"),
        .complete = pid_words(session)},
       {.name = "stop",
        .usage = "stop [PID]",
-       .summary = "record nothing for a while; the program goes on",
-       .help = "  Without a PID all processes. `start` records again; `detach` ends the recording.\n",
+       .summary = "pause recording; the program keeps running",
+       .help = "  Without a PID: all processes. `start` resumes recording; `detach` ends it.\n",
        .run = steering(&Recording::stop, "recording is off"),
        .complete = pid_words(session)},
       {.name = "reset",
        .usage = "reset [PID]",
        .summary = "count from here on",
-       .help = "  Figures begin with 0 again; the trace keeps what came before. `clear` means the same.\n",
+       .help = "  Figures restart at 0; the trace keeps the events before. `clear` means the same.\n",
        .run = steering(&Recording::reset, "counts from here on"),
        .complete = pid_words(session),
        .aliases = {"clear"}},
       {.name = "mark",
        .usage = "mark NAME",
-       .summary = "give this moment of the recording a name",
+       .summary = "name this moment of the recording",
        .help = "  `marks` lists them.\n",
        .run = [&session](const Words& words) { return mark(session, words); },
        .complete = [&session](const Words&, const std::string&) { return session.mark_names(); }},
       {.name = "detach",
        .usage = "detach [PID]",
-       .summary = "end the recording; the process goes on as it would alone",
-       .help = "  Without a PID of all processes. The trace is complete then.\n",
+       .summary = "end the recording; the process keeps running",
+       .help = "  Without a PID: all processes. The trace is complete then.\n",
        .run = steering(&Recording::detach, "detached"),
        .complete = pid_words(session)},
       {.name = "kill",

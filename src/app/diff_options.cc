@@ -31,7 +31,7 @@ void add_percent(OptionSet& set, double& percent) {
     }
     return {};
   };
-  set.parsed("--min-percent", parse, "List no change of less than N percent of the total").value_name("N");
+  set.parsed("--min-percent", parse, "Hide changes below N percent of the total").value_name("N");
 }
 
 void add_list_options(OptionSet& set, DiffOptions& options) {
@@ -40,7 +40,7 @@ void add_list_options(OptionSet& set, DiffOptions& options) {
          "Sort by the change of live (default), blocks, peak, allocated, allocations, freed, frees, temporary, leaked "
          "or leaked-blocks")
       .value_name("FIGURE");
-  set.size("--min-bytes", options.compare.min_bytes, "List no change of less than SIZE");
+  set.size("--min-bytes", options.compare.min_bytes, "Hide changes below SIZE");
   add_percent(set, options.compare.min_percent);
   set.flag("--unchanged", options.compare.unchanged, "List stacks in which nothing changed, too");
   set.number("-n,--count", options.limit, "Show at most N stacks (default: 10; 0: all; JSON has all)");

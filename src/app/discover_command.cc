@@ -98,7 +98,7 @@ base::Result<bool> discover(const DiscoverOptions& options) {
   }
   if (!has_found) say_that_nothing_was_found(wait_ns);
   if (browser->is_full()) {
-    print_error(fmt::format("heaptap: more is announced than is shown: at most {} services of one address, {} in all\n",
+    print_error(fmt::format("heaptap: not all announcements are shown: at most {} services per address, {} in total\n",
                             discovery::kMaxServicesOfSender, discovery::kMaxFoundServices));
   }
   return has_found;

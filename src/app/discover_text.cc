@@ -87,7 +87,7 @@ std::string advice_on(const std::vector<FoundService>& services) {
   std::string text;
   for (const FoundService& service : services) {
     if (!flag_of(service, "secure").value_or(false)) {
-      text += fmt::format("heaptap: '{}' doesn't say that it wants proof of who comes: it is not to be trusted\n",
+      text += fmt::format("heaptap: '{}' doesn't announce that it authenticates hosts: don't trust it\n",
                           base::safe_text(service.name));
     } else if (!service.addresses.empty()) {
       offered.push_back(&service);
@@ -107,8 +107,8 @@ std::string advice_on(const std::vector<FoundService>& services) {
   }
   if (!services.empty()) {
     text +=
-        "heaptap: an announcement proves nothing, anybody on this network can make one; a key that is known (heaptap "
-        "pair) or a token does\n";
+        "heaptap: announcements are not authenticated, anybody on this network can make one; a paired key (heaptap "
+        "pair) or a token is proof\n";
   }
   return text;
 }

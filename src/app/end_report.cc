@@ -215,7 +215,7 @@ Gate report_end(const EndReport& end, const std::vector<collect::FinishedTrace>&
     if (!end.lead.empty()) report->capture.notes.insert(report->capture.notes.begin(), model::Note{.name = end.lead});
     if (gate == Gate::kUnknown && options.error_exitcode) {
       report->capture.notes.insert(report->capture.notes.begin(),
-                                   model::Note{.name = "--error-exitcode: it isn't known whether it leaks"});
+                                   model::Note{.name = "--error-exitcode: it is unknown whether it leaks"});
     }
     const size_t width = fold_width(STDERR_FILENO);
     const std::string summary = report::render_end_summary(*report, {.color = use_color(options.color, STDERR_FILENO),

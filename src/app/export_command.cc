@@ -70,7 +70,8 @@ base::Result<> write_at_path(const exports::Format& format, const report::Report
                              const ExportOptions& options) {
   auto file = NewFile::create(options.output, options.force);
   if (!file) return std::unexpected(std::move(file).error());
-  if (file->temporary().empty()) return base::fail("{} needs a file: '{}' is none", format.name, options.output);
+  if (file->temporary().empty())
+    return base::fail("{} needs a regular file, and '{}' isn't one", format.name, options.output);
   HEAPTAP_TRY(format.write_path(report, file->temporary()));
   return file->finish();
 }

@@ -66,9 +66,9 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
   set.group(OptionGroup::kReport);
   set.choice(
          "--metric", metric_names(), [&options](const std::string& name) { options.metric = name; },
-         formats_with_metric() + ", which show one number a stack: which one (default: live)")
+         formats_with_metric() + ", one number per stack: which one (default: live)")
       .value_name("METRIC");
-  set.list("--at", options.moments.at, "memlog: write a file of this time of the recording, such as 1.5s or end")
+  set.list("--at", options.moments.at, "memlog: write the state at this time of the recording, such as 1.5s or end")
       .value_name("TIME");
   set.duration("--every", every_ns, "memlog: write a file per interval, and one at the end");
   add_image(set, options.image);
@@ -88,7 +88,7 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
                          format_list());
   }
   if (const exports::Format& format = *exports::find_format(options.format); has_metric && !format.needs.metric) {
-    return base::fail_as(base::ErrorKind::kUsage, "export: --metric: the format {} has all numbers that it can show",
+    return base::fail_as(base::ErrorKind::kUsage, "export: --metric: the format {} always has all its numbers",
                          format.name);
   }
   if (set.is_given("--every")) options.moments.every_ns = every_ns;

@@ -71,7 +71,7 @@ void Fetching::tell_missing() const {
   size_t told = 0;
   for (const remote::NotFetched& file : fetcher_.not_fetched()) {
     if (told == kMaxTold) break;
-    print_error(fmt::format("heaptap: {} isn't fetched from the target: {}\n",
+    print_error(fmt::format("heaptap: {} not fetched from the target: {}\n",
                             base::safe_text(base::file_name_of(file.path)), base::safe_text(file.why)));
     ++told;
   }

@@ -10,11 +10,11 @@ namespace heaptap::app {
 
 std::string text_of(const base::SilentFile& file, base::ServedFiles::Stage stage) {
   const std::string path = base::safe_text(file.path);
-  const std::string type = file.type.empty() ? "one that isn't mounted here" : base::safe_text(file.type);
+  const std::string type = file.type.empty() ? "not mounted here" : base::safe_text(file.type);
   if (stage == base::ServedFiles::Stage::kWaits)
-    return fmt::format("heaptap: it waits for {}, which its file system ({}) doesn't bring\n", path, type);
+    return fmt::format("heaptap: waiting for {}: its file system ({}) doesn't respond\n", path, type);
   return fmt::format(
-      "heaptap: {} is given up: its file system ({}) doesn't answer, and isn't asked any more; names may be missing\n",
+      "heaptap: gave up on {}: its file system ({}) doesn't respond and isn't used any more; names may be missing\n",
       path, type);
 }
 
@@ -23,8 +23,8 @@ std::string text_of(const collect::StandingThread& thread) {
   const base::Mount* const mount = base::find_mount(*mounts, thread.file);
   const std::string place = thread.place.empty() ? "" : fmt::format(" ({})", thread.place);
   if (thread.file.empty())
-    return fmt::format("heaptap: it waits in the kernel{}: a file system that doesn't answer?\n", place);
-  return fmt::format("heaptap: it waits for {}, which its file system{} doesn't bring\n", base::safe_text(thread.file),
+    return fmt::format("heaptap: waiting in the kernel{}: does a file system not respond?\n", place);
+  return fmt::format("heaptap: waiting for {}: its file system{} doesn't respond\n", base::safe_text(thread.file),
                      mount == nullptr ? "" : fmt::format(" ({})", base::safe_text(mount->type)));
 }
 

@@ -33,7 +33,7 @@ void HostAnnouncement::serve(bool is_waiting) {
     return;
   }
   has_failed_ = true;
-  print_error(fmt::format("heaptap: warning: nobody finds this host: {}; give heaptap-target its address\n",
+  print_error(fmt::format("heaptap: warning: can't announce this host: {}; give heaptap-target its address\n",
                           made.error().message));
 }
 

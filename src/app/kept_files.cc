@@ -72,7 +72,7 @@ base::Result<> KeptFiles::copy(const Copy& from, const std::stop_token& stop) co
   if (!file) return std::unexpected(std::move(file).error());
   std::string piece(size_t{1} << 20, '\0');
   for (uint64_t done = 0; done < from.bytes;) {
-    if (stop.stop_requested()) return base::fail("it isn't waited for");  // nothing is kept of what isn't whole
+    if (stop.stop_requested()) return base::fail("canceled");  // nothing is kept of what isn't whole
     const ssize_t got = pread(from.file.get(), piece.data(), piece.size(), static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return base::fail("it can't be read: {}", base::reason_of(errno));

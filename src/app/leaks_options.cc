@@ -18,8 +18,8 @@ base::Result<Command> parse_leaks(const Arguments& arguments, const Defaults& de
   add_display_options(set, options.show);
   set.find("--token-file")
       ->help(
-          "What this machine and --symbols-server's know (default: $HEAPTAP_TOKEN); -H needs none, since the "
-          "recording has the connection");
+          "Secret shared with --symbols-server's machine (default: $HEAPTAP_TOKEN); not needed for -H: the recording "
+          "has the connection");
   set.most_used({"--json", "-n", "-d", "--sort", "--suppressions", "--symbols", "--no-roots", "-H"});
   const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());

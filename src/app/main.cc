@@ -56,7 +56,7 @@ int perform_command(int argc, char** argv) try {
   if (reads_traces(*command)) waits.emplace(watch_own_waits());
   return std::visit([](const auto& options) { return perform(options); }, *command);
 } catch (const std::exception& error) {
-  print_error(fmt::format("heaptap: it failed: {}\n", error.what()));
+  print_error(fmt::format("heaptap: internal error: {}\n", error.what()));
   return base::kExitFailed;
 }
 

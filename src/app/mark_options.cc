@@ -15,7 +15,7 @@ base::Result<Command> parse_mark(const Arguments& arguments, const Defaults& def
   set.positional("PID", process, "The recorded process");
   add_recorded_host(set, options.host);
   add_unused_security(set);
-  set.positional("NAME", options.name, "The mark's name; there may be several of one name");
+  set.positional("NAME", options.name, "The mark's name; need not be unique");
   const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
@@ -23,7 +23,7 @@ base::Result<Command> parse_mark(const Arguments& arguments, const Defaults& def
   if (!pid) return std::unexpected(pid.error());
   options.process = *pid;
   if (options.name.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "mark: it needs a name\nusage: {}", kMarkUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "mark: no name given\nusage: {}", kMarkUsage);
   }
   return options;
 }

@@ -162,9 +162,9 @@ class Merger {
     const auto option = set_.find(setting.name);
     const bool is_for_this = setting.command.empty() || setting.command == set_.command();
     if (!setting.command.empty() && !is_for_this && !commands_.has(setting.command))
-      return wrong(setting, fmt::format("[{}]: there is no such command", setting.command));
+      return wrong(setting, fmt::format("[{}]: unknown command", setting.command));
     if (setting.name == "--config" || setting.name == "--no-config" || setting.name == "--help" || setting.name == "-h")
-      return wrong(setting, setting.name + " is for the command line alone");
+      return wrong(setting, setting.name + " is allowed on the command line only");
     if (!option || !is_for_this) {
       const KnownOption* const elsewhere = commands_.find(setting.name, setting.command);
       if (elsewhere != nullptr) return {};
@@ -182,7 +182,7 @@ class Merger {
       const auto truth = setting.value ? truth_of(*setting.value) : std::optional(true);
       if (truth) setting.value.reset();
       if (!truth && !option.value_may_miss())
-        return wrong(setting, fmt::format("{} takes no value but true and false", setting.name));
+        return wrong(setting, fmt::format("{} accepts only true or false", setting.name));
       if (truth == false) return {};
     } else if (!setting.value) {
       return wrong(setting, setting.name + " needs a value");

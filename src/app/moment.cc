@@ -24,11 +24,11 @@ base::Result<std::vector<uint64_t>> moments_of(const MomentSeries& series, uint6
   if (const uint64_t every_ns = series.every_ns.value_or(0); every_ns != 0) {
     const uint64_t count = end_ns / every_ns;
     if (count >= kMaxMoments) {
-      return base::fail_as(base::ErrorKind::kUsage,
-                           "every {} of a recording of {} is {} times, and at most {} can be had: "
-                           "choose a longer time",
-                           base::format_duration(every_ns), base::format_duration(end_ns), base::format_count(count),
-                           base::format_count(kMaxMoments));
+      return base::fail_as(
+          base::ErrorKind::kUsage,
+          "a file every {} for a recording of {} makes {} files, at most {} are possible: choose a longer time",
+          base::format_duration(every_ns), base::format_duration(end_ns), base::format_count(count),
+          base::format_count(kMaxMoments));
     }
     for (uint64_t number = 1; number <= count; ++number) moments.push_back(number * every_ns);
     moments.push_back(end_ns);

@@ -88,10 +88,9 @@ void tell_of_missing(const std::string& option, const std::string& path) {
   static std::set<std::string> told;
   const std::scoped_lock lock(mutex);
   if (!told.insert(path).second) return;
-  print_error(
-      fmt::format("heaptap: hint: when it was recorded, names came from {}, which is there no longer; {}DIR says where "
-                  "they are now\n",
-                  base::safe_text(path), option));
+  print_error(fmt::format(
+      "heaptap: hint: at recording time names came from {}, which no longer exists; give its new place with {}DIR\n",
+      base::safe_text(path), option));
 }
 
 // The options that were given, or where none was, those that are remembered.

@@ -37,7 +37,7 @@ mode_t own_mask() {
 }
 
 base::Error refusal(const std::string& path) {
-  return base::make_error("'{}' is there already: --force replaces it", path);
+  return base::make_error("'{}' already exists: --force replaces it", path);
 }
 
 }  // namespace

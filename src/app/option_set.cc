@@ -33,7 +33,7 @@ std::string cause_of_extras(const std::vector<std::string>& words) {
   const auto found = std::ranges::find_if(words, is_option);
   if (found == words.end()) return fmt::format("unexpected argument '{}'", words.empty() ? "" : words.front());
   // What the parser leaves of -q=3.
-  if (found->starts_with("-=")) return fmt::format("unexpected '{}' behind an option of one letter", found->substr(1));
+  if (found->starts_with("-=")) return fmt::format("unexpected '{}' after a one-letter option", found->substr(1));
   return fmt::format("unknown option {}", *found);
 }
 
@@ -44,7 +44,7 @@ std::string cause_of(const CLI::ParseError& error, const CLI::App& app) {
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string option = message.substr(0, message.find(':'));
     return message.find("required") != std::string::npos ? fmt::format("{} needs a value", option)
-                                                         : fmt::format("{} is given with too many values", option);
+                                                         : fmt::format("too many values for {}", option);
   }
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
     const size_t begin = std::min(message.find("--"), message.size());

@@ -35,15 +35,14 @@ base::Result<> try_to_make(const fs::path& path, const fs::path& shown) {
 base::Result<> check_output(const RunOptions& options) {
   const size_t named = options.processes.size() + (options.command.empty() ? 0 : 1);
   if (named > 1 && !options.output.empty() && options.output.find("%p") == std::string::npos) {
-    return base::fail_as(base::ErrorKind::kUsage,
-                         "-o {} is one file, and {} processes are to be recorded: put %p (the pid) into the name",
+    return base::fail_as(base::ErrorKind::kUsage, "-o {} is one file for {} processes: put %p (the PID) into the name",
                          options.output, named);
   }
   const fs::path pattern = options.output.empty() ? fs::path("trace") : fs::path(options.output);
   const fs::path folder = pattern.has_parent_path() ? pattern.parent_path() : fs::path(".");
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    return base::fail("can't write the trace to {}: there is no directory {}", options.output, folder.string());
+    return base::fail("can't write the trace to {}: no directory {}", options.output, folder.string());
   }
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
     return base::fail("can't write the trace into the directory {}: {}; choose another place with -o FILE",

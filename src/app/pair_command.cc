@@ -46,7 +46,7 @@ base::Result<> add(const KeyFolder& folder, const char* list, const channel::Tru
   if (!own) return std::unexpected(own.error());
   const auto added = folder.add_trusted(list, key);
   if (!added) return std::unexpected(added.error());
-  fmt::print("{}{} ({})\n", what_now, *added ? "" : ", as it was before", folder.file(list));
+  fmt::print("{}{} ({})\n", what_now, *added ? "" : " already", folder.file(list));
   return {};
 }
 
@@ -55,8 +55,7 @@ base::Result<> check_name(const std::string& name) {
   const bool is_plain =
       std::ranges::none_of(name, [](char letter) { return static_cast<unsigned char>(letter) < ' '; });
   if (channel::is_name_alone(name) && is_plain && base::trimmed(name) == name) return {};
-  return fail_as(ErrorKind::kUsage,
-                 "pair: '{}' can't be the target's name: it is one of at most 63 letters, without : and /",
+  return fail_as(ErrorKind::kUsage, "pair: invalid target name '{}': at most 63 characters, no : and no /",
                  base::safe_text(name));
 }
 
@@ -66,17 +65,16 @@ base::Result<> pair(const PairOptions& options) {
   const auto& words = options.words;
   if (words.empty()) return print_own_key(*folder);
   if (const auto host = Fingerprint::parse(words.front())) {
-    if (words.size() > 2) return fail_as(ErrorKind::kUsage, "pair: a key, and one name for it");
-    return add(*folder, KeyFolder::kHosts, {*host, words.size() > 1 ? words[1] : ""}, "that host may come here");
+    if (words.size() > 2) return fail_as(ErrorKind::kUsage, "pair: expected a key and at most one name");
+    return add(*folder, KeyFolder::kHosts, {*host, words.size() > 1 ? words[1] : ""}, "that host may connect here");
   }
   const bool has_name = words.size() == 3;
   const auto target = words.size() == 2 || has_name ? Fingerprint::parse(words[1]) : std::nullopt;
   const std::string address = channel::host_of(words.front());
   if (!target || address.empty()) {
-    return fail_as(
-        ErrorKind::kUsage,
-        "pair: give the target's address and its key, which `heaptap-target pair` prints there: heaptap pair "
-        "192.168.7.2 SHA256:... board");
+    return fail_as(ErrorKind::kUsage,
+                   "pair: expected the target's address and key, as `heaptap-target pair` prints them there: heaptap "
+                   "pair 192.168.7.2 SHA256:... board");
   }
   if (has_name) {
     HEAPTAP_TRY(check_name(words[2]));

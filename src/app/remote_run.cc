@@ -114,9 +114,9 @@ std::string line_text(const remote::LineNews& news, const std::string& host) {
   using NewsKind = remote::LineNews::Kind;
   switch (news.kind) {
     case NewsKind::kLost:
-      return fmt::format("the connection to {} is lost ({}); it is tried again", host, news.text);
+      return fmt::format("lost the connection to {} ({}); reconnecting", host, news.text);
     case NewsKind::kBack:
-      return fmt::format("the connection to {} is back", host);
+      return fmt::format("reconnected to {}", host);
     case NewsKind::kRefused:
       return fmt::format("{} was refused: {}", news.peer, news.text);
     case NewsKind::kOver:
@@ -133,7 +133,7 @@ std::string line_text(const remote::LineNews& news, const std::string& host) {
 base::Result<> check_remote(const RunOptions& options) {
   if (options.report_signal != 0 && options.machine.takes_over) {
     return fail_as(ErrorKind::kUsage,
-                   "--report-signal is for what is begun from here; leave it out, and send SIGUSR1 to heaptap");
+                   "--report-signal needs a recording started from here; leave it out, and send SIGUSR1 to heaptap");
   }
   if (!options.aggregate) return {};
   return fail_as(ErrorKind::kUsage,

@@ -45,7 +45,7 @@ base::Result<> check_run_options(const ReportOptions& options, const Run& run) {
   const analysis::Query& query = options.query;
   if (!query.has_window() && query.thread == 0) return {};
   return base::fail_as(base::ErrorKind::kUsage,
-                       "report: --from, --to and --thread are of one process, and '{}' is of {}: name one of its "
+                       "report: --from, --to and --thread need a single process, and '{}' is of {}: name one of its "
                        "traces, such as '{}'",
                        run.path, run.entries.size(), run.entries.front().trace);
 }

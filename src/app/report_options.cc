@@ -20,7 +20,7 @@ base::Result<Command> parse_report(const Arguments& arguments, const Defaults& d
   set.flag("-q,--quiet", options.file.quiet, "Print nothing");
   add_image(set, options.image);
   set.group(OptionGroup::kReport);
-  set.flag("--source", options.sources, "With the lines of the source files that are on this machine");
+  set.flag("--source", options.sources, "Include the lines of source files found on this machine");
   add_name_filters(set, options.query);
   add_time_filters(set, options.query);
   add_ignore(set, options.query.ignores);

@@ -14,10 +14,10 @@ struct Refusal {
   const char* why;
 };
 constexpr const char* kCannotBeHandled = "no program can handle it";
-constexpr const char* kFault = "it tells of a fault in the program, which ends by it";
-constexpr const char* kEnds = "it is what ends a program";
+constexpr const char* kFault = "it reports a fault that ends the program";
+constexpr const char* kEnds = "it terminates programs";
 constexpr const char* kJobControl = "it stops or continues the program";
-constexpr const char* kFromKernel = "the kernel sends it for reasons of its own";
+constexpr const char* kFromKernel = "the kernel sends it by itself";
 constexpr std::array kRefused{Refusal{SIGKILL, kCannotBeHandled},
                               Refusal{SIGSTOP, kCannotBeHandled},
                               Refusal{SIGSEGV, kFault},
@@ -42,10 +42,10 @@ constexpr std::array kRefused{Refusal{SIGKILL, kCannotBeHandled},
 }  // namespace
 
 base::Result<int> parse_report_signal(std::string_view name) {
-  constexpr const char* kCure = "take one that the program doesn't use, such as USR2 or RTMIN+3";
+  constexpr const char* kCure = "choose one that the program doesn't use, such as USR2 or RTMIN+3";
   const auto number = base::signal_number(name);
   if (!number) {
-    return base::fail_as(base::ErrorKind::kUsage, "--report-signal: there is no signal '{}': {}", name, kCure);
+    return base::fail_as(base::ErrorKind::kUsage, "--report-signal: unknown signal '{}': {}", name, kCure);
   }
   constexpr int kFirstOfLibc = 32;  // up to SIGRTMIN
   if (*number >= kFirstOfLibc && *number < SIGRTMIN) {

@@ -54,7 +54,7 @@ base::Result<gid_t> look_up_group(const std::string& word, std::string_view grou
   if (const struct group* const entry = getgrnam(std::string(group).c_str())) return entry->gr_gid;
   const auto number = base::whole_number<gid_t>(group);
   if (number && *number != static_cast<gid_t>(-1)) return *number;
-  return base::fail_as(ErrorKind::kUsage, "--user {}: there is no such group", word);
+  return base::fail_as(ErrorKind::kUsage, "--user {}: no such group", word);
 }
 
 // All that the user is in, its own one too.
@@ -75,10 +75,11 @@ base::Result<base::Account> look_up_account_here(const std::string& word) {
   const bool is_number = number && *number != static_cast<uid_t>(-1);
   const passwd* entry = getpwnam(std::string(words.user).c_str());
   if (entry == nullptr && is_number) entry = getpwuid(*number);
-  if (entry == nullptr && !is_number) return base::fail_as(ErrorKind::kUsage, "--user {}: there is no such user", word);
+  if (entry == nullptr && !is_number) return base::fail_as(ErrorKind::kUsage, "--user {}: no such user", word);
   if (entry == nullptr && !names_group) {
     return base::fail_as(ErrorKind::kUsage,
-                         "--user {}: no user has this number, so its group isn't known: --user {}:GROUP", word, word);
+                         "--user {}: no user has this number, so its group is unknown: use --user {}:GROUP", word,
+                         word);
   }
   base::Account account{.user = entry != nullptr ? entry->pw_uid : *number, .group = 0, .groups = {}};
   if (!names_group) {
@@ -145,21 +146,20 @@ collect::RecordingOptions recording_options(const RunOptions& options, const Run
   log::ClockVerdict clock = log::judge_clock(log::read_clock_facts());
   log::LogOptions log = log_options(options, !plan.by_tracer);
   if (!clock.is_trusted()) log.flags |= wire::kCountTime;
-  return {
-      .log = std::move(log),
-      .clock = std::move(clock),
-      .output = options.output,
-      .overwrite = options.force,
-      .numbers_files = options.number_files,
-      .via = plan.by_tracer ? "ptrace" : "agent",
-      .command = options.command,
-      .executable = plan.program ? plan.program->path : "",
-      .suppressions = plan.suppressions,
-      .tell_unreachable = [](pid_t process, const std::string& why) {
-        print_error(fmt::format(
-            "heaptap: process {} is recorded, but nobody can ask for it meanwhile (leaks, top, mark, console): {}\n",
-            process, why));
-      }};
+  return {.log = std::move(log),
+          .clock = std::move(clock),
+          .output = options.output,
+          .overwrite = options.force,
+          .numbers_files = options.number_files,
+          .via = plan.by_tracer ? "ptrace" : "agent",
+          .command = options.command,
+          .executable = plan.program ? plan.program->path : "",
+          .suppressions = plan.suppressions,
+          .tell_unreachable = [](pid_t process, const std::string& why) {
+            print_error(fmt::format(
+                "heaptap: process {} is recorded, but leaks, top, mark and console can't connect to it: {}\n", process,
+                why));
+          }};
 }
 
 // Result of a recording.
@@ -328,7 +328,7 @@ base::Result<> check_size(const analysis::Suppressions& suppressions) {
   size_t bytes = 0;
   for (const model::SuppressionText& each : suppressions.texts()) bytes += each.text.size();
   if (bytes <= kMaxBytes) return {};
-  return base::fail_as(ErrorKind::kUsage, "--suppressions: together they are larger than a trace can carry (16 MiB)");
+  return base::fail_as(ErrorKind::kUsage, "--suppressions: the files are larger than what a trace can hold (16 MiB)");
 }
 
 base::Result<int> run(const RunOptions& options) {

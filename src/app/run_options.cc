@@ -130,7 +130,7 @@ void add_names(OptionSet& set, RunOptions& options) {
 
 void add_fetching(OptionSet& set, RunOptions& options) {
   set.group(OptionGroup::kRemote);
-  set.flag("--no-fetch", options.no_fetch, "With -H: don't fetch programs and libraries to have names");
+  set.flag("--no-fetch", options.no_fetch, "With -H: don't fetch programs and libraries for names");
   set.size("--fetch-limit", options.fetch_limit_bytes, "With -H: don't fetch files larger than SIZE (default: 64M)");
 }
 
@@ -139,7 +139,7 @@ void add_compression(OptionSet& set, RunOptions& options) {
   set.choice(
          "--compress", {remote::kCompressionNames.begin(), remote::kCompressionNames.end()},
          [&options](const std::string& when) { options.compression = *remote::compression_named(when); },
-         "With -H: compress events: auto (default: where the line is behind, and the target has more than one CPU), "
+         "With -H: compress events: auto (default: when the connection is slow, and the target has more than one CPU), "
          "always or never")
       .value_name("WHEN");
 }
@@ -206,7 +206,7 @@ base::Result<Command> parse_recording(OptionSet& set, const Arguments& arguments
   if (set.is_given("--mark-every")) {
     constexpr uint64_t kLeastNs = 1'000'000;
     if (words.mark_every_ns < kLeastNs) {
-      return base::fail_as(base::ErrorKind::kUsage, "--mark-every: 1ms is the least");
+      return base::fail_as(base::ErrorKind::kUsage, "--mark-every: at least 1ms");
     }
     options.mark_every_ns = words.mark_every_ns;
   }
@@ -230,7 +230,7 @@ base::Result<Command> parse_recording(OptionSet& set, const Arguments& arguments
 // What was said for commands that start a program themselves counts as far as it can. Names of files hold in every directory.
 base::Result<> settle_collection(RunOptions& options, const std::string& output) {
   if (options.via == "ptrace") {
-    return base::fail_as(base::ErrorKind::kUsage, "--via ptrace: the program has the agent in it already");
+    return base::fail_as(base::ErrorKind::kUsage, "--via ptrace: the agent is already loaded into the program");
   }
   std::error_code error;
   options.output = std::filesystem::absolute(output, error).string();
@@ -280,7 +280,8 @@ base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& 
   const char* const session = std::getenv(wire::kSessionVariable);
   const char* const output = std::getenv(wire::kOutputVariable);
   if (processes->empty() || arguments.size() > 1 || session == nullptr || output == nullptr || *output == '\0') {
-    return base::fail_as(base::ErrorKind::kUsage, "{} is for the agent alone, see ENVIRONMENT in heaptap(1)\nusage: {}",
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "{} is for internal use by the agent, see ENVIRONMENT in heaptap(1)\nusage: {}",
                          wire::kCollectOption, kCollectUsage);
   }
   auto command = parse_recording(set, {}, 0, words, options, defaults);
@@ -302,7 +303,7 @@ base::Result<Command> parse_attach(const Arguments& arguments, const Defaults& d
   auto command = parse_recording(set, arguments, dashes, words, options, defaults);
   if (!command) return command;
   if (options.processes.empty() && std::holds_alternative<RunOptions>(*command)) {
-    return base::fail_as(base::ErrorKind::kUsage, "attach: which process? No PID given\nusage: {}", kAttachUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "attach: no PID given\nusage: {}", kAttachUsage);
   }
   return command;
 }
@@ -345,18 +346,19 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
   RunWords words;
   std::vector<std::string> what;
   OptionSet set("connect",
-                "Take over what heaptap-target records by itself or for a host that is gone, or recorded into a file",
+                "Take over a recording of heaptap-target that has no host (any more), or was written into a file",
                 kConnectUsage);
   set.positional(
       "ADDRESS", what,
-      "Where `heaptap-target` waits, listen:ADDRESS, or a file of `record`; PID: of several recordings there");
+      "Where `heaptap-target` waits, listen:ADDRESS, or a file of `record`; PID: which of several recordings");
   add_file(set, options);
   add_printing(set, words, options);
   add_leak_scan(set, options);
   add_duration(set, words);
   add_names(set, options);
   set.group(OptionGroup::kRemote);
-  set.flag("--take-over", options.machine.by_force, "Take over from another host with this one's key, which is there");
+  set.flag("--take-over", options.machine.by_force,
+           "Take over from another host with the same key, even if it is connected");
   add_token(set, options.machine.token_file);
   add_fetching(set, options);
   add_reporting(set, options);
@@ -365,7 +367,7 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
   auto command = parse_recording(set, arguments, arguments.size(), words, options, defaults);
   if (!command || !std::holds_alternative<RunOptions>(*command)) return command;
   if (what.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "connect: where to? No address given\nusage: {}", kConnectUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "connect: no address given\nusage: {}", kConnectUsage);
   }
   MachineOptions& machine = std::get<RunOptions>(*command).machine;
   if (what.size() > 1) {

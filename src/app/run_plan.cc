@@ -14,7 +14,7 @@ using base::fail_as;
 
 base::Result<> check_options(const RunOptions& options) {
   if (options.aggregate && options.aggregate_memory_bytes < log::kLeastTotalsBytes) {
-    return fail_as(ErrorKind::kUsage, "--aggregate-memory: at least 1M is needed");
+    return fail_as(ErrorKind::kUsage, "--aggregate-memory: at least 1M");
   }
   if (options.command.empty()) {
     const char* const of_program = !options.user.empty() ? "--user" : !options.environment.empty() ? "-E" : nullptr;

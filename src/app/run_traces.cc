@@ -76,7 +76,7 @@ base::Result<RunBeside> run_beside(const std::string& trace) {
     return RunBeside{.run = {.path = path, .entries = *std::move(entries)}, .pid = pid};
   }
   return base::fail(
-      "--image: '{}' is the trace of one program, and no index of a recording beside it (*.run) names it: name the "
+      "--image: '{}' is the trace of one program, and no index of a recording (*.run) next to it lists it: name the "
       "other program's trace",
       trace);
 }

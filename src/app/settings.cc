@@ -49,8 +49,8 @@ base::Result<Setting> setting_of_line(std::string_view line, const std::string& 
   const bool is_separated = rest.empty() || rest.front() == '=' || kBlanks.find(rest.front()) != kBlanks.npos;
   const size_t letters = name.find_first_not_of('-');
   if (!is_separated || letters == name.npos || letters > 2) {
-    return wrong(place, fmt::format("'{}' is no option: write it like depth 30, depth=30 or full-names; # at the "
-                                    "beginning of a line makes it a comment",
+    return wrong(place, fmt::format("'{}' is not an option: write it like depth 30, depth=30 or full-names; a line "
+                                    "that starts with # is a comment",
                                     shown(line)));
   }
   Setting setting{.name = std::string(name), .value = {}, .place = place, .command = {}};
@@ -66,7 +66,7 @@ base::Result<Setting> setting_of_line(std::string_view line, const std::string& 
 base::Result<std::string> section_of(std::string_view line, const std::string& place) {
   const std::string_view name = base::trimmed(line.substr(1, line.find(']') - 1));
   if (!line.ends_with(']') || name.empty() || !std::ranges::all_of(name, is_name_character)) {
-    return wrong(place, fmt::format("'{}' names no command: write it like [diff]", shown(line)));
+    return wrong(place, fmt::format("'{}' is not a command's section: write it like [diff]", shown(line)));
   }
   return std::string(name);
 }
@@ -80,8 +80,7 @@ base::Result<std::string> read_all(int descriptor, const std::string& path) {
     if (count < 0) return wrong(path, "the configuration can't be read: " + base::reason_of(errno));
     if (count == 0) return text;
     text.append(buffer.data(), static_cast<size_t>(count));
-    if (text.size() > kMaxFileBytes)
-      return wrong(path, fmt::format("it is too large for a configuration: more than {} KiB", kMaxFileBytes >> 10));
+    if (text.size() > kMaxFileBytes) return wrong(path, fmt::format("it is too large: more than {} KiB", kMaxFileBytes >> 10));
   }
 }
 
@@ -92,11 +91,11 @@ std::string trusted_owners() { return geteuid() == 0 ? "root" : owner_of(geteuid
 std::string distrust_of(const struct stat& status) {
   const uid_t user = geteuid();
   if (status.st_uid != user && status.st_uid != 0)
-    return fmt::format("it belongs to {}, and not to {}", owner_of(status.st_uid), trusted_owners());
-  if ((status.st_mode & S_IWOTH) != 0) return "everybody may write to it";
+    return fmt::format("it belongs to {}, not to {}", owner_of(status.st_uid), trusted_owners());
+  if ((status.st_mode & S_IWOTH) != 0) return "it is writable by everybody";
   // A group of the user's own is usual; others are others.
   if ((status.st_mode & S_IWGRP) != 0 && status.st_gid != getegid() && status.st_gid != 0)
-    return fmt::format("the group {} may write to it", status.st_gid);
+    return fmt::format("it is writable by the group {}", status.st_gid);
   return {};
 }
 
@@ -114,13 +113,13 @@ Opened open_default(const std::string& path) {
   if (S_ISLNK(link.st_mode)) {
     const uid_t user = geteuid();
     if (link.st_uid != user && link.st_uid != 0)
-      return {{}, fmt::format("it is a link of {}, and not of {}", owner_of(link.st_uid), trusted_owners())};
+      return {{}, fmt::format("it is a symbolic link of {}, not of {}", owner_of(link.st_uid), trusted_owners())};
   }
   base::UniqueFd descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!descriptor) return {{}, errno == ENOENT ? "" : base::reason_of(errno)};
   struct stat status{};
   if (fstat(descriptor.get(), &status) != 0) return {{}, base::reason_of(errno)};
-  if (!S_ISREG(status.st_mode)) return {{}, "it is no regular file"};
+  if (!S_ISREG(status.st_mode)) return {{}, "it is not a regular file"};
   if (std::string distrust = distrust_of(status); !distrust.empty()) return {{}, std::move(distrust)};
   return {std::move(descriptor), ""};
 }
@@ -128,10 +127,11 @@ Opened open_default(const std::string& path) {
 base::Result<> check_local(const std::vector<Setting>& settings, const std::string& path) {
   for (const Setting& setting : settings) {
     if (!is_for_users_alone(setting)) continue;
-    return wrong(setting.place,
-                 fmt::format("{} isn't taken from the file of a working directory, which may come from anybody: put it "
-                             "into ~/.config/heaptap/config or on the command line, or name the file with --config {}",
-                             setting.name, path));
+    return wrong(
+        setting.place,
+        fmt::format("{} is not accepted from a file in the working directory, which anybody may have written: put it "
+                    "into ~/.config/heaptap/config or on the command line, or name the file with --config {}",
+                    setting.name, path));
   }
   return {};
 }
@@ -164,7 +164,7 @@ base::Result<std::vector<Setting>> parse_settings(std::string_view text, const s
     const std::string place = fmt::format("{}:{}", file, number);
     text.remove_prefix(std::min(text.size(), text.find('\n') == text.npos ? text.size() : text.find('\n') + 1));
     if (line.empty() || line.starts_with('#')) continue;
-    if (line.find('\0') != line.npos) return wrong(place, "it holds a byte that is 0: this is no text");
+    if (line.find('\0') != line.npos) return wrong(place, "it contains a NUL byte");
     if (line.starts_with('[')) {
       auto section = section_of(line, place);
       if (!section) return std::unexpected(std::move(section).error());
@@ -174,8 +174,7 @@ base::Result<std::vector<Setting>> parse_settings(std::string_view text, const s
     auto setting = setting_of_line(line, place);
     if (!setting) return std::unexpected(std::move(setting).error());
     setting->command = command;
-    if (settings.size() == kMaxSettings)
-      return wrong(place, fmt::format("there are more than {} options", kMaxSettings));
+    if (settings.size() == kMaxSettings) return wrong(place, fmt::format("more than {} options", kMaxSettings));
     settings.push_back(*std::move(setting));
   }
   return settings;
@@ -237,7 +236,7 @@ base::Result<std::vector<std::string>> split_words(std::string_view text) {
         if (is_escape) ++at;
         *word += text[at];
       }
-      if (at == text.size()) return base::fail("a quote {} isn't closed", next);
+      if (at == text.size()) return base::fail("unterminated quote {}", next);
     } else {
       *word += next;
     }
@@ -257,10 +256,9 @@ base::Result<std::vector<Setting>> settings_of_words(const std::vector<std::stri
     const auto next_word = [&]() -> std::optional<std::string> {
       return index + 1 < words.size() ? std::optional(words[++index]) : std::nullopt;
     };
-    if (settings.size() >= kMaxSettings)
-      return wrong(place, fmt::format("there are more than {} options", kMaxSettings));
+    if (settings.size() >= kMaxSettings) return wrong(place, fmt::format("more than {} options", kMaxSettings));
     if (!word.starts_with('-') || word == "-" || word == "--")
-      return wrong(place, fmt::format("'{}' is no option: options begin with -", shown(word)));
+      return wrong(place, fmt::format("'{}' is not an option: options begin with -", shown(word)));
     if (word.starts_with("--")) {
       const size_t equals = word.find('=');
       std::string name = word.substr(0, equals);

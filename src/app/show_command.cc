@@ -55,7 +55,7 @@ base::Result<report::Report> read_trace(const ShowOptions& options, const std::s
     return std::unexpected(std::move(reader).error());
   }
   if (options.process != 0 && (*reader)->capture().pid != options.process) {
-    return base::fail("--process {}: '{}' is the trace of process {} alone", options.process, trace,
+    return base::fail("--process {}: '{}' is the trace of process {} only", options.process, trace,
                       (*reader)->capture().pid);
   }
   auto report = analyze_trace(**reader, query);

@@ -39,7 +39,7 @@ base::Result<View> view_of(const std::string& name) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", known);
   }
   return base::fail_as(base::ErrorKind::kUsage,
-                       "show: unknown view '{}': use one of {}; there is no trace of that name\nusage: {}", name, names,
+                       "show: unknown view '{}': use one of {}; no trace has that name\nusage: {}", name, names,
                        kShowUsage);
 }
 
@@ -196,7 +196,7 @@ base::Result<> take_texts(const OptionTexts& texts, analysis::Query& query) {
   using analysis::RetainedBy;
   using analysis::SuppressionSyntax;
   const auto wrong = [](const char* option, const std::string& text, const char* words) {
-    return base::fail_as(base::ErrorKind::kUsage, "show: {}={}: it takes {}\nusage: {}", option, text, words,
+    return base::fail_as(base::ErrorKind::kUsage, "show: {}={}: expected {}\nusage: {}", option, text, words,
                          kShowUsage);
   };
   HEAPTAP_TRY(take_since(texts.since, query));
@@ -312,7 +312,8 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   if ((options.process != 0 || options.image != 0) && options.table != RunTable::kAll) {
     return base::fail_as(
         base::ErrorKind::kUsage,
-        "show: --by process and --by program are about all: leave --process and --image out\nusage: {}", kShowUsage);
+        "show: --by process and --by program show all processes: leave --process and --image out\nusage: {}",
+        kShowUsage);
   }
   options.view = *view;
   if (words.size() > 1) options.trace = words[1];

@@ -75,7 +75,7 @@ class Caller {
     connection_->proceed(now);
     if (connection_->is_ready()) {
       told_.clear();
-      say(options_, fmt::format("a client is there: {}", base::safe_text(connection_->peer())));
+      say(options_, fmt::format("client connected: {}", base::safe_text(connection_->peer())));
       return std::exchange(connection_, std::nullopt);
     }
     if (connection_->is_gone()) {
@@ -91,7 +91,7 @@ class Caller {
 
   void tell(const std::string& why) {
     if (std::exchange(told_, why) == why) return;
-    say(options_, fmt::format("{}: {}; it is tried again", address_.to_text(), base::safe_text(why)));
+    say(options_, fmt::format("{}: {}; trying again", address_.to_text(), base::safe_text(why)));
   }
 
   const SymbolsOptions& options_;
@@ -117,11 +117,11 @@ base::Result<> serve(const SymbolsOptions& options) {
     if (!listening) return std::unexpected(std::move(listening).error());
     listener.emplace(*std::move(listening));
   }
-  const std::string what = caller ? "going to " + options.connect : "waiting at " + listener->address().to_text();
+  const std::string what = caller ? "connecting to " + options.connect : "waiting at " + listener->address().to_text();
   symbol_server::FileIndex files(*std::move(folders));
   symbol_server::Answers answers(files);
   symbol_server::Server server(std::move(listener), answers);
-  if (files.is_cut_off()) say(options, "there is too much below the folders: not all of it is looked at");
+  if (files.is_cut_off()) say(options, "too many files below the directories: not all of them are served");
   say(options,
       fmt::format("{} file{} with a build-id; {}", files.file_count(), files.file_count() == 1 ? "" : "s", what));
   bool has_more = false;

@@ -25,7 +25,7 @@ base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& 
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (words.empty() || words.front() != "serve") {
-    return base::fail_as(base::ErrorKind::kUsage, "symbols: what is to be done is `serve`\nusage: {}", kSymbolsUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "symbols: expected `serve`\nusage: {}", kSymbolsUsage);
   }
   if (!options.listen.empty() && !options.connect.empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "symbols serve: --listen or --connect\nusage: {}", kSymbolsUsage);
@@ -33,7 +33,7 @@ base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& 
   options.folders.assign(words.begin() + 1, words.end());
   if (options.folders.empty()) {
     return base::fail_as(base::ErrorKind::kUsage,
-                         "symbols serve: name the folders whose files it is about, and no others are opened\nusage: {}",
+                         "symbols serve: no directory given (only files below it are served)\nusage: {}",
                          kSymbolsUsage);
   }
   return options;

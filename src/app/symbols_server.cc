@@ -58,7 +58,7 @@ base::Result<> SymbolsServer::prepare() {
 
 base::Result<std::unique_ptr<symbol_server::Client>> SymbolsServer::make_client() {
   HEAPTAP_TRY(prepare());
-  if (!address_) return base::fail("no server of symbols is named");
+  if (!address_) return base::fail("no symbol server given");
   auto addresses = channel::resolve(*address_);
   if (!addresses) return std::unexpected(std::move(addresses).error());
   for (const channel::Address& each : *addresses) HEAPTAP_TRY(channel::check(*security_, each));
@@ -73,7 +73,7 @@ base::Result<std::unique_ptr<symbol_server::Client>> SymbolsServer::make_client(
         fmt::format("heaptap: waiting at {} for heaptap symbols serve --connect\n", listener->address().to_text()));
   }
   return std::make_unique<symbol_server::Client>(symbol_server::ClientOptions{
-      .name = listens_ ? "the server of symbols" : fmt::format("the server of symbols at {}", name_),
+      .name = listens_ ? "the symbol server" : fmt::format("the symbol server at {}", name_),
       .addresses = *std::move(addresses),
       .listener = std::move(listener),
       .security = *security_,

@@ -20,7 +20,7 @@ base::Result<std::unique_ptr<live::Recording>> connect_to_running(const std::str
   if (offers.size() == 1) return connect_to(offers.front());
   if (offers.empty()) {
     return base::fail_as(base::ErrorKind::kUsage,
-                         "top: nothing of yours is being recorded; name a PID, a program to start, or a trace");
+                         "top: none of your processes is being recorded; give a PID, a program to start, or a trace");
   }
   std::string list;
   for (const live::Offer& offer : offers)

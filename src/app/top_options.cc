@@ -31,7 +31,7 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
   set.group(OptionGroup::kOutput);
   set.flag("--once", options.once, "Print one picture and end (default where stdout is no terminal)");
   set.flag("--json", options.json, "Print a JSON object for each sample, one a line");
-  set.text("-o,--output", options.output, "Keep the trace of a recording that this begins").value_name("FILE");
+  set.text("-o,--output", options.output, "Keep the trace of a recording that top starts").value_name("FILE");
   add_color(set, options.color);
   set.group(OptionGroup::kProcesses);
   set.number("--process", options.settings.pid, "Of several processes: begin with this one", 1).value_name("PID");

@@ -24,7 +24,7 @@ base::Result<std::unique_ptr<model::EventSource>> open_trace(const std::string& 
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) {
     return base::fail(
-        "can't read '{}': there is no such file. `heaptap run PROGRAM` writes a trace; heaptap.latest.htap "
+        "can't read '{}': no such file. `heaptap run PROGRAM` writes a trace; heaptap.latest.htap "
         "links to the newest",
         path);
   }
@@ -70,10 +70,9 @@ base::Result<std::string> newest_trace() {
     newest_time = time;
   }
   if (!newest.empty()) return newest;
-  return base::fail_as(
-      base::ErrorKind::kUsage,
-      "no trace given, and there is no heaptap.*.htap in the working directory: name a trace, or make one "
-      "with `heaptap run PROGRAM`");
+  return base::fail_as(base::ErrorKind::kUsage,
+                       "no trace given, and no heaptap.*.htap in the working directory: name a trace, or make one "
+                       "with `heaptap run PROGRAM`");
 }
 
 base::Result<std::string> named_or_newest(const std::string& trace) {

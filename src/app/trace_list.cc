@@ -18,7 +18,7 @@ base::Result<std::vector<std::string>> traces_in(const std::string& folder) {
     if (path.extension() == ".htap" && !entries->is_symlink(ignored)) found.push_back(path.string());
   }
   if (error) return base::fail("can't read the directory '{}': {}", folder, error.message());
-  if (found.empty()) return base::fail("there is no trace (*.htap) in the directory '{}'", folder);
+  if (found.empty()) return base::fail("no trace (*.htap) in the directory '{}'", folder);
   std::ranges::sort(found);
   return found;
 }

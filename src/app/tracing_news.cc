@@ -18,15 +18,14 @@ std::string text_of(const collect::TracingNews& news, std::string_view way_out) 
       return fmt::format("heaptap: process {} ended before it could be recorded\n", news.process);
     case Kind::kTracerWaits:
       return fmt::format(
-          "heaptap: the tracer (process {}) waits in the kernel{}, and what it traces may stand still: make that go on "
-          "(a file system that doesn't answer?). `kill -KILL {}` would let go, but programs end at their next "
-          "breakpoint "
-          "then\n",
+          "heaptap: the tracer (process {}) is blocked in the kernel{}, and the programs it traces may hang: unblock "
+          "it (does a file system not respond?). `kill -KILL {}` would detach, but the programs would die at their "
+          "next breakpoint\n",
           news.process, news.why.empty() ? "" : " (" + news.why + ")", news.process);
     case Kind::kTracerLooks:
       return fmt::format(
-          "heaptap: the tracer (process {}) waits for a file, or a page of one, that doesn't come{}; it gives it up "
-          "after 2 s\n",
+          "heaptap: the tracer (process {}) is waiting for a file, or a page of one, that doesn't arrive{}; it gives "
+          "up after 2 s\n",
           news.process, news.why.empty() ? "" : " (" + news.why + ")");
     case Kind::kTracerEnded:
       break;

@@ -128,15 +128,15 @@ Result<Account> account_of(std::string_view word, std::string_view passwd, std::
   const UserWord words = split_user_word(word);
   const auto entry = find_user(passwd, words.user);
   const auto number = account_number<uid_t>(words.user);
-  if (!entry && !number) return fail_as(ErrorKind::kUsage, "--user {}: there is no such user", word);
+  if (!entry && !number) return fail_as(ErrorKind::kUsage, "--user {}: no such user", word);
   if (words.user.size() < word.size()) {
     const auto group = find_group(group_file, words.group);
-    if (!group) return fail_as(ErrorKind::kUsage, "--user {}: there is no such group", word);
+    if (!group) return fail_as(ErrorKind::kUsage, "--user {}: no such group", word);
     return Account{.user = entry ? entry->user : *number, .group = *group, .groups = {}};
   }
   if (!entry) {
-    return fail_as(ErrorKind::kUsage, "--user {}: no user has this number, so its group isn't known: --user {}:GROUP",
-                   word, word);
+    return fail_as(ErrorKind::kUsage,
+                   "--user {}: no user has this number, so its group is unknown: use --user {}:GROUP", word, word);
   }
   return Account{
       .user = entry->user, .group = entry->group, .groups = groups_of(group_file, entry->name, entry->group)};

@@ -70,7 +70,7 @@ class Files(Config):
 
     def test_what_is_wrong_is_told_with_its_line(self):
         for line, reason in (("ignore f(", "--ignore: 'f(' is not a regular expression: missing )"), ("dpeth 3", "--dpeth is not an option of any command"),
-                             ("depth x", "--depth: 'x' is not a number"), ("!", "'!' is no option"), ("output x", "--output isn't taken")):
+                             ("depth x", "--depth: 'x' is not a number"), ("!", "'!' is not an option"), ("output x", "--output is not accepted")):
             self.write(f"# first\n{line}\n")
             for command in (("show", "top", self.trace), ("run", "-q", "--", "/bin/true")):
                 outcome = self.heaptap(*command)
@@ -98,7 +98,7 @@ class Files(Config):
         os.mkfifo(self.work / ".heaptap")
         outcome = self.heaptap("show", "top", self.trace)
         self.assertEqual(outcome.status, 0)
-        self.assertIn(b"it is no regular file", outcome.stderr)
+        self.assertIn(b"it is not a regular file", outcome.stderr)
 
 
 class Ignoring(Config):

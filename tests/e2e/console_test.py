@@ -407,7 +407,7 @@ class GoingOn(heaptap_test.TestCase):
         self.assertIn("recording is on", self.said("start"))
         self.assertIn("counts from here on", self.said("reset"))
         self.assertRegex(self.said("scan"), r"Scan .*on request")
-        self.assertIn("lost of those allocated since scan 1", self.said("scan new"))
+        self.assertIn("lost, allocated since scan 1", self.said("scan new"))
         self.assertIn("still lost", self.said("scan lost"))
         self.assertIn("depth       5", self.said("set depth 5", "set"))
 
@@ -489,7 +489,7 @@ class GoingOn(heaptap_test.TestCase):
         terminal = Terminal(self)
         terminal.until(r"Which one \(1 to \d+\)\? $")
         terminal.type("\x04")
-        terminal.until("no recording was chosen")
+        terminal.until("no recording chosen")
         self.assertEqual(terminal.status(), 2)
 
     def test_a_process_is_attached_to(self):
@@ -560,7 +560,7 @@ class GoingOn(heaptap_test.TestCase):
         table = [
             ("set color never", r"> $"),
             ("help", r"scan \[all\|new\|lost\]|\n  scan "),
-            ("help scan", r"all: what is lost"),
+            ("help scan", r"all: all leaks"),
             ("status", rf"cat \(pid {self.pid}\): running"),
             ("start", r"recording is on"),
             ("stop", r"recording is off"),
@@ -573,7 +573,7 @@ class GoingOn(heaptap_test.TestCase):
             ("dump usage >> all", r"> $"),
             ("scan", r"Scan "),
             ("scan all", r"Scan "),
-            ("scan new", r"lost of those allocated since scan"),
+            ("scan new", r"lost, allocated since scan"),
             ("scan lost", r"still lost"),
             ("set searchpath /usr/lib/debug:/tmp", r"> $"),
             ("set searchpath", r"/usr/lib/debug:/tmp"),

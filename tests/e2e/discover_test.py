@@ -54,8 +54,8 @@ class Discover(networks.TestCase):
         desk.found_once(lambda services: services and services[0]["program"] == "shop")
         outcome = desk.discover()
         self.assertEqual(outcome.status, 0, str(outcome))
-        self.assertEqual(outcome.stderr, b"heaptap: 'board' doesn't say that it wants proof of who comes: it is not to be trusted\n"
-                                         b"heaptap: an announcement proves nothing, anybody on this network can make one; a key that is known (heaptap pair) or a token does\n")
+        self.assertEqual(outcome.stderr, b"heaptap: 'board' doesn't announce that it authenticates hosts: don't trust it\n"
+                                         b"heaptap: announcements are not authenticated, anybody on this network can make one; a paired key (heaptap pair) or a token is proof\n")
         lines = [line.split() for line in outcome.stdout.decode().splitlines()]
         self.assertEqual(lines, [["name", "host", "address", "program", "CPU", "version", "secure"],
                                  ["board", "board-heaptap.local", "10.77.1.1:5000", "shop", "x86_64", "0.1", "no"]])
@@ -149,7 +149,7 @@ class Discover(networks.TestCase):
         self.assertLessEqual(len(found), 33)
         outcome = desk.discover()
         self.assertIn(b"board ", outcome.stdout)
-        self.assertIn(b"heaptap: more is announced than is shown: at most 32 services of one address, 1000 in all\n", outcome.stderr)
+        self.assertIn(b"heaptap: not all announcements are shown: at most 32 services per address, 1000 in total\n", outcome.stderr)
         self.assertNotIn(b"insecure", outcome.stderr)
 
     def test_watching(self):

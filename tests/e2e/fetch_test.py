@@ -346,7 +346,7 @@ class Fetched(TestCase):
             with self.subTest(via=via), self.recording("100", options=["--via", via]) as target:
                 self.cached_path(self.hidden / "taker").unlink(missing_ok=True)
                 done = self.connect(self.address)
-                self.assertNotIn(b"isn't fetched", done.stderr)
+                self.assertNotIn(b"not fetched", done.stderr)
                 self.assert_names()
                 self.assertEqual(self.cached_path(self.hidden / "taker").read_bytes(), self.content)
                 self.assertEqual(ended(target), 7)
@@ -354,7 +354,7 @@ class Fetched(TestCase):
     def test_who_takes_over_may_want_none(self):
         with self.recording("100"):
             done = self.connect(self.address, "--no-fetch")
-        self.assertNotIn(b"isn't fetched", done.stderr)
+        self.assertNotIn(b"not fetched", done.stderr)
         self.assertIn(b"taker is not on this machine", done.stderr)
         self.assert_no_names()
         self.assertEqual(self.cached(), [])
@@ -401,7 +401,7 @@ class Fetched(TestCase):
         for words in ((), ("--no-fetch",)):
             done = self.connect(recorded, *words)
             self.assertIn(b"taker is not on this machine", done.stderr)
-            for untrue in (b"isn't fetched", b"it ends"):
+            for untrue in (b"not fetched", b"it ends"):
                 self.assertNotIn(untrue, done.stderr)
             self.assert_no_names()
         self.assertIn(b"take_a_block", self.connect(recorded, "--symbols", self.hidden).stderr)

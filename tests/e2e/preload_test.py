@@ -554,7 +554,7 @@ class NotRecorded(Preloaded):
 
     def test_by_ptrace(self):
         self.unharmed(HEAPTAP_OPTIONS="--via ptrace")
-        self.assertIn("the program has the agent in it already", self.said())
+        self.assertIn("the agent is already loaded into the program", self.said())
 
     def test_no_folder_for_the_trace(self):
         self.output = self.folder / "missing" / "trace.htap"

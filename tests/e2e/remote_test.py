@@ -275,10 +275,10 @@ class Network(TestCase):
             host = self.start(self.folder / "bad.sock", "-o", self.trace, "--", self.program, "300000", "3000", env=SOON)
             self.wait_until_it_records(self.trace, host, server)
             network.is_pulled = True
-            said = self.read_errors(host, b"is lost")
+            said = self.read_errors(host, b"lost the connection")
             self.assertEqual(server.stdout.readline(), b"done\n")
             network.is_pulled = False
-            said = self.read_errors(host, b"is back", said) + finished(host)[1]
+            said = self.read_errors(host, b"reconnected to", said) + finished(host)[1]
             self.assertEqual(host.returncode, 7, said)
         self.assert_same(near, summary(self.trace), scanned=False)  # it ended while nobody could be asked
 
@@ -356,7 +356,7 @@ class Gone(TestCase):
             host = self.start(self.address, "-o", self.trace, "--", self.program, "4000000", "3000")
             self.wait_until_it_records(self.trace, host, server)
             server.kill()
-            self.read_errors(host, b"is lost")
+            self.read_errors(host, b"lost the connection")
             host.send_signal(signal.SIGINT)
             finished(host)
         self.assertFalse(summary(self.trace)["capture"]["complete"])

@@ -525,9 +525,9 @@ class Storms(unittest.TestCase):
 class Refusals(unittest.TestCase):
     def test_signals_that_cannot_ask(self):
         for name, why in (("KILL", "no program can handle it"), ("SIGSTOP", "no program can handle it"), ("SEGV", "fault"),
-                          ("TERM", "ends a program"), ("TSTP", "stops or continues"), ("CHLD", "the kernel sends it"),
-                          ("33", "C library"), ("NOPE", "there is no signal 'NOPE'"), ("RTMIN+99", "there is no signal"),
-                          ("0", "there is no signal"), ("65", "there is no signal")):
+                          ("TERM", "terminates programs"), ("TSTP", "stops or continues"), ("CHLD", "the kernel sends it"),
+                          ("33", "C library"), ("NOPE", "unknown signal 'NOPE'"), ("RTMIN+99", "unknown signal"),
+                          ("0", "unknown signal"), ("65", "unknown signal")):
             for command in (["run"], ["attach", "1"]):
                 outcome = heaptap_test.heaptap(*command, "--report-signal", name, "--", "/bin/true")
                 self.assertEqual(outcome.status, 2, str(outcome))

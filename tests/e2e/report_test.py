@@ -200,7 +200,7 @@ class Report(heaptap_test.TestCase):
         with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True):
             outcome = heaptap("export", self.trace, "--to", "sqlite", "-o", pipe, "--force")
         self.assertEqual(outcome.status, 125, str(outcome))
-        self.assertIn(b"needs a file", outcome.stderr)
+        self.assertIn(b"needs a regular file", outcome.stderr)
         self.assertTrue(pipe.is_fifo())
 
     def test_the_file_is_named_after_the_trace(self):

@@ -92,7 +92,7 @@ class Index(Run):
         (self.folder / "a.run").write_text("precious")
         command = ["-o", "a.htap", "-f", "sh", "-c", '"$0"; exit 0', built("leak_shop")]
         outcome = self.record(*command)
-        self.assertIn(b"'a.run' is there already: --force replaces it", outcome.stderr)
+        self.assertIn(b"'a.run' already exists: --force replaces it", outcome.stderr)
         self.assertEqual((self.folder / "a.run").read_text(), "precious")
         self.assertEqual(os.readlink(self.folder / "heaptap.latest.htap"), "a.htap")
         self.record("--force", *command)
@@ -299,7 +299,7 @@ class Others(Run):
         self.assertEqual(report["capture"]["known"], {"leaks": False, "releases": False})
         failures = sorted(process["failure"] for process in report["processes"] if process["failure"])
         self.assertIn("is the trace of another process", failures[0])
-        self.assertIn("there is no such file", failures[1])
+        self.assertIn("no such file", failures[1])
         self.assertIn("unreadable traces", self.show("leaks", self.index()))
         self.assertEqual(heaptap("check", self.index(), "--max-leaked", "1M").status, 3)
         for trace in self.traces():
@@ -316,7 +316,7 @@ class Others(Run):
         outcome = heaptap("report", self.index(), "-o", self.folder / "run.html", "--force")
         self.assertEqual(outcome.status, 0, str(outcome))
         document = document_of((self.folder / "run.html").read_text())
-        self.assertTrue(any("there is no such file" in process["exit"] and process["live_bytes"] is None for process in document["processes"]))
+        self.assertTrue(any("no such file" in process["exit"] and process["live_bytes"] is None for process in document["processes"]))
         self.assertTrue(any("can't be read" in finding["text"] for finding in document["verdict"]))
 
     def test_hostile_names_of_programs_stay_text(self):

@@ -92,12 +92,12 @@ class Served(heaptap_test.SteppedTestCase):
     def test_the_collector_gives_up_what_does_not_come(self):
         program = self.serve("process", HEAPTAP, "run", "-q", "-f", "-o", self.trace, "--", is_read=True)
         self.step(program, "works")
-        self.errors_have(rb"is given up")  # of the child that was made meanwhile, which has mapped the file as well
+        self.errors_have(rb"gave up on")  # of the child that was made meanwhile, which has mapped the file as well
         self.step(program, "answers", "done")
         self.assertEqual(ended(program, state=self.state), 0, self.errors.read_text())
         said = self.errors.read_text()
-        self.assertRegex(said, r"it waits for \S+/library\.so, which its file system \(fuse\) doesn't bring")
-        self.assertRegex(said, r"/library\.so is given up: its file system \(fuse\) doesn't answer")
+        self.assertRegex(said, r"waiting for \S+/library\.so: its file system \(fuse\) doesn't respond")
+        self.assertRegex(said, r"gave up on \S+/library\.so: its file system \(fuse\) doesn't respond")
         reports = [summary(trace) for trace in self.folder.glob("trace*.htap")]
         self.assertEqual(sorted(allocations_of(report, "work_in_silence") for report in reports), [0, 10, 10])
         for report in reports:

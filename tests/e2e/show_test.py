@@ -32,7 +32,7 @@ class Shown(heaptap_test.TestCase):
         os.unlink(self.folder / "heaptap.latest.htap")
         missing = heaptap("show", "top", cwd=self.folder)
         self.assertEqual((missing.status, missing.stdout), (2, b""))
-        self.assertIn(b"there is no heaptap.*.htap in the working directory", missing.stderr)
+        self.assertIn(b"no heaptap.*.htap in the working directory", missing.stderr)
         os.rename(self.trace, self.folder / "heaptap.b.2.htap")
         self.trace = self.folder / "heaptap.b.2.htap"
         (self.folder / "heaptap.a.1.htap").write_bytes(b"old")

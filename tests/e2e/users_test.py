@@ -17,8 +17,8 @@ PASSWD = "root:x:0:0:root:/root:/bin/sh\nwell:x:6006:7007:well:/:/bin/sh\nodd:x:
 GROUP = "root:x:0:\nothers:x:6006:\nwell:x:7007:\nextra:x:7008:odd,well\nmore:x:7009:well\n"
 RUNS_AS = {"well": (6006, 7007, {7007, 7008, 7009}), "6006": (6006, 7007, {7007, 7008, 7009}), "well:others": (6006, 6006, {6006}),
            "6006:7009": (6006, 7009, {7009}), "8888:9999": (8888, 9999, {9999}), "root": (0, 0, {0})}
-REFUSED = {"nobody-of-this-name": "there is no such user", "8888": "no user has this number, so its group isn't known: --user 8888:GROUP",
-           "well:nobodys": "there is no such group", "4294967295:1": "there is no such user"}
+REFUSED = {"nobody-of-this-name": "no such user", "8888": "no user has this number, so its group is unknown: use --user 8888:GROUP",
+           "well:nobodys": "no such group", "4294967295:1": "no such user"}
 
 
 @unittest.skipUnless("HEAPTAP_TEST_HAS_USERS" in os.environ, "needs a namespace of mounts, which root can make")

@@ -162,7 +162,7 @@ class WalkThrough(networks.TestCase):
         self.desk.found_once(lambda services: len(services) == 2)
         unknown = self.by_name("vault")
         self.assertEqual(unknown.status, 125, str(unknown))
-        self.assertIn(b"no target is known by that name", unknown.stderr)
+        self.assertIn(b"neither an address nor the name of a paired target", unknown.stderr)
         self.assertIn(b"heaptap pair ADDRESS KEY vault", unknown.stderr)
         # The vault is known, by a key of its own: what a board says of itself makes it none.
         made = heaptap_test.run([far.HEAPTAP_TARGET, "pair", "--keys", stranger]).stdout.decode()

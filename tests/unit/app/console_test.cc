@@ -271,7 +271,7 @@ TEST_F(ConsoleTest, NewsAreToldInOrderAndOnce) {
   (void)testing::internal::GetCapturedStdout();
   EXPECT_EQ(complaints_,
             "process 13 was forked by process 12, and is recorded\nprocess 13 executed /bin/ls\n"
-            "process 12: scan 3 is finished\nprocess 13 exited with 3\n");
+            "process 12: scan 3 finished\nprocess 13 exited with 3\n");
 }
 
 TEST_F(ConsoleTest, ALostConnectionLeavesWhatWasRecorded) {

@@ -38,9 +38,8 @@ TEST(DiscoverText, ATableHasTheBestAddress) {
 }
 
 const std::string kWarning =
-    "heaptap: an announcement proves nothing, anybody on this network can make one; a key that is known (heaptap pair) "
-    "or a "
-    "token does\n";
+    "heaptap: announcements are not authenticated, anybody on this network can make one; a paired key (heaptap pair) "
+    "or a token is proof\n";
 
 TEST(DiscoverText, TheCommandIsOfTheOneThatWantsAToken) {
   FoundService bare = board();
@@ -74,8 +73,7 @@ TEST(DiscoverText, NothingIsOfferedOfOneWithoutAToken) {
        {discovery::text_data({.is_secure = false}), std::string("\x08secure=2"), std::string()}) {
     open.text = text;
     const std::string advice = advice_on({open});
-    EXPECT_EQ(advice, "heaptap: 'o\\x1bpen' doesn't say that it wants proof of who comes: it is not to be trusted\n" +
-                          kWarning);
+    EXPECT_EQ(advice, "heaptap: 'o\\x1bpen' doesn't announce that it authenticates hosts: don't trust it\n" + kWarning);
     EXPECT_NE(advice_on({open, board()}).find("heaptap run -H 10.0.0.7:5000 --token-file FILE"), std::string::npos);
   }
 }

@@ -116,7 +116,7 @@ TEST(OptionSet, SaysWhatIsWrong) {
   EXPECT_EQ(wrong(set, {"--jsn"}), "unknown option --jsn");
   EXPECT_EQ(wrong(set, {"x", "y"}), "unexpected argument 'x'");
   EXPECT_EQ(wrong(set, {"x", "--jsn", "y"}), "unknown option --jsn");
-  EXPECT_EQ(wrong(set, {"-j=3"}), "unexpected '=3' behind an option of one letter");
+  EXPECT_EQ(wrong(set, {"-j=3"}), "unexpected '=3' after a one-letter option");
   EXPECT_EQ(wrong(set, {"-o"}), "--output needs a value");
   EXPECT_EQ(wrong(set, {"-o", "/"}), "--output: '/' is a directory");
   EXPECT_EQ(wrong(set, {"--json=maybe"}), "--json takes no value");

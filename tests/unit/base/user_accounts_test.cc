@@ -86,10 +86,10 @@ TEST(UserAccounts, WhatIsNotKnownIsRefused) {
   const auto number = account_of("7777", kPasswd, kGroup);
   ASSERT_FALSE(number.has_value());
   EXPECT_EQ(number.error().message,
-            "--user 7777: no user has this number, so its group isn't known: --user 7777:GROUP");
+            "--user 7777: no user has this number, so its group is unknown: use --user 7777:GROUP");
   EXPECT_EQ(number.error().kind, ErrorKind::kUsage);
-  EXPECT_EQ(account_of("nobody", kPasswd, kGroup).error().message, "--user nobody: there is no such user");
-  EXPECT_EQ(account_of("man:nowhere", kPasswd, kGroup).error().message, "--user man:nowhere: there is no such group");
+  EXPECT_EQ(account_of("nobody", kPasswd, kGroup).error().message, "--user nobody: no such user");
+  EXPECT_EQ(account_of("man:nowhere", kPasswd, kGroup).error().message, "--user man:nowhere: no such group");
 }
 
 TEST(UserAccounts, WithoutFilesNumbersAreEnough) {
