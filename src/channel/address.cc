@@ -32,17 +32,17 @@ std::unexpected<base::Error> malformed(std::initializer_list<std::string_view> p
 
 base::Result<uint16_t> parse_port(std::string_view text, std::string_view whole) {
   const auto port = base::whole_number<uint16_t>(text);
-  if (!port) return malformed({"'", whole, "': '", text, "' is no port (a number of 0 to 65535)"});
+  if (!port) return malformed({"'", whole, "': '", text, "' is not a port (a number from 0 to 65535)"});
   return *port;
 }
 
 base::Result<Address> parse_file(std::string_view path, std::string_view whole) {
-  if (path.empty()) return fail({"'", whole, "' names no file: write unix:PATH"});
-  if (path.contains('\0')) return fail({"the path of a socket has a NUL byte in it: write unix:PATH"});
+  if (path.empty()) return fail({"'", whole, "' has no path: write unix:PATH"});
+  if (path.contains('\0')) return fail({"a socket's path can't contain a NUL byte: write unix:PATH"});
   auto address = Address::of_file(std::string(path));
   if (!address) {
     return fail({"'", whole, "' is too long for a UNIX socket (", std::to_string(path.size()), " bytes, at most ",
-                 std::to_string(kMaxPathBytes), "): take a shorter path, in /tmp or /run for example"});
+                 std::to_string(kMaxPathBytes), "): use a shorter path, for example in /tmp or /run"});
   }
   return *std::move(address);
 }
@@ -68,7 +68,7 @@ base::Result<Address> parse_ipv6(std::string_view number, uint16_t port, std::st
   in6_addr parsed{};
   if (number.size() > kMaxNumberBytes ||
       inet_pton(AF_INET6, std::string(number.substr(0, percent)).c_str(), &parsed) != 1) {
-    return malformed({"'", whole, "': '", number, "' is no IPv6 address"});
+    return malformed({"'", whole, "': '", number, "' is not an IPv6 address"});
   }
   uint32_t scope = 0;
   if (percent < number.size()) {
@@ -76,7 +76,7 @@ base::Result<Address> parse_ipv6(std::string_view number, uint16_t port, std::st
     if (!found) return std::unexpected(found.error());
     scope = *found;
   } else if (IN6_IS_ADDR_LINKLOCAL(&parsed)) {
-    return fail({"'", whole, "' is an address of one network alone: say by which interface, [", number, "%eth0]:PORT"});
+    return fail({"'", whole, "' is a link-local address: add the interface, [", number, "%eth0]:PORT"});
   }
   return Address::of_number(parsed, scope, port);
 }
@@ -93,10 +93,10 @@ base::Result<Address> parse_host(std::string_view host, uint16_t port, std::stri
     return Address::of_number(number, port);
   }
   if (host.find_first_not_of("0123456789.") == std::string_view::npos) {
-    return malformed({"'", whole, "': '", host, "' is no IPv4 address (four numbers of 0 to 255)"});
+    return malformed({"'", whole, "': '", host, "' is not an IPv4 address (four numbers from 0 to 255)"});
   }
   const bool is_name = host.size() <= kMaxNameBytes && std::ranges::all_of(host, is_letter_of_name) && host[0] != '-';
-  if (!is_name) return malformed({"'", whole, "': '", host, "' is no name of a host"});
+  if (!is_name) return malformed({"'", whole, "': '", host, "' is not a host name"});
   return Address::of_name(std::string(host), port);
 }
 
@@ -108,14 +108,14 @@ base::Result<Address> parse_tcp(std::string_view text, std::string_view whole) {
   if (text.starts_with('[')) {
     const size_t end = text.find(']');
     if (end == std::string_view::npos || !text.substr(end + 1).starts_with(':')) {
-      return malformed({"'", whole, "' has no port behind its brackets"});
+      return malformed({"'", whole, "' has no port after its brackets"});
     }
     const auto port = parse_port(text.substr(end + 2), whole);
     return port ? parse_ipv6(text.substr(1, end - 1), *port, whole) : std::unexpected(port.error());
   }
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return malformed({"'", whole, "' has no port"});
-  if (text.find(':') != colon) return malformed({"'", whole, "': an IPv6 address stands in brackets"});
+  if (text.find(':') != colon) return malformed({"'", whole, "': write an IPv6 address in brackets"});
   const auto port = parse_port(text.substr(colon + 1), whole);
   return port ? parse_host(text.substr(0, colon), *port, whole) : std::unexpected(port.error());
 }
@@ -240,7 +240,7 @@ base::Result<Address> parse_address(std::string_view text) {
   if (text.starts_with(kUnixPrefix)) return parse_file(text.substr(kUnixPrefix.size()), text);
   if (text.starts_with(kTcpPrefix)) return parse_tcp(text.substr(kTcpPrefix.size()), text);
   if (text.contains('/')) return parse_file(text, text);
-  if (text.empty()) return malformed({"no address is given"});
+  if (text.empty()) return malformed({"no address given"});
   return parse_tcp(text, text);
 }
 

@@ -216,8 +216,8 @@ base::Result<> confine_to(const std::array<int, 2>& descriptors) {
   if (gains_nothing && filter_calls()) return {};
   const int error = errno;
   if (is_nobody) return {};
-  return fail({"this kernel can't confine the process that would hear the network (", base::reason_of(error),
-               "): take a UNIX socket, and ssh to reach it"});
+  return fail({"this kernel can't sandbox the process that reads from the network (", base::reason_of(error),
+               "): use a UNIX socket, forwarded by ssh"});
 }
 
 }  // namespace heaptap::channel

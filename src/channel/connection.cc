@@ -23,13 +23,13 @@ base::Error cant_connect(const std::string& peer, int error) {
   if (error == ECONNREFUSED || error == ENOENT) {
     return make_error({"can't connect to ", peer, ": ", reason, "; nothing listens there: start the other side first"});
   }
-  if (error == EAGAIN) return make_error({"can't connect to ", peer, ": too many wait there already; try again"});
+  if (error == EAGAIN)
+    return make_error({"can't connect to ", peer, ": too many connections are waiting there already; try again"});
   if (error == EACCES || error == EPERM) {
     return make_error(
-        {"can't connect to ", peer, ": ", reason, "; it is another user's: ask as that user, or as root"});
+        {"can't connect to ", peer, ": ", reason, "; it belongs to another user: run this as that user or as root"});
   }
-  return make_error(
-      {"can't connect to ", peer, ": ", reason, "; check the address, and what filters connections on the way"});
+  return make_error({"can't connect to ", peer, ": ", reason, "; check the address, and firewalls on the way"});
 }
 
 int family_of(int socket) {
@@ -65,9 +65,9 @@ base::Result<Connection> Connection::connect(const Address& address, const Secur
   const std::string peer = address.to_text();
   HEAPTAP_TRY(check(security, address));
   const auto name = address.to_socket();
-  if (!name) return fail({"'", peer, "' is a name, which is not looked up here: give the host's number"});
+  if (!name) return fail({"'", peer, "' is a host name, which can't be resolved here: give the host's IP address"});
   if (!address.is_file() && address.port() == 0) {
-    return fail({"'", peer, "' has no port to connect to: give the one that the other side says it listens at"});
+    return fail({"'", peer, "' has no port to connect to: give the one that the other side listens on"});
   }
   const auto credentials = credentials_for(security, Role::kConnector, address);
   const bool has_front = credentials && !address.is_file();
@@ -137,11 +137,11 @@ void Connection::proceed(Time now) {
   const auto limit = deadline();
   if (!limit || now < *limit) return;
   if (phase_ == Phase::kEnding)
-    return end_in_order(make_error({"this side ended the connection; the other one didn't hang up"}));
+    return end_in_order(make_error({"this side closed the connection, but the other side didn't"}));
   if (phase_ == Phase::kConnecting) return drop(cant_connect(peer_, ETIMEDOUT));
-  drop(make_error({"the other side didn't greet in ",
+  drop(make_error({"no greeting from the other side within ",
                    std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limits_.greeting).count()),
-                   " s: it is no heaptap, it hangs, or the network is slow"}));
+                   " s: it is not heaptap, it hangs, or the network is slow"}));
 }
 
 void Connection::finish_connecting() {
@@ -159,7 +159,7 @@ void Connection::begin_greeting() {
   phase_ = Phase::kGreeting;
   send_at_once(stream_.descriptor());
   if (family_of(stream_.descriptor()) == AF_UNIX && !is_believed(stream_.descriptor())) {
-    drop(make_error({"another user listens there: let both sides be the same user's, or take a path of your own"}));
+    drop(make_error({"another user listens there: run both sides as the same user, or use a path of your own"}));
   }
   if (!std::exchange(has_front_, false)) return;
   auto front = start_front(stream_.release(), nullptr);
@@ -194,7 +194,7 @@ void Connection::flush() {
 
 void Connection::end(Time now) {
   if (phase_ == Phase::kGone || phase_ == Phase::kEnding) return;
-  if (phase_ != Phase::kReady) return end_in_order(make_error({"this side gave up the connection"}));
+  if (phase_ != Phase::kReady) return end_in_order(make_error({"this side canceled the connection"}));
   phase_ = Phase::kEnding;
   deadline_ = now + limits_.ending;
   go_on_ending();
@@ -219,14 +219,14 @@ void Connection::go_on_ending() {
     const Transfer got = stream_.receive(dropped);
     if (got.outcome == Transfer::Outcome::kLater) return;
     if (got.outcome == Transfer::Outcome::kDone) continue;
-    if (has_shut_down_) return end_in_order(make_error({"this side ended the connection"}));
-    return drop(make_error({"the other side hung up before it had taken all"}));
+    if (has_shut_down_) return end_in_order(make_error({"this side closed the connection"}));
+    return drop(make_error({"the other side closed the connection before it had received everything"}));
   }
 }
 
 void Connection::settle() {
   if (session_->state() == Session::State::kEnded)
-    return end_in_order(make_error({"the other side ended the connection"}));
+    return end_in_order(make_error({"the other side closed the connection"}));
   if (session_->state() != Session::State::kFailed) return;
   session_->write(stream_, outgoing_);  // its last words, if they go now
   drop({session_->why()});

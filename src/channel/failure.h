@@ -28,9 +28,9 @@ inline base::Error why_broken(int error_number) {
 // For the end with this role: the other one sent no valid greeting.
 inline base::Error why_no_greeting(Role role) {
   if (role == Role::kConnector) {
-    return make_error({"what answers there is no heaptap, or one of another version: check the address"});
+    return make_error({"the other side is not heaptap or runs another version: check the address"});
   }
-  return make_error({"what came from there is not heaptap's protocol, or that of another version"});
+  return make_error({"invalid data from the other side: not heaptap's protocol, or another version of it"});
 }
 
 }  // namespace heaptap::channel

@@ -31,7 +31,7 @@ base::Result<> make_folder(const std::string& path) {
     if (end < path.size() && path[end] != '/') continue;
     const std::string folder = path.substr(0, end);
     if (mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-      return fail({"can't make the folder '", folder, "' for keys: ", base::reason_of(errno),
+      return fail({"can't make the directory '", folder, "' for keys: ", base::reason_of(errno),
                    "; $HEAPTAP_KEYS names another one"});
     }
   }
@@ -78,7 +78,7 @@ base::Result<KeyFolder> KeyFolder::of_user() {
     return KeyFolder(std::string(home) + "/.config/heaptap");
   }
   // NOLINTEND(concurrency-mt-unsafe)
-  return fail({"there is no folder for keys: neither $XDG_CONFIG_HOME nor $HOME names one"});
+  return fail({"no directory for keys: neither $XDG_CONFIG_HOME nor $HOME is set"});
 }
 
 base::Result<std::optional<KeyPair>> KeyFolder::read_key() const {
@@ -94,7 +94,7 @@ base::Result<std::optional<KeyPair>> KeyFolder::read_key() const {
   }
   explicit_bzero(secret.data(), secret.size());
   explicit_bzero((*text)->data(), (*text)->size());
-  if (!key) return fail({"what is in '", path, "' is no key: delete it, and pair the machines anew"});
+  if (!key) return fail({"'", path, "' does not contain a key: delete it, and pair the machines again"});
   return key;
 }
 

@@ -36,8 +36,8 @@ base::Result<base::UniqueFd> bind_port(base::UniqueFd socket, const Address& add
   const int error = errno;
   const std::string what = make_error({"can't listen at ", address.to_text(), ": ", base::reason_of(error)}).message;
   if (error == EADDRINUSE)
-    return fail({what, "; another process listens there: take another port, or 0 for any that is free"});
-  if (error == EACCES) return fail({what, "; take a port above 1023"});
+    return fail({what, "; another process listens there: use another port, or 0 for any free one"});
+  if (error == EACCES) return fail({what, "; use a port above 1023"});
   return fail({what, "; `ip addr` lists this machine's addresses"});
 }
 
@@ -55,8 +55,7 @@ base::Result<Listener> Listener::listen(const Address& address, const Security& 
   HEAPTAP_TRY(check(security, address));
   const auto name = address.to_socket();
   if (!name)
-    return fail(
-        {"'", address.to_text(), "' is a name: give the number of the address to listen at, or 0.0.0.0 for all"});
+    return fail({"'", address.to_text(), "' is a host name: give the IP address to listen on, or 0.0.0.0 for all"});
   base::UniqueFd socket(::socket(name->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return fail({"can't make a socket for ", address.to_text(), ": ", base::reason_of(errno)});
   std::optional<SocketFile> file;
@@ -70,7 +69,7 @@ base::Result<Listener> Listener::listen(const Address& address, const Security& 
     socket = *std::move(bound);
   }
   if (::listen(socket.get(), kBacklog) != 0) {
-    return fail({"can't listen at ", address.to_text(), ": ", base::reason_of(errno), "; take another port"});
+    return fail({"can't listen at ", address.to_text(), ": ", base::reason_of(errno), "; use another port"});
   }
   Address bound = bound_address(socket, address);
   std::array<uint8_t, sizeof(uint32_t)> chance{};
@@ -126,7 +125,7 @@ void Listener::accept_some(Time now) {
       const Peer peer = peer_of(socket, name);
       take(std::move(socket), peer, now);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      report("?", make_error({"no connection can be taken now: ", base::reason_of(errno)}).message, now);
+      report("?", make_error({"can't accept a connection: ", base::reason_of(errno)}).message, now);
       accepts_from_ = now + kRest;
     } else if (errno != ECONNABORTED && errno != EINTR) {
       return;
@@ -144,7 +143,7 @@ Listener::Peer Listener::peer_of(const base::UniqueFd& socket, const sockaddr_st
 }
 
 void Listener::take(base::UniqueFd socket, const Peer& peer, Time now) {
-  if (!peer.is_allowed) return report(peer.name, make_error({"another user may not ask here"}).message, now);
+  if (!peer.is_allowed) return report(peer.name, make_error({"other users may not connect here"}).message, now);
   const Admission::Id id = next_id_++;
   waiting_.push_back({.id = id, .socket = std::move(socket), .peer = peer.name});
   if (const auto goes = admission_.add(id, peer.network, now)) send_away(*goes, now);
@@ -190,7 +189,7 @@ void Listener::send_away(Admission::Id id, Time now) {
     peer = heard->connection.peer();
     greeting_.erase(heard);
   }
-  report(std::move(peer), make_error({"sent away unheard: too many come at once"}).message, now);
+  report(std::move(peer), make_error({"rejected: too many connections at once"}).message, now);
 }
 
 void Listener::report(std::string peer, std::string why, Time now) {

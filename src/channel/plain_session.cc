@@ -11,7 +11,8 @@ namespace {
 
 base::Error why_not_plain(uint8_t first, Role role) {
   if (first == kTlsHandshake || first == kTlsAlert) {
-    return make_error({"the other side has a token and wants encryption, this one has none: give both the same token"});
+    return make_error(
+        {"the other side has a token and requires encryption, this side has none: give both the same token"});
   }
   return why_no_greeting(role);
 }
@@ -20,8 +21,8 @@ base::Error why_hung_up(const Transfer& got) {
   const bool is_hung_up = got.outcome == Transfer::Outcome::kEnded || got.error_number == ECONNRESET;
   if (!is_hung_up) return why_broken(got.error_number);
   return make_error(
-      {"the other side hung up before it said who it is: it may serve other users alone, have enough "
-       "connections, or keep others out for a while after attempts that failed"});
+      {"the other side closed the connection before it identified itself: it may serve other users only, have too many "
+       "connections, or block new ones for a while after failed attempts"});
 }
 
 }  // namespace

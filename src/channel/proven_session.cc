@@ -30,8 +30,8 @@ T take(std::span<const uint8_t>& bytes) {
 
 base::Error why_signed_wrongly() {
   return make_error(
-      {"the other side didn't prove that the key which it shows is its own: somebody stands in between, or bytes were "
-       "changed on their way"});
+      {"the other side didn't prove that it owns the key it presented: there may be a man in the middle, or bytes were "
+       "changed in transit"});
 }
 
 }  // namespace
@@ -93,10 +93,9 @@ void ProvenSession::judge_connector() {
   const auto signature = take<Signature>(heard);
   if (!take_peer(key)) {
     say({&kRefused, 1});
-    return refuse(credentials_.of_token
-                      ? make_error({"it has another token: give both sides the same one"})
-                      : make_error({"its key is not among those that may come here: `heaptap-target pair ",
-                                    Fingerprint::of(key).to_text(), "` lets it in"}));
+    return refuse(credentials_.of_token ? make_error({"it has a different token: give both sides the same one"})
+                                        : make_error({"its key is not authorized here: `heaptap-target pair ",
+                                                      Fingerprint::of(key).to_text(), "` authorizes it"}));
   }
   if (!is_signed_by(key, connectors_digest(key), signature)) return refuse(why_signed_wrongly());
   const PublicKey& own = credentials_.own.public_key();
@@ -110,9 +109,9 @@ void ProvenSession::judge_listener() {
   const std::string own = Fingerprint::of(credentials_.own.public_key()).to_text();
   if (heard_.front() == kRefused) {
     return refuse(credentials_.of_token
-                      ? make_error({"the other side has another token: give both the same one"})
-                      : make_error({"the other side doesn't know this one's key: there, `heaptap-target pair ", own,
-                                    "` lets it in (on a host, `heaptap pair HOST ", own, "`)"}));
+                      ? make_error({"the other side has a different token: give both the same one"})
+                      : make_error({"the other side doesn't know this side's key: there, `heaptap-target pair ", own,
+                                    "` authorizes it (on a host, `heaptap pair HOST ", own, "`)"}));
   }
   std::span<const uint8_t> heard = std::span(heard_).subspan(1);
   const auto key = take<PublicKey>(heard);
@@ -122,12 +121,11 @@ void ProvenSession::judge_listener() {
   }
   if (!take_peer(key)) {
     const std::string name = Fingerprint::of(key).to_text();
-    return refuse(credentials_.of_token
-                      ? make_error({"the other side has another token: give both the same one"})
-                      : make_error({"what answers there has the key ", name,
-                                    ", which is not one that is known of this address: if ",
-                                    "`heaptap-target pair` says the same over there, `heaptap pair HOST ", name,
-                                    "` makes it known"}));
+    return refuse(
+        credentials_.of_token
+            ? make_error({"the other side has a different token: give both the same one"})
+            : make_error({"the other side has the key ", name, ", which is not a known key of this address: if ",
+                          "`heaptap-target pair` prints the same key there, `heaptap pair HOST ", name, "` adds it"}));
   }
   is_proven_ = true;
 }
@@ -152,7 +150,7 @@ void ProvenSession::follow() {
   if (below_->state() == State::kFailed) set_failed({below_->why()});
   if (below_->state() != State::kEnded) return;
   if (state() == State::kReady) return set_state(State::kEnded);
-  set_failed(make_error({"the other side hung up before both had proved who they are: see what it says"}));
+  set_failed(make_error({"the other side closed the connection during authentication: see its messages"}));
 }
 
 void ProvenSession::read(ByteStream& stream, std::vector<uint8_t>& out) {

@@ -21,14 +21,15 @@ base::Result<std::vector<Address>> resolve(const Address& address) {
   if (error != 0) {
     const std::string reason = error == EAI_SYSTEM ? base::reason_of(errno) : gai_strerror(error);
     return fail({"can't find the host '", address.text(), "': ", reason, "; check its name (`getent hosts ",
-                 address.text(), "`), or give its number"});
+                 address.text(), "`), or give its IP address"});
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(first, freeaddrinfo);
   std::vector<Address> found;
   for (const addrinfo* entry = first; entry != nullptr; entry = entry->ai_next) {
     if (const auto number = Address::of_socket(entry->ai_addr)) found.push_back(*number);
   }
-  if (found.empty()) return fail({"the host '", address.text(), "' has no IPv4 or IPv6 address: give its number"});
+  if (found.empty())
+    return fail({"the host '", address.text(), "' has no IPv4 or IPv6 address: check its name, or give an IP address"});
   return found;
 }
 

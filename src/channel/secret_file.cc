@@ -37,16 +37,16 @@ base::Result<std::optional<std::string>> read_owned_file(const std::string& path
   struct stat facts{};
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
   if (!file || fstat(file.get(), &facts) != 0) return fail({"can't read ", name, ": ", base::reason_of(errno)});
-  if (!S_ISREG(facts.st_mode)) return fail({name, " is no regular file"});
+  if (!S_ISREG(facts.st_mode)) return fail({name, " is not a regular file"});
   if (facts.st_uid != geteuid() && facts.st_uid != 0) {
-    return fail({name, " belongs to another user, who may change it: take a file of your own"});
+    return fail({name, " belongs to another user, who can change it: use a file of your own"});
   }
   if (access == FileAccess::kReadByOwner && (facts.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return fail({"others than its owner may use ", name, ": `chmod 600 ", path,
-                 "`, and make another one if somebody may have read it"});
+    return fail({name, " is accessible to other users: `chmod 600 ", path,
+                 "`, and make a new one if somebody may have read it"});
   }
   if ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return fail({"others than its owner may write ", name, ": `chmod go-w ", path, "`, and look at what is in it"});
+    return fail({name, " is writable by other users: `chmod go-w ", path, "`, and check its content"});
   }
   std::string text;
   if (!read_up_to(file.get(), max_bytes, text)) return fail({"can't read ", name, ": ", base::reason_of(errno)});

@@ -72,13 +72,13 @@ base::Result<> check(const Security& security, const Address& address) {
   const std::string place = join({"'", address.to_text(), "'"});
   if (security.keys) {
     return fail({place,
-                 " is TCP, where others may come, too, and no key of the other side is known for it: `heaptap pair` on "
-                 "the host says what to type"});
+                 " is TCP, which is open to others, and no key of the other side is known for it: `heaptap pair` on "
+                 "the host prints what to type"});
   }
   return fail({place,
-               " is TCP, where others may come, too, and nothing here proves who is who: pair the machines (`heaptap "
-               "pair` on the host says what to type), or give both a token (heaptap-target token), or take a UNIX "
-               "socket, which ssh forwards"});
+               " is TCP, which is open to others, and there is no key or token for authentication: pair the machines "
+               "(`heaptap pair` on the host prints what to type), or give both a token (heaptap-target token), or use "
+               "a UNIX socket, which ssh forwards"});
 }
 
 std::optional<Credentials> credentials_for(const Security& security, Role role, const Address& address) {

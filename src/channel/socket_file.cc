@@ -22,14 +22,14 @@ base::Result<> remove_dead(const std::string& path, const SocketAddress& name) {
   struct stat facts{};
   if (lstat(path.c_str(), &facts) != 0) return {};  // it is gone meanwhile
   if (!S_ISSOCK(facts.st_mode)) {
-    return fail({"can't listen at '", path, "': a file of that name is there, which is no socket: take another path"});
+    return fail({"can't listen at '", path, "': the file exists and is not a socket: use another path"});
   }
   if (facts.st_uid != geteuid()) {
-    return fail(
-        {"can't listen at '", path, "': another user's socket is there: take another path, in a folder of your own"});
+    return fail({"can't listen at '", path,
+                 "': the socket belongs to another user: use another path, in a directory of your own"});
   }
   if (!is_dead(name)) {
-    return fail({"can't listen at '", path, "': a process listens there already: end it, or take another path"});
+    return fail({"can't listen at '", path, "': another process is listening there: end it, or use another path"});
   }
   unlink(path.c_str());
   return {};
@@ -51,7 +51,7 @@ base::Result<SocketFile> SocketFile::bind(const base::UniqueFd& socket, const Ad
   if (error == 0 && lstat(path.c_str(), &facts) != 0) error = errno;
   if (error != 0) {
     return fail({"can't make the socket '", path, "': ", base::reason_of(error),
-                 "; take a path in a folder that you may write to"});
+                 "; use a path in a directory that you can write to"});
   }
   return SocketFile(path, facts.st_dev, facts.st_ino);
 }

@@ -29,23 +29,22 @@ constexpr std::array<uint8_t, 7> alert_of(uint8_t description) { return {kTlsAle
 
 base::Error why_first_byte(uint8_t byte, Role role) {
   if (byte == static_cast<uint8_t>(kPlainGreeting[0])) {
-    return make_error({"the other side has no token, this one has one and wants encryption: give both the same token"});
+    return make_error(
+        {"the other side has no token, this side has one and requires encryption: give both the same token"});
   }
   return why_no_greeting(role);
 }
 
 base::Error why_error(int error, bool is_ready) {
   if (error == BR_ERR_RECV_FATAL_ALERT + kAccessDenied) {
-    return make_error({"too many want to come in there at present: try again in a minute"});
+    return make_error({"too many connection attempts there at present: try again in a minute"});
   }
   const std::string number = std::to_string(error);
   if (is_ready) {
-    return make_error({"what came was not what the other side sent, or not whole (error ", number,
-                       " of TLS): somebody or something changes bytes on their way; connect again"});
+    return make_error({"data was changed or cut off in transit (TLS error ", number, "): connect again"});
   }
-  return make_error(
-      {"no encrypted connection came about (error ", number,
-       " of TLS): what is there is no heaptap, one of another version, or bytes were changed on their way"});
+  return make_error({"TLS handshake failed (error ", number,
+                     "): the other side is not heaptap or runs another version, or bytes were changed in transit"});
 }
 
 uint8_t alert_for(int error) { return error == BR_ERR_BAD_SIGNATURE ? kDecryptError : kHandshakeFailure; }
@@ -236,9 +235,9 @@ void TlsSession::hung_up(const Transfer& got) {
   const bool is_broken = got.outcome == Transfer::Outcome::kBroken && got.error_number != ECONNRESET;
   if (is_broken) return set_failed(why_broken(got.error_number));
   if (state() == State::kGreeting) {
-    return set_failed(make_error({"the other side hung up before both had proved who they are: see what it says"}));
+    return set_failed(make_error({"the other side closed the connection during authentication: see its messages"}));
   }
-  set_failed(make_error({"the connection was cut off: the other side didn't say that it ends"}));
+  set_failed(make_error({"the connection was cut off: the other side didn't close it properly"}));
 }
 
 void TlsSession::judge() {

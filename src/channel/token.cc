@@ -51,7 +51,7 @@ base::Result<Token> Token::from_text(std::string_view text, std::string_view ori
   TokenBytes bytes;
   if (!text.starts_with(kPrefix) || !base::base64_decode(text.substr(kPrefix.size()), bytes) ||
       !has_right_check(bytes)) {
-    return unusable({"what is in ", origin, " is no token of `heaptap-target token`, or not a whole one"});
+    return unusable({origin, " does not contain a complete token of `heaptap-target token`"});
   }
   Token token(KeyPair::from_seed(random_part(bytes), "heaptap-channel-2/listener"),
               KeyPair::from_seed(random_part(bytes), "heaptap-channel-2/connector"));
@@ -62,7 +62,7 @@ base::Result<Token> Token::from_text(std::string_view text, std::string_view ori
 base::Result<Token> Token::from_file(const std::string& path) {
   auto text = read_owned_file(path, "token file", FileAccess::kReadByOwner, kMaxFileBytes);
   if (!text) return std::unexpected(std::move(text).error());
-  if (!*text) return unusable({"there is no token file '", path, "'"});
+  if (!*text) return unusable({"no token file '", path, "'"});
   auto token = from_text(**text, join({"'", path, "'"}));
   explicit_bzero((*text)->data(), (*text)->size());
   return token;

@@ -23,7 +23,7 @@ base::Result<std::vector<TrustedKey>> parse_trusted_keys(std::string_view text, 
     const auto key = Fingerprint::parse(line.substr(0, gap));
     if (!key) {
       return fail({"line ", std::to_string(number), " of ", origin,
-                   " begins with no fingerprint of a key (SHA256:…): mend it, or delete it"});
+                   " doesn't begin with a key's fingerprint (SHA256:…): correct it, or delete it"});
     }
     keys.push_back({*key, std::string(base::trimmed(line.substr(gap)))});
   }

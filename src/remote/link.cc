@@ -69,7 +69,7 @@ void Link::proceed(TimePoint now) {
     bytes.clear();
   }
   if (connection_->is_ready()) send(now);
-  if (!line_.is_sound()) return drop("what came from there is not heaptap's protocol");
+  if (!line_.is_sound()) return drop("invalid data from the other side: not heaptap's protocol");
   if (connection_->is_gone()) {
     is_stranger_ = connection_->is_refused();
     return drop(connection_->why());

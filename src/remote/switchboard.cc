@@ -178,8 +178,8 @@ void Switchboard::judge(Candidate& candidate, TimePoint now) {
     const bool makes_sense = candidate.line.is_sound() && candidate.heard.size() <= kMaxHeardBytes;
     candidate.is_over = !makes_sense || now - candidate.since > kMaxHandshake;
     if (!makes_sense) {
-      refusals_.add(candidate.connection.peer(), base::make_error("what came from there is not heaptap's protocol"),
-                    now);
+      refusals_.add(candidate.connection.peer(),
+                    base::make_error("invalid data from the other side: not heaptap's protocol"), now);
     } else if (candidate.is_over) {
       refusals_.add(candidate.connection.peer(), base::make_error("it didn't greet in time"), now);
     }

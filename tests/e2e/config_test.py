@@ -85,7 +85,7 @@ class Files(Config):
         path.chmod(0o666)
         outcome = self.heaptap("show", "leaks", self.trace)
         self.assertEqual(outcome.stdout.decode(), everything)
-        self.assertEqual(outcome.stderr, b"heaptap: .heaptap is not read: everybody may write to it; `--config .heaptap` reads it, "
+        self.assertEqual(outcome.stderr, b"heaptap: .heaptap is not read: it is writable by everybody; `--config .heaptap` reads it, "
                          b"`--no-config` none\n")
         if os.geteuid() == 0:
             path.chmod(0o644)

@@ -355,10 +355,10 @@ class NewLosses(heaptap_test.TestCase):
         said("scan")
         say("drop", "lose")
         text = said("scan new", "show leaks --since 1")
-        self.assertIn("Scan 2: 100 B in 1 block lost of those allocated since scan 1; of older ones 100 B in 1 block", text)
+        self.assertIn("Scan 2: 100 B in 1 block lost, allocated since scan 1; 100 B in 1 block allocated before", text)
         self.assertRegex(text, r"\n  new +200 B +in 2 blocks\n    allocated since +100 B +in 1 block\n    older +100 B +in 1 block: not lost then\n")
         self.assertIn("100 B in 1 block new (100 B in 1 block older)", text)
-        self.assertRegex(said("scan new"), r"^Scan 3: 0 B in 0 blocks lost of those allocated since scan 2( \(.*\))?\n")
+        self.assertRegex(said("scan new"), r"^Scan 3: 0 B in 0 blocks lost, allocated since scan 2( \(.*\))?\n")
 
 
 class GoingOn(heaptap_test.TestCase):
@@ -432,7 +432,7 @@ class GoingOn(heaptap_test.TestCase):
         news = terminal.until(rf"process {self.pid}: scan 1 is finished\r\n[^\n]*{self.pid}> mar$")
         self.assertRegex(news, r"^\x1b\[J" + f"process {self.pid}: scan 1")  # in place of the line that was there
         os.kill(self.recorder.pid, signal.SIGKILL)
-        terminal.until(r"the recording has ended[^\n]*: what was recorded until then is still shown\r\n[^\n]*> mar$")
+        terminal.until(r"the recording has ended[^\n]*: its trace is still shown\r\n[^\n]*> mar$")
         terminal.type("ks\r")  # what was typed is a command still
         terminal.until("no marks")
         terminal.until(r"\(past\)> $")
@@ -500,7 +500,7 @@ class GoingOn(heaptap_test.TestCase):
         self.addCleanup(process.kill)
         terminal = Terminal(self, self.pid)
         terminal.until(f"{self.pid}> $")
-        self.assertIn("connected; what heaptap and the program print is in heaptap.console.", terminal.ask(f"attach {process.pid}"))
+        self.assertIn("connected; output of heaptap and of the program goes to heaptap.console.", terminal.ask(f"attach {process.pid}"))
         self.assertIn(f"cat (pid {process.pid}): running", terminal.ask("status"))
         self.assertIn("process", terminal.ask(f"attach {self.pid}"))  # recorded already: connected to
         self.assertIn(f"cat (pid {self.pid}): running", terminal.ask("status"))

@@ -389,7 +389,7 @@ class Fetched(TestCase):
         with self.recording("100", options=["--no-fetch"]) as target:
             done = self.connect(self.address)
             self.assertFalse(self.keeps_it_open(target))
-        self.assertIn(b"taker isn't fetched from the target: heaptap-target was started with --no-fetch", done.stderr)
+        self.assertIn(b"taker not fetched from the target: heaptap-target was started with --no-fetch", done.stderr)
         self.assertNotIn(b"isn't offered", done.stderr)
         self.assert_no_names()
         self.assertEqual(self.cached(), [])

@@ -112,7 +112,7 @@ class OtherUsers(heaptap_test.TestCase):
         self.pair_all()
         mark, port, unix = self.folder / "mark", far.free_port(), self.others / "host.sock"
         order = ["--", "/bin/sh", "-c", f"id > {mark}"]
-        for address, reason in ((f"127.0.0.1:{port}", "which is not one that is known of this address"), (str(unix), "another user listens there")):
+        for address, reason in ((f"127.0.0.1:{port}", "which is not a known key of this address"), (str(unix), "another user listens there")):
             with self.subTest(address):
                 thief = self.begin(**self.others_command(HEAPTAP, "run", "-q", "-H", f"listen:{address}", *order))
                 wait_for("he listens", lambda: far.listens(thief.pid, address), state=thief)
@@ -289,7 +289,7 @@ class Keys(heaptap_test.TestCase):
         with far.serving(f"127.0.0.1:{port}", "-q", "--keys", stolen):
             done = self.record(port)
             self.assertEqual(done.status, 125, str(done))
-            self.assertIn(b"which is not one that is known of this address", done.stderr)
+            self.assertIn(b"which is not a known key of this address", done.stderr)
 
     def test_a_flood_keeps_no_right_host_out(self):
         far.pair(self.folder, "127.0.0.1")

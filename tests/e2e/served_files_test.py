@@ -111,7 +111,7 @@ class Served(heaptap_test.SteppedTestCase):
             reader = subprocess.Popen(["nsenter", f"--mount=/proc/{program.pid}/ns/mnt", HEAPTAP, "show", "summary", self.folder / "served/library.so"],
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, cwd="/")
         self.addCleanup(self.end, reader)
-        self.errors_have(rb"it waits for \S+/library\.so, which its file system \(fuse\) doesn't bring")
+        self.errors_have(rb"waiting for \S+/library\.so: its file system \(fuse\) doesn't respond")
         self.runs_to_its_end(program)
         ended(reader)
 

@@ -121,7 +121,7 @@ class Strangers(heaptap_test.TestCase):
         lines = log.read_text().splitlines()
         for line in lines:
             self.assertRegex(line, r"^heaptap-target: user \d+ was refused: ")
-        self.assertIn("what came from there is not heaptap's protocol", lines[0])
+        self.assertIn("invalid data from the other side: not heaptap's protocol", lines[0])
         self.assertLess(len(lines), 20)
 
     def test_one_that_records_by_itself_logs_them_while_it_records(self):
@@ -138,8 +138,8 @@ class Strangers(heaptap_test.TestCase):
             wait_for("each is logged", lambda: log.read_bytes().count(b" was refused: ") == 4, state=[target, log])
             self.assertIsNone(target.poll())
         why = [line.partition(" was refused: ")[2] for line in log.read_text().splitlines() if " was refused: " in line]
-        self.assertEqual(why, ["what came from there is not heaptap's protocol, or that of another version",
-                               "what came from there is not heaptap's protocol",
+        self.assertEqual(why, ["invalid data from the other side: not heaptap's protocol, or another version of it",
+                               "invalid data from the other side: not heaptap's protocol",
                                "it records by itself already: `heaptap connect ADDRESS` takes that over",
                                "the recording that was under way there is over"])
 
@@ -212,7 +212,7 @@ class Strangers(heaptap_test.TestCase):
             wait_for("another host is served", lambda: heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder).status == 0,
                      state=[server, log])
             self.assert_small_and_well(server)
-        self.assertIn(b" was refused: what came from there is not heaptap's protocol", log.read_bytes())
+        self.assertIn(b" was refused: invalid data from the other side: not heaptap's protocol", log.read_bytes())
 
     def test_a_target_that_is_none(self):
         """The other way round: what listens there is no heaptap-target."""

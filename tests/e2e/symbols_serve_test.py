@@ -210,7 +210,7 @@ class Names(TestCase):
         with self.calling(f"127.0.0.1:{port}", "--token-file", far.make_token(self.folder, "another")) as process:
             began = ["show", "leaks", self.trace, "--symbols-server", f"listen:127.0.0.1:{port}", *security]
             waiting = subprocess.Popen([HEAPTAP, *map(str, began)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self.folder)
-            read_until(process.stderr.fileno(), "it is refused", lambda text: b"another token" in text, state=process)
+            read_until(process.stderr.fileno(), "it is refused", lambda text: b"different token" in text, state=process)
             waiting.send_signal(signal.SIGINT)
             self.assertNotIn(b"hidden_maker", waiting.communicate()[0])
 

@@ -190,10 +190,9 @@ TEST_F(ConsoleTest, ScansTellWhatTheyWereAskedFor) {
   fake_->changes.total.allocated = {.blocks = 2, .bytes = 48};
   fake_->changes.total.remained = {.blocks = 5, .bytes = 100};
   fake_->changes.total.gone = {.blocks = 1, .bytes = 10};
-  EXPECT_NE(output_of("scan new").find("Scan 3: 48 B in 2 blocks lost of those allocated since scan 2\n"),
-            std::string::npos);
+  EXPECT_NE(output_of("scan new").find("Scan 3: 48 B in 2 blocks lost, allocated since scan 2\n"), std::string::npos);
   fake_->changes.total.older = {.blocks = 1, .bytes = 8};
-  EXPECT_NE(output_of("scan new").find("since scan 2; of older ones 8 B in 1 block\n"), std::string::npos);
+  EXPECT_NE(output_of("scan new").find("since scan 2; 8 B in 1 block allocated before\n"), std::string::npos);
   EXPECT_EQ(fake_->asked.since, 2u);
   EXPECT_NE(output_of("scan l 12").find("100 B in 5 blocks still lost, 10 B in 1 block no longer"), std::string::npos);
   EXPECT_NE(fake_->did.find("scan 2 12;report 12;"), std::string::npos);

@@ -183,7 +183,7 @@ TEST_F(DefaultOptions, WithBadValuesAreNamedWithTheirLine) {
       {"ignore", "--ignore needs a value"},
       {"ignore=", "--ignore: the name is empty"},
       {"skip [a", "--skip: '[a' is not a regular expression"},
-      {"quiet=perhaps", "--quiet takes no value but true and false"},
+      {"quiet=perhaps", "--quiet accepts only true or false"},
       {"sort colour", "--sort: unknown sort key 'colour'"},
       {"no-roots stack,what", "unknown kind of root 'what'"},
       {"depth", "--depth needs a value"},
@@ -240,7 +240,7 @@ TEST_F(DefaultOptions, OfAFileThatOthersCanWriteAreNotRead) {
   add(folder_);  // a directory
   add(file("mine", "depth 2\n"));
   EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t"}).query.depth, 2u);
-  EXPECT_NE(warned_.find(open + " is not read: everybody may write to it; `--config " + open + "` reads it"),
+  EXPECT_NE(warned_.find(open + " is not read: it is writable by everybody; `--config " + open + "` reads it"),
             std::string::npos)
       << warned_;
   EXPECT_NE(warned_.find("it is not a regular file"), std::string::npos);

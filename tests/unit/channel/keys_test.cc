@@ -81,7 +81,8 @@ TEST_F(KeyFolderTest, RefusesAKeyThatOthersMayHave) {
   EXPECT_TRUE(has(folder_.read_key().error().message, "chmod 600"));
   chmod(folder_.file("key").c_str(), 0600);
   std::ofstream(folder_.file("key")) << "heaptap-key1:AAAA\n";
-  EXPECT_TRUE(has(folder_.read_key().error().message, "is no key: delete it, and pair the machines anew"));
+  EXPECT_TRUE(
+      has(folder_.read_key().error().message, "does not contain a key: delete it, and pair the machines again"));
 }
 
 TEST_F(KeyFolderTest, ListsWhomItTrusts) {

@@ -186,7 +186,7 @@ TEST_P(EachWay, CarriesBytesBothWaysAndEnds) {
   }));
   EXPECT_EQ(up.size(), 200'000u);
   EXPECT_TRUE(there_->has_ended_in_order()) << there_->why();
-  EXPECT_EQ(there_->why(), "the other side ended the connection");
+  EXPECT_EQ(there_->why(), "the other side closed the connection");
   EXPECT_TRUE(loop_.run_until([&] { return here_->is_gone(); }));
   EXPECT_TRUE(here_->has_ended_in_order()) << here_->why();
 }
@@ -277,10 +277,10 @@ TEST(Channel, OfAnotherTokenIsRefused) {
     loop.connections = {&connection};
     const auto failed = loop.failed();
     ASSERT_TRUE(failed.has_value());
-    EXPECT_TRUE(has(failed->why, "another token")) << failed->why;
+    EXPECT_TRUE(has(failed->why, "different token")) << failed->why;
     EXPECT_TRUE(has(failed->peer, "127.0.0.1:")) << failed->peer;
     EXPECT_TRUE(loop.run_until([&] { return connection.is_gone(); }));
-    EXPECT_TRUE(has(connection.why(), "another token")) << connection.why();
+    EXPECT_TRUE(has(connection.why(), "different token")) << connection.why();
     EXPECT_FALSE(connection.has_ended_in_order());
   }
   // The right one needn't wait for that.
@@ -333,7 +333,7 @@ TEST(Channel, OfAKeyThatIsNotTrustedIsRefused) {
   Connection connection = connect_to(listener.address(), paired.of_host());
   Loop loop{&listener, {&connection}, kStart};
   EXPECT_TRUE(loop.run_until([&] { return connection.is_gone(); }));
-  EXPECT_TRUE(has(connection.why(), "which is not one that is known of this address")) << connection.why();
+  EXPECT_TRUE(has(connection.why(), "which is not a known key of this address")) << connection.why();
 }
 
 TEST(Channel, WithAndWithoutATokenSayWhatIsTheMatter) {
@@ -363,7 +363,7 @@ TEST(Channel, OneThatSaysNothingIsDroppedAfterTenSeconds) {
   EXPECT_EQ(listener.greeting_count(), 1u);
   listener.proceed(kStart + seconds(10));
   EXPECT_EQ(listener.greeting_count(), 0u);
-  EXPECT_TRUE(has(listener.next_failed()->why, "didn't greet in 10 s"));
+  EXPECT_TRUE(has(listener.next_failed()->why, "no greeting from the other side within 10 s"));
   EXPECT_FALSE(listener.deadline().has_value());
 }
 
@@ -391,7 +391,7 @@ TEST(Channel, OneThatLeavesBeforeItGreetedIsReported) {
   raw_connection(listener.address()).reset();
   const auto failed = loop.failed();
   ASSERT_TRUE(failed.has_value());
-  EXPECT_TRUE(has(failed->why, "hung up before")) << failed->why;
+  EXPECT_TRUE(has(failed->why, "closed the connection")) << failed->why;
 }
 
 TEST(Channel, ThoseSentAwayDoNotFillALog) {
@@ -427,11 +427,13 @@ TEST(Channel, FailuresThatNobodyAsksForAreCounted) {
 TEST(Channel, OverTcpNeedsATokenOrKeysOnLoopbackAsWell) {
   for (const char* const text : {"0.0.0.0:0", "127.0.0.1:0", "[::1]:0"}) {
     const Address address = *parse_address(text);
-    EXPECT_TRUE(has(why_not(Listener::listen(address, {}, {})), "nothing here proves who is who")) << text;
+    EXPECT_TRUE(has(why_not(Listener::listen(address, {}, {})), "no key or token for authentication")) << text;
     EXPECT_TRUE(Listener::listen(address, secured(), {}).has_value()) << text;
   }
   for (const char* const text : {"192.0.2.1:7", "127.0.0.1:7"}) {
-    EXPECT_TRUE(has(why_not(Connection::connect(*parse_address(text), {}, {}, kStart)), "nothing here proves")) << text;
+    EXPECT_TRUE(
+        has(why_not(Connection::connect(*parse_address(text), {}, {}, kStart)), "no key or token for authentication"))
+        << text;
   }
   Security alone = Paired().of_target();
   alone.keys->trusted.clear();
@@ -439,12 +441,12 @@ TEST(Channel, OverTcpNeedsATokenOrKeysOnLoopbackAsWell) {
 }
 
 TEST(Channel, ThatCannotBeMadeSaysWhy) {
-  EXPECT_TRUE(has(why_not(Connection::connect(*parse_address("board:7"), secured(), {}, kStart)), "is a name"));
+  EXPECT_TRUE(has(why_not(Connection::connect(*parse_address("board:7"), secured(), {}, kStart)), "is a host name"));
   EXPECT_TRUE(
       has(why_not(Connection::connect(*parse_address(":0"), secured(), {}, kStart)), "has no port to connect to"));
   EXPECT_TRUE(
       has(why_not(Connection::connect(*parse_address("/nonexistent/s"), {}, {}, kStart)), "nothing listens there"));
-  EXPECT_TRUE(has(why_not(Listener::listen(*parse_address("board:7"), secured(), {})), "is a name"));
+  EXPECT_TRUE(has(why_not(Listener::listen(*parse_address("board:7"), secured(), {})), "is a host name"));
   EXPECT_TRUE(has(why_not(Listener::listen(*parse_address("192.0.2.1:7"), secured(), {})), "`ip addr` lists"));
   EXPECT_TRUE(has(why_not(Listener::listen(*parse_address("/nonexistent/s"), {}, {})), "can't make the socket"));
   const Listener listener = listen_at(":0", secured());
@@ -517,10 +519,10 @@ TEST(SocketFile, OfSomebodyElseIsNeverRemoved) {
     return why_not(again);
   };
   std::ofstream(folder.file("file")) << "text";
-  EXPECT_TRUE(has(why("file"), "which is no socket"));
+  EXPECT_TRUE(has(why("file"), "is not a socket"));
   {
     const Listener listener = listen_at(folder.file("alive"));
-    EXPECT_TRUE(has(why("alive"), "a process listens there already"));
+    EXPECT_TRUE(has(why("alive"), "another process is listening there"));
     // Renamed, and another one put in its place.
     std::filesystem::rename(folder.file("alive"), folder.file("moved"));
     std::ofstream(folder.file("alive")) << "text";
@@ -529,7 +531,7 @@ TEST(SocketFile, OfSomebodyElseIsNeverRemoved) {
 
   const Listener listener = listen_at(folder.file("another"));
   if (geteuid() != 0 || chown(folder.file("another").c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
-  EXPECT_TRUE(has(why("another"), "another user's socket"));
+  EXPECT_TRUE(has(why("another"), "the socket belongs to another user"));
 }
 
 // As a user's file: both directions of not believing another user, though the file's mode would let it in.
@@ -557,7 +559,7 @@ TEST(SocketFile, AnotherUserIsRefusedWhoeverListens) {
     for (int i = 0; i < 2; ++i) {
       listener.proceed(kStart);
       const auto failed = listener.next_failed();
-      failures += failed && failed->peer == "user 65534" && has(failed->why, "another user may not ask") ? 0 : 1;
+      failures += failed && failed->peer == "user 65534" && has(failed->why, "other users may not connect") ? 0 : 1;
     }
     char byte = 0;
     failures += read(raw.get(), &byte, 1) == 0 ? 0 : 1;

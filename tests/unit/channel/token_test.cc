@@ -63,7 +63,7 @@ TEST(Token, ThatSomebodyMadeUpIsRefused) {
         std::string("MxM2YQ3q1kTj0wYmY0c8Qk7mT0v5p3nA"), changed, std::string(kGood) + "A",
         std::string(kGood).substr(9), std::string(kGood).substr(0, 40), std::string(5'000, 'a')}) {
     const auto token = Token::from_text(text, "a test");
-    EXPECT_TRUE(has(error_of(token), "no token of `heaptap-target token`")) << text;
+    EXPECT_TRUE(has(error_of(token), "not contain a complete token of `heaptap-target token`")) << text;
     EXPECT_TRUE(has(error_of(token), "heaptap-target token > FILE")) << text;
   }
 }
@@ -80,11 +80,11 @@ TEST(Token, OfAFileThatOthersCanReadIsRefused) {
 }
 
 TEST(Token, NeedsAFile) {
-  EXPECT_TRUE(has(error_of(Token::from_file("/nonexistent/token")), "there is no token file '/nonexistent/token'"));
-  EXPECT_TRUE(has(error_of(Token::from_file("/tmp")), "is no regular file"));
-  EXPECT_TRUE(has(error_of(Token::from_file("/dev/zero")), "is no regular file"));
+  EXPECT_TRUE(has(error_of(Token::from_file("/nonexistent/token")), "no token file '/nonexistent/token'"));
+  EXPECT_TRUE(has(error_of(Token::from_file("/tmp")), "is not a regular file"));
+  EXPECT_TRUE(has(error_of(Token::from_file("/dev/zero")), "is not a regular file"));
   const File empty("");
-  EXPECT_TRUE(has(error_of(Token::from_file(empty.path())), "no token of"));
+  EXPECT_TRUE(has(error_of(Token::from_file(empty.path())), "not contain a complete token of"));
   const File large(std::string(100'000, 'a') + "bcdefgh");
   EXPECT_FALSE(Token::from_file(large.path()).has_value());
 }
@@ -107,7 +107,7 @@ TEST(Token, OfTheEnvironmentIsTakenOutOfIt) {
   setenv(Token::kVariable, "short", 1);
   const auto refused = Token::from_environment();
   ASSERT_FALSE(refused.has_value());
-  EXPECT_TRUE(has(refused.error().message, "what is in HEAPTAP_TOKEN is no token"));
+  EXPECT_TRUE(has(refused.error().message, "HEAPTAP_TOKEN does not contain a complete token"));
 }
 
 }  // namespace

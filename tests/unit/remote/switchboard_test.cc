@@ -161,7 +161,7 @@ TEST_F(SwitchboardTest, TellsWhomItSentAwayAndWhy) {
     EXPECT_EQ(each.peer, "test");
   }
   EXPECT_EQ(news[0].text, "it ends");
-  EXPECT_EQ(news[1].text, "what came from there is not heaptap's protocol");
+  EXPECT_EQ(news[1].text, "invalid data from the other side: not heaptap's protocol");
   EXPECT_TRUE(board_.take_news().empty());
 }
 
