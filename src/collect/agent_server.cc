@@ -105,11 +105,11 @@ base::Result<AgentServer> AgentServer::create() {
 
 base::Result<AgentServer> AgentServer::adopt(base::UniqueFd socket, const std::string& session) {
   const size_t end = session.find(wire::kSecretSeparator);
-  if (end == session.npos || session.size() != end + 1 + wire::kSecretBytes) return base::fail("this names no session");
+  if (end == session.npos || session.size() != end + 1 + wire::kSecretBytes) return base::fail("invalid session");
   int listens = 0;
   socklen_t bytes = sizeof(listens);
   if (getsockopt(socket.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0) {
-    return base::fail("descriptor {} is no socket that listens", socket.get());
+    return base::fail("descriptor {} is not a listening socket", socket.get());
   }
   prepare(socket.get());
   AgentServer server(session.substr(0, end), session.substr(end + 1), std::move(socket));

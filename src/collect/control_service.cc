@@ -220,7 +220,7 @@ ControlService::Reply ControlService::reply_to(const control::Message& message) 
     case Kind::kSubscribe:
       return Fields{};
     default:
-      return base::fail("this heaptap ({}) knows no request of kind {}", HEAPTAP_VERSION,
+      return base::fail("this heaptap ({}) doesn't support requests of kind {}", HEAPTAP_VERSION,
                         static_cast<unsigned>(message.kind));
   }
 }
@@ -291,7 +291,7 @@ ControlService::Reply ControlService::mark(const Fields& request, model::MarkKin
   std::string name = request.text_or_empty(Field::kName);
   if (kind == model::MarkKind::kReset) name = "reset";
   if (name.empty() || name.size() > kMaxNameBytes) {
-    return base::fail_as(base::ErrorKind::kUsage, "a mark has a name of 1 to {} bytes", kMaxNameBytes);
+    return base::fail_as(base::ErrorKind::kUsage, "a mark's name has 1 to {} bytes", kMaxNameBytes);
   }
   Fields fields;
   const auto done = for_each(request, [&](RecordedProcess& process) -> base::Result<> {
@@ -336,7 +336,7 @@ ControlService::Reply ControlService::kill(const Fields& request) {
   const std::string name = request.text_or_empty(Field::kSignal);
   const auto signal = base::signal_number(name.empty() ? "TERM" : name);
   if (!signal) {
-    return base::fail_as(base::ErrorKind::kUsage, "there is no signal '{}' here: TERM, KILL, INT, HUP, …", name);
+    return base::fail_as(base::ErrorKind::kUsage, "unknown signal '{}': use TERM, KILL, INT, HUP, …", name);
   }
   const auto process = one(request);
   if (!process) return std::unexpected(process.error());
@@ -405,7 +405,7 @@ bool ControlService::give_ended_trace(const control::Server::Request& request) {
 base::Result<RecordedProcess*> ControlService::one(const Fields& request) {
   const auto pid = request.number(Field::kPid);
   std::vector<RecordedProcess>& all = processes_.all();
-  if (all.empty()) return base::fail("nothing is recorded any more");
+  if (all.empty()) return base::fail("the recording has ended");
   if (!pid) {
     RecordedProcess* const program = processes_.find(processes_.program().process);
     return program != nullptr ? program : &all.front();
@@ -413,7 +413,7 @@ base::Result<RecordedProcess*> ControlService::one(const Fields& request) {
   RecordedProcess* const found = *pid <= INT32_MAX ? processes_.find(static_cast<pid_t>(*pid)) : nullptr;
   if (found != nullptr) return found;
   if (std::ranges::find(processes_.ended(), *pid, &EndedProcess::pid) != processes_.ended().end()) {
-    return base::fail("process {} is not recorded any more: its trace tells of it", *pid);
+    return base::fail("process {} is no longer recorded: see its trace", *pid);
   }
   return base::fail("process {} is not one of this recording: `processes` lists them", *pid);
 }
@@ -426,7 +426,7 @@ ControlService::Reply ControlService::for_each(const Fields& request,
     HEAPTAP_TRY(act(**process));
     return Fields{};
   }
-  if (processes_.empty()) return base::fail("nothing is recorded any more");
+  if (processes_.empty()) return base::fail("the recording has ended");
   for (RecordedProcess& process : processes_.all()) HEAPTAP_TRY(act(process));
   return Fields{};
 }

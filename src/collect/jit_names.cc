@@ -141,9 +141,9 @@ bool JitNames::may_be_read(const struct stat& status, const std::string& path) {
   } else if (S_ISLNK(status.st_mode)) {
     refuse(path, base::make_error("it is a symbolic link").message);
   } else if (!S_ISREG(status.st_mode)) {
-    refuse(path, base::make_error("it is no regular file").message);
+    refuse(path, base::make_error("it is not a regular file").message);
   } else if (!is_believed(status.st_uid)) {
-    refuse(path, base::make_error("it belongs to user {}, and the process is another one's", status.st_uid).message);
+    refuse(path, base::make_error("it belongs to user {}, not to the process's user", status.st_uid).message);
   } else {
     std::erase_if(refused_, [&path](const auto& refused) { return refused.first == path; });
     return true;
@@ -342,7 +342,7 @@ std::vector<base::Error> JitNames::why_missing() const {
   std::vector<base::Error> errors;
   if (code_.is_empty()) return errors;
   for (const auto& [path, why] : refused_) {
-    errors.push_back(base::make_error("names of code that the program made itself: {} is not read: {}", path, why));
+    errors.push_back(base::make_error("names of generated code (JIT): {} is not read: {}", path, why));
   }
   return errors;
 }

@@ -40,11 +40,10 @@ base::Result<> check_threads() {
     pthread_join(thread, nullptr);
     return {};
   }
-  if (error != EPERM) return base::fail("it can't make threads: {}", base::reason_of(error));
+  if (error != EPERM) return base::fail("heaptap can't create threads: {}", base::reason_of(error));
   return base::fail(
-      "it may not make threads (and no program may, here): a filter of system calls answers clone3 with EPERM, as "
-      "older container runtimes do: a newer one answers ENOSYS (Docker 20.10.10, libseccomp 2.5.0, or later), or run "
-      "heaptap "
+      "no program can create threads here: a system call filter answers clone3 with EPERM, as older container runtimes "
+      "do: use a newer one, which answers ENOSYS (Docker 20.10.10, libseccomp 2.5.0, or later), or run heaptap "
       "outside");
 }
 
@@ -61,22 +60,21 @@ base::Result<> check_own_cpu() {
 
 base::Result<> check_own_needs() {
   if (access("/proc/self/maps", R_OK) != 0) {
-    return base::fail("/proc isn't there, and what runs can only be seen in it: mount -t proc proc /proc");
+    return base::fail("/proc is not mounted, and heaptap needs it: mount -t proc proc /proc");
   }
   rlimit file{};
   if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur < kNeededFileBytes) {
     return base::fail(
-        "files may be {} bytes long (ulimit -f), and the memory that heaptap shares with the program counts as one of "
-        "at "
-        "least {}: set the limit for the program alone: heaptap run -- sh -c 'ulimit -f ...; exec PROGRAM'",
+        "the limit on file size (ulimit -f) is {} bytes, and the memory that heaptap shares with the program counts as "
+        "a file of at least {}: set the limit for the program only: heaptap run -- sh -c 'ulimit -f ...; exec PROGRAM'",
         file.rlim_cur, kNeededFileBytes);
   }
   void* const memory =
       mmap(nullptr, kNeededBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     return base::fail(
-        "there isn't enough memory for heaptap itself ({}: {}): give heaptap more, and set the limit for the program "
-        "alone: heaptap run -- sh -c 'ulimit ...; exec PROGRAM'",
+        "not enough memory for heaptap itself ({}: {}): give heaptap more, and set the limit for the program only: "
+        "heaptap run -- sh -c 'ulimit ...; exec PROGRAM'",
         limit_in_the_way().value_or("the machine's memory"), base::reason_of(errno));
   }
   munmap(memory, kNeededBytes);

@@ -96,8 +96,7 @@ base::Result<PreloadPath> PreloadPath::create(const std::string& agent, bool for
   if (is_open && !is_copied) return PreloadPath(agent, "");
   if (is_copied) {
     return base::fail(
-        "the agent has no place from which it can be loaded, as below /tmp: {}; lay {} beside "
-        "heaptap-target, or set TMPDIR",
+        "no directory to load the agent from, such as /tmp: {}; put {} next to heaptap-target, or set TMPDIR",
         base::reason_of(reason), wire::kAgentFileName);
   }
   return base::fail(

@@ -74,11 +74,11 @@ base::Result<> check_access(pid_t process, pid_t live_thread) {
 
 base::Result<> check_process(pid_t process) {
   const auto status = process::read_thread_status(process);
-  if (!status) return base::fail("there is no process {}: `pgrep -n NAME` finds a program's pid", process);
+  if (!status) return base::fail("no process {}: `pgrep -n NAME` finds a program's PID", process);
   if (status->process != process) {
     return base::fail("{} is a thread of process {}: attach to {} instead", process, status->process, status->process);
   }
-  if (process == getpid()) return base::fail("process {} is this heaptap itself", process);
+  if (process == getpid()) return base::fail("process {} is heaptap itself", process);
   if (is_kernel_thread(process)) {
     return base::fail("process {} ({}) is a kernel thread: there is no program to record", process,
                       base::name_of_process(process));

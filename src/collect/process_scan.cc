@@ -211,7 +211,7 @@ base::Result<ProcessScan> ProcessScan::stop(const ScanTarget& target) {
   auto stopped = target.access.stop();
   if (!stopped) return base::fail("no leak scan: {}", stopped.error().message);
   if (arch::thread_facts(stopped->architecture()) == nullptr) {
-    return base::fail("no leak scan: it isn't known where this CPU's threads have pointers");
+    return base::fail("no leak scan: not supported on this CPU");
   }
   return ProcessScan(target, begun_ns, *std::move(stopped));
 }
@@ -245,7 +245,8 @@ base::Result<> ProcessScan::let_go() {
   }
   if (has_given_up_) {
     return base::fail(
-        "no leak scan: a page of its memory, which another program or a file system has to bring, didn't come in {} s",
+        "no leak scan: a page of its memory, which another program or a file system has to provide, didn't arrive "
+        "within {} s",
         std::chrono::duration_cast<std::chrono::seconds>(base::BoundedCalls::kLongest).count());
   }
   return {};
@@ -274,7 +275,7 @@ base::Result<model::HeapScan> resolve_elsewhere(ScanAnswer answer, const ScanFac
   input.word_bytes = answer.word_bytes;
   scan::HeapScanner scanner(std::move(input));
   if (!scanner.take(std::move(answer.findings))) {
-    return base::fail("no leak scan: what came of it doesn't fit the blocks that are known here");
+    return base::fail("no leak scan: its result doesn't match the known blocks");
   }
   model::HeapScan scan = scanner.resolve();
   if (cut) cut->join(scan, answer.word_bytes);

@@ -35,7 +35,7 @@ base::Result<std::string> search_path(const std::string& name) {
       return candidate;
     }
   }
-  return fail_as(ErrorKind::kNotFound, "{}: there is no such program in $PATH; give its path if it is elsewhere", name);
+  return fail_as(ErrorKind::kNotFound, "{}: no such program in $PATH; give its path if it is elsewhere", name);
 }
 
 base::Result<> check_file(const std::string& path) {
@@ -153,7 +153,7 @@ base::Result<Program> find_program(const std::string& name) {
   for (int depth = 0; depth < kMaxInterpreters; ++depth) {
     if (auto sound = check_file(file); !sound) {
       if (depth > 0)
-        return fail_as(sound.error().kind, "can't run {}: its interpreter fails: {}", name, sound.error().message);
+        return fail_as(sound.error().kind, "can't run {}: can't run its interpreter: {}", name, sound.error().message);
       return std::unexpected(std::move(sound).error());
     }
     const auto head = read_head(file, 256);
@@ -181,7 +181,7 @@ base::Result<Program> find_program(const std::string& name) {
       file = interpreter[0];
     }
   }
-  return fail_as(ErrorKind::kNotExecutable, "can't run {}: its interpreters are scripts themselves, too many in a row",
+  return fail_as(ErrorKind::kNotExecutable, "can't run {}: too many nested interpreters that are scripts themselves",
                  name);
 }
 

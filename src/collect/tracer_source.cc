@@ -203,7 +203,7 @@ void TracerSource::take(const tracer::TracerGone& message) {
 }
 
 base::Result<uint32_t> TracerSource::scan(RecordedProcess& process) {
-  if (left_.contains(process.pid)) return base::fail("no leak scan: process {} isn't traced any more", process.pid);
+  if (left_.contains(process.pid)) return base::fail("no leak scan: process {} is no longer traced", process.pid);
   return process.recording->scan(access_to(line_, process.pid), std::nullopt);
 }
 

@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::seconds kLongestGreeting{30};  // a recorder that is in a scan of a large program
 
 base::Error recorded_by_another(const std::string& name) {
-  return base::make_error("{} is recorded by another user: ask as that user", name);
+  return base::make_error("{} is recorded by another user: run this as that user", name);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ base::Result<> Client::greet() {
   // Root's heaptap listens to root alone, and closes the door at once.
   const auto refused = [&]() -> base::Result<> {
     if (peer != geteuid()) return std::unexpected(recorded_by_another(name_));
-    return lost(base::make_error("it or the process ended meanwhile"));
+    return lost(base::make_error("it or the process has ended"));
   };
   if (!send(hello())) return refused();
   const auto deadline = std::chrono::steady_clock::now() + kLongestGreeting;
@@ -66,7 +66,7 @@ base::Result<> Client::greet() {
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd wait{connection_.get(), POLLIN, 0};
     if (left.count() <= 0 || (poll(&wait, 1, static_cast<int>(left.count())) < 0 && errno != EINTR)) {
-      return lost(base::make_error("nothing came in {} s", kLongestGreeting.count()));
+      return lost(base::make_error("no answer within {} s", kLongestGreeting.count()));
     }
     if (!reader_.is_sound() || !read(false)) return refused();
   }
@@ -87,7 +87,7 @@ base::Result<Answer> Client::ask(Kind request, const Fields& fields) {
                             : base::ErrorKind::kFailed;
       return std::unexpected(base::Error{message->fields.text_or_empty(Field::kText), kind});
     }
-    if (!reader_.is_sound()) return lost(base::make_error("it said what is no message of the protocol"));
+    if (!reader_.is_sound()) return lost(base::make_error("invalid message"));
     HEAPTAP_TRY(read(true));
   }
 }
@@ -114,12 +114,12 @@ base::Result<> Client::read(bool waits) {
   ssize_t bytes = 0;
   do {
     bytes = base::receive_message(connection_.get(), piece, file, waits ? 0 : MSG_DONTWAIT);
-    if (bytes < 0 && errno == EINTR && give_up_ && give_up_()) return base::fail("interrupted: it goes on over there");
+    if (bytes < 0 && errno == EINTR && give_up_ && give_up_())
+      return base::fail("interrupted; heaptap continues with the request");
   } while (bytes < 0 && errno == EINTR);
   if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
   if (bytes <= 0)
-    return lost(bytes < 0 ? base::Error{base::reason_of(errno)}
-                          : base::make_error("it or the process ended meanwhile"));
+    return lost(bytes < 0 ? base::Error{base::reason_of(errno)} : base::make_error("it or the process has ended"));
   if (file) file_ = std::move(file);
   reader_.add({piece.data(), static_cast<size_t>(bytes)});
   return {};

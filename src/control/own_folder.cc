@@ -49,11 +49,8 @@ base::Result<std::string> make_own_folder() {
     const bool is_there = mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST;
     if (is_there && is_private(path)) return path;
   }
-  return base::fail(
-      "there is no folder for sockets that is this user's alone: {} is another user's, or can't be made (its mode is "
-      "to "
-      "be 0700)",
-      paths.back());
+  return base::fail("no private directory for sockets: {} belongs to another user, or can't be made (with mode 0700)",
+                    paths.back());
 }
 
 }  // namespace heaptap::control

@@ -16,10 +16,10 @@ base::Result<SocketFile> file_for(const ProcessName& process) {
 
 base::Result<base::UniqueFd> abstract_for(const ProcessName& process) {
   const auto address = address_of_process(process);
-  if (!address) return base::fail("{}: that is too long for the name of a socket", to_text(process));
+  if (!address) return base::fail("{}: too long for the name of a socket", to_text(process));
   base::UniqueFd socket = make_socket();
   if (socket && listen_at(socket.get(), *address)) return socket;
-  if (errno == EADDRINUSE) return base::fail("somebody else has taken the name {}", abstract_name_of(process));
+  if (errno == EADDRINUSE) return base::fail("the name {} is taken by another process", abstract_name_of(process));
   return base::fail("can't listen at {}: {}", abstract_name_of(process), base::reason_of(errno));
 }
 

@@ -92,15 +92,15 @@ base::Error nobody_records(const ProcessName& name) {
   const pid_t process = name.pid;
   if (!name.machine.empty()) {
     return base::make_error(
-        "{} is not being recorded on this machine: record it with `heaptap attach -H {} {}`, then ask again",
+        "{} is not being recorded on this machine: record it with `heaptap attach -H {} {}`, then try again",
         to_text(name), name.machine, process);
   }
   if (!base::exists(fmt::format("/proc/{}", process))) {
-    return base::make_error("there is no process {}: `pgrep -n NAME` finds a program's pid", process);
+    return base::make_error("no process {}: `pgrep -n NAME` finds a program's PID", process);
   }
   return base::make_error(
       "process {} is not being recorded: start it with `heaptap run PROGRAM`, or record it with `heaptap attach {}`, "
-      "then ask again",
+      "then try again",
       process, process);
 }
 
@@ -149,19 +149,19 @@ bool is_above(pid_t candidate, pid_t process, const std::function<std::optional<
 }
 
 base::Result<base::UniqueFd> connect_to_recorder(const ProcessName& process) {
-  if (!address_of_process(process))
-    return base::fail("{}: that is too long for the name of a socket", to_text(process));
+  if (!address_of_process(process)) return base::fail("{}: too long for the name of a socket", to_text(process));
   Found found = look_for_recorder(process, kFolderPatience, kAbstractPatience);
   if (!found.connection) return std::unexpected(nobody_records(process));
   switch (found.belief) {
     case Belief::kBelieved:
       return std::move(found.connection);
     case Belief::kAnotherUser:
-      return base::fail("{} is recorded by another user ({}): ask as that user", to_text(process), *found.peer.user);
+      return base::fail("{} is recorded by another user ({}): run this as that user", to_text(process),
+                        *found.peer.user);
     case Belief::kNone:
       break;
   }
-  return base::fail("{} (process {} of user {} listens under its name, and is not believed)",
+  return base::fail("{} (process {} of user {} listens under its name, and is not trusted)",
                     nobody_records(process).message, found.peer.process,
                     found.peer.user.value_or(static_cast<uid_t>(-1)));
 }

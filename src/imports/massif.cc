@@ -165,7 +165,7 @@ class MassifSource : public model::UnscannedSource {
       // The last one says what is alive at the end.
       if (number != survey_.snapshots && hides_peak(*snapshot, survey_)) continue;
       if (!differences.add(*snapshot, time_of(*snapshot)))
-        return base::fail("'{}' names more stacks than heaptap keeps of one file", path_);
+        return base::fail("'{}' has more stacks than heaptap reads from one file", path_);
     }
     capture_.damage = file->damage();
     capture_.truncated = !capture_.damage.empty();

@@ -111,7 +111,8 @@ base::Result<TextFile> TextFile::open(const std::string& path) {
   struct stat status{};
   if (fstat(file.get(), &status) != 0) return base::fail("can't read '{}': {}", path, base::reason_of(errno));
   if (!S_ISREG(status.st_mode)) {
-    return base::fail("can't read '{}': it is no regular file, and is read more than once; save it as a file", path);
+    return base::fail("can't read '{}': it is not a regular file, and it is read more than once; save it as a file",
+                      path);
   }
   return TextFile(std::make_unique<Impl>(std::move(file), static_cast<uint64_t>(status.st_size)));
 }

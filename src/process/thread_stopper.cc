@@ -28,7 +28,7 @@ base::Result<> ThreadStopper::stop_all() {
 
 base::Result<> ThreadStopper::try_to_stop_all() {
   const auto status = read_thread_status(process_);
-  if (!status) return base::fail("there is no process {}", process_);
+  if (!status) return base::fail("no process {}", process_);
   if (status->process != process_) {
     return base::fail("{} is a thread of process {}", process_, status->process);
   }
@@ -47,8 +47,7 @@ base::Result<> ThreadStopper::try_to_stop_all() {
 
 // Threads whose registers aren't known say nothing about it; where there are no others it is that of heaptap.
 base::Result<> ThreadStopper::find_architecture() {
-  const auto other =
-      base::fail("process {} runs code of several architectures, or of one that can't be looked at yet", process_);
+  const auto other = base::fail("process {} runs code of several architectures, or of an unsupported one", process_);
   bool is_known = false;
   for (const auto& [id, thread] : traced_) {
     if (thread.state() != TracedThread::State::kStopped || in_kernel_.contains(id)) continue;

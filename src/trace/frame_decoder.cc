@@ -117,7 +117,7 @@ const char* FrameDecoder::begin_events(DecodedFrame& frame) {
   event_count_ += events_.event_count();
   if (event_count_ > most_events(file_bytes_)) {
     frame.is_last = true;
-    return "there are more events than a trace of this size can mean";
+    return "more events than a trace of this size can hold";
   }
   if (has_gap) missing_blocks_.push_back({next_block_, first});
   return next_events(frame);

@@ -101,8 +101,8 @@ std::string encode_run_index(const std::vector<RunEntry>& entries) {
 }
 
 base::Result<std::vector<RunEntry>> decode_run_index(std::string_view text) {
-  if (!text.starts_with(kMagic)) return base::fail("no index of a recording");
-  if (!text.starts_with(kFirstLine)) return base::fail("an index that a later version of heaptap wrote");
+  if (!text.starts_with(kMagic)) return base::fail("not an index of a recording");
+  if (!text.starts_with(kFirstLine)) return base::fail("written by a newer heaptap");
   take(text, '\n');
   std::vector<RunEntry> entries;
   for (size_t number = 2; !text.empty(); ++number) {
@@ -110,7 +110,7 @@ base::Result<std::vector<RunEntry>> decode_run_index(std::string_view text) {
     if (!entry) return base::fail("line {} is damaged", number);
     entries.push_back(*std::move(entry));
   }
-  if (entries.empty()) return base::fail("it names no trace");
+  if (entries.empty()) return base::fail("it lists no trace");
   number_images(entries);
   return entries;
 }

@@ -9,7 +9,7 @@ namespace {
 
 using wire::FrameType;
 
-constexpr const char* kTooLarge = "a table has more entries than a trace of this size can mean";
+constexpr const char* kTooLarge = "a table has more entries than a trace of this size can hold";
 constexpr auto kMissing = static_cast<model::StackId>(wire::StackEnd::kMissing);
 
 size_t size_of(FrameType type, const model::Tables& tables) {

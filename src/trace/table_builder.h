@@ -10,7 +10,7 @@
 
 namespace heaptap::trace {
 
-inline constexpr const char* kUnsound = "a frame's contents don't hold together";
+inline constexpr const char* kUnsound = "a frame's contents are inconsistent";
 
 // Whether it is a frame of table entries.
 constexpr bool is_table(wire::FrameType type) {

@@ -48,11 +48,11 @@ class TraceReader::Impl {
     }
     is_numbered_ = version >> 16 >= wire::kNumberedMinorVersion;
     has_notes_ = version >> 16 >= wire::kNotesMinorVersion;
-    if (major == 0) return base::fail("{} is damaged: it names a trace format that never was (0)", path_);
+    if (major == 0) return base::fail("{} is damaged: invalid trace format version 0", path_);
     if (major < wire::kMajorVersion) {
       return base::fail(
-          "{} was written by an older heaptap (trace format {}.{}, this one reads {}.x): read it with that one", path_,
-          major, version >> 16, wire::kMajorVersion);
+          "{} was written by an older heaptap (trace format {}.{}, this one reads {}.x): read it with that version",
+          path_, major, version >> 16, wire::kMajorVersion);
     }
     return {};
   }
@@ -81,8 +81,8 @@ class TraceReader::Impl {
     const base::Result<> known = trace::check_machine(capture_);
     if (known) return {};
     return base::fail(
-        "{} can't be read: it names {}, which this heaptap knows no machine with (it is damaged, or a newer heaptap "
-        "wrote it)",
+        "{} can't be read: this heaptap doesn't know a machine with {} (the file is damaged, or written by a newer "
+        "heaptap)",
         path_, known.error().message);
   }
 
@@ -152,13 +152,12 @@ class TraceReader::Impl {
     model::Tables tables = empty_tables();
     Frame frame;
     if (!is_plausible(summary)) {
-      return base::fail("leak scan {} of {} can't be used: it claims to hold more than a trace of this size can mean",
+      return base::fail("leak scan {} of {} can't be used: it claims to have more than a trace of this size can hold",
                         summary.facts.number, path_);
     }
     const auto unusable = [&](size_t at) {
-      return base::fail(
-          "leak scan {} of {} can't be used: its frame at byte {} is damaged; what else is in the trace can",
-          summary.facts.number, path_, frames_[at].offset);
+      return base::fail("leak scan {} of {} can't be used: its frame at byte {} is damaged; the rest of the trace can",
+                        summary.facts.number, path_, frames_[at].offset);
     };
     TableBuilder builder(bytes_, is_numbered_, TableBuilder::Wants::kSitesAndModules);
     for (size_t i = 0; i < head; ++i) {
@@ -298,9 +297,9 @@ class TraceReader::Impl {
       capture_.damage =
           fmt::format("{} (at byte {} of {}){}; {}", damage_.first, damage_.offset, bytes_,
                       damage_.count > 1 ? fmt::format(", and so are {} more", damage_.count - 1) : "",
-                      last.empty() ? "all else was read" : "what is between it and this was read: " + last);
+                      last.empty() ? "everything else was read" : "the rest was read, up to this: " + last);
     } else if (end != nullptr) {
-      capture_.damage = last + "; what is before it was read" + (until.empty() ? "" : ", " + until);
+      capture_.damage = last + "; everything before it was read" + (until.empty() ? "" : ", " + until);
     } else {
       capture_.damage = "recording was interrupted" + (until.empty() ? "" : "; showing everything " + until);
     }

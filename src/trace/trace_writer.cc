@@ -232,7 +232,7 @@ base::Result<> TraceWriter::append(const void* data, size_t bytes) {
     const ssize_t result = pwrite(descriptor_.get(), from + done, bytes - done, static_cast<off_t>(offset_ + done));
     if (result < 0 && errno == EINTR) continue;
     if (result <= 0) {
-      failure_ = base::make_error("can't write to {} any further: {}; what was written up to there can be read", path_,
+      failure_ = base::make_error("can't write to {}: {}; everything written before can be read", path_,
                                   base::reason_of(result < 0 ? errno : ENOSPC));
       // The rest of a frame that didn't fit would only look like damage. If cutting it off fails, it just stays.
       [[maybe_unused]] const int cut = ftruncate(descriptor_.get(), static_cast<off_t>(offset_));

@@ -94,7 +94,7 @@ base::Result<> check_guardian() {
   const bool may_go_beyond = base::may_go_beyond_limits(base::read_small_file("/proc/self/status", 8192));
   if (!is_known || base::is_time_enough(seconds, may_go_beyond)) return {};
   return base::fail(
-      "it would be ended after {} s of processor time, and the program with it: allow more (ulimit -t), or run heaptap "
+      "it would be killed after {} s of CPU time, and the program with it: raise the limit (ulimit -t), or run heaptap "
       "as root",
       seconds.rlim_max);
 }

@@ -52,9 +52,9 @@ void Tracer::attach(pid_t process) {
 // Threads run on all the while. One that isn't seized yet may make others, so the list is read until it holds no new one.
 base::Result<> Tracer::try_to_attach(pid_t process) {
   const auto status = process::read_thread_status(process);
-  if (!status) return base::fail("there is no process {}", process);
+  if (!status) return base::fail("no process {}", process);
   if (status->process != process) {
-    return base::fail("{} is a thread of process {}: name that", process, status->process);
+    return base::fail("{} is a thread of process {}: give the PID of the process", process, status->process);
   }
   if (process::find_live_thread(process) == 0) return base::fail("process {} has ended already", process);
   TracedProcess& added = add_process(process, 0, Phase::kWaitsForLog);
@@ -128,9 +128,9 @@ void Tracer::begin_when_all_are_seized(TracedProcess& process) {
     });
     if (clone_parent != threads.end()) {
       if (TracedProcess::Clock::now() - process.log_given_at < kLongestMaking) return;
-      return give_up_attaching(process,
-                               base::make_error("its thread {} doesn't stop, and may be making another one: try again",
-                                                (*clone_parent)->id()));
+      return give_up_attaching(
+          process, base::make_error("its thread {} doesn't stop, and may be starting another one: try again",
+                                    (*clone_parent)->id()));
     }
     const base::Result<> seized = seize_threads(process);
     if (!seized) return give_up_attaching(process, seized.error());

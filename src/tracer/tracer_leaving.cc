@@ -40,7 +40,7 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   const pid_t id = process.id;  // the process is forgotten with the last of its threads
   process.left_reason = reason;
   process.trap_receiver = 0;
-  give_up_hold(process, base::make_error("it is traced no more"));
+  give_up_hold(process, base::make_error("it is no longer traced"));
   leave_memory(process);
   if (process.space != nullptr && !process.is_vfork_child) leave_vfork_children(process, reason);
   const bool had_breakpoints = process.space != nullptr && !process.space->breakpoints().sites().empty();
@@ -101,7 +101,7 @@ void Tracer::leave_what_waits() {
     TracedProcess* process = find_process(id);
     if (process == nullptr) continue;
     const base::Error why =
-        base::make_error("a page of its memory, which another program or a file system has to bring, didn't come");
+        base::make_error("a page of its memory, which another program or a file system has to provide, didn't arrive");
     note(id, {.kind = model::NoteKind::kTracerBrokeOff, .name = why.message});
     leave(*process, Left::Reason::kFailed);
   }
@@ -240,7 +240,7 @@ void Tracer::forget_process(pid_t id) {
 void Tracer::hold(pid_t id) {
   TracedProcess* process = find_process(id);
   if (process == nullptr || process->phase != Phase::kTraced) {
-    return tell_not_held(id, base::make_error("it is not traced any more"));
+    return tell_not_held(id, base::make_error("it is no longer traced"));
   }
   process->is_held = process->is_stopping = true;
   process->asked_at = Clock::now();
@@ -271,7 +271,7 @@ void Tracer::check_held(TracedProcess& process) {
 }
 
 void Tracer::tell_not_held(pid_t id, const base::Error& error) {
-  tell(PacketKind::kNotHeld, id, base::make_error("process {} can't be looked at: {}", id, error.message));
+  tell(PacketKind::kNotHeld, id, base::make_error("process {} can't be read: {}", id, error.message));
 }
 
 // There will be nothing to look at. Whoever asked for it is told.

@@ -218,7 +218,7 @@ class Edges(heaptap_test.TestCase):
         self.assertEqual(target.stdout.readline(), "held up\n")
         outcome = heaptap("attach", "-o", self.trace, target.pid)
         self.assertEqual(outcome.status, 125, str(outcome))
-        self.assertRegex(outcome.stderr.decode(), "may be making another one: try again")
+        self.assertRegex(outcome.stderr.decode(), "may be starting another one: try again")
         self.assert_its_child_is_unharmed(target)
 
     def test_its_memory_is_gone_but_it_has_not_ended(self):

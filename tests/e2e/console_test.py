@@ -529,7 +529,7 @@ class GoingOn(heaptap_test.TestCase):
         self.addCleanup(done.set)
         outcome = heaptap("console", self.pid, "-x", "attach 999999999", cwd=self.folder)
         self.assertEqual(outcome.status, 125, outcome)
-        self.assertIn("there is no process 999999999", outcome.stderr.decode())
+        self.assertIn("no process 999999999", outcome.stderr.decode())
 
     def test_reset_counts_from_there_on(self):
         line = b"x" * 1000 + b"\n"  # no more than pipes hold: nobody reads while it is written

@@ -80,13 +80,13 @@ class Served(heaptap_test.SteppedTestCase):
         program = self.serve("thread", HEAPTAP, "run", "-q", "-o", self.trace, "--", is_read=True)
         self.runs_to_its_end(program)
         notes = heaptap_test.notes_of(summary(self.trace))
-        self.assertTrue(any("which another program or a file system has to bring, didn't come in 2 s" in note for note in notes), notes)
+        self.assertTrue(any("which another program or a file system has to provide, didn't arrive within 2 s" in note for note in notes), notes)
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_a_look_by_ptrace_while_nobody_answers(self):
         program = self.serve("process", HEAPTAP, "run", "-q", "--via", "ptrace", "-o", self.trace, "--", is_read=True)
         outcome = heaptap("leaks", self.recorded_by(program))
-        self.assertIn(b"which another program or a file system has to bring, didn't come in 2 s", outcome.stderr, str(outcome))
+        self.assertIn(b"which another program or a file system has to provide, didn't arrive within 2 s", outcome.stderr, str(outcome))
         self.runs_to_its_end(program)
 
     def test_the_collector_gives_up_what_does_not_come(self):

@@ -186,7 +186,7 @@ class SquattersAtTheNames(heaptap_test.TestCase):
                     self.assertEqual(status, 125)
                     self.assertIn("is not being recorded", errors)
                     if not silent:
-                        self.assertIn(f"process {squatters.pid} of user {SQUATTER} listens under its name, and is not believed", errors)
+                        self.assertIn(f"process {squatters.pid} of user {SQUATTER} listens under its name, and is not trusted", errors)
                     status, errors = self.ask("console", user=user, longest_s=A_FRACTION_S)
                     self.assertNotIn(str(os.getpid()), errors)
             self.assertEqual(squatters.leave(), b"")
@@ -204,7 +204,7 @@ class SquattersAtTheNames(heaptap_test.TestCase):
         self.assertEqual(process.stdout.readline(), b"line\n")
         errors = self.end(process)
         self.assertIn(f"heaptap: process {pid} is recorded, but leaks, top, mark and console can't connect to it", errors)
-        self.assertIn(f"somebody else has taken the name @heaptap.recording.{pid}", errors)
+        self.assertIn(f"the name @heaptap.recording.{pid} is taken by another process", errors)
         self.assertTrue(summary(self.trace)["capture"]["complete"])
         self.assertEqual(squatters.leave(), b"")
 
@@ -221,7 +221,7 @@ class SquattersAtTheNames(heaptap_test.TestCase):
         for words in (("leaks", pid), ("mark", pid, "by root")):
             status, errors = self.ask(*map(str, words))
             self.assertNotEqual(status, 0, words)
-            self.assertIn(f"process {pid} is recorded by another user ({USER}): ask as that user", errors)
+            self.assertIn(f"process {pid} is recorded by another user ({USER}): run this as that user", errors)
         self.assertEqual(self.end(process), "")
         self.assertEqual(summary(self.trace).get("marks", []), [])
 

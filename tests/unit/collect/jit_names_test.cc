@@ -115,7 +115,7 @@ TEST_F(JitNamesTest, WhatIsNoFileOfItsOwnIsNotRead) {
   seek(names, 1, 0x1000);
   EXPECT_EQ(read_all(names), Names());
   ASSERT_EQ(names.why_missing().size(), 1U);
-  EXPECT_NE(names.why_missing()[0].message.find(path_ + " is not read: it is no regular file"), std::string::npos)
+  EXPECT_NE(names.why_missing()[0].message.find(path_ + " is not read: it is not a regular file"), std::string::npos)
       << names.why_missing()[0].message;
 }
 

@@ -24,7 +24,7 @@ const std::string& error_of(const base::Result<StoppedProcess>& result) { return
 TEST(StoppedProcess, RefusesAProcessThatIsNotThere) {
   const auto result = StoppedProcess::stop(1 << 30);
   ASSERT_FALSE(result);
-  EXPECT_EQ(error_of(result), "there is no process 1073741824");
+  EXPECT_EQ(error_of(result), "no process 1073741824");
 }
 
 TEST(StoppedProcess, RefusesOneThatHasEnded) {

@@ -294,7 +294,7 @@ TEST_F(TraceFile, AFlippedBitCostsTheEventsOfOneFrame) {
   EXPECT_TRUE(capture.truncated);
   EXPECT_NE(capture.damage.find(fmt::format("a frame is damaged (at byte {} of", damaged.offset)), std::string::npos)
       << capture.damage;
-  EXPECT_NE(capture.damage.find("all else was read"), std::string::npos) << capture.damage;
+  EXPECT_NE(capture.damage.find("everything else was read"), std::string::npos) << capture.damage;
   EXPECT_FALSE(capture.known_until_ns) << "something before is missing";
 }
 
@@ -424,7 +424,7 @@ class SmallFiles : public TraceFile {
   Compressor compressor_{3};
 };
 
-constexpr const char* kTooMany = "a table has more entries than a trace of this size can mean";
+constexpr const char* kTooMany = "a table has more entries than a trace of this size can hold";
 
 TEST_F(SmallFiles, CannotHaveMoreCodesThanTheyCanMean) {
   begin();
@@ -466,7 +466,7 @@ TEST_F(SmallFiles, CannotSayThatEntriesAreMissingThatNeverWere) {
   payload.varint(0);
   write_first_number(payload, uint64_t{1} << 30);
   add(wire::FrameType::kSites, payload);
-  EXPECT_NE(damage_of().find("don't hold together"), std::string::npos);
+  EXPECT_NE(damage_of().find("are inconsistent"), std::string::npos);
 }
 
 TEST_F(SmallFiles, CannotUnpackToTheLargestFrames) {
