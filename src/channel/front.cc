@@ -182,7 +182,7 @@ base::Result<base::UniqueFd> start_front(base::UniqueFd network, const KeyPair* 
   HEAPTAP_TRY(fill_random(seed));
   std::array<int, 2> pair{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) != 0) {
-    return fail({"can't make a socket for another connection: ", base::reason_of(errno)});
+    return fail({"no socket for another connection: ", base::reason_of(errno)});
   }
   base::UniqueFd own(pair[0]);
   base::UniqueFd fronts_end(pair[1]);
@@ -191,7 +191,7 @@ base::Result<base::UniqueFd> start_front(base::UniqueFd network, const KeyPair* 
   if (channel_key == nullptr) session = TlsSession::of_connector(seed);
   const pid_t process = fork_without_secrets(channel_key != nullptr ? &channel_key->secret() : nullptr);
   explicit_bzero(seed.data(), seed.size());
-  if (process < 0) return fail({"can't start a process for another connection: ", base::reason_of(errno)});
+  if (process < 0) return fail({"no process for another connection: ", base::reason_of(errno)});
   if (process == 0) be_front(std::move(network), std::move(fronts_end), std::move(session));
   fronts().add(process);
   return own;

@@ -45,12 +45,12 @@ base::Result<std::vector<channel::Address>> AnnouncedHost::addresses() const {
   if (found_.empty()) {
     const std::string which = name_.empty() ? "a host" : "the host '" + name_ + "'";
     return base::fail(
-        "can't find {} that waits on the local networks: there, `heaptap run -H listen: -- PROGRAM` does; or give its "
+        "can't find {} waiting on the local networks: start `heaptap run -H listen: -- PROGRAM` there, or give its "
         "address, HOST:PORT",
         which);
   }
   if (!name_.empty() && found_.size() > 1) {
-    return base::fail("can't tell which host is meant: several say that they are '{}': {}; give its address", name_,
+    return base::fail("can't choose a host: several are named '{}': {}; give the address of the right one", name_,
                       discovery::places_text(found_));
   }
   std::vector<channel::Address> all;
@@ -60,7 +60,8 @@ base::Result<std::vector<channel::Address>> AnnouncedHost::addresses() const {
       if (address) all.push_back(*address);
     }
   }
-  if (all.empty()) return base::fail("can't go to the host that waits: it has no address that is reached from here");
+  if (all.empty())
+    return base::fail("can't connect to the waiting host: none of its addresses can be reached from here");
   return all;
 }
 

@@ -14,13 +14,13 @@ namespace heaptap::target {
 base::Result<> Announcement::begin(const channel::Address& address, bool has_token, bool has_begun) {
   if (address.is_file()) {
     return base::fail_as(base::ErrorKind::kUsage,
-                         "--announce: a UNIX socket is reached from this machine alone; serve a port: HOST:PORT");
+                         "--announce: a UNIX socket can be reached from this machine only; serve a port: HOST:PORT");
   }
   const auto bound = address.to_socket();
   if (!bound || address.is_loopback()) {
     return base::fail_as(base::ErrorKind::kUsage,
-                         "--announce: {} is reached from this machine alone; serve 0.0.0.0:{}, or one of its addresses "
-                         "that `ip addr` lists",
+                         "--announce: {} can be reached from this machine only; serve 0.0.0.0:{}, or one of its "
+                         "addresses that `ip addr` lists",
                          address.to_text(), address.port());
   }
   auto made = discovery::Announcer::create({.port = address.port(),

@@ -109,7 +109,7 @@ base::Result<> set_duration(std::string_view name, std::string_view value,
 base::Result<> set_size(std::string_view name, std::string_view value, uint64_t& bytes) {
   const auto read = base::parse_size(value);
   if (!read) return fail_as(ErrorKind::kUsage, "{}: {}", name, read.error().message);
-  if (*read < kLeastLogBytes) return fail_as(ErrorKind::kUsage, "{}: at least 256K is needed", name);
+  if (*read < kLeastLogBytes) return fail_as(ErrorKind::kUsage, "{}: at least 256K", name);
   bytes = *read;
   return {};
 }
@@ -129,7 +129,7 @@ base::Result<> choose(std::string_view name, std::string_view value, std::string
 
 base::Result<> set_address(std::string_view value, bool goes, Options& options) {
   if (!options.address.empty()) {
-    return fail_as(ErrorKind::kUsage, "there is one address too many: {}: --listen or --connect, once", value);
+    return fail_as(ErrorKind::kUsage, "unexpected second address {}: give --listen or --connect once", value);
   }
   options.address = value;
   options.goes_to_host = goes;
@@ -257,11 +257,10 @@ class Parser {
     remote::RecordOrder& order = options_.order;
     options_.goes_to_host = options_.goes_to_host || options_.command == Command::kConnect;
     if (options_.announce && options_.goes_to_host) {
-      return fail_as(ErrorKind::kUsage,
-                     "--announce is for serve, which hosts come to, and run and attach with --listen");
+      return fail_as(ErrorKind::kUsage, "--announce is for serve, and for run and attach with --listen");
     }
     if (options_.command == Command::kMark && options_.address.empty()) {
-      return fail_as(ErrorKind::kUsage, "mark: one name, as in `heaptap-target mark warm`");
+      return fail_as(ErrorKind::kUsage, "mark: expected one name, as in `heaptap-target mark warm`");
     }
     if (!options_.begins_by_itself()) return {};
     order.follow_exec = order.follow_exec || order.follow_fork || !order.command.empty();
@@ -304,14 +303,15 @@ class Parser {
     }
     if (options_.command == Command::kPair) return take_key(word);
     const bool takes_none = options_.command == Command::kStatus || options_.command == Command::kMonitor;
-    if (takes_none) return fail_as(ErrorKind::kUsage, "status and monitor take no argument: {}", word);
+    if (takes_none) return fail_as(ErrorKind::kUsage, "unexpected argument '{}': status and monitor take none", word);
     if (options_.asks_recordings() && !options_.address.empty()) {
-      return fail_as(ErrorKind::kUsage, "there is one argument too many: {}", word);
+      return fail_as(ErrorKind::kUsage, "unexpected argument '{}'", word);
     }
     const bool takes_process = options_.command == Command::kReport || options_.command == Command::kClear;
     if (takes_process && !base::whole_number<pid_t>(word)) return fail_as(ErrorKind::kUsage, "'{}' is not a PID", word);
-    if (options_.command == Command::kToken) return fail_as(ErrorKind::kUsage, "token takes no argument: {}", word);
-    if (!options_.address.empty()) return fail_as(ErrorKind::kUsage, "there is one address too many: {}", word);
+    if (options_.command == Command::kToken)
+      return fail_as(ErrorKind::kUsage, "unexpected argument '{}': token takes none", word);
+    if (!options_.address.empty()) return fail_as(ErrorKind::kUsage, "unexpected second address '{}'", word);
     options_.address = word;
     return {};
   }
@@ -340,7 +340,8 @@ class Parser {
   }
 
   static base::Result<> not_for_this(std::string_view name) {
-    return fail_as(ErrorKind::kUsage, "this command has no option {}: `heaptap-target --help` lists the options", name);
+    return fail_as(ErrorKind::kUsage, "{} is not an option of this command: `heaptap-target --help` lists the options",
+                   name);
   }
 
   std::span<const char* const> rest_;
@@ -358,7 +359,7 @@ Usage: heaptap-target COMMAND [options]
 
 Commands:
   serve [ADDRESS]         wait for hosts: heaptap run -H ADDRESS -- PROGRAM
-  connect [ADDRESS|NAME]  connect to a host that waits: heaptap run -H
+  connect [ADDRESS|NAME]  connect to a waiting host: heaptap run -H
                           listen:ADDRESS; without an address, or by a NAME, to
                           one that announces itself: -H listen:
   run [--listen ADDRESS|--connect ADDRESS] -- PROGRAM [ARG...]
@@ -383,10 +384,10 @@ without one it is a UNIX socket of this user's.
 Output:
   -o, --output FILE       record: the file
   --force                 record: replace FILE if it exists
-  -q, --quiet             print errors only, and who was refused
+  -q, --quiet             print only errors and refused connections
 
 Capture:
-  --agent FILE            the library that is preloaded (default:
+  --agent FILE            the library to preload (default:
                           libheaptap_agent.so beside this program)
   --via agent|ptrace      how to capture
   -d, --depth N           record at most N frames of a stack
@@ -407,7 +408,7 @@ Processes:
   -E VAR=VALUE            set a variable of the program's environment;
                           repeatable
   --user USER[:GROUP]     run, record: run the program as this user; serve,
-                          connect: do all that hosts ask for as this user
+                          connect: carry out hosts' requests as this user
   --attach-only           serve, connect: hosts can't start programs
   --allow PROGRAM         serve, connect: hosts can record this program only;
                           repeatable
@@ -416,7 +417,7 @@ Remote:
   --listen ADDRESS        run, attach: wait there for the host (default: a UNIX
                           socket of this user's)
   --connect ADDRESS       run, attach: connect to the host
-  --token-file FILE       secret that host and target share, in place of keys
+  --token-file FILE       secret shared by host and target, in place of keys
                           (default: $HEAPTAP_TOKEN)
   --keys DIR              directory of this machine's key and those of hosts
                           (default: /etc/heaptap of root, else
@@ -425,20 +426,20 @@ Remote:
                           `heaptap discover`
   --once                  end after one recording
   --wait                  run, attach: begin when a host is connected
-  --no-scan-data          send no memory of a program: there are no leak scans
+  --no-scan-data          send no memory of a program: no leak scans
   --no-fetch              send no file of a recorded program
-  --buffer SIZE           memory for what waits for the host, 256K at least
+  --buffer SIZE           memory for data that waits for the host, 256K at least
                           (default: 1M)
-  --compress WHEN         compress events, whatever the host says: auto (where
-                          the line is behind, and there is more than one CPU),
+  --compress WHEN         compress events, overriding the host: auto (when
+                          the connection is slow and there are several CPUs),
                           always or never
   --orphan-timeout TIME   stop recording this long after losing the host;
                           programs continue (default: 60s)
-  --exit-wait TIME        how long the end of a process may wait for its leak
-                          scan on a slow line (default: 10s)
+  --exit-wait TIME        how long an exiting process may wait for its leak
+                          scan on a slow connection (default: 10s)
 
 Report:
-  --interval TIME         monitor: time between two looks (default: 1s)
+  --interval TIME         monitor: time between two updates (default: 1s)
 
 Other:
   -h, --help              print this help

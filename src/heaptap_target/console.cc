@@ -75,7 +75,7 @@ std::optional<std::string> ask_at(const std::string& path, const std::string& qu
     if (got < 0 && errno != EAGAIN) return std::nullopt;
     if (got > 0) answer.append(bytes.data(), static_cast<size_t>(got));
   }
-  return "error: it doesn't answer\n";
+  return "error: no answer\n";
 }
 
 std::vector<std::string> ask_all(const std::string& question) {
@@ -88,8 +88,8 @@ std::vector<std::string> ask_all(const std::string& question) {
 
 base::Error nothing_recorded() {
   return base::make_error(
-      "heaptap-target records nothing here for this user (root's and other users' recordings are "
-      "asked for by them)");
+      "heaptap-target has no recording of this user here (recordings of root and other users are shown to these users "
+      "only)");
 }
 
 std::string padded(std::string text, size_t width) {
@@ -115,9 +115,9 @@ std::string row_of(const LocalFigures& now, const LocalFigures* before) {
 std::string words_of_host(std::string_view line) {
   const auto host = LocalHost::of_line(line);
   if (!host) return "?";
-  if (host->is_file) return "no host: it is recorded into a file";
-  const std::string waiting = ", " + base::format_bytes(host->waiting_bytes) + " wait for it";
-  return (host->peer.empty() ? "no host is here now" : "host " + base::safe_text(host->peer)) + waiting;
+  if (host->is_file) return "no host: recorded into a file";
+  const std::string waiting = ", " + base::format_bytes(host->waiting_bytes) + " waiting for it";
+  return (host->peer.empty() ? "no host connected" : "host " + base::safe_text(host->peer)) + waiting;
 }
 
 constexpr std::string_view kHead =
@@ -182,8 +182,8 @@ base::Result<> ask_for_report(const std::string& question) {
   for (const std::string& answer : *answers) {
     const auto host = LocalHost::of_line(answer);
     const bool is_here = host && !host->peer.empty();
-    (void)print_all(is_here ? "the host writes a report: " + base::safe_text(host->peer) + "\n"
-                            : "a host that comes writes a report; none is here now\n");
+    (void)print_all(is_here ? "the host is writing a report: " + base::safe_text(host->peer) + "\n"
+                            : "no host connected: the next one writes the report\n");
   }
   return {};
 }

@@ -179,11 +179,11 @@ std::optional<base::Result<std::vector<channel::Address>>> HostByName::proceed(r
 
 base::Error HostByName::not_found() const {
   const bool is_local = name_.ends_with(kLocal);
-  const std::string why = was_answered_ ? "there is no such name"
-                          : is_local    ? "nobody on the local network says that it is his"
+  const std::string why = was_answered_ ? "no such name"
+                          : is_local    ? "no machine on the local network has this name"
                                         : "no name server of " + files_.servers + " answers";
-  return {"can't find the host '" + name_ + "': " + why + "; check it, write it into " + files_.hosts +
-          ", or give its number"};
+  return {"can't find the host '" + name_ + "': " + why + "; check the name, add it to " + files_.hosts +
+          ", or give its IP address"};
 }
 
 }  // namespace heaptap::target

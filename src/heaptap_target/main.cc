@@ -35,8 +35,8 @@ void tell(const heaptap::base::SilentFile& file, heaptap::base::ServedFiles::Sta
   const bool waits = stage == heaptap::base::ServedFiles::Stage::kWaits;
   const std::string type = file.type.empty() ? "" : " (" + file.type + ")";
   heaptap::target::complain(heaptap::base::safe_text(
-      (waits ? "it waits for " + file.path + ", which its file system" + type + " doesn't bring"
-             : file.path + " is given up: its file system" + type + " doesn't answer, and isn't asked any more")));
+      (waits ? "waiting for " + file.path + ": its file system" + type + " doesn't respond"
+             : "gave up on " + file.path + ": its file system" + type + " doesn't respond and isn't used any more")));
 }
 
 }  // namespace

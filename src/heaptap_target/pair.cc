@@ -39,7 +39,7 @@ base::Result<std::string> pair(const Options& options) {
     host = channel::Fingerprint::parse(options.key);
     if (!host) {
       return base::fail_as(base::ErrorKind::kUsage,
-                           "pair: '{}' is no fingerprint of a key: `heaptap pair` on the host prints it (SHA256:...)",
+                           "pair: '{}' is not a key's fingerprint: `heaptap pair` on the host prints it (SHA256:...)",
                            options.key);
     }
   }
@@ -49,10 +49,10 @@ base::Result<std::string> pair(const Options& options) {
   if (host) {
     const auto added = folder->add_trusted(channel::KeyFolder::kHosts, {*host, options.key_name});
     if (!added) return std::unexpected(added.error());
-    text += options.key + (*added ? " may come from now on: " : " could come already: ") +
+    text += options.key + (*added ? " may connect from now on: " : " could connect already: ") +
             folder->file(channel::KeyFolder::kHosts) + "\n";
   } else {
-    text += "on the host: heaptap pair            says what is typed here\n";
+    text += "on the host: heaptap pair            prints what to type here\n";
   }
   text += "on the host: heaptap pair " + own_address() + " " + channel::Fingerprint::of(own->public_key()).to_text() +
           " " + base::shell_word(own_name()) + "\n";
@@ -63,7 +63,7 @@ base::Result<std::string> make_token(int output) {
   struct stat facts{};
   if (fstat(output, &facts) == 0 && S_ISREG(facts.st_mode) && (facts.st_mode & (S_IRWXG | S_IRWXO)) != 0 &&
       fchmod(output, S_IRUSR | S_IWUSR) != 0) {
-    return base::fail("others could read the file that the token is written to: {}", base::reason_of(errno));
+    return base::fail("can't protect the token's file from other users: {}", base::reason_of(errno));
   }
   auto text = channel::Token::make_text();
   if (text) *text += "\n";

@@ -72,7 +72,7 @@ bool wait_for_host(remote::HostLine& host) {
 void see_off(const Options& options, remote::HostLine& host, std::chrono::nanoseconds patience) {
   constexpr int kPauseMs = 50;
   const Clock::time_point since = Clock::now();
-  if (!host.has_met_host()) say(options, "all that was recorded has ended; it waits for a host");
+  if (!host.has_met_host()) say(options, "all recorded programs have ended; waiting for a host");
   while (!host.has_left() && collect::stop_signals::requests() == 0) {
     host.wait(kPauseMs);
     while (const auto message = host.next()) {
@@ -83,7 +83,7 @@ void see_off(const Options& options, remote::HostLine& host, std::chrono::nanose
     }
     const Clock::time_point alone = host.has_met_host() ? host.alone_since().value_or(Clock::now()) : since;
     if (Clock::now() - alone <= patience) continue;
-    complain("no host came for what was recorded: it is lost; --orphan-timeout has it wait longer");
+    complain("no host connected in time: the recording is lost; raise --orphan-timeout to wait longer");
     return;
   }
 }
@@ -101,7 +101,7 @@ base::Result<int> record_for_later_host(const Options& options) {
   host.begin_own_session();
   if (options.wait) {
     collect::stop_signals::forward_to(0);
-    if (!wait_for_host(host)) return base::fail("nothing was begun: no host came");
+    if (!wait_for_host(host)) return base::fail("not started: no host connected");
   }
   const remote::TargetOptions target = target_options(options);
   const auto recorded = remote::record_for_host_to_come(options.order, target, host);

@@ -35,7 +35,7 @@ std::optional<control::Message> next_order(remote::HostLine& host) {
     if (message->kind == control::Kind::kRecord) return message;
     if (message->kind == control::Kind::kFarewell) host.say_farewell();
     if (message->number != 0) {
-      remote::answer(host.link().line(), message->number, base::fail("nothing is recorded yet"));
+      remote::answer(host.link().line(), message->number, base::fail("no recording yet"));
     }
   }
   return std::nullopt;
@@ -101,14 +101,14 @@ void serve_host(const Options& options, const remote::TargetOptions& target, rem
     if (is_one && host.has_lost_candidate()) break;
   }
   if (!host.has_session()) return;
-  say(options, "a host is here: " + host.link().peer());
+  say(options, "host connected: " + host.link().peer());
   if (const auto done = serve_session(target, host, tell_program); !done) say(options, done.error().message);
-  say(options, "the recording is over");
+  say(options, "the recording has ended");
 }
 
 base::Result<> go_to_host(const Options& options, const channel::Security& security,
                           const remote::TargetOptions& target, const std::optional<base::Account>& user) {
-  if (!become_session_user(user)) return base::fail("nothing is recorded");
+  if (!become_session_user(user)) return base::fail("no recording");
   auto connections = go_to(options, security);
   if (!connections) return std::unexpected(std::move(connections).error());
   remote::HostLine host(*std::move(connections), buffer_bytes(options));
@@ -143,14 +143,14 @@ base::Result<> wait_for_hosts(const Options& options, const channel::Security& s
     announcement.add_waits(waits);
     poll(waits.data(), waits.size(), announcement.longest_wait_ms(switchboard->longest_wait_ms()));
     announcement.serve();
-    if (collect::stop_signals::requests() > 0) switchboard->close_to_new("heaptap-target is being ended there");
+    if (collect::stop_signals::requests() > 0) switchboard->close_to_new("heaptap-target is shutting down");
     switchboard->proceed(Clock::now());
     hand_on_requests(*switchboard, handed_on);
     for (const remote::LineNews& news : switchboard->take_news()) tell(options, news);
     announcement.set_program(switchboard->programs());
     while (auto session = switchboard->next_session()) {
       had_one = true;
-      if (options.once) switchboard->close_to_new("it makes one recording alone (--once), and has begun it");
+      if (options.once) switchboard->close_to_new("it makes one recording only (--once), which has begun");
       const pid_t process = fork();
       if (process == 0) {
         remote::KeptRows rows = switchboard->take_rows();
@@ -166,7 +166,7 @@ base::Result<> wait_for_hosts(const Options& options, const channel::Security& s
         serve_host(options, target, host, true, [&board](std::string_view program) { board.tell_program(program); });
         return {};
       }
-      if (process < 0) say(options, "there is no process for another recording: " + base::reason_of(errno));
+      if (process < 0) say(options, "can't start a process for another recording: " + base::reason_of(errno));
       switchboard->begin(session->name, process);
     }
   }

@@ -50,11 +50,11 @@ base::Result<std::unique_ptr<remote::ConnectionSource>> go_to_announced(const Op
   const std::string& name = options.address;
   if (!security.token && (!security.keys || security.keys->trusted.empty())) {
     return base::fail(
-        "anybody can announce to be a host, and none is known here{}: `heaptap pair` on the host says what to type "
-        "here, or both have a token (heaptap-target token)",
-        name.empty() ? "" : " by the name '" + name + "'");
+        "no host is paired with this machine{}, and announcements are not authenticated: `heaptap pair` on the host "
+        "prints what to type here; or give both a token (heaptap-target token)",
+        name.empty() ? "" : " under the name '" + name + "'");
   }
-  say(options, name.empty() ? "looks for a host that waits" : "looks for the host '" + name + "'");
+  say(options, name.empty() ? "looking for a waiting host" : "looking for the host '" + name + "'");
   return std::make_unique<remote::Connector>(name.empty() ? "a host" : name, security,
                                              std::make_unique<AnnouncedHost>(name));
 }
@@ -83,7 +83,8 @@ void log(const std::string& line) {
     ++missing;
     return;
   }
-  if (missing > 0) complain(std::to_string(std::exchange(missing, 0)) + " lines are missing here: nobody read them");
+  if (missing > 0)
+    complain(std::to_string(std::exchange(missing, 0)) + " lines were dropped here: the output was not read");
   complain(line);
 }
 
@@ -120,9 +121,9 @@ base::Result<std::unique_ptr<remote::ConnectionSource>> listen(const Options& op
   if (!listener) return std::unexpected(std::move(listener).error());
   if (options.announce) {
     HEAPTAP_TRY(announcement.begin(listener->address(), security.token.has_value(), options.begins_by_itself()));
-    if (!announcement.is_heard()) say(options, "--announce: nobody hears it: no local network has that address now");
+    if (!announcement.is_heard()) say(options, "--announce: not announced: no local network has that address now");
   }
-  say(options, "waits at " + listener->address().to_text() + "; on the host: " +
+  say(options, "waiting at " + listener->address().to_text() + "; on the host: " +
                    command_on_host(listener->address(), security.token.has_value(), options.begins_by_itself()));
   return std::make_unique<remote::Acceptor>(*std::move(listener));
 }
@@ -133,7 +134,7 @@ base::Result<std::unique_ptr<remote::ConnectionSource>> go_to(const Options& opt
   const auto address = channel::parse_address(options.address);
   if (!address) return std::unexpected(address.error());
   HEAPTAP_TRY(channel::check(security, *address));
-  say(options, "goes to " + address->to_text());
+  say(options, "connecting to " + address->to_text());
   std::unique_ptr<remote::AddressFinder> finder;
   if (address->is_name()) finder = std::make_unique<HostByName>(address->text(), address->port());
   return std::make_unique<remote::Connector>(*address, security, std::move(finder));

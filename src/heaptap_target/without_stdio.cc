@@ -144,12 +144,12 @@ extern "C" {
 // --- A broken bound: what the compiler has put behind arrays is not there any more. glibc would say it by its streams.
 
 [[gnu::weak, noreturn]] void __stack_chk_fail() {
-  static constexpr char kText[] = "heaptap-target: an array on the stack was written beyond its end\n";
+  static constexpr char kText[] = "heaptap-target: internal error: stack buffer overflow\n";
   if (write(STDERR_FILENO, kText, sizeof(kText) - 1) < 0) abort();
   abort();
 }
 [[gnu::weak, noreturn]] void __chk_fail() {
-  static constexpr char kText[] = "heaptap-target: more was to be written than there is room for\n";
+  static constexpr char kText[] = "heaptap-target: internal error: buffer overflow\n";
   if (write(STDERR_FILENO, kText, sizeof(kText) - 1) < 0) abort();
   abort();
 }

@@ -63,7 +63,7 @@ void Connector::note_failure(const std::string& why, TimePoint now) {
   if (text == told_ && now - told_at_ < kRest) return;
   told_at_ = now;
   told_ = std::move(text);
-  news_.push_back({LineNews::Kind::kSaid, base::make_error("{}; it is tried again", told_).message});
+  news_.push_back({LineNews::Kind::kSaid, base::make_error("{}; trying again", told_).message});
 }
 
 }  // namespace heaptap::remote

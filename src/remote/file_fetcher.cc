@@ -76,25 +76,24 @@ base::Result<> FileFetcher::take_piece(const Fields& piece) {
   const uint64_t file_bytes = piece.number_or_0(Field::kFileBytes);
   if (!is_begun_) {
     if (piece.text(Field::kBuildId) != wanted_.front().module.build_id) {
-      return base::fail("the file that is offered there has another build-id");
+      return base::fail("the target's file has a different build-id");
     }
     if (file_bytes > limits_.file_bytes) {
-      return base::fail("it has {}, and --fetch-limit is {}", base::format_bytes(file_bytes),
+      return base::fail("its size is {}, and --fetch-limit is {}", base::format_bytes(file_bytes),
                         base::format_bytes(limits_.file_bytes));
     }
     if (received_bytes_ + file_bytes > limits_.all_bytes) {
-      return base::fail("with it more than {} would be fetched; a greater --fetch-limit allows for more",
-                        base::format_bytes(limits_.all_bytes));
+      return base::fail("the total would exceed {}; raise --fetch-limit", base::format_bytes(limits_.all_bytes));
     }
     HEAPTAP_TRY(taker_.begin(wanted_.front().module.build_id));
     is_begun_ = true;
     file_bytes_ = file_bytes;
   }
-  if (file_bytes != file_bytes_) return base::fail("its size changed while it was fetched");
+  if (file_bytes != file_bytes_) return base::fail("its size changed during the transfer");
   if (bytes.size() > kFilePieceBytes || bytes.size() > file_bytes_ - done_bytes_) {
-    return base::fail("more came of it than was asked for");
+    return base::fail("the target sent more than requested");
   }
-  if (bytes.empty()) return base::fail("it ends before its end");
+  if (bytes.empty()) return base::fail("it is shorter than announced");
   received_bytes_ += bytes.size();
   done_bytes_ += bytes.size();
   HEAPTAP_TRY(taker_.write(bytes));

@@ -90,10 +90,10 @@ void ForwardedRecording::tell_beginning() {
 // As of a process that was attached to: what the host before has isn't known to this one.
 void ForwardedRecording::begin_anew() {
   capture_.from_start = false;
-  collect::add_note(capture_,
-                    model::failure_note(base::make_error("another host recorded it before: what came until then "
-                                                         "is in that one's trace")
-                                            .message));
+  collect::add_note(
+      capture_,
+      model::failure_note(
+          base::make_error("another host recorded it before: earlier events are in that host's trace").message));
   event_count_ = 0;
   scanned_.clear();  // it is of what that host has
   writer_.emplace(log_->stream().tables(), collect::RawStreamOptions{.table_bits = forwarding_.table_bits});
@@ -179,7 +179,7 @@ collect::JitNamesOptions ForwardedRecording::names_options() const {
   constexpr collect::SoughtCodeLimits kLimits{.codes = size_t{1} << 15, .name_bytes = size_t{1} << 19};
   collect::JitNamesOptions options{.limits = kLimits};
   if (!forwarding_.gives_files) {
-    options.forbidden = base::make_error("heaptap-target was started with --no-fetch: files stay there").message;
+    options.forbidden = base::make_error("heaptap-target was started with --no-fetch").message;
   }
   return options;
 }
@@ -282,7 +282,8 @@ base::Result<> ForwardedRecording::look_at_memory(const collect::ScanAccess& acc
   end.add(Field::kTimeNs, time_ns);
   end.add(Field::kReason, uint64_t{ending.has_value()});
   if (!scanned_.empty())
-    note(model::failure_note(base::make_error("no leak scan: the line was behind until the next one").message));
+    note(
+        model::failure_note(base::make_error("no leak scan: the connection was too slow until the next scan").message));
   scanned_.clear();
   collect::write_scan_answer(
       answer, [&](std::span<const uint8_t> bytes, bool is_last) { keep_answer(bytes, is_last ? &end : nullptr); });
@@ -321,7 +322,7 @@ void ForwardedRecording::send_scan() {
 
 base::Result<> ForwardedRecording::no_memory() {
   return base::fail(
-      "no leak scan: heaptap-target was started with --no-scan-data, and gives nothing of a process's memory");
+      "no leak scan: heaptap-target was started with --no-scan-data, and sends nothing of a process's memory");
 }
 
 base::Result<uint32_t> ForwardedRecording::scan(const collect::ScanAccess& access,

@@ -170,7 +170,8 @@ base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_
   }
   // One of many processes that end has waited for this line already.
   was_late_ = was_late_ && link_.line().kept_bytes() > kCaughtUpBytes;
-  if (exit_wait && was_late_) return base::fail("no leak scan: the line is behind, and another process waited in vain");
+  if (exit_wait && was_late_)
+    return base::fail("no leak scan: the connection is slow, and another process has already waited in vain");
   control::Message wanted{.kind = control::Kind::kBlocksWanted, .number = 0, .fields = {}};
   wanted.fields.add(control::Field::kStream, stream);
   wanted.fields.add(control::Field::kQuestion, ++questions_);
@@ -197,26 +198,26 @@ base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_
     if (!message && exit_wait) {
       was_late_ = true;
       return base::fail(
-          "no leak scan: the line is slow, and the process didn't wait longer for the host with its end; "
-          "heaptap-target --exit-wait has it wait longer");
+          "no leak scan: the connection is slow, and the process didn't wait any longer for the host before it ended; "
+          "raise heaptap-target --exit-wait");
     }
-    if (!message) return base::fail("no leak scan: the host didn't tell in time what is alive");
+    if (!message) return base::fail("no leak scan: the host didn't send the live blocks in time");
     // The late answer to a scan that was given up.
     if (message->fields.number_or_0(control::Field::kQuestion) != questions_) continue;
     if (const auto told = message->fields.text(control::Field::kUnsettled)) {
       const auto unsettled = collect::read_unsettled(bytes_of(*told));
-      if (!unsettled) return base::fail("no leak scan: what the host told of what is alive is damaged");
+      if (!unsettled) return base::fail("no leak scan: the host's list of live blocks is damaged");
       count += unsettled->owed.size() + unsettled->released.size();
-      if (count > events) return base::fail("no leak scan: the host told of more than there can be");
+      if (count > events) return base::fail("no leak scan: the host's list of live blocks is longer than possible");
       live.add_unsettled(*unsettled);
       continue;
     }
     const auto pooled = message->fields.text(control::Field::kPooled);
     const auto told = pooled ? pooled : message->fields.text(control::Field::kBytes);
     const auto blocks = collect::read_scanned_blocks(bytes_of(told.value_or("")));
-    if (!blocks) return base::fail("no leak scan: what the host told of what is alive is damaged");
+    if (!blocks) return base::fail("no leak scan: the host's list of live blocks is damaged");
     count += blocks->size();
-    if (count > events) return base::fail("no leak scan: the host told of more than there can be");
+    if (count > events) return base::fail("no leak scan: the host's list of live blocks is longer than possible");
     for (const model::ScannedBlock& block : *blocks) {
       if (pooled) {
         live.add_pooled(block.address, block.size_bytes);
@@ -230,9 +231,10 @@ base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_
 }
 
 void HostLine::tell_of_wait(std::chrono::nanoseconds exit_wait) {
-  teller_({LineNews::Kind::kSaid, base::make_error("a process that ends waits for the line, {} at most (--exit-wait)",
-                                                   base::format_duration(static_cast<uint64_t>(exit_wait.count())))
-                                      .message});
+  teller_({LineNews::Kind::kSaid,
+           base::make_error("an exiting process waits for the connection, at most {} (--exit-wait)",
+                            base::format_duration(static_cast<uint64_t>(exit_wait.count())))
+               .message});
 }
 
 void HostLine::take_candidate(TimePoint now) {
@@ -258,7 +260,7 @@ void HostLine::judge_candidate(TimePoint now) {
   const std::optional<Greeting> greeting = candidate_.line().greeting();
   if (!greeting) {
     if (now - candidate_since_ <= kMaxGreeting) return;
-    refusals_.add(candidate_.peer(), base::make_error("it didn't greet in time"), now);
+    refusals_.add(candidate_.peer(), base::make_error("no greeting in time"), now);
     return candidate_.drop("");
   }
   if (const std::string why = why_not_spoken_with(*greeting); !why.empty()) return refuse(why, now);
@@ -269,7 +271,7 @@ void HostLine::judge_candidate(TimePoint now) {
     link_.line().set_session(name.empty() ? new_session_name() : name);
     if (has_new_host_) connections_->tell_session(link_.line().session());
   }
-  if (!link_.take_over(candidate_, now)) link_.drop("the host claims to have what was never sent");
+  if (!link_.take_over(candidate_, now)) link_.drop("the host claims to have data that was never sent");
 }
 
 void HostLine::refuse(std::string_view why, TimePoint now) {
@@ -286,16 +288,16 @@ void HostLine::tell_news() {
 bool HostLine::turn_away(const Greeting& greeting, TimePoint now) {
   if (!greeting.session.empty()) {
     if (greeting.session == link_.line().session()) return false;
-    refuse("the recording that was under way there is over", now);
+    refuse("the recording there has ended", now);
   } else if (!has_session()) {
     if (!greeting.takes_over) return false;
     refuse(why_nothing_to_take_over(), now);
   } else if (!is_own_session_ && !connections_->is_of_one_host()) {
-    refuse(link_.is_up() ? "it records for another host already"
-                         : "it keeps the recording of a host whose connection is lost, until --orphan-timeout is over",
+    refuse(link_.is_up() ? "it is already recording for another host"
+                         : "it keeps the recording of a host that lost its connection, until --orphan-timeout",
            now);
   } else if (!greeting.takes_over) {
-    refuse("it records by itself already: `heaptap connect ADDRESS` takes that over", now);
+    refuse("it is already recording without a host: `heaptap connect ADDRESS` takes that over", now);
   } else {
     const bool knows_nothing =
         is_own_session_ && !link_.is_up() && link_.line().keeps_all();  // whoever was here before
@@ -311,7 +313,7 @@ bool HostLine::turn_away(const Greeting& greeting, TimePoint now) {
 bool HostLine::turn_away_next_host(const Greeting& greeting, TimePoint now) {
   if (is_asking_) return true;
   if (!takes_next_host_) {
-    refuse("what was recorded there has ended, and another host has a part of it", now);
+    refuse("the recording there has ended, and another host has a part of it", now);
     return true;
   }
   if (candidate_.peer_key() != host_key_) {
@@ -321,7 +323,7 @@ bool HostLine::turn_away_next_host(const Greeting& greeting, TimePoint now) {
   if (link_.is_up() && !greeting.by_force) {
     constexpr std::chrono::milliseconds kLeastWait{200};  // what it said before that may have been under way
     if (link_.line().heard_at() > candidate_since_ + kLeastWait) {
-      refuse("it records for another host already, which is there: --take-over takes it from that one", now);
+      refuse("it is already recording for another host, which is connected: --take-over takes the recording over", now);
       return true;
     }
     if (now - candidate_since_ < base::intervals().heartbeat * 2 + kLeastWait) return true;

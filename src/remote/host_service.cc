@@ -26,7 +26,7 @@ constexpr size_t kMaxMarkNameBytes = 256;
 base::Result<> check_mark(uint64_t kind, const std::string& name) {
   const bool is_mark = kind <= static_cast<uint64_t>(model::MarkKind::kReset) && !name.empty();
   if (is_mark && name.size() <= kMaxMarkNameBytes) return {};
-  return base::fail_as(base::ErrorKind::kUsage, "a mark has a name of 1 to {} bytes", kMaxMarkNameBytes);
+  return base::fail_as(base::ErrorKind::kUsage, "a mark's name has 1 to {} bytes", kMaxMarkNameBytes);
 }
 
 base::Result<> send_signal(pid_t process, int signal) {
@@ -119,7 +119,7 @@ base::Result<> HostService::perform(const control::Message& request) {
       return for_each(fields, [](collect::RecordedProcess& process) { return process.recording->write_up_to_now(); });
     case Kind::kScan:
       if (std::ranges::count(unheard_, true, &Unheard::is_scan) >= kMaxUnheardScans) {
-        return base::fail("no leak scan: the host has yet to take those that it asked for before");
+        return base::fail("no leak scan: earlier scans are still waiting for the host");
       }
       return for_each(fields, [this](collect::RecordedProcess& process) -> base::Result<> {
         const auto scanned = source_.scan(process);
@@ -134,8 +134,8 @@ base::Result<> HostService::perform(const control::Message& request) {
       });
     case Kind::kKill: {
       const auto signal = base::signal_number(fields.text_or_empty(Field::kSignal));
-      if (!signal) return base::fail_as(base::ErrorKind::kUsage, "there is no such signal");
-      if (!may_kill_) return base::fail("this target lets hosts look, and not send signals (serve --attach-only)");
+      if (!signal) return base::fail_as(base::ErrorKind::kUsage, "unknown signal");
+      if (!may_kill_) return base::fail("this target doesn't let hosts send signals (serve --attach-only)");
       if (fields.number(Field::kPid) == 0) return signal_program(*signal);
       return for_each(fields,
                       [&signal](collect::RecordedProcess& process) { return send_signal(process.pid, *signal); });
@@ -154,7 +154,7 @@ base::Result<> HostService::perform(const control::Message& request) {
       wants_end_ = true;
       return {};
     default:
-      return base::fail("heaptap-target knows no request of kind {}", static_cast<unsigned>(request.kind));
+      return base::fail("heaptap-target doesn't support requests of kind {}", static_cast<unsigned>(request.kind));
   }
 }
 
@@ -165,13 +165,13 @@ base::Result<> HostService::await_scan(collect::Recording& recording) {
     return recording.has_told_scan();
   };
   if (host_.wait_until(is_told)) return {};
-  return base::fail("the leak scan was made, and comes behind what was recorded before it: the line is slow");
+  return base::fail("the leak scan was made, and arrives after the events recorded before it: the connection is slow");
 }
 
 // As a terminal and heaptap have it on one machine: what is typed reaches the program's process group, as far as that is recorded.
 base::Result<> HostService::signal_program(int signal) {
   const collect::StartedProgram& program = processes_.program();
-  if (!program.runs()) return base::fail("no program runs there that the host started");
+  if (!program.runs()) return base::fail("no program started by the host is running there");
   const bool is_typed = signal == SIGINT || signal == SIGQUIT;
   const pid_t group = is_typed ? getpgid(program.process) : -1;
   for (const collect::RecordedProcess& process : processes_.all()) {
@@ -190,7 +190,7 @@ base::Result<> HostService::for_each(const Fields& request,
     return {};
   }
   collect::RecordedProcess* const found = *pid <= INT_MAX ? processes_.find(static_cast<pid_t>(*pid)) : nullptr;
-  if (found == nullptr) return base::fail("process {} is not recorded any more", *pid);
+  if (found == nullptr) return base::fail("process {} is no longer recorded", *pid);
   return act(*found);
 }
 

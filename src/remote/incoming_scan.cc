@@ -31,9 +31,7 @@ base::Result<std::optional<std::vector<uint8_t>>> IncomingScan::take(uint64_t st
   if (is_last) stream_.reset();
   if (is_too_large) {
     constexpr uint64_t kMiB = uint64_t{1} << 20;
-    return base::fail(
-        "no leak scan: what the other machine sends of it is larger than the {} MiB that there is room for",
-        most_bytes_ / kMiB);
+    return base::fail("no leak scan: its data is larger than the limit of {} MiB", most_bytes_ / kMiB);
   }
   return is_whole ? std::optional(std::exchange(bytes_, {})) : std::nullopt;
 }

@@ -76,7 +76,7 @@ void Link::proceed(TimePoint now) {
   }
   if (connection_->is_ready() && line_.is_silent(now)) {
     const auto silence = std::chrono::ceil<std::chrono::seconds>(base::intervals().silence);
-    drop(base::make_error("nothing was heard from there for {} s", silence.count()).message);
+    drop(base::make_error("no data from there for {} s", silence.count()).message);
   }
 }
 

@@ -120,7 +120,7 @@ std::string LocalConsole::answer(std::string_view line) {
   const std::string_view rest = line.substr(std::min(line.size(), word.size() + 1));
   if (word == "figures") return figures();
   base::Result<std::string> done =
-      base::fail("heaptap-target knows no command '{}' here", base::safe_text(std::string(word)));
+      base::fail("heaptap-target doesn't know the command '{}'", base::safe_text(std::string(word)));
   if (word == "report") done = report(rest);
   if (word == "mark") done = mark(model::MarkKind::kNamed, "", std::string(rest));
   if (word == "clear") done = mark(model::MarkKind::kReset, rest, "reset");
@@ -163,8 +163,7 @@ base::Result<std::vector<collect::RecordedProcess*>> LocalConsole::named(std::st
 
 // Whoever writes reports is where the trace is.
 base::Result<std::string> LocalConsole::report(std::string_view process) {
-  if (host_ == nullptr)
-    return base::fail("reports are written by a host, and there is none: it is recorded into a file");
+  if (host_ == nullptr) return base::fail("reports are written by a host, and this is recorded into a file");
   const auto found = named(process);
   if (!found) return std::unexpected(found.error());
   for (const collect::RecordedProcess* const each : *found) {
@@ -178,8 +177,7 @@ base::Result<std::string> LocalConsole::report(std::string_view process) {
 
 base::Result<std::string> LocalConsole::mark(model::MarkKind kind, std::string_view process, const std::string& name) {
   constexpr size_t kMaxNameBytes = 256;
-  if (name.empty() || name.size() > kMaxNameBytes)
-    return base::fail("a mark has a name of 1 to {} bytes", kMaxNameBytes);
+  if (name.empty() || name.size() > kMaxNameBytes) return base::fail("a mark's name has 1 to {} bytes", kMaxNameBytes);
   const auto found = named(process);
   if (!found) return std::unexpected(found.error());
   for (collect::RecordedProcess* const each : *found) {

@@ -66,16 +66,16 @@ bool OfferedFiles::take(const control::Message& message) {
 }
 
 base::Result<> OfferedFiles::fill_in(const Wanted& wanted, Fields& answer) {
-  if (is_forbidden_) return base::fail("heaptap-target was started with --no-fetch: files stay there");
+  if (is_forbidden_) return base::fail("heaptap-target was started with --no-fetch");
   const auto offer = offers_.find(wanted.place);
   if (offer == offers_.end())
-    return base::fail("it isn't offered there: no recorded process has mapped it, or they have too many");
+    return base::fail("the target doesn't offer it: no recorded process has mapped it, or too many files are mapped");
   const base::UniqueFd* const file = open(offer->second);
-  if (file == nullptr) return base::fail("its process has ended, and its file is not there any more");
+  if (file == nullptr) return base::fail("its process has ended, and the file no longer exists");
   struct stat status{};
   if (fstat(file->get(), &status) != 0) return base::fail("it can't be read: {}", base::reason_of(errno));
   const auto bytes = static_cast<uint64_t>(status.st_size);
-  if (wanted.offset > bytes) return base::fail("it is shorter than it was");
+  if (wanted.offset > bytes) return base::fail("it is shorter than before");
   const auto piece_bytes = static_cast<size_t>(std::min<uint64_t>(kFilePieceBytes, bytes - wanted.offset));
   answer.add(Field::kFileBytes, bytes);
   answer.add(Field::kBuildId, offer->second.module.build_id);

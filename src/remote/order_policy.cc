@@ -34,18 +34,19 @@ base::Result<> OrderPolicy::check_program(const RecordOrder& order) const {
                    "this target starts no programs (serve --attach-only): `heaptap attach -H` records one that runs");
   }
   if (has_user && !order.user.empty()) {
-    return fail_as(ErrorKind::kUsage, "--user: this target has said whom programs run as (serve --user)");
+    return fail_as(ErrorKind::kUsage, "--user: this target chooses the user that programs run as (serve --user)");
   }
   if (allowed.empty()) return {};
   const auto program = collect::find_program(order.command.front());
   if (!program) return std::unexpected(program.error());
   if (!allows_file(program->path)) {
-    return fail_as(ErrorKind::kUsage, "{} is none of the programs that this target records (serve --allow)",
+    return fail_as(ErrorKind::kUsage, "{} is not one of the programs that this target records (serve --allow)",
                    program->path);
   }
   // LD_PRELOAD and its like would make another program of it.
   if (!order.environment.empty()) {
-    return fail_as(ErrorKind::kUsage, "-E: this target records certain programs (serve --allow), as they are");
+    return fail_as(ErrorKind::kUsage,
+                   "-E: this target records certain programs only (serve --allow), with an unchanged environment");
   }
   return {};
 }
@@ -55,13 +56,13 @@ base::Result<> OrderPolicy::check(const RecordOrder& order) const {
   if (allowed.empty()) return {};
   for (const pid_t process : order.processes) {
     if (allows_file("/proc/" + std::to_string(process) + "/exe")) continue;
-    return fail_as(ErrorKind::kUsage, "process {} runs none of the programs that this target records (serve --allow)",
-                   process);
+    return fail_as(ErrorKind::kUsage,
+                   "process {} doesn't run one of the programs that this target records (serve --allow)", process);
   }
   if (!order.follow_fork && !(order.follow_exec && !order.processes.empty())) return {};
   return fail_as(ErrorKind::kUsage,
-                 "--follow-fork, --follow-exec: this target records certain programs (serve --allow), and no others "
-                 "that these execute");
+                 "--follow-fork, --follow-exec: this target records certain programs only (serve --allow), not others "
+                 "that they execute");
 }
 
 std::string text_of(const RecordOrder& order) {

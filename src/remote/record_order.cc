@@ -47,7 +47,7 @@ base::Result<RecordOrder> decode_order(const Fields& fields) {
   order.omit = texts_of(fields, Field::kOmit);
   for (const std::string& text : texts_of(fields, Field::kEntry)) {
     const auto process = base::whole_number<pid_t>(text);
-    if (!process || *process <= 0) return base::fail_as(base::ErrorKind::kUsage, "'{}' is no process", text);
+    if (!process || *process <= 0) return base::fail_as(base::ErrorKind::kUsage, "'{}' is not a PID", text);
     order.processes.push_back(*process);
   }
   order.user = fields.text_or_empty(Field::kUser);
@@ -60,19 +60,19 @@ base::Result<RecordOrder> decode_order(const Fields& fields) {
   order.depth = fields.small_number(Field::kDepth);
   order.log_memory_bytes = fields.number_or_0(Field::kLogBytes);
   const uint64_t signal = fields.number_or_0(Field::kReportSignal);
-  if (signal > kMaxSignal) return base::fail_as(base::ErrorKind::kUsage, "there is no signal {}", signal);
+  if (signal > kMaxSignal) return base::fail_as(base::ErrorKind::kUsage, "unknown signal {}", signal);
   order.report_signal = static_cast<int>(signal);
   order.fetches = flag_of(fields, Field::kFetches);
   const uint64_t compression = fields.number_or_0(Field::kCompression);
   if (compression >= kCompressionNames.size()) {
-    return base::fail_as(base::ErrorKind::kUsage, "there is no compression {}", compression);
+    return base::fail_as(base::ErrorKind::kUsage, "unknown compression mode {}", compression);
   }
   order.compression = static_cast<Compression>(compression);
   if (order.command.empty() && order.processes.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "there is nothing to record: a program, or processes");
+    return base::fail_as(base::ErrorKind::kUsage, "nothing to record: expected a program or processes");
   }
   if (!order.via.empty() && order.via != "agent" && order.via != "ptrace") {
-    return base::fail_as(base::ErrorKind::kUsage, "'{}' is no way of recording: agent, ptrace", order.via);
+    return base::fail_as(base::ErrorKind::kUsage, "unknown capture method '{}': use agent or ptrace", order.via);
   }
   return order;
 }

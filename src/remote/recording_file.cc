@@ -21,7 +21,7 @@ constexpr std::string_view kMagic(kRecordingFileMagic, 8);
 base::Result<RecordingFile> RecordingFile::create(const std::string& path, bool overwrite) {
   struct stat status{};
   if (overwrite && lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    return base::fail("{} is no file that can be replaced", path);
+    return base::fail("{} is not a regular file that can be replaced", path);
   }
   if (overwrite && unlink(path.c_str()) != 0 && errno != ENOENT) {
     return base::fail("can't replace {}: {}", path, base::reason_of(errno));
@@ -29,7 +29,7 @@ base::Result<RecordingFile> RecordingFile::create(const std::string& path, bool 
   constexpr mode_t kOwnersAlone = 0600;
   base::UniqueFd descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersAlone));
   if (!descriptor && errno == EEXIST) {
-    return base::fail("{} exists already: take another name, or --force", path);
+    return base::fail("{} exists already: choose another name, or use --force", path);
   }
   if (!descriptor) return base::fail("can't write {}: {}", path, base::reason_of(errno));
   RecordingFile file(path, std::move(descriptor));
@@ -47,7 +47,7 @@ void RecordingFile::write(std::string_view bytes) {
         pwrite(file_.get(), bytes.data() + written, bytes.size() - written, static_cast<off_t>(size_bytes_ + written));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
-      failed_ = base::make_error("can't write any more to {}: {}; what was recorded up to now is in it", path_,
+      failed_ = base::make_error("can't write to {} any more: {}; it has everything recorded so far", path_,
                                  base::reason_of(count < 0 ? errno : ENOSPC));
       if (ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) != 0) return;  // a reader finds the last whole one
       return;
@@ -84,16 +84,16 @@ base::Result<RecordingFileReader> RecordingFileReader::read(base::UniqueFd file,
   const ssize_t count = pread(file.get(), magic.data(), magic.size(), 0);
   if (count < 0) return base::fail("can't read {}: {}", path, base::reason_of(errno));
   if (std::string_view(magic.data(), static_cast<size_t>(count)) != kMagic) {
-    return base::fail("{} is no recording of heaptap-target", path);
+    return base::fail("{} is not a recording of heaptap-target", path);
   }
   RecordingFileReader reader(std::move(file));
   reader.offset_ = kMagic.size();
   const auto hello = reader.next();
-  if (!hello || hello->kind != control::Kind::kHello) return base::fail("{} is damaged at its beginning", path);
+  if (!hello || hello->kind != control::Kind::kHello) return base::fail("the beginning of {} is damaged", path);
   if (const uint32_t major = hello->fields.small_number(control::Field::kMajor); major != control::kMajorVersion) {
     return base::fail(
-        "{} is of version {} of the protocol, this heaptap reads version {}: take both from the same release", path,
-        major, control::kMajorVersion);
+        "{} is of version {} of the protocol, this heaptap reads version {}: use the same release of both", path, major,
+        control::kMajorVersion);
   }
   return reader;
 }
@@ -106,8 +106,9 @@ bool RecordingFileReader::read_more() {
     count = pread(file_.get(), piece.data(), piece.size(), static_cast<off_t>(offset_));
   } while (count < 0 && errno == EINTR);
   if (count <= 0) {
-    if (count < 0) why_over_ = base::make_error("can't be read any further: {}", base::reason_of(errno)).message;
-    if (count == 0 && reader_.waiting_bytes() > 0) why_over_ = base::make_error("it ends within a message").message;
+    if (count < 0) why_over_ = base::make_error("can't read the rest: {}", base::reason_of(errno)).message;
+    if (count == 0 && reader_.waiting_bytes() > 0)
+      why_over_ = base::make_error("it ends in the middle of a message").message;
     return false;
   }
   offset_ += static_cast<uint64_t>(count);
@@ -122,7 +123,7 @@ void RecordingFileReader::add_waits(std::vector<pollfd>& waits) const {
 std::optional<control::Message> RecordingFileReader::next() {
   while (!is_over_) {
     if (auto message = reader_.next()) return message;
-    if (!reader_.is_sound()) why_over_ = base::make_error("it is damaged behind its first {} bytes", offset_).message;
+    if (!reader_.is_sound()) why_over_ = base::make_error("it is damaged after its first {} bytes", offset_).message;
     is_over_ = !reader_.is_sound() || !read_more();
   }
   return std::nullopt;

@@ -17,13 +17,13 @@ std::vector<LineNews> Refusals::take() { return std::exchange(news_, {}); }
 std::string why_not_spoken_with(const Greeting& greeting) {
   if (greeting.major == control::kMajorVersion) return {};
   return base::make_error(
-             "heaptap-target speaks version {} of the protocol, heaptap version {}: take both from the same release",
+             "heaptap-target speaks version {} of the protocol, heaptap version {}: use the same release of both",
              control::kMajorVersion, greeting.major)
       .message;
 }
 
 std::string why_nothing_to_take_over() {
-  return base::make_error("nothing is recorded there yet: `heaptap run -H` begins it").message;
+  return base::make_error("no recording there yet: `heaptap run -H` starts one").message;
 }
 
 }  // namespace heaptap::remote

@@ -101,14 +101,14 @@ collect::LiveBlocks RemoteRecording::live_blocks() {
 
 base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, const Fields& fields) {
   auto answer = collect::read_scan_answer(found);
-  if (!answer) return base::fail("no leak scan: what came of it is damaged");
+  if (!answer) return base::fail("no leak scan: its data is damaged");
   take_received();
   maker_.take_all();
   maker_.take_tables();
   collect::Recorded recorded = collect::recorded_by(maker_, maker_.sees_all_releases());
   std::ranges::sort(recorded.blocks, {}, &model::ScannedBlock::address);
   if (collect::fingerprint(recorded.blocks, recorded.pooled) != fields.number_or_0(Field::kChecksum)) {
-    return base::fail("no leak scan: the two machines don't agree on what is alive");
+    return base::fail("no leak scan: the two machines don't agree on the live blocks");
   }
   collect::ScanFacts facts{.stopped_ns = fields.number_or_0(Field::kStoppedNs),
                            .read_bytes = fields.number_or_0(Field::kReadBytes),

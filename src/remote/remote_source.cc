@@ -99,9 +99,10 @@ void RemoteSource::look_after_end(TimePoint now) {
   constexpr std::chrono::seconds kLongestObedience{1};
   if (handed_on_at_ && !all_ended_ && !let_go_since_ && now - *handed_on_at_ > kLongestObedience) {
     handed_on_at_.reset();
-    tell_({LineNews::Kind::kSaid, base::make_error("the program on {} got SIG{}, and goes on; once more lets go of it",
-                                                   line_.name(), base::signal_name(handed_on_))
-                                      .message});
+    tell_({LineNews::Kind::kSaid,
+           base::make_error("the program on {} got SIG{}, and is still running; send it again to detach", line_.name(),
+                            base::signal_name(handed_on_))
+               .message});
   }
   look_after_break(now);
   // Who took over what began there doesn't wait for a program that nobody records any more.
@@ -109,7 +110,7 @@ void RemoteSource::look_after_end(TimePoint now) {
   if (has_let_go && streams_.empty()) end_all("");
   // Who wants to go doesn't wait for one that isn't there: that one lets go by itself in the end.
   if (let_go_since_ && down_since_ && now - std::max(*let_go_since_, *down_since_) > kLongestBreak) {
-    end_all(base::make_error("it can't be reached; there all is let go after --orphan-timeout").message);
+    end_all(base::make_error("it can't be reached; it will detach after --orphan-timeout").message);
   }
 }
 
@@ -121,12 +122,12 @@ void RemoteSource::look_after_break(TimePoint now) {
   const std::string time = base::format_duration(static_cast<uint64_t>(std::chrono::nanoseconds(down).count()));
   if (kept_there_ && down > 2 * *kept_there_ + base::intervals().silence) {
     return end_all(
-        base::make_error("it couldn't be reached for {}; there all is let go by now (--orphan-timeout)", time).message);
+        base::make_error("it couldn't be reached for {}; it has detached by now (--orphan-timeout)", time).message);
   }
   if (now - std::max(told_of_break_at_, *down_since_) < kRest) return;
   told_of_break_at_ = now;
   tell_({LineNews::Kind::kSaid,
-         base::make_error("{} can't be reached for {} now ({}); it is tried again, Ctrl-C ends the recording here",
+         base::make_error("{} has been unreachable for {} ({}); still trying, Ctrl-C ends the recording here",
                           line_.name(), time, line_.link().why_down())
              .message});
 }
@@ -148,10 +149,10 @@ base::Result<> RemoteSource::wait_for_answer(uint64_t number, std::chrono::secon
   const std::optional<base::Result<>>& answer = asked_.at(number);
   while (!answer) {
     if (all_ended_) return base::fail("the recording on {} has ended", line_.name());
-    if (patience.is_interrupted()) return base::fail("interrupted: the answer of {} was not waited for", line_.name());
+    if (patience.is_interrupted()) return base::fail("interrupted while waiting for {}", line_.name());
     const bool is_cut_off = down_since_ && Clock::now() - *down_since_ > longest_break;
     if (patience.is_over(Clock::now()) || line_.is_over() || is_cut_off) {
-      return base::fail("{} doesn't answer; it is done when the connection is back", line_.name());
+      return base::fail("{} doesn't answer; the request is carried out when the connection is back", line_.name());
     }
     std::vector<pollfd> waits;
     line_.add_waits(waits);
@@ -209,7 +210,7 @@ void RemoteSource::await_files(const std::function<bool()>& goes_on) {
     } else if (Clock::now() - heard_at > kLongestSilentWait) {
       fetcher_->give_up(base::make_error("{} doesn't send it", line_.name()).message);
     } else if (!goes_on()) {
-      fetcher_->give_up(base::make_error("it was not waited for").message);
+      fetcher_->give_up(base::make_error("canceled").message);
     } else {
       std::vector<pollfd> waits;
       line_.add_waits(waits);
@@ -466,7 +467,7 @@ void RemoteSource::accept_no_more() {
   let_go_at_message_ = line_.link().line().sent();
   if (has_program_) {
     tell_({LineNews::Kind::kSaid,
-           base::make_error("the program on {} is let go of, and runs on unrecorded", line_.name()).message});
+           base::make_error("detached from the program on {}, which keeps running", line_.name()).message});
   }
 }
 

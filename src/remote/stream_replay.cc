@@ -21,7 +21,7 @@ void StreamReplay::take(const control::Message& message) {
 
 base::Result<collect::LiveBlocks> StreamReplay::finish() {
   if (received_.failure().empty()) return std::move(live_);
-  return base::fail("no leak scan: what was recorded so far can't be read again: {}", received_.failure());
+  return base::fail("no leak scan: the recording so far can't be read again: {}", received_.failure());
 }
 
 }  // namespace heaptap::remote

@@ -181,7 +181,7 @@ void Switchboard::judge(Candidate& candidate, TimePoint now) {
       refusals_.add(candidate.connection.peer(),
                     base::make_error("invalid data from the other side: not heaptap's protocol"), now);
     } else if (candidate.is_over) {
-      refusals_.add(candidate.connection.peer(), base::make_error("it didn't greet in time"), now);
+      refusals_.add(candidate.connection.peer(), base::make_error("no greeting in time"), now);
     }
     return;
   }
@@ -189,8 +189,7 @@ void Switchboard::judge(Candidate& candidate, TimePoint now) {
   if (greeting->session.empty() && greeting->takes_over) return take_over(candidate, now);
   if (greeting->session.empty()) return make_session(candidate, now);
   const auto found = std::ranges::find(sessions_, greeting->session, &Session::name);
-  if (found == sessions_.end() || found->has_ended)
-    return refuse(candidate, "the recording that was under way there is over", now);
+  if (found == sessions_.end() || found->has_ended) return refuse(candidate, "the recording there has ended", now);
   connect(*found, found->relay, candidate, now);
 }
 
@@ -205,13 +204,13 @@ void Switchboard::take_over(Candidate& candidate, TimePoint now) {
     if (process == 0 || is_of(session.process, process)) found.push_back(&session);
   }
   if (all.empty() && sessions_.empty()) return refuse(candidate, why_nothing_to_take_over(), now);
-  if (all.empty()) return refuse(candidate, "nothing is recorded there for this host, but for others", now);
+  if (all.empty()) return refuse(candidate, "all recordings there are for other hosts", now);
   if (found.empty())
     return refuse(candidate,
-                  base::make_error("process {} isn't recorded there for this host: {}", process, all).message, now);
+                  base::make_error("process {} is not recorded there for this host: {}", process, all).message, now);
   if (found.size() > 1)
-    return refuse(candidate, base::make_error("several recordings go on there; add the number of one: {}", all).message,
-                  now);
+    return refuse(candidate,
+                  base::make_error("several recordings are running there; add the PID of one: {}", all).message, now);
   if (found[0]->next_relay) return refuse(candidate, "another host is taking it over", now);
   connect(*found[0], found[0]->next_relay, candidate, now);
 }
@@ -219,15 +218,13 @@ void Switchboard::take_over(Candidate& candidate, TimePoint now) {
 void Switchboard::make_session(Candidate& candidate, TimePoint now) {
   if (!why_closed_.empty()) return refuse(candidate, why_closed_, now);
   if (sessions_.size() >= max_sessions_) {
-    return refuse(
-        candidate,
-        base::make_error("{} recordings go on there already, which are all that it makes", max_sessions_).message, now);
+    return refuse(candidate,
+                  base::make_error("{} recordings are running there already, the maximum", max_sessions_).message, now);
   }
   Session session{.name = new_session_name(), .host_key = candidate.connection.peer_key(), .channel = {}};
   base::UniqueFd other;
   if (!make_pair(SOCK_SEQPACKET, session.channel, other))
-    return refuse(candidate,
-                  base::make_error("there is no socket for another recording: {}", base::reason_of(errno)).message,
+    return refuse(candidate, base::make_error("no socket for another recording: {}", base::reason_of(errno)).message,
                   now);
   new_sessions_.push_back({session.name, std::move(other)});
   Session& made = sessions_.emplace_back(std::move(session));

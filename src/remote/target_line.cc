@@ -66,7 +66,7 @@ void TargetLine::judge(TimePoint now) {
   if (line.session().empty()) line.set_session(line.greeting()->session);
   if (line.greeting()->session != line.session() || !line.resume()) {
     is_over_ = true;
-    link_.drop("another recording goes on there");
+    link_.drop("another recording is running there");
     why_over_ = link_.why_down();
     return;
   }

@@ -66,7 +66,7 @@ class Connect(TestCase):
 
     def test_nobody_there_yet(self):
         target = self.go(self.address)
-        said = self.said(target, b"tried again")
+        said = self.said(target, b"trying again")
         self.assertIn(f"can't connect to {self.address}: No such file", said)
         self.is_served(target, self.address)
 
@@ -77,7 +77,7 @@ class Connect(TestCase):
         wait_for("the host listens", lambda: far.listens(host.pid, address), state=host)
         said = self.said(target, b"token")
         self.assertIn(address, said)
-        self.assertIn("tried again", said)
+        self.assertIn("trying again", said)
 
     def test_the_next_host_is_told_that_the_first_one_is_lost(self):
         target = self.go(self.address, "--orphan-timeout", "60s")
@@ -88,8 +88,8 @@ class Connect(TestCase):
         pathlib.Path(self.address).unlink()
         done = heaptap("run", "-q", "-H", f"listen:{self.address}", "-o", self.folder / "next.htap", "--", "/bin/true", cwd=self.folder)
         self.assertEqual(done.status, 125, str(done))
-        self.assertIn(b"it keeps the recording of a host whose connection is lost, until --orphan-timeout is over", done.stderr)
-        self.said(target, b"was refused: it keeps the recording of a host whose connection is lost")
+        self.assertIn(b"it keeps the recording of a host that lost its connection, until --orphan-timeout", done.stderr)
+        self.said(target, b"was refused: it keeps the recording of a host that lost its connection")
 
     def etc(self, hosts="", servers=""):
         """What runs a command with these files in /etc."""
@@ -122,7 +122,7 @@ class Connect(TestCase):
         if subprocess.run([*wrapper, "true"], capture_output=True).returncode != 0:
             self.skipTest("files in /etc can't have others in their place here")
         target = self.go("desk:7421", "--token-file", far.make_token(self.folder), wrapper=wrapper)
-        self.assertIn("can't find the host 'desk'", self.said(target, b"tried again"))
+        self.assertIn("can't find the host 'desk'", self.said(target, b"trying again"))
 
 
 if __name__ == "__main__":

@@ -332,7 +332,7 @@ class Gone(TestCase):
         return host
 
     def is_let_go(self, host, server, so_far=b""):
-        self.read_errors(host, b"runs on unrecorded", so_far)
+        self.read_errors(host, b"detached from the program", so_far)
         self.assertEqual(ended(host), 0)
         self.assertEqual(server.stdout.readline(), b"done\n")
         report = summary(self.trace)
@@ -343,7 +343,7 @@ class Gone(TestCase):
         with far.serving(self.address, "-q") as server:
             host = self.letting_go(server)
             host.send_signal(signal.SIGINT)
-            said = self.read_errors(host, b"once more")
+            said = self.read_errors(host, b"send it again")
             host.send_signal(signal.SIGINT)
             self.is_let_go(host, server, said)
 
@@ -368,7 +368,7 @@ class Gone(TestCase):
             server.kill()
             said = finished(host)[1].decode()
         self.assertEqual(host.returncode, 125, said)
-        self.assertIn("there all is let go by now", said)
+        self.assertIn("it has detached by now", said)
         self.assertRegex(said, r"\(pid \d+\) was out of reach after [1-9]")
         self.assertNotIn("damaged", said)
 
@@ -396,10 +396,10 @@ class Refused(TestCase):
         self.assertIn(b"heaptap pair", done.stderr)
 
     def test_command_lines(self):
-        self.assertIn("one address too many", self.refusal("serve", "a/b", "c/d"))
+        self.assertIn("unexpected second address", self.refusal("serve", "a/b", "c/d"))
         self.assertIn("--log-memory", self.refusal("serve", "--log-memory", "1K"))
         self.assertIn("unknown option --colour", self.refusal("serve", "--colour"))
-        self.assertIn("none is known here", self.refusal("connect", "--keys", self.folder / "no.keys", status=125))
+        self.assertIn("no host is paired with this machine", self.refusal("connect", "--keys", self.folder / "no.keys", status=125))
         self.assertIn("unknown command 'frobnicate'", self.refusal("frobnicate"))
         self.assertIn("UNIX socket", self.refusal("serve", self.address, "--announce"))
 
@@ -423,7 +423,7 @@ class Refused(TestCase):
             wait_for("it records", self.trace.exists, state=[host, server])
             done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
             self.assertEqual(done.status, 125)
-            self.assertIn(b"it makes one recording alone (--once), and has begun it", done.stderr)
+            self.assertIn(b"it makes one recording only (--once), which has begun", done.stderr)
             self.assertIsNone(host.poll())
 
 
@@ -477,7 +477,7 @@ class Several(TestCase):
             wait_for("it records", self.trace.exists, state=[host, server])
             wait_for("the other one records", (self.folder / "other.htap").exists, state=[other, server])
             os.kill(victim, signal.SIGKILL)
-            self.assertIn("is over", finished(other)[1].decode())
+            self.assertIn("has ended", finished(other)[1].decode())
             self.assertEqual(ended(host), 7)
         self.assert_same(near, summary(self.trace))
         self.assertFalse(summary(self.folder / "other.htap")["capture"]["complete"])
@@ -487,7 +487,7 @@ class Several(TestCase):
         with far.serving(self.address, "-q"):
             for _ in range(17):
                 done = heaptap("connect", self.address, cwd=self.folder)
-                self.assertIn(b"nothing is recorded there yet", done.stderr)
+                self.assertIn(b"no recording there yet", done.stderr)
             self.assert_same(near, self.record(self.address, "--", self.program, "3000"))
 
     def test_ended_by_a_signal(self):

@@ -129,7 +129,7 @@ class Ends(TestCase):
             wait_for("it records", lambda: network.carried[1] > 10_000, state=host)
             network.is_pulled = True
             wait_for("the program ends", lambda: self.program.name not in names_below(server.pid), state=server)
-            read_until(server.stderr.fileno(), "what it waits for", lambda text: b"a process that ends waits for the line, 300.0 ms at most" in text)
+            read_until(server.stderr.fileno(), "what it waits for", lambda text: b"an exiting process waits for the connection, at most 300.0 ms" in text)
             network.is_pulled = False
             self.assertEqual(ended(host, state=server), 7)
         self.assertTrue([note for note in heaptap_test.notes_of(summary(self.trace)) if "--exit-wait" in note])

@@ -133,15 +133,15 @@ class Strangers(heaptap_test.TestCase):
             self.knock(greeting + b"\xff\xff\xff\xff", patience_s=heaptap_test.TIMEOUT_S)
             done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
             self.assertEqual(done.status, 125, str(done))
-            self.assertIn(b"it records by itself already: `heaptap connect ADDRESS` takes that over", done.stderr)
+            self.assertIn(b"it is already recording without a host: `heaptap connect ADDRESS` takes that over", done.stderr)
             self.knock(greeting + HELLO + message(64, 0, [(80, b"x" * 16), (64, varint(0))]), patience_s=heaptap_test.TIMEOUT_S)
             wait_for("each is logged", lambda: log.read_bytes().count(b" was refused: ") == 4, state=[target, log])
             self.assertIsNone(target.poll())
         why = [line.partition(" was refused: ")[2] for line in log.read_text().splitlines() if " was refused: " in line]
         self.assertEqual(why, ["invalid data from the other side: not heaptap's protocol, or another version of it",
                                "invalid data from the other side: not heaptap's protocol",
-                               "it records by itself already: `heaptap connect ADDRESS` takes that over",
-                               "the recording that was under way there is over"])
+                               "it is already recording without a host: `heaptap connect ADDRESS` takes that over",
+                               "the recording there has ended"])
 
     def test_nobody_waits_for_whoever_does_not_read_the_log(self):
         reader, writer = os.pipe()

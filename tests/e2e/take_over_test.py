@@ -45,10 +45,10 @@ class TakeOverCase(TestCase):
         """The host is there."""
         refused = heaptap("connect", self.address, "-o", self.second, cwd=self.folder)
         self.assertEqual(refused.status, 125, str(refused))
-        self.assertIn(b"it records for another host already, which is there: --take-over takes it from that one", refused.stderr)
+        self.assertIn(b"it is already recording for another host, which is connected: --take-over takes the recording over", refused.stderr)
         self.assertIsNone(host.poll())
         self.is_taken_over("--take-over")
-        self.assertIn(b"is over", host.communicate()[1])
+        self.assertIn(b"the recording there has ended", host.communicate()[1])
 
     @staticmethod
     def kill(host):
@@ -169,7 +169,7 @@ class OfServe(TakeOverCase):
         self.addCleanup(os.kill, second, signal.SIGKILL)
         other = heaptap("connect", self.address, str(os.getpid()), "-o", self.second, cwd=self.folder)
         self.assertEqual(other.status, 125, str(other))
-        self.assertIn(b"isn't recorded there", other.stderr)
+        self.assertIn(b"is not recorded there", other.stderr)
         host = self.run_beside([HEAPTAP, "connect", self.address, str(first), "-q", "-o", self.second], stderr=subprocess.PIPE,
                                env=heaptap_test.sooner(write="20ms"))
         self.wait_until_it_records(self.second, host, self.target)
@@ -180,7 +180,7 @@ class OfServe(TakeOverCase):
     def test_where_nothing_is_recorded(self):
         self.serve()
         refused = heaptap("connect", self.address, "-o", self.second, cwd=self.folder)
-        self.assertIn(b"nothing is recorded there yet", refused.stderr)
+        self.assertIn(b"no recording there yet", refused.stderr)
 
     def test_another_host_by_its_key(self):
         self.serve(*self.two_hosts())
@@ -189,7 +189,7 @@ class OfServe(TakeOverCase):
         for words in ((), ("--take-over",), (str(self.programs()[0]),)):
             refused = heaptap("connect", self.address, *words, "-o", self.second, cwd=self.folder)
             self.assertEqual(refused.status, 125, str(refused))
-            self.assertIn(b"nothing is recorded there for this host", refused.stderr)
+            self.assertIn(b"all recordings there are for other hosts", refused.stderr)
         os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
         self.is_taken_over()
 

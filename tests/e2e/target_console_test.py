@@ -49,7 +49,7 @@ class Console(TestCase):
 
     def test_nothing_is_recorded(self):
         for words in (["status"], ["monitor"], ["report"], ["mark", "here"], ["clear"]):
-            self.assertIn("records nothing here", self.say(*words, status=125))
+            self.assertIn("has no recording of this user here", self.say(*words, status=125))
         for words in (["mark"], ["report", "me"], ["status", "7"], ["clear", "1", "2"]):
             self.say(*words, status=2)
 
@@ -59,7 +59,7 @@ class Console(TestCase):
         self.assertEqual(heaptap_test.executable(int(words[0])), str(self.program))
         self.assertEqual(words[-2:], ["agent", self.program.name])
         self.assertRegex(" ".join(words), r"^\d+ \d+\.\d+ m?s [\d,]+ [\d,]+ 0 \d+% \d+\.\d [KM]iB ")
-        self.assertRegex(self.say("status").splitlines()[0], r"^host .*, .* wait for it$")
+        self.assertRegex(self.say("status").splitlines()[0], r"^host .*, .* waiting for it$")
         [socket] = self.sockets.glob("heaptap/target.*.sock")
         self.assertEqual(stat.S_IMODE(socket.stat().st_mode), 0o600)
 
@@ -75,7 +75,7 @@ class Console(TestCase):
     def test_the_host_writes_a_report(self):
         host = self.begin()
         pid = self.recorded()[0][0]
-        self.assertIn("the host writes a report", self.say("report"))
+        self.assertIn("the host is writing a report", self.say("report"))
         wait_for("there is a report", lambda: list(self.folder.glob("*.memlog")), state=host)
         self.assertIn(f"no process {int(pid) + 1} is recorded here", self.say("report", str(int(pid) + 1), status=125))
 
@@ -93,7 +93,7 @@ class Console(TestCase):
                                  stdout=subprocess.DEVNULL)
         wait_for("it is recorded", lambda: len(self.recorded()) == 1, state=target)
         self.assertIn("no host", self.say("status"))
-        self.assertIn("there is none", self.say("report", status=125))
+        self.assertIn("this is recorded into a file", self.say("report", status=125))
         self.say("mark", "warm")
         os.kill(int(self.recorded()[0][0]), 9)
         ended(target)
@@ -106,7 +106,7 @@ class Console(TestCase):
         os.chmod(self.folder, 0o755)
         words = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
         other = heaptap_test.run([*words, far.HEAPTAP_TARGET, "status"])
-        self.assertIn(b"records nothing here", other.stderr)
+        self.assertIn(b"has no recording of this user here", other.stderr)
         # Not even where the folder and the socket are open.
         [socket] = self.sockets.glob("heaptap/target.*.sock")
         for path in (self.sockets, socket.parent, socket):

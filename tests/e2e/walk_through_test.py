@@ -217,7 +217,7 @@ class WalkThrough(networks.TestCase):
         """Neither where no host is known, nor where another one than that whose key is known says that it waits."""
         refused = self.board.run(far.HEAPTAP_TARGET, "connect", "--once", "--keys", self.folder / "none.keys")
         self.assertEqual(refused.status, 125, str(refused))
-        self.assertIn(b"none is known here", refused.stderr)
+        self.assertIn(b"no host is paired with this machine", refused.stderr)
         self.pair()
         unknown = self.board.run(far.HEAPTAP_TARGET, "connect", "--once", "tower", *self.keys)
         self.assertIn(b"none is known here by the name 'tower'", unknown.stderr)
@@ -227,7 +227,7 @@ class WalkThrough(networks.TestCase):
         self.wait_anywhere()
         target = self.board.start(far.HEAPTAP_TARGET, "connect", *self.keys)
         target.wait_for("a host (10.77.1.2:7421)")
-        self.assertIn("tried again", "".join(target.lines_with("tried again")))
+        self.assertIn("trying again", "".join(target.lines_with("trying again")))
         self.assertEqual(list(self.folder.glob("*.htap")), [])
 
     def test_what_is_recorded_already(self):
@@ -274,7 +274,7 @@ class WalkThrough(networks.TestCase):
         for address in ("127.0.0.1:7421", "[::1]:7421"):
             unheard = self.board.run(far.HEAPTAP_TARGET, "serve", address, *self.keys, "--announce")
             self.assertEqual(unheard.status, 2, str(unheard))
-            self.assertIn(b"reached from this machine alone; serve 0.0.0.0:7421", unheard.stderr)
+            self.assertIn(b"reached from this machine only; serve 0.0.0.0:7421", unheard.stderr)
         nobody = self.desk.run(*SOON, HEAPTAP, "run", "-H", "10.77.1.1:7421", "--", self.program)
         self.assertEqual(nobody.status, 125, str(nobody))
         self.assertIn(b"heaptap-target serve", nobody.stderr)

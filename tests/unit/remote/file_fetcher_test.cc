@@ -169,7 +169,7 @@ TEST_F(FileFetcherTest, AnotherBuildIdIsRefusedBeforeItsBytesAreKept) {
   add({module_of("/bin/a", "a")});
   (void)asked();
   fetcher.take(fields_of({.file_bytes = 3, .build_id = "b", .bytes = "012"}));
-  expect_dropped("another build-id");
+  expect_dropped("different build-id");
   EXPECT_EQ(files.drops, 0U);
 }
 
@@ -215,20 +215,20 @@ TEST_F(FileFetcherTest, AFileThatGrowsIsDropped) {
 TEST_F(FileFetcherTest, AFileThatEndsBeforeItsEndIsDropped) {
   begin_one();
   fetcher.take(fields_of({.offset = 4, .file_bytes = 10, .build_id = "a"}));
-  expect_dropped("ends before its end");
+  expect_dropped("shorter than announced");
 }
 
 TEST_F(FileFetcherTest, MoreThanTheFileHasIsDropped) {
   begin_one();
   fetcher.take(fields_of({.offset = 4, .file_bytes = 10, .build_id = "a", .bytes = "4567890"}));
-  expect_dropped("more came");
+  expect_dropped("more than requested");
 }
 
 TEST_F(FileFetcherTest, APieceThatIsTooLargeIsDropped) {
   add({module_of("/bin/a", "a")});
   (void)asked();
   fetcher.take(fields_of({.file_bytes = 500'000, .build_id = "a", .bytes = std::string(kFilePieceBytes + 1, '.')}));
-  expect_dropped("more came");
+  expect_dropped("more than requested");
 }
 
 TEST_F(FileFetcherTest, AFullDiskDropsTheFile) {

@@ -120,7 +120,7 @@ TEST_F(LiveBlocksOfAHost, EndSoonForAProcessThatEnds) {
   exit_wait_ = milliseconds(200);
   EXPECT_FALSE(ask([] {}));
   ASSERT_EQ(news.size(), 1U);
-  EXPECT_THAT(news[0].text, testing::HasSubstr("ends waits for the line, 200"));
+  EXPECT_THAT(news[0].text, testing::HasSubstr("waits for the connection, at most 200"));
 }
 
 // A process that waits isn't held up by all those that waited before it.

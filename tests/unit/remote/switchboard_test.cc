@@ -181,8 +181,8 @@ TEST_F(SwitchboardTest, WhoCantBeSpokenWithHasNoSession) {
   }
   const std::vector<LineNews> news = board_.take_news();
   ASSERT_GE(news.size(), 2u);
-  EXPECT_THAT(news[0].text, testing::HasSubstr("take both from the same release"));
-  EXPECT_THAT(news[1].text, testing::HasSubstr("nothing is recorded there yet"));
+  EXPECT_THAT(news[0].text, testing::HasSubstr("use the same release of both"));
+  EXPECT_THAT(news[1].text, testing::HasSubstr("no recording there yet"));
   EXPECT_TRUE(begin_session());
 }
 
