@@ -101,15 +101,14 @@ class LedgerSink : public model::EventSink {
 // What can't be had from totals.
 base::Result<> check_totals(const model::Totals& totals, const Query& query) {
   if (query.has_window()) {
-    return base::fail_as(base::ErrorKind::kUsage, "--from and --to need times, which are not kept with --aggregate");
+    return base::fail_as(base::ErrorKind::kUsage, "--from and --to need times, which --aggregate doesn't keep");
   }
   const bool shared = std::any_of(totals.sites.begin(), totals.sites.end(),
                                   [](const model::SiteTotals& entry) { return entry.thread == 0; });
   if (query.thread != 0 && shared) {
-    return base::fail_as(
-        base::ErrorKind::kUsage,
-        "--thread: this trace was made with --aggregate, and its memory didn't suffice to keep all threads "
-        "apart; a larger --aggregate-memory does");
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "--thread: recorded with --aggregate, whose memory was too small to keep all threads apart; "
+                         "use a larger --aggregate-memory");
   }
   return {};
 }

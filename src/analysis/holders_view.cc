@@ -105,9 +105,9 @@ class HoldersView {
                          "--why {}: {} in scan {}; `heaptap show blocks` lists blocks with addresses and numbers, "
                          "`heaptap show summary` stacks",
                          text_of(question),
-                         question.by == BlockQuestion::By::kAddress  ? "no block that was alive holds this address"
-                         : question.by == BlockQuestion::By::kNumber ? "no block with this number was alive"
-                                                                     : "no block of this stack was alive",
+                         question.by == BlockQuestion::By::kAddress  ? "no live block contains this address"
+                         : question.by == BlockQuestion::By::kNumber ? "no live block has this number"
+                                                                     : "no live block of this stack",
                          scan_.number);
   }
 

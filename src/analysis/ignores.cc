@@ -35,15 +35,14 @@ base::Result<> Ignores::add(const std::string& text, std::string place) {
   const auto pattern = base::Pattern::create(text);
   if (!pattern) {
     return base::fail_as(base::ErrorKind::kUsage,
-                         "'{}' is not a regular expression: {}; put a backslash before each of ( ) [ ] {{ }} * + ? | . "
-                         "that means itself, or leave it out: a part of the name is enough",
+                         "'{}' is not a regular expression: {}; escape literal ( ) [ ] {{ }} * + ? | . with a "
+                         "backslash, or leave them out: a part of the name is enough",
                          text, pattern.error().message);
   }
   size_ += pattern->size();
   if (rules_.size() == kMaxRules || size_ > kMaxSize) {
-    return base::fail_as(
-        base::ErrorKind::kUsage,
-        "'{}' is one rule too many, or too large with the others, to ask all of each frame: leave some out", text);
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "'{}' is one rule too many, or the rules are too large together: leave some out", text);
   }
   texts_.push_back(place + ": " + text);
   rules_.push_back({base::NameFilter(text), std::move(place)});

@@ -23,7 +23,7 @@ base::Result<size_t> index_of(const model::EventSource& source, uint32_t number)
 
 std::unexpected<base::Error> no_scan(const model::EventSource& source) {
   if (const std::string& tool = source.capture().import.tool; !tool.empty()) {
-    return base::fail("{}'s file has no leak scan: `heaptap run` makes one at the program's end", tool);
+    return base::fail("no leak scan in {}'s file: `heaptap run` makes one at the program's end", tool);
   }
   std::string why;
   for (const std::string& note : report::sentences_of(source.scan_notes())) why += "; " + note;

@@ -67,11 +67,10 @@ class Parser {
   base::Result<> parse_lsan_line() {
     const auto pattern = behind(line_, "leak:");
     if (!pattern) {
-      return wrong(
-          number_,
-          "{} is neither an LSan suppression (leak:PATTERN) nor the beginning of a Valgrind one ('{{' on a line "
-          "of its own): correct it, or put # before it",
-          quoted(line_));
+      return wrong(number_,
+                   "{} is neither an LSan suppression (leak:PATTERN) nor the start of a Valgrind one ('{{' on a line "
+                   "of its own): correct it, or comment it out with #",
+                   quoted(line_));
     }
     if (pattern->empty())
       return wrong(number_, "leak: without a pattern: name a function, a file or a module after it");
@@ -92,7 +91,7 @@ class Parser {
     if (!next_inside()) return unclosed(begin);
     const bool is_leak = is_leak_kind();
     if (!is_leak && line_.find(':') == line_.npos) {
-      return wrong(number_, "{} stands where the kind of the suppression should: write Memcheck:Leak", quoted(line_));
+      return wrong(number_, "unexpected kind of suppression {}: write Memcheck:Leak", quoted(line_));
     }
     while (next_line()) {
       if (line_ == "}") return close(std::move(entry), is_leak);
@@ -115,7 +114,7 @@ class Parser {
   std::unexpected<base::Error> unclosed(uint32_t begin) {
     return wrong(
         begin,
-        "the suppression that begins here is not whole: it needs a name, a kind (Memcheck:Leak), its frames and "
+        "the suppression that begins here is incomplete: it needs a name, a kind (Memcheck:Leak), its frames and "
         "a closing '}}', each on a line of its own");
   }
 

@@ -110,8 +110,8 @@ std::string write_suppressions(SuppressionSyntax syntax, std::span<const LeakToS
     if (syntax == SuppressionSyntax::kLsan) {
       const std::string line = lsan_pattern(leak.stack);
       if (line.empty()) {
-        text +=
-            fmt::format("# {}: nothing in its stack tells it from others (Valgrind's syntax may)\n", title_of(leak));
+        text += fmt::format("# {}: its stack can't be told from others in this syntax (Valgrind's may do)\n",
+                            title_of(leak));
       } else if (written.insert(line).second) {
         text += fmt::format("{}# {}\n{}", warning_about(line, leaks), title_of(leak), line);
       }

@@ -22,7 +22,7 @@ struct Closer {
 base::Result<std::string> read_text(const std::string& path) {
   const std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "re"));
   if (file == nullptr) {
-    return base::fail("can't read the suppressions in {}: {}; name a file that is there with --suppressions FILE", path,
+    return base::fail("can't read the suppressions in {}: {}; give an existing file with --suppressions FILE", path,
                       base::reason_of(errno));
   }
   std::string text;

@@ -37,7 +37,7 @@ void put_into_one_bin(report::Activity& activity) {
 base::Result<> check_untold(const model::Capture& capture, const Query& query) {
   const Import& import = capture.import;
   const auto refuse = [&](const char* option, const char* what) {
-    return base::fail_as(base::ErrorKind::kUsage, "{}: {}'s file doesn't tell {}; a recording by `heaptap run` does",
+    return base::fail_as(base::ErrorKind::kUsage, "{}: {}'s file doesn't have {}; a recording by `heaptap run` does",
                          option, import.tool, what);
   };
   if (!import.tells(model::kUntoldThreads) && query.thread != 0) return refuse("--thread", "threads");

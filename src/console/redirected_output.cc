@@ -42,7 +42,7 @@ base::Result<> RedirectedOutput::open_file(Redirection redirection, const std::s
   struct stat status{};
   const bool is_file = stat(target.c_str(), &status) == 0 && S_ISREG(status.st_mode);
   if (exists && is_file && redirection == Redirection::kNewFile) {
-    return base::fail_as(base::ErrorKind::kUsage, "'{}' exists: >| replaces it, >> appends to it", target);
+    return base::fail_as(base::ErrorKind::kUsage, "'{}' already exists: >| replaces it, >> appends to it", target);
   }
   goal_.reset(open(target.c_str(), flags | (redirection == Redirection::kAppend ? O_APPEND : O_TRUNC), kOutputMode));
   if (!goal_) return base::fail("can't write to '{}': {}", target, base::reason_of(errno));

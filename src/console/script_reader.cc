@@ -44,7 +44,7 @@ base::Result<> ScriptReader::fill() {
   if (count == 0) is_end_ = true;
   if (count > 0) kept_.append(piece.data(), static_cast<size_t>(count));
   if (kept_.size() > kMaxLineBytes && kept_.find('\n') == kept_.npos) {
-    return base::fail("a line of more than {} bytes is no command", kMaxLineBytes);
+    return base::fail("a command is longer than {} bytes", kMaxLineBytes);
   }
   return {};
 }

@@ -44,8 +44,8 @@ std::string list_of(const std::vector<Command>& commands) {
   std::string text;
   for (const Command& command : commands) text += fmt::format("  {:<{}}  {}\n", command.name, width, command.summary);
   return text +
-         "\nNames may be abbreviated. Behind any command: > FILE, >> FILE, >| FILE (replaces it), | COMMAND.\n"
-         "`help COMMAND` says more about one.\n";
+         "\nNames may be abbreviated. After any command: > FILE, >> FILE, >| FILE (replaces it), | COMMAND.\n"
+         "`help COMMAND` describes one.\n";
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Shell::Shell(Surroundings surroundings) : surroundings_(std::move(surroundings))
 Command Shell::help_command() {
   return {.name = "help",
           .usage = "help [COMMAND]",
-          .summary = "what there is, or what a command does",
+          .summary = "list the commands, or describe one",
           .help = "",
           .run = [this](const Words& arguments) -> base::Result<> {
             if (arguments.empty()) return surroundings_.print(list_of(commands_.commands()));
@@ -73,8 +73,8 @@ Command Shell::help_command() {
 Command Shell::quit_command() {
   return {.name = "quit",
           .usage = "quit",
-          .summary = "end the console; recordings go on",
-          .help = "  So do `exit` and Ctrl-D.\n",
+          .summary = "end the console; recordings continue",
+          .help = "  Same as `exit` and Ctrl-D.\n",
           .run = [this](const Words&) -> base::Result<> {
             is_ended_ = true;
             return {};
@@ -102,7 +102,7 @@ int Shell::execute(std::string_view text) try {
   surroundings_.complain("interrupted\n");
   return kInterruptedStatus;
 } catch (const std::exception& error) {
-  surroundings_.complain(fmt::format("it failed: {}\n", error.what()));
+  surroundings_.complain(fmt::format("internal error: {}\n", error.what()));
   return base::kExitFailed;
 }
 

@@ -82,15 +82,15 @@ std::string_view trimmed(std::string_view text) {
 base::Result<> take_target(Scanner& scanner, Line& line) {
   if (line.redirection == Redirection::kCommand) {
     line.target = trimmed(scanner.rest());
-    if (line.target.empty()) return base::fail_as(base::ErrorKind::kUsage, "no command behind |");
+    if (line.target.empty()) return base::fail_as(base::ErrorKind::kUsage, "no command after |");
     return {};
   }
   scanner.skip_blanks();
   line.target = scanner.take_word();
-  if (line.target.empty()) return base::fail_as(base::ErrorKind::kUsage, "no file behind >");
+  if (line.target.empty()) return base::fail_as(base::ErrorKind::kUsage, "no file after >");
   scanner.skip_blanks();
   if (!scanner.is_end() && !scanner.is_comment()) {
-    return base::fail_as(base::ErrorKind::kUsage, "'{}' behind the file: a redirection is the last of a line",
+    return base::fail_as(base::ErrorKind::kUsage, "'{}' after the file: a redirection has to come last",
                          scanner.rest());
   }
   return {};
@@ -112,10 +112,10 @@ base::Result<Line> parse_line(std::string_view text) {
     if (scanner.quote() != 0) break;
   }
   if (scanner.quote() != 0) {
-    return base::fail_as(base::ErrorKind::kUsage, "a quote ({}) is not closed; a backslash before it makes it a letter",
+    return base::fail_as(base::ErrorKind::kUsage, "unterminated quote ({}); a backslash makes it literal",
                          scanner.quote());
   }
-  if (scanner.is_escape_open()) return base::fail_as(base::ErrorKind::kUsage, "nothing behind the last backslash");
+  if (scanner.is_escape_open()) return base::fail_as(base::ErrorKind::kUsage, "nothing after the last backslash");
   return line;
 }
 

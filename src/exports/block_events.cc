@@ -95,10 +95,11 @@ class BlockReplay : public model::EventSink {
 
 base::Result<> replay_blocks(const Input& input, BlockEvents& events) {
   if (!input.report.totals.calls_known) {
-    return base::fail("{}'s file has no single events, which this format needs", input.report.capture.import.tool);
+    return base::fail("this format needs single events, which {}'s file doesn't have",
+                      input.report.capture.import.tool);
   }
   if (!input.report.has_events)
-    return base::fail("a trace of totals has no single events, which this format needs: record without --aggregate");
+    return base::fail("this format needs single events, which --aggregate doesn't record: record without it");
   UndoneReleases undone;
   HEAPTAP_TRY(input.source.replay(undone, {}));
   BlockReplay replay(input, events, undone.found);

@@ -130,9 +130,8 @@ class BlockText {
 }  // namespace
 
 base::Result<> write_blocks(const report::Report& report, const report::Write& write) {
-  if (!report.blocks_known) return base::fail("{}'s file doesn't tell single blocks", report.capture.import.tool);
-  if (!report.has_events)
-    return base::fail("the trace has totals only, without single blocks; record it again without --aggregate");
+  if (!report.blocks_known) return base::fail("{}'s file doesn't have single blocks", report.capture.import.tool);
+  if (!report.has_events) return base::fail("--aggregate doesn't record single blocks; record again without it");
   write(fmt::format("{} (pid {}): {} bytes in {} blocks are not freed\n\n", command_of(report.capture),
                     report.capture.pid, report.totals.live_bytes, report.totals.live_blocks));
   BlockText text(report, write);

@@ -160,7 +160,7 @@ base::Result<> write_callgrind(const Input& input, const report::Write& write) {
   std::vector<const Metric*> shown;
   for (const Metric& metric : metrics())
     if (is_known(metric, input.report)) shown.push_back(&metric);
-  if (shown.empty()) return base::fail("no number of this trace's stacks is known, so there is nothing to write");
+  if (shown.empty()) return base::fail("nothing to write: no value of this trace's stacks is known");
   write(fmt::format("# callgrind format\nversion: 1\ncreator: heaptap-{}\n", base::safe_text(capture.heaptap_version)));
   write(fmt::format("pid: {}\ncmd: {}\npart: 1\npositions: line\n", capture.pid, command_of(capture)));
   Program(input.report, std::move(shown)).write(write);

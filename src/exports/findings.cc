@@ -84,10 +84,9 @@ std::string sentence_of(const report::ErrorEntry& error) {
 base::Result<> require_scan(const report::Report& report, std::string_view format) {
   if (report.leaks.scanned) return {};
   if (const std::string& tool = report.capture.import.tool; !tool.empty())
-    return base::fail("{}'s file has no leak scan, so there is nothing to write as {}", tool, format);
+    return base::fail("{}'s file has no leak scan, nothing to write as {}", tool, format);
   return base::fail(
-      "the trace has no leak scan, so there is nothing to write as {}; record it again without --no-leak-scan and "
-      "--aggregate",
+      "the trace has no leak scan, nothing to write as {}; record again without --no-leak-scan and --aggregate",
       format);
 }
 
@@ -102,8 +101,8 @@ std::string doubt_about_leaks(const report::Report& report) {
 }
 
 std::string doubt_about_releases(const report::Report& report) {
-  if (!report.capture.import.tool.empty()) return "which releases are bad is not told";
-  if (!report.totals.bad_frees_known) return "which releases are double is not kept in totals";
+  if (!report.capture.import.tool.empty()) return "bad releases are not in the file";
+  if (!report.totals.bad_frees_known) return "double releases are not kept with --aggregate";
   if (report.known.releases && report.capture.ended && !report.capture.truncated) return {};
   const std::string gaps = gaps_of(report);
   return gaps.empty() ? "the trace is cut off" : gaps;

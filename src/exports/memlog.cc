@@ -161,7 +161,7 @@ void add_live_bytes(const report::Report& report, HeldByStack& held) {
 
 base::Result<> check_memlog(const report::Report& report) {
   if (report.totals.live_known) return {};
-  return base::fail("what is not freed is not known of this trace");
+  return base::fail("live blocks are not known for this trace");
 }
 
 std::string memlog_name(const report::Report& report) {

@@ -8,7 +8,7 @@ namespace {
 
 using report::StackEntry;
 
-constexpr std::string_view kAggregated = "a trace of totals doesn't have it: record without --aggregate";
+constexpr std::string_view kAggregated = "--aggregate doesn't record them: record without it";
 constexpr std::string_view kUnscanned = "the trace has no leak scan: record with --leak-scan";
 
 constexpr std::array<Metric, kMetricCount> kMetrics{{
@@ -77,8 +77,8 @@ bool is_known(const Metric& metric, const report::Report& report) {
 base::Result<> require(const Metric& metric, const report::Report& report) {
   if (is_known(metric, report)) return {};
   const std::string& tool = report.capture.import.tool;
-  if (!tool.empty()) return base::fail("the number of {} is not known: {}'s file doesn't tell it", metric.title, tool);
-  return base::fail("the number of {} is not known of this trace: {}", metric.title, metric.cure);
+  if (!tool.empty()) return base::fail("{} are unknown: {}'s file doesn't have them", metric.title, tool);
+  return base::fail("{} are unknown for this trace: {}", metric.title, metric.cure);
 }
 
 uint64_t sum_of(const Metric& metric, const report::Report& report) {

@@ -28,9 +28,9 @@ struct Rule {
 constexpr std::array kRules{Rule{"definitely-lost", "Nothing points to the block any more.", "error"},
                             Rule{"indirectly-lost", "Only lost blocks point to the block.", "error"},
                             Rule{"possibly-lost", "Only pointers into its inside lead to the block.", "warning"},
-                            Rule{"double-free", "A block is freed that was freed already.", "error"},
-                            Rule{"invalid-free", "An address is freed that is not the start of a block.", "error"},
-                            Rule{"mismatched-free", "The freeing function doesn't fit the allocating one.", "error"}};
+                            Rule{"double-free", "A block is freed twice.", "error"},
+                            Rule{"invalid-free", "The freed address is not the start of a block.", "error"},
+                            Rule{"mismatched-free", "The freeing function doesn't match the allocating one.", "error"}};
 
 // One result, before JSON encoding.
 struct Finding {

@@ -108,8 +108,7 @@ class PastRecording : public Recording {
 
  private:
   [[nodiscard]] base::Result<> refused(const char* command) const {
-    return base::fail("{}: '{}' is a recording of the past; what goes on is steered by `heaptap console PID`", command,
-                      name_);
+    return base::fail("{}: '{}' is a finished recording; `heaptap console PID` controls a running one", command, name_);
   }
 
   base::Result<std::unique_ptr<model::EventSource>> open_trace_of(uint32_t pid) {

@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds kMaxTime{200};
 
 base::Result<std::string> build_id_in(const Fields& request) {
   const auto id = request.text(Field::kBuildId);
-  if (!model::is_build_id(id.value_or(""))) return fail_as(ErrorKind::kUsage, "a build-id is missing");
+  if (!model::is_build_id(id.value_or(""))) return fail_as(ErrorKind::kUsage, "missing build-id");
   return std::string(*id);
 }
 
@@ -42,7 +42,7 @@ base::Result<Fields> Answers::answer(const control::Message& request) {
     case Kind::kRowsOf:
       return rows(request.fields);
     default:
-      return fail_as(ErrorKind::kUsage, "this is a server of symbols, which answers no request of kind {}",
+      return fail_as(ErrorKind::kUsage, "a symbol server doesn't support requests of kind {}",
                      static_cast<unsigned>(request.kind));
   }
 }
@@ -67,7 +67,7 @@ base::Result<Fields> Answers::levels(const Fields& request) {
   Fields answer;
   const Clock::time_point until = Clock::now() + kMaxTime;
   for (const std::string_view id : ids) {
-    if (!model::is_build_id(id)) return fail_as(ErrorKind::kUsage, "that is no build-id");
+    if (!model::is_build_id(id)) return fail_as(ErrorKind::kUsage, "invalid build-id");
     Fields entry;
     entry.add(Field::kLevel, static_cast<uint64_t>(names_of(std::string(id)).level()));
     answer.add(Field::kEntry, entry);
@@ -97,7 +97,7 @@ base::Result<Fields> Answers::variable(const Fields& request) {
   const auto id = build_id_in(request);
   if (!id) return std::unexpected(id.error());
   const auto address = request.number(Field::kAddress);
-  if (!address) return fail_as(ErrorKind::kUsage, "an address is missing");
+  if (!address) return fail_as(ErrorKind::kUsage, "missing address");
   Fields answer;
   const auto found = names_of(*id).variable_at(*address, request.number_or_0(Field::kIsThreadLocal) != 0);
   if (!found) return answer;

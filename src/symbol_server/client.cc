@@ -21,7 +21,7 @@ using symbols::SymbolLevel;
 
 constexpr size_t kMaxRowBytes = size_t{64} << 20;
 
-base::Error wrong() { return base::make_error("what it answers makes no sense"); }
+base::Error wrong() { return base::make_error("invalid answer"); }
 
 }  // namespace
 
@@ -32,13 +32,13 @@ Client::~Client() = default;
 void Client::give_up(const base::Error& why) {
   connection_.reset();
   if (std::exchange(is_given_up_, true) || !options_.tell) return;
-  options_.tell(base::make_error("{} gives no symbols: {}", options_.name, why.message));
+  options_.tell(base::make_error("no symbols from {}: {}", options_.name, why.message));
 }
 
 // One step of what goes on: bytes are sent and taken, as far as they go, or waited for.
 base::Result<> Client::exchange(channel::Time until) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-  if (left.count() <= 0) return base::fail("it doesn't answer in time");
+  if (left.count() <= 0) return base::fail("no answer in time");
   if (options_.is_interrupted && options_.is_interrupted()) return base::fail("interrupted");
   std::vector<pollfd> waits;
   connection_->add_waits(waits);
@@ -49,7 +49,7 @@ base::Result<> Client::exchange(channel::Time until) {
   if (connection_->read(came) > 0) reader_.add({reinterpret_cast<const char*>(came.data()), came.size()});
   if (!reader_.is_sound()) return std::unexpected(wrong());
   if (came.empty() && connection_->is_gone()) {
-    return base::fail("{}", connection_->why().empty() ? "it hung up" : connection_->why());
+    return base::fail("{}", connection_->why().empty() ? "it closed the connection" : connection_->why());
   }
   return {};
 }
@@ -86,7 +86,9 @@ base::Result<> Client::await_server() {
   while (!connection_) {
     if (options_.is_interrupted && options_.is_interrupted()) return base::fail("interrupted");
     if (Clock::now() >= until) {
-      return base::fail("none came; there, `heaptap symbols serve --connect HOST:PORT DIR...` goes to this machine");
+      return base::fail(
+          "no server connected; run `heaptap symbols serve --connect HOST:PORT DIR...` there to connect to this "
+          "machine");
     }
     std::vector<pollfd> waits;
     options_.listener->add_waits(waits);

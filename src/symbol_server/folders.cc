@@ -50,7 +50,7 @@ base::Result<Folders> Folders::open(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     base::UniqueFd folder(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
     if (!folder) {
-      return base::fail_as(base::ErrorKind::kNotFound, "can't open the folder {}: {}", path, base::reason_of(errno));
+      return base::fail_as(base::ErrorKind::kNotFound, "can't open the directory {}: {}", path, base::reason_of(errno));
     }
     folders.folders_.push_back(std::move(folder));
   }

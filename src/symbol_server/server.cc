@@ -79,14 +79,14 @@ bool Server::serve(Client& client, channel::Time now, bool& has_more) {
       client.reader.add({reinterpret_cast<const char*>(came.data()), came.size()});
     }
     if (const auto message = client.reader.next()) {
-      if (!take(client, *message)) return drop(client, "it said what is no request");
+      if (!take(client, *message)) return drop(client, "invalid request");
       send(client, now);
       has_more = true;
     }
   }
-  if (!client.reader.is_sound()) return drop(client, "it said what is no message of the protocol");
+  if (!client.reader.is_sound()) return drop(client, "invalid message");
   if (client.connection.is_gone()) return false;
-  if (!client.unsent.empty() && now - client.active_at > kLongestUnread) return drop(client, "it reads no answer");
+  if (!client.unsent.empty() && now - client.active_at > kLongestUnread) return drop(client, "it doesn't read answers");
   return now - client.active_at <= kLongestSilence;
 }
 

@@ -128,7 +128,7 @@ Debuginfod::~Debuginfod() = default;
 base::Result<Debuginfod> Debuginfod::create() {
   const char* urls = std::getenv("DEBUGINFOD_URLS");
   if (urls == nullptr || *urls == '\0') {
-    return base::fail("no debuginfod server is named: set DEBUGINFOD_URLS (Debian's is https://debuginfod.debian.net)");
+    return base::fail("no debuginfod server given: set DEBUGINFOD_URLS (Debian's is https://debuginfod.debian.net)");
   }
   auto library = Library::load();
   if (library == nullptr) return base::fail("can't load libdebuginfod.so.1: install the package libdebuginfod1");
@@ -136,7 +136,7 @@ base::Result<Debuginfod> Debuginfod::create() {
 }
 
 base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_id, const DownloadProgress& progress) {
-  if (is_silent_) return base::fail("the debuginfod servers didn't answer before");
+  if (is_silent_) return base::fail("the debuginfod servers didn't answer earlier");
   const Stoppable stoppable;
   Patience patience;
   patience.progress = &progress;

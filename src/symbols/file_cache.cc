@@ -27,7 +27,7 @@ base::Result<> make_folders(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != 0; slash = slash == path.npos ? 0 : path.find('/', slash + 1)) {
     const std::string folder = path.substr(0, slash);
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-      return base::fail("can't make the folder {}: {}", folder, base::reason_of(errno));
+      return base::fail("can't make the directory {}: {}", folder, base::reason_of(errno));
     }
   }
   return {};
@@ -105,10 +105,10 @@ base::Result<> NewCacheFile::write(std::string_view bytes) {
 base::Result<> NewCacheFile::finish() {
   file_.reset();
   const auto file = ElfFile::open(temporary_);
-  if (!file || file->build_id() != build_id_) return base::fail("what came is not the file with its build-id");
+  if (!file || file->build_id() != build_id_) return base::fail("the received file has a different build-id");
   HEAPTAP_TRY(make_folders(folder_));
   if (rename(temporary_.c_str(), path_.c_str()) != 0) {
-    return base::fail("can't give {} its name {}: {}", temporary_, path_, base::reason_of(errno));
+    return base::fail("can't rename {} to {}: {}", temporary_, path_, base::reason_of(errno));
   }
   temporary_.clear();
   return {};

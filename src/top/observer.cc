@@ -37,13 +37,13 @@ std::string text_of(const live::News& news) {
   using Kind = live::News::Kind;
   switch (news.kind) {
     case Kind::kBegan:
-      return fmt::format("process {} began", news.pid);
+      return fmt::format("process {} started", news.pid);
     case Kind::kExecuted:
-      return fmt::format("process {} is {} now", news.pid, news.text);
+      return fmt::format("process {} now runs {}", news.pid, news.text);
     case Kind::kEnded:
       return fmt::format("process {} {}", news.pid, exit_text(news.exit));
     case Kind::kDetached:
-      return fmt::format("process {} isn't recorded any more", news.pid);
+      return fmt::format("process {} is no longer recorded", news.pid);
     case Kind::kMarked:
       return fmt::format("mark {} {}", news.number, news.text);
     case Kind::kSwitchedOn:
@@ -196,7 +196,7 @@ void Observer::answer_scan(const Question& question, Answer& answer) {
   take_scan(question.request.pid, answer);
   if (answer.leaks) known_scan_ = result->number;
   // What it found is shown as long as it is the last one.
-  if (!answer.is_trouble && !answer.leaks) answer.message = fmt::format("scan {} is made", result->number);
+  if (!answer.is_trouble && !answer.leaks) answer.message = fmt::format("scan {} finished", result->number);
 }
 
 void Observer::answer_next(const Question& question, Answer& answer) {
@@ -204,7 +204,7 @@ void Observer::answer_next(const Question& question, Answer& answer) {
   if (!next) {
     fail_with(answer, next.error());
   } else if (*next == 0) {
-    answer.message = "there is no other process";
+    answer.message = "no other process";
   } else {
     known_scan_ = 0;
     Question other = question;
@@ -219,7 +219,7 @@ void Observer::answer_next_image(const Question& question, Answer& answer) {
   if (!next) {
     fail_with(answer, next.error());
   } else if (*next == 0) {
-    answer.message = "the process executed no other program";
+    answer.message = "no other program of this process";
   } else {
     known_scan_ = 0;
     Question other = question;

@@ -14,18 +14,18 @@ namespace {
 
 constexpr std::array kColumnHelp{
     "Columns",
-    "  LIVE      bytes that are alive, in this number of BLOCKS",
-    "  GROWTH    live bytes now less those at the mark, or when this began",
-    "  LEAKED    bytes that were lost in the last scan, definitely or indirectly",
+    "  LIVE      live bytes, in this number of BLOCKS",
+    "  GROWTH    change of the live bytes since the mark, or the start",
+    "  LEAKED    bytes that the last scan found definitely or indirectly lost",
     "  BYTES/S   allocated bytes a second, in this number of CALLS/S",
-    "  AGE       for how long its live blocks have been there, on average",
-    "  LIFETIME  how long its blocks lived that were released, on average",
-    "  TEMP      allocations whose block was the next thing that the thread released",
-    "  TOTAL     bytes that were ever allocated",
-    "  [mapped]  by mmap: LIVE is its own memory, no file; BYTES/S and TOTAL count addresses",
-    "  [+64.0G]  mapped, and so much besides LIVE that is only reserved: nothing may be done there",
+    "  AGE       average age of its live blocks",
+    "  LIFETIME  average lifetime of its released blocks",
+    "  TEMP      temporary allocations: released before the thread's next allocation",
+    "  TOTAL     bytes allocated in total",
+    "  [mapped]  by mmap: LIVE is memory without a file; BYTES/S and TOTAL count addresses",
+    "  [+64.0G]  mapped: so much beyond LIVE is only reserved (no access)",
     "",
-    "-  not known. Sizes are in powers of 1024, counts in powers of 1000.",
+    "-  unknown. Sizes are in powers of 1024, counts in powers of 1000.",
 };
 
 std::string row_text(const std::string& name, const std::string& value) {
@@ -52,9 +52,9 @@ void add_figures(std::vector<StyledText>& lines, const History& history, uint64_
                                number_of(row.of(Figure::kAllocations), "call")));
   add("rate", fmt::format("{}, {} calls/s", known_text(row.of(Figure::kRate), rate_text),
                           known_text(row.of(Figure::kCalls), short_count)));
-  add("age", fmt::format("{} on average; those that were released lived for {}",
-                         known_text(row.of(Figure::kAge), short_duration),
-                         known_text(row.of(Figure::kLifetime), short_duration)));
+  add("age",
+      fmt::format("{} on average; released blocks lived for {}", known_text(row.of(Figure::kAge), short_duration),
+                  known_text(row.of(Figure::kLifetime), short_duration)));
   add("temporary", known_text(row.of(Figure::kTemporary), count_text));
   const auto& leaked = row.of(Figure::kLeaked);
   add("leaked",
@@ -105,9 +105,10 @@ std::vector<StyledText> stack_lines(const History& history, const NameBook& name
   lines.push_back({row_text("threads", joined(page->threads))});
   add_list(lines, "Frames, innermost first", page->frames);
   if (!page->holders.empty()) {
-    add_list(lines, "Who holds its largest block", page->holders);
+    add_list(lines, "What points to its largest block", page->holders);
   } else {
-    add_list(lines, "Who holds it", {page->why_no_holders.empty() ? "- (s scans for leaks)" : page->why_no_holders});
+    add_list(lines, "What points to it",
+             {page->why_no_holders.empty() ? "- (s scans for leaks)" : page->why_no_holders});
   }
   return lines;
 }

@@ -92,7 +92,7 @@ void add_state(Picture& picture, const PictureInput& input) {
   const bool has_ended = input.has_ended || (sample->is_live && !sample->process.runs);
   if (input.state.frozen) picture.state.push_back({"frozen", Style::kWarning});
   if (!sample->is_live) {
-    picture.state.push_back({"of the past: rates are means", Style::kPlain});
+    picture.state.push_back({"recorded trace: average rates", Style::kPlain});
   } else if (has_ended) {
     picture.state.push_back({"ended", Style::kWarning});
   } else if (!sample->figures.is_on) {
@@ -147,8 +147,8 @@ void add_leak_status(std::vector<StyledText>& status, const History& history) {
     return say(fmt::format("{} leaked in {}", bytes, counted(lost.blocks, "block")), Style::kBad);
   }
   if (possible != 0) return say(counted(possible, "block") + " possibly leaked", Style::kWarning);
-  if (!leaks->all_known) return say("no leak found, not all is known", Style::kWarning);
-  say("nothing leaked", Style::kGood);
+  if (!leaks->all_known) return say("no leaks found, incomplete", Style::kWarning);
+  say("no leaks", Style::kGood);
 }
 
 void add_status(Picture& picture, const PictureInput& input) {
@@ -240,8 +240,8 @@ std::string why_no_rows(const PictureInput& input) {
   const Sample* const sample = input.history.now();
   if (sample == nullptr) return input.message.empty() ? "Reading…" : "";
   if (!input.state.filter.empty()) return "The filter hides all of them.";
-  if (input.state.grouping == Grouping::kThreads && !sample->threads_known) return "Of threads nothing is known yet.";
-  return "Nothing was allocated yet.";
+  if (input.state.grouping == Grouping::kThreads && !sample->threads_known) return "No threads known yet.";
+  return "No allocations yet.";
 }
 
 void add_rows(Picture& picture, const PictureInput& input, const Layout& layout) {
@@ -287,7 +287,7 @@ std::vector<KeyHint> hints_of(const State& state, bool is_live, bool has_images)
   if (is_live) {
     hints.push_back({"m", "mark"});
     hints.push_back({"s", "scan"});
-    hints.push_back({"p", state.frozen ? "go on" : "freeze"});
+    hints.push_back({"p", state.frozen ? "continue" : "freeze"});
   }
   return hints;
 }

@@ -299,7 +299,7 @@ base::Result<std::unique_ptr<Screen>> Screen::open(bool color) {
   SCREEN* const screen = newterm(nullptr, stdout, stdin);
   if (screen == nullptr) {
     has_terminal_before = 0;
-    return base::fail("this terminal isn't known (TERM is '{}'); --once prints one picture",
+    return base::fail("unknown terminal (TERM is '{}'); --once prints one picture",
                       std::getenv("TERM") == nullptr ? "" : std::getenv("TERM"));
   }
   return std::unique_ptr<Screen>(new Screen(std::make_unique<Terminal>(screen, std::move(pipe), color)));

@@ -223,7 +223,7 @@ void Session::press_key(const Key& key) {
 // Whether what is shown is a program that the process has left, with which nothing can be done.
 bool Session::tell_over() {
   if (image_ == 0) return false;
-  message_ = "this program is over: i shows the next one of the process";
+  message_ = "this program has ended: i shows the next one of the process";
   return true;
 }
 

@@ -72,15 +72,14 @@ base::Result<> choose_program(live::Recording& recording, Sample& sample, live::
     if (pid != 0 && process.pid != pid) continue;
     if (chosen == nullptr || (process.pid == chosen->pid && process.image > chosen->image)) chosen = &process;
   }
-  if (chosen == nullptr) return base::fail("process {} isn't recorded any more", pid);
+  if (chosen == nullptr) return base::fail("process {} is no longer recorded", pid);
   sample.image_count = chosen->image;
   if (wanted.image != 0) {
     const auto found = std::ranges::find_if(*processes, [&](const live::Process& process) {
       return process.pid == chosen->pid && process.image == wanted.image;
     });
     if (found == processes->end())
-      return base::fail("process {} executed no program {}: {} is the last one", chosen->pid, wanted.image,
-                        chosen->image);
+      return base::fail("process {} has no program {}: {} is the last one", chosen->pid, wanted.image, chosen->image);
     chosen = &*found;
   }
   sample.process = *chosen;
@@ -257,7 +256,7 @@ base::Result<StackPage> take_stack(live::Recording& recording, live::ProgramId p
   query.scans = false;
   const auto report = recording.glance(program, query);
   if (!report) return std::unexpected(report.error());
-  if (report->stacks.empty()) return base::fail("there is no stack #{}", id);
+  if (report->stacks.empty()) return base::fail("no stack #{}", id);
   const report::StackEntry& stack = report->stacks.front();
   StackPage page{.id = id,
                  .function = stack.function,

@@ -217,7 +217,7 @@ class Top(heaptap_test.TestCase):
 
     def test_a_trace_on_the_screen(self):
         screen = self.on_tmux(HEAPTAP, "top", self.record())
-        screen.wait_for("leak_shop", "WHERE", "of the past", "q quit")
+        screen.wait_for("leak_shop", "WHERE", "recorded trace", "q quit")
         screen.keys("?")
         screen.wait_for("Keys", "scan for leaks")
         screen.keys("Escape")
@@ -228,7 +228,7 @@ class Top(heaptap_test.TestCase):
         screen.wait_for("THREAD")
         screen.keys("k")
         screen.keys("Enter")
-        screen.wait_for("Stack #", "Frames, innermost first", "Who holds")
+        screen.wait_for("Stack #", "Frames, innermost first", "What points to")
         screen.keys("Escape")
         screen.keys("/", "zzz")
         screen.wait_for("The filter hides all of them.", "hidden")

@@ -40,7 +40,7 @@ class Folded(exported.TestCase):
 
     def test_what_is_not_known_is_refused_with_its_cure(self):
         trace = self.record("leak_shop", options=["--aggregate", "--no-leak-scan"])
-        for metric, cure in (("peak", b"without --aggregate"), ("leaked", b"--leak-scan")):
+        for metric, cure in (("peak", b"record without it"), ("leaked", b"--leak-scan")):
             file = self.folder / "refused"
             outcome = heaptap("export", "--to", "folded", "--metric", metric, "-o", file, trace)
             self.assertNotEqual(outcome.status, 0)

@@ -257,8 +257,8 @@ class Massif(Imports):
         self.text("diff", file, file)
         self.text("report", "-q", "-o", self.folder / "page.html", file)
         self.text("export", "--to", "folded", "--metric", "peak", file)
-        self.assertIn("no single events", self.text("export", "--to", "heaptrack", "-o", self.folder / "x", file, status=125))
-        self.assertIn("doesn't tell", self.text("show", "summary", "--sort", "allocations", file, status=2))
+        self.assertIn("needs single events", self.text("export", "--to", "heaptrack", "-o", self.folder / "x", file, status=125))
+        self.assertIn("doesn't have calls", self.text("show", "summary", "--sort", "allocations", file, status=2))
         for view in ("top", "tree", "stats", "leaks", "timeline"):
             self.assertIn("massif", self.text("show", view, file))
 

@@ -209,7 +209,7 @@ TEST(Suppressions, ErrorsNameLineCauseAndCure) {
   expect_error("leak:\n", "some.supp:1: ", "name a function");
   expect_error("{\nname\nMemcheck:Leak\nfun:a\n", "some.supp:1: ", "closing '}'");
   expect_error("{\nname\nMemcheck:Leak\nfun:a\n{\n", "some.supp:1: ", "closing '}'");
-  expect_error("# x\n{\n}\n", "some.supp:2: ", "not whole");
+  expect_error("# x\n{\n}\n", "some.supp:2: ", "incomplete");
   expect_error("{\nname\nfun\n}\n", "some.supp:3: ", "write Memcheck:Leak");
   expect_error("{\nname\nMemcheck:Leak\nfoo:a\n}\n", "some.supp:4: ", "not a line of a leak suppression");
   expect_error("{\nname\nMemcheck:Leak\nmatch-leak-kinds: definite,lost\nfun:a\n}\n",

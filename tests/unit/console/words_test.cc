@@ -54,8 +54,8 @@ TEST(Words, RedirectionsAreTheLastOfALine) {
 }
 
 TEST(Words, WhatIsNoLineIsRefused) {
-  EXPECT_NE(refused("mark 'a").find("not closed"), std::string::npos);
-  EXPECT_NE(refused("mark \"a").find("not closed"), std::string::npos);
+  EXPECT_NE(refused("mark 'a").find("unterminated quote"), std::string::npos);
+  EXPECT_NE(refused("mark \"a").find("unterminated quote"), std::string::npos);
   EXPECT_NE(refused("mark a\\").find("backslash"), std::string::npos);
   EXPECT_NE(refused("dump >").find("no file"), std::string::npos);
   EXPECT_NE(refused("dump |  ").find("no command"), std::string::npos);

@@ -189,9 +189,9 @@ TEST_F(Pictures, OfScansSayWhatIsKnown) {
   recording_.known.saw_all = false;
   EXPECT_EQ(status_of_scan(), "scan 1: at least 781.2 KiB leaked in 4,000 blocks");
   for (auto& stack : recording_.stacks) stack.count.leaked_bytes = stack.count.leaked_blocks = 0;
-  EXPECT_EQ(status_of_scan(), "scan 1: no leak found, not all is known");
+  EXPECT_EQ(status_of_scan(), "scan 1: no leaks found, incomplete");
   recording_.known.saw_all = true;
-  EXPECT_EQ(status_of_scan(), "scan 1: nothing leaked");
+  EXPECT_EQ(status_of_scan(), "scan 1: no leaks");
   recording_.possible = {.blocks = 67, .bytes = 2000};
   EXPECT_EQ(status_of_scan(), "scan 1: 67 blocks possibly leaked");
 }
