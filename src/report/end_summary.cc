@@ -85,7 +85,7 @@ Lines mapping_lines(const Totals& totals) {
   model::MappedBytes bytes{};
   for (size_t kind = 0; kind < bytes.size(); ++kind) bytes[kind] = mapped.kinds[kind].live_bytes;
   const std::string others = beside_memory(bytes);
-  if (!is_known) return {text + " (addresses: what of it was only reserved is not known)"};
+  if (!is_known) return {text + " (address space: how much was only reserved is unknown)"};
   return {others.empty() ? text : text + "; besides " + others};
 }
 

@@ -116,7 +116,7 @@ class Findings {
     for (const ProcessEntry& process : report_.processes) pids.insert(process.capture.pid);
     std::string rest = base::format_count(pids.size()) + (pids.size() == 1 ? " process" : " processes");
     if (pids.size() != report_.processes.size())
-      rest += fmt::format(", which were {} programs", base::format_count(report_.processes.size()));
+      rest += fmt::format(", {} programs", base::format_count(report_.processes.size()));
     if (killed > kMaxEndings) rest += fmt::format(", {} killed by signals", base::format_count(killed));
     if (failed > kMaxEndings) rest += fmt::format(", {} whose traces can't be read", base::format_count(failed));
     add(Severity::kInfo, FindingKind::kEnding, rest + ", all together.");
@@ -150,10 +150,10 @@ class Findings {
     const Leaks& leaks = report_.leaks;
     if (!report_.known.any) {
       return add(Severity::kWarning, FindingKind::kLeaks,
-                 "UNKNOWN: nothing was seen of what it allocates, so what leaks is not known.");
+                 "UNKNOWN: nothing was seen of what it allocates, so leaks are unknown.");
     }
     if (!leaks.scanned) {
-      return add(Severity::kWarning, FindingKind::kLeaks, "No leak scan was made: what leaks is unknown.");
+      return add(Severity::kWarning, FindingKind::kLeaks, "No leak scan was made: leaks are unknown.");
     }
     if (!leaks_at_all(leaks)) {
       if (report_.known.leaks && !report_.known.children)
@@ -169,9 +169,10 @@ class Findings {
       BlockCount lost = found.definite;
       lost += found.below;
       add(Severity::kBad, FindingKind::kLeak,
-          fmt::format(
-              "{}, allocated {}, lost{}{}.", amount_text(lost), place_sentence(report_, report_.stacks[stack].frames),
-              found.below.blocks == 0 ? "" : " with all that only they lead to", growing(stack, found.definite.blocks)),
+          fmt::format("{}, allocated {}, lost{}{}.", amount_text(lost),
+                      place_sentence(report_, report_.stacks[stack].frames),
+                      found.below.blocks == 0 ? "" : " with all blocks reachable only from them",
+                      growing(stack, found.definite.blocks)),
           stack);
     }
   }

@@ -43,50 +43,45 @@ struct Sentence {
 constexpr Sentence kSentences[] = {
     {NoteKind::kText, "{name}"},
     {NoteKind::kFailure, "{name}"},
-    {NoteKind::kUnreadableNote, "the trace holds a note that can't be read"},
+    {NoteKind::kUnreadableNote, "the trace has an unreadable note"},
     {NoteKind::kAgentNotLoaded, "the agent was never loaded into the program: nothing was recorded"},
     {NoteKind::kNoCallSeen,
      "no call of an allocation function was seen: the program doesn't allocate, or its own allocator is statically "
      "linked: use --via ptrace"},
     {NoteKind::kStrangerConnected,
-     "another process than the program's connected to heaptap, which didn't answer it: it didn't know this session's "
-     "secret"},
+     "a foreign process connected to heaptap and was rejected: it didn't know this session's secret"},
     {NoteKind::kLogFull,
      "events were lost because the program was faster than heaptap, whose log of {0} KiB was full (--on-overflow=wait "
      "makes it wait)"},
     {NoteKind::kCollectorStalled,
-     "events were lost because heaptap was paused for {0} s while its log was full: it was stopped, or had no "
-     "processor (the log had {1} KiB, and may grow to {2} KiB)"},
-    {NoteKind::kNoRoomForThread,
-     "events were lost where no room could be made for a thread, or for one more signal handler within others"},
+     "events were lost because heaptap was paused for {0} s while its log was full: it was stopped, or got no CPU time "
+     "(the log had {1} KiB, and may grow to {2} KiB)"},
+    {NoteKind::kNoRoomForThread, "events were lost: no room for another thread, or for another nested signal handler"},
     {NoteKind::kNoRoomForTracedCall,
-     "events were lost where no room could be made for a thread, or where a call came back and no breakpoint could be "
-     "there"},
+     "events were lost: no room for another thread, or no breakpoint possible where a call returned"},
     {NoteKind::kLogDamaged,
      "the log of {0} threads was damaged (overwritten by the program?): later events of these threads are missing"},
-    {NoteKind::kModulesLeftOut, "{0} loaded objects were not noted: there were too many"},
-    {NoteKind::kStackTableFull, "the table of call stacks was full: later stacks that were new are cut short"},
+    {NoteKind::kModulesLeftOut, "{0} loaded objects were not recorded: there were too many"},
+    {NoteKind::kStackTableFull, "the table of call stacks was full: later new stacks are cut short"},
     {NoteKind::kStacksCut,
      "some stacks were deeper than {0} frames: of these the innermost {1} to {2} are kept (--depth N keeps up to N of "
      "every "
      "stack, which takes long in deep recursions)"},
     {NoteKind::kLabelsNotKept,
-     "{0} times there was no room for another tag or pool of the program: what was allocated under it counts as under "
-     "those around it"},
+     "{0} times the table of tags and pools was full: allocations under these count for the enclosing ones"},
     {NoteKind::kConnectionLost,
      "the connection to the machine where the program ran was lost for good: later events are missing"},
     {NoteKind::kRowsLeftOut,
-     "{0} loaded objects lack rows for unwinding that the host has: there was no room for all of them, and call stacks "
-     "end there"},
+     "{0} loaded objects lack unwind tables that the host has: no room for all of them, and call stacks end there"},
     {NoteKind::kReleasesNotSeen,
-     "{0} blocks were handed out again without a release having been seen: something releases them past the functions "
-     "that heaptap watches; they count as freed then"},
+     "{0} blocks were allocated again without a recorded release: they were freed by functions that heaptap doesn't "
+     "intercept, and count as freed"},
     {NoteKind::kBlocksNotKept,
-     "{0} blocks found no place in the memory of --aggregate, so that their releases were not seen: what is alive is "
-     "not known (a larger --aggregate-memory makes room)"},
+     "{0} blocks didn't fit into the memory of --aggregate, and their releases were not seen: live blocks are unknown "
+     "(use a larger --aggregate-memory)"},
     {NoteKind::kStacksNotKept,
-     "{0} allocations are counted as of other stacks: the memory of --aggregate was full when theirs came (a larger "
-     "--aggregate-memory makes room)"},
+     "{0} allocations are counted for other stacks: the memory of --aggregate was full (use a larger "
+     "--aggregate-memory)"},
     {NoteKind::kExecNotFollowed, "the program executed another one, which was not recorded: use -e to follow it"},
     {NoteKind::kExecRefused, "it executed a program that isn't recorded: {name}"},
     {NoteKind::kExecWhileLeaving, "it executed a program that isn't recorded: heaptap was detaching from it"},
@@ -97,26 +92,25 @@ constexpr Sentence kSentences[] = {
      "while it handled signal {0}, the program let another one trace it (a crash reporter?): the tracer detached, so "
      "that it can"},
     {NoteKind::kProcessorTimeLimited,
-     "its processor time is limited to {0} s (ulimit -t), and what its stops for the tracer cost is counted as its "
-     "own: "
-     "it may be ended earlier than alone"},
-    {NoteKind::kTracerBrokeOff, "the tracer couldn't go on ({name})"},
+     "its CPU time is limited to {0} s (ulimit -t), and stops for the tracer count towards it: it may be killed "
+     "earlier than without heaptap"},
+    {NoteKind::kTracerBrokeOff, "the tracer failed ({name})"},
     {NoteKind::kNotLetGoInTime, "the tracer did not detach in time: the last events may be missing"},
     {NoteKind::kMemoryNotOpened,
      "nothing of the process is recorded: its memory can't be opened (too many open files, or not permitted)"},
     {NoteKind::kEntryNotWatched,
-     "{name} in {module} isn't watched: its first instruction is one that can't be emulated; its calls are missing"},
-    {NoteKind::kEntryNotWritable, "{name} in {module} isn't watched: its memory can't be written"},
+     "{name} in {module} is not intercepted: its first instruction can't be emulated; its calls are missing"},
+    {NoteKind::kEntryNotWritable, "{name} in {module} is not intercepted: its memory can't be written"},
     {NoteKind::kReturnsNotSeen,
-     "not every return of {name} in {module} is seen: some of its instructions aren't understood; calls may be "
+     "not every return of {name} in {module} is intercepted: some of its instructions can't be decoded; calls may be "
      "missing"},
     {NoteKind::kLaterObjectsNotWatched,
-     "objects that are loaded later aren't watched: the loader's notice of them can't be seen"},
+     "objects loaded later are not intercepted: the loader's notification can't be intercepted"},
     {NoteKind::kUnwindTableCompressed,
      "{module}: its unwind tables are compressed, and stacks may end there; `objcopy --decompress-debug-sections` "
      "fixes it"},
     {NoteKind::kStaticWithoutFunctions,
-     "{module}: the program is static and has none of the functions that heaptap watches (a Go program's runtime "
+     "{module}: the program is static and has none of the functions that heaptap intercepts (a Go program's runtime "
      "doesn't use malloc)"},
     {NoteKind::kThreadsGoneAtEnd,
      "the program ended without a call of exit, and {0} of its threads were gone when its memory was scanned: what "
@@ -134,31 +128,29 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kThreadInKernel,
      "thread {0} is deep in the kernel and could not be stopped: what only its registers point to is not seen"},
     {NoteKind::kMemoryNotRead, "{0} bytes of memory could not be read"},
-    {NoteKind::kBlocksMisplaced, "{0} blocks are where no program's memory can be; they were left out"},
+    {NoteKind::kBlocksMisplaced, "{0} blocks have impossible addresses; they were left out"},
     {NoteKind::kMappingsNotSearched, "{0} large shared mappings of files were not searched for pointers"},
     {NoteKind::kBreakShared,
-     "{0} bytes of the heap that brk made aren't the C library's, or its chunks don't lead there: they count as roots"},
-    {NoteKind::kHeapNotKnown,
-     "not all blocks are known: what else is in the heap counts as roots, so leaks may be missed"},
+     "{0} bytes of the brk heap are not the C library's, or its chunks don't lead there: they count as roots"},
+    {NoteKind::kHeapNotKnown, "not all blocks are known: the rest of the heap counts as roots, so leaks may be missed"},
     {NoteKind::kHeldByRing,
      "the program has an io_uring: blocks that only requests in flight point to (user_data, buffers) are held by the "
      "kernel, which can't be asked, and may be shown as lost"},
     {NoteKind::kPointersLeftOut, "there are more pointers between blocks than a scan can keep; some were left out"},
-    {NoteKind::kCommandCut, "the command line is longer than what is shown of it"},
+    {NoteKind::kCommandCut, "the command line is shown truncated"},
     {NoteKind::kImportedHeaptrack,
-     "heaptrack's file doesn't tell which function was called, by which thread, which releases are bad, how long "
-     "blocks "
-     "lived, or whether what was not freed is lost"},
+     "not in heaptrack's file: which function was called, by which thread, which releases are bad, how long blocks "
+     "lived, and whether unfreed blocks are lost"},
     {NoteKind::kImportedMassif,
-     "massif's file tells what was alive at {0} moments, and of which stacks at {1} of them (as [not detailed] at the "
-     "others): what was between is not known, nor are blocks, calls, threads, or whether what was not freed is lost"},
+     "massif's file has the live bytes at {0} moments, and their stacks at {1} of them ([not detailed] at the others); "
+     "not in it: what happened in between, blocks, calls, threads, and whether unfreed memory is lost"},
     {NoteKind::kImportedPages, "with --pages-as-heap massif counts pages that the program mapped, not blocks"},
     {NoteKind::kImportedPeak,
      "massif's snapshot of the peak has {0} bytes; another one, of which it didn't keep the stacks, has {1}"},
     {NoteKind::kImportedExtra, "not counted: up to {0} bytes that the allocator needed for itself (mem_heap_extra_B)"},
     {NoteKind::kImportedStacks, "not counted: up to {0} bytes of threads' stacks (mem_stacks_B)"},
     {NoteKind::kImportedTrees, "the sums of {0} snapshots are wrong: their stacks were left out"},
-    {NoteKind::kImportedLinesSkipped, "{0} lines of the file can't be understood, and were left out"},
+    {NoteKind::kImportedLinesSkipped, "{0} malformed lines of the file were left out"},
     {NoteKind::kSuppressionsCut, "the trace has more suppressions than are read: some are left out"},
 };
 
@@ -172,7 +164,7 @@ const char* reason_of(uint64_t outcome) {
     case wire::ExecOutcome::kOtherMachine:
       return "for 32 bits or another CPU: --via ptrace records those of 32 bits";
     case wire::ExecOutcome::kPrivileged:
-      return "with rights of its own (setuid, setgid or capabilities)";
+      return "with privileges (setuid, setgid or capabilities)";
     case wire::ExecOutcome::kSanitizer:
       return "built with a sanitizer";
     case wire::ExecOutcome::kUnreadable:
@@ -214,43 +206,44 @@ std::string own_allocator_text(const Note& note) {
 
 std::string unwatched_text(const Note& note) {
   return fmt::format(
-      "{} releases were of blocks that no watched function gave out{}: its allocator hands blocks out by functions of "
-      "its own (such as a strdup beside its malloc), so that leaks, invalid and double frees are unknown; with the C "
-      "library's allocator in its place they are known",
+      "{} releases were of blocks that no intercepted function allocated{}: the allocator has other functions that "
+      "return blocks (such as a strdup of its own), so leaks, invalid and double frees are unknown; with the C "
+      "library's allocator they are known",
       note.number(0), note.module.empty() ? "" : fmt::format(" (most by {})", note.module));
 }
 
 std::string past_hooks_text(const Note& note) {
   if (note.module.empty())
-    return "libraries were loaded with a scope of their own (RTLD_DEEPBIND or dlmopen), and their calls go past the "
-           "agent: use --via ptrace";
-  return fmt::format("{} calls the C library's inner functions (__libc_malloc, …) past the agent: use --via ptrace",
-                     note.module);
+    return "libraries were loaded with their own scope (RTLD_DEEPBIND or dlmopen), and their calls bypass the agent: "
+           "use --via ptrace";
+  return fmt::format(
+      "{} calls internal functions of the C library (__libc_malloc, …), bypassing the agent: use --via ptrace",
+      note.module);
 }
 
 std::string other_names_text(const Note& note) {
   const std::string more = note.number(0) != 0 ? fmt::format(" and {} more", note.number(0)) : "";
   return fmt::format(
-      "{} gives blocks out or takes them back by functions that the agent has no hooks for ({}{}): use --via ptrace",
+      "{} allocates or frees blocks by functions that the agent doesn't intercept ({}{}): use --via ptrace",
       note.module, note.name, more);
 }
 
 std::string unreached_text(uint64_t count) {
   return fmt::format(
-      "{} forked {} not recorded: heaptap couldn't be reached from where {} (another network namespace, a filter of "
-      "system calls, no free descriptor), or gave no answer in time",
+      "{} forked {} not recorded: heaptap couldn't be reached from where {} (another network namespace, a system call "
+      "filter, no free descriptor), or didn't answer in time",
       count, count == 1 ? "child was" : "children were", count == 1 ? "it is" : "they are");
 }
 
 std::string unreadable_text(const Note& note) {
   const uint64_t reason = note.number(0);
   if (reason == ETIMEDOUT)
-    return fmt::format("{}: its file system didn't answer, so only functions that it shows to other objects are seen",
+    return fmt::format("{}: its file system didn't respond, so only its exported functions are intercepted",
                        note.module);
   return fmt::format(
-      "{}: its file can't be read ({}), so only functions that it shows to other objects are seen; heaptap run as root "
-      "could open what is mapped",
-      note.module, reason == 0 ? "another file is in its place" : base::reason_of(static_cast<int>(reason)));
+      "{}: its file can't be read ({}), so only its exported functions are intercepted; heaptap run as root could open "
+      "the mapped file",
+      note.module, reason == 0 ? "it was replaced by another file" : base::reason_of(static_cast<int>(reason)));
 }
 
 std::string no_room_text(const Note& note) {
@@ -259,15 +252,15 @@ std::string no_room_text(const Note& note) {
                               : fmt::format("the memory group (cgroup) {} had little left of its limit of {}",
                                             note.name, base::format_bytes(note.number(1) * 1024));
   return fmt::format(
-      "events were lost because the log was full at {} KiB and couldn't have more: {} (what a program could use isn't "
-      "taken for the log)",
+      "events were lost because the log was full at {} KiB and couldn't grow: {} (the log takes no memory that "
+      "programs could need)",
       note.number(0), who);
 }
 
 std::string given_up_text(const Note& note) {
   return fmt::format(
-      "{} was given up: its file system{} didn't answer, and wasn't asked any more; names and stacks of what is there "
-      "may be missing",
+      "gave up on {}: its file system{} didn't respond and wasn't used any more; names and stacks of files there may "
+      "be missing",
       note.module, note.name.empty() ? "" : fmt::format(" ({})", note.name));
 }
 
@@ -275,31 +268,29 @@ std::string stripped_text(const Note& note) {
   constexpr uint64_t kHostHasNone = 1;
   constexpr uint64_t kHostIsNotBelieved = 2;
   const std::string fact =
-      fmt::format("{}: the program is static and stripped, and nothing tells where its malloc is", note.module);
+      fmt::format("{}: the program is static and stripped, and its malloc can't be located", note.module);
   if (note.number(0) == kHostHasNone) {
     return fact +
-           ": pass --symbols DIR or --sysroot DIR with its unstripped file, which has the same build-id, or run that "
-           "one";
+           ": pass --symbols DIR or --sysroot DIR with its unstripped file (same build-id), or run the unstripped "
+           "program";
   }
   if (note.number(0) == kHostIsNotBelieved) {
     return fact +
-           " for sure: no unwind table of its own shows that functions begin where its unstripped file says; run that "
-           "one";
+           " safely: it has no unwind table to confirm the functions of its unstripped file; run the unstripped "
+           "program";
   }
   return fmt::format("{}: install its debug file{}, or run the unstripped program", fact,
                      note.name.empty() ? "" : fmt::format(" ({})", note.name));
 }
 
 std::string clock_text(const std::string& why) {
-  return "events are ordered by a counter that all threads share, which costs them more than the processors' clocks "
-         "would: " +
-         why;
+  return "events are ordered by a counter shared by all threads, which is slower than the processors' clocks: " + why;
 }
 
 // Of a later version's note all that it brought.
 std::string unknown_text(const Note& note) {
   std::string text =
-      fmt::format("a later version of heaptap could say more (note {}", static_cast<uint32_t>(note.kind));
+      fmt::format("a note that only a newer heaptap can show (note {}", static_cast<uint32_t>(note.kind));
   if (!note.numbers.empty()) text += fmt::format("; {}", fmt::join(note.numbers, ", "));
   if (!note.module.empty()) text += "; " + note.module;
   if (!note.name.empty()) text += "; " + note.name;
@@ -310,11 +301,11 @@ std::string unknown_text(const Note& note) {
 std::optional<std::string> varying_text(const Note& note) {
   switch (note.kind) {
     case NoteKind::kClockNotWanted:
-      return clock_text("HEAPTAP_CLOCK=counter asks for it");
+      return clock_text("HEAPTAP_CLOCK=counter is set");
     case NoteKind::kClockNotKnown:
       return clock_text("the kernel doesn't say whether the processors' clocks agree");
     case NoteKind::kClockNotShared:
-      return clock_text("heaptap knows no clock of this CPU that all processors share");
+      return clock_text("this CPU has no clock shared by all processors that heaptap knows");
     case NoteKind::kClockNotUsed:
       return clock_text("the kernel takes its time from " + note.name + ", not from the processors' clocks");
     case NoteKind::kChildrenUnreached:
@@ -363,9 +354,9 @@ std::string processes_text(const std::vector<uint32_t>& pids) {
 }  // namespace
 
 std::string end_of_tracer(const Note& note) {
-  return fmt::format("the tracer came to an unexpected end ({})",
-                     note.number(0) != 0 ? fmt::format("signal {} ended it", note.number(1))
-                                         : fmt::format("status {}", note.number(1)));
+  return fmt::format("the tracer ended unexpectedly ({})", note.number(0) != 0
+                                                               ? fmt::format("killed by signal {}", note.number(1))
+                                                               : fmt::format("status {}", note.number(1)));
 }
 
 std::string sentence_of(const Note& note) {

@@ -25,7 +25,7 @@ std::string ending_text(const model::Capture& capture) {
   if (capture.executed) return "executed another program";
   if (capture.running) return "is still being recorded";
   if (capture.truncated) return "recording was interrupted";
-  if (!capture.import.tool.empty()) return "ended in a way that is not known";
+  if (!capture.import.tool.empty()) return "ended, it is unknown how";
   if (capture.detached) return "detached, still running";
   return capture.ended ? "ended, exit status unknown" : "recording did not end";
 }
@@ -81,7 +81,7 @@ std::string doubt_of_leaks(const Leaks& leaks) {
       std::ranges::find(leaks.scan.notes, model::NoteKind::kHeldByRing, &model::Note::kind) != leaks.scan.notes.end();
   std::string text = has_rings ? " (unless requests of its io_uring hold them)" : "";
   if (leaks.behind_tags.blocks != 0 && leaks.possible.blocks != 0) {
-    text += fmt::format(" ({} of them held by words that are no plain pointers: --tagged-pointers)",
+    text += fmt::format(" ({} of them reachable by tagged pointers or distances only: --tagged-pointers)",
                         base::format_bytes(leaks.behind_tags.bytes));
   }
   return text;

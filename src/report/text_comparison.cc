@@ -292,9 +292,9 @@ std::vector<std::string> missing_of(const Recording& recording, bool leaks) {
   const Totals& totals = recording.report.totals;
   std::vector<std::string> missing;
   if (leaks && !recording.at_ns && !recording.report.leaks.scanned)
-    missing.emplace_back("no leak scan: what leaks is unknown");
+    missing.emplace_back("no leak scan: leaks are unknown");
   if (!totals.peak_known || !totals.live_known || !recording.report.has_events)
-    missing.emplace_back("recorded with --aggregate, which keeps no peak of each stack, and not all else");
+    missing.emplace_back("recorded with --aggregate, which doesn't keep the peak of each stack, among others");
   return missing;
 }
 
@@ -305,14 +305,15 @@ std::vector<std::string> doubts_of(const Recording& recording, bool leaks) {
     doubts.push_back(counted(report.capture.lost_events, "event") + " were lost: the numbers are not exact");
   if (const std::string uncertainty = uncertainty_of(report); !uncertainty.empty()) doubts.push_back(uncertainty);
   if (report.capture.truncated)
-    doubts.push_back("the trace is cut off or damaged, what stands before that is compared: " + report.capture.damage);
+    doubts.push_back("the trace is cut off or damaged, only the part before that is compared: " +
+                     report.capture.damage);
   if (!report.capture.from_start)
     doubts.emplace_back("the capture began while the program ran: earlier allocations are not in it");
   if (recording.at_ns && *recording.at_ns > report.end_ns())
     doubts.push_back("the trace ends before, after " + base::format_duration(report.end_ns()));
   // At a moment before the first allocation there is nothing, whatever passes.
   const bool is_narrowed = report.unmatched && (report.unmatched->by_name || report.unmatched->by_thread);
-  if (is_narrowed) doubts.emplace_back("nothing passes the filter");
+  if (is_narrowed) doubts.emplace_back("nothing matches the filter");
   return doubts;
 }
 

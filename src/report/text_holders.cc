@@ -43,7 +43,7 @@ std::string loss_text(const TextContext& context, const Holders& holders) {
   if (holders.block.state == "reachable")
     return "\nThe dynamic loader allocated it for itself: it counts as reachable.\n";
   if (holders.below) {
-    text += "\nNo root leads to it. It is indirectly lost, held by this lost block:\n" +
+    text += "\nIt is not reachable from a root, but indirectly lost, held by this lost block:\n" +
             chain_text(context, *holders.below, holders.block);
   } else {
     text += fmt::format("\n{}\n", holders.cycle ? cycle_text(*holders.cycle, holders.block) : "Nothing points to it.");

@@ -83,10 +83,10 @@ std::string scan_text(const Leaks& leaks) {
   std::string text = scan_facts_text(leaks);
   for (const std::string& note : sentences_of(leaks.scan.notes)) text += "  ! " + base::safe_text(note) + "\n";
   for (const std::string& line : leaks.unused_suppressions) {
-    text += "  ! a suppression that matched nothing: " + base::safe_text(line) + "\n";
+    text += "  ! unused suppression: " + base::safe_text(line) + "\n";
   }
   for (const std::string& line : leaks.broad_suppressions) {
-    text += "  ! a suppression that matches every stack: " + base::safe_text(line) + "\n";
+    text += "  ! suppression matches every stack: " + base::safe_text(line) + "\n";
   }
   return text;
 }
@@ -119,9 +119,9 @@ std::string leak_totals_text(const TextContext& context) {
   kind("indirectly lost", leaks.indirect, true);
   kind("possibly lost", leaks.possible, true);
   text += kept_text(leaks, &KeptByLibrary::possible);
-  const char* const tags_hint =
-      leaks.possible.blocks == 0 ? ", reachable by pointers with other bits set, or distances"
-                                 : ", by pointers with other bits set, or distances (--tagged-pointers counts these)";
+  const char* const tags_hint = leaks.possible.blocks == 0
+                                    ? ", reachable by tagged pointers or distances"
+                                    : ", by tagged pointers or distances (--tagged-pointers counts these)";
   kind("  by tags", leaks.behind_tags, false, tags_hint);
   kind("lost in pools", BlockCount(leaks.pools.definite) += leaks.pools.indirect, true,
        " of the program's pools, within what is counted as live");
@@ -129,10 +129,10 @@ std::string leak_totals_text(const TextContext& context) {
   kind("still reachable", leaks.reachable, false);
   text += kept_text(leaks, &KeptByLibrary::reachable);
   // Where all blocks of a stack or call are pointed to at one offset, or where a class record is, that is a header, not chance.
-  kind("  by a header", leaks.behind_headers, false, ", reachable behind a header alone");
+  kind("  by a header", leaks.behind_headers, false, ", reachable only by a pointer to a header");
   kind("suppressed", leaks.suppressed, false);
   kind("ignored", leaks.ignored, false, ", lost");
-  kind("released since", leaks.released_since, false, ": by the end itself, after the scan");
+  kind("released since", leaks.released_since, false, ": after the scan, by the program's end");
   kind("unknown", leaks.unknown, false, ": nothing points to them, but they may have been freed");
   return text;
 }
@@ -143,8 +143,7 @@ std::string text_leaks(const TextContext& context) {
   if (report.leaks.scanned) {
     text += scan_text(report.leaks) + leak_totals_text(context);
   } else {
-    text +=
-        context.ink.yellow("No leak scan was made: this was not freed, whether something still points to it or not.");
+    text += context.ink.yellow("No leak scan was made: these blocks were not freed; some may still be reachable.");
     text += '\n';
     text += row_text("not freed", or_unknown(report.totals.live_known, format_bytes(report.totals.live_bytes)),
                      report.totals.blocks_known ? "in " + counted(report.totals.live_blocks, "block") : "");

@@ -49,7 +49,7 @@ std::string run_text(const Report& report) {
   std::set<uint32_t> ids;
   for (const ProcessEntry& process : report.processes) ids.insert(process.capture.pid);
   if (ids.size() == 1)
-    return fmt::format("with what it was before: all {} programs of this process", report.processes.size());
+    return fmt::format("with its earlier programs: all {} programs of this process", report.processes.size());
   return fmt::format("and {}: all {} processes together", counted(ids.size() - 1, "other"), ids.size());
 }
 
@@ -62,9 +62,9 @@ std::string filter_text(const TextContext& context) {
 std::string earlier_text(const Window& window) {
   constexpr const char* kWhen = "was set before the process executed this program: ";
   if (window.to_is_earlier)
-    return fmt::format("mark {} {}nothing of it was recorded by then\n", base::safe_text(window.to), kWhen);
+    return fmt::format("mark {} {}nothing of this program was recorded before it\n", base::safe_text(window.to), kWhen);
   if (!window.from_is_earlier) return "";
-  return fmt::format("mark {} {}all from its start counts\n", base::safe_text(window.from), kWhen);
+  return fmt::format("mark {} {}everything from this program's start counts\n", base::safe_text(window.from), kWhen);
 }
 
 // What became of a window's blocks, and of older ones in it.
@@ -92,10 +92,9 @@ std::string title_of_import(const TextContext& context, const std::string& comma
 
 std::string late_start_of(const Report& report) {
   if (report.capture.from_start) return "";
-  return report.of_run
-             ? "some processes began with blocks of their parent, or were attached to: what they had then is not in "
-               "their traces"
-             : "recording began while the program ran: earlier allocations are not in it";
+  return report.of_run ? "some processes inherited blocks from their parent, or were attached to: these earlier blocks "
+                         "are not in their traces"
+                       : "recording began while the program ran: earlier allocations are not in it";
 }
 
 std::string moment_text(const model::Capture& capture, uint64_t time_ns) {
@@ -183,7 +182,7 @@ std::string remarks_of(const TextContext& context) {
   const bool is_own = capture.import.tool.empty();
   if (is_own && !context.report.totals.bad_frees_known && context.report.totals.calls_known &&
       context.report.filter.empty()) {
-    warn("of some bad releases it is not known whether they were double: --aggregate forgets released blocks");
+    warn("some bad releases may be double frees: --aggregate doesn't keep released blocks");
   }
   for (const std::string& note : sentences_of(capture.notes)) {
     warn(note);
@@ -235,8 +234,8 @@ std::string function_text(const std::string& function, const std::string& varian
 
 std::string text_not_kept(const TextContext& context, const char* what) {
   const std::string& tool = context.report.capture.import.tool;
-  const std::string why = tool.empty() ? "not recorded with --aggregate (record again without it)"
-                                       : fmt::format("{}'s file doesn't tell", tool);
+  const std::string why =
+      tool.empty() ? "not recorded with --aggregate (record again without it)" : fmt::format("not in {}'s file", tool);
   return title_of(context) + "\n" + context.ink.yellow(fmt::format("{}: {}", what, why)) + "\n" + remarks_of(context);
 }
 

@@ -51,7 +51,7 @@ std::string totals_text(const TextContext& context) {
   if (!totals.calls_known) return bytes_text(context);
   text += row_text("allocations", format_count(totals.allocations), format_bytes(totals.allocated_bytes) + " in total");
   if (!totals.temporary_known) {
-    text += row_text("temporary", "unknown", "threads were not kept apart (a larger --aggregate-memory does)");
+    text += row_text("temporary", "unknown", "threads were not kept apart (use a larger --aggregate-memory)");
   } else if (totals.temporary_allocations != 0) {
     text += row_text("temporary", format_count(totals.temporary_allocations),
                      percent(totals.temporary_allocations, totals.allocations) + " of the allocations");
@@ -70,10 +70,9 @@ std::string totals_text(const TextContext& context) {
                                  counted(totals.pool_live_blocks, "block")));
   }
   if (totals.open_resources != 0)
-    text += row_text("open", format_count(totals.open_resources), "resources that the program told of");
+    text += row_text("open", format_count(totals.open_resources), "resources reported by the program");
   if (totals.unknown_pool_releases != 0) {
-    text += row_text("unknown", format_count(totals.unknown_pool_releases),
-                     "releases in pools of what was not known to be there");
+    text += row_text("unknown", format_count(totals.unknown_pool_releases), "releases of unknown blocks in pools");
   }
   if (totals.unknown_releases != 0) {
     text += row_text("unknown", format_count(totals.unknown_releases),
@@ -82,13 +81,13 @@ std::string totals_text(const TextContext& context) {
   }
   if (totals.unseen_releases != 0) {
     text += row_text("unseen", format_count(totals.unseen_releases),
-                     "releases, concluded since the address was allocated again");
+                     "releases, inferred since the address was allocated again");
   }
   const auto error = [&](const char* name, uint64_t count, const char* what) {
     if (count != 0) text += context.ink.red(row_text(name, format_count(count), what));
   };
   if (totals.bad_frees_known) {
-    error("invalid frees", totals.bad_releases, "of what was never allocated, or into the middle of a block");
+    error("invalid frees", totals.bad_releases, "of addresses never allocated, or inside a block");
     error("double frees", totals.double_releases, "");
   }
   error("mismatched frees", totals.mismatched_releases, "the function doesn't match the allocation (malloc, delete)");

@@ -21,7 +21,7 @@ std::string words_of(Gap gap) {
     case Gap::kMissedReleases:
       return "some releases were not seen";
     case Gap::kUnwatchedFunctions:
-      return "functions that heaptap doesn't watch give blocks out";
+      return "blocks were allocated by functions that heaptap doesn't intercept";
     case Gap::kSwitchedOff:
       return "recording was switched off for a while";
     case Gap::kOwnAllocator:
@@ -41,7 +41,7 @@ std::string words_of(Gap gap) {
     case Gap::kLater:
       break;
   }
-  return "calls were missed in a way that a later version of heaptap knows";
+  return "calls were missed for a reason that this version doesn't know";
 }
 
 const char* name_of(Gap gap) {
@@ -233,8 +233,8 @@ std::string words_of(const model::SymbolHint& hint) {
           hint.package_reader.empty() ? ", or the .dwp beside it" : "");
     case Lack::kReadable:
       return fmt::format(
-          "the debug information of {} is compressed by zstd, which isn't read in a file of this kind: "
-          "objcopy --decompress-debug-sections makes a copy for --symbols DIR",
+          "the debug information of {} is compressed by zstd, which can't be read in this kind of file: objcopy "
+          "--decompress-debug-sections makes a copy for --symbols DIR",
           name);
     case Lack::kLines:
       break;
@@ -249,7 +249,7 @@ std::string text_of(const UnmatchedFilter& unmatched, const std::string& filter)
   std::string text = fmt::format("nothing in this trace matches ({})", filter);
   if (unmatched.by_name) {
     text +=
-        "; a filter is a part of a name or a regular expression, and distinguishes upper and lower case: `heaptap show "
+        "; a filter is a part of a name or a regular expression, and is case-sensitive: `heaptap show "
         "top` without it lists names";
   } else if (unmatched.by_thread) {
     text += ": `heaptap show stats` numbers the threads";
@@ -276,8 +276,8 @@ std::vector<std::string> hints_of(const Report& report) {
   if (report.unmatched) hints.push_back(text_of(*report.unmatched, report.filter));
   if (std::ranges::any_of(report.stacks, [&](const StackEntry& stack) { return is_of_slices(report, stack); })) {
     hints.emplace_back(
-        "GLib's slices hide who allocates: each slab counts as of the one that needed it; record with "
-        "-E G_SLICE=always-malloc");
+        "GLib's slices hide the callers: each slab counts for the caller that needed it; record with -E "
+        "G_SLICE=always-malloc");
   }
   for (const model::SymbolHint& hint : report.symbol_hints) hints.push_back(words_of(hint));
   return hints;

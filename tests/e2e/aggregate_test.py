@@ -103,7 +103,7 @@ class Aggregate(heaptap_test.TestCase):
         self.assertIsNone(by_function["f0"]["live_blocks"])
         self.assertIsNone(report["totals"]["live_bytes"])
         self.assertIsNone(report["totals"]["peak_live_bytes"])
-        self.assertIn("blocks found no place in the memory of --aggregate", " ".join(heaptap_test.notes_of(report)))
+        self.assertIn("blocks didn't fit into the memory of --aggregate", " ".join(heaptap_test.notes_of(report)))
 
     def test_stacks_that_do_not_fit_are_counted_together(self):
         self.start("10", "0", "many", options=["--aggregate-memory", "1M"]).wait()

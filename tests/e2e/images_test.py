@@ -198,9 +198,9 @@ class Images(heaptap_test.TestCase):
         self.assertTrue(self.last["window"]["to_is_earlier"])
         self.assertEqual(self.last["totals"]["allocations"], 0)
         text = heaptap("show", "top", *second, "--from", "warm", self.index()).stdout.decode()
-        self.assertIn("mark warm was set before the process executed this program: all from its start counts", text)
+        self.assertIn("mark warm was set before the process executed this program: everything from this program's start counts", text)
         text = heaptap("show", "top", *second, "--to", "warm", self.index()).stdout.decode()
-        self.assertIn("nothing of it was recorded by then", text)
+        self.assertIn("nothing of this program was recorded before it", text)
         # Numbers go on.
         self.assertEqual([(mark["number"], mark["kind"], mark["name"]) for mark in self.last["marks"]], [(1, "earlier", "warm"), (2, "mark", "later")])
         self.assertEqual(self.kept(*second, "--from", "#2"), {"keep_second": 8000})

@@ -144,7 +144,7 @@ class Headers(unittest.TestCase):
             self.assertTrue(all(stack["leaks"]["behind_headers"]["blocks"] <= stack["leaks"]["reachable"]["blocks"]
                                 for stack in report["stacks"]))
             text = subprocess.run([HEAPTAP, "show", "leaks", trace], capture_output=True, text=True, check=True).stdout
-            self.assertIn("in 169 blocks, reachable behind a header alone", text)
+            self.assertIn("in 169 blocks, reachable only by a pointer to a header", text)
             why = subprocess.run([HEAPTAP, "show", "leaks", "--why", "#1", "--json", trace], capture_output=True, text=True)
             self.assertEqual(heaptap_test.read_report(why.stdout)["held"]["pointer"], "header")
 
@@ -309,7 +309,7 @@ class Doubts(heaptap_test.TestCase):
     def test_pointers_with_other_bits_set(self):
         trace = self.folder / "t.htap"
         outcome = heaptap_test.heaptap("run", "-o", trace, "--", heaptap_test.built("leak_tagged_words"))
-        self.assertIn(b"171 B of them held by words that are no plain pointers: --tagged-pointers", outcome.stderr)
+        self.assertIn(b"171 B of them reachable by tagged pointers or distances only: --tagged-pointers", outcome.stderr)
         leaks = heaptap_test.summary(trace)["leaks"]
         self.assertEqual(leaks["possible"], leaks["behind_tags"])
         held = heaptap_test.heaptap("show", "leaks", "--json", "--tagged-pointers", trace)

@@ -432,7 +432,7 @@ class OwnFunctions(heaptap_test.TestCase):
                 self.assertEqual(report["capture"]["known"], {"leaks": False, "releases": False})
                 self.assertEqual((leaks["definite"], leaks["possible"]), ({"blocks": 0, "bytes": 0},) * 2, leaks)
                 text = ran.stderr.decode()
-                self.assertRegex(text, rf"libnames\.so gives blocks out or takes them back by functions .*\({function}\)")
+                self.assertRegex(text, rf"libnames\.so allocates or frees blocks by functions .*\({function}\)")
                 self.assertIn("--via ptrace", text)
                 self.assertEqual(heaptap("check", self.trace, "--max-leaked", "0").status, 3)
 
@@ -452,7 +452,7 @@ class OwnFunctions(heaptap_test.TestCase):
         self.assertGreaterEqual(totals["unknown_frees"], 1000)
         self.assertIn("unwatched_functions", report["capture"]["gaps"])
         self.assertFalse(report["capture"]["known"]["leaks"])
-        self.assertIn(b"no watched function gave out", ran.stderr)
+        self.assertIn(b"no intercepted function allocated", ran.stderr)
         self.assertIn(str(self.folder / "copy").encode(), ran.stderr)
         self.assertNotIn(b"invalid free", ran.stderr.replace(b"leaks, invalid and double frees", b""))
         self.assertEqual(heaptap("check", self.trace, "--max-leaked", "0").status, 3)

@@ -356,7 +356,7 @@ class Others(Run):
     def test_a_child_that_began_with_its_parents_blocks(self):
         self.record("-q", "-f", "sh", "-c", '(eval "x=1"); exit 0')
         text = self.show("leaks", self.index())
-        self.assertIn("some processes began with blocks of their parent", text)
+        self.assertIn("some processes inherited blocks from their parent", text)
         self.assertRegex(text, r"! process \d+: not all blocks are known")
         self.assertEqual(heaptap("check", self.index(), "--max-leaked", "0").status, 3)
 

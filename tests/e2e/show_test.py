@@ -62,7 +62,7 @@ class Shown(heaptap_test.TestCase):
         self.assertRegex(heaptap("check", self.trace, "--max-leaked", "0").stdout, rb"\n      print_receipt leak_shop\.cc:\d+ < main")
 
     def test_slices_of_glib_are_hinted_at_where_they_hide_who_allocates(self):
-        hint = "hint: GLib's slices hide who allocates: each slab counts as of the one that needed it; record with -E G_SLICE=always-malloc"
+        hint = "hint: GLib's slices hide the callers: each slab counts for the caller that needed it; record with -E G_SLICE=always-malloc"
         for options, is_hidden in (((), True), (("-E", "G_SLICE=always-malloc"), False)):
             end = heaptap("run", "--force", *options, "-o", self.trace, "--", built("glib_slices"), cwd=self.folder)
             self.assertEqual(end.status, 0, end)

@@ -253,7 +253,7 @@ TEST_F(TracerSourceTest, TheTracersOwnEndIsInEveryTrace) {
   EXPECT_TRUE(source_.is_broken());
   EXPECT_TRUE(source_.is_settled());
   EXPECT_EQ(source_.failures(), 1u);
-  EXPECT_TRUE(has_note(end(70), "unexpected end"));
+  EXPECT_TRUE(has_note(end(70), "ended unexpectedly"));
 }
 
 }  // namespace

@@ -64,14 +64,14 @@ TEST(Note, OfEachKindHasANameAndASentenceOfItsOwn) {
     const std::string sentence = sentence_of(note_with_all(kind));
     EXPECT_TRUE(sentences.insert(sentence).second) << sentence;
     EXPECT_EQ(sentence.find_first_of("{}"), std::string::npos) << sentence;
-    EXPECT_EQ(sentence.find("a later version"), std::string::npos) << name_of(kind);
+    EXPECT_EQ(sentence.find("a newer heaptap"), std::string::npos) << name_of(kind);
   }
 }
 
 TEST(Note, SaysItsNumbersItsModuleAndItsName) {
   EXPECT_EQ(sentence_of({.kind = NoteKind::kText, .name = "as it was {0} said"}), "as it was {0} said");
   EXPECT_EQ(sentence_of({.kind = NoteKind::kEntryNotWritable, .module = "/lib/libc.so.6", .name = "calloc"}),
-            "calloc in /lib/libc.so.6 isn't watched: its memory can't be written");
+            "calloc in /lib/libc.so.6 is not intercepted: its memory can't be written");
   EXPECT_EQ(sentence_of({.kind = NoteKind::kScanCutOff, .numbers = {2, 5, 9}}),
             "leak scan 2 can't be used: the trace has 5 of its 9 frames (the recording was cut off there)");
 }
@@ -103,7 +103,7 @@ TEST(Note, WithoutWhatItsKindBringsIsStillSaid) {
 TEST(Note, OfALaterVersionIsShownWithAllThatItBrings) {
   EXPECT_EQ(name_of(kLaterKind), "kind_4000000");
   EXPECT_EQ(sentence_of(note_with_all(kLaterKind)),
-            "a later version of heaptap could say more (note 4000000; 3, 9223372036854775808, 0; /usr/lib/libodd.so; "
+            "a note that only a newer heaptap can show (note 4000000; 3, 9223372036854775808, 0; /usr/lib/libodd.so; "
             "calloc)");
 }
 

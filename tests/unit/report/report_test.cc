@@ -118,7 +118,7 @@ TEST(Report, SaysOfUnknownMappingsThatTheyMayBeReserved) {
   report.totals.mapped = {};
   report.totals.mapped.add(model::MappedKind::kUnknown, 1 << 30);
   const std::string end = render_end_summary(report, {});
-  EXPECT_NE(end.find("what of it was only reserved is not known"), std::string::npos) << end;
+  EXPECT_NE(end.find("how much was only reserved is unknown"), std::string::npos) << end;
 }
 
 struct NamedView {
