@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the #include lines, some calls and the sentences below src/ against tools/layers.txt, and that nothing is allowed there
+"""Checks the #include lines, some calls, the sentences and the words below src/ against tools/layers.txt, and that nothing is allowed there
 that no file makes use of. Prints each violation; exit status 1 if there is one."""
 
 import argparse
@@ -23,6 +23,17 @@ PREPROCESSOR_TEXT = re.compile(r"^[ \t]*#[ \t]*(?:error|warning)\b[^\n]*", re.MU
 EXPRESSION_WORDS = {"return", "co_return", "co_await", "co_yield", "throw", "else", "do", "case", "and", "or", "not"}
 
 
+# A phrase of `refused-text`, in quotes.
+PHRASE = re.compile(r'"([^"]+)"')
+INCLUDE_LINE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
+
+
+def pattern_of(phrases):
+    """Finds phrases as whole words, in a literal or comment of several lines as well; not as part of a file's name."""
+    words = "|".join(r'[\s"/*\\]+'.join(phrase.split()) for phrase in phrases)
+    return re.compile(rf"\b(?<![\w/])(?:{words})(?![\w/]|\.(?:h|cc)\b)", re.IGNORECASE)
+
+
 class Rules:
     """What tools/layers.txt says."""
 
@@ -38,6 +49,8 @@ class Rules:
         self.prose_files = []  # patterns of other files that may build some
         self.prose_literals = set()  # that are no sentences
         self.refused = []  # patterns of names
+        self.refused_texts = []  # (pattern of phrases, what to write in their place), in literals and comments
+        self.refused_messages = []  # the same, in literals alone
         self.errors = []
         self.unused = {}  # what is allowed and was not made use of yet -> the line that allows it
         for number, line in enumerate(text.splitlines(), 1):
@@ -75,6 +88,10 @@ class Rules:
             self.only_calls.append((names, others))
         elif kind == "refused" and names:
             self.refused += names
+        elif kind == "refused-text" and (phrases := PHRASE.findall(left)) and right.strip():
+            self.refused_texts.append((pattern_of(phrases), right.strip()))
+        elif kind == "refused-message" and (phrases := PHRASE.findall(left)) and right.strip():
+            self.refused_messages.append((pattern_of(phrases), right.strip()))
         elif kind == "prose" and names:
             self.prose.update(names)
         elif kind == "prose-call" and names:
@@ -270,6 +287,33 @@ def check_names(rules, path, text):
                 yield f"src/{path}:{number}: {name} is a name that tools/layers.txt refuses"
 
 
+def find_texts(text):
+    """(offset, text, whether it is a literal) of each literal and comment, as written; those in a row are one."""
+    text = INCLUDE_LINE.sub(lambda found: " " * len(found.group()), text)
+    joined = None
+    for found in NO_CODE.finditer(text):
+        is_literal = not found.group().startswith(("//", "/*"))
+        if joined and joined[2] == is_literal and not text[joined[1] : found.start()].strip():
+            joined = (joined[0], found.end(), is_literal)
+            continue
+        if joined:
+            yield joined[0], text[joined[0] : joined[1]], joined[2]
+        joined = (found.start(), found.end(), is_literal)
+    if joined:
+        yield joined[0], text[joined[0] : joined[1]], joined[2]
+
+
+def check_texts(rules, path, text):
+    patterns = {is_literal: rules.refused_texts + (rules.refused_messages if is_literal else []) for is_literal in (False, True)}
+    for offset, said, is_literal in find_texts(text):
+        said = said.replace("\\n", "  ")
+        for pattern, instead in patterns[is_literal]:
+            for found in pattern.finditer(said):
+                line = text.count("\n", 0, offset + found.start()) + 1
+                phrase = re.sub(r'[\s"/*\\]+', " ", found.group())
+                yield f'src/{path}:{line}: "{phrase}" is refused by tools/layers.txt; instead: {instead}'
+
+
 def check_file(rules, root, path):
     """The violations of one file, given as a path below src/."""
     layer = rules.layer_of(path)
@@ -287,6 +331,7 @@ def check_file(rules, root, path):
             yield f"src/{path}:{number}: {trouble}"
     yield from check_calls(rules, path, text)
     yield from check_names(rules, path, text)
+    yield from check_texts(rules, path, text)
     yield from check_prose(rules, path, layer, text)
 
 

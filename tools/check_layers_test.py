@@ -188,6 +188,30 @@ prose-literal <signal handler called>
         harmless = '// kMostBlocks\nconst char* text = "kMostBlocks"; int almost_kMost = 0, Helpers = 0;\n'
         self.assertEqual(self.violations({"src/wire/more.h": harmless}, rules=rules), [])
 
+    TEXTS = RULES + r'''
+refused-text "let go" "folders?": detach, directory
+refused-message "is no (?!longer)\w+": is not a
+'''
+
+    def test_a_refused_phrase_is_found_in_literals_and_comments_with_its_line_and_the_words_in_its_place(self):
+        for text, line, phrase in (("// Then all is let go of.\n", 2, "let go"), ("/* a\n * Folder */\n", 3, "Folder"),
+                                   ('const char* a = "\\nfolder";\n', 2, "folder"), ("// is let\n// go of\n", 2, "let go"),
+                                   ('const char* a = "is let "\n  "go";\n', 2, "let go"), ("int a;  // its folders\n", 2, "folders")):
+            with self.subTest(text):
+                found = self.violations({"src/wire/more.h": "#pragma once\n" + text}, rules=self.TEXTS)
+                self.assert_one(found, f"more.h:{line}:", f'"{phrase}"', "instead: detach, directory")
+
+    def test_a_refused_message_is_found_in_literals_alone(self):
+        found = self.violations({"src/wire/more.h": 'f("\'{}\' is no PID");\n'}, rules=self.TEXTS)
+        self.assert_one(found, "more.h:1:", '"is no PID"', "is not a")
+        harmless = '// It is no PID.\nf("it is no longer there");\n'
+        self.assertEqual(self.violations({"src/wire/more.h": harmless}, rules=self.TEXTS), [])
+
+    def test_names_in_code_and_of_files_are_no_texts(self):
+        harmless = '#include "wire/folders.h"\nint folder = 0, let_go = own_folder;  // wire/folders.h, key_folder.h, folder.cc\n'
+        files = {"src/wire/folders.h": "", "src/wire/more.h": harmless}
+        self.assertEqual(self.violations(files, rules=self.TEXTS), [])
+
     def test_a_line_may_name_only_lines_above(self):
         found = self.violations(rules="layer wire: agent\nlayer agent:\n")
         self.assert_one(found, "wire names agent")
@@ -211,6 +235,8 @@ prose-literal <signal handler called>
     def test_a_line_that_is_not_understood_is_an_error(self):
         self.assert_one(self.violations(rules=RULES + "lair agent\n"), "not understood")
         self.assert_one(self.violations(rules=RULES + "only-call agent/*\n"), "not understood")
+        self.assert_one(self.violations(rules=RULES + 'refused-text "folder":\n'), "not understood")
+        self.assert_one(self.violations(rules=RULES + "refused-text folder: directory\n"), "not understood")
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ void LeakCounts::suppress(const model::HeapScan& scan, const Rules& rules) {
   }
 }
 
-// What is lost below a block that is ignored goes with it: whoever doesn't want to see the one can't mend the other.
+// What is lost below a block that is ignored goes with it: anyone who doesn't want to see the one can't fix the other.
 void LeakCounts::ignore(const model::HeapScan& scan, const Rules& rules) {
   ignored_.assign(scan.blocks.size(), 0);
   for (uint32_t i = 0; i < scan.blocks.size(); ++i) {

@@ -20,7 +20,7 @@ namespace heaptap::app {
 namespace {
 
 constexpr std::string_view kHelp =
-    R"(heaptap shows where the memory of a C or C++ program goes, who still holds it, and what leaks.
+    R"(heaptap shows where the memory of a C or C++ program goes, what still holds it, and what leaks.
 
 Record:
   heaptap run [options] [--] PROGRAM [ARG...]   trace a program (`heaptap PROGRAM` means the same)

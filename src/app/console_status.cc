@@ -141,7 +141,7 @@ std::string settings_of_recording(const live::Settings& settings) {
   text += fmt::format("  by                    {}, heaptap {}{}\n", base::safe_text(settings.via),
                       base::safe_text(settings.heaptap_version),
                       settings.collector_pid != 0 ? fmt::format(" (pid {})", settings.collector_pid) : "");
-  if (settings.collector_pid == 0) return text;  // of the past: a trace doesn't say
+  if (settings.collector_pid == 0) return text;  // finished: a trace doesn't say
   text += fmt::format("  frames of a stack     {}\n", settings.depth == 0 ? "all" : std::to_string(settings.depth));
   text += fmt::format("  child processes       {}\n", yes(settings.follows_fork));
   text += fmt::format("  executed programs     {}\n", yes(settings.follows_exec));

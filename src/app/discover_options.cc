@@ -9,7 +9,7 @@ base::Result<Command> parse_discover(const Arguments& arguments, const Defaults&
   uint64_t wait_ns = 0;
   OptionSet set("discover", "Find what heaptap-target announces on the local network", kDiscoverUsage);
   set.group(OptionGroup::kOutput);
-  set.flag("--once", options.once, "Print what was found when the time is over (default)");
+  set.flag("--once", options.once, "Print what was found after the waiting time (default)");
   set.flag("--watch", options.watch, "Print a line for each that comes, changes or goes");
   set.flag("--json", options.json, "As JSON; --watch: an object a line");
   set.group(OptionGroup::kRemote);

@@ -87,7 +87,7 @@ void add_moments(OptionSet& set, RunWords& words, RunOptions& options) {
   set.duration("--mark-every", words.mark_every_ns, "Set a mark named `every` at this interval (10s)");
   set.text("--report-signal", words.report_signal,
            "When the program gets this signal (USR2, RTMIN+3): write what changed into PROGRAM-PID-N.memlog "
-           "beside the trace, as at SIGUSR1 to heaptap")
+           "next to the trace, as at SIGUSR1 to heaptap")
       .value_name("SIG")
       .offer({"USR1", "USR2", "HUP", "RTMIN"});
   set.choice(
@@ -101,7 +101,7 @@ void add_following(OptionSet& set, RunWords& words, RunOptions& options) {
   set.flag("-f,--follow-fork", options.follow_fork,
            "Trace child processes too, also those that execute another program");
   set.flag("--no-follow-fork", words.no_follow_fork, "Don't trace child processes");
-  set.flag("-e,--follow-exec", options.follow_exec, "attach: go on recording after an exec");
+  set.flag("-e,--follow-exec", options.follow_exec, "attach: keep recording after an exec");
   set.flag("--no-follow-exec", words.no_follow_exec, "run: stop recording at an exec");
 }
 

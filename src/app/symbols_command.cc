@@ -105,7 +105,7 @@ class Caller {
 base::Result<> serve(const SymbolsOptions& options) {
   auto folders = symbol_server::Folders::open(options.folders);
   if (!folders) return std::unexpected(std::move(folders).error());
-  collect::stop_signals::forward_to(0);  // before it listens: whoever sees the socket may end it, and none is left
+  collect::stop_signals::forward_to(0);  // before it listens: anyone who sees the socket may end it, and none is left
   std::optional<Caller> caller;
   std::optional<channel::Listener> listener;
   if (!options.connect.empty()) {

@@ -136,7 +136,7 @@ std::string ProgressLine::text() const {
       return fmt::format("downloading symbols of {}: {}{}", base::safe_text(module_.substr(0, kWidth)),
                          base::format_bytes(done_), of_total);
     case Phase::kFetching:
-      return fmt::format("fetching {}: {}{}; Ctrl-C goes on without", base::safe_text(module_.substr(0, kWidth)),
+      return fmt::format("fetching {}: {}{}; Ctrl-C skips it", base::safe_text(module_.substr(0, kWidth)),
                          base::format_bytes(done_), of_total);
     case Phase::kNone:
       break;

@@ -98,7 +98,7 @@ base::Result<Watched> watch(const TopOptions& options, EndSignals& signals) {
   return Watched{nullptr, *std::move(recording)};
 }
 
-// False: whoever reads has seen enough.
+// False: the reader has seen enough.
 base::Result<bool> write_line(std::string_view line) {
   if (fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0) return true;
   if (errno == EPIPE) return false;
@@ -135,7 +135,7 @@ base::Result<int> show_screen(Watched& watched, const TopOptions& options, EndSi
 base::Result<int> show(const TopOptions& options, EndSignals& signals) {
   auto watched = watch(options, signals);
   if (!watched) return std::unexpected(std::move(watched).error());
-  if (watched->recorder == nullptr) signals.unblock();  // there is nothing to let go of
+  if (watched->recorder == nullptr) signals.unblock();  // there is nothing to detach from
   if (options.json) {
     HEAPTAP_TRY(print_json(*watched->recording, options, signals));
     return signals.number();
@@ -147,7 +147,7 @@ base::Result<int> show(const TopOptions& options, EndSignals& signals) {
 
 }  // namespace
 
-// A signal that asked for the end ends it as it would have, once all is let go of.
+// A signal that asked for the end ends it as it would have, after detaching.
 int perform(const TopOptions& options) {
   int number = 0;
   {

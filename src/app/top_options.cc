@@ -29,7 +29,7 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
   TopOptions options;
   OptionSet set("top", "Show a process's memory live, on the screen", kTopUsage);
   set.group(OptionGroup::kOutput);
-  set.flag("--once", options.once, "Print one picture and end (default where stdout is no terminal)");
+  set.flag("--once", options.once, "Print one picture and end (default where stdout is not a terminal)");
   set.flag("--json", options.json, "Print a JSON object for each sample, one a line");
   set.text("-o,--output", options.output, "Keep the trace of a recording that top starts").value_name("FILE");
   add_color(set, options.color);

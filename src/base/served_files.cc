@@ -73,7 +73,7 @@ bool is_served(std::string_view type) {
   return type.starts_with("fuse.") || std::ranges::find(kServed, type) != kServed.end();
 }
 
-// Of the place itself, and of where this process would find the same path: who asks tries both.
+// Of the place itself, and of where this process would find the same path: callers try both.
 std::optional<ServedFiles::Server> ServedFiles::server_of(const FilePlace& place) {
   const pid_t viewer = place.viewer != 0 ? place.viewer : process_in_path(place.path);
   const auto own = own_mounts();

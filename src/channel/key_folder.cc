@@ -25,7 +25,7 @@ constexpr size_t kMaxKeyFileBytes = 256;
 constexpr size_t kMaxListBytes = size_t{1} << 20;
 constexpr mode_t kOnlyOwner = S_IRUSR | S_IWUSR;
 
-// With all folders above it.
+// With all directories above it.
 base::Result<> make_folder(const std::string& path) {
   for (size_t end = 1; end <= path.size(); ++end) {
     if (end < path.size() && path[end] != '/') continue;

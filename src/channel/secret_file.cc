@@ -42,8 +42,8 @@ base::Result<std::optional<std::string>> read_owned_file(const std::string& path
     return fail({name, " belongs to another user, who can change it: use a file of your own"});
   }
   if (access == FileAccess::kReadByOwner && (facts.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return fail({name, " is accessible to other users: `chmod 600 ", path,
-                 "`, and make a new one if somebody may have read it"});
+    return fail(
+        {name, " is accessible to other users: `chmod 600 ", path, "`, and make a new one if others may have read it"});
   }
   if ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return fail({name, " is writable by other users: `chmod go-w ", path, "`, and check its content"});

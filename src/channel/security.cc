@@ -76,7 +76,7 @@ base::Result<> check(const Security& security, const Address& address) {
                  "the host prints what to type"});
   }
   return fail({place,
-               " is TCP, which is open to others, and there is no key or token for authentication: pair the machines "
+               " is TCP, which is open to others, and no key or token for authentication is known: pair the machines "
                "(`heaptap pair` on the host prints what to type), or give both a token (heaptap-target token), or use "
                "a UNIX socket, which ssh forwards"});
 }

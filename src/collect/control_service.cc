@@ -124,7 +124,7 @@ void ControlService::serve() {
   }
 }
 
-// Compares what clients were told of with what is: whoever does something, a client, the program, its end, it is told once.
+// Compares what clients were told of with what is: no matter who does something, a client, the program, its end, it is told once.
 void ControlService::tell_what_happened() {
   for (const RecordedProcess& process : processes_.all()) {
     const uint32_t pid = process.recording->capture().pid;

@@ -80,7 +80,7 @@ JitNames::JitNames(pid_t process, JitNamesOptions options)
   look_at_process();
 }
 
-// 0: it has ended, whoever has its number now.
+// 0: it has ended, no matter who has its number now.
 pid_t JitNames::live_thread() const {
   return process::read_start_time(process_) == start_time_ ? process::find_live_thread(process_) : 0;
 }

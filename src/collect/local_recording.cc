@@ -175,7 +175,7 @@ base::Result<uint32_t> LocalRecording::scan(const ScanAccess& access, const std:
   return scan->number;
 }
 
-// The process is gone, or let go of: what it has written down by now is all.
+// The process is gone, or detached: what it has written down by now is all.
 void LocalRecording::take_last_names() {
   take_names();
   while (!jit_names_.read_to_end(std::chrono::seconds(1))) {

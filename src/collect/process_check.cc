@@ -80,7 +80,7 @@ base::Result<> check_process(pid_t process) {
   }
   if (process == getpid()) return base::fail("process {} is heaptap itself", process);
   if (is_kernel_thread(process)) {
-    return base::fail("process {} ({}) is a kernel thread: there is no program to record", process,
+    return base::fail("process {} ({}) is a kernel thread: no program to record", process,
                       base::name_of_process(process));
   }
   const pid_t live_thread = process::find_live_thread(process);

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kBatchEvents = 4096;  // stay in the processor's cache from the log to the frame's columns
 constexpr size_t kFrameEvents = 262144;
 constexpr uint64_t kMaxBytesTaken = 1024 * 1024;
-// Events that wait for a release which may come: whoever says that it holds so many back is believed no longer.
+// Events that wait for a release which may come: anyone who says that it holds so many back is believed no longer.
 constexpr size_t kMaxWaiting = size_t{1} << 22;
 
 }  // namespace

@@ -20,7 +20,7 @@ bool is_own(const std::string& path, mode_t others) {
 bool is_own_parent(const std::string& path) { return is_own(path, S_IWGRP | S_IWOTH); }
 bool is_private(const std::string& path) { return is_own(path, S_IRWXG | S_IRWXO); }
 
-// Each in a folder where nobody else can put one in its place: this user's, or /tmp, where that is told by the owner.
+// Each in a directory where nobody else can put one in its place: this user's, or /tmp, where that is told by the owner.
 std::vector<std::string> candidates() {
   std::vector<std::string> parents;
   const char* const runtime = std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe)

@@ -24,7 +24,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// For a place among those that wait: a recorder may be in a scan of a large program. Whoever took the abstract name and accepts
+// For a place among those that wait: a recorder may be in a scan of a large program. Anyone who took the abstract name and accepts
 // nobody gets no time.
 constexpr milliseconds kFolderPatience{30'000};
 constexpr milliseconds kAbstractPatience{300};
@@ -76,7 +76,7 @@ Found look_at(const Address& address, const ProcessName& process, bool is_in_own
   return found;
 }
 
-// The first that is believed, or else whoever has the abstract name.
+// The first that is believed, or else anyone who has the abstract name.
 Found look_for_recorder(const ProcessName& process, milliseconds folder_patience, milliseconds abstract_patience) {
   for (const std::string& folder : own_folders()) {
     const auto address = address_of_file(folder + "/" + file_name_of(process));
@@ -177,7 +177,7 @@ std::vector<ProcessName> processes_with_socket() {
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
     if (!folder) continue;
     while (const dirent* const entry =
-               readdir(folder.get())) {  // NOLINT(concurrency-mt-unsafe): the folder is this thread's
+               readdir(folder.get())) {  // NOLINT(concurrency-mt-unsafe): the stream is this thread's
       if (auto process = process_of_file_name(entry->d_name)) found.push_back(*std::move(process));
     }
   }

@@ -27,7 +27,7 @@ void remove_left_behind(const std::string& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
   if (!open) return;
   while (const dirent* const entry =
-             readdir(open.get())) {  // NOLINT(concurrency-mt-unsafe): the folder is this thread's
+             readdir(open.get())) {  // NOLINT(concurrency-mt-unsafe): the stream is this thread's
     const std::string_view name = entry->d_name;
     if (name.starts_with('.') || !name.ends_with(".sock")) continue;
     const std::string path = fmt::format("{}/{}", folder, name);
@@ -45,7 +45,7 @@ base::Result<SocketFile> SocketFile::create(pid_t collector) {
   return create(*folder, fmt::format("{}.sock", collector));
 }
 
-// Under another name until it is listened at: then it takes the place of one that was left behind, in one step, and whoever
+// Under another name until it is listened at: then it takes the place of one that was left behind, in one step, and anyone who
 // removes those never sees it as one of them.
 base::Result<SocketFile> SocketFile::create(const std::string& folder, const std::string& name) {
   const std::string path = fmt::format("{}/{}", folder, name);

@@ -11,7 +11,7 @@ namespace heaptap::discovery {
 namespace {
 
 constexpr uint32_t kMaxTtlS = 4500;
-constexpr uint64_t kGoodbyeNs = kSecond;  // RFC 6762, 10.1: until it is no more; whoever has it still can say so
+constexpr uint64_t kGoodbyeNs = kSecond;  // RFC 6762, 10.1: until it is no more; anyone who has it still can say so
 constexpr uint64_t kFirstQuestionPauseNs = kSecond;
 constexpr uint64_t kMaxQuestionPauseNs = 60 * kSecond;
 

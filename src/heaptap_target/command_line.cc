@@ -404,7 +404,7 @@ Processes:
   -p, --pid PID           record this running process, too; repeatable
   -f, --follow-fork       trace child processes too, also those that execute
                           another program
-  -e, --follow-exec       attach: go on recording after an exec
+  -e, --follow-exec       attach: keep recording after an exec
   -E VAR=VALUE            set a variable of the program's environment;
                           repeatable
   --user USER[:GROUP]     run, record: run the program as this user; serve,

@@ -122,7 +122,7 @@ void HostByName::ask(remote::TimePoint now) {
     const auto to = address ? address->to_socket() : std::nullopt;
     if (!to) continue;
     base::UniqueFd socket(::socket(to->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    // Only that server is heard; what is asked of all is answered by whoever has the name.
+    // Only that server is heard; what is asked of all is answered by anyone who has the name.
     if (!socket || (!is_local && connect(socket.get(), to->get(), to->bytes) != 0)) continue;
     for (const discovery::RecordType type : kTypes) {
       const std::string bytes = question_of(question_, *name, type);

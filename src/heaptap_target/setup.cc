@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
-// In a folder where nobody else can put a socket of that name first.
+// In a directory where nobody else can put a socket of that name first.
 std::string default_address() {
   if (geteuid() == 0) return "/run/heaptap-target";
   const char* const folder = std::getenv("XDG_RUNTIME_DIR");
@@ -59,7 +59,7 @@ base::Result<std::unique_ptr<remote::ConnectionSource>> go_to_announced(const Op
                                              std::make_unique<AnnouncedHost>(name));
 }
 
-// Whether it says something without waiting for whoever reads it.
+// Whether it says something without waiting for its reader.
 bool can_complain() {
   pollfd terminal{STDERR_FILENO, POLLOUT, 0};
   return poll(&terminal, 1, 0) > 0;

@@ -18,7 +18,7 @@ namespace heaptap::live {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{200};         // what is written comes in frames, one a second at least
-constexpr uint64_t kBytesAtATime = uint64_t{256} << 10;  // so that who asks doesn't wait long for the lock
+constexpr uint64_t kBytesAtATime = uint64_t{256} << 10;  // so that callers don't wait long for the lock
 
 // All that views without a filter need.
 analysis::Query counts() { return {.blocks = true, .errors = true}; }
@@ -108,7 +108,7 @@ class LiveTrace::Ledger {
     }
   }
 
-  // The lock, for who asks.
+  // The lock, for callers.
   std::unique_lock<std::mutex> take_turn() {
     ++waiting_;
     std::unique_lock lock(mutex_);

@@ -206,7 +206,7 @@ base::UniqueFd open_nameless(const std::string& folder) {
 }
 
 // Such a file, for kernels and filters of system calls that give no memfd; none: there is no place for it. All of it is
-// taken at once, since a full file system would kill whoever touches a page that isn't there: so it is small.
+// taken at once, since a full file system would kill anyone who touches a page that isn't there: so it is small.
 base::UniqueFd make_log_file(LogOptions options, Sizes& sizes) {
   const char* const folder = getenv("TMPDIR");
   for (uint64_t most = kMaxFileBytes; most >= kLeastFileBytes; most /= 2) {

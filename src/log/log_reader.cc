@@ -279,7 +279,7 @@ void LogReader::make_ahead() {
   const uint32_t wanted = std::min(usable_chunks_, fresh + kAhead);
   if (wanted < made_chunks_ + kAhead / 2 && wanted != usable_chunks_) return;
   const uint32_t first = std::max(made_chunks_, fresh);
-  if (wanted > first) (void)memory_->make(first, wanted - first);  // else whoever comes first makes them
+  if (wanted > first) (void)memory_->make(first, wanted - first);  // else their first user makes them
   made_chunks_ = std::max(made_chunks_, wanted);
 }
 
@@ -453,7 +453,7 @@ void LogReader::begin_stream(uint32_t index) {
   ++chunks_in_use_;
 }
 
-// Whoever comes later finds room, as long as this side is only slow.
+// Later writers find room, as long as this side is only slow.
 void LogReader::keep_chunks() {
   const uint32_t usable = usable_chunks();
   if (log_.used_chunks.load(std::memory_order_relaxed) < std::min(stream_count_ + kCrowded, usable / 4)) return;

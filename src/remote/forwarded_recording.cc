@@ -202,7 +202,7 @@ void ForwardedRecording::send_names() {
   }
 }
 
-// Of a process that is gone, or let go of: reads on for so long at most. True: the host gets all names that there are.
+// Of a process that is gone, or detached: reads on for so long at most. True: the host gets all names that there are.
 bool ForwardedRecording::has_told_names(std::chrono::nanoseconds most) {
   const bool is_done = jit_names_->read_to_end(most);
   send_names();

@@ -231,10 +231,10 @@ base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_
 }
 
 void HostLine::tell_of_wait(std::chrono::nanoseconds exit_wait) {
-  teller_({LineNews::Kind::kSaid,
-           base::make_error("an exiting process waits for the connection, at most {} (--exit-wait)",
-                            base::format_duration(static_cast<uint64_t>(exit_wait.count())))
-               .message});
+  teller_(
+      {LineNews::Kind::kSaid, base::make_error("an exiting process waits for the connection, at most {} (--exit-wait)",
+                                               base::format_duration(static_cast<uint64_t>(exit_wait.count())))
+                                  .message});
 }
 
 void HostLine::take_candidate(TimePoint now) {
@@ -284,7 +284,7 @@ void HostLine::tell_news() {
   for (const LineNews& each : refusals_.take()) teller_(each);
 }
 
-// True: whoever greeted in this way has no place here, and was told so.
+// True: a host that greeted in this way has no place here, and was told so.
 bool HostLine::turn_away(const Greeting& greeting, TimePoint now) {
   if (!greeting.session.empty()) {
     if (greeting.session == link_.line().session()) return false;
@@ -299,8 +299,7 @@ bool HostLine::turn_away(const Greeting& greeting, TimePoint now) {
   } else if (!greeting.takes_over) {
     refuse("it is already recording without a host: `heaptap connect ADDRESS` takes that over", now);
   } else {
-    const bool knows_nothing =
-        is_own_session_ && !link_.is_up() && link_.line().keeps_all();  // whoever was here before
+    const bool knows_nothing = is_own_session_ && !link_.is_up() && link_.line().keeps_all();  // of the host before
     if (!knows_nothing) return turn_away_next_host(greeting, now);
     link_.line().forget_other_end();
     return false;

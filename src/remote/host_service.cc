@@ -69,7 +69,7 @@ void HostService::serve() {
   }
 }
 
-// Counted in the log, as collect/report_requests.h has it on one machine; whoever writes reports is where the trace is.
+// Counted in the log, as collect/report_requests.h has it on one machine; reports are written where the trace is.
 void HostService::look_for_reports() {
   if (processes_.options().log.report_signal == 0 || host_.is_given_up()) return;
   for (collect::RecordedProcess& process : processes_.all()) {
@@ -158,7 +158,7 @@ base::Result<> HostService::perform(const control::Message& request) {
   }
 }
 
-// Whoever asked for it looks for it behind the answer.
+// The client that asked for it looks for it after the answer.
 base::Result<> HostService::await_scan(collect::Recording& recording) {
   const auto is_told = [&recording] {
     if (!recording.has_told_scan()) (void)recording.poll();

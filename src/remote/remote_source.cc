@@ -108,13 +108,13 @@ void RemoteSource::look_after_end(TimePoint now) {
   // Who took over what began there doesn't wait for a program that nobody records any more.
   const bool has_let_go = let_go_since_ && !has_program_ && line_.link().line().confirmed() >= let_go_at_message_;
   if (has_let_go && streams_.empty()) end_all("");
-  // Who wants to go doesn't wait for one that isn't there: that one lets go by itself in the end.
+  // Who wants to go doesn't wait for one that isn't there: that one detaches by itself in the end.
   if (let_go_since_ && down_since_ && now - std::max(*let_go_since_, *down_since_) > kLongestBreak) {
     end_all(base::make_error("it can't be reached; it will detach after --orphan-timeout").message);
   }
 }
 
-// It is said again what isn't there; and it is over when the other side has let go for sure, by clocks that may differ.
+// It is said again what isn't there; and it is over when the other side has detached for sure, by clocks that may differ.
 void RemoteSource::look_after_break(TimePoint now) {
   constexpr std::chrono::minutes kRest{1};
   if (!down_since_ || all_ended_ || let_go_since_) return;
@@ -278,7 +278,7 @@ void RemoteSource::begin_recording(const Message& message) {
   const std::string_view bytes = message.fields.text(Field::kCapture).value_or("");
   wire::VarintReader in(bytes_of(bytes).data(), bytes.size());
   model::Capture capture;
-  // Whoever says one of these lies.
+  // A peer that says one of these lies.
   if (!trace::read_capture(in, capture) || capture.pid == 0 || capture.pid > INT_MAX) return;
   if (capture.time_resolution_ns == 0 || capture.time_resolution_ns > kMaxResolutionNs) return;
   const auto pid = static_cast<pid_t>(capture.pid);
@@ -324,7 +324,7 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
                                          .log_limit_bytes = fields.number_or_0(Field::kLogLimitBytes),
                                          .scans = recording->figures().scans});
     case Kind::kBlocksWanted:
-      // Who asks again before it took what it asked for gets nothing.
+      // A client that asks again before it took what it asked for gets nothing.
       if (!line_.link().line().has_room()) return;
       return send_blocks(stream, fields.number_or_0(Field::kQuestion), recording->live_blocks());
     case Kind::kScanned:

@@ -55,7 +55,7 @@ base::Result<Plan> make_plan(const RecordOrder& order, const TargetOptions& opti
   Plan plan;
   base::Result<> agent;
   if (!order.processes.empty()) agent = base::fail("the agent can't be loaded into a running program");
-  if (options.agent.empty()) agent = base::fail("there is no agent beside heaptap-target");
+  if (options.agent.empty()) agent = base::fail("no agent next to heaptap-target");
   if (!order.command.empty()) {
     auto program = collect::find_program(order.command.front());
     if (!program) return std::unexpected(std::move(program).error());

@@ -261,7 +261,7 @@ std::string text_of(const UnmatchedFilter& unmatched, const std::string& filter)
 
 namespace {
 
-// GLib before 2.76 cuts small blocks from slabs that it gets aligned: a slab counts as of whoever needed a new one.
+// GLib before 2.76 cuts small blocks from slabs that it gets aligned: a slab counts for the caller that needed a new one.
 bool is_of_slices(const Report& report, const StackEntry& stack) {
   constexpr std::array<std::string_view, 4> kAligned{"posix_memalign", "memalign", "aligned_alloc", "valloc"};
   if (std::ranges::find(kAligned, stack.function) == kAligned.end()) return false;

@@ -24,7 +24,7 @@ bool has_program(Elf* elf) {
   return header.e_type == ET_EXEC || header.e_type == ET_DYN;
 }
 
-// Whoever serves a file may give it out, and not answer for what is in it.
+// The server of a file may give it out, and not answer for what is in it.
 base::UniqueFd open_and_try(const std::string& path) {
   // Not to hang where somebody put a FIFO.
   base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));

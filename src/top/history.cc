@@ -37,7 +37,7 @@ void History::add(SharedSample sample) {
   for (size_t i = 0; i < kGaugeCount; ++i) append(series_[i], gauge_of_now(static_cast<Gauge>(i)));
 }
 
-// Of the past all of it is known at once.
+// Of a finished recording all of it is known at once.
 void History::learn_timeline() {
   for (Series& series : series_) series.clear();
   for (const report::TimelinePoint& point : now_->timeline) {
@@ -69,7 +69,7 @@ bool History::is_behind() const {
          (before_ && fresh.is_behind() && fresh.read_bytes < before_->freshness.written_bytes);
 }
 
-// Of the past: over the whole time.
+// Of a finished recording: over the whole time.
 std::optional<double> History::rate(uint64_t before, uint64_t now) const {
   const uint64_t from_ns = now_->is_live && before_ ? before_->counted_until_ns : 0;
   if ((now_->is_live && !before_) || now < before || now_->counted_until_ns <= from_ns) return {};

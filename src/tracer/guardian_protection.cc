@@ -66,7 +66,7 @@ void be_spared() {
   }
 }
 
-// Whoever reads what heaptap prints is not to wait for this process.
+// Anyone who reads what heaptap prints is not to wait for this process.
 void leave_standard_streams() {
   base::UniqueFd nothing(open("/dev/null", O_RDWR));
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing.get(), descriptor);

@@ -149,7 +149,7 @@ void ObjectReader::read_debug_file(const FileView& view) {
   if (object_.frame_bytes == 0 && note_frames(debug)) result_.debug_file = std::move(file);
 }
 
-// Of a static program. Whoever told may lie: a breakpoint comes where a function begins for sure, or nowhere.
+// Of a static program. The other side may lie: a breakpoint comes where a function begins for sure, or nowhere.
 void ObjectReader::believe_told() {
   const bool is_static = question_.is_program && mapped_.interpreter.empty() && !finder_.is_loader();
   if (has_all_symbols_ || !is_static || question_.told == nullptr) return;

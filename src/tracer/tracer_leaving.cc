@@ -87,7 +87,7 @@ void Tracer::leave_vfork_children(const TracedProcess& process, Left::Reason rea
   }
 }
 
-// Whoever has to bring a page of its memory (a file system, or a program that fills it) doesn't: maybe because it is held by us.
+// The provider of a page of its memory (a file system, or a program that fills it) doesn't answer: maybe because it is held by us.
 bool Tracer::waits_in_vain(const TracedProcess& process) {
   return process.space != nullptr && process.phase == Phase::kTraced && process.space->memory().has_given_up();
 }
@@ -274,7 +274,7 @@ void Tracer::tell_not_held(pid_t id, const base::Error& error) {
   tell(PacketKind::kNotHeld, id, base::make_error("process {} can't be read: {}", id, error.message));
 }
 
-// There will be nothing to look at. Whoever asked for it is told.
+// There will be nothing to look at. The caller is told.
 void Tracer::give_up_hold(TracedProcess& process, const base::Error& error) {
   const bool was_asked = process.is_stopping;
   process.is_held = process.is_stopping = false;

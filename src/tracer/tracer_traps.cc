@@ -203,7 +203,7 @@ void Tracer::tell_trap_action(Tracee& thread) {
   thread.go_on();
 }
 
-// True: the thread stands still once more, and then it can be let go.
+// True: the thread stands still once more, and then it can be detached.
 bool Tracer::pays_before_leaving(Tracee& thread) {
   if (!thread.process().trap_action.is_owed || thread.group_stopped || thread.at_end) return false;
   if (!thread.is_in_call_stop && !restore_trap_action(thread)) return false;

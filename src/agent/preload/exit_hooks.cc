@@ -156,7 +156,7 @@ void note_memory_call(const uintptr_t* arguments) {
   if (arguments[0] == __NR_mremap && (arguments[4] & kMovesTo) != 0) forget(arguments[5], arguments[3]);
 }
 
-// Its argument may be anything: who asks whether the kernel has the call passes what can't be read, or is too short.
+// Its argument may be anything: a caller that probes whether the kernel has the call passes what can't be read, or is too short.
 void note_clone3(uintptr_t argument, uintptr_t bytes) {
   constexpr uintptr_t kShortest = 64;  // CLONE_ARGS_SIZE_VER0
   if (bytes < kShortest || !kernel::is_readable(argument)) return;

@@ -111,7 +111,7 @@ void fill_environment(Beginning& beginning, char** environment) {
   beginning.environment[count] = nullptr;
 }
 
-// The folder of `file`, with its last slash. 0: it is too long with what comes behind.
+// The directory of `file`, with its last slash. 0: it is too long with what comes after it.
 size_t take_folder(char* to, const char* file) {
   constexpr size_t kRoom = 64;
   const auto bytes = static_cast<size_t>(file_name_of(file) - file);
