@@ -9,7 +9,7 @@ void __verbose_terminate_handler();
 }
 
 void __gnu_cxx::__verbose_terminate_handler() {
-  constexpr std::string_view kWords = "heaptap-target: internal error: aborting\n";
+  constexpr std::string_view kWords = "heaptap-target: internal error, aborting\n";
   if (write(STDERR_FILENO, kWords.data(), kWords.size()) < 0) std::abort();
   std::abort();
 }
