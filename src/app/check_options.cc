@@ -81,8 +81,7 @@ base::Result<Command> parse_check(const Arguments& arguments, const Defaults& de
                          kCheckUsage);
   }
   if (options.possible && !options.growth.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage, "check: --possible is for --max-leaked alone\nusage: {}",
-                         kCheckUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "check: --possible needs --max-leaked\nusage: {}", kCheckUsage);
   }
   if (!options.leaked_bytes && !options.peak_bytes && !options.live_bytes && !options.allocations &&
       options.growth.empty()) {

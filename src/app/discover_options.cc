@@ -10,7 +10,7 @@ base::Result<Command> parse_discover(const Arguments& arguments, const Defaults&
   OptionSet set("discover", "Find what heaptap-target announces on the local network", kDiscoverUsage);
   set.group(OptionGroup::kOutput);
   set.flag("--once", options.once, "Print what was found after the waiting time (default)");
-  set.flag("--watch", options.watch, "Print a line for each that comes, changes or goes");
+  set.flag("--watch", options.watch, "Print a line when a service appears, changes or disappears");
   set.flag("--json", options.json, "As JSON; --watch: an object a line");
   set.group(OptionGroup::kRemote);
   const Option wait = set.duration("--wait", wait_ns, "End after this time (default: 2s; --watch: never)");

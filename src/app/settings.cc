@@ -80,7 +80,8 @@ base::Result<std::string> read_all(int descriptor, const std::string& path) {
     if (count < 0) return wrong(path, "the configuration can't be read: " + base::reason_of(errno));
     if (count == 0) return text;
     text.append(buffer.data(), static_cast<size_t>(count));
-    if (text.size() > kMaxFileBytes) return wrong(path, fmt::format("it is too large: more than {} KiB", kMaxFileBytes >> 10));
+    if (text.size() > kMaxFileBytes)
+      return wrong(path, fmt::format("it is too large: more than {} KiB", kMaxFileBytes >> 10));
   }
 }
 

@@ -353,7 +353,7 @@ class Parser {
 base::Result<Options> parse(std::span<const char* const> arguments) { return Parser(arguments).parse(); }
 
 const char* help_text() {
-  return R"(heaptap-target records programs on this machine for a heaptap on another one.
+  return R"(heaptap-target records programs on this machine for heaptap on another one.
 
 Usage: heaptap-target COMMAND [options]
 

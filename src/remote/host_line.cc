@@ -171,7 +171,7 @@ base::Result<collect::LiveBlocks> HostLine::live_blocks(uint64_t stream, uint64_
   // One of many processes that end has waited for this line already.
   was_late_ = was_late_ && link_.line().kept_bytes() > kCaughtUpBytes;
   if (exit_wait && was_late_)
-    return base::fail("no leak scan: the connection is slow, and another process has already waited in vain");
+    return base::fail("no leak scan: the connection is slow, and another process has waited for it without success");
   control::Message wanted{.kind = control::Kind::kBlocksWanted, .number = 0, .fields = {}};
   wanted.fields.add(control::Field::kStream, stream);
   wanted.fields.add(control::Field::kQuestion, ++questions_);
