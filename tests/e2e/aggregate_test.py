@@ -71,7 +71,7 @@ class Aggregate(heaptap_test.TestCase):
         self.assertEqual((sizes[24]["live_blocks"], sizes[40]["live_blocks"], sizes[24]["allocations"]), (500, 500, None))
         refused = heaptap_test.heaptap("show", "summary", "--from", "1s", self.trace)
         self.assertEqual(refused.status, 2)
-        self.assertIn(b"not kept with --aggregate", refused.stderr)
+        self.assertIn(b"--aggregate doesn't keep", refused.stderr)
 
     def test_totals_outlive_a_program_that_is_killed(self):
         process = self.start("1000", "100000")

@@ -134,7 +134,7 @@ class Scripts(TraceCase):
             with self.subTest(command=command):
                 outcome = self.script(command)
                 self.assertEqual(outcome.status, 125, outcome)
-                self.assertIn(b"past", outcome.stderr)
+                self.assertIn(b"is a finished recording", outcome.stderr)
 
     def test_the_first_failure_ends_it_with_its_status(self):
         outcome = self.script("marks", "nonsense", "status")
@@ -429,7 +429,7 @@ class GoingOn(heaptap_test.TestCase):
         terminal.type("mar")
         terminal.until("mar")
         self.assertEqual(heaptap("leaks", self.pid).status, 0)
-        news = terminal.until(rf"process {self.pid}: scan 1 is finished\r\n[^\n]*{self.pid}> mar$")
+        news = terminal.until(rf"process {self.pid}: scan 1 finished\r\n[^\n]*{self.pid}> mar$")
         self.assertRegex(news, r"^\x1b\[J" + f"process {self.pid}: scan 1")  # in place of the line that was there
         os.kill(self.recorder.pid, signal.SIGKILL)
         terminal.until(r"the recording has ended[^\n]*: its trace is still shown\r\n[^\n]*> mar$")

@@ -384,7 +384,7 @@ class Diff(heaptap_test.TestCase):
         another = self.record(other, "50", name="another")
         outcome = heaptap("check", same, another, "--baseline", old, "--max-growth", "0", cwd=self.folder)
         self.assertEqual(outcome.status, 125, str(outcome))
-        self.assertRegex(outcome.stderr.decode(), r"another\.htap' records other, of which '\S*old\.htap' has no baseline: record one there")
+        self.assertRegex(outcome.stderr.decode(), r"another\.htap' is a trace of other, for which '\S*old\.htap' has no baseline: record one there")
         folder = self.folder / "baselines"
         folder.mkdir()
         for number, (program, count) in enumerate([(app, "50"), (app, "900"), (other, "50")]):

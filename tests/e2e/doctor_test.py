@@ -122,7 +122,7 @@ class Doctor(heaptap_test.TestCase):
         for target, status in ((["/bin/true"], 1), ([], 1), ([static], 0)):
             outcome = run([alone / "heaptap", "doctor", *target], cwd=self.folder)
             self.assertEqual(outcome.status, status, str(outcome))
-            self.assertIn(b"libheaptap_agent.so is missing", outcome.stdout)
+            self.assertIn(b"libheaptap_agent.so not found", outcome.stdout)
 
     def test_agent_that_the_loader_refuses(self):
         alone = self.folder / "bin"

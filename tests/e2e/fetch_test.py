@@ -328,7 +328,7 @@ class Fetched(TestCase):
             os.close(inner)
             process.communicate()
         self.assertEqual(process.returncode, 7, shown)
-        self.assertIn(b"taker isn't fetched", shown)
+        self.assertIn(b"taker not fetched from the target", shown)
         self.assertEqual(self.cached(), [])
         self.assertTrue(summary(self.trace)["capture"]["complete"])
 

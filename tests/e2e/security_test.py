@@ -278,7 +278,7 @@ class Keys(heaptap_test.TestCase):
             heaptap("pair", "127.0.0.1", key)  # the thief knows the board
             done = self.record(port)
             self.assertEqual(done.status, 125, str(done))
-            self.assertIn(b"doesn't know this one's key", done.stderr)
+            self.assertIn(b"doesn't know this side's key", done.stderr)
         # At another address, where the host knows another board.
         other = self.folder / "other"
         other.mkdir()

@@ -102,7 +102,7 @@ class Served(heaptap_test.SteppedTestCase):
         self.assertEqual(sorted(allocations_of(report, "work_in_silence") for report in reports), [0, 10, 10])
         for report in reports:
             notes = heaptap_test.notes_of(report)
-            self.assertTrue(any("library.so was given up: its file system (fuse) didn't answer" in note for note in notes), notes)
+            self.assertTrue(any("library.so: its file system (fuse) didn't respond" in note for note in notes), notes)
             self.assertEqual((report["capture"]["lost_events"], report["capture"]["truncated"]), (0, False))
 
     def test_a_reader_says_what_it_waits_for(self):

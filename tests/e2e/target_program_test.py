@@ -49,7 +49,7 @@ class Host(TestCase):
         near = self.local("3000")
         target = self.begin("run", "--listen", self.address, "--", self.program, "3000")
         self.assertIn(b"waiting at", target.stderr.readline())
-        self.assertIn(b"has ended", target.stderr.readline())
+        self.assertIn(b"have ended", target.stderr.readline())
         self.assert_same(near, self.connect(self.address))
         self.assertEqual(ended(target), 7)
 

@@ -220,7 +220,7 @@ class WalkThrough(networks.TestCase):
         self.assertIn(b"no host is paired with this machine", refused.stderr)
         self.pair()
         unknown = self.board.run(far.HEAPTAP_TARGET, "connect", "--once", "tower", *self.keys)
-        self.assertIn(b"none is known here by the name 'tower'", unknown.stderr)
+        self.assertIn(b"no host is paired with this machine under the name 'tower'", unknown.stderr)
         # Whoever waits there knows the board's key, and the board doesn't know his.
         os.environ["HEAPTAP_KEYS"] = str(self.folder / "stranger.keys")
         self.desk.run(HEAPTAP, "pair", "10.77.1.1", self.board_key)
