@@ -13,14 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
-#include "collect/agent_server.h"
-#include "collect/frame_packing.h"
-#include "collect/launch.h"
-#include "collect/mapped_stream.h"
-#include "collect/raw_stream.h"
-#include "log/exit_responder.h"
-#include "log/log_memory.h"
+#include "capture/launch/launch.h"
+#include "capture/log/exit_responder.h"
+#include "capture/log/log_memory.h"
+#include "capture/stream/frame_packing.h"
+#include "capture/stream/mapped_stream.h"
+#include "capture/stream/raw_stream.h"
+#include "capture/supervision/agent_server.h"
+#include "common/base/clock.h"
 
 namespace {
 
@@ -29,14 +29,14 @@ using namespace heaptap;
 // Writer of a stream that measures size and cost.
 class Sender {
  public:
-  Sender(const collect::AgentTables& tables, collect::FramePacker* packer)
-      : writer_(tables), bytes_(collect::kRawStreamHeadBytes) {
+  Sender(const stream::AgentTables& tables, stream::FramePacker* packer)
+      : writer_(tables), bytes_(stream::kRawStreamHeadBytes) {
     writer_.pack_with(packer);
   }
 
   void add(const std::vector<model::Module>& modules, const std::vector<model::Thread>& threads,
-           std::span<const wire::RawEvent> events, uint64_t record_bytes, const collect::StreamState& state,
-           const collect::RawStreamWriter::TakeText& take_text) {
+           std::span<const wire::RawEvent> events, uint64_t record_bytes, const stream::StreamState& state,
+           const stream::RawStreamWriter::TakeText& take_text) {
     const uint64_t start = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
     writer_.add_modules(modules);
     writer_.add_threads(threads);
@@ -56,7 +56,7 @@ class Sender {
   [[nodiscard]] uint64_t ns() const { return ns_; }
 
  private:
-  collect::RawStreamWriter writer_;
+  stream::RawStreamWriter writer_;
   uint64_t bytes_;
   uint64_t table_bytes_ = 0;
   uint64_t ns_ = 0;
@@ -64,7 +64,7 @@ class Sender {
 
 class Recorder {
  public:
-  Recorder(collect::AgentServer& server, log::LogMemory& log, bool packs)
+  Recorder(supervision::AgentServer& server, log::LogMemory& log, bool packs)
       : server_(server), log_(log), sender_(stream_.tables(), packs ? &packer_ : nullptr) {}
 
   void follow(pid_t process) {
@@ -118,12 +118,12 @@ class Recorder {
     return bytes;
   }
 
-  collect::AgentServer& server_;
+  supervision::AgentServer& server_;
   log::LogMemory& log_;
   bool is_given_ = false;
-  collect::TotalsCollector no_totals_{log_.parts()};
-  collect::MappedStream stream_{log_.parts(), no_totals_, {}};
-  collect::DeflatePacker packer_;
+  stream::TotalsCollector no_totals_{log_.parts()};
+  stream::MappedStream stream_{log_.parts(), no_totals_, {}};
+  stream::DeflatePacker packer_;
   Sender sender_;
   uint64_t events_ = 0;
   uint64_t drains_ = 0;
@@ -131,20 +131,20 @@ class Recorder {
 };
 
 base::Result<> record(const char* agent, bool packs, std::span<char*> arguments) {
-  auto server = collect::AgentServer::create();
+  auto server = supervision::AgentServer::create();
   if (!server) return std::unexpected(std::move(server).error());
   log::LogOptions log_options;
-  log_options.most_chunk_memory_bytes = uint64_t{1} << 30;
+  log_options.max_chunk_memory_bytes = uint64_t{1} << 30;
   auto log = log::LogMemory::create(log_options);
   if (!log) return std::unexpected(std::move(log).error());
   const int output = dup(STDOUT_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  collect::LaunchOptions options;
+  launch::LaunchOptions options;
   options.program = arguments[0];
   options.arguments = {arguments.begin(), arguments.end()};
   options.agent_path = agent;
   options.session = server->session();
-  auto launched = collect::launch(options);
+  auto launched = launch::launch(options);
   dup2(output, STDOUT_FILENO);
   if (!launched) return std::unexpected(std::move(launched).error());
   Recorder recorder(*server, **log, packs);

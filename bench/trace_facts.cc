@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <set>
 
-#include "ledger/ledger.h"
-#include "trace/trace_reader.h"
+#include "analysis/ledger/ledger.h"
+#include "record/trace/trace_reader.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 # What is installed, and where: relative to the prefix, nothing compiled in. The program finds the agent beside itself or
-# in ../lib/heaptap. What programs are built against is in src/api/CMakeLists.txt.
+# in ../lib/heaptap. What programs are built against is in src/agent/api/CMakeLists.txt.
 include(GNUInstallDirs)
 
 foreach(program heaptap heaptap-target)

@@ -32,7 +32,7 @@ class Allowed:
 
 
 def interposed_functions():
-    text = (ROOT / "src" / "wire" / "functions.def").read_text(encoding="utf-8")
+    text = (ROOT / "src/common/wire/functions.def").read_text(encoding="utf-8")
     return set(re.findall(r"^HEAPTAP_FUNCTION\(\w+,\s*(\w+),", text, re.MULTILINE))
 
 
@@ -87,7 +87,7 @@ def check_relocations(library):
 
 def stack_uses(build):
     """(function, bytes, kind) of what the compiler wrote beside the agent's objects (-fstack-usage)."""
-    for folder in ("src/agent", "src/unwind"):
+    for folder in ("src/agent", "src/common/unwind"):
         for file in sorted((build / folder).rglob("*.su")):
             for line in file.read_text(encoding="utf-8").splitlines():
                 place, size, kind = line.rsplit("\t", 2)

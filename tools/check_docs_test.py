@@ -139,7 +139,7 @@ NUMBERS = (doc_facts.Numbers("docs/format.md", "## Kinds", (doc_facts.FIRST_CELL
 SOUND = {
     "src/any/format.h": FORMAT,
     "src/second/message.h": "constexpr uint32_t kMajorVersion = 5;\n",
-    "src/app/commands.cc": COMMANDS,
+    "src/apps/heaptap/commands.cc": COMMANDS,
     "README.md": CLEAN["README.md"] + "`heaptap run [--no-keep] PROGRAM`, `heaptap show` prints; heaptap shows.\n",
     "docs/format.md": PAGE,
     "docs/man/heaptap-run.1.scd": "*heaptap run* _PROGRAM_, as *heaptap-show*(1)\n",
@@ -202,18 +202,18 @@ class DocFacts(Checkout):
         self.assert_one({"README.md": SOUND["README.md"].replace("`heaptap show`", "`show`")}, "README.md", "command show is missing")
         commands = COMMANDS.replace("parse_show}", 'parse_show}, NamedCommand{"top", parse_top}')
         readme = SOUND["README.md"] + "`heaptap top`\n"
-        self.assert_one({"src/app/commands.cc": commands, "README.md": readme}, "heaptap-top.1.scd", "no page")
+        self.assert_one({"src/apps/heaptap/commands.cc": commands, "README.md": readme}, "heaptap-top.1.scd", "no page")
 
     def test_manual_pages_name_pages_that_are_there(self):
         self.assert_one({"docs/man/heaptap.1.scd": "*heaptap-shwo*(1), *malloc*(3)\n"}, "heaptap.1.scd:1", "no page heaptap-shwo(1)")
 
     def test_versions_of_documents_are_those_that_are_written(self):
-        writer = {"src/app/writer.cc": 'json.member("format", "heaptap-top");\n  json.member("version", 1);\n'}
+        writer = {"src/apps/heaptap/writer.cc": 'json.member("format", "heaptap-top");\n  json.member("version", 1);\n'}
         self.assertEqual(self.violations({**writer, "docs/json.md": "`heaptap-top`, version 1\n"}), [])
         self.assert_one({**writer, "docs/json.md": "`heaptap-top`, version 2\n"}, "docs/json.md:1", "has version 1")
 
     def test_the_readme_names_each_folder_of_the_sources(self):
-        readme = SOUND["README.md"] + "## The source\n```\nsrc/any/ src/second/ src/app/ src/core/\n```\n"
+        readme = SOUND["README.md"] + "## The source\n```\nsrc/any/ src/second/ src/apps/heaptap/ src/core/\n```\n"
         self.assertEqual(self.violations({"README.md": readme}), [])
         self.assert_one({"README.md": readme.replace("src/second/", "")}, "README.md", "src/second/ is missing")
 

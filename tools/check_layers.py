@@ -38,7 +38,9 @@ class Rules:
     """What tools/layers.txt says."""
 
     def __init__(self, text):
-        self.layers = {}  # folder -> the folders that it may include
+        self.floors = {}  # floor -> the floors that its rooms may include
+        self.rooms = {}  # room -> the rooms of its floor that it may include
+        self.narrowed = {}  # room -> the floors that it may include, where these are fewer than its floor's
         self.freestanding = set()
         self.freestanding_headers = []
         self.doors = []  # (file patterns, header patterns)
@@ -64,20 +66,19 @@ class Rules:
             kind, rest = "only", ":" + rest
         left, _, right = rest.partition(":")
         names, others = left.split(), right.split()
-        if kind == "layer" and len(names) == 1:
-            for other in others:
-                if other not in self.layers:
-                    self.errors.append(f"layers.txt:{number}: {names[0]} names {other}, which no line above defines")
-            if names[0] in self.layers:
-                self.errors.append(f"layers.txt:{number}: {names[0]} is defined twice")
-            self.layers[names[0]] = set(others)
-            self.unused.update({(names[0], other): number for other in others})
+        if kind == "floor" and len(names) == 1:
+            self._define(number, names[0], others, self.narrowed if names[0] in self.rooms else self.floors, self.floors)
+        elif kind == "room" and len(names) == 1:
+            floor = floor_of(names[0])
+            if floor == names[0] or floor not in self.floors:
+                self.errors.append(f"layers.txt:{number}: {names[0]} is in no floor that a line above defines")
+            self._define(number, names[0], [f"{floor}/{other}" for other in others], self.rooms, self.rooms)
         elif kind == "freestanding":
             self.freestanding.update(names)
-            self.errors += [f"layers.txt:{number}: no line above defines {name}" for name in names if name not in self.layers]
+            self.errors += [f"layers.txt:{number}: no line above defines {name}" for name in names if name not in self.rooms]
         elif kind == "freestanding-header":
             self.freestanding_headers += names
-            self.unused.update({("a freestanding layer", f"<{header}>"): number for header in names})
+            self.unused.update({("a freestanding room", f"<{header}>"): number for header in names})
         elif kind == "door":
             self.doors.append((names, others))
             self.unused.update({(" ".join(names), f"<{header}>"): number for header in others})
@@ -105,6 +106,33 @@ class Rules:
         else:
             self.errors.append(f"layers.txt:{number}: not understood: {line}")
 
+    def _define(self, number, name, others, table, known):
+        for other in others:
+            if other not in known:
+                self.errors.append(f"layers.txt:{number}: {name} names {other}, which no line above defines")
+        if name in table:
+            self.errors.append(f"layers.txt:{number}: {name} is defined twice")
+        table[name] = set(others)
+        self.unused.update({(name, other): number for other in others})
+
+    def why_not(self, room, other):
+        """Why a room may not include another one; None: it may. What allows it is in use then."""
+        floor, other_floor = floor_of(room), floor_of(other)
+        if room == other:
+            return None
+        if room in self.freestanding and other not in self.freestanding:
+            return f"{room} is freestanding and may not include {other}"
+        if floor == other_floor:
+            if other not in self.rooms[room]:
+                return f"{room} may not include {other}"
+            self.use(room, other)
+            return None
+        asked = room if room in self.narrowed else floor
+        if other_floor not in self.narrowed.get(room, self.floors[floor]):
+            return f"{asked} may not include {other_floor}"
+        self.use(asked, other_floor)
+        return None
+
     def use(self, who, what):
         """Somebody makes use of what a line allows."""
         self.unused.pop((who, what), None)
@@ -113,14 +141,14 @@ class Rules:
         for (who, what), number in self.unused.items():
             yield f"layers.txt:{number}: {who} may include {what}, and doesn't"
 
-    def layer_of(self, path):
-        """The layer of a file, given as a path below src/; None if no line names its folder."""
-        parts = path.parent.parts
-        for length in range(len(parts), 0, -1):
-            folder = "/".join(parts[:length])
-            if folder in self.layers:
-                return folder
-        return None
+    def room_of(self, path):
+        """The room of a file, given as a path below src/; None if no line names its folder."""
+        room = "/".join(path.parent.parts[:2])
+        return room if room in self.rooms else None
+
+
+def floor_of(room):
+    return room.partition("/")[0]
 
 
 def matches(name, patterns):
@@ -136,42 +164,40 @@ def included_file(root, path, name):
     return "public" if (root / "include" / name).is_file() else None
 
 
-def check_quoted(rules, root, path, layer, name):
+def check_quoted(rules, root, path, room, name):
     target = included_file(root, path, name)
     if target == "public":
         return None
     if target is None:
         return f'"{name}" is neither below src/ nor below include/ (take <…> for other headers)'
-    other = rules.layer_of(target)
+    other = rules.room_of(target)
     if other is None:
         return f'"{name}" is in a folder that layers.txt does not name'
-    if other != layer and other not in rules.layers[layer]:
-        return f"{layer} may not include {other} ({name})"
-    rules.use(layer, other)
-    return None
+    reason = rules.why_not(room, other)
+    return f"{reason} ({name})" if reason else None
 
 
 def first_match(name, patterns):
     return next((pattern for pattern in patterns if fnmatch.fnmatchcase(name, pattern)), None)
 
 
-def check_system(rules, path, layer, name):
+def check_system(rules, path, room, name):
     for owners, headers in rules.only:
         if matches(name, headers):
-            owner = next((owner for owner in owners if owner == layer or matches(str(path), [owner])), None)
+            owner = next((owner for owner in owners if owner == room or matches(str(path), [owner])), None)
             if owner is None:
-                return f"{'only ' + ', '.join(owners) if owners else 'no layer'} may include <{name}>"
+                return f"{'only ' + ', '.join(owners) if owners else 'no room'} may include <{name}>"
             rules.use(owner, f"<{' '.join(headers)}>")
-    if layer not in rules.freestanding:
+    if room not in rules.freestanding:
         return None
     if pattern := first_match(name, rules.freestanding_headers):
-        rules.use("a freestanding layer", f"<{pattern}>")
+        rules.use("a freestanding room", f"<{pattern}>")
         return None
     for files, headers in rules.doors:
         if matches(str(path), files) and (pattern := first_match(name, headers)):
             rules.use(" ".join(files), f"<{pattern}>")
             return None
-    return f"{layer} is freestanding and may not include <{name}>"
+    return f"{room} is freestanding and may not include <{name}>"
 
 
 def code_of(text):
@@ -261,8 +287,8 @@ def is_sentence(said):
     return len(WORD.findall(said)) >= SENTENCE_WORDS and len(said.split()) >= SENTENCE_WORDS
 
 
-def check_prose(rules, path, layer, text):
-    if not rules.prose or layer in rules.prose:
+def check_prose(rules, path, room, text):
+    if not rules.prose or room in rules.prose:
         return
     for line, said in find_sentences(text, rules.prose_calls):
         if said.strip() in rules.prose_literals:
@@ -273,7 +299,7 @@ def check_prose(rules, path, layer, text):
             rules.use(permission, "a sentence")
             continue
         yield (
-            f'src/{path}:{line}: {layer} may not build the sentence "{said}": '
+            f'src/{path}:{line}: {room} may not build the sentence "{said}": '
             f"hand data to {' or '.join(sorted(rules.prose))}, or make it the message of an error"
         )
 
@@ -316,8 +342,8 @@ def check_texts(rules, path, text):
 
 def check_file(rules, root, path):
     """The violations of one file, given as a path below src/."""
-    layer = rules.layer_of(path)
-    if layer is None:
+    room = rules.room_of(path)
+    if room is None:
         yield f"src/{path}: its folder is not in layers.txt"
         return
     text = (root / "src" / path).read_text(encoding="utf-8", errors="replace")
@@ -326,13 +352,13 @@ def check_file(rules, root, path):
         if not include:
             continue
         quoted, system = include.groups()
-        trouble = check_quoted(rules, root, path, layer, quoted) if quoted else check_system(rules, path, layer, system)
+        trouble = check_quoted(rules, root, path, room, quoted) if quoted else check_system(rules, path, room, system)
         if trouble:
             yield f"src/{path}:{number}: {trouble}"
     yield from check_calls(rules, path, text)
     yield from check_names(rules, path, text)
     yield from check_texts(rules, path, text)
-    yield from check_prose(rules, path, layer, text)
+    yield from check_prose(rules, path, room, text)
 
 
 def check_tree(root):

@@ -8,32 +8,41 @@ import unittest
 import check_layers
 
 RULES = """
-layer wire:
-layer unwind: wire
-layer agent: unwind wire
-layer rooms/base:
-layer rooms/symbols: rooms/base
-layer rooms/app: rooms/symbols rooms/base
-freestanding wire agent
+floor common:
+room common/wire:
+room common/unwind: wire
+room common/base:
+floor agent: common
+room agent/core:
+floor analysis: common
+room analysis/symbols:
+room analysis/query: symbols
+floor apps: analysis common
+room apps/heaptap:
+room apps/small:
+floor apps/small: common
+freestanding common/wire common/unwind agent/core
 freestanding-header stdint.h linux/*
-door agent/preload_*: dlfcn.h
-only rooms/symbols: elfutils/*
-only-call agent/* rooms/base/unique_fd.h: close
+door agent/core/preload_*: dlfcn.h
+only analysis/symbols: elfutils/*
+only-call agent/* common/base/unique_fd.h: close
 """
 
 CLEAN = {
-    "src/wire/log.h": "#include <stdint.h>\n",
-    "src/unwind/row.h": '#include "wire/log.h"\n',
-    "src/unwind/cfi.h": '#include "wire/log.h"\n',
-    "src/agent/recorder.cc": '#include <linux/futex.h>\n#include "unwind/row.h"\n#include "wire/log.h"\n',
-    "src/agent/hook.cc": '#include "heaptap/heaptap.h"\n',
-    "src/agent/preload_entry.cc": '#include <dlfcn.h>\n#include "hook.h"\n',
-    "src/agent/hook.h": "",
-    "src/rooms/base/result.h": "#include <string>\n",
-    "src/rooms/symbols/resolver.cc": '#include <elfutils/libdwfl.h>\n#include "rooms/base/result.h"\n',
-    "src/rooms/app/main.cc": "",
-    "src/rooms/app/show.cc": '#include "rooms/symbols/resolver.h"\n#include "rooms/base/result.h"\n',
-    "src/rooms/symbols/resolver.h": "",
+    "src/common/wire/log.h": "#include <stdint.h>\n",
+    "src/common/unwind/row.h": '#include "common/wire/log.h"\n',
+    "src/common/unwind/cfi.h": '#include "common/wire/log.h"\n',
+    "src/agent/core/recorder.cc": '#include <linux/futex.h>\n#include "common/unwind/row.h"\n#include "common/wire/log.h"\n',
+    "src/agent/core/hook.cc": '#include "heaptap/heaptap.h"\n',
+    "src/agent/core/preload_entry.cc": '#include <dlfcn.h>\n#include "hook.h"\n',
+    "src/agent/core/hook.h": "",
+    "src/common/base/result.h": "#include <string>\n",
+    "src/analysis/symbols/resolver.cc": '#include <elfutils/libdwfl.h>\n#include "common/base/result.h"\n',
+    "src/analysis/query/query.cc": '#include "analysis/symbols/resolver.h"\n',
+    "src/apps/heaptap/main.cc": "",
+    "src/apps/heaptap/show.cc": '#include "analysis/symbols/resolver.h"\n#include "common/base/result.h"\n',
+    "src/apps/small/main.cc": '#include "common/base/result.h"\n',
+    "src/analysis/symbols/resolver.h": "",
     "include/heaptap/heaptap.h": "",
 }
 
@@ -56,96 +65,104 @@ class CheckLayers(unittest.TestCase):
     def test_a_clean_tree_has_no_violation(self):
         self.assertEqual(self.violations(), [])
 
-    def test_an_include_of_a_layer_that_is_not_named_is_found_with_its_line(self):
-        found = self.violations({"src/unwind/row.h": '\n  #  include "agent/hook.h"\n'})
-        self.assert_one(found, "src/unwind/row.h:2", "unwind may not include agent")
+    def test_an_include_of_a_floor_above_is_found_with_its_line(self):
+        found = self.violations({"src/common/unwind/row.h": '\n  #  include "agent/core/hook.h"\n'})
+        self.assert_one(found, "src/common/unwind/row.h:2", "common may not include agent")
+
+    def test_a_room_of_the_same_floor_has_to_be_named(self):
+        found = self.violations({"src/common/base/result.h": '#include "common/wire/log.h"\n'})
+        self.assert_one(found, "common/base may not include common/wire")
+
+    def test_a_room_may_have_fewer_floors_than_its_own_one(self):
+        found = self.violations({"src/apps/small/main.cc": '#include "analysis/symbols/resolver.h"\n#include "common/base/result.h"\n'})
+        self.assert_one(found, "apps/small may not include analysis")
 
     def test_an_agent_file_may_not_include_other_rooms(self):
-        found = self.violations({"src/agent/hook.cc": '#include "rooms/base/result.h"\n'})
-        self.assert_one(found, "agent may not include rooms/base")
+        found = self.violations({"src/agent/core/hook.cc": '#include "common/base/result.h"\n'})
+        self.assert_one(found, "agent/core is freestanding and may not include common/base")
 
     def test_a_way_around_through_the_parent_folder_is_found(self):
-        found = self.violations({"src/agent/hook.cc": '#include "../rooms/base/result.h"\n'})
-        self.assert_one(found, "agent may not include rooms/base")
+        found = self.violations({"src/agent/core/hook.cc": '#include "../../common/base/result.h"\n'})
+        self.assert_one(found, "agent/core is freestanding and may not include common/base")
 
-    def test_a_freestanding_layer_may_not_include_a_libc_header(self):
-        found = self.violations({"src/agent/hook.cc": "#include <stdlib.h>\n"})
+    def test_a_freestanding_room_may_not_include_a_libc_header(self):
+        found = self.violations({"src/agent/core/hook.cc": "#include <stdlib.h>\n"})
         self.assert_one(found, "freestanding", "<stdlib.h>")
 
     def test_a_door_may_include_its_headers_and_no_others(self):
-        found = self.violations({"src/agent/preload_entry.cc": "#include <dlfcn.h>\n#include <stdio.h>\n"})
+        found = self.violations({"src/agent/core/preload_entry.cc": "#include <dlfcn.h>\n#include <stdio.h>\n"})
         self.assert_one(found, "preload_entry.cc:2", "<stdio.h>")
 
-    def test_a_header_of_one_layer_alone_is_refused_elsewhere(self):
-        found = self.violations({"src/rooms/app/main.cc": "#include <elfutils/libdwfl.h>\n"})
-        self.assert_one(found, "only rooms/symbols", "elfutils/libdwfl.h")
+    def test_a_header_of_one_room_alone_is_refused_elsewhere(self):
+        found = self.violations({"src/apps/heaptap/main.cc": "#include <elfutils/libdwfl.h>\n"})
+        self.assert_one(found, "only analysis/symbols", "elfutils/libdwfl.h")
 
     def test_a_header_of_one_file_alone_is_refused_in_other_files_of_its_folder(self):
-        rules = RULES + "only rooms/app/option_*.cc: CLI/*\n"
+        rules = RULES + "only apps/heaptap/option_*.cc: CLI/*\n"
         text = "#include <CLI/CLI.hpp>\n"
-        files = {"src/rooms/app/option_set.cc": text}
+        files = {"src/apps/heaptap/option_set.cc": text}
         self.assertEqual(self.violations(files, rules=rules), [])
-        found = self.violations({**files, "src/rooms/app/main.cc": text}, rules=rules)
-        self.assert_one(found, "src/rooms/app/main.cc:1", "only rooms/app/option_*.cc may include <CLI/CLI.hpp>")
+        found = self.violations({**files, "src/apps/heaptap/main.cc": text}, rules=rules)
+        self.assert_one(found, "src/apps/heaptap/main.cc:1", "only apps/heaptap/option_*.cc may include <CLI/CLI.hpp>")
 
-    def test_a_header_of_no_layer_is_refused_everywhere(self):
-        found = self.violations({"src/rooms/app/main.cc": "#include <nlohmann/json.hpp>\n"}, RULES + "only: nlohmann/*\n")
-        self.assert_one(found, "no layer", "nlohmann/json.hpp")
+    def test_a_header_of_no_room_is_refused_everywhere(self):
+        found = self.violations({"src/apps/heaptap/main.cc": "#include <nlohmann/json.hpp>\n"}, RULES + "only: nlohmann/*\n")
+        self.assert_one(found, "no room", "nlohmann/json.hpp")
 
-    def test_a_folder_without_a_layer_is_found(self):
-        found = self.violations({"src/rooms/extra/thing.cc": ""})
-        self.assert_one(found, "src/rooms/extra/thing.cc", "not in layers.txt")
+    def test_a_folder_without_a_room_is_found(self):
+        found = self.violations({"src/apps/extra/thing.cc": ""})
+        self.assert_one(found, "src/apps/extra/thing.cc", "not in layers.txt")
 
     def test_a_quoted_include_that_leads_nowhere_is_found(self):
-        found = self.violations({"src/rooms/base/result.h": '#include "zstd.h"\n'})
+        found = self.violations({"src/common/base/result.h": '#include "zstd.h"\n'})
         self.assert_one(found, "zstd.h")
 
     def test_a_call_of_a_function_that_others_may_call_is_found_with_its_line(self):
         for call in ("close(fd);", "::close(fd);", "(void)close(fd);", "return close(fd);", "return ::close(fd);",
                      "if (close (fd) != 0) {}", "x = fd > 0 ? close(fd) : 0;", "if (0 > close(fd)) {}", "a.b(); close(fd);"):
             with self.subTest(call):
-                found = self.violations({"src/rooms/app/main.cc": f"void f(int fd) {{\n  {call}\n}}\n"})
-                self.assert_one(found, "src/rooms/app/main.cc:2", "only agent/*, rooms/base/unique_fd.h", "close()")
+                found = self.violations({"src/apps/heaptap/main.cc": f"void f(int fd) {{\n  {call}\n}}\n"})
+                self.assert_one(found, "src/apps/heaptap/main.cc:2", "only agent/*, common/base/unique_fd.h", "close()")
 
     def test_a_call_is_found_behind_comments_and_literals_that_look_like_their_ends(self):
         text = "const char* a = \"\\\"//\";\n/* '\n */ auto n = 1'000;\nconst char c = '\"';\nint x = close(1);\n"
-        self.assert_one(self.violations({"src/rooms/app/main.cc": text}), "main.cc:5")
+        self.assert_one(self.violations({"src/apps/heaptap/main.cc": text}), "main.cc:5")
 
     def test_those_that_may_call_it_do(self):
         text = "void f() { ::close(1); close(2); }\n"
-        self.assertEqual(self.violations({"src/agent/hook.cc": text, "src/rooms/base/unique_fd.h": text}), [])
+        self.assertEqual(self.violations({"src/agent/core/hook.cc": text, "src/common/base/unique_fd.h": text}), [])
 
     def test_methods_and_other_names_are_not_that_function(self):
         for text in ("file.close();", "file->close();", "file\n    .close();", "do_close(1);", "closes(1);", "close_all(1);",
                      "// close(1)", "/* close(1);\n   ::close(2); */", 'say("close(1)");', "auto f = &close;",
                      "fclose(stream);", "File::close(1);"):
             with self.subTest(text):
-                self.assertEqual(self.violations({"src/rooms/app/main.cc": f"void f() {{ {text} \n}}\n"}), [])
+                self.assertEqual(self.violations({"src/apps/heaptap/main.cc": f"void f() {{ {text} \n}}\n"}), [])
 
     def test_a_files_own_function_of_that_name_is_not_that_function(self):
         own = "  base::Result<> close(Entry entry) {\n    return {};\n  }\n  auto f() { return close(Entry()); }\n"
-        self.assertEqual(self.violations({"src/rooms/app/main.cc": own}), [])
-        self.assertEqual(self.violations({"src/rooms/app/main.cc": "void File::close() {}\nvoid File::f() { close(); }\n"}), [])
-        found = self.violations({"src/rooms/app/main.cc": own + "void g() { ::close(1); }\n"})
+        self.assertEqual(self.violations({"src/apps/heaptap/main.cc": own}), [])
+        self.assertEqual(self.violations({"src/apps/heaptap/main.cc": "void File::close() {}\nvoid File::f() { close(); }\n"}), [])
+        found = self.violations({"src/apps/heaptap/main.cc": own + "void g() { ::close(1); }\n"})
         self.assert_one(found, "main.cc:5")
 
     PROSE = RULES + """
-prose rooms/app
+prose apps/heaptap
 prose-call fail make_error
-prose-file rooms/base/check.h
+prose-file common/base/check.h
 prose-literal <signal handler called>
 """
 
     PERMITTED = {
-        "src/rooms/base/check.h": 'auto said = "the promise was broken";\n',
-        "src/rooms/base/frame.h": 'auto name = "<signal handler called>";\n',
+        "src/common/base/check.h": 'auto said = "the promise was broken";\n',
+        "src/common/base/frame.h": 'auto name = "<signal handler called>";\n',
     }
 
-    def sentences(self, text, path="src/rooms/symbols/names.cc"):
+    def sentences(self, text, path="src/analysis/symbols/names.cc"):
         return self.violations({**self.PERMITTED, path: text}, rules=self.PROSE)
 
     def test_a_sentence_that_is_permitted_and_not_there_is_found(self):
-        found = self.violations({"src/rooms/base/check.h": self.PERMITTED["src/rooms/base/check.h"]}, rules=self.PROSE)
+        found = self.violations({"src/common/base/check.h": self.PERMITTED["src/common/base/check.h"]}, rules=self.PROSE)
         self.assert_one(found, "<signal handler called>")
 
     def test_a_sentence_that_is_built_below_the_renderers_is_found(self):
@@ -176,17 +193,17 @@ prose-literal <signal handler called>
 
     def test_who_may_speak_speaks(self):
         text = 'void f() { say("the table was full"); }\n'
-        self.assertEqual(self.sentences(text, "src/rooms/app/main.cc"), [])
-        self.assertEqual(self.sentences(text, "src/rooms/base/check.h"), [])
-        self.assertEqual(self.violations({"src/rooms/symbols/names.cc": text}), [])  # without such a rule
+        self.assertEqual(self.sentences(text, "src/apps/heaptap/main.cc"), [])
+        self.assertEqual(self.sentences(text, "src/common/base/check.h"), [])
+        self.assertEqual(self.violations({"src/analysis/symbols/names.cc": text}), [])  # without such a rule
 
     def test_a_refused_name_is_found_in_code_alone(self):
         rules = RULES + "refused kMost* *Helper\n"
         for text in ("constexpr int kMostBlocks = 3;\n", "class ScanHelper {};\n"):
             with self.subTest(text):
-                self.assert_one(self.violations({"src/wire/more.h": "#pragma once\n" + text}, rules=rules), "more.h:2", "refuses")
+                self.assert_one(self.violations({"src/common/wire/more.h": "#pragma once\n" + text}, rules=rules), "more.h:2", "refuses")
         harmless = '// kMostBlocks\nconst char* text = "kMostBlocks"; int almost_kMost = 0, Helpers = 0;\n'
-        self.assertEqual(self.violations({"src/wire/more.h": harmless}, rules=rules), [])
+        self.assertEqual(self.violations({"src/common/wire/more.h": harmless}, rules=rules), [])
 
     TEXTS = RULES + r'''
 refused-text "let go" "folders?": detach, directory
@@ -198,38 +215,44 @@ refused-message "is no (?!longer)\w+": is not a
                                    ('const char* a = "\\nfolder";\n', 2, "folder"), ("// is let\n// go of\n", 2, "let go"),
                                    ('const char* a = "is let "\n  "go";\n', 2, "let go"), ("int a;  // its folders\n", 2, "folders")):
             with self.subTest(text):
-                found = self.violations({"src/wire/more.h": "#pragma once\n" + text}, rules=self.TEXTS)
+                found = self.violations({"src/common/wire/more.h": "#pragma once\n" + text}, rules=self.TEXTS)
                 self.assert_one(found, f"more.h:{line}:", f'"{phrase}"', "instead: detach, directory")
 
     def test_a_refused_message_is_found_in_literals_alone(self):
-        found = self.violations({"src/wire/more.h": 'f("\'{}\' is no PID");\n'}, rules=self.TEXTS)
+        found = self.violations({"src/common/wire/more.h": 'f("\'{}\' is no PID");\n'}, rules=self.TEXTS)
         self.assert_one(found, "more.h:1:", '"is no PID"', "is not a")
         harmless = '// It is no PID.\nf("it is no longer there");\n'
-        self.assertEqual(self.violations({"src/wire/more.h": harmless}, rules=self.TEXTS), [])
+        self.assertEqual(self.violations({"src/common/wire/more.h": harmless}, rules=self.TEXTS), [])
 
     def test_names_in_code_and_of_files_are_no_texts(self):
-        harmless = '#include "wire/folders.h"\nint folder = 0, let_go = own_folder;  // wire/folders.h, key_folder.h, folder.cc\n'
-        files = {"src/wire/folders.h": "", "src/wire/more.h": harmless}
+        harmless = '#include "common/wire/folders.h"\nint folder = 0, let_go = own_folder;  // wire/folders.h, key_folder.h, folder.cc\n'
+        files = {"src/common/wire/folders.h": "", "src/common/wire/more.h": harmless}
         self.assertEqual(self.violations(files, rules=self.TEXTS), [])
 
     def test_a_line_may_name_only_lines_above(self):
-        found = self.violations(rules="layer wire: agent\nlayer agent:\n")
-        self.assert_one(found, "wire names agent")
+        found = self.violations(rules="floor agent: common\nfloor common:\n")
+        self.assert_one(found, "agent names common")
+        found = self.violations(rules="floor common:\nroom common/wire: base\nroom common/base:\n")
+        self.assert_one(found, "common/wire names common/base")
+
+    def test_a_room_has_a_floor(self):
+        found = self.violations(rules="floor common:\nroom agent/core:\n")
+        self.assert_one(found, "agent/core is in no floor")
 
     def test_what_is_allowed_and_not_made_use_of_is_found_with_its_line(self):
-        for line, words in (("layer rooms/more: rooms/base", "rooms/more may include rooms/base"),
+        for line, words in (("room analysis/more: symbols", "analysis/more may include analysis/symbols"),
                             ("freestanding-header array", "<array>"), ("freestanding-header asm/*", "<asm/*>"),
-                            ("door agent/preload_*: errno.h", "agent/preload_* may include <errno.h>"),
-                            ("only rooms/app: CLI/*", "rooms/app may include <CLI/*>"),
-                            ("only rooms/app/main.cc: CLI/*", "rooms/app/main.cc may include <CLI/*>")):
+                            ("door agent/core/preload_*: errno.h", "agent/core/preload_* may include <errno.h>"),
+                            ("only apps/heaptap: CLI/*", "apps/heaptap may include <CLI/*>"),
+                            ("only apps/heaptap/main.cc: CLI/*", "apps/heaptap/main.cc may include <CLI/*>")):
             with self.subTest(line):
                 number = len(RULES.splitlines()) + 1
                 self.assert_one(self.violations(rules=RULES + line + "\n"), f"layers.txt:{number}:", words, "and doesn't")
 
     def test_a_pattern_that_one_of_several_folders_makes_no_use_of_is_found(self):
-        self.assert_one(self.violations(rules=RULES.replace("only rooms/symbols:", "only rooms/symbols rooms/app:")), "rooms/app may")
+        self.assert_one(self.violations(rules=RULES.replace("only analysis/symbols:", "only analysis/symbols apps/heaptap:")), "apps/heaptap may")
 
-    def test_a_freestanding_folder_without_a_layer_is_an_error(self):
+    def test_a_freestanding_folder_without_a_room_is_an_error(self):
         self.assert_one(self.violations(rules=RULES + "freestanding kernel\n"), "no line above defines kernel")
 
     def test_a_line_that_is_not_understood_is_an_error(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that src/html/shell.html is the one that was made of web/'s sources: both are named by hash in src/html/shell.sha256, so
+"""Checks that src/views/html/shell.html is the one that was made of web/'s sources: both are named by hash in src/views/html/shell.sha256, so
 that heaptap is built without node, and a change of the sources without a new shell is seen.
   check_shell.py           exit status 1 where they differ
   check_shell.py --write   notes the hashes, after `node web/build.mjs`"""
@@ -30,22 +30,22 @@ def hash_of_sources(root):
 
 
 def hash_lines(root):
-    shell = hashlib.sha256((root / "src/html/shell.html").read_bytes()).hexdigest()
-    return f"{hash_of_sources(root)}  web\n{shell}  src/html/shell.html\n"
+    shell = hashlib.sha256((root / "src/views/html/shell.html").read_bytes()).hexdigest()
+    return f"{hash_of_sources(root)}  web\n{shell}  src/views/html/shell.html\n"
 
 
 def violations(root):
-    shell = (root / "src/html/shell.html").read_text(encoding="utf-8")
-    noted = (root / "src/html/shell.sha256").read_text(encoding="utf-8")
+    shell = (root / "src/views/html/shell.html").read_text(encoding="utf-8")
+    noted = (root / "src/views/html/shell.sha256").read_text(encoding="utf-8")
     if hash_lines(root) != noted:
-        yield "src/html/shell.html isn't made of web/ as it is: run `npm ci && node build.mjs` in web/, then tools/check_shell.py --write"
+        yield "src/views/html/shell.html isn't made of web/ as it is: run `npm ci && node build.mjs` in web/, then tools/check_shell.py --write"
     for place in PLACES:
         if shell.count(place) != 1:
-            yield f"src/html/shell.html has {place} {shell.count(place)} times"
+            yield f"src/views/html/shell.html has {place} {shell.count(place)} times"
     if len(shell.encode()) > MOST_BYTES:
-        yield f"src/html/shell.html has {len(shell.encode())} bytes, more than {MOST_BYTES}"
+        yield f"src/views/html/shell.html has {len(shell.encode())} bytes, more than {MOST_BYTES}"
     if "default-src 'none'" not in shell or "unsafe-" in shell.partition("</head>")[0]:
-        yield "src/html/shell.html has no strict content security policy"
+        yield "src/views/html/shell.html has no strict content security policy"
     if '"resolved"' in (root / "web/package-lock.json").read_text(encoding="utf-8"):
         yield "web/package-lock.json names the hosts of packages"
 
@@ -54,7 +54,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", action="store_true")
     if parser.parse_args().write:
-        (ROOT / "src/html/shell.sha256").write_text(hash_lines(ROOT), encoding="utf-8")
+        (ROOT / "src/views/html/shell.sha256").write_text(hash_lines(ROOT), encoding="utf-8")
     found = list(violations(ROOT))
     for text in found:
         print(text)

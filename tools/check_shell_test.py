@@ -14,7 +14,7 @@ CLEAN = {
     "web/package-lock.json": '{"packages": {}}',
     "web/src/main.jsx": "start();\n",
     "web/src/data/decode.js": "export const one = 1;\n",
-    "src/html/shell.html": SHELL,
+    "src/views/html/shell.html": SHELL,
 }
 
 
@@ -33,7 +33,7 @@ class CheckShell(unittest.TestCase):
         path.write_text(text)
 
     def note(self):
-        self.write("src/html/shell.sha256", check_shell.hash_lines(self.root))
+        self.write("src/views/html/shell.sha256", check_shell.hash_lines(self.root))
 
     def assert_one(self, word):
         found = list(check_shell.violations(self.root))
@@ -52,21 +52,21 @@ class CheckShell(unittest.TestCase):
         self.assert_one("isn't made of")
 
     def test_a_shell_that_was_edited_is_seen(self):
-        self.write("src/html/shell.html", SHELL + " ")
+        self.write("src/views/html/shell.html", SHELL + " ")
         self.assert_one("isn't made of")
 
     def test_a_missing_place_is_seen(self):
-        self.write("src/html/shell.html", SHELL.replace("{{data}}", ""))
+        self.write("src/views/html/shell.html", SHELL.replace("{{data}}", ""))
         self.note()
         self.assert_one("{{data}} 0 times")
 
     def test_a_large_shell_is_seen(self):
-        self.write("src/html/shell.html", SHELL + "x" * check_shell.MOST_BYTES)
+        self.write("src/views/html/shell.html", SHELL + "x" * check_shell.MOST_BYTES)
         self.note()
         self.assert_one("more than")
 
     def test_a_policy_that_permits_more_is_seen(self):
-        self.write("src/html/shell.html", SHELL.replace("'none'", "'none' 'unsafe-inline'"))
+        self.write("src/views/html/shell.html", SHELL.replace("'none'", "'none' 'unsafe-inline'"))
         self.note()
         self.assert_one("policy")
 

@@ -65,7 +65,7 @@ FACTS = (
     Fact(LINE, r"a session, (\d+) random bytes", ("kSessionBytes",)),
     Fact(LINE, r"No host for `--orphan-timeout`\*\* \((\d+) s\)", ("orphan_timeout",), "struct TargetOptions"),
     Fact(LINE, r"`--exit-wait` \((\d+) s\)", ("exit_wait",), "struct ForwardingOptions"),
-    Fact(LINE, r"(\d+) s of silence \(the host 30 s\), (\d+) minutes", ("silence", "in_all"), "class HostLine"),
+    Fact(LINE, r"(\d+) s of silence \(the host 30 s\), (\d+) minutes", ("silence", "in_all"), "class LineToHost"),
     Fact(LINE, r"\(the host (\d+) s\)", ("kLongestSilentWait",)),
     Fact(LINE, r"\| ([\d,]+) processes at once, ([\d,]+) in all; ", ("kMaxAtOnce", "kMaxInAll"), "kMaxInAll"),
     Fact(LINE, r"; (\d+) events a byte; ", ("kMaxEventsOfByte",)),

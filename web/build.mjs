@@ -1,6 +1,6 @@
 // Makes the shell of the HTML report: bundles src/ into one script and one style, and writes them into src/template.html together
 // with a content security policy that permits these alone, by their hashes. The script is packed; src/loader.js unpacks it.
-//   node build.mjs [SHELL]       SHELL: default ../src/html/shell.html; then ../tools/check_shell.py --write notes the hashes
+//   node build.mjs [SHELL]       SHELL: default ../src/views/html/shell.html; then ../tools/check_shell.py --write notes the hashes
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 const folder = dirname(fileURLToPath(import.meta.url));
-const shellPath = process.argv[2] ?? join(folder, '../src/html/shell.html');
+const shellPath = process.argv[2] ?? join(folder, '../src/views/html/shell.html');
 const mostBytes = 150_000;
 const places = ['{{title}}', '{{noscript}}', '{{data}}'];
 

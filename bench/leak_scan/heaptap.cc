@@ -8,12 +8,12 @@
 
 #include <csignal>
 
+#include "analysis/leaks/classify.h"
+#include "analysis/leaks/dominators.h"
+#include "analysis/leaks/holders.h"
+#include "capture/scan/heap_scanner.h"
 #include "cpu_clock.h"
 #include "heap.h"
-#include "leaks/classify.h"
-#include "leaks/dominators.h"
-#include "leaks/holders.h"
-#include "scan/heap_scanner.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "collect/block_map.h"
+#include "record/ingest/block_map.h"
 
 namespace {
 
@@ -21,11 +21,11 @@ std::vector<uint64_t> make_addresses(size_t count) {
 
 void block_map_release_and_allocate(benchmark::State& state) {
   const std::vector<uint64_t> addresses = make_addresses(static_cast<size_t>(state.range(0)));
-  collect::BlockMap blocks;
+  ingest::BlockMap blocks;
   model::BlockNumber number = 1;
   const auto block = [&number] {
-    return collect::BlockMap::Block{
-        .number = number++, .size_bytes = 40, .allocated_at = 1, .released_at = collect::BlockMap::kAlive};
+    return ingest::BlockMap::Block{
+        .number = number++, .size_bytes = 40, .allocated_at = 1, .released_at = ingest::BlockMap::kAlive};
   };
   for (const uint64_t address : addresses) blocks.allocate(address, block());
   size_t at = 0;

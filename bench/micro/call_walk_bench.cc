@@ -9,9 +9,9 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "arch/native.h"
-#include "log/log_memory.h"
-#include "tracer/call_walk.h"
+#include "capture/log/log_memory.h"
+#include "capture/tracer/call_walk.h"
+#include "common/arch/native.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Encoding and decoding of events in frames: time per event, and size.
 #include <benchmark/benchmark.h>
 
+#include "record/trace/event_frame.h"
 #include "synthetic_events.h"
-#include "trace/event_frame.h"
 
 namespace {
 
@@ -31,7 +31,7 @@ void event_frame_read(benchmark::State& state) {
   const bool with_addresses = state.range(0) != 0;
   bench::SyntheticEvents events(kLiveBlocks);
   trace::EventFrameWriter writer(1);
-  const trace::ByteBuffer& payload = writer.write(events.next(kBatchEvents), events.tables.sites, kResolutionNs);
+  const frames::ByteBuffer& payload = writer.write(events.next(kBatchEvents), events.tables.sites, kResolutionNs);
   trace::EventFrameReader reader;
   model::EventBatch batch;
   for (auto _ : state) {

@@ -1,7 +1,7 @@
 // Ledger: time per event, by number of live blocks.
 #include <benchmark/benchmark.h>
 
-#include "ledger/ledger.h"
+#include "analysis/ledger/ledger.h"
 #include "synthetic_events.h"
 
 namespace {

@@ -2,8 +2,8 @@
 #include <benchmark/benchmark.h>
 
 #include "../../tests/unit/support/made_up_scan.h"
-#include "trace/compression.h"
-#include "trace/scan_frames.h"
+#include "record/trace/compression.h"
+#include "record/trace/scan_frames.h"
 
 namespace {
 
@@ -16,7 +16,7 @@ size_t stored_bytes(const model::HeapScan& scan) {
   trace::Compressor compressor(kLevel);
   trace::ScanFrameWriter writer(scan, 0);
   size_t bytes = 0;
-  while (const trace::ByteBuffer* payload = writer.next()) {
+  while (const frames::ByteBuffer* payload = writer.next()) {
     bytes += compressor.compress(payload->data(), payload->size()).size();
   }
   return bytes;
@@ -44,7 +44,7 @@ void scan_frames_read(benchmark::State& state) {
   const model::Tables tables = test::scan_tables(kSites);
   std::vector<std::vector<uint8_t>> payloads;
   trace::ScanFrameWriter writer(scan, 0);
-  while (const trace::ByteBuffer* payload = writer.next()) {
+  while (const frames::ByteBuffer* payload = writer.next()) {
     payloads.emplace_back(payload->data(), payload->data() + payload->size());
   }
   for (auto _ : state) {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/event.h"
-#include "model/tables.h"
-#include "wire/log.h"
+#include "common/model/event.h"
+#include "common/model/tables.h"
+#include "common/wire/log.h"
 
 namespace heaptap::bench {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "arch/native.h"
-#include "unwind/cfi.h"
+#include "common/arch/native.h"
+#include "common/unwind/cfi.h"
 
 namespace {
 

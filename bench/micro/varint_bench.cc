@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "wire/varint.h"
+#include "common/wire/varint.h"
 
 namespace {
 

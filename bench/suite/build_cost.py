@@ -1,4 +1,4 @@
-"""Cost of a build, from the records of its steps: parsing, summing, comparing. Neither reads files nor starts processes;
+"""Cost of a build, from the records of its steps: parsing, summing, comparing. It reads no file but tools/layers.txt, and starts no process;
 bench/build does.
 
 A record is written by bench/build's launcher for one step: the command and bash's `times` (its own user and system time, then
@@ -9,11 +9,17 @@ those of the command and the processes it started):
     0m4.210s 0m0.312s
 """
 import dataclasses
+import pathlib
 import posixpath
 import re
 
 FORMAT, VERSION = "heaptap-build-cost", 1
 COMPILING, LINKING = "compiling", "linking"
+# Library -> directory, as tools/layers.txt has the rooms.
+LAYERS = pathlib.Path(__file__).resolve().parents[2] / "tools/layers.txt"
+ROOMS = {f"heaptap_{name}": f"src/{floor}/{name}"
+         for floor, name in re.findall(r"^room (\w+)/(\w+):", LAYERS.read_text(encoding="utf-8"), re.MULTILINE)}
+ROOMS["heaptap_app"] = ROOMS.pop("heaptap_heaptap")
 # The room of what no launcher sees: archives, commands of the build's own, the build tool.
 OTHER = "other commands"
 UNKNOWN = "unknown"
@@ -53,7 +59,7 @@ def parse_records(text):
 
 
 def room_of(object_file):
-    """src/NAME for room NAME and programs with a directory there, heaptap_small for the copies built for size; else the directory:
+    """src/FLOOR/ROOM for rooms and programs with a directory there, heaptap_small for the copies built for size; else the directory:
     src/agent, tests/unit, tests/targets, demo, …"""
     match = OBJECT.fullmatch(object_file)
     if not match:
@@ -62,7 +68,7 @@ def room_of(object_file):
     if target == "heaptap_small":
         return target
     if folder == "src":
-        return "src/" + (target.removeprefix("heaptap_") if target.startswith("heaptap_") else source.partition("/")[0])
+        return ROOMS.get(target) or "src/" + posixpath.dirname(source)
     parts = (folder or posixpath.dirname(source)).split("/")  # targets of the root have sources from anywhere
     return "/".join(parts[: 2 if parts[0] in ("src", "tests") else 1]) or UNKNOWN
 

@@ -6,23 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "collect/live_heap.h"
-#include "collect/raw_stream.h"
-#include "collect/scan_bytes.h"
-#include "control/message.h"
-#include "model/note_code.h"
-#include "remote/function_codec.h"
-#include "remote/message_fields.h"
-#include "remote/record_order.h"
-#include "trace/capture_frames.h"
+#include "capture/stream/live_heap.h"
+#include "capture/stream/raw_stream.h"
+#include "capture/stream/scan_bytes.h"
+#include "common/frames/capture_frames.h"
+#include "common/line/function_codec.h"
+#include "common/line/message_fields.h"
+#include "common/line/record_order.h"
+#include "common/message/message.h"
+#include "common/model/note_code.h"
 
 namespace heaptap {
 namespace {
 
-using control::Field;
-using control::Fields;
-using control::Kind;
-using control::Message;
+using message::Field;
+using message::Fields;
+using message::Kind;
+using message::Message;
 
 // The same numbers on every machine.
 class Numbers {
@@ -37,7 +37,7 @@ class Numbers {
   uint64_t state_ = 42;
 };
 
-class MadeTables : public collect::AgentTables {
+class MadeTables : public stream::AgentTables {
  public:
   [[nodiscard]] uint32_t node_count() const override { return wire::kRootCount + 400; }
   [[nodiscard]] uint64_t node(uint32_t number) const override {
@@ -70,7 +70,7 @@ log::RawEvents some_events(Numbers& numbers, unsigned count, uint64_t& time) {
 
 std::string raw_stream() {
   const MadeTables tables;
-  collect::RawStreamWriter writer(tables);
+  stream::RawStreamWriter writer(tables);
   Numbers numbers;
   uint64_t time = uint64_t{1} << 40;
   writer.add_modules({{.path = "/usr/lib/libx.so", .build_id = "\x01\xfe\x80"}});
@@ -86,7 +86,7 @@ std::string raw_stream() {
                      [](uint32_t) { return std::string(); });
   }
   const std::vector<uint8_t> bytes = writer.take();
-  return std::string(remote::text_of(bytes));
+  return std::string(line::text_of(bytes));
 }
 
 model::Capture some_capture() {
@@ -119,7 +119,7 @@ std::vector<model::ScannedBlock> some_blocks() {
   return blocks;
 }
 
-remote::RecordOrder some_order() {
+line::RecordOrder some_order() {
   return {.command = {"/bin/program", "", "two words"},
           .environment = {"A=1", "B="},
           .user = "1000",
@@ -135,14 +135,14 @@ remote::RecordOrder some_order() {
           .report_signal = 12,
           .omit = {"libodd.so"},
           .fetches = true,
-          .compression = remote::Compression::kAlways};
+          .compression = line::Compression::kAlways};
 }
 
-remote::FunctionRequest some_request() {
+line::FunctionRequest some_request() {
   return {.build_id = "\x01\xfe\x80", .path = "/bin/program", .names = {"malloc", "_Znwm"}};
 }
 
-remote::FoundFunctions some_functions() {
+line::FoundFunctions some_functions() {
   return {.build_id = "\x01\xfe\x80",
           .functions = {{.name = "malloc", .address = uint64_t{0xffff'8000'0000'1000}},
                         {.name = "free", .address = 0x1234, .is_local = true}}};
@@ -152,29 +152,29 @@ template <typename Bytes>
 Fields with(Field field, const Bytes& bytes) {
   Fields fields;
   fields.add(Field::kStream, uint64_t{3});
-  fields.add(field, remote::text_of(bytes));
+  fields.add(field, line::text_of(bytes));
   return fields;
 }
 
 std::vector<Message> all_messages() {
-  std::vector<Message> all = {control::hello(), {.kind = Kind::kRecord, .number = 1, .fields = encode(some_order())}};
-  trace::ByteBuffer begin;
-  trace::write_capture_start(begin, some_capture());
+  std::vector<Message> all = {message::hello(), {.kind = Kind::kRecord, .number = 1, .fields = encode(some_order())}};
+  frames::ByteBuffer begin;
+  frames::write_capture_start(begin, some_capture());
   all.push_back({.kind = Kind::kRecording, .number = 0, .fields = with(Field::kCapture, begin)});
   all.push_back({.kind = Kind::kBytes, .number = 0, .fields = {}});
   all.back().fields.add(Field::kBytes, raw_stream());
   all.push_back({.kind = Kind::kBlocks, .number = 0, .fields = {}});
-  all.back().fields.add(Field::kBytes, remote::text_of(collect::write_scanned_blocks(some_blocks())));
-  all.back().fields.add(Field::kChecksum, collect::fingerprint(some_blocks(), {}));
-  collect::ScanAnswer answer;
+  all.back().fields.add(Field::kBytes, line::text_of(stream::write_scanned_blocks(some_blocks())));
+  all.back().fields.add(Field::kChecksum, stream::fingerprint(some_blocks(), {}));
+  stream::ScanAnswer answer;
   answer.word_bytes = 4;
   answer.findings.patterns.resize(300);
   answer.roots.ranges = {{0x1000, 0x7fff'ffff'f000, wire::RootKind::kGlobal, 9}};
   answer.roots.words = {{0x7f12'3456'789a, 77'000, 12}};
   all.push_back({.kind = Kind::kScanned, .number = 0, .fields = {}});
-  all.back().fields.add(Field::kBytes, remote::text_of(collect::write_scan_answer(answer)));
-  trace::ByteBuffer end;
-  trace::write_capture_end(end, some_capture());
+  all.back().fields.add(Field::kBytes, line::text_of(stream::write_scan_answer(answer)));
+  frames::ByteBuffer end;
+  frames::write_capture_end(end, some_capture());
   all.push_back({.kind = Kind::kEnded, .number = 0, .fields = with(Field::kCapture, end)});
   all.push_back(question_of(some_request()));
   all.push_back(answer_of(some_functions()));
@@ -201,8 +201,8 @@ bool expect(bool is_so, const char* what) {
 }
 
 bool reads_stream(std::string_view bytes) {
-  collect::ReceivedStream stream;
-  stream.receive(remote::bytes_of(bytes));
+  stream::ReceivedStream stream;
+  stream.receive(line::bytes_of(bytes));
   log::RawEvents events;
   while (!stream.state().is_empty) stream.drain(events, true);
   Numbers numbers;
@@ -222,7 +222,7 @@ bool reads_stream(std::string_view bytes) {
 }
 
 bool reads_all(const std::string& bytes) {
-  control::MessageReader reader(bytes.size());
+  message::MessageReader reader(bytes.size());
   reader.add(bytes);
   for (const Message& own : all_messages()) {
     const auto message = reader.next();
@@ -232,33 +232,33 @@ bool reads_all(const std::string& bytes) {
     const std::string_view text = message->fields.text(Field::kBytes).value_or("");
     if (message->kind == Kind::kBytes && !text.empty() && !reads_stream(text)) return false;
     if (message->kind == Kind::kRecord && message->number == 1) {
-      const auto order = remote::decode_order(message->fields);
+      const auto order = line::decode_order(message->fields);
       if (!expect(order && order->log_memory_bytes == some_order().log_memory_bytes && order->depth == 70'000,
                   "an order"))
         return false;
     }
     if (message->kind == Kind::kBlocks && !text.empty()) {
-      const auto blocks = collect::read_scanned_blocks(remote::bytes_of(text));
-      if (!expect(blocks && collect::fingerprint(*blocks, {}) == message->fields.number(Field::kChecksum), "blocks"))
+      const auto blocks = stream::read_scanned_blocks(line::bytes_of(text));
+      if (!expect(blocks && stream::fingerprint(*blocks, {}) == message->fields.number(Field::kChecksum), "blocks"))
         return false;
     }
     if (message->kind == Kind::kScanned && !text.empty()) {
-      const auto answer = collect::read_scan_answer(remote::bytes_of(text));
+      const auto answer = stream::read_scan_answer(line::bytes_of(text));
       if (!expect(answer && answer->roots.ranges[0].end == 0x7fff'ffff'f000, "what a scan found")) return false;
     }
     if (message->kind == Kind::kFunctionsWanted && message->number == 0) {
-      const auto request = remote::decode_request(message->fields);
+      const auto request = line::decode_request(message->fields);
       if (!expect(request && request->names == some_request().names, "which functions are wanted")) return false;
     }
     if (message->kind == Kind::kFunctions && message->number == 0) {
-      const auto found = remote::decode_functions(message->fields);
+      const auto found = line::decode_functions(message->fields);
       if (!expect(found && found->functions == some_functions().functions, "where functions are")) return false;
     }
     if (message->kind == Kind::kEnded && message->fields.text(Field::kCapture)) {
       const std::string_view capture_bytes = *message->fields.text(Field::kCapture);
-      wire::VarintReader in(remote::bytes_of(capture_bytes).data(), capture_bytes.size());
+      wire::VarintReader in(line::bytes_of(capture_bytes).data(), capture_bytes.size());
       model::Capture capture;
-      const bool sound = trace::read_capture(in, capture) && capture.event_count == uint64_t{1} << 40 &&
+      const bool sound = frames::read_capture(in, capture) && capture.event_count == uint64_t{1} << 40 &&
                          capture.notes.size() == 1 && capture.notes[0].numbers[0] == uint64_t{1} << 50;
       if (!expect(sound, "the end of a capture")) return false;
     }

@@ -17,8 +17,8 @@ import heaptap_test
 
 SOURCE = pathlib.Path(os.environ["SOURCE"])
 BUILD = pathlib.Path(os.environ["BUILD"])
-FILES = ["control/message", "remote/record_order", "remote/function_codec", "collect/raw_stream", "collect/raw_events", "collect/sent_tables",
-         "collect/event_guesses", "collect/scan_bytes", "collect/live_heap", "trace/table_frames", "trace/capture_frames"]
+FILES = ["common/message/message", "common/line/record_order", "common/line/function_codec", "capture/stream/raw_stream", "capture/stream/raw_events", "capture/stream/sent_tables",
+         "capture/stream/event_guesses", "capture/stream/scan_bytes", "capture/stream/live_heap", "common/frames/table_frames", "common/frames/capture_frames"]
 # compiler, how it is run here
 MACHINES = {"this one": (["g++"], []),
             # Headers say what is 8 bytes in shared memory, where i386 would have less.

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
-#include "discovery/announcer.h"
+#include "common/base/clock.h"
+#include "common/discovery/announcer.h"
 
 namespace {
 

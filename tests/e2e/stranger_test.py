@@ -21,7 +21,7 @@ HELLO = 0x4f4c4548
 
 
 def version(header, name):
-    text = (pathlib.Path(__file__).resolve().parents[2] / "src/wire" / header).read_text()
+    text = (pathlib.Path(__file__).resolve().parents[2] / "src/common/wire" / header).read_text()
     return int(re.search(rf"{name} = (\d+);", text)[1])
 
 

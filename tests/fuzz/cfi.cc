@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "arch/native.h"
+#include "common/arch/native.h"
+#include "common/unwind/cfi.h"
 #include "fuzz/support/byte_source.h"
-#include "unwind/cfi.h"
 
 using namespace heaptap;
 

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/check.h"
-#include "channel/address.h"
-#include "channel/plain_session.h"
-#include "channel/proven_session.h"
-#include "channel/tls_session.h"
+#include "common/base/check.h"
+#include "common/channel/address.h"
+#include "common/channel/plain_session.h"
+#include "common/channel/proven_session.h"
+#include "common/channel/tls_session.h"
 #include "fuzz/support/byte_source.h"
 #include "unit/support/memory_stream.h"
 

@@ -7,27 +7,27 @@
 #include <string_view>
 #include <vector>
 
-#include "collect/sought_code.h"
+#include "capture/supervision/sought_code.h"
+#include "common/frames/code_name_frames.h"
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
-#include "trace/code_name_frames.h"
 
 using namespace heaptap;
 
 namespace {
 
 constexpr model::CodeId kCodes = 16;
-constexpr collect::SoughtCodeLimits kLimits{.codes = 14, .name_bytes = 3000};
+constexpr supervision::SoughtCodeLimits kLimits{.codes = 14, .name_bytes = 3000};
 
 void check_payload(std::span<const uint8_t> payload) {
   wire::VarintReader in(payload.data(), payload.size());
   std::vector<model::CodeName> names;
-  if (!trace::read_code_names(in, names)) return;
-  trace::ByteBuffer written;
-  trace::write_code_names(written, names);
+  if (!frames::read_code_names(in, names)) return;
+  frames::ByteBuffer written;
+  frames::write_code_names(written, names);
   wire::VarintReader again(written.data(), written.size());
   std::vector<model::CodeName> copy;
-  FUZZ_EXPECT(trace::read_code_names(again, copy) && again.at_end());
+  FUZZ_EXPECT(frames::read_code_names(again, copy) && again.at_end());
   const auto is_same = [](const model::CodeName& x, const model::CodeName& y) {
     return x.code == y.code && x.name == y.name;
   };
@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
     check_payload(source.rest());
     return 0;
   }
-  collect::SoughtCode code(kLimits);
+  supervision::SoughtCode code(kLimits);
   for (model::CodeId i = 0; i < kCodes; ++i) code.add(i, source.take<uint16_t>());
   const auto beyond = source.take<uint16_t>();
   const auto rest = source.rest();
@@ -51,8 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   std::vector<bool> named(kCodes);
   for (int searches = 0; searches < 3 && !code.is_empty(); ++searches) {
     code.begin();
-    const uint64_t read =
-        what == 1 ? collect::read_perf_map(text, code) : collect::read_jitdump(text, text.size() + beyond, code);
+    const uint64_t read = what == 1 ? supervision::read_perf_map(text, code)
+                                    : supervision::read_jitdump(text, text.size() + beyond, code);
     FUZZ_EXPECT(read <= text.size() + beyond);
     size_t name_bytes = 0;
     for (const model::CodeName& name : code.end()) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/command_line.h"
+#include "apps/heaptap/commands/command_line.h"
 #include "fuzz/support/expect.h"
 #include "fuzz/support/memory_file.h"
 

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
-#include "control/message.h"
+#include "common/base/check.h"
+#include "common/message/message.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace heaptap::control;
+  using namespace heaptap::message;
   if (size == 0) return 0;
   const size_t piece = 1 + data[0];
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "arch/cpu.h"
+#include "common/arch/cpu.h"
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
 

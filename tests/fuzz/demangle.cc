@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string>
 
+#include "analysis/symbols/resolver.h"
 #include "fuzz/support/expect.h"
-#include "symbols/resolver.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const std::string name(reinterpret_cast<const char*>(bytes), size_bytes);

@@ -1,12 +1,12 @@
-// Packets that an announcer and a seeker get from anybody, with time between them: a byte says how many 16 ms passed, one how it
+// Packets that an announcer and a querier get from anybody, with time between them: a byte says how many 16 ms passed, one how it
 // came, and two how long it is.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
-#include "discovery/responder.h"
-#include "discovery/seeker.h"
+#include "common/base/check.h"
+#include "common/discovery/querier.h"
+#include "common/discovery/responder.h"
 
 namespace {
 
@@ -35,9 +35,9 @@ Packet made_packet(uint8_t way, std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   uint64_t now_ns = 1000 * kSecond;
   Responder responder({.port = 5000, .program = "shop", .cpu = "x86_64", .version = "1", .id = "1"}, "board", 1);
-  Seeker seeker;
+  Querier querier;
   responder.set_links({made_link()}, now_ns);
-  seeker.set_links({made_link()}, now_ns);
+  querier.set_links({made_link()}, now_ns);
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   while (rest.size() >= kHeadBytes) {
     now_ns += uint64_t{static_cast<uint8_t>(rest[0])} * 16 * kMillisecond;
@@ -45,16 +45,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Packet packet = made_packet(static_cast<uint8_t>(rest[1]), rest.substr(kHeadBytes, length));
     rest.remove_prefix(std::min(rest.size(), kHeadBytes + length));
     responder.take(packet, now_ns);
-    seeker.take(packet, now_ns);
+    querier.take(packet, now_ns);
     const auto answers = responder.due(now_ns);
-    const auto questions = seeker.due(now_ns);
+    const auto questions = querier.due(now_ns);
     HEAPTAP_CHECK(answers.size() + questions.size() <= kMaxPacketsOut);
     // What they say is sound, and nothing is due that was said.
     for (const Packet& said : answers) HEAPTAP_CHECK(read_message(said.bytes).has_value());
     for (const Packet& said : questions) HEAPTAP_CHECK(read_message(said.bytes).has_value());
     HEAPTAP_CHECK(responder.next_deadline() > now_ns);
     (void)responder.goodbye();
-    HEAPTAP_CHECK(seeker.next_deadline(now_ns) >= now_ns && seeker.services().size() <= kMaxFoundServices);
+    HEAPTAP_CHECK(querier.next_deadline(now_ns) >= now_ns && querier.services().size() <= kMaxFoundServices);
   }
   return 0;
 }

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
-#include "discovery/dns_message.h"
-#include "discovery/service.h"
+#include "common/base/check.h"
+#include "common/discovery/dns_message.h"
+#include "common/discovery/service.h"
 
 namespace {
 

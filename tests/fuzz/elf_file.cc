@@ -1,5 +1,5 @@
 // An ELF file of any content, of either word size and byte order: read as a file, and as what a process has mapped.
-#include "elf/elf_file.h"
+#include "capture/elf/elf_file.h"
 
 #include <elf.h>
 
@@ -8,12 +8,12 @@
 #include <cstring>
 #include <span>
 
-#include "elf/debug_file.h"
-#include "elf/dynamic_section.h"
-#include "elf/loader_list.h"
-#include "elf/symbol_search.h"
+#include "capture/elf/debug_file.h"
+#include "capture/elf/dynamic_section.h"
+#include "capture/elf/loader_list.h"
+#include "capture/elf/symbol_search.h"
+#include "capture/tracer/watched_names.h"
 #include "fuzz/support/expect.h"
-#include "tracer/watched_names.h"
 
 using namespace heaptap;
 using namespace heaptap::elf;

@@ -2,10 +2,10 @@
 // same when it is written and read again.
 #include <cstdint>
 
+#include "common/frames/table_frames.h"
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
-#include "trace/event_frame.h"
-#include "trace/table_frames.h"
+#include "record/trace/event_frame.h"
 
 using namespace heaptap;
 
@@ -15,7 +15,7 @@ constexpr uint64_t kResolutionNs = 1000;
 
 // Some sites of each kind.
 model::Tables made_up_tables(size_t site_count) {
-  model::Tables tables = trace::empty_tables();
+  model::Tables tables = frames::empty_tables();
   for (size_t i = 0; i < site_count; ++i) {
     const auto kind = static_cast<model::EventKind>(1 + i % static_cast<size_t>(model::EventKind::kUnmap));
     tables.sites.push_back({kind, wire::Function::kMalloc, static_cast<model::StackId>(i % wire::kRootCount)});
@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
     check(batch, tables);
     if (!with_addresses) continue;
     static trace::EventFrameWriter writer(1);
-    const trace::ByteBuffer& written = writer.write(batch, tables.sites, kResolutionNs);
+    const frames::ByteBuffer& written = writer.write(batch, tables.sites, kResolutionNs);
     wire::VarintReader again(written.data(), written.size());
     model::EventBatch copy;
     FUZZ_EXPECT(reader.read(again, tables, kResolutionNs, true, copy));

@@ -8,14 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "base/check.h"
-#include "remote/file_fetcher.h"
-#include "remote/offered_files.h"
+#include "capture/uplink/offered_files.h"
+#include "common/base/check.h"
+#include "record/remote/file_fetcher.h"
 
 namespace {
 
 using namespace heaptap;
-using control::Field;
+using message::Field;
 
 constexpr uint64_t kFileBytes = 300;
 constexpr uint64_t kAllBytes = 500;
@@ -61,11 +61,11 @@ std::vector<model::Module> modules() {
 }
 
 // What a transfer has next, with one field in the way of what the bytes say.
-control::Fields answer_of(const control::Message& request, const uint8_t* data) {
+message::Fields answer_of(const message::Message& request, const uint8_t* data) {
   const uint64_t module = request.fields.number_or_0(Field::kModule);
   const uint64_t offset = request.fields.number_or_0(Field::kOffset);
   const uint8_t lie = data[0] % 16;
-  control::Fields fields;
+  message::Fields fields;
   fields.add(Field::kStream, request.fields.number_or_0(Field::kStream));
   fields.add(Field::kModule, lie == 1 ? uint64_t{data[1]} : module);
   fields.add(Field::kOffset, lie == 2 ? uint64_t{data[1]} : offset);
@@ -83,21 +83,21 @@ control::Fields answer_of(const control::Message& request, const uint8_t* data) 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Taker taker;
   remote::FileFetcher fetcher(taker, {.file_bytes = kFileBytes, .all_bytes = kAllBytes});
-  remote::OfferedFiles offered;
+  uplink::OfferedFiles offered;
   offered.begin(true, true);
   fetcher.add(1, 0, modules());
-  std::optional<control::Message> request;
+  std::optional<message::Message> request;
   for (size_t at = 0; at + 3 <= size; at += 3) {
     while (auto message = fetcher.next_message()) {
-      if (message->kind == control::Kind::kFileWanted) request = std::move(message);
+      if (message->kind == message::Kind::kFileWanted) request = std::move(message);
     }
     if (request) fetcher.take(answer_of(*request, data + at));
     HEAPTAP_CHECK(fetcher.received_bytes() <= kAllBytes && fetcher.done_bytes() <= kFileBytes);
   }
   const std::string_view rest(reinterpret_cast<const char*>(data), size);
-  if (const auto fields = control::Fields::read(rest)) {
+  if (const auto fields = message::Fields::read(rest)) {
     fetcher.take(*fields);
-    for (const auto kind : {control::Kind::kFileWanted, control::Kind::kFileSettled}) {
+    for (const auto kind : {message::Kind::kFileWanted, message::Kind::kFileSettled}) {
       HEAPTAP_CHECK(offered.take({.kind = kind, .number = 0, .fields = *fields}));
       if (const auto answer = offered.answer()) HEAPTAP_CHECK(!answer->text(Field::kBytes));  // it has no file
     }

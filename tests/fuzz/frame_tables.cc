@@ -1,12 +1,12 @@
 // Call frame information of any content, in memory that can be read in part and in a file: by its search table, without one, and
 // in the form of .debug_frame. The input is where everything is, addresses to look for, and the bytes.
-#include "elf/frame_tables.h"
+#include "capture/elf/frame_tables.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "arch/i386/registers.h"
-#include "arch/x86_64/registers.h"
+#include "common/arch/i386/registers.h"
+#include "common/arch/x86_64/registers.h"
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/memory_file.h"
 

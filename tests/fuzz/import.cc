@@ -1,11 +1,11 @@
 // From a file of another tool to what is shown of it: every view, as text and as JSON.
 #include <cstdint>
 
-#include "analysis/analyze.h"
+#include "analysis/imports/import.h"
+#include "analysis/query/analyze.h"
+#include "analysis/report/render.h"
 #include "fuzz/support/expect.h"
 #include "fuzz/support/memory_file.h"
-#include "imports/import.h"
-#include "report/render.h"
 
 using namespace heaptap;
 
@@ -13,8 +13,8 @@ namespace {
 
 using report::View;
 
-analysis::Query query_for(unsigned variant) {
-  analysis::Query query;
+query::Query query_for(unsigned variant) {
+  query::Query query;
   query.blocks = query.errors = true;
   query.from_all_sides = (variant & 1) != 0;
   if ((variant & 2) != 0) query.function = "main";
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   if (!source) return 0;
   FUZZ_EXPECT(is_import);
   const unsigned variant = size_bytes != 0 ? bytes[size_bytes / 2] : 0;
-  const auto report = analysis::analyze(**source, query_for(variant));
+  const auto report = query::analyze(**source, query_for(variant));
   if (!report) return 0;
   FUZZ_EXPECT(!report->capture.import.tool.empty());
   FUZZ_EXPECT(report->threads.empty() && report->blocks.empty() && report->lifetimes.empty());

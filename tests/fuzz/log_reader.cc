@@ -5,12 +5,12 @@
 #include <cstring>
 #include <new>
 
-#include "collect/event_coder.h"
-#include "collect/mapped_stream.h"
+#include "capture/log/log_reader.h"
+#include "capture/stream/mapped_stream.h"
+#include "common/frames/table_frames.h"
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
-#include "log/log_reader.h"
-#include "trace/table_frames.h"
+#include "record/ingest/event_coder.h"
 
 using namespace heaptap;
 
@@ -43,7 +43,7 @@ class SmallLog {
   SmallLog& operator=(const SmallLog&) = delete;
 
   wire::LogHeader& header() { return *log_; }
-  [[nodiscard]] collect::MappedTables tables() const {
+  [[nodiscard]] stream::MappedTables tables() const {
     return {{reinterpret_cast<const wire::CodeEntry*>(at(kCodesAt)), kCodes},
             {reinterpret_cast<const wire::StackNode*>(at(kNodesAt)), kNodes}};
   }
@@ -93,9 +93,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   fuzz::ByteSource source(bytes, size_bytes);
   SmallLog log;
   log::LogReader reader{log::LogParts(log.header())};
-  model::Tables tables = trace::empty_tables();
-  const collect::MappedTables agent = log.tables();
-  collect::EventCoder coder(agent, tables, 1000, true);
+  model::Tables tables = frames::empty_tables();
+  const stream::MappedTables agent = log.tables();
+  ingest::EventCoder coder(agent, tables, 1000, true);
   log::RawEvents raw;
   constexpr unsigned kMaxRounds = 4;
   for (unsigned round = 0; round < kMaxRounds; ++round) {

@@ -4,13 +4,13 @@
 #include <cstring>
 #include <vector>
 
-#include "collect/event_coder.h"
-#include "collect/frame_packing.h"
-#include "collect/raw_stream.h"
+#include "capture/stream/frame_packing.h"
+#include "capture/stream/raw_stream.h"
+#include "common/frames/table_frames.h"
+#include "common/model/capture.h"
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
-#include "model/capture.h"
-#include "trace/table_frames.h"
+#include "record/ingest/event_coder.h"
 
 using namespace heaptap;
 
@@ -21,10 +21,10 @@ std::vector<uint8_t> framed(fuzz::ByteSource& source) {
   constexpr uint8_t kTypes = static_cast<uint8_t>(wire::FrameType::kCodeNames);
   constexpr uint8_t kMissing = kTypes;
   constexpr uint8_t kTwice = kTypes + 1;
-  std::vector<uint8_t> stream(collect::kRawStreamHeadBytes);
-  std::memcpy(stream.data(), collect::kRawStreamMagic, 8);
-  wire::put_u32(stream.data() + 8, collect::kRawStreamVersion);
-  stream[12] = collect::EventGuesses::kLeastTableBits;
+  std::vector<uint8_t> stream(stream::kRawStreamHeadBytes);
+  std::memcpy(stream.data(), stream::kRawStreamMagic, 8);
+  wire::put_u32(stream.data() + 8, stream::kRawStreamVersion);
+  stream[12] = stream::EventGuesses::kLeastTableBits;
   uint32_t number = 0;
   while (!source.empty()) {
     const auto type = static_cast<uint8_t>(source.take<uint8_t>() % (kTwice + 1));
@@ -44,8 +44,8 @@ std::vector<uint8_t> framed(fuzz::ByteSource& source) {
   return stream;
 }
 
-void check(const log::RawEvents& events, collect::ReceivedStream& received) {
-  const collect::AgentTables& tables = received.tables();
+void check(const log::RawEvents& events, stream::ReceivedStream& received) {
+  const stream::AgentTables& tables = received.tables();
   for (const wire::RawEvent& event : events) {
     const bool is_note = event.kind() == wire::RecordKind::kNote;
     FUZZ_EXPECT((is_note || event.stack < tables.node_count()) && event.thread <= wire::kMaxThreads);
@@ -73,10 +73,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const bool has_heads = source.take<uint8_t>() % 2 == 0;
   const std::span<const uint8_t> rest = has_heads ? source.rest() : std::span<const uint8_t>{};
   const std::vector<uint8_t> stream = has_heads ? std::vector(rest.begin(), rest.end()) : framed(source);
-  collect::DeflateUnpacker unpacker;
-  collect::ReceivedStream received(&unpacker);
-  model::Tables tables = trace::empty_tables();
-  collect::EventCoder coder(received.tables(), tables, 1000, true);
+  stream::DeflateUnpacker unpacker;
+  stream::ReceivedStream received(&unpacker);
+  model::Tables tables = frames::empty_tables();
+  ingest::EventCoder coder(received.tables(), tables, 1000, true);
   received.receive(stream);
   while (!received.state().is_empty) {
     log::RawEvents events;

@@ -7,29 +7,29 @@
 #include <memory>
 #include <string>
 
-#include "base/check.h"
+#include "common/base/check.h"
+#include "common/frames/capture_frames.h"
+#include "common/line/message_fields.h"
 #include "fuzz/support/byte_source.h"
-#include "remote/message_fields.h"
-#include "remote/remote_source.h"
-#include "trace/capture_frames.h"
+#include "record/remote/remote_source.h"
 #include "unit/support/two_ends.h"
 
 namespace heaptap {
 namespace {
 
-using control::Field;
-using control::Kind;
-using control::Message;
+using message::Field;
+using message::Kind;
+using message::Message;
 
 Message sound_recording() {
   model::Capture capture;
   capture.command = {"program"};
   capture.pid = 1000;
   capture.time_resolution_ns = 1000;
-  trace::ByteBuffer bytes;
-  trace::write_capture_start(bytes, capture);
+  frames::ByteBuffer bytes;
+  frames::write_capture_start(bytes, capture);
   Message message{.kind = Kind::kRecording, .number = 0, .fields = {}};
-  message.fields.add(Field::kCapture, remote::text_of(bytes));
+  message.fields.add(Field::kCapture, line::text_of(bytes));
   message.fields.add(Field::kStream, uint64_t{1});
   return message;
 }
@@ -55,7 +55,7 @@ Message some_message(fuzz::ByteSource& source) {
       message.fields.add(field, source.take<uint64_t>());
     } else {
       const auto bytes = source.bytes(source.take<uint16_t>() % 2048);
-      message.fields.add(field, remote::text_of(bytes));
+      message.fields.add(field, line::text_of(bytes));
     }
   }
   if (!has_stream) message.fields.add(Field::kStream, uint64_t{1});
@@ -73,20 +73,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static uint64_t said = 0;
   static const bool has_met = ends.meet();
   HEAPTAP_CHECK(has_met);
-  remote::RemoteSource source(ends.host, [](const remote::LineNews& /*news*/) {});
-  collect::RecordedProcesses processes({.log = {.omitted_objects = {}},
-                                        .clock = {},
-                                        .output = folder.path() + "/trace",
-                                        .overwrite = true,
-                                        .numbers_files = false,
-                                        .via = "",
-                                        .command = {},
-                                        .executable = "",
-                                        .suppressions = {},
-                                        .machine = std::nullopt},
-                                       source.maker());
+  remote::RemoteSource source(ends.host, [](const line::LineNews& /*news*/) {});
+  supervision::RecordedProcesses processes({.log = {.omitted_objects = {}},
+                                            .clock = {},
+                                            .output = folder.path() + "/trace",
+                                            .overwrite = true,
+                                            .numbers_files = false,
+                                            .via = "",
+                                            .command = {},
+                                            .executable = "",
+                                            .suppressions = {},
+                                            .machine = std::nullopt},
+                                           source.maker());
   source.serve(processes);
-  const auto say = [](const control::Message& message) {
+  const auto say = [](const message::Message& message) {
     ends.target.link().line().send(message);
     ++said;
   };

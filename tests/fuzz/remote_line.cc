@@ -9,16 +9,16 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
+#include "common/base/check.h"
+#include "common/line/reliable_line.h"
 #include "fuzz/support/byte_source.h"
-#include "remote/reliable_line.h"
 
 namespace heaptap {
 namespace {
 
-using control::Field;
-using control::Kind;
-using control::Message;
+using message::Field;
+using message::Kind;
+using message::Message;
 
 std::string text_of(std::span<const uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -31,11 +31,11 @@ Message some_message(fuzz::ByteSource& source) {
   if ((has & 1) != 0) message.fields.add(Field::kMajor, uint64_t{source.take<uint8_t>()});
   if ((has & 2) != 0) message.fields.add(Field::kNumber, source.take<uint64_t>() >> (source.take<uint8_t>() & 63));
   if ((has & 4) != 0)
-    message.fields.add(Field::kSession, std::string((has & 8) != 0 ? remote::kSessionBytes : has >> 4, 's'));
+    message.fields.add(Field::kSession, std::string((has & 8) != 0 ? line::kSessionBytes : has >> 4, 's'));
   return message;
 }
 
-void say(remote::ReliableLine& line, const std::string& bytes, remote::TimePoint now, uint64_t& said_bytes) {
+void say(line::ReliableLine& line, const std::string& bytes, line::TimePoint now, uint64_t& said_bytes) {
   said_bytes += bytes.size();
   line.receive(bytes, now);
 }
@@ -46,9 +46,9 @@ void say(remote::ReliableLine& line, const std::string& bytes, remote::TimePoint
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace heaptap;
   fuzz::ByteSource source(data, size);
-  remote::ReliableLine line(1000);
-  remote::TimePoint now{};
-  line.set_session(std::string(remote::kSessionBytes, 's'));
+  line::ReliableLine line(1000);
+  line::TimePoint now{};
+  line.set_session(std::string(line::kSessionBytes, 's'));
   uint64_t sent = 0;
   uint64_t said_bytes = 0;
   uint64_t arrived = 0;

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "collect/scan_bytes.h"
+#include "capture/scan/heap_scanner.h"
+#include "capture/stream/scan_bytes.h"
 #include "fuzz/support/expect.h"
-#include "scan/heap_scanner.h"
 
 using namespace heaptap;
 
@@ -24,8 +24,8 @@ std::vector<model::ScannedBlock> made_up_blocks() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
-  (void)collect::read_scanned_blocks({bytes, size_bytes});
-  auto answer = collect::read_scan_answer({bytes, size_bytes});
+  (void)stream::read_scanned_blocks({bytes, size_bytes});
+  auto answer = stream::read_scan_answer({bytes, size_bytes});
   if (!answer) return 0;
   scan::HeapScanner scanner({.word_bytes = answer->word_bytes,
                              .blocks = made_up_blocks(),

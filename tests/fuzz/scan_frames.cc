@@ -1,20 +1,20 @@
 // The frames of a leak scan: whatever they hold, a scan that is taken refers only to what is there, and comes out the same
 // when it is written and read again. The input is payloads, each behind its length in two bytes.
-#include "trace/scan_frames.h"
+#include "record/trace/scan_frames.h"
 
 #include <algorithm>
 #include <cstdint>
 
+#include "common/frames/table_frames.h"
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
-#include "trace/table_frames.h"
 
 using namespace heaptap;
 
 namespace {
 
 model::Tables made_up_tables() {
-  model::Tables tables = trace::empty_tables();
+  model::Tables tables = frames::empty_tables();
   tables.codes.push_back({0x400000, 0, false});
   tables.stacks.push_back({0, 0});
   for (int i = 0; i < 50; ++i) tables.sites.push_back({model::EventKind::kAllocate, wire::Function::kMalloc, 8});
@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   check(scan, tables);
   trace::ScanFrameReader again;
   trace::ScanFrameWriter writer(scan, scan.events_before);
-  while (const trace::ByteBuffer* payload = writer.next()) {
+  while (const frames::ByteBuffer* payload = writer.next()) {
     wire::VarintReader in(payload->data(), payload->size());
     FUZZ_EXPECT(again.add(in, tables));
   }

@@ -2,12 +2,12 @@
 #include <cstdint>
 #include <string>
 
-#include "analysis/analyze.h"
+#include "analysis/query/analyze.h"
+#include "analysis/report/render.h"
 #include "fuzz/support/expect.h"
 #include "fuzz/support/memory_file.h"
 #include "fuzz/support/trace_mutator.h"
-#include "report/render.h"
-#include "trace/trace_reader.h"
+#include "record/trace/trace_reader.h"
 
 using namespace heaptap;
 
@@ -15,8 +15,8 @@ namespace {
 
 using report::View;
 
-analysis::Query everything(unsigned variant) {
-  analysis::Query query;
+query::Query everything(unsigned variant) {
+  query::Query query;
   query.blocks = query.errors = true;
   if ((variant & 1) != 0) query.function = "main";
   if ((variant & 2) != 0) query.thread = 1;
@@ -27,13 +27,13 @@ analysis::Query everything(unsigned variant) {
 }
 
 // What needs a scan; where there is none it is refused.
-analysis::Query of_scan(unsigned variant) {
-  analysis::Query query = everything(variant);
+query::Query of_scan(unsigned variant) {
+  query::Query query = everything(variant);
   query.globals = query.scan_list = true;
   query.since = variant & 1;
-  query.generate = analysis::SuppressionSyntax::kValgrind;
-  query.retained = static_cast<analysis::RetainedBy>(variant % 3);
-  query.why = analysis::BlockQuestion{.by = analysis::BlockQuestion::By::kNumber, .value = 1 + (variant & 7)};
+  query.generate = query::SuppressionSyntax::kValgrind;
+  query.retained = static_cast<query::RetainedBy>(variant % 3);
+  query.why = query::BlockQuestion{.by = query::BlockQuestion::By::kNumber, .value = 1 + (variant & 7)};
   return query;
 }
 
@@ -44,8 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   auto reader = trace::TraceReader::open(file.path());
   if (!reader) return 0;
   const unsigned variant = size_bytes > 15 ? bytes[15] : 0;  // a byte of the head that a reader passes over
-  auto report = analysis::analyze(*reader, of_scan(variant));
-  if (!report) report = analysis::analyze(*reader, everything(variant));
+  auto report = query::analyze(*reader, of_scan(variant));
+  if (!report) report = query::analyze(*reader, everything(variant));
   if (!report) return 0;
   for (const View view : {View::kSummary, View::kLeaks, View::kTop, View::kTree, View::kStats, View::kSizes,
                           View::kLifetimes, View::kTimeline, View::kBlocks, View::kHolders, View::kRetained,

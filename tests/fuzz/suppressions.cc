@@ -1,10 +1,10 @@
 // Files of suppressions of any content: parsing and matching end, and errors name the line.
-#include "analysis/suppressions.h"
+#include "analysis/query/suppressions.h"
 
 #include <cstdint>
 #include <string_view>
 
-#include "analysis/suppression_writer.h"
+#include "analysis/query/suppression_writer.h"
 #include "fuzz/support/expect.h"
 
 using namespace heaptap;
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   using leaks::BlockState;
   static const std::vector<model::Frame> frames = made_up_frames();
   const std::string_view text(reinterpret_cast<const char*>(bytes), size_bytes);
-  analysis::Suppressions suppressions;
+  query::Suppressions suppressions;
   const auto added = suppressions.add(text, "file");
   FUZZ_EXPECT(added || (added.error().message.starts_with("file:") && suppressions.empty()));
   for (const BlockState state : {BlockState::kReachable, BlockState::kPossible, BlockState::kDefinite}) {
@@ -40,11 +40,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   std::vector<model::Frame> named = frames;
   named[0].function = text.substr(0, 200);
   named[0].symbol.clear();
-  const analysis::LeakToSuppress leak{
+  const query::LeakToSuppress leak{
       .stack = {wire::Function::kNew, named}, .state = BlockState::kDefinite, .blocks = 1, .bytes = 1};
-  for (const auto syntax : {analysis::SuppressionSyntax::kLsan, analysis::SuppressionSyntax::kValgrind}) {
-    analysis::Suppressions own;
-    FUZZ_EXPECT(own.add(analysis::write_suppressions(syntax, {&leak, 1}), "own"));
+  for (const auto syntax : {query::SuppressionSyntax::kLsan, query::SuppressionSyntax::kValgrind}) {
+    query::Suppressions own;
+    FUZZ_EXPECT(own.add(query::write_suppressions(syntax, {&leak, 1}), "own"));
     FUZZ_EXPECT(own.list().size() <= 1);
     FUZZ_EXPECT(own.empty() || own.find(leak.stack, leak.state).has_value());
   }

@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "arch/native.h"
-#include "base/check.h"
-#include "control/message.h"
-#include "model/row_table.h"
-#include "remote/row_store.h"
-#include "symbol_server/answers.h"
-#include "symbol_server/name_bytes.h"
-#include "unwind/late_row.h"
-#include "wire/late_rows.h"
+#include "analysis/symbol_server/answers.h"
+#include "analysis/symbol_server/name_bytes.h"
+#include "capture/uplink/row_store.h"
+#include "common/arch/native.h"
+#include "common/base/check.h"
+#include "common/message/message.h"
+#include "common/model/row_table.h"
+#include "common/unwind/late_row.h"
+#include "common/wire/late_rows.h"
 
 namespace {
 
@@ -69,9 +69,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   read_as_late_rows(bytes);
   NoFiles files;
   symbol_server::Answers answers(files);
-  control::MessageReader reader(control::kMaxRequestBytes);
-  remote::RowStore store;
-  remote::ReliableLine line(1 << 20);
+  message::MessageReader reader(message::kMaxRequestBytes);
+  uplink::RowStore store;
+  line::ReliableLine line(1 << 20);
   store.want(line, "id", "/bin/program", std::nullopt);
   reader.add(text);
   while (const auto message = reader.next()) {

@@ -1,10 +1,10 @@
 // Modules whose ELF files hold anything: names of some addresses in them.
 #include <cstdint>
 
+#include "analysis/symbols/resolver.h"
+#include "common/frames/table_frames.h"
 #include "fuzz/support/expect.h"
 #include "fuzz/support/memory_file.h"
-#include "symbols/resolver.h"
-#include "trace/table_frames.h"
 
 using namespace heaptap;
 
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const fuzz::MemoryFile file({bytes, size_bytes});
   constexpr uint64_t kBias = 0x555500000000;
   constexpr uint64_t kSpan = 0x100000;
-  model::Tables tables = trace::empty_tables();
+  model::Tables tables = frames::empty_tables();
   tables.modules.push_back({.path = file.path(),
                             .build_id = {},
                             .bias = kBias,

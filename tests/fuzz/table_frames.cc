@@ -2,10 +2,10 @@
 // when it is written and read again. The first byte chooses the table.
 #include <cstdint>
 
+#include "common/frames/table_frames.h"
+#include "common/wire/frame.h"
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/expect.h"
-#include "trace/table_frames.h"
-#include "wire/frame.h"
 
 using namespace heaptap;
 
@@ -13,7 +13,7 @@ namespace {
 
 // Something to refer to.
 model::Tables made_up_tables() {
-  model::Tables tables = trace::empty_tables();
+  model::Tables tables = frames::empty_tables();
   for (uint64_t i = 0; i < 40; ++i) tables.codes.push_back({0x400000 + i * 16, static_cast<uint32_t>(i % 3), false});
   for (uint32_t i = 0; i < 30; ++i) tables.stacks.push_back({i, i});
   tables.labels.push_back({0, wire::LabelKind::kTag, "outer"});
@@ -25,39 +25,39 @@ model::Tables made_up_tables() {
 bool read(unsigned table, wire::VarintReader& in, model::Tables& tables) {
   switch (table) {
     case 0:
-      return trace::read_modules(in, tables);
+      return frames::read_modules(in, tables);
     case 1:
-      return trace::read_codes(in, tables);
+      return frames::read_codes(in, tables);
     case 2:
-      return trace::read_stacks(in, tables);
+      return frames::read_stacks(in, tables);
     case 3:
-      return trace::read_sites(in, tables);
+      return frames::read_sites(in, tables);
     case 4:
-      return trace::read_labels(in, tables);
+      return frames::read_labels(in, tables);
     default:
-      return trace::read_threads(in, tables);
+      return frames::read_threads(in, tables);
   }
 }
 
-void write(unsigned table, trace::ByteBuffer& out, const model::Tables& tables, const model::Tables& before) {
+void write(unsigned table, frames::ByteBuffer& out, const model::Tables& tables, const model::Tables& before) {
   switch (table) {
     case 0:
-      trace::write_modules(out, tables.modules, before.modules.size());
+      frames::write_modules(out, tables.modules, before.modules.size());
       break;
     case 1:
-      trace::write_codes(out, tables.codes, before.codes.size());
+      frames::write_codes(out, tables.codes, before.codes.size());
       break;
     case 2:
-      trace::write_stacks(out, tables.stacks, before.stacks.size());
+      frames::write_stacks(out, tables.stacks, before.stacks.size());
       break;
     case 3:
-      trace::write_sites(out, tables.sites, before.sites.size());
+      frames::write_sites(out, tables.sites, before.sites.size());
       break;
     case 4:
-      trace::write_labels(out, tables.labels, before.labels.size());
+      frames::write_labels(out, tables.labels, before.labels.size());
       break;
     default:
-      trace::write_threads(out, tables.threads, before.threads.size());
+      frames::write_threads(out, tables.threads, before.threads.size());
       break;
   }
 }
@@ -115,7 +115,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const bool sound = read(table, in, tables);
   check(tables);
   if (!sound) return 0;
-  trace::ByteBuffer written;
+  frames::ByteBuffer written;
   write(table, written, tables, before);
   // A frame ends in the number of its first entry: sites tell by it where labels end.
   wire::put_u64(written.append(wire::kFirstNumberBytes), 0);

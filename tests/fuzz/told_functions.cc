@@ -5,22 +5,22 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
-#include "remote/function_codec.h"
+#include "common/base/check.h"
+#include "common/line/function_codec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace heaptap;
-  const auto fields = control::Fields::read({reinterpret_cast<const char*>(data), size});
+  const auto fields = message::Fields::read({reinterpret_cast<const char*>(data), size});
   if (!fields) return 0;
-  if (const auto found = remote::decode_functions(*fields)) {
+  if (const auto found = line::decode_functions(*fields)) {
     constexpr size_t kMostFunctions = 512;
     HEAPTAP_CHECK(!found->build_id.empty() && found->functions.size() <= kMostFunctions);
     HEAPTAP_CHECK(std::ranges::none_of(found->functions, &std::string::empty, &model::ToldFunction::name));
-    const auto again = remote::decode_functions(answer_of(*found).fields);
+    const auto again = line::decode_functions(answer_of(*found).fields);
     HEAPTAP_CHECK(again && again->functions == found->functions);
   }
-  if (const auto request = remote::decode_request(*fields)) {
-    const auto again = remote::decode_request(question_of(*request).fields);
+  if (const auto request = line::decode_request(*fields)) {
+    const auto again = line::decode_request(question_of(*request).fields);
     HEAPTAP_CHECK(again && again->names == request->names && again->path == request->path);
   }
   return 0;

@@ -6,7 +6,7 @@
 #include "fuzz/support/expect.h"
 #include "fuzz/support/memory_file.h"
 #include "fuzz/support/trace_mutator.h"
-#include "trace/trace_reader.h"
+#include "record/trace/trace_reader.h"
 
 using namespace heaptap;
 

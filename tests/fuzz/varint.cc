@@ -1,8 +1,8 @@
 // Variable-length integers: what is read can be written and read again; reading never leaves its range.
 #include <cstdint>
 
+#include "common/wire/varint.h"
 #include "fuzz/support/expect.h"
-#include "wire/varint.h"
 
 using namespace heaptap;
 

@@ -2,7 +2,7 @@
 // debug information.
 #include <cstdio>
 
-#include "report/render.h"
+#include "analysis/report/render.h"
 
 using namespace heaptap;
 

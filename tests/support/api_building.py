@@ -10,7 +10,7 @@ from heaptap_test import LONG
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 INCLUDE = ROOT / "include"
 SOURCES = ROOT / "tests/api"
-STUBS = ROOT / "src/api/heaptap_stubs.c"
+STUBS = ROOT / "src/agent/api/heaptap_stubs.c"
 NAMES = sorted("heaptap_" + name for name in (
     "api_version enable disable is_recording mark push_tag pop_tag report scan pool_create pool_destroy allocated released "
     "reallocated name_block resource_create opened closed").split())

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/trace_reader.h"
+#include "record/trace/trace_reader.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "report/note_text.h"
-#include "trace/trace_reader.h"
+#include "analysis/report/note_text.h"
+#include "record/trace/trace_reader.h"
 
 namespace {
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SHELL = ROOT / "src/html/shell.html"
+SHELL = ROOT / "src/views/html/shell.html"
 
 
 def fresh_copy(folder):
@@ -59,7 +59,7 @@ def main():
     rebuilt = folder / "shell.html"
     subprocess.run(["node", "build.mjs", str(rebuilt)], cwd=folder, check=True)
     if policy_of(rebuilt) != policy_of(SHELL):
-        sys.exit("src/html/shell.html isn't what web/build.mjs makes: build it anew")
+        sys.exit("src/views/html/shell.html isn't what web/build.mjs makes: build it anew")
     tests = sys.argv[2:]
     if not tests:
         tests = sorted(str(path.relative_to(folder)) for path in (folder / "test").rglob("*.test.mjs"))

@@ -1,4 +1,4 @@
-// Numbers as heaptap's text has them (src/base/units.cc), and text of the target as it may be shown (src/base/safe_text.cc).
+// Numbers as heaptap's text has them (src/common/base/units.cc), and text of the target as it may be shown (src/common/base/safe_text.cc).
 // An unknown number is null or NaN, and is never written as 0.
 
 export const UNKNOWN = 'unknown';

@@ -4,7 +4,7 @@
 #include "agent/core/pieces.h"
 #include "agent/core/string.h"
 
-// How a stack gets its number without being walked: unwind/last_stack.h proves where a walk may stop, and here the walk itself is mostly
+// How a stack gets its number without being walked: common/unwind/last_stack.h proves where a walk may stop, and here the walk itself is mostly
 // saved. The return addresses of the thread's last stack are compared with memory in bulk, which says how many outer frames are
 // unchanged. What is left are the frames further in, the suffix: where words stop to be equal, what stands there now tells which of
 // the suffixes that were seen there it may be (suffix_cache.h), and its own words prove it. Only where none fits is there
@@ -70,7 +70,7 @@ bool CallStack::are_users_unchanged(uint32_t count, uintptr_t slot) const {
 // The stack that a suffix makes which stands on the last one, without a walk. 0: it needs one.
 uint32_t CallStack::name_suffix(UnwindTables& tables, const StackSuffix& suffix) {
   const uint32_t kept = divergence_.kept - suffix.dropped;
-  if (kept + suffix.inner_count + 1 > most_frames(tables)) return 0;
+  if (kept + suffix.inner_count + 1 > max_frames(tables)) return 0;
   for (uint32_t i = 0; i <= suffix.inner_count; ++i) {
     const Rule rule = tables.rules.find(i == 0 ? suffix.key : suffix.inner_key(i - 1));
     if (!rule.has_row()) return 0;

@@ -7,8 +7,8 @@
 #include "agent/core/string.h"
 #include "agent/core/suffix_cache.h"
 #include "agent/core/unwind_tables.h"
-#include "unwind/last_stack.h"
-#include "wire/log.h"
+#include "common/unwind/last_stack.h"
+#include "common/wire/log.h"
 
 namespace heaptap::agent {
 
@@ -171,7 +171,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   void remember_suffix(const Walk& walk);
   uint32_t name_suffix(UnwindTables& tables, const StackSuffix& suffix);
 
-  // Callback of the walk (unwind/last_stack.h). Where this thread's own stack was compared before the walk began, the
+  // Callback of the walk (common/unwind/last_stack.h). Where this thread's own stack was compared before the walk began, the
   // return addresses are known to be unchanged, and that memory is readable without asking the kernel.
   [[nodiscard]] uint32_t first_unchanged(StackWindow& window, UnwindTables& tables, const Walk& walk, uint32_t index) {
     if (walk.kept == 0) [[unlikely]]

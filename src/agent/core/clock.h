@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "agent/core/session.h"
-#include "arch/native.h"
+#include "common/arch/native.h"
 
 namespace heaptap::agent {
 

@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "agent/core/kernel.h"
-#include "wire/totals.h"
+#include "common/wire/totals.h"
 
 namespace heaptap::agent {
 

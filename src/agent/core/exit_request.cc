@@ -23,9 +23,9 @@ bool is_over(ExitTurn turn) { return turn == ExitTurn::kDone || turn == ExitTurn
 
 // Counts time without asking a clock, which a program's filter may forbid: by waits that ran out. One that a signal cut short
 // counts little, and those after it are short, so that no timer of the program makes this endless.
-class Patience {
+class WaitBudget {
  public:
-  explicit Patience(const ExitHandshake& handshake)
+  explicit WaitBudget(const ExitHandshake& handshake)
       : handshake_(handshake), progress_(handshake.progress.load(std::memory_order_relaxed)) {}
 
   // Waits a little for a change of the turn. False: for too long nothing moved, or waiting isn't possible.
@@ -108,12 +108,12 @@ void offer(ExitHandshake& handshake, const wire::ExitNotice& notice, uint32_t th
   handshake.notice = notice;
   handshake.notice.thread_id = thread;
   hand_over(handshake, ExitTurn::kNone, ExitTurn::kOffered);
-  Patience patience(handshake);
+  WaitBudget wait_budget(handshake);
   for (ExitTurn turn = turn_of(handshake); !is_over(turn); turn = turn_of(handshake)) {
     if (turn == ExitTurn::kAsksAccess) {
       reader.allow(handshake.reader.load(std::memory_order_relaxed));
       hand_over(handshake, turn, ExitTurn::kScanning);
-    } else if (!patience.wait(turn)) {
+    } else if (!wait_budget.wait(turn)) {
       give_up(handshake);
     }
   }
@@ -121,9 +121,9 @@ void offer(ExitHandshake& handshake, const wire::ExitNotice& notice, uint32_t th
 
 // Then the first one ends the process at once: its status is the one that counts.
 void wait_for_first(const ExitHandshake& handshake) {
-  Patience patience(handshake);
+  WaitBudget wait_budget(handshake);
   ExitTurn turn = turn_of(handshake);
-  while (!is_over(turn) && patience.wait(turn)) turn = turn_of(handshake);
+  while (!is_over(turn) && wait_budget.wait(turn)) turn = turn_of(handshake);
   kernel::futex_wait(&handshake.turn, static_cast<uint32_t>(turn), kAfterwardsMs);
 }
 

@@ -6,7 +6,7 @@
 
 #include "agent/core/call_permission.h"
 #include "agent/core/session.h"
-#include "wire/exit_handshake.h"
+#include "common/wire/exit_handshake.h"
 
 namespace heaptap::agent {
 

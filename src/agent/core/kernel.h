@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "agent/core/call_permission.h"
-#include "arch/native.h"
+#include "common/arch/native.h"
 
 namespace heaptap::agent {
 // Reports the agent's own mappings to the collector (log_areas.cc).

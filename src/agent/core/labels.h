@@ -1,4 +1,4 @@
-// Labels in the agent (wire/labels.h): each stored once, at a stable address; a thread's innermost tag is a pointer. Lock-free,
+// Labels in the agent (common/wire/labels.h): each stored once, at a stable address; a thread's innermost tag is a pointer. Lock-free,
 // also for signal handlers. Two threads that make the same label at once may make it twice: readers compare names.
 #pragma once
 #include <stddef.h>
@@ -7,8 +7,8 @@
 #include <atomic>
 
 #include "agent/core/pieces.h"
-#include "wire/labels.h"
-#include "wire/log.h"
+#include "common/wire/labels.h"
+#include "common/wire/log.h"
 
 namespace heaptap::agent {
 

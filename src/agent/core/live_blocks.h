@@ -7,7 +7,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "wire/totals.h"
+#include "common/wire/totals.h"
 
 namespace heaptap::agent {
 

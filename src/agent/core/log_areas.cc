@@ -2,7 +2,7 @@
 
 #include "agent/core/kernel.h"
 #include "agent/core/session.h"
-#include "wire/stack_areas.h"
+#include "common/wire/stack_areas.h"
 
 namespace heaptap::agent {
 namespace {

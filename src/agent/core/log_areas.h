@@ -3,7 +3,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "wire/log.h"
+#include "common/wire/log.h"
 
 namespace heaptap::agent {
 

@@ -1,8 +1,8 @@
 #include "agent/core/modules.h"
 
 #include "agent/core/string.h"
-#include "wire/late_rows.h"
-#include "wire/omitted_objects.h"
+#include "common/wire/late_rows.h"
+#include "common/wire/omitted_objects.h"
 
 namespace heaptap::agent {
 namespace {

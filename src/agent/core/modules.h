@@ -6,9 +6,9 @@
 #include <atomic>
 
 #include "agent/core/platform.h"
-#include "unwind/cfi.h"
-#include "wire/log.h"
-#include "wire/module_notes.h"
+#include "common/unwind/cfi.h"
+#include "common/wire/log.h"
+#include "common/wire/module_notes.h"
 
 namespace heaptap::agent {
 
@@ -19,7 +19,7 @@ struct Module {
   uint64_t entry = 0;  // entry point of the program or the loader; 0: it is neither
   unwind::CfiTables tables;
   uint64_t identity = 0;  // hash of path and build-id
-  uint64_t rows_key = 0;  // key of its late rows (wire/late_rows.h)
+  uint64_t rows_key = 0;  // key of its late rows (common/wire/late_rows.h)
   uint32_t generation = 0;
   bool omitted = false;  // --omit: its calls are not recorded
   bool is_go = false;    // code without rows keeps frame pointers, also across its stack switches

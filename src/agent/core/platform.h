@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include "agent/core/code_extent.h"
-#include "wire/functions.h"
-#include "wire/handshake.h"
-#include "wire/log.h"
+#include "common/wire/functions.h"
+#include "common/wire/handshake.h"
+#include "common/wire/log.h"
 
 namespace heaptap::agent {
 
@@ -19,8 +19,9 @@ struct ThreadState;
 
 // State of syscall user dispatch of a thread (PR_SET_SYSCALL_USER_DISPATCH), where calls outside of some code raise SIGSYS. Used by Wine.
 struct CallDispatch {
-  uintptr_t is_on;                   // 1: the agent's calls are dispatched
-  const volatile uint8_t* selector;  // null, or dispatch applies while this byte isn't 0 (SYSCALL_DISPATCH_FILTER_ALLOW)
+  uintptr_t is_on;  // 1: the agent's calls are dispatched
+  // Null, or dispatch applies while this byte isn't 0 (SYSCALL_DISPATCH_FILTER_ALLOW).
+  const volatile uint8_t* selector;
 };
 
 // Per-thread anchor, zeroed when the thread starts. Lives until the thread can run no more code.

@@ -5,7 +5,7 @@
 #include "agent/core/session.h"
 #include "agent/core/streams.h"
 #include "agent/core/string.h"
-#include "arch/native.h"
+#include "common/arch/native.h"
 
 namespace heaptap::agent {
 namespace {

@@ -6,8 +6,8 @@
 #include "agent/core/call_stack.h"
 #include "agent/core/labels.h"
 #include "agent/core/platform.h"
-#include "wire/functions.h"
-#include "wire/log.h"
+#include "common/wire/functions.h"
+#include "common/wire/log.h"
 
 namespace heaptap::agent {
 

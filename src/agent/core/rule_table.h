@@ -5,8 +5,8 @@
 #include <atomic>
 
 #include "agent/core/growing_table.h"
-#include "unwind/row.h"
-#include "wire/log.h"
+#include "common/unwind/row.h"
+#include "common/wire/log.h"
 
 namespace heaptap::agent {
 
@@ -83,7 +83,7 @@ class RuleTable {
   struct Slot {
     using Value = uint64_t;
     std::atomic<uint64_t> key;   // 0: empty
-    std::atomic<uint64_t> rule;  // 0: the thread that claimed the slot hasn't written it yet
+    std::atomic<uint64_t> rule;  // 0: the thread that claimed the slot isn't that far yet
     [[nodiscard]] bool is(uint64_t other) const { return key.load(std::memory_order_relaxed) == other; }
     [[nodiscard]] Rule read() const { return {rule.load(std::memory_order_acquire)}; }
     [[nodiscard]] bool is_empty() const { return is(0); }

@@ -10,8 +10,8 @@
 #include "agent/core/leftovers.h"
 #include "agent/core/platform.h"
 #include "agent/core/totals.h"
-#include "wire/log.h"
-#include "wire/log_layout.h"
+#include "common/wire/log.h"
+#include "common/wire/log_layout.h"
 
 namespace heaptap::agent {
 
@@ -26,8 +26,8 @@ enum class SessionState : uint32_t {
 // made without libc's fork from writing into its parent's log.
 struct alignas(4096) SessionPage {
   std::atomic<SessionState> state;
-  std::atomic<uint32_t>
-      exiting_thread;  // the kernel's id of the thread that offered a last look, see exit_request.h; 0: none did
+  // The kernel's id of the thread that offered a last look, see exit_request.h; 0: none did.
+  std::atomic<uint32_t> exiting_thread;
   uint8_t padding[4096 - sizeof(std::atomic<SessionState>) - sizeof(std::atomic<uint32_t>)];
 };
 
@@ -35,8 +35,8 @@ struct alignas(64) Session {
   // The fields that most events need come first, in few cache lines.
   wire::LogHeader* log = nullptr;  // its layout is asked of `layout` alone
   bool is_plain = false;           // events are records, of all callers
-  bool counts_time =
-      false;  // the processor's clock can't be trusted, or reading it would kill the process: see clock.h
+  // The processor's clock can't be trusted, or reading it would kill the process: see clock.h.
+  bool counts_time = false;
   bool omits = false;
   LastWriterTable owners;
   UnwindTables unwind;

@@ -9,7 +9,7 @@
 
 #include "agent/core/growing_table.h"
 #include "agent/core/rule_table.h"
-#include "wire/log.h"
+#include "common/wire/log.h"
 
 namespace heaptap::agent {
 

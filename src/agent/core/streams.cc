@@ -4,9 +4,9 @@
 #include "agent/core/kernel.h"
 #include "agent/core/pieces.h"
 #include "agent/core/session.h"
-#include "wire/log_streams.h"
+#include "common/wire/log_streams.h"
 
-// How a thread gets room to write is in wire/log_streams.h; here is which thread has which stream, and for how long.
+// How a thread gets room to write is in common/wire/log_streams.h; here is which thread has which stream, and for how long.
 // Nobody says when a thread ends: its destructors allocate to the very end. So where states have become many, one thread sweeps:
 // it asks the kernel for each thread, and ends the streams of those that are gone. Memory of states is never given back, only used
 // again, since a signal handler may be in the middle of any of this. It may also leave by longjmp: then a level

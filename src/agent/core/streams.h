@@ -8,8 +8,8 @@
 #include "agent/core/platform.h"
 #include "agent/core/session.h"
 #include "agent/core/totals.h"
-#include "wire/log.h"
-#include "wire/log_stream.h"
+#include "common/wire/log.h"
+#include "common/wire/log_stream.h"
 
 namespace heaptap::agent {
 

@@ -1,7 +1,7 @@
 // Memory functions that the compiler may call: it turns copies and clears into these, also in freestanding code.
 #include <stddef.h>
 
-#include "arch/native.h"
+#include "common/arch/native.h"
 
 extern "C" {
 

@@ -32,7 +32,8 @@ struct alignas(64) StackSuffix {
   uint8_t inner_count;
   uint8_t pointer_count;
   Pointer pointers[kMaxPointers];
-  uintptr_t inner[kMaxInner];  // return addresses of the others, from the inside outwards, with their distances in the upper bits
+  // Return addresses of the others, from the inside outwards, with their distances in the upper bits.
+  uintptr_t inner[kMaxInner];
 
   [[nodiscard]] uintptr_t inner_key(uint32_t index) const { return inner[index] << 16 >> 16; }
 

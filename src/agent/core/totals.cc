@@ -1,7 +1,7 @@
 #include "agent/core/totals.h"
 
 #include "agent/core/recorder.h"
-#include "arch/native.h"
+#include "common/arch/native.h"
 
 namespace heaptap::agent {
 namespace {

@@ -5,9 +5,9 @@
 #include "agent/core/entry_index.h"
 #include "agent/core/live_blocks.h"
 #include "agent/core/platform.h"
-#include "wire/log.h"
-#include "wire/log_layout.h"
-#include "wire/totals.h"
+#include "common/wire/log.h"
+#include "common/wire/log_layout.h"
+#include "common/wire/totals.h"
 
 namespace heaptap::agent {
 

@@ -1,8 +1,8 @@
 #include "agent/core/unwind_tables.h"
 
-#include "unwind/cfi.h"
-#include "unwind/late_row.h"
-#include "unwind/step.h"
+#include "common/unwind/cfi.h"
+#include "common/unwind/late_row.h"
+#include "common/unwind/step.h"
 
 namespace heaptap::agent {
 

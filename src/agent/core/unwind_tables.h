@@ -6,11 +6,11 @@
 #include "agent/core/modules.h"
 #include "agent/core/rule_table.h"
 #include "agent/core/stack_trie.h"
-#include "arch/native.h"
-#include "arch/signal_frames.h"
-#include "unwind/last_stack.h"
-#include "wire/late_rows.h"
-#include "wire/log.h"
+#include "common/arch/native.h"
+#include "common/arch/signal_frames.h"
+#include "common/unwind/last_stack.h"
+#include "common/wire/late_rows.h"
+#include "common/wire/log.h"
 
 namespace heaptap::agent {
 

@@ -1,5 +1,6 @@
 // API functions that a program calls to control its recording (include/heaptap/heaptap.h), as implemented by the agent.
 // Harmless where nothing records, change no errno, callable from signal handlers; only report and scan wait, bounded.
+#include <linux/fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,11 +51,11 @@ enum ErrorNumber : int {
 // As the program has them: see include/heaptap/heaptap.h.
 struct ScanCounts {
   size_t struct_bytes;
-  uint64_t counts[sizeof(wire::Told::counts) / sizeof(uint64_t)];
+  uint64_t counts[sizeof(wire::Reported::counts) / sizeof(uint64_t)];
 };
 
 // Asks the collector for something, and waits for it. Gives an errno value.
-int ask(wire::StartReason reason, int descriptor, wire::Told& told) {
+int ask(wire::StartReason reason, int descriptor, wire::Reported& told) {
   constexpr int kPatienceSeconds = 120;
   Socket socket;
   if (!socket.connect_to_collector()) return kNotSupported;
@@ -77,13 +78,12 @@ int ask(wire::StartReason reason, int descriptor, wire::Told& told) {
 // root and working directory.
 HEAPTAP_EXPORT int heaptap_report(const char* path) {
   constexpr long kWriteAnew = 01 | 0100 | 01000 | 02000000;  // O_WRONLY, O_CREAT, O_TRUNC, O_CLOEXEC
-  constexpr long kHere = -100;                               // AT_FDCWD
   constexpr size_t kMaxPathBytes = 4096;
   if (path == nullptr || *path == '\0' || length_of(path) >= kMaxPathBytes) return kInvalidArgument;
   if (!is_recording() || !may_call()) return kNotSupported;
-  const long descriptor = kernel::system_call(__NR_openat, kHere, reinterpret_cast<long>(path), kWriteAnew, 0666);
+  const long descriptor = kernel::system_call(__NR_openat, AT_FDCWD, reinterpret_cast<long>(path), kWriteAnew, 0666);
   if (kernel::failed(descriptor)) return static_cast<int>(-descriptor);
-  wire::Told told{};
+  wire::Reported told{};
   const int error = ask(wire::StartReason::kReport, static_cast<int>(descriptor), told);
   kernel::close(static_cast<int>(descriptor));
   return error;
@@ -91,7 +91,7 @@ HEAPTAP_EXPORT int heaptap_report(const char* path) {
 
 HEAPTAP_EXPORT int heaptap_scan(ScanCounts* counts) {
   if (!is_recording() || !may_call()) return kNotSupported;
-  wire::Told told{};
+  wire::Reported told{};
   const int error = ask(wire::StartReason::kScan, -1, told);
   if (error != 0 || counts == nullptr || counts->struct_bytes < sizeof(size_t)) return error;
   // An older or newer program has fewer or more of them.

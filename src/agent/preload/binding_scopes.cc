@@ -3,7 +3,7 @@
 #include <linux/futex.h>
 
 #include "agent/preload/loaded_objects.h"
-#include "arch/native.h"
+#include "common/arch/native.h"
 
 namespace heaptap::agent {
 namespace {

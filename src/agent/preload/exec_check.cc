@@ -1,6 +1,7 @@
 #include "agent/preload/exec_check.h"
 
 #include <elf.h>
+#include <linux/fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,8 +15,7 @@ namespace {
 
 using wire::ExecOutcome;
 
-constexpr int kWorkingFolder = -100;  // AT_FDCWD
-constexpr int kMaxInterpreters = 5;   // the kernel's own limit for scripts run by scripts
+constexpr int kMaxInterpreters = 5;  // the kernel's own limit for scripts run by scripts
 constexpr size_t kPathBytes = 1024;
 
 // The kernel's struct stat on x86-64 and AArch64 differ; statx is the same everywhere.
@@ -119,7 +119,7 @@ ExecOutcome check_file(const ExecFile& file, char* path) {
     } else {
       return ExecOutcome::kUnreadable;
     }
-    folder = kWorkingFolder;
+    folder = AT_FDCWD;
   }
   return ExecOutcome::kUnreadable;
 }
@@ -151,7 +151,7 @@ bool find_in_path(const char* name, const char* folders, char* path) {
     if (folder != 0) path[folder] = '/';
     copy_bytes(path + folder + (folder != 0 ? 1 : 0), name, length + 1);
     FileFacts facts;
-    if (ask_facts(kWorkingFolder, path, facts) && (facts.mode & kTypeMask) == kRegular &&
+    if (ask_facts(AT_FDCWD, path, facts) && (facts.mode & kTypeMask) == kRegular &&
         (facts.mode & kAnyoneExecutes) != 0) {
       return true;
     }
@@ -179,7 +179,7 @@ __attribute__((noinline)) ExecOutcome check_exec(const ExecFile& file, char* con
 bool has_one_thread() {
   constexpr uint32_t kFoldersOfOneThread = 3;  // ".", "..", and the thread's
   FileFacts facts;
-  return ask_facts(kWorkingFolder, "/proc/self/task", facts) && facts.links == kFoldersOfOneThread;
+  return ask_facts(AT_FDCWD, "/proc/self/task", facts) && facts.links == kFoldersOfOneThread;
 }
 
 }  // namespace heaptap::agent

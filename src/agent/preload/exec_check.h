@@ -1,7 +1,7 @@
 // Check whether the agent may be handed on to a program about to be executed. It may where it does no harm to that
 // program: the program's loader must be a glibc like this one's and accept the agent silently.
 #pragma once
-#include "wire/log.h"
+#include "common/wire/log.h"
 
 namespace heaptap::agent {
 

@@ -6,7 +6,7 @@
 #include "agent/core/kernel.h"
 #include "agent/core/session.h"
 #include "agent/preload/log_request.h"
-#include "wire/handshake.h"
+#include "common/wire/handshake.h"
 
 namespace heaptap::agent {
 

@@ -1,4 +1,4 @@
-// Allocation hooks, the preloaded library's exports: each function of wire/functions.def under its own name. A hook calls the real
+// Allocation hooks, the preloaded library's exports: each function of common/wire/functions.def under its own name. A hook calls the real
 // function, notes the event (a release before it happens, an allocation after), and returns the real one's result and errno.
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "agent/preload/late_functions.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"
-#include "wire/mapping_call.h"
+#include "common/wire/mapping_call.h"
 
 namespace std {
 struct nothrow_t;

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "agent/preload/late_table.h"
-#include "wire/functions.h"
+#include "common/wire/functions.h"
 
 namespace heaptap::agent {
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "wire/handshake.h"
+#include "common/wire/handshake.h"
 
 namespace heaptap::agent {
 

@@ -5,8 +5,8 @@
 #include "agent/core/string.h"
 #include "agent/preload/collector_socket.h"
 #include "agent/preload/line.h"
-#include "agent/preload/own_collector.h"
-#include "arch/native.h"
+#include "agent/preload/preload_only_collector.h"
+#include "common/arch/native.h"
 
 namespace heaptap::agent {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <stdint.h>
 
-#include "wire/handshake.h"
-#include "wire/log.h"
+#include "common/wire/handshake.h"
+#include "common/wire/log.h"
 
 namespace heaptap::agent {
 

@@ -12,10 +12,10 @@
 #include "agent/preload/late_functions.h"
 #include "agent/preload/loaded_objects.h"
 #include "agent/preload/log_request.h"
-#include "agent/preload/own_collector.h"
 #include "agent/preload/preload.h"
+#include "agent/preload/preload_only_collector.h"
 #include "agent/preload/real_functions.h"
-#include "arch/native.h"
+#include "common/arch/native.h"
 
 #pragma weak _dl_find_object
 

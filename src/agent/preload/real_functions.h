@@ -7,13 +7,13 @@
 #include <atomic>
 
 #include "agent/core/code_extent.h"
-#include "wire/functions.h"
+#include "common/wire/functions.h"
 
 #include "agent/preload/exec_functions.h"
 
 namespace heaptap::agent {
 
-// Functions that aren't in wire/functions.def: hooked for other reasons than events, or called by the agent.
+// Functions that aren't in common/wire/functions.def: hooked for other reasons than events, or called by the agent.
 // clang-format off
 #define HEAPTAP_OTHER_FUNCTIONS(with)                       \
   with(kStartMain, "__libc_start_main")                     \

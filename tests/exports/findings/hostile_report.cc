@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "exports/formats.h"
+#include "views/exports/formats.h"
 
 namespace {
 

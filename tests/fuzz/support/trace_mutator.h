@@ -9,12 +9,12 @@
 #include <span>
 #include <vector>
 
-#include "trace/byte_buffer.h"
-#include "trace/compression.h"
-#include "wire/frame.h"
-#include "wire/varint.h"
+#include "common/frames/byte_buffer.h"
+#include "common/wire/frame.h"
+#include "common/wire/varint.h"
+#include "record/trace/compression.h"
 
-extern "C" __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t* bytes, size_t size_bytes, size_t most_bytes);
+extern "C" __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t* bytes, size_t size_bytes, size_t max_bytes);
 
 namespace heaptap::fuzz {
 
@@ -113,7 +113,7 @@ inline EventPayload split_events(const std::vector<uint8_t>& payload) {
 }
 
 inline std::vector<uint8_t> join_events(const EventPayload& events) {
-  trace::ByteBuffer out;
+  frames::ByteBuffer out;
   out.bytes(events.front.data(), events.front.size());
   for (const std::vector<uint8_t>& column : events.columns) {
     out.varint(static_cast<uint64_t>(wire::Codec::kNone));
@@ -157,17 +157,17 @@ inline void mutate_order(TraceFile& file, std::minstd_rand& random) {
   }
 }
 
-inline size_t mutate_trace(uint8_t* bytes, size_t size_bytes, size_t most_bytes, unsigned seed) {
+inline size_t mutate_trace(uint8_t* bytes, size_t size_bytes, size_t max_bytes, unsigned seed) {
   std::minstd_rand random(seed + 1);
   TraceFile file = split_trace({bytes, size_bytes});
-  if (file.frames.empty() || random() % 8 == 0) return LLVMFuzzerMutate(bytes, size_bytes, most_bytes);
+  if (file.frames.empty() || random() % 8 == 0) return LLVMFuzzerMutate(bytes, size_bytes, max_bytes);
   if (random() % 6 == 0) {
     mutate_order(file, random);
   } else {
-    mutate_payload(file.frames[random() % file.frames.size()], random, std::min<size_t>(most_bytes - size_bytes, 256));
+    mutate_payload(file.frames[random() % file.frames.size()], random, std::min<size_t>(max_bytes - size_bytes, 256));
   }
   const std::vector<uint8_t> result = join_trace(file);
-  const size_t taken = std::min(result.size(), most_bytes);
+  const size_t taken = std::min(result.size(), max_bytes);
   std::memcpy(bytes, result.data(), taken);
   return taken;
 }
@@ -175,6 +175,6 @@ inline size_t mutate_trace(uint8_t* bytes, size_t size_bytes, size_t most_bytes,
 }  // namespace heaptap::fuzz
 
 extern "C" inline __attribute__((used)) size_t LLVMFuzzerCustomMutator(uint8_t* bytes, size_t size_bytes,
-                                                                       size_t most_bytes, unsigned seed) {
-  return heaptap::fuzz::mutate_trace(bytes, size_bytes, most_bytes, seed);
+                                                                       size_t max_bytes, unsigned seed) {
+  return heaptap::fuzz::mutate_trace(bytes, size_bytes, max_bytes, seed);
 }

@@ -2,7 +2,7 @@
 // object is loaded, and the log is the one that the test gives.
 #pragma once
 #include "agent/core/session.h"
-#include "log/log_memory.h"
+#include "capture/log/log_memory.h"
 
 namespace heaptap::test {
 

@@ -10,9 +10,9 @@
 #include "agent/core/exit_request.h"
 #include "agent/core/session.h"
 #include "at_once.h"
+#include "capture/log/exit_responder.h"
+#include "capture/log/log_memory.h"
 #include "core_platform.h"
-#include "log/exit_responder.h"
-#include "log/log_memory.h"
 
 namespace heaptap {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "agent/core/session.h"
 #include "at_once.h"
-#include "log/log_memory.h"
+#include "capture/log/log_memory.h"
 
 namespace heaptap::agent {
 namespace {

@@ -11,10 +11,10 @@
 #include "agent/core/kernel.h"
 #include "agent/core/session.h"
 #include "at_once.h"
+#include "capture/log/area_reader.h"
+#include "capture/log/log_memory.h"
+#include "common/wire/stack_areas.h"
 #include "core_platform.h"
-#include "log/area_reader.h"
-#include "log/log_memory.h"
-#include "wire/stack_areas.h"
 
 namespace heaptap {
 namespace {

@@ -15,11 +15,11 @@
 #include "agent/core/recorder.h"
 #include "agent/core/session.h"
 #include "at_once.h"
-#include "collect/event_coder.h"
-#include "collect/mapped_stream.h"
+#include "capture/log/log_reader.h"
+#include "capture/stream/mapped_stream.h"
+#include "common/frames/table_frames.h"
 #include "core_platform.h"
-#include "log/log_reader.h"
-#include "trace/table_frames.h"
+#include "record/ingest/event_coder.h"
 
 namespace heaptap {
 namespace {
@@ -143,9 +143,9 @@ TEST_F(RecordingThreadsTest, NoReleaseComesBeforeItsAllocation) {
       }
     }
   });
-  model::Tables tables = trace::empty_tables();
-  const collect::MappedTables agent(recording_.parts().codes, recording_.parts().nodes);
-  collect::EventCoder coder(agent, tables, 1000, true);
+  model::Tables tables = frames::empty_tables();
+  const stream::MappedTables agent(recording_.parts().codes, recording_.parts().nodes);
+  ingest::EventCoder coder(agent, tables, 1000, true);
   coder.expect_doubles();
   model::EventBatch batch;
   EXPECT_EQ(coder.take(events, {}, SIZE_MAX / 2, true, batch), events.size());

@@ -9,7 +9,7 @@
 
 #include "agent/core/change_count.h"
 #include "agent/core/thread_stack.h"
-#include "arch/native.h"
+#include "common/arch/native.h"
 
 namespace heaptap::agent {
 namespace {

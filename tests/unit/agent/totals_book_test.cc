@@ -9,7 +9,7 @@
 #include "agent/core/recorder.h"
 #include "agent/core/totals.h"
 #include "at_once.h"
-#include "log/log_memory.h"
+#include "capture/log/log_memory.h"
 
 namespace heaptap::agent {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/command_line.h"
+#include "apps/heaptap/commands/command_line.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <map>
 
-#include "app/completions.h"
+#include "apps/heaptap/completions/completions.h"
 
 namespace heaptap::app {
 namespace {
@@ -97,8 +97,8 @@ TEST(CommandLine, AttachAndRunTakeProcessesTogetherWithACommand) {
 }
 
 TEST(CommandLine, RefusesWhatIsNoProcess) {
-  EXPECT_NE(refused({"attach"}).find("No PID"), std::string::npos);
-  EXPECT_NE(refused({"attach", "--", "./app"}).find("No PID"), std::string::npos);
+  EXPECT_NE(refused({"attach"}).find("no PID given"), std::string::npos);
+  EXPECT_NE(refused({"attach", "--", "./app"}).find("no PID given"), std::string::npos);
   for (const char* word : {"12x", "0", "99999999999", "1.5", "self"}) {
     EXPECT_NE(refused({"attach", word}).find(word), std::string::npos) << word;
     EXPECT_NE(refused({"run", "-p", word, "./app"}).find(word), std::string::npos) << word;
@@ -158,7 +158,7 @@ TEST(CommandLine, ReadsTheOptionsOfRun) {
   EXPECT_EQ(options.omit, (Words{"libx.so", "liby.so"}));
   EXPECT_EQ(options.environment, (Words{"A=1", "B=x=y"}));
   EXPECT_EQ(options.error_exitcode, 3);
-  EXPECT_EQ(options.sort, analysis::SortKey::kAllocations);
+  EXPECT_EQ(options.sort, query::SortKey::kAllocations);
   EXPECT_EQ(options.count, 4u);
   EXPECT_EQ(options.color, ColorMode::kAlways);
   EXPECT_EQ(options.log_memory_bytes, 64u << 20);
@@ -349,17 +349,17 @@ TEST(CommandLine, ChoosesOneViewOfTheLeaks) {
   const ShowOptions retained = parsed<ShowOptions>({"show", "leaks", "--retained", "a.htap"});
   EXPECT_EQ(retained.view, View::kRetained);
   EXPECT_EQ(retained.trace, "a.htap");
-  EXPECT_EQ(retained.query.retained, analysis::RetainedBy::kBlock);
+  EXPECT_EQ(retained.query.retained, query::RetainedBy::kBlock);
   EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--retained=type", "a.htap"}).query.retained,
-            analysis::RetainedBy::kType);
+            query::RetainedBy::kType);
   EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--globals", "a.htap"}).view, View::kGlobals);
   EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--scans", "a.htap"}).view, View::kScans);
   EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--since", "1", "a.htap"}).view, View::kScanChanges);
   const ShowOptions generate = parsed<ShowOptions>({"show", "leaks", "--gen-suppressions", "a.htap"});
   EXPECT_EQ(generate.view, View::kLeaks);
-  EXPECT_EQ(generate.query.generate, analysis::SuppressionSyntax::kValgrind);
+  EXPECT_EQ(generate.query.generate, query::SuppressionSyntax::kValgrind);
   EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--gen-suppressions=lsan", "a.htap"}).query.generate,
-            analysis::SuppressionSyntax::kLsan);
+            query::SuppressionSyntax::kLsan);
   EXPECT_NE(parsed<PrintText>({"help", "show"}).text.find("--retained[=block|stack|type]"), std::string::npos);
   EXPECT_NE(refused({"show", "leaks", "--gen-suppressions=odd", "a.htap"}).find("lsan"), std::string::npos);
   EXPECT_NE(refused({"show", "leaks", "--retained=odd", "a.htap"}).find("stack"), std::string::npos);

@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "app/console_commands.h"
-#include "app/console_news.h"
-#include "app/console_session.h"
-#include "console/shell.h"
+#include "apps/heaptap/console/console_commands.h"
+#include "apps/heaptap/console/console_news.h"
+#include "apps/heaptap/console/console_session.h"
+#include "views/shell/shell.h"
 
 namespace heaptap::app {
 namespace {
 
-live::Process process(uint32_t pid, const char* program, uint32_t parent_pid = 0) {
-  live::Process process;
+client::Process process(uint32_t pid, const char* program, uint32_t parent_pid = 0) {
+  client::Process process;
   process.pid = pid;
   process.parent_pid = parent_pid;
   process.program = program;
@@ -22,8 +22,8 @@ live::Process process(uint32_t pid, const char* program, uint32_t parent_pid = 0
   return process;
 }
 
-live::News happened(live::News::Kind kind, uint32_t pid = 0, const char* text = "", uint32_t number = 0) {
-  live::News news;
+client::News happened(client::News::Kind kind, uint32_t pid = 0, const char* text = "", uint32_t number = 0) {
+  client::News news;
   news.kind = kind;
   news.pid = pid;
   news.number = number;
@@ -31,30 +31,30 @@ live::News happened(live::News::Kind kind, uint32_t pid = 0, const char* text = 
   return news;
 }
 
-class FakeRecording : public live::Recording {
+class FakeRecording : public client::Recording {
  public:
   [[nodiscard]] bool is_live() const override { return !is_lost; }
   [[nodiscard]] std::string name() const override { return "12"; }
 
-  base::Result<std::vector<live::Process>> processes() override { return known; }
-  base::Result<live::Figures> figures(uint32_t pid) override {
-    return live::Figures{.pid = pid,
-                         .time_ns = 3'000'000'000,
-                         .events = 1000,
-                         .lost_events = 2,
-                         .log_used_bytes = 1 << 20,
-                         .log_limit_bytes = 4 << 20,
-                         .trace_bytes = 4096,
-                         .resident_bytes = {},
-                         .target_cpu_ns = {},
-                         .collector_cpu_ns = 1'000'000,
-                         .stops = 7,
-                         .is_on = true,
-                         .marks = 1,
-                         .scans = 2};
+  base::Result<std::vector<client::Process>> processes() override { return known; }
+  base::Result<client::Figures> figures(uint32_t pid) override {
+    return client::Figures{.pid = pid,
+                           .time_ns = 3'000'000'000,
+                           .events = 1000,
+                           .lost_events = 2,
+                           .log_used_bytes = 1 << 20,
+                           .log_limit_bytes = 4 << 20,
+                           .trace_bytes = 4096,
+                           .resident_bytes = {},
+                           .target_cpu_ns = {},
+                           .collector_cpu_ns = 1'000'000,
+                           .stops = 7,
+                           .is_on = true,
+                           .marks = 1,
+                           .scans = 2};
   }
-  base::Result<live::Settings> settings() override {
-    live::Settings settings;
+  base::Result<client::Settings> settings() override {
+    client::Settings settings;
     settings.collector_pid = 99;
     settings.depth = 8;
     return settings;
@@ -65,7 +65,7 @@ class FakeRecording : public live::Recording {
     named.name = "warm\x1b[2J";
     return std::vector<model::Mark>{named};
   }
-  base::Result<report::Report> report(live::ProgramId program, const analysis::Query& query) override {
+  base::Result<report::Report> report(client::ProgramId program, const query::Query& query) override {
     did += "report " + std::to_string(program.pid) +
            (program.image == 0 ? ";" : " image " + std::to_string(program.image) + ";");
     asked = query;
@@ -76,26 +76,26 @@ class FakeRecording : public live::Recording {
     if (query.since != 0) report.scan_changes = changes;
     return report;
   }
-  base::Result<report::Report> glance(live::ProgramId program, const analysis::Query& /*query*/) override {
+  base::Result<report::Report> glance(client::ProgramId program, const query::Query& /*query*/) override {
     did += "glance " + std::to_string(program.pid) + ";";
     report::Report report;
     report.totals.live_bytes = 512;
     report.totals.live_blocks = 4;
     return report;
   }
-  [[nodiscard]] live::Freshness freshness(live::ProgramId /*program*/) override {
+  [[nodiscard]] client::Freshness freshness(client::ProgramId /*program*/) override {
     return {.read_bytes = 1024, .written_bytes = 4096};
   }
-  base::Result<std::string> trace_file(live::ProgramId /*program*/) override { return std::string("none.htap"); }
+  base::Result<std::string> trace_file(client::ProgramId /*program*/) override { return std::string("none.htap"); }
 
   base::Result<> start(uint32_t pid) override { return note("start", pid); }
   base::Result<> stop(uint32_t pid) override { return note("stop", pid); }
   base::Result<> reset(uint32_t pid) override { return note("reset", pid); }
   base::Result<> mark(uint32_t pid, const std::string& name) override { return note("mark '" + name + "'", pid); }
-  base::Result<live::ScanResult> scan(uint32_t pid, live::ScanKind kind) override {
+  base::Result<client::ScanResult> scan(uint32_t pid, client::ScanKind kind) override {
     const auto noted = note("scan " + std::to_string(static_cast<int>(kind)), pid);
     if (!noted) return std::unexpected(noted.error());
-    return live::ScanResult{.number = 3, .since = kind == live::ScanKind::kAll ? 0u : 2u};
+    return client::ScanResult{.number = 3, .since = kind == client::ScanKind::kAll ? 0u : 2u};
   }
   base::Result<> set_depth(uint32_t depth) override { return note("depth " + std::to_string(depth), 0); }
   base::Result<> detach(uint32_t pid) override { return note("detach", pid); }
@@ -104,12 +104,12 @@ class FakeRecording : public live::Recording {
   void set_give_up(std::function<bool()> /*give_up*/) override {}
 
   [[nodiscard]] int news_descriptor() const override { return -1; }
-  std::vector<live::News> take_news() override { return std::exchange(news, {}); }
+  std::vector<client::News> take_news() override { return std::exchange(news, {}); }
 
-  std::vector<live::Process> known{process(12, "one"), process(13, "two", 12)};
-  std::vector<live::News> news;
+  std::vector<client::Process> known{process(12, "one"), process(13, "two", 12)};
+  std::vector<client::News> news;
   report::ScanChanges changes;
-  analysis::Query asked;
+  query::Query asked;
   std::string did;
   bool is_lost = false;
 
@@ -149,11 +149,11 @@ class ConsoleTest : public testing::Test {
   ConsoleSession session_;
   FakeRecording* fake_ = nullptr;
   std::string complaints_;
-  console::Shell shell_{
-      console::Shell::Surroundings{.print = [this](std::string_view text) { return session_.print(text, false); },
-                                   .complain = [this](std::string_view text) { complaints_ += text; },
-                                   .news = {.descriptor = [this] { return session_.news_descriptor(); },
-                                            .take = [this] { return session_.take_news(); }}}};
+  shell::Shell shell_{
+      shell::Shell::Callbacks{.print = [this](std::string_view text) { return session_.print(text, false); },
+                              .complain = [this](std::string_view text) { complaints_ += text; },
+                              .news = {.descriptor = [this] { return session_.news_descriptor(); },
+                                       .take = [this] { return session_.take_news(); }}}};
 };
 
 TEST_F(ConsoleTest, SteersAllProcessesOrTheOneThatIsNamed) {
@@ -206,12 +206,12 @@ TEST_F(ConsoleTest, ShowTakesTheOptionsOfTheCommandLineAndTheDefaultsThatWereSet
   (void)output_of("set searchpath /a:/b");
   (void)output_of("set count 7");
   (void)output_of("show top");
-  EXPECT_EQ(fake_->asked.sort, analysis::SortKey::kPeak);
+  EXPECT_EQ(fake_->asked.sort, query::SortKey::kPeak);
   EXPECT_EQ(fake_->asked.skip, std::vector<std::string>{"find"});
   EXPECT_EQ(fake_->asked.symbols.symbol_directories, (std::vector<std::string>{"/a", "/b"}));
   EXPECT_EQ(fake_->asked.limit, 7u);
   (void)output_of("show top --sort total -n 3");
-  EXPECT_EQ(fake_->asked.sort, analysis::SortKey::kTotal);
+  EXPECT_EQ(fake_->asked.sort, query::SortKey::kTotal);
   EXPECT_EQ(fake_->asked.limit, 3u);
   EXPECT_EQ(done_by("show nonsense", 2), "");
   EXPECT_EQ(done_by("show top --nonsense", 2), "");
@@ -250,7 +250,7 @@ TEST_F(ConsoleTest, NamesFromTheProgramAreMadeSafe) {
     EXPECT_EQ(text.find('\x1b'), std::string::npos) << line;
     EXPECT_NE(text.find("evil\\x1b"), std::string::npos) << line << text;
   }
-  EXPECT_EQ(news_text(happened(live::News::Kind::kMarked, 1, "a\nb")).find('\n'), std::string::npos);
+  EXPECT_EQ(news_text(happened(client::News::Kind::kMarked, 1, "a\nb")).find('\n'), std::string::npos);
 }
 
 TEST_F(ConsoleTest, MonitorCountsInScripts) {
@@ -260,7 +260,7 @@ TEST_F(ConsoleTest, MonitorCountsInScripts) {
 }
 
 TEST_F(ConsoleTest, NewsAreToldInOrderAndOnce) {
-  using Kind = live::News::Kind;
+  using Kind = client::News::Kind;
   fake_->news = {happened(Kind::kBegan, 13), happened(Kind::kExecuted, 13, "/bin/ls"),
                  happened(Kind::kScanned, 12, "", 3), happened(Kind::kEnded, 13)};
   fake_->news.front().parent_pid = 12;
@@ -275,7 +275,7 @@ TEST_F(ConsoleTest, NewsAreToldInOrderAndOnce) {
 
 TEST_F(ConsoleTest, ALostConnectionLeavesWhatWasRecorded) {
   fake_->is_lost = true;
-  fake_->news = {happened(live::News::Kind::kConnectionLost, 0, "heaptap ended")};
+  fake_->news = {happened(client::News::Kind::kConnectionLost, 0, "heaptap ended")};
   EXPECT_EQ(done_by("stop", 125), "");
   EXPECT_NE(complaints_.find("the connection is lost"), std::string::npos);
   testing::internal::CaptureStdout();
@@ -286,22 +286,22 @@ TEST_F(ConsoleTest, ALostConnectionLeavesWhatWasRecorded) {
 }
 
 TEST_F(ConsoleTest, CompletesWhatItKnows) {
-  EXPECT_EQ(shell_.complete("stop ").words, (console::Words{"12", "13"}));
-  EXPECT_EQ(shell_.complete("scan n").words, console::Words{"new"});
-  EXPECT_EQ(shell_.complete("show ti").words, console::Words{"timeline"});
-  EXPECT_EQ(shell_.complete("show top --process 1").words, (console::Words{"12", "13"}));
-  EXPECT_EQ(shell_.complete("show top --sort pea").words, console::Words{"peak"});
-  EXPECT_EQ(shell_.complete("show top --sort=pea").words, console::Words{"--sort=peak"});
-  EXPECT_EQ(shell_.complete("show top --retai").words, console::Words{"--retained"});
-  EXPECT_EQ(shell_.complete("set sea").words, console::Words{"searchpath"});
-  EXPECT_EQ(shell_.complete("export folde").words, console::Words{"folded"});
+  EXPECT_EQ(shell_.complete("stop ").words, (shell::Words{"12", "13"}));
+  EXPECT_EQ(shell_.complete("scan n").words, shell::Words{"new"});
+  EXPECT_EQ(shell_.complete("show ti").words, shell::Words{"timeline"});
+  EXPECT_EQ(shell_.complete("show top --process 1").words, (shell::Words{"12", "13"}));
+  EXPECT_EQ(shell_.complete("show top --sort pea").words, shell::Words{"peak"});
+  EXPECT_EQ(shell_.complete("show top --sort=pea").words, shell::Words{"--sort=peak"});
+  EXPECT_EQ(shell_.complete("show top --retai").words, shell::Words{"--retained"});
+  EXPECT_EQ(shell_.complete("set sea").words, shell::Words{"searchpath"});
+  EXPECT_EQ(shell_.complete("export folde").words, shell::Words{"folded"});
 }
 
 TEST(Console, WithoutARecordingItSaysHowToMakeOne) {
   ConsoleSession session;
   std::string complaints;
-  console::Shell shell(console::Shell::Surroundings{.print = [](std::string_view) { return base::Result<>(); },
-                                                    .complain = [&](std::string_view text) { complaints += text; }});
+  shell::Shell shell(shell::Shell::Callbacks{.print = [](std::string_view) { return base::Result<>(); },
+                                             .complain = [&](std::string_view text) { complaints += text; }});
   shell.commands().add(status_commands(session));
   EXPECT_EQ(shell.execute("status"), 2);
   EXPECT_NE(complaints.find("`run PROGRAM`"), std::string::npos);

@@ -1,12 +1,12 @@
 // How services that were found are shown: as a table, as lines, as JSON. Nothing in them is trusted.
-#include "app/discover_text.h"
+#include "apps/heaptap/commands/discover_text.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "discovery/service.h"
+#include "common/discovery/service.h"
 
 namespace heaptap::app {
 namespace {

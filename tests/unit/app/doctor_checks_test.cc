@@ -1,15 +1,13 @@
-#include "app/doctor_checks.h"
+#include "apps/heaptap/doctor/doctor_checks.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "app/doctor_text.h"
+#include "apps/heaptap/doctor/doctor_text.h"
 
 namespace heaptap::app {
 namespace {
-
-using collect::MachineFacts;
 
 Trials good() {
   return {.agent = std::string("/opt/heaptap/lib/heaptap/libheaptap_agent.so"),

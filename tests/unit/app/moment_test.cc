@@ -1,4 +1,4 @@
-#include "app/moment.h"
+#include "apps/heaptap/options/moment.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/numbered_files.h"
+#include "apps/heaptap/commands/numbered_files.h"
 
 #include <gtest/gtest.h>
 

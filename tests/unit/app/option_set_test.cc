@@ -1,4 +1,4 @@
-#include "app/option_set.h"
+#include "apps/heaptap/options/option_set.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Options of configuration files and of $HEAPTAP_OPTIONS, and how they go together with those of the command line.
-#include "app/settings.h"
+#include "apps/heaptap/options/settings.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/command_line.h"
+#include "apps/heaptap/commands/command_line.h"
 
 namespace heaptap::app {
 namespace {
@@ -253,7 +253,7 @@ TEST_F(DefaultOptions, OfAnotherUserAreNotRead) {
   ASSERT_EQ(chown(path.c_str(), 12345, 12345), 0);
   add(path, true);
   EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t"}).query.depth, 0u);
-  EXPECT_NE(warned_.find("it belongs to user 12345, and not to root"), std::string::npos) << warned_;
+  EXPECT_NE(warned_.find("it belongs to user 12345, not to root"), std::string::npos) << warned_;
   const std::string mine = file("mine", "depth 2\n");
   const std::string link = folder_ + "/link";
   fs::create_symlink(mine, link);
@@ -261,7 +261,7 @@ TEST_F(DefaultOptions, OfAnotherUserAreNotRead) {
   defaults_.files = {{link, true}};
   warned_.clear();
   EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t"}).query.depth, 0u);
-  EXPECT_NE(warned_.find("it is a link of user 12345"), std::string::npos) << warned_;
+  EXPECT_NE(warned_.find("it is a symbolic link of user 12345"), std::string::npos) << warned_;
 }
 
 TEST_F(DefaultOptions, OfAWorkingDirectoryMakeNothingHappen) {

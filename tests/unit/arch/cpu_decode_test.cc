@@ -4,7 +4,7 @@
 #include <charconv>
 #include <filesystem>
 
-#include "arch/cpu.h"
+#include "common/arch/cpu.h"
 #include "disassembly.h"
 
 namespace heaptap {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "arch/cpu.h"
-#include "arch/i386/cpu.h"
-#include "arch/x86_64/cpu.h"
+#include "common/arch/cpu.h"
+#include "common/arch/i386/cpu.h"
+#include "common/arch/x86_64/cpu.h"
 #include "instruction_kinds.h"
 #include "real_cpu.h"
 

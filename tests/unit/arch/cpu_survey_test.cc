@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "arch/cpu.h"
+#include "common/arch/cpu.h"
 #include "elf_functions.h"
 
 namespace heaptap {
@@ -23,7 +23,7 @@ std::set<std::string> watched_names() {
   std::set<std::string> names = {"exit", "_exit", "_Exit", "quick_exit", "_dl_debug_state"};
 #define HEAPTAP_FUNCTION(enumerator, symbol, ...) \
   if (*#symbol != '\0') names.insert(#symbol);
-#include "wire/functions.def"
+#include "common/wire/functions.def"
   for (std::string name : std::set(names)) {
     const size_t at = name.starts_with("_Zn") ? 4 : 6;  // _Znwm, _ZdlPvm
     if (!name.starts_with("_Z") || name.size() <= at || name[at] != 'm') continue;

@@ -1,5 +1,5 @@
 // What a tracer reads out of registers, and what it does with them: against a real thread where there is one to ask.
-#include "arch/cpu.h"
+#include "common/arch/cpu.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

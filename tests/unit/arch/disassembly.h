@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "arch/cpu.h"
+#include "common/arch/cpu.h"
 
 namespace heaptap::tests {
 

@@ -15,7 +15,7 @@
 #include <cstring>
 #include <span>
 
-#include "arch/cpu.h"
+#include "common/arch/cpu.h"
 
 namespace heaptap::tests {
 

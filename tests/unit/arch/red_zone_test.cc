@@ -1,5 +1,5 @@
 // Which functions can keep values below the stack pointer, told by their machine code.
-#include "arch/x86/red_zone.h"
+#include "common/arch/x86/red_zone.h"
 
 #include <gtest/gtest.h>
 

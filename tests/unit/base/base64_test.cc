@@ -1,11 +1,11 @@
 // The vectors of RFC 4648, 10, without padding; and what is no base64.
-#include "base/base64.h"
+#include "common/base/base64.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "base/byte_span.h"
+#include "common/base/byte_span.h"
 
 namespace heaptap::base {
 namespace {

@@ -1,5 +1,5 @@
 // Calls that don't come back: who made them goes on.
-#include "base/bounded_calls.h"
+#include "common/base/bounded_calls.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/crc32.h"
+#include "common/base/crc32.h"
 
 #include <gtest/gtest.h>
 

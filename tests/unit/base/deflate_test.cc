@@ -1,5 +1,5 @@
 // Deflate of pieces that stand alone.
-#include "base/deflate.h"
+#include "common/base/deflate.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

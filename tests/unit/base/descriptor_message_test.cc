@@ -1,5 +1,5 @@
 // A descriptor comes with the message that it was sent with; none is left over.
-#include "base/descriptor_message.h"
+#include "common/base/descriptor_message.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "base/fresh_name.h"
+#include "common/base/fresh_name.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

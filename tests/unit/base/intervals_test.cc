@@ -1,4 +1,4 @@
-#include "base/intervals.h"
+#include "common/base/intervals.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/ip_text.h"
+#include "common/base/ip_text.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

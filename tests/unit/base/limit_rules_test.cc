@@ -1,4 +1,4 @@
-#include "base/limit_rules.h"
+#include "common/base/limit_rules.h"
 
 #include <gtest/gtest.h>
 

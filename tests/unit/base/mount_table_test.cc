@@ -1,5 +1,5 @@
 // Lines of /proc/PID/mountinfo.
-#include "base/mount_table.h"
+#include "common/base/mount_table.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "base/nearest_word.h"
+#include "common/base/nearest_word.h"
 
 #include <gtest/gtest.h>
 

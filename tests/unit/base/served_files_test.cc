@@ -1,6 +1,6 @@
 // Which files are served by somebody, and what is done with the others. That one who doesn't answer is given up:
 // tests/e2e/served_files_test.py.
-#include "base/served_files.h"
+#include "common/base/served_files.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

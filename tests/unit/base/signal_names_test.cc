@@ -1,4 +1,4 @@
-#include "base/signal_names.h"
+#include "common/base/signal_names.h"
 
 #include <gtest/gtest.h>
 

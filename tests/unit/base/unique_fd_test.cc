@@ -1,4 +1,4 @@
-#include "base/unique_fd.h"
+#include "common/base/unique_fd.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

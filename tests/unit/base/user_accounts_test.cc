@@ -1,5 +1,5 @@
 // Users and groups, of files that may be anything.
-#include "base/user_accounts.h"
+#include "common/base/user_accounts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/utc_text.h"
+#include "common/base/utc_text.h"
 
 #include <gtest/gtest.h>
 

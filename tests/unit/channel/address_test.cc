@@ -1,5 +1,5 @@
 // Addresses of channels: what is written is understood, or refused with what would be right.
-#include "channel/address.h"
+#include "common/channel/address.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "channel/resolve.h"
-#include "channel/security.h"
+#include "common/channel/security.h"
 
 namespace heaptap::channel {
 namespace {
@@ -125,22 +124,6 @@ TEST(Address, BelongsToANetwork) {
   EXPECT_EQ(network("[2001:db8::1]:77"), network("[2001:db8::ffff:1]:77"));
   EXPECT_NE(network("[2001:db8::1]:77"), network("[2001:db8:0:1::1]:77"));
   EXPECT_EQ(network("[::ffff:10.1.2.3]:77"), network("10.1.2.3:77"));
-}
-
-TEST(Resolve, GivesNumbers) {
-  const auto number = resolve(*parse_address("10.1.2.3:77"));
-  ASSERT_TRUE(number.has_value());
-  ASSERT_EQ(number->size(), 1u);
-  EXPECT_EQ(number->front().to_text(), "10.1.2.3:77");
-
-  const auto name = resolve(Address::of_name("localhost", 77));
-  ASSERT_TRUE(name.has_value()) << name.error().message;
-  EXPECT_TRUE(name->front().is_loopback());
-  EXPECT_EQ(name->front().port(), 77);
-
-  const auto none = resolve(Address::of_name("no-such-host.invalid", 77));  // RFC 6761
-  ASSERT_FALSE(none.has_value());
-  EXPECT_NE(none.error().message.find("can't find the host 'no-such-host.invalid'"), std::string::npos);
 }
 
 TEST(Security, OverTcpNeedsATokenOrKeys) {

@@ -1,5 +1,5 @@
 // Who comes in while others try: nobody is kept out by what others do, and what they cost is bounded.
-#include "channel/admission.h"
+#include "common/channel/admission.h"
 
 #include <gtest/gtest.h>
 

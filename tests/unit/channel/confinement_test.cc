@@ -1,5 +1,5 @@
 // A process that is confined does what it is for, and is ended by whatever else it tries.
-#include "channel/confinement.h"
+#include "common/channel/confinement.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/unique_fd.h"
 #include "child_process.h"
+#include "common/base/unique_fd.h"
 
 namespace heaptap::channel {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "channel/key_folder.h"
+#include "common/channel/key_folder.h"
 
 namespace heaptap::channel {
 namespace {

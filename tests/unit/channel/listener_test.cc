@@ -1,6 +1,6 @@
 // Both ends of a channel over sockets, in one thread and one poll() loop. What isn't woken by poll() or a deadline hangs here, and
 // fails.
-#include "channel/listener.h"
+#include "common/channel/listener.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -326,7 +326,7 @@ TEST(Channel, OfAKeyThatIsNotTrustedIsRefused) {
     EXPECT_TRUE(has(failed->why, "heaptap-target pair " + Fingerprint::of(paired.target.public_key()).to_text()))
         << failed->why;
     EXPECT_TRUE(loop.run_until([&] { return connection.is_gone(); }));
-    EXPECT_TRUE(has(connection.why(), "doesn't know this one's key")) << connection.why();
+    EXPECT_TRUE(has(connection.why(), "doesn't know this side's key")) << connection.why();
   }
   // Another target answers, which would let this host in.
   Listener listener = listen_at(":0", Paired::of(others.target, paired.host, "desk"));

@@ -10,10 +10,10 @@
 #include <span>
 #include <string>
 
-#include "channel/plain_session.h"
-#include "channel/proven_session.h"
-#include "channel/security.h"
-#include "channel/tls_session.h"
+#include "common/channel/plain_session.h"
+#include "common/channel/proven_session.h"
+#include "common/channel/security.h"
+#include "common/channel/tls_session.h"
 #include "memory_stream.h"
 #include "rounds.h"
 

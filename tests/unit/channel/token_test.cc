@@ -1,5 +1,5 @@
 // Tokens: only what can't be guessed and what nobody else may read is taken.
-#include "channel/token.h"
+#include "common/channel/token.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Messages of multicast DNS: what is written is read again, and what is none is refused, wherever it is damaged.
-#include "discovery/dns_message.h"
+#include "common/discovery/dns_message.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "discovery/service.h"
+#include "common/discovery/service.h"
 
 namespace heaptap::discovery {
 namespace {

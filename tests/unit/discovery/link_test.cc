@@ -1,4 +1,4 @@
-#include "discovery/link.h"
+#include "common/discovery/link.h"
 
 #include <gtest/gtest.h>
 #include <ifaddrs.h>

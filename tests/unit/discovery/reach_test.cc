@@ -1,5 +1,5 @@
 // Which addresses of a machine a socket is reached at, by the one that it is bound to.
-#include "discovery/reach.h"
+#include "common/discovery/reach.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The announcer's side of multicast DNS, on a made-up network.
-#include "discovery/responder.h"
+#include "common/discovery/responder.h"
 
 #include <gtest/gtest.h>
 
@@ -325,12 +325,12 @@ TEST(Responder, TwentyOfOneNameDoNotQueueForTheirNumbers) {
   for (uint8_t each = 0; each < 20; ++each) {
     responders.push_back(&network.announce(board_service(), "board", {made_link(1, static_cast<uint8_t>(20 + each))}));
   }
-  const Seeker& seeker = network.seek({made_link(1, 9)});
+  const Querier& querier = network.seek({made_link(1, 9)});
   network.run_for(20 * kSecond);
   std::set<std::string> names;
   for (const Responder* const each : responders) names.insert(each->name());
   EXPECT_EQ(names.size(), 20u);
-  EXPECT_EQ(seeker.services().size(), 20u);
+  EXPECT_EQ(querier.services().size(), 20u);
 }
 
 TEST(Responder, OfTwoThatProbeAtOnceOneGetsTheName) {
@@ -486,9 +486,9 @@ TEST(Responder, TwoOfOneMachineAtOnePortOfOtherAddressesAreTwo) {
     network.run_for(later_ns);
     network.announce(six, "board", {made_link(1, 7)});
     network.run_for(20 * kSecond);
-    const Seeker& seeker = network.seek({made_link(1, 9)});
+    const Querier& querier = network.seek({made_link(1, 9)});
     network.run_for(20 * kSecond);
-    const auto services = seeker.services();
+    const auto services = querier.services();
     ASSERT_EQ(services.size(), 2u);
     EXPECT_NE(services[0].name, services[1].name);
     for (const FoundService& service : services) {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/clock.h"
-#include "discovery/announcer.h"
-#include "discovery/browser.h"
+#include "common/base/clock.h"
+#include "common/discovery/announcer.h"
+#include "common/discovery/browser.h"
 
 namespace heaptap::discovery {
 namespace {

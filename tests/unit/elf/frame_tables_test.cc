@@ -1,5 +1,5 @@
 // Tables of unwind rules that are loaded here, looked up in all the ways that there are.
-#include "elf/frame_tables.h"
+#include "capture/elf/frame_tables.h"
 
 #include <gtest/gtest.h>
 #include <link.h>
@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
-#include "arch/native.h"
-#include "unwind/cfi.h"
+#include "common/arch/native.h"
+#include "common/unwind/cfi.h"
 
 namespace heaptap::elf {
 namespace {

@@ -1,5 +1,5 @@
 // Rows of tables that are written here by hand, and of this program's own.
-#include "elf/row_maker.h"
+#include "capture/elf/row_maker.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "arch/native.h"
-#include "unwind/cfi.h"
-#include "unwind/row.h"
+#include "common/arch/native.h"
+#include "common/unwind/cfi.h"
+#include "common/unwind/row.h"
 
 namespace heaptap::elf {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "exports/memlog.h"
+#include "views/exports/memlog.h"
 
 namespace heaptap::exports {
 namespace {

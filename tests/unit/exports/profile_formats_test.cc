@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "common/wire/varint.h"
 #include "event_script.h"
-#include "exports/formats.h"
 #include "memory_source.h"
-#include "wire/varint.h"
+#include "views/exports/formats.h"
 
 namespace heaptap::exports {
 namespace {

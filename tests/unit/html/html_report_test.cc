@@ -1,4 +1,4 @@
-#include "html/html_report.h"
+#include "views/html/html_report.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -9,11 +9,11 @@
 #include <random>
 
 #include "golden.h"
-#include "html/difference.h"
-#include "html/document.h"
-#include "html/folding.h"
-#include "html/packed_text.h"
-#include "html/shell.h"
+#include "views/html/difference.h"
+#include "views/html/document.h"
+#include "views/html/folding.h"
+#include "views/html/packed_text.h"
+#include "views/html/shell.h"
 
 namespace heaptap::html {
 namespace {

@@ -1,5 +1,5 @@
 // Files of massif: what was alive at the moments of its snapshots.
-#include "imports/massif.h"
+#include "analysis/imports/massif.h"
 #include "imported_file.h"
 
 namespace heaptap::imports {
@@ -130,7 +130,7 @@ TEST(Massif, WhatElseItCountsIsSaid) {
   ASSERT_TRUE(source->replay(counted, {}));
   EXPECT_TRUE(test::has_note(source->capture(), model::NoteKind::kImportedExtra));
   EXPECT_FALSE(test::has_note(source->capture(), model::NoteKind::kImportedStacks));
-  EXPECT_FALSE(source->capture().import.tells(model::kUntoldCounts));
+  EXPECT_FALSE(source->capture().import.tells(model::kNotRecordedCounts));
   EXPECT_TRUE(source->capture().ended);
 }
 

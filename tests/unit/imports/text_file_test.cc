@@ -1,5 +1,5 @@
 // Lines of files, compressed or not, whole or not.
-#include "imports/text_file.h"
+#include "analysis/imports/text_file.h"
 
 #include <zstd.h>
 

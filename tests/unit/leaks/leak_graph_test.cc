@@ -1,12 +1,12 @@
 // Classification, holders, dominators and differences of scans, against plain and slow definitions of the same.
 #include <gtest/gtest.h>
 
+#include "analysis/leaks/classify.h"
+#include "analysis/leaks/dominators.h"
+#include "analysis/leaks/holders.h"
+#include "analysis/leaks/retained.h"
+#include "analysis/leaks/scan_difference.h"
 #include "heap_graph.h"
-#include "leaks/classify.h"
-#include "leaks/dominators.h"
-#include "leaks/holders.h"
-#include "leaks/retained.h"
-#include "leaks/scan_difference.h"
 
 namespace {
 

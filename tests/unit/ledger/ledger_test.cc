@@ -1,4 +1,4 @@
-#include "ledger/ledger.h"
+#include "analysis/ledger/ledger.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "model/event.h"
-#include "model/tables.h"
+#include "common/model/event.h"
+#include "common/model/tables.h"
 
 namespace heaptap::test {
 

@@ -1,5 +1,5 @@
 // Which clocks may order events: every case of the decision, and that this machine's facts can be read.
-#include "log/clock_trust.h"
+#include "capture/log/clock_trust.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "log/exit_responder.h"
+#include "capture/log/exit_responder.h"
 
 #include <gtest/gtest.h>
 #include <linux/futex.h>
@@ -14,11 +14,11 @@
 #include <fstream>
 #include <vector>
 
-#include "collect/agent_server.h"
-#include "collect/launch.h"
-#include "log/area_reader.h"
-#include "log/log_memory.h"
-#include "log/log_waker.h"
+#include "capture/launch/launch.h"
+#include "capture/log/area_reader.h"
+#include "capture/log/log_memory.h"
+#include "capture/log/log_waker.h"
+#include "capture/supervision/agent_server.h"
 
 namespace heaptap::log {
 namespace {
@@ -36,12 +36,12 @@ class Ended {
     LogOptions options;
     options.flags = flags;
     memory_ = *LogMemory::create(options);
-    collect::LaunchOptions launched;
+    launch::LaunchOptions launched;
     launched.program = HEAPTAP_TEST_PROGRAM;
     launched.arguments = {"ending_places", way, places_};
     launched.agent_path = HEAPTAP_TEST_AGENT;
     launched.session = server_.session();
-    program_ = *collect::launch(launched);
+    program_ = *launch::launch(launched);
     auto request = next_request();
     if (request) server_.answer(std::move(request->connection), memory_.get());
     bell_.add(log());
@@ -89,7 +89,7 @@ class Ended {
   [[nodiscard]] ExitTurn turn() const { return static_cast<ExitTurn>(log().exit_handshake.turn.load()); }
 
  private:
-  std::optional<collect::AgentRequest> next_request() {
+  std::optional<supervision::AgentRequest> next_request() {
     for (;;) {
       if (auto request = server_.accept()) return request;
       std::vector<pollfd> waits;
@@ -103,10 +103,10 @@ class Ended {
   }
 
   std::string places_;
-  collect::AgentServer server_ = *collect::AgentServer::create();
+  supervision::AgentServer server_ = *supervision::AgentServer::create();
   std::unique_ptr<LogMemory> memory_;
   LogWaker bell_;
-  collect::Launched program_;
+  launch::Launched program_;
   bool reaped_ = false;
 };
 

@@ -11,12 +11,12 @@
 #include <optional>
 #include <vector>
 
-#include "collect/agent_server.h"
-#include "collect/launch.h"
-#include "log/log_memory.h"
-#include "log/log_reader.h"
+#include "capture/launch/launch.h"
+#include "capture/log/log_memory.h"
+#include "capture/log/log_reader.h"
+#include "capture/supervision/agent_server.h"
 
-namespace heaptap::collect {
+namespace heaptap::log {
 namespace {
 
 constexpr uint32_t kChunks = 64;
@@ -29,15 +29,15 @@ class Outrun {
   explicit Outrun(uint32_t wait_ms) {
     log::LogOptions options;
     options.chunk_memory_bytes = uint64_t{kChunks} * wire::kChunkBytes;
-    options.most_chunk_memory_bytes = 4 * options.chunk_memory_bytes;
+    options.max_chunk_memory_bytes = 4 * options.chunk_memory_bytes;
     memory_ = *log::LogMemory::create(options);
     log().overflow_wait_ms = wait_ms;
-    LaunchOptions launched;
+    launch::LaunchOptions launched;
     launched.program = HEAPTAP_TEST_PROGRAM;
     launched.arguments = {"log_outrun", std::to_string(kPairsEach)};
     launched.agent_path = HEAPTAP_TEST_AGENT;
     launched.session = server_.session();
-    program_ = *launch(launched);
+    program_ = *launch::launch(launched);
     auto request = next_request();
     if (request) server_.answer(std::move(request->connection), memory_.get());
   }
@@ -81,7 +81,7 @@ class Outrun {
   }
 
  private:
-  std::optional<AgentRequest> next_request() {
+  std::optional<supervision::AgentRequest> next_request() {
     for (;;) {
       if (auto request = server_.accept()) return request;
       std::vector<pollfd> waits;
@@ -94,9 +94,9 @@ class Outrun {
     return poll(&news, 1, milliseconds) > 0;
   }
 
-  AgentServer server_ = *AgentServer::create();
+  supervision::AgentServer server_ = *supervision::AgentServer::create();
   std::unique_ptr<log::LogMemory> memory_;
-  Launched program_;
+  launch::Launched program_;
 };
 
 TEST(FullLog, ASlowCollectorIsWaitedForAsLongAsItMoves) {
@@ -132,4 +132,4 @@ TEST(FullLog, IsUsedAsFarAsTheCollectorLetItGrow) {
 }
 
 }  // namespace
-}  // namespace heaptap::collect
+}  // namespace heaptap::log

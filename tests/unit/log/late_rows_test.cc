@@ -1,5 +1,5 @@
 // Rows that come late: what the collector puts into a log, whoever walks stacks finds; and what anybody made of them does no harm.
-#include "log/late_rows.h"
+#include "capture/log/late_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@
 #include <random>
 #include <string>
 
-#include "arch/native.h"
-#include "log/log_memory.h"
-#include "unwind/late_row.h"
-#include "unwind/step.h"
-#include "wire/late_rows.h"
+#include "capture/log/log_memory.h"
+#include "common/arch/native.h"
+#include "common/unwind/late_row.h"
+#include "common/unwind/step.h"
+#include "common/wire/late_rows.h"
 
 namespace heaptap::log {
 namespace {

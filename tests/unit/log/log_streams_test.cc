@@ -1,6 +1,6 @@
-// How a log is shared by its writers and its reader: by threads that write as the agent and the tracer do (wire/log_streams.h), and a
+// How a log is shared by its writers and its reader: by threads that write as the agent and the tracer do (common/wire/log_streams.h), and a
 // collector that drains meanwhile.
-#include "wire/log_streams.h"
+#include "common/wire/log_streams.h"
 
 #include <gtest/gtest.h>
 #include <linux/futex.h>
@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "at_once.h"
-#include "log/log_memory.h"
-#include "log/log_reader.h"
-#include "log/mapped_log.h"
+#include "capture/log/log_memory.h"
+#include "capture/log/log_reader.h"
+#include "capture/log/mapped_log.h"
 
 namespace heaptap::log {
 namespace {

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "arch/native.h"
-#include "log/log_memory.h"
-#include "log/log_reader.h"
+#include "capture/log/log_memory.h"
+#include "capture/log/log_reader.h"
+#include "common/arch/native.h"
 #include "scripted_log.h"
 
 namespace heaptap::log {
@@ -670,7 +670,7 @@ class GrowingLogTest : public ::testing::Test {
 
   static std::unique_ptr<LogMemory> make(wire::OverflowPolicy policy) {
     LogOptions options = options_of(uint64_t{kStart} * wire::kChunkBytes);
-    options.most_chunk_memory_bytes = uint64_t{kMax} * wire::kChunkBytes;
+    options.max_chunk_memory_bytes = uint64_t{kMax} * wire::kChunkBytes;
     options.overflow_policy = policy;
     return *LogMemory::create(options);
   }
@@ -708,7 +708,7 @@ class Lender : public ChunkLender {
 
 TEST_F(GrowingLogTest, GrowsByDoublesWhereWritersWouldSoonWait) {
   LogOptions options = options_of(uint64_t{2} * kStart * wire::kChunkBytes);
-  options.most_chunk_memory_bytes = uint64_t{kMax} * wire::kChunkBytes;
+  options.max_chunk_memory_bytes = uint64_t{kMax} * wire::kChunkBytes;
   memory_ = *LogMemory::create(options);
   LogReader reader(memory_->parts());
   Lender lender(UINT32_MAX, kStart);
@@ -793,7 +793,7 @@ TEST_F(GrowingLogTest, HasAChunkForEachThreadAlsoWhereEventsAreDropped) {
 
 TEST(LogMemory, DoesNotGrowWhereAddressSpaceIsLimited) {
   LogOptions options = options_of(1u << 20, uint64_t{256} << 20);
-  options.most_chunk_memory_bytes = 16u << 20;
+  options.max_chunk_memory_bytes = 16u << 20;
   const auto memory = *LogMemory::create(options);
   ASSERT_NE(memory, nullptr);
   EXPECT_EQ(memory->header().chunk_count, memory->header().start_chunks);

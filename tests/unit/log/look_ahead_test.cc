@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "log/log_reader.h"
+#include "capture/log/log_reader.h"
 #include "scripted_log.h"
 
 namespace heaptap::log {

@@ -1,4 +1,4 @@
-#include "model/row_table.h"
+#include "common/model/row_table.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "process/stopped_process.h"
+#include "capture/process/stopped_process.h"
 
 namespace heaptap::process {
 namespace {

@@ -1,5 +1,5 @@
 // The freezer's groups, as the kernel writes of them.
-#include "process/freezer.h"
+#include "capture/process/freezer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Pages that aren't there: which of them are known, and that nobody waits for what doesn't come.
-#include "process/page_touch.h"
+#include "capture/process/page_touch.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "capture/process/present_pages.h"
+#include "capture/process/process_memory.h"
+#include "capture/process/traced_memory.h"
+#include "capture/process/userfaults.h"
 #include "child_process.h"
-#include "process/present_pages.h"
-#include "process/process_memory.h"
-#include "process/traced_memory.h"
-#include "process/userfaults.h"
 
 namespace heaptap::process {
 namespace {

@@ -1,6 +1,6 @@
 // Another process's memory: what is mapped, what was touched, and its bytes.
-#include "process/process_memory.h"
-#include "base/small_file.h"
+#include "capture/process/process_memory.h"
+#include "common/base/small_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "capture/process/stopped_process.h"
 #include "child_process.h"
-#include "process/stopped_process.h"
 
 namespace heaptap::process {
 namespace {

@@ -1,4 +1,4 @@
-#include "process/stat_line.h"
+#include "capture/process/stat_line.h"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "process/process_status.h"
+#include "capture/process/process_status.h"
 
 namespace heaptap::process {
 namespace {

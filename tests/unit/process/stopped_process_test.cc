@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "capture/process/stopped_process.h"
 #include "child_process.h"
-#include "process/stopped_process.h"
 
 namespace heaptap::process {
 namespace {

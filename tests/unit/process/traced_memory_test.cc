@@ -1,5 +1,5 @@
 // A traced process's memory, read and written from outside.
-#include "process/traced_memory.h"
+#include "capture/process/traced_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,19 +1,19 @@
 // Which files are asked for, in which pieces; and that a side that lies gets nothing kept, costs a bounded amount, and is told of.
-#include "remote/file_fetcher.h"
+#include "record/remote/file_fetcher.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "remote/offered_files.h"
+#include "capture/uplink/offered_files.h"
 
 namespace heaptap::remote {
 namespace {
 
-using control::Field;
-using control::Fields;
-using control::Kind;
+using message::Field;
+using message::Fields;
+using message::Kind;
 
 // Keeps files in memory. Of what is begun it takes any content but "bad".
 class KeptFiles : public FileTaker {
@@ -227,7 +227,8 @@ TEST_F(FileFetcherTest, MoreThanTheFileHasIsDropped) {
 TEST_F(FileFetcherTest, APieceThatIsTooLargeIsDropped) {
   add({module_of("/bin/a", "a")});
   (void)asked();
-  fetcher.take(fields_of({.file_bytes = 500'000, .build_id = "a", .bytes = std::string(kFilePieceBytes + 1, '.')}));
+  fetcher.take(
+      fields_of({.file_bytes = 500'000, .build_id = "a", .bytes = std::string(uplink::kFilePieceBytes + 1, '.')}));
   expect_dropped("more than requested");
 }
 

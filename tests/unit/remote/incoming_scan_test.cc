@@ -1,5 +1,5 @@
 // A scan's answer in pieces, of a target that may send what it likes.
-#include "remote/incoming_scan.h"
+#include "record/remote/incoming_scan.h"
 
 #include <gtest/gtest.h>
 

@@ -10,38 +10,38 @@
 #include <thread>
 #include <vector>
 
-#include "collect/scan_bytes.h"
+#include "capture/stream/scan_bytes.h"
+#include "capture/uplink/forwarded_recording.h"
+#include "capture/uplink/host_service.h"
+#include "common/line/message_fields.h"
+#include "common/line/record_order.h"
 #include "message_lies.h"
 #include "own_module.h"
-#include "remote/forwarded_recording.h"
-#include "remote/host_service.h"
-#include "remote/message_fields.h"
-#include "remote/record_order.h"
 #include "rounds.h"
 #include "two_ends.h"
 
 namespace heaptap::remote {
 namespace {
 
-using control::Field;
-using control::Kind;
-using control::Message;
+using message::Field;
+using message::Kind;
+using message::Message;
 
 constexpr pid_t kNoProcess = 0x7fff'fff0;     // that there never is
 constexpr const char* kBuildId = "build-id";  // of an object whose rows were asked for
 
 // Does nothing, and remembers what of.
-class Source : public collect::RecordingSource {
+class Source : public supervision::RecordingSource {
  public:
   void add_waits(std::vector<pollfd>& /*waits*/) const override {}
   void take_news() override {}
-  base::Result<uint32_t> scan(collect::RecordedProcess& process) override {
+  base::Result<uint32_t> scan(supervision::RecordedProcess& process) override {
     return process.recording->scan({.stop = [] { return base::Result<process::StoppedProcess>(base::fail("no")); },
                                     .finish_exit = [] { return false; }},
                                    std::nullopt);
   }
-  bool has_left(const collect::RecordedProcess& /*process*/) override { return false; }
-  void let_go(collect::RecordedProcess& process) override { let_go_of.insert(process.pid); }
+  bool has_left(const supervision::RecordedProcess& /*process*/) override { return false; }
+  void let_go(supervision::RecordedProcess& process) override { let_go_of.insert(process.pid); }
   void accept_no_more() override {}
   std::set<pid_t> let_go_of;
 };
@@ -62,7 +62,7 @@ class Target {
                    .suppressions = {},
                    .machine = std::nullopt},
                   [this](const log::LogOptions& log, const model::Capture& capture, const std::string&, bool) {
-                    return ForwardedRecording::create(ends.target, ++streams, log, capture, {});
+                    return uplink::ForwardedRecording::create(ends.target, ++streams, log, capture, {});
                   }),
         service(ends.target, processes, source, std::chrono::seconds(60)) {
     for (const pid_t pid : {kNoProcess, kNoProcess + 1}) {
@@ -94,16 +94,16 @@ class Target {
   bool serve_all() {
     return ends.run_until([this] {
       serve();
-      const ReliableLine& line = ends.host.link().line();
+      const line::ReliableLine& line = ends.host.link().line();
       return line.unconfirmed() == 0 || !ends.host.link().is_up();
     });
   }
 
   test::TwoEnds ends;
   uint64_t streams = 0;
-  collect::RecordedProcesses processes;
+  supervision::RecordedProcesses processes;
   Source source;
-  HostService service;
+  uplink::HostService service;
 };
 
 Message message(Kind kind, uint64_t number = 0) { return {.kind = kind, .number = number, .fields = {}}; }
@@ -113,7 +113,7 @@ Message about(Kind kind, pid_t pid, uint64_t number = 0) {
   return made;
 }
 
-RecordOrder some_order() {
+line::RecordOrder some_order() {
   return {.command = {"/bin/program", "word"},
           .environment = {"A=1"},
           .user = "1000",
@@ -138,7 +138,7 @@ std::vector<model::ToldFunction> two_lies() {
 std::vector<Message> honest() {
   std::vector<Message> said;
   uint64_t number = 0;
-  said.push_back({.kind = Kind::kRecord, .number = ++number, .fields = encode(some_order())});
+  said.push_back({.kind = Kind::kRecord, .number = ++number, .fields = line::encode(some_order())});
   for (const Kind kind : {Kind::kStop, Kind::kStart, Kind::kSnapshot, Kind::kDetach}) {
     said.push_back(about(kind, kNoProcess, ++number));
     said.push_back(message(kind, ++number));
@@ -152,15 +152,15 @@ std::vector<Message> honest() {
   said.back().fields.add(Field::kStream, uint64_t{1});
   const std::vector<model::ScannedBlock> blocks = {
       {.address = 4096, .size_bytes = 8, .number = 0, .site = 0, .type = 0}};
-  said.back().fields.add(Field::kBytes, text_of(collect::write_scanned_blocks(blocks)));
+  said.back().fields.add(Field::kBytes, line::text_of(stream::write_scanned_blocks(blocks)));
   said.back().fields.add(Field::kMore, true);
   model::RowTable rows;
   for (uint64_t i = 0; i < 100; ++i) rows.add(16 * i, static_cast<uint32_t>(i % 2 + 1));
   said.push_back(message(Kind::kRows));
   said.back().fields.add(Field::kBuildId, kBuildId);
-  said.back().fields.add(Field::kRows, text_of(model::encode(rows)));
+  said.back().fields.add(Field::kRows, line::text_of(model::encode(rows)));
   said.back().fields.add(Field::kMore, true);
-  said.push_back(answer_of(FoundFunctions{.build_id = kBuildId, .functions = two_lies()}));
+  said.push_back(line::answer_of(line::FoundFunctions{.build_id = kBuildId, .functions = two_lies()}));
   for (const Kind kind : {Kind::kFileWanted, Kind::kFileSettled}) {
     said.push_back(message(kind));
     said.back().fields.add(Field::kStream, uint64_t{1});
@@ -212,10 +212,10 @@ TEST_F(LyingHost, DoesNoHarmByAnyMessage) {
 TEST_F(LyingHost, DoesNoHarmByAnyOrder) {
   const int messages = test::rounds(20'000, 100'000);
   test::MessageLies lies(29);
-  const Message sound{.kind = Kind::kRecord, .number = 1, .fields = encode(some_order())};
+  const Message sound{.kind = Kind::kRecord, .number = 1, .fields = line::encode(some_order())};
   int accepted = 0;
   for (int i = 0; i < messages; ++i) {
-    const auto order = decode_order(lies.of(sound).fields);
+    const auto order = line::decode_order(lies.of(sound).fields);
     if (!order) continue;
     ++accepted;
     ASSERT_TRUE(!order->command.empty() || !order->processes.empty());
@@ -229,7 +229,7 @@ TEST_F(LyingHost, DoesNoHarmByAnyOrder) {
 
 TEST_F(LyingHost, GetsNoAnswersWithoutEndWhileItDoesNotListen) {
   const auto target = this->target();
-  ReliableLine& kept = target->ends.target.link().line();
+  line::ReliableLine& kept = target->ends.target.link().line();
   const std::string name(200, 'n');
   for (uint64_t i = 1; i <= 30'000; ++i) {
     Message mark = message(Kind::kMark, i);
@@ -239,7 +239,7 @@ TEST_F(LyingHost, GetsNoAnswersWithoutEndWhileItDoesNotListen) {
   }
   for (int i = 0; i < 3000; ++i) {
     // Its end of the line says all that it has to say, and forgets what it hears.
-    Link& link = target->ends.host.link();
+    line::Link& link = target->ends.host.link();
     link.proceed(std::chrono::steady_clock::now());
     target->service.serve();
     ASSERT_LE(kept.kept_bytes(), size_t{3} << 20);
@@ -269,12 +269,12 @@ TEST_F(LyingHost, SetsNoMarkThatIsNone) {
 TEST_F(LyingHost, TellsOfNoMoreFunctionsThanThereCanBeNorOfOtherPrograms) {
   const auto target = this->target();
   target->want_functions("another");
-  Message many = answer_of(FoundFunctions{.build_id = kBuildId, .functions = two_lies()});
+  Message many = line::answer_of(line::FoundFunctions{.build_id = kBuildId, .functions = two_lies()});
   for (int i = 0; i < 511; ++i) many.fields.add(Field::kEntry, *many.fields.text(Field::kEntry));
   target->say(many);
-  target->say(answer_of(FoundFunctions{.build_id = "stranger", .functions = two_lies()}));
-  target->say(answer_of(FoundFunctions{.build_id = "another", .functions = two_lies()}));
-  target->say(answer_of(FoundFunctions{.build_id = "another", .functions = {}}));
+  target->say(line::answer_of(line::FoundFunctions{.build_id = "stranger", .functions = two_lies()}));
+  target->say(line::answer_of(line::FoundFunctions{.build_id = "another", .functions = two_lies()}));
+  target->say(line::answer_of(line::FoundFunctions{.build_id = "another", .functions = {}}));
   EXPECT_TRUE(target->serve_all());
   const model::ToldFunctions expected{{"another", two_lies()}};
   EXPECT_EQ(target->ends.target.functions().told(), expected);
@@ -292,7 +292,7 @@ TEST_F(LyingHost, DoesNotKeepAScanWaiting) {
     Message more = message(tells_blocks ? Kind::kBlocks : Kind::kSnapshot);
     more.fields.add(Field::kStream, uint64_t{1});
     more.fields.add(Field::kQuestion, uint64_t{1});
-    more.fields.add(Field::kBytes, text_of(collect::write_scanned_blocks(blocks)));
+    more.fields.add(Field::kBytes, line::text_of(stream::write_scanned_blocks(blocks)));
     more.fields.add(Field::kMore, true);
     for (int i = 0; i < 500; ++i) target->say(more);
     // All of it is on its way before the target's side begins to wait.

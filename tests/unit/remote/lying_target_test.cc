@@ -8,25 +8,25 @@
 #include <string>
 #include <vector>
 
-#include "collect/live_heap.h"
-#include "collect/raw_stream.h"
-#include "collect/scan_bytes.h"
+#include "capture/stream/live_heap.h"
+#include "capture/stream/raw_stream.h"
+#include "capture/stream/scan_bytes.h"
+#include "common/frames/capture_frames.h"
+#include "common/frames/code_name_frames.h"
+#include "common/line/message_fields.h"
+#include "common/model/note_code.h"
 #include "message_lies.h"
-#include "model/note_code.h"
-#include "remote/message_fields.h"
-#include "remote/remote_source.h"
+#include "record/remote/remote_source.h"
+#include "record/trace/trace_reader.h"
 #include "rounds.h"
-#include "trace/capture_frames.h"
-#include "trace/code_name_frames.h"
-#include "trace/trace_reader.h"
 #include "two_ends.h"
 
 namespace heaptap::remote {
 namespace {
 
-using control::Field;
-using control::Kind;
-using control::Message;
+using message::Field;
+using message::Kind;
+using message::Message;
 
 model::Capture some_capture(uint32_t pid) {
   model::Capture capture;
@@ -39,9 +39,9 @@ model::Capture some_capture(uint32_t pid) {
 }
 
 std::string start_of(const model::Capture& capture) {
-  trace::ByteBuffer bytes;
-  trace::write_capture_start(bytes, capture);
-  return text_of(bytes);
+  frames::ByteBuffer bytes;
+  frames::write_capture_start(bytes, capture);
+  return line::text_of(bytes);
 }
 
 Message recording(uint64_t stream, const model::Capture& capture) {
@@ -65,14 +65,14 @@ Message stream_bytes(uint64_t stream, std::string_view bytes) {
 
 Message code_names(uint64_t stream, const std::vector<model::CodeName>& names) {
   Message message = of_stream(Kind::kCodeNames, stream);
-  trace::ByteBuffer bytes;
-  trace::write_code_names(bytes, names);
-  message.fields.add(Field::kBytes, text_of(bytes));
+  frames::ByteBuffer bytes;
+  frames::write_code_names(bytes, names);
+  message.fields.add(Field::kBytes, line::text_of(bytes));
   return message;
 }
 
 // Stacks of one frame each.
-class MadeTables : public collect::AgentTables {
+class MadeTables : public stream::AgentTables {
  public:
   explicit MadeTables(uint32_t codes = 20) : codes_(codes) {}
   [[nodiscard]] uint32_t node_count() const override { return wire::kRootCount + codes_; }
@@ -108,11 +108,11 @@ class Honest {
   std::vector<Message> session(uint64_t stream, uint32_t pid) {
     std::vector<Message> said;
     said.push_back(recording(stream, some_capture(pid)));
-    collect::RawStreamWriter writer(tables_);
+    stream::RawStreamWriter writer(tables_);
     writer.add_modules({{.path = "/lib/libx.so", .build_id = "id"}});
     for (uint64_t drain = 1; drain <= 4; ++drain) {
       add_drain(writer, drain);
-      said.push_back(stream_bytes(stream, text_of(writer.take())));
+      said.push_back(stream_bytes(stream, line::text_of(writer.take())));
     }
     said.push_back(of_stream(Kind::kMarked, stream));
     said.back().fields.add(Field::kMarkKind, uint64_t{1});
@@ -126,13 +126,13 @@ class Honest {
     said.push_back(of_stream(Kind::kBlocksWanted, stream));
     said.push_back(scanned(stream));
     said.push_back(of_stream(Kind::kEnded, stream));
-    trace::ByteBuffer end;
+    frames::ByteBuffer end;
     model::Capture capture = some_capture(pid);
     capture.ended = true;
     capture.event_count = 400;
     capture.notes.push_back(model::failure_note("a note"));
-    trace::write_capture_end(end, capture);
-    said.back().fields.add(Field::kCapture, text_of(end));
+    frames::write_capture_end(end, capture);
+    said.back().fields.add(Field::kCapture, line::text_of(end));
     said.back().fields.add(Field::kNotesBefore, uint64_t{1});
     said.push_back(of_stream(Kind::kDropped, stream));
     said.push_back({.kind = Kind::kNotRecorded, .number = 0, .fields = {}});
@@ -146,7 +146,7 @@ class Honest {
   }
 
  private:
-  void add_drain(collect::RawStreamWriter& writer, uint64_t drain) {
+  void add_drain(stream::RawStreamWriter& writer, uint64_t drain) {
     log::RawEvents events;
     for (uint32_t i = 0; i < 100; ++i) {
       events.push_back(
@@ -161,11 +161,11 @@ class Honest {
   }
   Message scanned(uint64_t stream) {
     Message message = of_stream(Kind::kScanned, stream);
-    collect::ScanAnswer answer;
+    stream::ScanAnswer answer;
     answer.findings.patterns.resize(blocks_.size());
-    message.fields.add(Field::kBytes, text_of(collect::write_scan_answer(answer)));
+    message.fields.add(Field::kBytes, line::text_of(stream::write_scan_answer(answer)));
     message.fields.add(Field::kMore, false);
-    message.fields.add(Field::kChecksum, collect::fingerprint(blocks_, {}));
+    message.fields.add(Field::kChecksum, stream::fingerprint(blocks_, {}));
     for (const Field field :
          {Field::kTimeNs, Field::kStoppedNs, Field::kReadBytes, Field::kSkippedBytes, Field::kThreads}) {
       message.fields.add(field, uint64_t{100});
@@ -181,7 +181,7 @@ class Honest {
 };
 
 // A host that records whatever the target's side says.
-collect::RecordingOptions recording_options(std::string output, bool overwrite) {
+supervision::RecordingOptions recording_options(std::string output, bool overwrite) {
   return {.log = {},
           .clock = {},
           .output = std::move(output),
@@ -198,7 +198,7 @@ class Host {
  public:
   explicit Host(const std::string& folder)
       : ends(folder),
-        source(ends.host, [this](const LineNews& line) { news.push_back(line); }),
+        source(ends.host, [this](const line::LineNews& line) { news.push_back(line); }),
         processes(recording_options(folder + "/%p.htap", true), source.maker()) {
     source.serve(processes);
   }
@@ -217,15 +217,15 @@ class Host {
   // As when the line is over.
   void end_all() {
     std::vector<pid_t> pids;
-    for (const collect::RecordedProcess& process : processes.all()) pids.push_back(process.pid);
+    for (const supervision::RecordedProcess& process : processes.all()) pids.push_back(process.pid);
     for (const pid_t pid : pids) processes.end(pid, {});
   }
 
   test::TwoEnds ends;
   uint64_t said = 0;
-  std::vector<LineNews> news;
+  std::vector<line::LineNews> news;
   RemoteSource source;
-  collect::RecordedProcesses processes;
+  supervision::RecordedProcesses processes;
 };
 
 class LyingTarget : public ::testing::Test {
@@ -328,7 +328,7 @@ TEST_F(LyingTarget, ThatAsksAndDoesNotListenIsNotAnsweredWithoutEnd) {
   const std::vector<Message> session = Honest().session(1, 1000);
   for (size_t i = 0; i < 5; ++i) host->say(session[i]);
   ASSERT_TRUE(host->take_all());
-  ReliableLine& line = host->ends.host.link().line();
+  line::ReliableLine& line = host->ends.host.link().line();
   // It is handed to the host's end, and the target's hears nothing of what that says.
   for (int i = 0; i < 20'000; ++i) host->say(of_stream(Kind::kBlocksWanted, 1));
   for (int i = 0; i < 5000; ++i) {
@@ -346,7 +346,7 @@ TEST_F(LyingTarget, CannotHoldEventsBackWithoutEnd) {
   const auto host = this->host();
   host->say(recording(1, some_capture(1000)));
   const MadeTables tables;
-  collect::RawStreamWriter writer(tables);
+  stream::RawStreamWriter writer(tables);
   const auto event = [](wire::RecordKind kind) {
     return wire::RawEvent{.time = 1000,
                           .tagged_address = wire::make_tagged_address(kind, 1, 0x10000),
@@ -357,7 +357,7 @@ TEST_F(LyingTarget, CannotHoldEventsBackWithoutEnd) {
   log::RawEvents events = {event(wire::RecordKind::kAllocate)};
   for (size_t sent = 0; sent < kEvents; sent += events.size()) {
     writer.add_drain(events, 1, {.complete_until = 0}, [](uint32_t) { return std::string(); });
-    host->say(stream_bytes(1, text_of(writer.take())));
+    host->say(stream_bytes(1, line::text_of(writer.take())));
     ASSERT_TRUE(host->take_all());
     (void)host->processes.drain();
     if (events.size() == 1) {
@@ -379,7 +379,7 @@ TEST_F(LyingTarget, CannotAnswerWhatNobodyAsked) {
   refusal.fields.add(Field::kText, "no: \x1b[31m");
   host->say(refusal);
   host->ends.proceed();
-  RecordOrder order;
+  line::RecordOrder order;
   order.command = {"/bin/true"};
   const auto begun = host->source.begin(order);
   ASSERT_FALSE(begun.has_value());
@@ -403,10 +403,10 @@ TEST_F(LyingTarget, ChangesNothingOfWhoseRecordingItIs) {
   model::Capture other = some_capture(4711);
   other.suppressions = {{"file", "leak:all"}};
   other.command = {"/bin/other"};
-  trace::ByteBuffer bytes;
-  trace::write_capture_start(bytes, other);
-  trace::write_capture_end(bytes, other);
-  ended.fields.add(Field::kCapture, text_of(bytes));
+  frames::ByteBuffer bytes;
+  frames::write_capture_start(bytes, other);
+  frames::write_capture_end(bytes, other);
+  ended.fields.add(Field::kCapture, line::text_of(bytes));
   host->say(ended);
   ASSERT_TRUE(host->take_all());
   ASSERT_EQ(host->processes.all().size(), 1u);
@@ -447,7 +447,7 @@ TEST_F(LyingTarget, CannotNameWithoutEnd) {
   const auto host = this->host();
   host->say(recording(1, some_capture(1000)));
   const MadeTables tables(kCodes);
-  collect::RawStreamWriter writer(tables);
+  stream::RawStreamWriter writer(tables);
   log::RawEvents events;
   for (uint32_t i = 0; i < kCodes; ++i) {
     events.push_back({.time = 1000 + i,
@@ -460,7 +460,7 @@ TEST_F(LyingTarget, CannotNameWithoutEnd) {
   const std::vector<uint8_t> bytes = writer.take();
   for (size_t at = 0; at < bytes.size(); at += 100'000) {
     const auto piece = std::span(bytes).subspan(at, std::min<size_t>(100'000, bytes.size() - at));
-    host->say(stream_bytes(1, text_of(piece)));
+    host->say(stream_bytes(1, line::text_of(piece)));
   }
   for (uint32_t i = 0; i < kCodes; i += 500) {
     std::vector<model::CodeName> names;
@@ -488,7 +488,7 @@ TEST_F(LyingTarget, WritesWhereTheHostWantsIt) {
   std::filesystem::current_path(inner);
   {
     Host host(folder_.path());
-    collect::RecordedProcesses processes(recording_options("", false), host.source.maker());
+    supervision::RecordedProcesses processes(recording_options("", false), host.source.maker());
     host.source.serve(processes);
     ASSERT_TRUE(host.meet());
     uint32_t pid = 1000;
@@ -500,7 +500,7 @@ TEST_F(LyingTarget, WritesWhereTheHostWantsIt) {
     }
     ASSERT_TRUE(host.take_all());
     EXPECT_EQ(processes.all().size(), 6u);
-    for (const collect::RecordedProcess& process : processes.all()) {
+    for (const supervision::RecordedProcess& process : processes.all()) {
       EXPECT_EQ(process.recording->path().find('/'), std::string::npos) << process.recording->path();
       EXPECT_EQ(process.recording->path().find('\x1b'), std::string::npos);
     }

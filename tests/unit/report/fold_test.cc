@@ -1,11 +1,11 @@
 // Lines that are folded: at spaces, below their text, and what is to be copied never.
-#include "report/fold.h"
+#include "analysis/report/fold.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "report/function_name.h"
+#include "analysis/report/function_name.h"
 
 namespace heaptap::report {
 namespace {

@@ -1,12 +1,12 @@
 // Sites in a line: which frame names them, which callers, and how they fit.
-#include "report/frame_text.h"
+#include "analysis/report/frame_text.h"
 
 #include <gtest/gtest.h>
 
+#include "analysis/report/function_name.h"
+#include "analysis/report/site_rows.h"
+#include "analysis/report/telling_frame.h"
 #include "golden.h"
-#include "report/function_name.h"
-#include "report/site_rows.h"
-#include "report/telling_frame.h"
 
 namespace heaptap::report {
 namespace {

@@ -1,5 +1,5 @@
 // Names of functions as they are shown: what is left out, and that it stays the same function.
-#include "report/function_name.h"
+#include "analysis/report/function_name.h"
 
 #include <gtest/gtest.h>
 

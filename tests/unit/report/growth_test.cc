@@ -1,4 +1,4 @@
-#include "report/growth.h"
+#include "analysis/report/growth.h"
 
 #include <gtest/gtest.h>
 

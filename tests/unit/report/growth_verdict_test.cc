@@ -1,9 +1,9 @@
 // Which limits of growth hold, of made-up comparisons.
-#include "report/growth_verdict.h"
+#include "analysis/report/growth_verdict.h"
 
 #include <gtest/gtest.h>
 
-#include "report/verdict.h"
+#include "analysis/report/verdict.h"
 
 namespace heaptap::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/label_sums.h"
+#include "analysis/report/label_sums.h"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "analysis/report/render.h"
+#include "analysis/report/verdict.h"
 #include "golden.h"
-#include "report/render.h"
-#include "report/verdict.h"
 
 namespace heaptap::report {
 namespace {

@@ -1,5 +1,5 @@
 // Which functions allocate for others, by name.
-#include "report/machinery.h"
+#include "analysis/report/machinery.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Notes as bytes, and what they are called and say.
-#include "model/note.h"
+#include "common/model/note.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/note_code.h"
-#include "report/note_text.h"
+#include "analysis/report/note_text.h"
+#include "common/model/note_code.h"
 
 namespace heaptap::report {
 namespace {
@@ -19,7 +19,7 @@ using model::NoteKind;
 
 constexpr NoteKind kKinds[] = {
 #define HEAPTAP_NOTE(number, enumerator, name, counts) NoteKind::enumerator,
-#include "model/notes.def"
+#include "common/model/notes.def"
 #undef HEAPTAP_NOTE
 };
 constexpr auto kLaterKind = static_cast<NoteKind>(4'000'000);

@@ -5,12 +5,12 @@
 
 #include <sstream>
 
-#include "base/safe_text.h"
+#include "analysis/report/call_tree.h"
+#include "analysis/report/findings.h"
+#include "analysis/report/render.h"
+#include "analysis/report/text_safe.h"
+#include "common/base/safe_text.h"
 #include "golden.h"
-#include "report/call_tree.h"
-#include "report/findings.h"
-#include "report/render.h"
-#include "report/text_safe.h"
 
 namespace heaptap::report {
 namespace {

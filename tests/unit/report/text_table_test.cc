@@ -1,12 +1,12 @@
 // Tables fit the terminal: names are cut, figures never.
-#include "report/text_table.h"
+#include "analysis/report/text_table.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "base/units.h"
-#include "report/function_name.h"
+#include "analysis/report/function_name.h"
+#include "common/base/units.h"
 
 namespace heaptap::report {
 namespace {

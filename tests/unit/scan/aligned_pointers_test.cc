@@ -1,4 +1,4 @@
-#include "scan/aligned_pointers.h"
+#include "capture/scan/aligned_pointers.h"
 
 #include <gtest/gtest.h>
 

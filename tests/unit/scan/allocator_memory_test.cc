@@ -1,5 +1,5 @@
 // Where glibc's main arena begins and ends, with as much in front of its bins as versions of it have.
-#include "scan/allocator_memory.h"
+#include "capture/scan/allocator_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // What the allocator of a real process says of blocks: a child allocates and releases, in one arena and in many, and the test
 // asks for each block.
-#include "scan/chunk_lives.h"
+#include "capture/scan/chunk_lives.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -11,9 +11,9 @@
 #include <random>
 #include <thread>
 
+#include "capture/elf/module_image.h"
+#include "capture/process/stopped_process.h"
 #include "child_process.h"
-#include "elf/module_image.h"
-#include "process/stopped_process.h"
 
 namespace heaptap::scan {
 namespace {

@@ -1,5 +1,5 @@
 // The leak scanner on made-up memory.
-#include "scan/heap_scanner.h"
+#include "capture/scan/heap_scanner.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <random>
 #include <utility>
 
+#include "analysis/leaks/classify.h"
+#include "capture/scan/block_index.h"
 #include "fake_memory.h"
-#include "leaks/classify.h"
-#include "scan/block_index.h"
 
 namespace {
 

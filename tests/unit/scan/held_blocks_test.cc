@@ -9,8 +9,8 @@
 #include <set>
 #include <string_view>
 
+#include "capture/scan/root_finder.h"
 #include "child_process.h"
-#include "scan/root_finder.h"
 
 namespace heaptap::scan {
 namespace {

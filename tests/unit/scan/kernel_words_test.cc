@@ -1,5 +1,5 @@
 // What the kernel says it keeps for a process: read from its texts, and from a living process.
-#include "scan/kernel_words.h"
+#include "capture/scan/kernel_words.h"
 
 #include <gtest/gtest.h>
 #include <sys/epoll.h>

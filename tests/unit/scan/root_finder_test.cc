@@ -1,5 +1,5 @@
 // Roots of real processes: a child puts the only pointer to a block in one place, and the test looks where it is found.
-#include "scan/root_finder.h"
+#include "capture/scan/root_finder.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -14,10 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "arch/native.h"
+#include "capture/elf/module_image.h"
+#include "capture/scan/allocator_memory.h"
 #include "child_process.h"
-#include "elf/module_image.h"
-#include "scan/allocator_memory.h"
+#include "common/arch/native.h"
 
 namespace heaptap::scan {
 namespace {

@@ -1,6 +1,6 @@
 // The scan's innermost loop in its forms, the plain one and that of this CPU: both find the same words, which are those that a plain
 // comparison finds.
-#include "scan/word_filter.h"
+#include "capture/scan/word_filter.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "arch/native.h"
+#include "common/arch/native.h"
 
 namespace heaptap::scan {
 namespace {

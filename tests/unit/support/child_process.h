@@ -10,8 +10,8 @@
 #include <functional>
 #include <string>
 
-#include "base/small_file.h"
-#include "process/process_status.h"
+#include "capture/process/process_status.h"
+#include "common/base/small_file.h"
 #include "waiting.h"
 
 namespace heaptap::test {

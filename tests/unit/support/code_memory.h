@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "arch/cpu.h"
+#include "common/arch/cpu.h"
 
 namespace heaptap::test {
 

@@ -3,10 +3,10 @@
 #include <map>
 #include <vector>
 
-#include "model/event.h"
-#include "model/tables.h"
-#include "wire/log.h"
-#include "wire/mapping.h"
+#include "common/model/event.h"
+#include "common/model/tables.h"
+#include "common/wire/log.h"
+#include "common/wire/mapping.h"
 
 namespace heaptap::test {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "scan/memory_reader.h"
+#include "capture/scan/memory_reader.h"
 
 namespace heaptap::test {
 

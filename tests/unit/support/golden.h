@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "model/frame.h"
+#include "common/model/frame.h"
 
 namespace heaptap::test {
 

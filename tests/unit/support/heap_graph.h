@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "model/heap_scan.h"
+#include "common/model/heap_scan.h"
 
 namespace heaptap::test {
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/gzip.h"
-#include "imports/import.h"
-#include "ledger/ledger.h"
+#include "analysis/imports/import.h"
+#include "analysis/ledger/ledger.h"
+#include "common/base/gzip.h"
 
 namespace heaptap::test {
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "discovery/link.h"
-#include "discovery/packet.h"
-#include "discovery/responder.h"
-#include "discovery/seeker.h"
+#include "common/discovery/link.h"
+#include "common/discovery/packet.h"
+#include "common/discovery/querier.h"
+#include "common/discovery/responder.h"
 
 namespace heaptap::discovery {
 
@@ -53,17 +53,17 @@ class MadeNetwork {
     programs_.push_back({std::move(made), nullptr, std::move(links)});
     return *programs_.back().responder;
   }
-  Seeker& seek(std::vector<Link> links) {
-    auto made = std::make_unique<Seeker>();
+  Querier& seek(std::vector<Link> links) {
+    auto made = std::make_unique<Querier>();
     made->set_links(links, now_ns);
     programs_.push_back({nullptr, std::move(made), std::move(links)});
-    return *programs_.back().seeker;
+    return *programs_.back().querier;
   }
   void set_links(size_t program, const std::vector<Link>& links) {
     Program& changed = programs_[program];
     changed.links = links;
     if (changed.responder) changed.responder->set_links(links, now_ns);
-    if (changed.seeker) changed.seeker->set_links(links, now_ns);
+    if (changed.querier) changed.querier->set_links(links, now_ns);
   }
   // Ends the program, with or without a goodbye.
   void end(size_t program, bool says_goodbye) {
@@ -104,17 +104,17 @@ class MadeNetwork {
  private:
   struct Program {
     std::unique_ptr<Responder> responder;
-    std::unique_ptr<Seeker> seeker;
+    std::unique_ptr<Querier> querier;
     std::vector<Link> links;
 
     void take(const Packet& packet, uint64_t at_ns) const {
-      responder ? responder->take(packet, at_ns) : seeker->take(packet, at_ns);
+      responder ? responder->take(packet, at_ns) : querier->take(packet, at_ns);
     }
     [[nodiscard]] std::vector<Packet> due(uint64_t at_ns) const {
-      return responder ? responder->due(at_ns) : seeker->due(at_ns);
+      return responder ? responder->due(at_ns) : querier->due(at_ns);
     }
     [[nodiscard]] uint64_t next_deadline(uint64_t at_ns) const {
-      return responder ? responder->next_deadline() : seeker->next_deadline(at_ns);
+      return responder ? responder->next_deadline() : querier->next_deadline(at_ns);
     }
   };
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "unwind/last_stack.h"
+#include "common/unwind/last_stack.h"
 
 namespace heaptap::test {
 

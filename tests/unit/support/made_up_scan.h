@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <random>
 
-#include "model/heap_scan.h"
-#include "model/tables.h"
-#include "wire/log.h"
+#include "common/model/heap_scan.h"
+#include "common/model/tables.h"
+#include "common/wire/log.h"
 
 namespace heaptap::test {
 

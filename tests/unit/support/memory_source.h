@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/event_source.h"
+#include "common/model/event_source.h"
 
 namespace heaptap::test {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "channel/byte_stream.h"
+#include "common/channel/byte_stream.h"
 
 namespace heaptap::test {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "control/message.h"
-#include "wire/varint.h"
+#include "common/message/message.h"
+#include "common/wire/varint.h"
 
 namespace heaptap::test {
 
@@ -20,13 +20,13 @@ class MessageLies {
   uint32_t pick(size_t below) { return static_cast<uint32_t>(random_() % below); }
 
   // Modified copy of a valid message; one in five is left unchanged.
-  control::Message of(const control::Message& sound) {
-    control::Message message{.kind = sound.kind, .number = sound.number, .fields = {}};
+  message::Message of(const message::Message& sound) {
+    message::Message message{.kind = sound.kind, .number = sound.number, .fields = {}};
     std::vector<Entry> entries = entries_of(sound.fields);
     if (pick(5) != 0) {
       for (uint32_t i = 1 + pick(3); i > 0; --i) change(message, entries);
     }
-    for (const Entry& entry : entries) message.fields.add(static_cast<control::Field>(entry.first), entry.second);
+    for (const Entry& entry : entries) message.fields.add(static_cast<message::Field>(entry.first), entry.second);
     return message;
   }
 
@@ -51,7 +51,7 @@ class MessageLies {
  private:
   using Entry = std::pair<uint8_t, std::string>;
 
-  static std::vector<Entry> entries_of(const control::Fields& fields) {
+  static std::vector<Entry> entries_of(const message::Fields& fields) {
     std::vector<Entry> entries;
     const std::string& bytes = fields.bytes();
     wire::VarintReader in(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
@@ -76,16 +76,16 @@ class MessageLies {
   }
 
   // Excludes kinds of the transport itself, which are no messages at this level.
-  control::Kind some_kind() {
+  message::Kind some_kind() {
     while (true) {
-      const auto kind = static_cast<control::Kind>(pick(120));
-      const bool is_of_line = kind == control::Kind::kHello || kind == control::Kind::kResume ||
-                              kind == control::Kind::kReceived || kind == control::Kind::kHeartbeat;
+      const auto kind = static_cast<message::Kind>(pick(120));
+      const bool is_of_line = kind == message::Kind::kHello || kind == message::Kind::kResume ||
+                              kind == message::Kind::kReceived || kind == message::Kind::kHeartbeat;
       if (!is_of_line) return kind;
     }
   }
 
-  void change(control::Message& message, std::vector<Entry>& entries) {
+  void change(message::Message& message, std::vector<Entry>& entries) {
     if (entries.empty() || pick(12) == 0) {
       if (pick(2) == 0) {
         message.kind = some_kind();

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/unique_fd.h"
+#include "common/base/unique_fd.h"
 
 namespace heaptap::test {
 

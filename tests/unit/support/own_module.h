@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <span>
 
-#include "model/tables.h"
-#include "wire/log.h"
+#include "common/model/tables.h"
+#include "common/wire/log.h"
 
 namespace heaptap::test {
 

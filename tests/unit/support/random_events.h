@@ -8,11 +8,11 @@
 #include <set>
 #include <string>
 
-#include "model/capture.h"
-#include "model/event.h"
-#include "model/tables.h"
-#include "trace/table_frames.h"
-#include "wire/mapping.h"
+#include "common/frames/table_frames.h"
+#include "common/model/capture.h"
+#include "common/model/event.h"
+#include "common/model/tables.h"
+#include "common/wire/mapping.h"
 
 namespace heaptap::model {
 
@@ -63,7 +63,7 @@ inline constexpr uint64_t kResolutionNs = 1000;
 // Random tables and batches as made by an EventCoder: all kinds of events, several threads.
 class Maker {
  public:
-  explicit Maker(uint32_t seed) : random_(seed), tables_(empty_tables()) { grow(); }
+  explicit Maker(uint32_t seed) : random_(seed), tables_(frames::empty_tables()) { grow(); }
 
   [[nodiscard]] const Tables& tables() const { return tables_; }
   uint64_t pick(uint64_t below) { return random_() % below; }

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/analyze.h"
+#include "analysis/query/analyze.h"
 #include "event_script.h"
 #include "heap_graph.h"
-#include "trace/trace_reader.h"
-#include "trace/trace_writer.h"
+#include "record/trace/trace_reader.h"
+#include "record/trace/trace_writer.h"
 
 namespace heaptap::test {
 
@@ -51,14 +51,14 @@ class ScanScript : public testing::Test {
     return scans_.back();
   }
 
-  base::Result<report::Report> analyzed(const analysis::Query& query) {
+  base::Result<report::Report> analyzed(const query::Query& query) {
     if (!written_) write();
     auto reader = trace::TraceReader::open(path_);
     if (!reader) return std::unexpected(reader.error());
-    return analysis::analyze(*reader, query);
+    return query::analyze(*reader, query);
   }
 
-  report::Report report(const analysis::Query& query) {
+  report::Report report(const query::Query& query) {
     auto made = analyzed(query);
     EXPECT_TRUE(made.has_value()) << made.error().message;
     return made ? *std::move(made) : report::Report{};

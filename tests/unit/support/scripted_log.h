@@ -1,4 +1,4 @@
-// Log written by a test as by agent and tracer (wire/log_streams.h), at scripted times; the test can damage its words.
+// Log written by a test as by agent and tracer (common/wire/log_streams.h), at scripted times; the test can damage its words.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -7,16 +7,16 @@
 #include <optional>
 #include <vector>
 
-#include "log/log_memory.h"
-#include "log/mapped_log.h"
-#include "wire/log_streams.h"
+#include "capture/log/log_memory.h"
+#include "capture/log/mapped_log.h"
+#include "common/wire/log_streams.h"
 
 namespace heaptap::test {
 
-inline log::LogOptions options_of(uint64_t chunk_memory_bytes, uint64_t most_bytes = UINT64_MAX) {
+inline log::LogOptions options_of(uint64_t chunk_memory_bytes, uint64_t max_bytes = UINT64_MAX) {
   log::LogOptions options;
   options.chunk_memory_bytes = chunk_memory_bytes;
-  options.most_bytes = most_bytes;
+  options.max_bytes = max_bytes;
   return options;
 }
 

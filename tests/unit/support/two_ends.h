@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "remote/host_line.h"
-#include "remote/target_line.h"
+#include "capture/uplink/line_to_host.h"
+#include "record/remote/line_to_target.h"
 
 namespace heaptap::test {
 
@@ -56,12 +56,12 @@ struct TwoEnds {
     return run_until([this] { return host.link().is_up() && target.link().is_up(); });
   }
 
-  remote::HostLine target;  // target's end
-  remote::TargetLine host;  // host's end
+  uplink::LineToHost target;  // target's end
+  remote::LineToTarget host;  // host's end
 
  private:
   explicit TwoEnds(const channel::Address& address)
-      : target(std::make_unique<remote::Acceptor>(*channel::Listener::listen(address, {}, {})), kKeptBytes),
+      : target(std::make_unique<uplink::Acceptor>(*channel::Listener::listen(address, {}, {})), kKeptBytes),
         host("far", {address}, {}) {}
 };
 

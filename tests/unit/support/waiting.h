@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/small_file.h"
+#include "common/base/small_file.h"
 
 namespace heaptap::test {
 

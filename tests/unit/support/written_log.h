@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "log/log_memory.h"
-#include "tracer/log_writer.h"
+#include "capture/log/log_memory.h"
+#include "capture/tracer/log_writer.h"
 
 namespace heaptap::test {
 

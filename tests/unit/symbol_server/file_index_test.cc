@@ -1,5 +1,5 @@
 // Folders with an ELF file (this test itself) in all the places that there are, and in those from where nothing may be given.
-#include "symbol_server/file_index.h"
+#include "analysis/symbol_server/file_index.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-#include "elf/object_file.h"
+#include "capture/elf/object_file.h"
 
 namespace heaptap::symbol_server {
 namespace {

@@ -1,4 +1,4 @@
-#include "symbol_server/name_bytes.h"
+#include "analysis/symbol_server/name_bytes.h"
 
 #include <gtest/gtest.h>
 

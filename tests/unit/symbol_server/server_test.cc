@@ -1,5 +1,5 @@
 // A server and its clients in one program, over a UNIX socket; and what is no server, or no client.
-#include "symbol_server/server.h"
+#include "analysis/symbol_server/server.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,19 +14,19 @@
 #include <string>
 #include <thread>
 
-#include "elf/object_file.h"
-#include "symbol_server/client.h"
-#include "symbol_server/file_index.h"
-#include "symbol_server/name_bytes.h"
+#include "analysis/symbol_server/client.h"
+#include "analysis/symbol_server/file_index.h"
+#include "analysis/symbol_server/name_bytes.h"
+#include "capture/elf/object_file.h"
 
 namespace heaptap::symbol_server {
 namespace {
 
 namespace fs = std::filesystem;
-using control::Field;
-using control::Fields;
-using control::Kind;
-using control::Message;
+using message::Field;
+using message::Fields;
+using message::Kind;
+using message::Message;
 using symbols::SymbolLevel;
 using namespace std::chrono_literals;
 
@@ -101,7 +101,7 @@ class ServerTest : public ::testing::Test {
     server_thread_ = std::jthread(
         [answer, listener = std::make_shared<channel::Listener>(*std::move(listener))](const std::stop_token& stop) {
           std::vector<channel::Connection> connections;
-          const std::string words = control::encode(control::hello()) + answer;
+          const std::string words = message::encode(message::hello()) + answer;
           while (!stop.stop_requested()) {
             std::vector<pollfd> waits;
             listener->add_waits(waits);
@@ -214,10 +214,10 @@ TEST_F(ServerTest, AServerThatLiesIsNotBelieved) {
   Fields text;
   text.add(Field::kFrames, "\xff\xff\xff\xff\x0f");
   for (const std::string& answer :
-       {control::encode(request(Kind::kAnswer, 1, wrong_level)), control::encode(request(Kind::kAnswer, 77)),
-        control::encode(request(Kind::kHello, 1)), control::encode(request(Kind::kAnswer, 1)),
-        control::encode(request(Kind::kRefusal, 1)), std::string("\xff\xff\xff\xff nonsense"), std::string(100, '\0'),
-        control::encode(request(Kind::kAnswer, 1, text))}) {
+       {message::encode(request(Kind::kAnswer, 1, wrong_level)), message::encode(request(Kind::kAnswer, 77)),
+        message::encode(request(Kind::kHello, 1)), message::encode(request(Kind::kAnswer, 1)),
+        message::encode(request(Kind::kRefusal, 1)), std::string("\xff\xff\xff\xff nonsense"), std::string(100, '\0'),
+        message::encode(request(Kind::kAnswer, 1, text))}) {
     told_.clear();
     lie(answer);
     ClientOptions impatient = options();
@@ -243,7 +243,7 @@ TEST_F(ServerTest, ClientsThatSayNonsenseAreDroppedAndOthersServed) {
       poll(waits.data(), waits.size(), 5);
       connection->proceed(channel::Clock::now());
     }
-    std::string words = round % 2 == 0 ? control::encode(control::hello()) : "";
+    std::string words = round % 2 == 0 ? message::encode(message::hello()) : "";
     for (int i = 0; i < 100; ++i) words += static_cast<char>(random());
     connection->write({reinterpret_cast<const uint8_t*>(words.data()), words.size()});
     connection->flush();

@@ -1,5 +1,5 @@
 // The cache of files that came from other machines: what is let in, who may read it, and what goes when it is full.
-#include "symbols/file_cache.h"
+#include "analysis/symbols/file_cache.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "symbols/elf_file.h"
+#include "analysis/symbols/elf_file.h"
 
 namespace heaptap::symbols {
 namespace {

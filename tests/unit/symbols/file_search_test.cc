@@ -1,5 +1,5 @@
 // In which order a module's file is looked for, and that one with another build-id is never taken.
-#include "symbols/file_search.h"
+#include "analysis/symbols/file_search.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "symbols/local_files.h"
+#include "analysis/symbols/local_files.h"
 
 namespace heaptap::symbols {
 namespace {

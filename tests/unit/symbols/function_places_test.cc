@@ -1,5 +1,5 @@
 // Where functions are by a file's symbol table: of those names that are asked for, and of the file that is meant.
-#include "symbols/function_places.h"
+#include "analysis/symbols/function_places.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "symbols/elf_file.h"
+#include "analysis/symbols/elf_file.h"
 
 namespace heaptap::symbols {
 namespace {

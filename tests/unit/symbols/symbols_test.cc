@@ -15,10 +15,10 @@
 #include <sstream>
 #include <string>
 
-#include "report/words.h"
-#include "symbols/range_map.h"
-#include "symbols/resolver.h"
-#include "symbols/unpacked_debug_file.h"
+#include "analysis/report/words.h"
+#include "analysis/symbols/range_map.h"
+#include "analysis/symbols/resolver.h"
+#include "analysis/symbols/unpacked_debug_file.h"
 
 namespace heaptap::symbols {
 namespace {

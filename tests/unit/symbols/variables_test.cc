@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "symbols/resolver.h"
+#include "analysis/symbols/resolver.h"
 
 namespace heaptap::symbols {
 namespace {

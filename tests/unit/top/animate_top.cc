@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "made_up_recording.h"
-#include "top/session.h"
+#include "views/top/session.h"
 
 namespace {
 
@@ -34,7 +34,7 @@ class Animation : public heaptap::test::MadeUpRecording {
     if (ticks_ != after_) return;
     if (how_ == "crash") std::abort();
     if (how_ == "throw") throw std::runtime_error("the reader failed");
-    if (how_ == "end") news.push_back({.kind = heaptap::live::News::Kind::kConnectionLost});
+    if (how_ == "end") news.push_back({.kind = heaptap::client::News::Kind::kConnectionLost});
   }
 
  private:

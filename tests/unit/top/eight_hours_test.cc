@@ -8,9 +8,9 @@
 #include <new>
 
 #include "made_up_recording.h"
-#include "top/draw.h"
-#include "top/observer.h"
-#include "top/picture.h"
+#include "views/top/draw.h"
+#include "views/top/observer.h"
+#include "views/top/picture.h"
 
 namespace {
 

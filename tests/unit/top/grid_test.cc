@@ -1,4 +1,4 @@
-#include "top/grid.h"
+#include "views/top/grid.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "top/history.h"
+#include "views/top/history.h"
 
 #include <gtest/gtest.h>
 
 #include "made_up_recording.h"
-#include "top/short_text.h"
-#include "top/take_sample.h"
+#include "views/top/short_text.h"
+#include "views/top/take_sample.h"
 
 namespace heaptap::top {
 namespace {

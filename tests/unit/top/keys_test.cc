@@ -1,8 +1,8 @@
-#include "top/keys.h"
+#include "views/top/keys.h"
 
 #include <gtest/gtest.h>
 
-#include "top/key_help.h"
+#include "views/top/key_help.h"
 
 namespace heaptap::top {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "live/recording.h"
-#include "report/report.h"
+#include "analysis/report/report.h"
+#include "views/client/recording.h"
 
 namespace heaptap::test {
 
@@ -17,18 +17,18 @@ struct MadeUpStack {
   report::StackCount count;
 };
 
-class MadeUpRecording : public live::Recording {
+class MadeUpRecording : public client::Recording {
  public:
   bool live = true;
-  std::vector<live::Process> all{{.pid = 7731, .program = "./gate", .via = "agent", .runs = true}};
-  live::Figures now{.pid = 7731, .time_ns = 60'000'000'000, .log_used_bytes = 1, .log_limit_bytes = 8};
-  live::Freshness fresh;
+  std::vector<client::Process> all{{.pid = 7731, .program = "./gate", .via = "agent", .runs = true}};
+  client::Figures now{.pid = 7731, .time_ns = 60'000'000'000, .log_used_bytes = 1, .log_limit_bytes = 8};
+  client::Freshness fresh;
   std::optional<uint64_t> last_event_ns;  // up to which the trace tells; none: now
   report::Totals totals;
   std::vector<MadeUpStack> stacks;
   std::vector<report::ThreadEntry> threads;
   std::vector<model::Mark> all_marks;
-  std::vector<live::News> news;
+  std::vector<client::News> news;
   std::vector<std::string> asked;  // what was steered
   report::Known known;
   report::BlockCount possible;  // lost
@@ -42,20 +42,20 @@ class MadeUpRecording : public live::Recording {
 
   [[nodiscard]] bool is_live() const override { return live; }
   [[nodiscard]] std::string name() const override { return "7731"; }
-  base::Result<std::vector<live::Process>> processes() override { return all; }
-  base::Result<live::Figures> figures(uint32_t pid) override {
+  base::Result<std::vector<client::Process>> processes() override { return all; }
+  base::Result<client::Figures> figures(uint32_t pid) override {
     tick();
     now.pid = pid;
     now.scans = scans;
     return now;
   }
-  base::Result<live::Settings> settings() override { return live::Settings{}; }
+  base::Result<client::Settings> settings() override { return client::Settings{}; }
   base::Result<std::vector<model::Mark>> marks(uint32_t /*pid*/) override { return all_marks; }
-  base::Result<report::Report> report(live::ProgramId program, const analysis::Query& query) override {
+  base::Result<report::Report> report(client::ProgramId program, const query::Query& query) override {
     return glance(program, query);
   }
   void set_give_up(std::function<bool()> /*give_up*/) override {}
-  base::Result<report::Report> glance(live::ProgramId program, const analysis::Query& query) override {
+  base::Result<report::Report> glance(client::ProgramId program, const query::Query& query) override {
     images.push_back(program.image);
     if (!failure.empty()) return base::fail("{}", failure);
     report::Report report;
@@ -76,8 +76,10 @@ class MadeUpRecording : public live::Recording {
     if (query.stacks) list(report, query);
     return report;
   }
-  [[nodiscard]] live::Freshness freshness(live::ProgramId /*program*/) override { return fresh; }
-  base::Result<std::string> trace_file(live::ProgramId /*program*/) override { return base::fail("there is no file"); }
+  [[nodiscard]] client::Freshness freshness(client::ProgramId /*program*/) override { return fresh; }
+  base::Result<std::string> trace_file(client::ProgramId /*program*/) override {
+    return base::fail("there is no file");
+  }
   base::Result<> start(uint32_t pid) override { return steered("start", pid); }
   base::Result<> stop(uint32_t pid) override { return steered("stop", pid); }
   base::Result<> reset(uint32_t pid) override { return steered("reset", pid); }
@@ -85,15 +87,15 @@ class MadeUpRecording : public live::Recording {
     all_marks.push_back({.number = static_cast<uint32_t>(all_marks.size() + 1), .name = mark_name});
     return steered("mark " + mark_name, pid);
   }
-  base::Result<live::ScanResult> scan(uint32_t pid, live::ScanKind /*kind*/) override {
+  base::Result<client::ScanResult> scan(uint32_t pid, client::ScanKind /*kind*/) override {
     (void)steered("scan", pid);
-    return live::ScanResult{.number = ++scans};
+    return client::ScanResult{.number = ++scans};
   }
   base::Result<> set_depth(uint32_t /*depth*/) override { return steered("depth", 0); }
   base::Result<> detach(uint32_t pid) override { return steered("detach", pid); }
   base::Result<> kill(uint32_t pid, const std::string& signal) override { return steered("kill " + signal, pid); }
   [[nodiscard]] int news_descriptor() const override { return -1; }
-  std::vector<live::News> take_news() override { return std::exchange(news, {}); }
+  std::vector<client::News> take_news() override { return std::exchange(news, {}); }
 
  private:
   base::Result<> steered(const std::string& what, uint32_t pid) {
@@ -101,7 +103,7 @@ class MadeUpRecording : public live::Recording {
     return {};
   }
 
-  void list(report::Report& report, const analysis::Query& query) {
+  void list(report::Report& report, const query::Query& query) {
     std::vector<uint64_t> ids = query.stack_ids;
     for (uint64_t id = 1; query.stack_ids.empty() && id <= stacks.size(); ++id) {
       if (query.limit == 0 || ids.size() < query.limit) ids.push_back(id);

@@ -1,10 +1,10 @@
-#include "top/observer.h"
+#include "views/top/observer.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
 
 #include "made_up_recording.h"
-#include "top/output.h"
+#include "views/top/output.h"
 
 namespace heaptap::top {
 namespace {
@@ -80,7 +80,7 @@ TEST_F(Observers, GoOnAfterFailures) {
 }
 
 TEST_F(Observers, TellThatTheRecordingHasEnded) {
-  recording_->news = {{.kind = live::News::Kind::kConnectionLost, .text = "heaptap was killed"}};
+  recording_->news = {{.kind = client::News::Kind::kConnectionLost, .text = "heaptap was killed"}};
   const Answer answer = answer_to(Question::Kind::kSample);
   EXPECT_TRUE(answer.has_ended);
   EXPECT_EQ(answer.message, "the recording has ended: heaptap was killed");

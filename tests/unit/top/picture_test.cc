@@ -1,4 +1,4 @@
-#include "top/picture.h"
+#include "views/top/picture.h"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "analysis/report/function_name.h"
 #include "made_up_recording.h"
-#include "report/function_name.h"
-#include "top/draw.h"
-#include "top/take_sample.h"
+#include "views/top/draw.h"
+#include "views/top/take_sample.h"
 
 namespace heaptap::top {
 namespace {

@@ -1,9 +1,9 @@
-#include "top/table.h"
+#include "views/top/table.h"
 
 #include <gtest/gtest.h>
 
 #include "made_up_recording.h"
-#include "top/take_sample.h"
+#include "views/top/take_sample.h"
 
 namespace heaptap::top {
 namespace {

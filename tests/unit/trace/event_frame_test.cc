@@ -3,20 +3,20 @@
 
 #include <random>
 
+#include "common/frames/capture_frames.h"
+#include "common/frames/table_frames.h"
+#include "common/wire/mapping.h"
 #include "random_events.h"
-#include "trace/capture_frames.h"
-#include "trace/event_frame.h"
-#include "trace/release_guess.h"
-#include "trace/site_coder.h"
-#include "trace/table_frames.h"
-#include "wire/mapping.h"
+#include "record/trace/event_frame.h"
+#include "record/trace/release_guess.h"
+#include "record/trace/site_coder.h"
 
 namespace heaptap::trace {
 namespace {
 
 using namespace test;
 
-wire::VarintReader reader_of(const ByteBuffer& buffer) { return {buffer.data(), buffer.size()}; }
+wire::VarintReader reader_of(const frames::ByteBuffer& buffer) { return {buffer.data(), buffer.size()}; }
 
 // Calls check(bytes) with damaged copies: cut at each byte, each byte changed, and bytes at random.
 template <typename Check>
@@ -38,16 +38,16 @@ void for_each_damage(const uint8_t* data, size_t bytes, const Check& check) {
   }
 }
 
-void write_all(std::vector<ByteBuffer>& frames, const Tables& tables, TableCounts& written) {
+void write_all(std::vector<frames::ByteBuffer>& frames, const Tables& tables, frames::TableCounts& written) {
   frames.resize(6);
-  for (ByteBuffer& frame : frames) frame.clear();
-  write_modules(frames[0], tables.modules, written.modules);
-  write_codes(frames[1], tables.codes, written.codes);
-  write_stacks(frames[2], tables.stacks, written.stacks);
-  write_labels(frames[3], tables.labels, written.labels);
-  write_sites(frames[4], tables.sites, written.sites);
-  write_first_number(frames[4], written.sites);  // by which its columns are told from what is behind them
-  write_threads(frames[5], tables.threads, written.threads);
+  for (frames::ByteBuffer& frame : frames) frame.clear();
+  frames::write_modules(frames[0], tables.modules, written.modules);
+  frames::write_codes(frames[1], tables.codes, written.codes);
+  frames::write_stacks(frames[2], tables.stacks, written.stacks);
+  frames::write_labels(frames[3], tables.labels, written.labels);
+  frames::write_sites(frames[4], tables.sites, written.sites);
+  frames::write_first_number(frames[4], written.sites);  // by which its columns are told from what is behind them
+  frames::write_threads(frames[5], tables.threads, written.threads);
   written = {.modules = tables.modules.size(),
              .codes = tables.codes.size(),
              .stacks = tables.stacks.size(),
@@ -57,14 +57,15 @@ void write_all(std::vector<ByteBuffer>& frames, const Tables& tables, TableCount
 }
 
 using ReadTable = bool (*)(wire::VarintReader&, Tables&);
-constexpr ReadTable kReadTable[] = {read_modules, read_codes, read_stacks, read_labels, read_sites, read_threads};
+constexpr ReadTable kReadTable[] = {frames::read_modules, frames::read_codes, frames::read_stacks,
+                                    frames::read_labels,  frames::read_sites, frames::read_threads};
 
 TEST(TableFrames, GiveBackTablesThatGrow) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     Maker maker(seed);
-    Tables read = empty_tables();
-    TableCounts written;
-    std::vector<ByteBuffer> frames;
+    Tables read = frames::empty_tables();
+    frames::TableCounts written;
+    std::vector<frames::ByteBuffer> frames;
     for (int step = 0; step < 4; ++step) {
       write_all(frames, maker.tables(), written);
       for (size_t table = 0; table < 6; ++table) {
@@ -80,14 +81,14 @@ TEST(TableFrames, GiveBackTablesThatGrow) {
 
 TEST(TableFrames, TakeOnlyWhatHoldsTogether) {
   Maker maker(1);
-  TableCounts written;
-  std::vector<ByteBuffer> first;
-  std::vector<ByteBuffer> frames;
+  frames::TableCounts written;
+  std::vector<frames::ByteBuffer> first;
+  std::vector<frames::ByteBuffer> frames;
   write_all(first, maker.tables(), written);
   maker.grow();
   write_all(frames, maker.tables(), written);
   for (size_t table = 0; table < 6; ++table) {
-    Tables before = empty_tables();
+    Tables before = frames::empty_tables();
     for (size_t i = 0; i < 6; ++i) {
       wire::VarintReader in = reader_of(first[i]);
       ASSERT_TRUE(kReadTable[i](in, before));
@@ -102,10 +103,10 @@ TEST(TableFrames, TakeOnlyWhatHoldsTogether) {
 }
 
 TEST(TableFrames, ACountBeyondThePayloadTakesNoMemory) {
-  ByteBuffer frame;
+  frames::ByteBuffer frame;
   frame.varint(UINT64_MAX);
   for (const ReadTable read : kReadTable) {
-    Tables tables = empty_tables();
+    Tables tables = frames::empty_tables();
     wire::VarintReader in = reader_of(frame);
     EXPECT_FALSE(read(in, tables));
     EXPECT_EQ(tables.stacks.size(), wire::kRootCount);
@@ -123,61 +124,61 @@ TEST(CaptureFrames, GiveBackEveryFact) {
       capture.exit = {.code = 255, .signal = std::nullopt};
       capture.notes.clear();
     }
-    ByteBuffer start;
-    ByteBuffer end;
-    write_capture_start(start, capture);
-    write_capture_end(end, capture);
+    frames::ByteBuffer start;
+    frames::ByteBuffer end;
+    frames::write_capture_start(start, capture);
+    frames::write_capture_end(end, capture);
     model::Capture read;
-    for (const ByteBuffer* frame : {&start, &end}) {
+    for (const frames::ByteBuffer* frame : {&start, &end}) {
       wire::VarintReader in = reader_of(*frame);
-      ASSERT_TRUE(read_capture(in, read));
+      ASSERT_TRUE(frames::read_capture(in, read));
     }
     expect_same(read, capture);
   }
 }
 
 TEST(CaptureFrames, PassOverFieldsOfLaterVersions) {
-  ByteBuffer frame;
+  frames::ByteBuffer frame;
   frame.varint(9999);
   frame.text("something new");
-  write_capture_start(frame, sample_capture());
+  frames::write_capture_start(frame, sample_capture());
   model::Capture read;
   wire::VarintReader in = reader_of(frame);
-  ASSERT_TRUE(read_capture(in, read));
+  ASSERT_TRUE(frames::read_capture(in, read));
   EXPECT_EQ(read.pid, 4242u);
 }
 
 // Before 2.4 a note was a sentence.
 TEST(CaptureFrames, TakeTheSentencesOfEarlierVersions) {
-  ByteBuffer frame;
-  write_capture_start(frame, sample_capture());
+  frames::ByteBuffer frame;
+  frames::write_capture_start(frame, sample_capture());
   frame.varint(38);
   frame.text("nothing was seen");
   model::Capture read;
   wire::VarintReader in = reader_of(frame);
-  ASSERT_TRUE(read_capture(in, read));
+  ASSERT_TRUE(frames::read_capture(in, read));
   EXPECT_EQ(read.notes, (std::vector<model::Note>{{.kind = model::NoteKind::kText, .name = "nothing was seen"}}));
 }
 
 TEST(CaptureFrames, SayThatANoteCannotBeRead) {
-  ByteBuffer frame;
-  write_capture_start(frame, sample_capture());
+  frames::ByteBuffer frame;
+  frames::write_capture_start(frame, sample_capture());
   frame.varint(43);
   frame.text("\xff");
   model::Capture read;
   wire::VarintReader in = reader_of(frame);
-  ASSERT_TRUE(read_capture(in, read));
+  ASSERT_TRUE(frames::read_capture(in, read));
   EXPECT_EQ(read.notes, (std::vector<model::Note>{{.kind = model::NoteKind::kUnreadableNote}}));
 }
 
 TEST(CaptureFrames, SurviveDamage) {
-  ByteBuffer frame;
-  write_capture_start(frame, sample_capture());
-  write_capture_end(frame, sample_capture());
+  frames::ByteBuffer frame;
+  frames::write_capture_start(frame, sample_capture());
+  frames::write_capture_end(frame, sample_capture());
   for_each_damage(frame.data(), frame.size(), [](const std::vector<uint8_t>& bytes) {
     model::Capture read;
     wire::VarintReader in(bytes.data(), bytes.size());
-    read_capture(in, read);
+    frames::read_capture(in, read);
     EXPECT_LE(read.notes.size(), 1000u);
   });
 }
@@ -186,7 +187,7 @@ TEST(CaptureFrames, RepeatedFieldsAreBounded) {
   constexpr uint64_t kArgument = 1;
   constexpr uint64_t kSuppressionFile = 15;
   constexpr uint64_t kSuppressionText = 16;
-  ByteBuffer frame;
+  frames::ByteBuffer frame;
   for (int i = 0; i < 70'000; ++i) {
     frame.varint(kArgument);
     frame.text("");
@@ -201,7 +202,7 @@ TEST(CaptureFrames, RepeatedFieldsAreBounded) {
   model::Capture read;
   for (int i = 0; i < 2; ++i) {
     wire::VarintReader in = reader_of(frame);
-    ASSERT_TRUE(read_capture(in, read));
+    ASSERT_TRUE(frames::read_capture(in, read));
     EXPECT_EQ(read.command.size(), 65'536u);
     ASSERT_EQ(read.suppressions.size(), 1000u);
     EXPECT_EQ(read.suppressions[2].text.size(), text.size());
@@ -226,7 +227,7 @@ TEST(SiteCoder, GivesBackAnySequence) {
       encoder.put(locals[site], is_new);
     }
     encoder.end();
-    const auto bytes_of = [](const ByteBuffer& buffer) {
+    const auto bytes_of = [](const frames::ByteBuffer& buffer) {
       return std::vector<uint8_t>(buffer.data(), buffer.data() + buffer.size());
     };
     const auto ranks = bytes_of(encoder.ranks);
@@ -307,7 +308,7 @@ TEST(ReleaseGuess, TellsWhetherABlocksLastReleaseHadItsOwnTag) {
 }
 
 TEST(EventFrame, GivesBackReleasesInAnyOrder) {
-  Tables tables = empty_tables();
+  Tables tables = frames::empty_tables();
   for (const EventKind kind : {EventKind::kAllocate, EventKind::kAllocate, EventKind::kRelease, EventKind::kRelease}) {
     tables.sites.push_back({kind, Function::kMalloc, 0});
   }
@@ -341,7 +342,7 @@ TEST(EventFrame, GivesBackReleasesInAnyOrder) {
 }
 
 TEST(EventFrame, BlocksThatAreReleasedInTheirOrderTakeNearlyNothing) {
-  Tables tables = empty_tables();
+  Tables tables = frames::empty_tables();
   tables.sites.push_back({EventKind::kRelease, Function::kFree, 0});
   EventBatch batch;
   batch.first_block = 1'000'000;
@@ -349,7 +350,7 @@ TEST(EventFrame, BlocksThatAreReleasedInTheirOrderTakeNearlyNothing) {
   for (model::BlockNumber block = 1; block < 900'000; block += 300) batch.events.push_back({0, 1, block, 0});
   for (model::BlockNumber block = 899'999; block > 300; block -= 300) batch.events.push_back({0, 1, block, 0});
   EventFrameWriter writer(1);
-  const ByteBuffer& payload = writer.write(batch, tables.sites, kResolutionNs);
+  const frames::ByteBuffer& payload = writer.write(batch, tables.sites, kResolutionNs);
   EXPECT_LT(payload.size(), 200u);
   EventFrameReader reader;
   EventBatch read;
@@ -378,7 +379,7 @@ EventBatch long_batch(size_t event_count) {
 }
 
 TEST(EventFrame, GivesALongFrameInBatchesThatAreTheWholeTogether) {
-  Tables tables = empty_tables();
+  Tables tables = frames::empty_tables();
   for (const EventKind kind : {EventKind::kAllocate, EventKind::kRelease, EventKind::kUndo}) {
     tables.sites.push_back({kind, Function::kMalloc, 0});
   }
@@ -422,7 +423,7 @@ TEST(EventFrame, GivesBackRandomBatches) {
     EventFrameReader reader;
     for (int step = 0; step < 4; ++step) {
       const EventBatch batch = maker.batch(maker.pick(3) == 0 ? 1 + maker.pick(3) : 1 + maker.pick(3000));
-      const ByteBuffer& payload = writer.write(batch, maker.tables().sites, kResolutionNs);
+      const frames::ByteBuffer& payload = writer.write(batch, maker.tables().sites, kResolutionNs);
       for (const bool with_addresses : {true, false}) {
         EventBatch read;
         wire::VarintReader in = reader_of(payload);
@@ -436,7 +437,7 @@ TEST(EventFrame, GivesBackRandomBatches) {
 }
 
 TEST(EventFrame, HoldsTheLargestValues) {
-  Tables tables = empty_tables();
+  Tables tables = frames::empty_tables();
   for (const EventKind kind : {EventKind::kAllocate, EventKind::kRelease, EventKind::kUnmap, EventKind::kProtect}) {
     tables.sites.push_back({kind, Function::kMalloc, 0});
   }
@@ -457,13 +458,13 @@ TEST(EventFrame, HoldsTheLargestValues) {
 
 // Frames of older traces end before the column.
 TEST(EventFrame, WithoutAColumnOfMemoryItIsUnknownWhatIsMapped) {
-  Tables tables = empty_tables();
+  Tables tables = frames::empty_tables();
   tables.sites.push_back({EventKind::kMap, Function::kMmap, 0});
   EventBatch batch;
   batch.time_marks = {{0, 0}};
   batch.events = {{0, 1, wire::make_mapped(4096, {wire::MappedSource::kFile, wire::MappedAccess::kRead}), 0x10000}};
   EventFrameWriter writer(1);
-  const ByteBuffer& payload = writer.write(batch, tables.sites, kResolutionNs);
+  const frames::ByteBuffer& payload = writer.write(batch, tables.sites, kResolutionNs);
   constexpr size_t kColumnBytes = 4;  // its head, and a byte
   EventFrameReader reader;
   EventBatch read;
@@ -480,7 +481,7 @@ TEST(EventFrame, GivesOnlySoundBatchesOfDamagedBytes) {
   EventFrameWriter writer(1);
   EventFrameReader reader;
   const EventBatch batch = maker.batch(150);
-  const ByteBuffer& payload = writer.write(batch, maker.tables().sites, kResolutionNs);
+  const frames::ByteBuffer& payload = writer.write(batch, maker.tables().sites, kResolutionNs);
   for_each_damage(payload.data(), payload.size(), [&](const std::vector<uint8_t>& bytes) {
     EventBatch read;
     wire::VarintReader in(bytes.data(), bytes.size());
@@ -490,7 +491,7 @@ TEST(EventFrame, GivesOnlySoundBatchesOfDamagedBytes) {
 
 // The columns' contents are protected by compression and checksum; here they are damaged behind both.
 TEST(EventFrame, GivesOnlySoundBatchesOfDamagedColumns) {
-  const auto bytes_of = [](const ByteBuffer& buffer) {
+  const auto bytes_of = [](const frames::ByteBuffer& buffer) {
     return std::vector<uint8_t>(buffer.data(), buffer.data() + buffer.size());
   };
   Maker maker(8);
@@ -509,13 +510,13 @@ TEST(EventFrame, GivesOnlySoundBatchesOfDamagedColumns) {
 }
 
 TEST(EventFrame, ACountOfTooManyEventsTakesNoMemory) {
-  ByteBuffer payload;
+  frames::ByteBuffer payload;
   payload.varint(uint64_t{1} << 40);
   payload.varint(1);
   EventFrameReader reader;
   EventBatch read;
   wire::VarintReader in = reader_of(payload);
-  EXPECT_FALSE(reader.read(in, empty_tables(), kResolutionNs, true, read));
+  EXPECT_FALSE(reader.read(in, frames::empty_tables(), kResolutionNs, true, read));
 }
 
 }  // namespace

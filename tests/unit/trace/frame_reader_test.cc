@@ -1,5 +1,5 @@
 // Frames in a file that is damaged, or was made to cost time.
-#include "trace/frame_reader.h"
+#include "record/trace/frame_reader.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

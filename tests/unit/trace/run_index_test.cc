@@ -1,4 +1,4 @@
-#include "trace/run_index.h"
+#include "record/trace/run_index.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Leak scans as frames: what is written comes back, and what is damaged is not taken.
-#include "trace/scan_frames.h"
+#include "record/trace/scan_frames.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 
 #include "made_up_scan.h"
 #include "random_events.h"
-#include "trace/trace_reader.h"
-#include "trace/trace_writer.h"
+#include "record/trace/trace_reader.h"
+#include "record/trace/trace_writer.h"
 
 namespace heaptap::trace {
 namespace {
@@ -25,7 +25,7 @@ using Payload = std::vector<uint8_t>;
 std::vector<Payload> payloads_of(const HeapScan& scan) {
   std::vector<Payload> payloads;
   ScanFrameWriter writer(scan, scan.events_before);
-  while (const ByteBuffer* payload = writer.next())
+  while (const frames::ByteBuffer* payload = writer.next())
     payloads.emplace_back(payload->data(), payload->data() + payload->size());
   return payloads;
 }

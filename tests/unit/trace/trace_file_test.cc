@@ -9,13 +9,13 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "base/units.h"
+#include "common/base/units.h"
+#include "common/frames/capture_frames.h"
 #include "random_events.h"
+#include "record/trace/trace_index.h"
+#include "record/trace/trace_reader.h"
+#include "record/trace/trace_writer.h"
 #include "rounds.h"
-#include "trace/capture_frames.h"
-#include "trace/trace_index.h"
-#include "trace/trace_reader.h"
-#include "trace/trace_writer.h"
 
 namespace heaptap::trace {
 namespace {
@@ -388,11 +388,11 @@ class SmallFiles : public TraceFile {
     content_.assign(wire::kFileMagic, 8);
     const uint16_t versions[] = {wire::kMajorVersion, wire::kMinorVersion};
     content_.append(reinterpret_cast<const char*>(versions), sizeof(versions)).append(4, '\0');
-    ByteBuffer facts;
-    write_capture_start(facts, sample_capture());
+    frames::ByteBuffer facts;
+    frames::write_capture_start(facts, sample_capture());
     add(wire::FrameType::kCapture, facts);
   }
-  void add(wire::FrameType type, const ByteBuffer& payload) {
+  void add(wire::FrameType type, const frames::ByteBuffer& payload) {
     const std::vector<uint8_t>& packed = compressor_.compress(payload.data(), payload.size());
     const bool is_packed = !packed.empty();
     const uint8_t* stored = is_packed ? packed.data() : payload.data();
@@ -430,10 +430,10 @@ TEST_F(SmallFiles, CannotHaveMoreCodesThanTheyCanMean) {
   begin();
   constexpr uint64_t kEach = 4'000'000;
   for (uint64_t frame = 0; frame < 8; ++frame) {
-    ByteBuffer payload;
+    frames::ByteBuffer payload;
     payload.varint(kEach);
     for (uint64_t i = 0; i < 2 * kEach; ++i) payload.varint(0);
-    write_first_number(payload, frame * kEach);
+    frames::write_first_number(payload, frame * kEach);
     add(wire::FrameType::kCodes, payload);
   }
   EXPECT_NE(damage_of().find(kTooMany), std::string::npos);
@@ -441,18 +441,18 @@ TEST_F(SmallFiles, CannotHaveMoreCodesThanTheyCanMean) {
 
 TEST_F(SmallFiles, CannotHaveMoreStacksThanTheyCanMean) {
   begin();
-  ByteBuffer codes;
+  frames::ByteBuffer codes;
   codes.varint(1);
   for (int i = 0; i < 2; ++i) codes.varint(0);
-  write_first_number(codes, 0);
+  frames::write_first_number(codes, 0);
   add(wire::FrameType::kCodes, codes);
   constexpr uint64_t kEach = 4'000'000;
   for (uint64_t frame = 0; frame < 6; ++frame) {
-    ByteBuffer payload;
+    frames::ByteBuffer payload;
     payload.varint(kEach);
     for (uint64_t i = 0; i < kEach; ++i) payload.varint(1);
     for (uint64_t i = 0; i < kEach; ++i) payload.varint(0);
-    write_first_number(payload, wire::kRootCount + frame * kEach);
+    frames::write_first_number(payload, wire::kRootCount + frame * kEach);
     add(wire::FrameType::kStacks, payload);
   }
   EXPECT_NE(damage_of().find(kTooMany), std::string::npos);
@@ -462,16 +462,16 @@ TEST_F(SmallFiles, CannotSayThatEntriesAreMissingThatNeverWere) {
   begin();
   content_.append("a damaged part, so that frames may be missing");
   number_ += 3;
-  ByteBuffer payload;
+  frames::ByteBuffer payload;
   payload.varint(0);
-  write_first_number(payload, uint64_t{1} << 30);
+  frames::write_first_number(payload, uint64_t{1} << 30);
   add(wire::FrameType::kSites, payload);
   EXPECT_NE(damage_of().find("are inconsistent"), std::string::npos);
 }
 
 TEST_F(SmallFiles, CannotUnpackToTheLargestFrames) {
   begin();
-  ByteBuffer payload;
+  frames::ByteBuffer payload;
   std::memset(payload.append(wire::kMaxFrameBytes), 0, wire::kMaxFrameBytes);
   for (int i = 0; i < 4; ++i) add(wire::FrameType::kModules, payload);
   EXPECT_NE(damage_of().find("a frame is damaged"), std::string::npos);

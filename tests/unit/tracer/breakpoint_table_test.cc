@@ -1,4 +1,4 @@
-#include "tracer/breakpoint_table.h"
+#include "capture/tracer/breakpoint_table.h"
 
 #include <gtest/gtest.h>
 

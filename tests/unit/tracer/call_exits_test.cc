@@ -1,4 +1,4 @@
-#include "tracer/call_exits.h"
+#include "capture/tracer/call_exits.h"
 
 #include <gtest/gtest.h>
 

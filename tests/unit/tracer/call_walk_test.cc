@@ -1,5 +1,5 @@
 // Call stacks of programs that are held at a known place (fixtures/held_stacks.c), in all the ways that they can be built.
-#include "tracer/call_walk.h"
+#include "capture/tracer/call_walk.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What is loaded in programs of several kinds, and where their functions are: as the programs tell themselves.
-#include "tracer/loaded_objects.h"
+#include "capture/tracer/loaded_objects.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -15,15 +15,15 @@
 #include <memory>
 #include <thread>
 
-#include "base/address_range.h"
-#include "base/unique_fd.h"
+#include "capture/elf/elf_file.h"
+#include "capture/elf/object_file.h"
+#include "capture/elf/symbol_search.h"
+#include "capture/tracer/watched_names.h"
 #include "child_process.h"
-#include "elf/elf_file.h"
-#include "elf/object_file.h"
-#include "elf/symbol_search.h"
+#include "common/base/address_range.h"
+#include "common/base/unique_fd.h"
+#include "common/wire/log.h"
 #include "held_program.h"
-#include "tracer/watched_names.h"
-#include "wire/log.h"
 
 namespace heaptap::tracer {
 namespace {

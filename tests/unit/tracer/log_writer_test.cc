@@ -1,5 +1,5 @@
 // What the tracer writes into a log, read back as the collector does it.
-#include "tracer/log_writer.h"
+#include "capture/tracer/log_writer.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -9,12 +9,12 @@
 #include <map>
 #include <thread>
 
-#include "arch/native.h"
-#include "collect/event_coder.h"
-#include "collect/mapped_stream.h"
-#include "log/area_reader.h"
-#include "log/log_reader.h"
-#include "trace/table_frames.h"
+#include "capture/log/area_reader.h"
+#include "capture/log/log_reader.h"
+#include "capture/stream/mapped_stream.h"
+#include "common/arch/native.h"
+#include "common/frames/table_frames.h"
+#include "record/ingest/event_coder.h"
 #include "written_log.h"
 
 namespace heaptap::tracer {
@@ -297,11 +297,11 @@ TEST_F(LogWriterTest, TheTraceHasWhatWasWritten) {
   writer_->write(stream, release(0x1000));
   log::RawEvents events = drain();
 
-  model::Tables tables = trace::empty_tables();
+  model::Tables tables = frames::empty_tables();
   const std::span codes(written_->part<wire::CodeEntry>(log().codes_offset), log().code_capacity);
   const std::span nodes(written_->part<wire::StackNode>(log().nodes_offset), log().node_capacity);
-  const collect::MappedTables agent(codes, nodes);
-  collect::EventCoder coder(agent, tables, 1000, true);
+  const stream::MappedTables agent(codes, nodes);
+  ingest::EventCoder coder(agent, tables, 1000, true);
   model::EventBatch batch;
   EXPECT_EQ(coder.take(events, {}, 100, true, batch), 3u);
   std::vector<uint64_t> live;

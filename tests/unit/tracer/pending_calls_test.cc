@@ -1,4 +1,4 @@
-#include "tracer/pending_calls.h"
+#include "capture/tracer/pending_calls.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Emulated instructions read and write what the program may, no more and no less.
-#include "tracer/program_memory.h"
+#include "capture/tracer/program_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "base/small_file.h"
 #include "blocking_calls.h"
-#include "log/log_memory.h"
-#include "tracer/tracer_client.h"
+#include "capture/log/log_memory.h"
+#include "capture/tracer/tracer_client.h"
+#include "common/base/small_file.h"
 
 namespace heaptap::tracer {
 namespace {

@@ -1,5 +1,5 @@
 // What a program's SIGTRAP was like before a breakpoint, and what becomes of it, over all cases.
-#include "tracer/trap_signal.h"
+#include "capture/tracer/trap_signal.h"
 
 #include <gtest/gtest.h>
 

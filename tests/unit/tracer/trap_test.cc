@@ -1,5 +1,5 @@
 // Whose a SIGTRAP is, over all that a machine may say.
-#include "tracer/trap.h"
+#include "capture/tracer/trap.h"
 
 #include <gtest/gtest.h>
 

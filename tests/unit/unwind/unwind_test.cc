@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "arch/aarch64/unwinding.h"
-#include "arch/x86_64/registers.h"
-#include "unwind/byte_reader.h"
-#include "unwind/cfi.h"
+#include "common/arch/aarch64/unwinding.h"
+#include "common/arch/x86_64/registers.h"
+#include "common/unwind/byte_reader.h"
+#include "common/unwind/cfi.h"
 
 namespace heaptap::unwind {
 

@@ -9,11 +9,11 @@
 
 #include "agent/core/platform.h"
 #include "agent/core/stack_window.h"
-#include "arch/aarch64/unwinding.h"
-#include "arch/i386/registers.h"
-#include "arch/x86_64/registers.h"
+#include "capture/tracer/traced_stack.h"
+#include "common/arch/aarch64/unwinding.h"
+#include "common/arch/i386/registers.h"
+#include "common/arch/x86_64/registers.h"
 #include "made_stacks.h"
-#include "tracer/traced_stack.h"
 
 namespace heaptap::agent {
 

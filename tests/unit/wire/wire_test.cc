@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "wire/frame.h"
-#include "wire/functions.h"
-#include "wire/log.h"
-#include "wire/varint.h"
+#include "common/wire/frame.h"
+#include "common/wire/functions.h"
+#include "common/wire/log.h"
+#include "common/wire/varint.h"
 
 namespace heaptap::wire {
 namespace {

@@ -1,0 +1,234 @@
+#include "analysis/query/activity_view.h"
+
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "analysis/query/leak_counts.h"
+
+namespace heaptap::query {
+namespace {
+
+using leaks::BlockState;
+using report::LeftState;
+
+// States of a scan's blocks, by block number.
+class BlockStates {
+ public:
+  explicit BlockStates(const JudgedLeaks* judged) {
+    if (judged == nullptr) return;
+    const std::vector<BlockState>& states = judged->counts.classes().states;
+    states_.reserve(states.size());
+    for (uint32_t i = 0; i < states.size(); ++i) {
+      const LeftState state = judged->counts.is_suppressed(i) ? LeftState::kSuppressed : left_state_of(states[i]);
+      states_.emplace(judged->scan.blocks[i].number, state);
+    }
+  }
+
+  [[nodiscard]] LeftState of(model::BlockNumber number) const {
+    const auto found = states_.find(number);
+    return found == states_.end() ? LeftState::kNoScan : found->second;
+  }
+
+ private:
+  static LeftState left_state_of(BlockState state) {
+    switch (state) {
+      case BlockState::kReachable:
+        return LeftState::kReachable;
+      case BlockState::kPossible:
+        return LeftState::kPossible;
+      case BlockState::kIndirect:
+        return LeftState::kIndirect;
+      case BlockState::kDefinite:
+        return LeftState::kDefinite;
+      case BlockState::kUnknown:
+        break;
+    }
+    return LeftState::kUnknown;
+  }
+
+  boost::unordered_flat_map<model::BlockNumber, LeftState> states_;
+};
+
+// Sites that are the same stack become one.
+std::vector<report::ActivityCell> cells_of(const ledger::Activity& activity, const StackRows& rows) {
+  std::vector<report::ActivityCell> cells;
+  for (const ledger::ActivityRow& row : activity.rows()) {
+    const uint32_t stack = rows.of(row.key.site);
+    if (stack == StackRows::kNoRow) continue;
+    cells.push_back({.stack = stack,
+                     .thread = row.key.thread,
+                     .bin = row.bin,
+                     .size_class = row.key.size_class,
+                     .allocations = row.counts.allocations,
+                     .allocated_bytes = row.counts.allocated_bytes,
+                     .releases = row.counts.releases,
+                     .released_bytes = row.counts.released_bytes,
+                     .temporary = row.counts.temporary});
+  }
+  report::unite(cells);
+  return cells;
+}
+
+std::vector<report::LeftCell> left_of(const ledger::Ledger& ledger, const StackRows& rows, const BlockStates& states) {
+  using Key = std::tuple<uint32_t, uint32_t, uint32_t, uint8_t, LeftState>;
+  std::map<Key, report::BlockCount> sums;
+  const ledger::Activity& activity = *ledger.activity();
+  ledger.for_each_block([&](model::BlockNumber number, const ledger::Block& block) {
+    const uint32_t stack = rows.of(block.site);
+    if (stack == StackRows::kNoRow) return;
+    sums[{activity.bin_at(block.allocated_at_ns), stack, block.thread, ledger::size_class_of(block.size_bytes),
+          states.of(number)}]
+        .add_block(block.size_bytes);
+  });
+  std::vector<report::LeftCell> left;
+  left.reserve(sums.size());
+  for (const auto& [key, count] : sums) {
+    const auto& [bin, stack, thread, size_class, state] = key;
+    left.push_back({.stack = stack,
+                    .thread = thread,
+                    .bin = bin,
+                    .size_class = size_class,
+                    .state = state,
+                    .blocks = count.blocks,
+                    .bytes = count.bytes});
+  }
+  return left;
+}
+
+// Pages with live blocks, by address. Block numbers are not in address order, so all pages are collected first.
+class PageSums {
+ public:
+  explicit PageSums(uint64_t page_bytes) : page_bytes_(page_bytes) {}
+
+  void add(const ledger::Block& block, uint32_t stack) {
+    uint64_t address = block.address;
+    for (uint64_t left = std::max<uint64_t>(block.size_bytes, 1); left != 0;) {
+      const uint64_t page = address / page_bytes_;
+      const uint64_t inside = std::min(left, (page + 1) * page_bytes_ - address);
+      Sum& sum = sums_[page];
+      sum.bytes += inside;
+      ++sum.blocks;
+      sum.by_stack[stack] += inside;
+      address += inside;
+      left -= inside;
+      // A block of many pages fills those in its middle alone: they say nothing that its ends don't.
+      if (left > 2 * page_bytes_) {
+        const uint64_t whole = (left / page_bytes_ - 1) * page_bytes_;
+        address += whole;
+        left -= whole;
+      }
+    }
+  }
+
+  [[nodiscard]] size_t size() const { return sums_.size(); }
+
+  [[nodiscard]] std::vector<report::PageUse> pages() const {
+    std::vector<report::PageUse> pages;
+    for (const auto& [page, sum] : sums_) {
+      const auto most = std::ranges::max_element(sum.by_stack, {}, [](const auto& entry) { return entry.second; });
+      pages.push_back({page * page_bytes_, sum.bytes, sum.blocks, most->first});
+    }
+    return pages;
+  }
+
+ private:
+  struct Sum {
+    uint64_t bytes = 0;
+    uint64_t blocks = 0;
+    std::map<uint32_t, uint64_t> by_stack;
+  };
+  uint64_t page_bytes_;
+  std::map<uint64_t, Sum> sums_;  // by page
+};
+
+struct Extent {
+  uint64_t address;
+  uint64_t size_bytes;
+};
+
+std::vector<Extent> extents_of(const ledger::Ledger& ledger, const StackRows& rows) {
+  std::vector<Extent> extents;
+  ledger.for_each_block([&](model::BlockNumber /*number*/, const ledger::Block& block) {
+    if (rows.of(block.site) != StackRows::kNoRow)
+      extents.push_back({block.address, std::max<uint64_t>(block.size_bytes, 1)});
+  });
+  std::ranges::sort(extents, {}, &Extent::address);
+  return extents;
+}
+
+// Of blocks in order of their addresses. A trace may claim any address and size: ends that are beyond all addresses are cut.
+std::vector<report::BlockSpan> spans_of(const std::vector<Extent>& extents, uint64_t page_bytes, uint64_t max_gap) {
+  std::vector<report::BlockSpan> spans;
+  uint64_t end = 0;        // of the last span
+  uint64_t next_page = 0;  // the first one that isn't counted
+  for (const Extent& extent : extents) {
+    const uint64_t last = extent.address + std::min(extent.size_bytes - 1, ~extent.address);
+    if (spans.empty() || (extent.address > end && extent.address - end > max_gap)) {
+      spans.push_back({.address = extent.address});
+      end = extent.address;
+    }
+    end = std::max(end, last);
+    report::BlockSpan& span = spans.back();
+    span.length = std::max(end - span.address, end - span.address + 1);
+    span.live_bytes += extent.size_bytes;
+    ++span.blocks;
+    const uint64_t first_page = std::max(extent.address / page_bytes, next_page);
+    const uint64_t last_page = last / page_bytes;
+    if (last_page < first_page) continue;
+    span.touched_bytes += (last_page - first_page + 1) * page_bytes;
+    next_page = last_page + 1;
+  }
+  return spans;
+}
+
+}  // namespace
+
+StackRows::StackRows(const report::Report& report, const StackIndex& index)
+    : index_(index), rows_(index.group_count() + 1, kNoRow), count_(report.stacks.size()) {
+  for (size_t row = 0; row < report.stacks.size(); ++row) rows_[report.stacks[row].id] = static_cast<uint32_t>(row);
+}
+
+report::Activity activity_view(const ledger::Ledger& ledger, const StackRows& rows, const JudgedLeaks* judged) {
+  const ledger::Activity& activity = *ledger.activity();
+  return {.start_ns = activity.start_ns(),
+          .width_ns = activity.width_ns(),
+          .bin_count = activity.bin_count(),
+          .cells = cells_of(activity, rows),
+          .left = left_of(ledger, rows, BlockStates(judged))};
+}
+
+namespace {
+
+void fill_spans(report::AddressSpace& space, const std::vector<Extent>& extents, uint64_t page_bytes) {
+  constexpr uint64_t kGap = uint64_t{1} << 20;
+  constexpr size_t kMaxSpans = 2048;
+  for (space.max_gap_bytes = kGap;; space.max_gap_bytes *= 4) {
+    space.spans = spans_of(extents, page_bytes, space.max_gap_bytes);
+    if (space.spans.size() <= kMaxSpans || space.max_gap_bytes > (~uint64_t{0} >> 3)) return;
+  }
+}
+
+}  // namespace
+
+report::AddressSpace address_space_view(const ledger::Ledger& ledger, const StackRows& rows, uint64_t page_bytes,
+                                        size_t limit) {
+  const uint64_t cpu_page_bytes = page_bytes;
+  for (;; page_bytes *= 4) {
+    PageSums sums(page_bytes);
+    ledger.for_each_block([&](model::BlockNumber /*number*/, const ledger::Block& block) {
+      const uint32_t stack = rows.of(block.site);
+      if (stack != StackRows::kNoRow && sums.size() <= limit) sums.add(block, stack);
+    });
+    if (sums.size() <= limit) {
+      report::AddressSpace space{.page_bytes = page_bytes, .pages = sums.pages()};
+      fill_spans(space, extents_of(ledger, rows), cpu_page_bytes);
+      return space;
+    }
+  }
+}
+
+}  // namespace heaptap::query

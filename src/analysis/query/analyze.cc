@@ -1,0 +1,536 @@
+#include "analysis/query/analyze.h"
+
+#include <algorithm>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+
+#include "analysis/ledger/ledger.h"
+#include "analysis/query/activity_view.h"
+#include "analysis/query/entries.h"
+#include "analysis/query/ignored_stacks.h"
+#include "analysis/query/known.h"
+#include "analysis/query/leak_scan.h"
+#include "analysis/query/likely_modules.h"
+#include "analysis/query/listing.h"
+#include "analysis/query/not_recorded.h"
+#include "analysis/query/stack_names.h"
+#include "analysis/query/view_context.h"
+#include "analysis/query/window.h"
+#include "analysis/report/growth.h"
+#include "analysis/report/machinery.h"
+#include "common/base/check.h"
+#include "common/base/command_search.h"
+#include "common/base/units.h"
+
+namespace heaptap::query {
+namespace {
+
+constexpr size_t kMaxGraphNodes = 300;
+constexpr size_t kMaxStackHolders = 60;
+constexpr size_t kMaxPages = 16384;
+constexpr size_t kMaxHints = 64;
+
+// Ledgers of a replay: one of all events that pass the filters, for totals and lists of stacks and blocks; and, if stacks are ignored,
+// one without these, for the other lists.
+class Ledgers {
+ public:
+  Ledgers(ledger::LedgerOptions options, IgnoredStacks& ignored) : whole_(options) {
+    if (!ignored.any() || !options.statistics) return;
+    options.activity = false;
+    options.filter.wants_site = [&ignored, filtered = options.filter.wants_site](const model::Tables& tables,
+                                                                                 model::SiteId site) {
+      const model::Site& entry = tables.sites[site];
+      return (!filtered || filtered(tables, site)) &&
+             !(model::allocates(entry.kind) && ignored.contains(tables, entry.stack));
+    };
+    shown_ = std::make_unique<ledger::Ledger>(options);
+  }
+
+  void add(const model::EventBatch& batch, const model::Tables& tables) {
+    whole_.add(batch, tables);
+    if (shown_ != nullptr) shown_->add(batch, tables);
+  }
+  void add_totals(const model::Totals& totals, const model::Tables& tables) {
+    whole_.add_totals(totals, tables);
+    if (shown_ != nullptr) shown_->add_totals(totals, tables);
+  }
+
+  [[nodiscard]] const ledger::Ledger& whole() const { return whole_; }
+  [[nodiscard]] const ledger::Ledger& shown() const { return shown_ != nullptr ? *shown_ : whole_; }
+
+ private:
+  ledger::Ledger whole_;
+  std::unique_ptr<ledger::Ledger> shown_;
+};
+
+class LedgerSink : public model::EventSink {
+ public:
+  // `names`: whose files are opened while the ledger counts; null: none are. `all_over`: see Resolver::open_ahead.
+  LedgerSink(Ledgers& ledger, StackNames* names, bool all_over) : ledger_(ledger), names_(names), all_over_(all_over) {}
+  void on_batch(const model::EventBatch& batch, const model::Tables& tables) override {
+    if (names_ != nullptr && ++batches_ == kTypicalAfter) {
+      names_->resolver().open_ahead(modules_of_most_stacks(tables), all_over_ && tables.sites.size() > kManySites);
+    }
+    ledger_.add(batch, tables);
+  }
+  void on_totals(const model::Totals& totals, const model::Tables& /*tables*/) override { totals_ = totals; }
+  // After the last of both.
+  void finish(const model::Tables& tables) {
+    if (totals_) ledger_.add_totals(*totals_, tables);
+  }
+  [[nodiscard]] const std::optional<model::Totals>& totals() const { return totals_; }
+
+ private:
+  // Batches: the first ones have what is allocated before main().
+  static constexpr size_t kTypicalAfter = 16;
+  static constexpr size_t kManySites = 256;  // fewer don't come from all over a file
+
+  Ledgers& ledger_;
+  StackNames* names_;
+  bool all_over_;
+  size_t batches_ = 0;
+  std::optional<model::Totals> totals_;
+};
+
+// What can't be had from totals.
+base::Result<> check_totals(const model::Totals& totals, const Query& query) {
+  if (query.has_window()) {
+    return base::fail_as(base::ErrorKind::kUsage, "--from and --to need times, which --aggregate doesn't keep");
+  }
+  const bool shared = std::any_of(totals.sites.begin(), totals.sites.end(),
+                                  [](const model::SiteTotals& entry) { return entry.thread == 0; });
+  if (query.thread != 0 && shared) {
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "--thread: recorded with --aggregate, whose memory was too small to keep all threads apart; "
+                         "use a larger --aggregate-memory");
+  }
+  return {};
+}
+
+ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query& query, StackNames& names,
+                                     bool addresses) {
+  ledger::LedgerOptions options{
+      .time_resolution_ns = capture.time_resolution_ns,
+      .page_bytes = capture.page_bytes,
+      .statistics = query.statistics,
+      .details = query.lifetimes || query.sort == SortKey::kTime || query.activity || addresses,
+      .activity = query.activity || query.from_all_sides};
+  options.filter.thread = query.thread;
+  options.filter.start_ns = query.from_ns;
+  // A mark's time is not exact, its place is.
+  if (query.from_event) {
+    options.filter.from_event = *query.from_event;
+  } else {
+    options.filter.from_ns = query.from_ns;
+  }
+  if (query.to_event) {
+    options.filter.to_event = *query.to_event;
+  } else {
+    options.filter.to_ns = query.to_ns;
+  }
+  if (names.filters()) {
+    options.filter.wants_site = [&names](const model::Tables& tables, model::SiteId site) {
+      return names.passes(tables, tables.sites[site]);
+    };
+  }
+  return options;
+}
+
+std::string filter_text(const Query& query) {
+  std::string text;
+  const auto append = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (!query.function.empty()) append("function " + query.function);
+  if (!query.module.empty()) append("module " + query.module);
+  for (const std::string& tag : query.tags) append("tag " + tag);
+  if (query.thread != 0) append(fmt::format("thread {}", query.thread));
+  const auto moment = [](const std::string& name, uint64_t time_ns, bool is_mark, bool is_earlier) {
+    const std::string time = is_earlier ? "earlier" : base::format_duration(time_ns);
+    return is_mark ? fmt::format("mark {} ({})", name, time) : time;
+  };
+  if (query.from_ns != 0 || query.from_event)
+    append("from " + moment(query.from, query.from_ns, query.from_event.has_value(), query.from_is_earlier));
+  if (query.to_ns != ~uint64_t{0})
+    append("to " + moment(query.to, query.to_ns, query.to_event.has_value(), query.to_is_earlier));
+  return text;
+}
+
+void list_statistics(report::Report& report, const ledger::Ledger& ledger, const model::Tables& tables) {
+  report.size_classes = size_classes_of(ledger);
+  report.top_sizes = sizes_of(ledger);
+  report.uncounted_allocations = ledger.sizes().uncounted_allocations();
+  report.lifetimes = lifetimes_of(ledger);
+  report.timeline = timeline_of(ledger);
+  report.timeline_start_ns = ledger.timeline().start_ns();
+  report.threads = threads_of(ledger, tables);
+}
+
+// Names that the program gave; of several the last one.
+void give_names(std::vector<report::BlockEntry>& blocks, const std::vector<model::BlockName>& names) {
+  if (names.empty()) return;
+  std::unordered_map<model::BlockNumber, const std::string*> known;
+  for (const model::BlockName& name : names) known[name.block] = &name.name;
+  for (report::BlockEntry& block : blocks) {
+    if (const auto found = known.find(block.number); found != known.end()) block.name = *found->second;
+  }
+}
+
+// What is alive at the end of most programs is their own. Where it is little, it is what the C library's functions made for
+// themselves, with names from all over its debug file.
+bool leaves_little(const model::EventSource& source) {
+  constexpr uint64_t kLittle = 1000;
+  return !source.scans().empty() && source.scans().back().block_count < kLittle;
+}
+
+base::Result<std::unique_ptr<Ledgers>> replay(model::EventSource& source, const Query& query, StackNames& names,
+                                              IgnoredStacks& ignored, bool addresses) {
+  auto ledger = std::make_unique<Ledgers>(ledger_options(source.capture(), query, names, addresses), ignored);
+  // Where stacks are listed for certain, and whole.
+  const bool lists_stacks = query.stacks && !query.leaks_only && query.depth == 0;
+  const bool opens_files = lists_stacks && !query.symbols.debuginfod;
+  LedgerSink sink(*ledger, opens_files ? &names : nullptr, leaves_little(source));
+  HEAPTAP_TRY(source.replay(sink, {.events = query.events, .addresses = addresses, .progress = query.progress}));
+  if (sink.totals()) HEAPTAP_TRY(check_totals(*sink.totals(), query));
+  sink.finish(source.tables());
+  return ledger;
+}
+
+// Addresses cost time, and few traces have mismatched releases: those are read once more.
+base::Result<std::unique_ptr<Ledgers>> replay_as_asked(model::EventSource& source, const Query& query,
+                                                       StackNames& names, IgnoredStacks& ignored) {
+  const bool addresses = query.blocks || query.from_all_sides;
+  auto ledger = replay(source, query, names, ignored, addresses);
+  if (ledger && query.errors && !addresses && !(*ledger)->whole().gaps().events &&
+      (*ledger)->whole().totals().mismatched_releases != 0) {
+    return replay(source, query, names, ignored, true);
+  }
+  return ledger;
+}
+
+template <typename View>
+base::Result<> store(base::Result<View> made, std::optional<View>& place) {
+  if (!made) return std::unexpected(std::move(made).error());
+  place = *std::move(made);
+  return {};
+}
+
+// The views of a scan that were asked for.
+base::Result<> fill_views(report::Report& report, model::EventSource& source, const Query& query, StackNames& names,
+                          IgnoredStacks& ignored, const ledger::Ledger& ledger, const StackIndex& index,
+                          const JudgedLeaks& judged) {
+  const bool any =
+      query.why || query.retained || query.globals || query.scan_list || query.since != 0 || query.from_all_sides;
+  if (!any) return {};
+  BlockNames blocks(source.capture(), source.tables(), source.block_names(), index, names);
+  const ViewContext context{source, query, names, ignored, ledger, index, judged, blocks};
+  if (query.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
+  if (query.retained) report.retained = retained_view(context);
+  if (query.globals) report.globals = globals_view(context);
+  if (query.from_all_sides) {
+    const StackRows rows(report, index);
+    report.stack_graph = stack_graph_view(context, rows, kMaxGraphNodes);
+    report.stack_holders = stack_holders_view(context, report, kMaxStackHolders);
+  }
+  if (query.scan_list) HEAPTAP_TRY(store(scan_list_view(context), report.scans));
+  if (query.since != 0) HEAPTAP_TRY(store(scan_changes_view(context), report.scan_changes));
+  return {};
+}
+
+// With the moments that its window names, and the suppressions that the trace carries, where they count.
+base::Result<Query> complete(Query query, const model::EventSource& source) {
+  const model::Capture& capture = source.capture();
+  HEAPTAP_TRY(resolve_window(query, source.marks()));
+  if (!query.carried_suppressions) return query;
+  if (const auto added = query.suppressions.add(capture.suppressions); !added) {
+    return base::fail("the suppressions in the trace: {}; --no-suppressions leaves them out", added.error().message);
+  }
+  return query;
+}
+
+std::vector<uint64_t> live_bytes_of(const ledger::Ledger& ledger) {
+  std::vector<uint64_t> bytes;
+  for (const ledger::TimelineBin& bin : ledger.timeline_bins()) bytes.push_back(bin.at_end.live_bytes);
+  return bytes;
+}
+
+// The one module whose symbols would tell most of the frames that are listed; none where these are told.
+std::vector<model::SymbolHint> hints_for(const std::vector<model::Frame>& listed, const StackNames& names) {
+  std::set<std::string_view> shown;
+  std::set<std::string_view> lacking;
+  for (const model::Frame& frame : listed) {
+    if (report::is_machinery(frame) || report::is_startup(frame)) continue;
+    shown.insert(frame.module);
+    if (frame.function.empty() || frame.file.empty()) lacking.insert(frame.module);
+  }
+  std::vector<model::SymbolHint> hints = names.hints(kMaxHints);
+  // Frames that were inlined and aren't known leave no trace.
+  std::erase_if(hints, [&](const model::SymbolHint& hint) {
+    return !(hint.lack == model::SymbolHint::Lack::kParts ? shown : lacking).contains(hint.path);
+  });
+  if (hints.size() > 1) hints.resize(1);
+  for (model::SymbolHint& hint : hints) hint.finds_packages = base::is_command("find-dbgsym-packages");
+  return hints;
+}
+
+// With what depends on whether there are leaks.
+Query settled(Query query, const report::Leaks& leaks) {
+  if (!query.leaks_else_reachable) return query;
+  query.leaks_only = leaks.scanned && leaks.definite.blocks + leaks.indirect.blocks + leaks.possible.blocks != 0;
+  query.sort = query.leaks_only ? SortKey::kLeakedBytes : SortKey::kUsage;
+  query.globals = leaks.scanned && !query.leaks_only && leaks.reachable.blocks != 0;
+  return query;
+}
+
+std::optional<report::Window> window_of(const Query& query, const ledger::Ledger& ledger) {
+  if (!query.has_window()) return std::nullopt;
+  const ledger::OlderReleases& older = ledger.older_releases();
+  return report::Window{.from = query.from,
+                        .to = query.to,
+                        .from_ns = query.from_ns,
+                        .to_ns = query.to_ns,
+                        .from_is_earlier = query.from_is_earlier,
+                        .to_is_earlier = query.to_is_earlier,
+                        .has_older = ledger.knows_older(),
+                        .older_released_blocks = older.blocks,
+                        .older_released_bytes = older.bytes,
+                        .growth = {.blocks = static_cast<int64_t>(ledger.totals().live_blocks() - older.blocks),
+                                   .bytes = static_cast<int64_t>(ledger.totals().live_bytes - older.bytes)}};
+}
+
+// The object whose code released most of what functions that nobody watches gave out.
+model::Note unwatched_note(const ledger::Ledger& ledger, const model::Tables& tables) {
+  std::map<const model::Module*, uint64_t> counts;
+  for (const ledger::ReleaseError& error : ledger.errors().all()) {
+    if (error.key.kind == ledger::ReleaseErrorKind::kMismatched) continue;
+    const model::Stack& stack = tables.stacks[tables.sites[error.key.released_at].stack];
+    const model::Module* const module = tables.module_of(tables.codes[stack.code]);
+    if (module != nullptr) counts[module] += error.count;
+  }
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+  const bool is_known = most != counts.end();
+  return {.kind = model::NoteKind::kUnwatchedFunctions,
+          .numbers = {totals_of(ledger).unwatched_releases},
+          .module = is_known ? most->first->path : std::string()};
+}
+
+// Factories of report parts that may be cached.
+struct Makers {
+  std::function<base::Result<std::shared_ptr<const JudgedLeaks>>()> judge;
+  std::function<std::shared_ptr<const StackIndex>()> index;  // may be called in another thread
+};
+
+// `ledgers`: of the source's events, all or so far.
+base::Result<report::Report> make_report(model::EventSource& source, const Query& asked, StackNames& names,
+                                         IgnoredStacks& ignored, const Ledgers& ledgers, const Makers& makers) {
+  const ledger::Ledger& ledger = ledgers.whole();
+  report::Report report;
+  report.capture = source.capture();
+  report.filter = filter_text(asked);
+  report.totals = totals_of(ledger);
+  report.window = window_of(asked, ledger);
+  report.marks = source.marks();
+  report.last_event_ns = ledger.now_ns();
+  report.has_events = !ledger.gaps().events;
+  report.sizes_known = !ledger.gaps().sizes;
+  report.grows_to_the_end = report.has_events && !ledger.gaps().live && report::grows_to_the_end(live_bytes_of(ledger));
+  if (asked.statistics) list_statistics(report, ledgers.shown(), source.tables());
+  const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
+  auto indexed = std::async(when, makers.index);
+  const auto judged = makers.judge();
+  const bool is_about_scan = asked.leaks_only || asked.scan != 0 || needs_scan(asked);
+  if (!judged && is_about_scan) return std::unexpected(judged.error());
+  if (!judged)
+    report.capture.notes.push_back(model::failure_note(judged.error().message));  // all else can be told without it
+  const std::shared_ptr<const JudgedLeaks> leaks = judged ? *judged : nullptr;
+  if (leaks == nullptr) {
+    for (const model::Note& note : source.scan_notes()) report.capture.notes.push_back(note);
+  }
+  if (report.totals.unwatched_releases != 0) report.capture.notes.push_back(unwatched_note(ledger, source.tables()));
+  if (leaks != nullptr) {
+    fill(report.leaks, *leaks, source.scans().size(), asked.suppressions);
+    report.leaks.kept_by_libraries = count_kept(*leaks, source.tables(), names);
+  }
+  const Query query = settled(asked, report.leaks);
+  report.sort_key = name_of(query.sort);
+  if (leaks != nullptr && !query.events) report.totals = totals_of(report.leaks);
+  report.known = known_of(report);
+  const std::shared_ptr<const StackIndex> grouped = indexed.get();
+  const StackIndex& index = *grouped;
+  const Listing listing(ledger, source.tables(), index, names, ignored, query,
+                        leaks != nullptr ? &leaks->counts : nullptr);
+  listing.list_stacks(report);
+  if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, source, query, names, ignored, ledger, index, *leaks));
+  if ((query.activity || query.from_all_sides) && report.has_events) {
+    report.activity = activity_view(ledger, StackRows(report, index), leaks.get());
+  }
+  if (query.from_all_sides && report.has_events) {
+    const StackRows rows(report, index);
+    report.address_space = address_space_view(ledger, rows, report.capture.page_bytes, kMaxPages);
+  }
+  if (query.generate) listing.generate_suppressions(report);
+  if (query.errors) listing.list_errors(report);
+  if (query.blocks) {
+    listing.list_blocks(report);
+    give_names(report.blocks, source.block_names());
+  }
+  report.frames = names.take_listed();
+  report.modules = modules_of(source.tables());
+  report.skipped = names.skipped();
+  report.symbol_hints = hints_for(report.frames, names);
+  leave_out_not_recorded(report);
+  if (!report.filter.empty() && report.stack_count == 0 && report.totals.allocations == 0) {
+    report.unmatched = {.by_name = !query.function.empty() || !query.module.empty() || !query.tags.empty(),
+                        .by_thread = query.thread != 0};
+  }
+  return report;
+}
+
+std::shared_ptr<const StackIndex> index_of(const model::Tables& tables) { return std::make_shared<StackIndex>(tables); }
+
+// All anew.
+Makers makers_for(model::EventSource& source, const Query& query, StackNames& names, IgnoredStacks& ignored,
+                  const Ledgers& ledgers, ScanAhead& scan) {
+  return {.judge = [&]() -> base::Result<std::shared_ptr<const JudgedLeaks>> {
+            auto judged = judge_leaks(source, query, names, ignored, ledgers.whole(), scan);
+            if (!judged) return std::unexpected(std::move(judged).error());
+            return *std::move(judged);
+          },
+          .index = [&source] { return index_of(source.tables()); }};
+}
+
+bool is_same(const symbols::ResolverOptions& a, const symbols::ResolverOptions& b) {
+  return a.symbol_directories == b.symbol_directories && a.sysroots == b.sysroots && a.debuginfod == b.debuginfod &&
+         a.server == b.server;
+}
+
+// The same allocations count. Moments that are named are known when a report is made, not when counting begins.
+bool filters_alike(const Query& a, const Query& b) {
+  const bool are_named = !a.from.empty() || !a.to.empty() || !b.from.empty() || !b.to.empty();
+  return a.function == b.function && a.module == b.module && a.tags == b.tags && a.thread == b.thread &&
+         a.from_ns == b.from_ns && a.to_ns == b.to_ns && !are_named && a.events == b.events;
+}
+
+}  // namespace
+
+base::Result<report::Report> analyze(model::EventSource& source, const Query& asked) {
+  const auto query = complete(asked, source);
+  if (!query) return std::unexpected(query.error());
+  HEAPTAP_TRY(check_not_recorded(source.capture(), *query));
+  StackNames names(query->symbols, query->function, query->module, query->tags, report::SkippedNames(query->skip));
+  IgnoredStacks ignored(query->ignores, names);
+  ScanAhead scan(source, *query);
+  const auto ledgers = replay_as_asked(source, *query, names, ignored);
+  if (!ledgers) return std::unexpected(ledgers.error());
+  return make_report(source, *query, names, ignored, **ledgers,
+                     makers_for(source, *query, names, ignored, **ledgers, scan));
+}
+
+// Counting state of a live source. A second replay is impossible, so everything that one would provide is kept from the start.
+struct Analysis::Counted {
+  Counted(const model::Capture& capture, const Query& query)
+      : names(query.symbols, query.function, query.module, query.tags, report::SkippedNames(query.skip)),
+        ignored(query.ignores, names),
+        ledgers(ledger_options(capture, query, names, query.blocks || query.errors), ignored) {}
+
+  StackNames names;  // by which the ledgers filter
+  IgnoredStacks ignored;
+  Ledgers ledgers;
+};
+
+// Cache from one glance to the next.
+struct Analysis::Kept {
+  explicit Kept(const Query& query)
+      : options(query.symbols),
+        skip(query.skip),
+        ignores(query.ignores),
+        names(query.symbols, query.function, query.module, query.tags, report::SkippedNames(query.skip)),
+        ignored(ignores, names) {}
+
+  [[nodiscard]] bool serves(const Query& query) const {
+    return is_same(options, query.symbols) && skip == query.skip && ignores == query.ignores;
+  }
+
+  symbols::ResolverOptions options;
+  std::vector<std::string> skip;
+  Ignores ignores;
+  StackNames names;
+  IgnoredStacks ignored;
+  std::shared_ptr<const StackIndex> index;
+  size_t indexed_sites = 0;
+  size_t indexed_stacks = 0;
+  std::shared_ptr<const JudgedLeaks> judged;
+  struct Judged {
+    size_t scans = 0;  // of the source
+    uint32_t scan = 0;
+    uint8_t roots = 0;
+    size_t suppressions = 0;
+    bool operator==(const Judged&) const = default;
+  } judged_for;
+};
+
+Analysis::Analysis(model::EventSource& source, Query counts)
+    : source_(source), counts_(std::move(counts)), counted_(std::make_unique<Counted>(source.capture(), counts_)) {}
+
+Analysis::~Analysis() = default;
+
+void Analysis::on_batch(const model::EventBatch& batch, const model::Tables& tables) {
+  if (counts_.events) counted_->ledgers.add(batch, tables);
+}
+
+void Analysis::on_totals(const model::Totals& /*totals*/, const model::Tables& /*tables*/) { has_totals_ = true; }
+
+bool Analysis::can_answer(const Query& query) const {
+  const auto keeps = [](bool kept, bool asked) { return kept || !asked; };
+  const bool sorts_by_time = query.sort == SortKey::kTime;
+  return !has_totals_ && filters_alike(query, counts_) && keeps(counts_.statistics, query.statistics) &&
+         (!query.statistics || query.ignores == counts_.ignores) &&
+         keeps(counts_.lifetimes, query.lifetimes || sorts_by_time) && keeps(counts_.blocks, query.blocks) &&
+         keeps(counts_.blocks || counts_.errors, query.errors) && keeps(counts_.activity, query.activity) &&
+         keeps(counts_.from_all_sides, query.from_all_sides);
+}
+
+base::Result<report::Report> Analysis::report(const Query& asked) {
+  HEAPTAP_CHECK(can_answer(asked));
+  const auto query = complete(asked, source_);
+  if (!query) return std::unexpected(query.error());
+  StackNames names(query->symbols, query->function, query->module, query->tags, report::SkippedNames(query->skip));
+  IgnoredStacks ignored(query->ignores, names);
+  ScanAhead scan(source_, *query);
+  return make_report(source_, *query, names, ignored, counted_->ledgers,
+                     makers_for(source_, *query, names, ignored, counted_->ledgers, scan));
+}
+
+base::Result<report::Report> Analysis::glance(const Query& asked) {
+  HEAPTAP_CHECK(can_answer(asked));
+  const auto query = complete(asked, source_);
+  if (!query) return std::unexpected(query.error());
+  if (kept_ == nullptr || !kept_->serves(*query)) kept_ = std::make_unique<Kept>(*query);
+  Kept& kept = *kept_;
+  const model::Tables& tables = source_.tables();
+  if (kept.index == nullptr || kept.indexed_sites != tables.sites.size() ||
+      kept.indexed_stacks != tables.stacks.size()) {
+    kept.index = index_of(tables);
+    kept.indexed_sites = tables.sites.size();
+    kept.indexed_stacks = tables.stacks.size();
+  }
+  const auto judge = [&]() -> base::Result<std::shared_ptr<const JudgedLeaks>> {
+    const Kept::Judged wanted{source_.scans().size(), query->scan, query->leaks.roots,
+                              query->suppressions.list().size()};
+    if (kept.judged != nullptr && kept.judged_for == wanted) return kept.judged;
+    ScanAhead scan(source_, *query);
+    auto judged = judge_leaks(source_, *query, kept.names, kept.ignored, counted_->ledgers.whole(), scan);
+    if (!judged) return std::unexpected(std::move(judged).error());
+    kept.judged = *std::move(judged);
+    kept.judged_for = wanted;
+    return kept.judged;
+  };
+  return make_report(source_, *query, kept.names, kept.ignored, counted_->ledgers,
+                     {.judge = judge, .index = [&kept] { return kept.index; }});
+}
+
+}  // namespace heaptap::query

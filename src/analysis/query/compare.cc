@@ -1,0 +1,302 @@
+#include "analysis/query/compare.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "analysis/query/stack_matcher.h"
+
+namespace heaptap::query {
+namespace {
+
+using report::ComparedStack;
+using report::Figure;
+using report::Figures;
+using report::StackState;
+
+// Stack in the comparison, while recordings are added one by one.
+struct Row {
+  ComparedStack stack;
+  std::vector<report::FrameIndex> first_frames;  // of the first recording that has it
+};
+
+report::Recording recording_of(const ComparedReport& compared) {
+  const report::Report& whole = *compared.report;
+  report::Recording recording;
+  recording.report.capture = whole.capture;
+  recording.report.last_event_ns = whole.last_event_ns;
+  recording.report.has_events = whole.has_events;
+  recording.report.known = whole.known;
+  recording.report.totals = whole.totals;
+  recording.report.leaks = whole.leaks;
+  recording.report.ignored = whole.ignored;
+  recording.report.trace_path = whole.trace_path;
+  recording.report.filter = whole.filter;
+  recording.report.unmatched = whole.unmatched;
+  recording.at_ns = compared.at_ns;
+  recording.totals = report::figures_of(whole);
+  // What a scan at another time saw isn't of this moment.
+  if (compared.at_ns) recording.totals[Figure::kLeakedBytes] = recording.totals[Figure::kLeakedBlocks] = std::nullopt;
+  return recording;
+}
+
+// Of a recording that doesn't have the stack: 0 of what it knows.
+Figures nothing_of(const report::Recording& recording, bool mapping) {
+  Figures figures;
+  for (const report::FigureFacts& facts : report::figures()) {
+    const bool is_leak = facts.figure == Figure::kLeakedBytes || facts.figure == Figure::kLeakedBlocks;
+    const bool is_peak = facts.figure == Figure::kPeakBytes;
+    const bool is_known = is_peak ? recording.report.has_events : recording.totals[facts.figure].has_value();
+    if (is_known && !(is_leak && mapping)) figures[facts.figure] = 0;
+  }
+  return figures;
+}
+
+class Comparer {
+ public:
+  Comparer(const std::vector<ComparedReport>& reports, const CompareOptions& options)
+      : reports_(reports), options_(options) {}
+
+  report::Comparison run() {
+    result_.sort = options_.sort;
+    for (const ComparedReport& report : reports_) add(report);
+    for (Row& row : rows_) conclude(row);
+    choose();
+    result_.frames = pool_.take();
+    result_.unmatched_modules.assign(unnamed_modules_.begin(), unnamed_modules_.end());
+    return std::move(result_);
+  }
+
+ private:
+  void add(const ComparedReport& compared) {
+    result_.recordings.push_back(recording_of(compared));
+    const report::Report& report = *compared.report;
+    const std::vector<report::FrameIndex> places = pool_.add(report);
+    std::vector<std::vector<report::FrameIndex>> frames(report.stacks.size());
+    for (size_t i = 0; i < frames.size(); ++i) {
+      for (const report::FrameIndex index : report.stacks[i].frames) frames[i].push_back(places[index]);
+    }
+    Binaries binaries = pool_.binaries_of(report);
+    std::vector<bool> is_matched(report.stacks.size());
+    const size_t number = result_.recordings.size() - 1;
+    if (number != 0) join(match(report, frames, binaries), report, frames, is_matched);
+    for (size_t i = 0; i < report.stacks.size(); ++i) {
+      if (!is_matched[i]) add_row(report.stacks[i], std::move(frames[i]));
+    }
+    for (Row& row : rows_) fill_side(row);
+    binaries_.insert(binaries.begin(), binaries.end());
+  }
+
+  Matching match(const report::Report& report, const std::vector<std::vector<report::FrameIndex>>& frames,
+                 const Binaries& binaries) {
+    if (options_.same_trace) return match_by_id(report);
+    MatchingSide before{.stacks = {}, .binaries = binaries_};
+    for (const Row& row : rows_) before.stacks.push_back(matched_of(row));
+    MatchingSide after{.stacks = {}, .binaries = binaries};
+    for (size_t i = 0; i < report.stacks.size(); ++i) {
+      const report::StackEntry& stack = report.stacks[i];
+      after.stacks.push_back({.function = called_by(stack.function, stack.variant),
+                              .mapping = stack.mapping,
+                              .frames = &frames[i],
+                              .allocations = stack.allocations,
+                              .allocated_bytes = stack.allocated_bytes});
+    }
+    Matching matching = match_stacks(pool_, before, after);
+    unnamed_modules_.insert(matching.unnamed_modules.begin(), matching.unnamed_modules.end());
+    return matching;
+  }
+
+  [[nodiscard]] Matching match_by_id(const report::Report& report) const {
+    std::map<uint64_t, size_t> rows;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      for (const report::StackSide& side : rows_[i].stack.sides) {
+        for (const uint64_t id : side.ids) rows.emplace(id, i);
+      }
+    }
+    Matching matching;
+    for (size_t i = 0; i < report.stacks.size(); ++i) {
+      const auto row = rows.find(report.stacks[i].id);
+      if (row != rows.end()) matching.matches.push_back({.before = {row->second}, .after = {i}});
+    }
+    return matching;
+  }
+
+  static std::string called_by(const std::string& function, const std::string& variant) {
+    return function + "\n" + variant;
+  }
+
+  // By what the last recording that has it knows of it.
+  static MatchedStack matched_of(const Row& row) {
+    const auto side = std::find_if(row.stack.sides.rbegin(), row.stack.sides.rend(),
+                                   [](const report::StackSide& each) { return !each.ids.empty(); });
+    return {.function = called_by(row.stack.function, row.stack.variant),
+            .mapping = row.stack.mapping,
+            .frames = &row.stack.frames,
+            .allocations = side->figures[Figure::kAllocations].value_or(0),
+            .allocated_bytes = side->figures[Figure::kAllocatedBytes].value_or(0)};
+  }
+
+  // Rows that are one stack become one; it has the figures of all of the report's stacks that are this one.
+  void join(const Matching& matching, const report::Report& report,
+            std::vector<std::vector<report::FrameIndex>>& frames, std::vector<bool>& is_matched) {
+    std::vector<bool> is_joined(rows_.size());
+    for (const StackMatch& found : matching.matches) {
+      Row& row = rows_[found.before.front()];
+      for (size_t i = 1; i < found.before.size(); ++i) {
+        merge(row, rows_[found.before[i]]);
+        is_joined[found.before[i]] = true;
+      }
+      report::StackSide side;
+      for (const size_t index : found.after) {
+        add_stack(side, report.stacks[index]);
+        is_matched[index] = true;
+      }
+      row.stack.sides.push_back(std::move(side));
+      row.stack.moved = row.stack.moved || found.moved;
+      row.stack.frames = std::move(frames[found.after.front()]);
+    }
+    std::vector<Row> rows;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      if (!is_joined[i]) rows.push_back(std::move(rows_[i]));
+    }
+    rows_ = std::move(rows);
+  }
+
+  static void merge(Row& row, const Row& other) {
+    for (size_t i = 0; i < row.stack.sides.size(); ++i) {
+      report::StackSide& side = row.stack.sides[i];
+      const report::StackSide& more = other.stack.sides[i];
+      side.ids.insert(side.ids.end(), more.ids.begin(), more.ids.end());
+      side.figures += more.figures;
+    }
+  }
+
+  void add_stack(report::StackSide& side, const report::StackEntry& stack) const {
+    Figures figures = report::figures_of(stack);
+    const bool is_moment = result_.recordings.back().at_ns.has_value();
+    if (is_moment) figures[Figure::kLeakedBytes] = figures[Figure::kLeakedBlocks] = std::nullopt;
+    if (side.ids.empty())
+      side.figures = figures;
+    else
+      side.figures += figures;
+    side.ids.push_back(stack.id);
+  }
+
+  void add_row(const report::StackEntry& stack, std::vector<report::FrameIndex> frames) {
+    Row& row = rows_.emplace_back();
+    row.stack.function = stack.function;
+    row.stack.variant = stack.variant;
+    row.stack.mapping = stack.mapping;
+    for (size_t i = 0; i + 1 < result_.recordings.size(); ++i) {
+      row.stack.sides.push_back({{}, nothing_of(result_.recordings[i], stack.mapping)});
+    }
+    add_stack(row.stack.sides.emplace_back(), stack);
+    row.first_frames = frames;
+    row.stack.frames = std::move(frames);
+  }
+
+  // Of a row that the last recording doesn't have.
+  void fill_side(Row& row) const {
+    if (row.stack.sides.size() == result_.recordings.size()) return;
+    row.stack.sides.push_back({{}, nothing_of(result_.recordings.back(), row.stack.mapping)});
+  }
+
+  void conclude(Row& row) {
+    ComparedStack& stack = row.stack;
+    stack.state = state_of(stack);
+    stack.growing = stack.sides.size() > 2 && is_growing(stack);
+    if (stack.moved) stack.frames_before = std::move(row.first_frames);
+    ++result_.states[static_cast<size_t>(stack.state)];
+    result_.moved_count += stack.moved ? 1 : 0;
+  }
+
+  [[nodiscard]] StackState state_of(const ComparedStack& stack) const {
+    const bool is_in_first = !stack.sides.front().ids.empty();
+    const bool is_in_last = !stack.sides.back().ids.empty();
+    if (!is_in_first && is_in_last) return StackState::kNew;
+    if (is_in_first && !is_in_last) return StackState::kGone;
+    const auto change = stack.change(options_.sort);
+    if (!change) return StackState::kUnknown;
+    return *change > 0 ? StackState::kGrown : *change < 0 ? StackState::kShrunk : StackState::kSame;
+  }
+
+  [[nodiscard]] bool is_growing(const ComparedStack& stack) const {
+    for (size_t i = 1; i < stack.sides.size(); ++i) {
+      const auto step =
+          report::change_of(stack.sides[i - 1].figures[options_.sort], stack.sides[i].figures[options_.sort]);
+      if (!step || *step < 0) return false;
+    }
+    return *stack.change(options_.sort) > 0;
+  }
+
+  static bool is_unchanged(const ComparedStack& stack) {
+    return std::ranges::all_of(stack.sides, [&](const report::StackSide& side) {
+      return side.ids.empty() == stack.sides.front().ids.empty() && side.figures == stack.sides.front().figures;
+    });
+  }
+
+  // What isn't known is listed.
+  [[nodiscard]] bool is_above_floor(const ComparedStack& stack) const {
+    const bool is_bytes = report::facts_of(options_.sort).is_bytes;
+    const auto bytes = stack.change(is_bytes ? options_.sort : Figure::kAllocatedBytes);
+    if (bytes && magnitude(*bytes) < options_.min_bytes) return false;
+    const auto change = stack.change(options_.sort);
+    const auto& before = result_.recordings.front().totals[options_.sort];
+    const auto& after = result_.recordings.back().totals[options_.sort];
+    if (!change || !before || !after) return true;
+    const double whole = static_cast<double>(std::max(*before, *after));
+    return static_cast<double>(magnitude(*change)) * 100 >= options_.min_percent * whole;
+  }
+
+  static uint64_t magnitude(int64_t change) {
+    return change < 0 ? 0 - static_cast<uint64_t>(change) : static_cast<uint64_t>(change);
+  }
+
+  // Two recordings: the largest change first. More: the largest growth first. What isn't known comes last.
+  [[nodiscard]] auto place_of(const Row& row) const {
+    const ComparedStack& stack = row.stack;
+    const auto by = [&](Figure figure) {
+      const auto change = stack.change(figure);
+      const bool by_growth = stack.sides.size() > 2;
+      const uint64_t growth = change ? static_cast<uint64_t>(*change) ^ uint64_t { 1 } << 63 : 0;
+      const uint64_t size = change ? magnitude(*change) : 0;
+      return std::pair(!change.has_value(), ~(by_growth ? growth : size));
+    };
+    const bool shrank = stack.change(options_.sort).value_or(0) < 0;
+    return std::tuple(by(options_.sort), shrank, by(Figure::kAllocatedBytes));
+  }
+
+  // Sorts, and leaves out what isn't listed.
+  void choose() {
+    result_.stack_count = rows_.size();
+    std::ranges::stable_sort(rows_, {}, [this](const Row& row) { return place_of(row); });
+    for (Row& row : rows_) {
+      if (!options_.unchanged && is_unchanged(row.stack)) {
+        ++result_.unchanged;
+      } else if (!is_above_floor(row.stack)) {
+        ++result_.below_floor;
+      } else {
+        result_.stacks.push_back(std::move(row.stack));
+      }
+    }
+  }
+
+  const std::vector<ComparedReport>& reports_;
+  const CompareOptions& options_;
+  FramePool pool_;
+  Binaries binaries_;  // of all recordings so far
+  std::vector<Row> rows_;
+  std::set<std::string> unnamed_modules_;
+  report::Comparison result_;
+};
+
+}  // namespace
+
+report::Comparison compare(const std::vector<ComparedReport>& reports, const CompareOptions& options) {
+  return Comparer(reports, options).run();
+}
+
+}  // namespace heaptap::query

@@ -1,0 +1,164 @@
+#include "analysis/query/entries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace heaptap::query {
+
+// No program survives so many releases of what its allocator didn't give out, or took back before: they are of blocks that it gave
+// out past the functions that are watched. And an allocator that took back a single block past them may have given others out so, before
+// that was seen as well.
+bool has_unwatched_functions(const ledger::Totals& totals) {
+  constexpr uint64_t kMany = 100;
+  return totals.bad_releases + totals.double_releases >= kMany || totals.unseen_releases != 0;
+}
+
+report::Totals totals_of(const ledger::Ledger& ledger) {
+  const ledger::Totals& totals = ledger.totals();
+  const ledger::MissingData& gaps = ledger.gaps();
+  const bool accuses = !has_unwatched_functions(totals);
+  const uint64_t unwatched = accuses ? 0 : totals.bad_releases + totals.double_releases;
+  return {.allocations = totals.allocations,
+          .releases = totals.releases,
+          .allocated_bytes = totals.allocated_bytes,
+          .temporary_allocations = totals.temporary_allocations,
+          .live_blocks = totals.live_blocks(),
+          .live_bytes = totals.live_bytes,
+          .peak_live_bytes = totals.peak_live_bytes,
+          .peak_live_blocks = totals.peak_live_blocks,
+          .mapped_live_bytes = totals.mapped_live_bytes,
+          .peak_mapped_bytes = totals.peak_mapped_bytes,
+          .mapped = totals.mapped,
+          .pool_allocations = totals.pool_allocations,
+          .pool_live_blocks = totals.pool_live_blocks,
+          .pool_live_bytes = totals.pool_live_bytes,
+          .open_resources = totals.open_resources,
+          .unknown_pool_releases = totals.unknown_pool_releases,
+          .bad_releases = accuses ? totals.bad_releases : 0,
+          .double_releases = accuses ? totals.double_releases : 0,
+          .mismatched_releases = totals.mismatched_releases,
+          .unknown_releases = totals.unknown_releases + unwatched,
+          .unseen_releases = totals.unseen_releases,
+          .unwatched_releases = unwatched,
+          .peak_time_ns = totals.peak_time_ns,
+          .live_known = !gaps.live,
+          .peak_known = !gaps.peak,
+          .peak_time_known = !gaps.events,
+          .temporary_known = !gaps.temporary,
+          .bad_frees_known = !gaps.bad_releases};
+}
+
+report::Totals totals_of(const report::Leaks& leaks) {
+  report::BlockCount live = leaks.definite;
+  for (const report::BlockCount& more :
+       {leaks.indirect, leaks.possible, leaks.reachable, leaks.suppressed, leaks.ignored, leaks.unknown})
+    live += more;
+  report::Totals totals;
+  totals.live_blocks = live.blocks;
+  totals.live_bytes = live.bytes;
+  totals.calls_known = totals.peak_known = totals.peak_time_known = totals.temporary_known = totals.bad_frees_known =
+      false;
+  return totals;
+}
+
+std::vector<report::SizeClass> size_classes_of(const ledger::Ledger& ledger) {
+  std::vector<report::SizeClass> classes;
+  for (const ledger::SizeClassCount& count : ledger.sizes().classes()) {
+    classes.push_back({.lowest = count.lowest,
+                       .highest = count.highest,
+                       .allocations = count.allocations,
+                       .allocated_bytes = count.allocated_bytes,
+                       .live_blocks = count.live_blocks,
+                       .live_bytes = count.live_bytes});
+  }
+  return classes;
+}
+
+std::vector<report::ExactSize> sizes_of(const ledger::Ledger& ledger) {
+  std::vector<report::ExactSize> sizes;
+  for (const ledger::SizeTally::Exact& exact : ledger.sizes().exact()) {
+    sizes.push_back({.size_bytes = exact.size_bytes,
+                     .allocations = exact.count.allocations,
+                     .live_blocks = exact.count.live_blocks});
+  }
+  std::stable_sort(sizes.begin(), sizes.end(), [](const report::ExactSize& a, const report::ExactSize& b) {
+    return a.allocations > b.allocations;
+  });
+  return sizes;
+}
+
+std::vector<report::LifetimeClass> lifetimes_of(const ledger::Ledger& ledger) {
+  std::vector<report::LifetimeClass> lifetimes;
+  for (const ledger::LifetimeCount& count : ledger.lifetimes().classes()) {
+    lifetimes.push_back(
+        {.lowest_ns = count.lowest_ns, .highest_ns = count.limit_ns, .blocks = count.blocks, .bytes = count.bytes});
+  }
+  return lifetimes;
+}
+
+std::vector<report::TimelinePoint> timeline_of(const ledger::Ledger& ledger) {
+  std::vector<report::TimelinePoint> points;
+  const ledger::Timeline& timeline = ledger.timeline();
+  ledger::TimelineState before;
+  for (const ledger::TimelineBin& bin : ledger.timeline_bins()) {
+    points.push_back({.time_ns = timeline.start_ns() + (points.size() + 1) * timeline.width_ns(),
+                      .live_bytes = bin.at_end.live_bytes,
+                      .live_blocks = bin.at_end.live_blocks,
+                      .peak_live_bytes = bin.peak_live_bytes,
+                      .allocations = bin.at_end.allocations - before.allocations,
+                      .releases = bin.at_end.releases - before.releases,
+                      .mapped_bytes = bin.at_end.mapped_bytes,
+                      .mapped_memory_bytes = bin.at_end.mapped_memory_bytes});
+    before = bin.at_end;
+  }
+  return points;
+}
+
+std::vector<report::ThreadEntry> threads_of(const ledger::Ledger& ledger, const model::Tables& tables) {
+  std::vector<report::ThreadEntry> threads;
+  const std::vector<ledger::ThreadTally>& tallies = ledger.thread_tallies();
+  std::vector<const model::Thread*> named(tallies.size());
+  for (const model::Thread& thread : tables.threads) {
+    if (thread.number < named.size() && named[thread.number] == nullptr) {
+      named[thread.number] = &thread;
+    }
+  }
+  for (uint32_t number = 0; number < tallies.size(); ++number) {
+    const ledger::ThreadTally& tally = tallies[number];
+    if (tally.allocations == 0 && tally.releases == 0) {
+      continue;
+    }
+    report::ThreadEntry entry{.number = number,
+                              .kernel_id = 0,
+                              .name = "",
+                              .allocations = tally.allocations,
+                              .releases = tally.releases,
+                              .allocated_bytes = tally.allocated_bytes};
+    if (const model::Thread* known = named[number]; known != nullptr) {
+      entry.kernel_id = known->kernel_id;
+      entry.name = known->name;
+    }
+    threads.push_back(std::move(entry));
+  }
+  return threads;
+}
+
+std::vector<report::ModuleEntry> modules_of(const model::Tables& tables) {
+  std::map<std::string, std::string> build_ids;
+  for (const model::Module& module : tables.modules) {
+    if (module.path.empty()) continue;
+    const auto [known, is_new] = build_ids.try_emplace(module.path, module.build_id);
+    if (!is_new && known->second != module.build_id) known->second.clear();
+  }
+  std::vector<report::ModuleEntry> modules;
+  for (const auto& [path, id] : build_ids) {
+    std::string hex;
+    for (const char byte : id) hex += fmt::format("{:02x}", static_cast<uint8_t>(byte));
+    modules.push_back({path, std::move(hex)});
+  }
+  return modules;
+}
+
+}  // namespace heaptap::query

@@ -1,0 +1,84 @@
+#include "analysis/query/known.h"
+
+#include <algorithm>
+
+#include "analysis/report/text_parts.h"
+
+namespace heaptap::query {
+namespace {
+
+using report::Gap;
+
+// Of a recording that has no end yet its marks tell.
+bool was_switched_off(const std::vector<model::Mark>& marks) {
+  return std::ranges::find(marks, model::MarkKind::kStopped, &model::Mark::kind) != marks.end();
+}
+
+// What a recording says of itself, where no call of the program's allocator could have been in it.
+bool saw_nothing(const report::Report& report) {
+  using enum model::NoteKind;
+  const model::Capture& capture = report.capture;
+  if (!capture.import.tool.empty()) return false;
+  const bool is_told = std::ranges::any_of(capture.notes, [](const model::Note& note) {
+    return note.kind == kAgentNotLoaded || note.kind == kNoCallSeen || note.kind == kStaticWithoutFunctions ||
+           note.kind == kStaticAndStripped || note.kind == kMemoryNotOpened;
+  });
+  const report::Totals& totals = report.totals;
+  const bool is_empty = totals.calls_known && totals.allocations == 0 && totals.unknown_releases == 0;
+  const bool has_own = (capture.gaps & model::kGapOwnAllocator) != 0;
+  // Mappings of a program that never calls an allocator may be that of another one.
+  const bool has_mappings = totals.mapped_peak_known && totals.peak_mapped_bytes != 0;
+  return is_told || (is_empty && report.filter.empty() && !report.window && (has_own || has_mappings));
+}
+
+bool has_unrecorded_children(const model::Capture& capture) {
+  using enum model::NoteKind;
+  return std::ranges::any_of(capture.notes, [](const model::Note& note) {
+    return note.kind == kChildrenUnreached || note.kind == kChildExecNotRecorded || note.kind == kChildrenNotFollowed;
+  });
+}
+
+// Why calls of the program may be missing in what was recorded.
+std::vector<Gap> gaps_of(const report::Report& report) {
+  const model::Capture& capture = report.capture;
+  std::vector<Gap> gaps;
+  const auto add = [&](bool is_so, Gap gap) {
+    if (is_so) gaps.push_back(gap);
+  };
+  add(capture.lost_events != 0, Gap::kLostEvents);
+  // What didn't come over a line is missing as from a damaged log, and is none.
+  const bool is_damaged = (capture.gaps & model::kGapDamagedLog) != 0;
+  add(is_damaged, report::lost_sight_of(capture) ? Gap::kCutOff : Gap::kDamagedLog);
+  add((capture.gaps & model::kGapOmittedObjects) != 0, Gap::kOmittedObjects);
+  add((capture.gaps & model::kGapPastHooks) != 0, Gap::kPastHooks);
+  add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases != 0, Gap::kMissedReleases);
+  add(report.totals.unwatched_releases != 0, Gap::kUnwatchedFunctions);
+  constexpr uint32_t kOff = model::kGapSwitchedOff | model::kGapUnseenWhileOff;
+  add((capture.gaps & kOff) != 0 || was_switched_off(report.marks), Gap::kSwitchedOff);
+  add((capture.gaps & model::kGapOwnAllocator) != 0, Gap::kOwnAllocator);
+  constexpr uint32_t kNamed = model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks |
+                              model::kGapMissedReleases | model::kGapOwnAllocator | kOff;
+  add((capture.gaps & ~kNamed) != 0, Gap::kLater);
+  add(saw_nothing(report), Gap::kNothingSeen);
+  return gaps;
+}
+
+}  // namespace
+
+report::Known known_of(const report::Report& report) {
+  const model::Capture& capture = report.capture;
+  report::Known known{.gaps = gaps_of(report)};
+  known.saw_all = known.gaps.empty();
+  const bool was_only_off = known.gaps == std::vector{Gap::kSwitchedOff} && capture.gaps == model::kGapUnseenWhileOff;
+  known.follows = known.saw_all || was_only_off;
+  known.any = std::ranges::find(known.gaps, Gap::kNothingSeen) == known.gaps.end();
+  known.leaks = known.saw_all && report.leaks.scanned && report.leaks.unknown.blocks == 0 && !capture.truncated;
+  known.releases = known.saw_all && capture.from_start && capture.ended && !capture.truncated &&
+                   capture.import.tells(model::kNotRecordedReleaseErrors);
+  if (capture.truncated) known.gaps.push_back(capture.running ? Gap::kRunning : Gap::kCutOff);
+  known.children = !has_unrecorded_children(capture);
+  if (!known.children) known.gaps.push_back(Gap::kUnrecordedChildren);
+  return known;
+}
+
+}  // namespace heaptap::query

@@ -1,0 +1,372 @@
+#include "analysis/query/listing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <tuple>
+
+#include "analysis/query/entries.h"
+#include "analysis/query/label_names.h"
+#include "analysis/query/system_stacks.h"
+#include "analysis/report/label_sums.h"
+
+namespace heaptap::query {
+namespace {
+
+std::string kind_text(ledger::ReleaseErrorKind kind) {
+  switch (kind) {
+    case ledger::ReleaseErrorKind::kMismatched:
+      return "mismatched";
+    case ledger::ReleaseErrorKind::kDouble:
+      return "double";
+    case ledger::ReleaseErrorKind::kInterior:
+      return "interior";
+    case ledger::ReleaseErrorKind::kBad:
+      break;
+  }
+  return "bad";
+}
+
+// Keeps the first `limit` entries (0: all), sorted.
+template <typename Entry, typename Less>
+void keep_first(std::vector<Entry>& entries, size_t limit, Less less) {
+  if (limit != 0 && limit < entries.size()) {
+    std::partial_sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(limit), entries.end(), less);
+    entries.resize(limit);
+  } else {
+    std::sort(entries.begin(), entries.end(), less);
+  }
+}
+
+// Where a file of another tool doesn't tell which function was called.
+std::string called_name(wire::Function function) {
+  const char* const name = wire::facts_of(function).name;
+  return *name != '\0' ? name : "allocator";
+}
+
+}  // namespace
+
+model::EventKind Listing::kind_of(uint64_t id) const { return tables_.sites[index_.first_site(id)].kind; }
+
+// Sums the tallies of the sites that are the same.
+void Listing::count(uint64_t id, report::StackEntry& stack) const {
+  stack.id = id;
+  stack.allocations = stack.releases = stack.allocated_bytes = stack.live_blocks = stack.live_bytes = stack.peak_bytes =
+      0;
+  stack.temporary_allocations = stack.mismatched_releases = stack.lifetime_ns = 0;
+  stack.mapped = {};
+  stack.live_known = stack.threads_known = true;
+  stack.times_known = !ledger_.gaps().events;
+  stack.temporary_known = !ledger_.gaps().temporary;
+  for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
+    if (site >= ledger_.tallies().size()) {
+      continue;
+    }
+    const ledger::Tally& tally = ledger_.tallies()[site];
+    stack.allocations += tally.allocations;
+    stack.releases += tally.releases;
+    stack.allocated_bytes += tally.allocated_bytes;
+    stack.live_blocks += tally.live_blocks();
+    stack.live_bytes += tally.live_bytes;
+    stack.peak_bytes += ledger_.peak_bytes_of(site);
+    stack.temporary_allocations += tally.temporary_allocations;
+    stack.mismatched_releases += ledger_.mismatched_releases_of(site);
+    stack.lifetime_ns += ledger_.lifetime_ns_of(site);
+    const model::MappedBytes mapped = ledger_.mapped_bytes_of(site);
+    for (size_t kind = 0; kind < mapped.size(); ++kind) stack.mapped[kind] += mapped[kind];
+    const ledger::SiteMissingData gaps = ledger_.gaps_of(site);
+    stack.live_known = stack.live_known && !gaps.live;
+    stack.threads_known = stack.threads_known && !gaps.threads;
+  }
+  stack.growth.reset();
+  if (ledger_.knows_older() && !is_mapping(id)) stack.growth = growth_of(id, stack);
+  stack.leaks.reset();
+  if (leaks_ != nullptr && !is_mapping(id)) stack.leaks = leaks_of(id);
+  stack.calls_known = query_.events;
+  if (!query_.events && stack.leaks) take_from_scan(stack);
+}
+
+// What was allocated in the window and is live, less what was there before and isn't any more.
+report::Growth Listing::growth_of(uint64_t id, const report::StackEntry& stack) const {
+  report::Growth growth{.blocks = static_cast<int64_t>(stack.live_blocks),
+                        .bytes = static_cast<int64_t>(stack.live_bytes)};
+  for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
+    const ledger::OlderReleases older = ledger_.older_releases_of(site);
+    growth.blocks -= static_cast<int64_t>(older.blocks);
+    growth.bytes -= static_cast<int64_t>(older.bytes);
+  }
+  return growth;
+}
+
+void Listing::take_from_scan(report::StackEntry& stack) {
+  const report::StackLeaks& leaks = *stack.leaks;
+  report::BlockCount live = leaks.lost();
+  for (const report::BlockCount& more :
+       {leaks.possible, leaks.reachable, leaks.suppressed, leaks.ignored, leaks.unknown})
+    live += more;
+  stack.live_blocks = live.blocks;
+  stack.live_bytes = live.bytes;
+  stack.times_known = stack.threads_known = stack.temporary_known = false;
+}
+
+report::StackLeaks Listing::leaks_of(uint64_t id) const {
+  report::StackLeaks sum;
+  for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
+    const report::StackLeaks* of_site = leaks_->of(site);
+    if (of_site == nullptr) continue;
+    sum += *of_site;
+    const model::SiteId holder = leaks_->holder_of(site);
+    if (holder == LeakCounts::kNoSite || index_.id_of(holder) == id) continue;
+    sum.has_more_holders = sum.has_more_holders || leaks_->has_more_holders(site) ||
+                           (sum.held_by != 0 && sum.held_by != index_.id_of(holder));
+    if (sum.held_by == 0) sum.held_by = index_.id_of(holder);
+  }
+  return sum;
+}
+
+bool Listing::is_listed(const report::StackEntry& stack) const {
+  const bool shrank = stack.growth && (stack.growth->bytes != 0 || stack.growth->blocks != 0);
+  if (stack.allocations == 0 && query_.events && !shrank) return false;
+  if (!query_.leaks_only) return true;
+  if (leaks_ == nullptr) return stack.live_blocks != 0 && !is_apart(stack.id);
+  return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
+}
+
+std::vector<uint32_t> Listing::threads_of(uint64_t id) const {
+  std::vector<uint32_t> threads;
+  for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
+    if (site < ledger_.tallies().size()) {
+      const std::vector<model::ThreadId> of_site = ledger_.threads_of(site);
+      threads.insert(threads.end(), of_site.begin(), of_site.end());
+    }
+  }
+  std::sort(threads.begin(), threads.end());
+  threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+  return threads;
+}
+
+void Listing::name(report::StackEntry& stack) const {
+  const model::Site& site = tables_.sites[index_.first_site(stack.id)];
+  const wire::FunctionFacts& function = wire::facts_of(site.function);
+  stack.function = called_name(site.function);
+  stack.variant = function.variant;
+  stack.mapping = site.kind == model::EventKind::kMap;
+  stack.pooled = site.kind == model::EventKind::kPoolAllocate;
+  LabelNames labels = names_of(tables_, site.label);
+  stack.tags = std::move(labels.tags);
+  stack.pool = std::move(labels.pool);
+  stack.frames = names_.list_frames(tables_, site.stack, query_.depth != 0 ? query_.depth : kMaxListedFrames);
+  stack.purpose = purpose_of(tables_, site, names_);
+  const size_t depth = depth_of(tables_, site.stack);
+  stack.frames_in_all = query_.depth == 0 && depth > kMaxListedFrames ? depth : 0;
+  stack.end = end_of(tables_, site.stack);
+}
+
+bool Listing::is_ignored(const report::StackEntry& stack, report::Ignored& ignored) const {
+  if (!ignored_.any() || (query_.events ? stack.allocations : stack.live_blocks) == 0) return false;
+  const model::Site& site = tables_.sites[index_.first_site(stack.id)];
+  const uint32_t rule = ignored_.rule_of(tables_, site.stack);
+  if (rule == Ignores::kNone) return false;
+  const bool is_map = is_mapping(stack.id);
+  const bool is_block = !is_apart(stack.id);
+  ignored.rules[rule].count += {.stacks = 1,
+                                .allocations = is_block ? stack.allocations : 0,
+                                .allocated_bytes = is_block ? stack.allocated_bytes : 0,
+                                .live_blocks = is_block ? stack.live_blocks : 0,
+                                .live_bytes = is_block ? stack.live_bytes : 0,
+                                .mapped_live_bytes = is_map ? stack.live_bytes : 0};
+  return true;
+}
+
+// Programs have many stacks, and few are shown: only those become entries.
+void Listing::list_stacks(report::Report& report) const {
+  for (const Ignores::Rule& rule : ignored_.rules().rules())
+    report.ignored.rules.push_back({rule.place, rule.filter.text(), {}});
+  std::vector<SortPlace> places;
+  places.reserve(index_.group_count());
+  if (query_.counts) report.counts.reserve(index_.group_count());
+  report::StackEntry stack;
+  for (uint64_t id = 1; id <= index_.group_count(); ++id) {
+    count(id, stack);
+    const bool ignored = is_ignored(stack, report.ignored);
+    if (query_.counts) report.counts.push_back(ignored ? report::StackCount{} : count_of(stack));
+    if (ignored || !is_listed(stack)) continue;
+    places.push_back(place_of(stack, query_.sort));
+    if (query_.group != GroupBy::kNothing) count_label(report.labels, stack);
+  }
+  std::ranges::sort(report.labels, std::less<>(),
+                    [this](const report::LabelEntry& label) { return place_of(label.sum, query_.sort); });
+  report.stack_count = places.size();
+  if (!query_.stacks) {
+    return;
+  }
+  if (!query_.stack_ids.empty()) {
+    for (const uint64_t id : query_.stack_ids) {
+      if (id != 0 && id <= index_.group_count()) list(report, id);
+    }
+    return;
+  }
+  keep_first(places, query_.limit, std::less<>());
+  for (const SortPlace& place : places) list(report, place.id);
+}
+
+// What is apart from blocks is in no tag's sums: these add up to the totals.
+void Listing::count_label(std::vector<report::LabelEntry>& labels, const report::StackEntry& stack) const {
+  const model::Site& site = tables_.sites[index_.first_site(stack.id)];
+  const bool by_pool = query_.group == GroupBy::kPool;
+  const model::EventKind wanted = by_pool ? model::EventKind::kPoolAllocate : model::EventKind::kAllocate;
+  if (site.kind != wanted) return;
+  LabelNames names = names_of(tables_, site.label);
+  report::LabelEntry entry{.tags = {}, .pool = {}, .sum = stack};
+  if (by_pool) {
+    entry.pool = std::move(names.pool);
+    entry.is_pool = true;
+  } else {
+    entry.tags = std::move(names.tags);
+  }
+  report::add_to_labels(labels, entry);
+}
+
+void Listing::list(report::Report& report, uint64_t id) const {
+  report::StackEntry& entry = report.stacks.emplace_back();
+  count(id, entry);
+  entry.threads = threads_of(id);
+  name(entry);
+}
+
+report::StackCount Listing::count_of(const report::StackEntry& stack) const {
+  const report::BlockCount lost = stack.leaks ? stack.leaks->lost() : report::BlockCount{};
+  return {.allocations = stack.allocations,
+          .releases = stack.releases,
+          .allocated_bytes = stack.allocated_bytes,
+          .live_blocks = stack.live_blocks,
+          .live_bytes = stack.own_live_bytes(),
+          .reserved_bytes = stack.mapped[static_cast<size_t>(model::MappedKind::kReserved)],
+          .temporary_allocations = stack.temporary_allocations,
+          .lifetime_ns = stack.lifetime_ns,
+          .live_since_ns = live_since_ns_of(stack),
+          .leaked_bytes = lost.bytes,
+          .leaked_blocks = lost.blocks,
+          .mapping = is_mapping(stack.id),
+          .pooled = kind_of(stack.id) == model::EventKind::kPoolAllocate,
+          .live_known = stack.live_known};
+}
+
+uint64_t Listing::live_since_ns_of(const report::StackEntry& stack) const {
+  ledger::LiveSince sum;
+  for (model::SiteId site = index_.first_site(stack.id); site != StackIndex::kNoSite; site = index_.next_site(site))
+    sum += ledger_.live_since_of(site);
+  return sum.mean_ns(stack.live_blocks);
+}
+
+// The same function called from the same stack has the same number, for any kind of site.
+StackContent Listing::content_of(model::SiteId site) const {
+  return site == ledger::kNoSite ? StackContent{} : index_.content_of(tables_.sites[site]);
+}
+
+void Listing::generate_suppressions(report::Report& report) const {
+  std::vector<std::vector<model::Frame>> frames(report.stacks.size());
+  std::vector<LeakToSuppress> leaks;
+  const ModuleFiles files(tables_.modules);
+  for (size_t i = 0; i < report.stacks.size(); ++i) {
+    if (!report.stacks[i].leaks) continue;
+    const model::Site& site = tables_.sites[index_.first_site(report.stacks[i].id)];
+    frames[i] = names_.frames_of(tables_, site.stack, 0);
+    const report::StackLeaks& found = *report.stacks[i].leaks;
+    for (const auto& [state, count] : {std::pair{leaks::BlockState::kDefinite, found.definite},
+                                       std::pair{leaks::BlockState::kIndirect, found.indirect},
+                                       std::pair{leaks::BlockState::kPossible, found.possible}}) {
+      if (count.blocks == 0) continue;
+      leaks.push_back({{site.function, frames[i], &files}, state, count.blocks, count.bytes});
+      const bool is_first = report.stack_suppressions.empty() || report.stack_suppressions.back().first != i;
+      if (is_first) report.stack_suppressions.emplace_back(i, write_suppressions(*query_.generate, {&leaks.back(), 1}));
+    }
+  }
+  report.generated_suppressions = write_suppressions(*query_.generate, leaks);
+}
+
+void Listing::list_errors(report::Report& report) const {
+  std::map<std::tuple<ledger::ReleaseErrorKind, StackContent, StackContent, StackContent>, size_t> known;
+  std::vector<ledger::ReleaseError> merged;
+  for (const ledger::ReleaseError& error : ledger_.errors().all()) {
+    const ledger::ReleaseErrorKey& key = error.key;
+    const auto [found, added] = known.try_emplace(
+        {key.kind, content_of(key.released_at), content_of(key.allocated_at), content_of(key.first_released_at)},
+        merged.size());
+    if (added) {
+      merged.push_back(error);
+    } else {
+      merged[found->second].count += error.count;
+    }
+  }
+  const bool accuses = !has_unwatched_functions(ledger_.totals());
+  std::erase_if(merged, [accuses](const ledger::ReleaseError& error) {
+    return error.count == 0 || (!accuses && error.key.kind != ledger::ReleaseErrorKind::kMismatched);
+  });
+  std::stable_sort(merged.begin(), merged.end(),
+                   [](const ledger::ReleaseError& a, const ledger::ReleaseError& b) { return a.count > b.count; });
+  for (const ledger::ReleaseError& error : merged) {
+    report.errors.push_back(error_of(error));
+  }
+  report.errors_requested = !ledger_.gaps().events;
+  report.errors_dropped = ledger_.errors().dropped();
+}
+
+report::ErrorEntry Listing::error_of(const ledger::ReleaseError& error) const {
+  report::ErrorEntry::Origin released = origin_of(error.key.released_at, 0);
+  report::ErrorEntry entry{.kind = kind_text(error.key.kind),
+                           .function = std::move(released.function),
+                           .variant = std::move(released.variant),
+                           .address = error.address,
+                           .count = error.count,
+                           .frames = std::move(released.frames),
+                           .allocated = {},
+                           .released = {}};
+  if (error.key.allocated_at != ledger::kNoSite) {
+    entry.allocated = origin_of(error.key.allocated_at, error.size_bytes);
+  }
+  if (error.key.first_released_at != ledger::kNoSite) {
+    entry.released = origin_of(error.key.first_released_at, error.size_bytes);
+  }
+  return entry;
+}
+
+report::ErrorEntry::Origin Listing::origin_of(model::SiteId site, uint64_t size_bytes) const {
+  const model::Site& entry = tables_.sites[site];
+  const wire::FunctionFacts& function = wire::facts_of(entry.function);
+  return {.function = function.name,
+          .variant = function.variant,
+          .size_bytes = size_bytes,
+          .frames = names_.list_frames(tables_, entry.stack, query_.depth != 0 ? query_.depth : kMaxListedFrames)};
+}
+
+void Listing::list_blocks(report::Report& report) const {
+  struct Found {
+    model::BlockNumber number;
+    ledger::Block block;
+  };
+  std::vector<Found> found;
+  found.reserve(ledger_.live_blocks());
+  ledger_.for_each_block([&](model::BlockNumber number, const ledger::Block& block) {
+    if (!ignored_.contains(tables_, tables_.sites[block.site].stack)) found.push_back({number, block});
+  });
+  keep_first(found, query_.limit, [](const Found& a, const Found& b) {
+    return a.block.size_bytes != b.block.size_bytes ? a.block.size_bytes > b.block.size_bytes : a.number < b.number;
+  });
+  for (const auto& [number, block] : found) {
+    const model::Site& site = tables_.sites[block.site];
+    const report::FrameIndex caller = names_.list_telling_frame(tables_, site.stack);
+    report.blocks.push_back({.number = number,
+                             .address = block.address,
+                             .size_bytes = block.size_bytes,
+                             .allocated_at_ns = block.allocated_at_ns,
+                             .thread = block.thread,
+                             .stack_id = index_.id_of(block.site),
+                             .function = wire::facts_of(site.function).name,
+                             .caller = caller});
+  }
+}
+
+}  // namespace heaptap::query

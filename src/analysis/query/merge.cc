@@ -1,0 +1,525 @@
+#include "analysis/query/merge.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "analysis/report/label_sums.h"
+#include "analysis/report/process_sums.h"
+#include "analysis/report/stack_sums.h"
+
+namespace heaptap::query {
+namespace {
+
+using report::FrameIndex;
+using report::Gap;
+using report::Report;
+
+// Byte string as a hash key: equal for equal contents.
+class Key {
+ public:
+  Key& add(std::string_view text) {
+    add(text.size());
+    bytes_ += text;
+    return *this;
+  }
+  Key& add(uint64_t number) {
+    bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
+    return *this;
+  }
+  Key& add(const std::vector<FrameIndex>& frames) {
+    add(frames.size());
+    for (const FrameIndex frame : frames) add(uint64_t{frame});
+    return *this;
+  }
+  Key& add(const std::vector<std::string>& texts) {
+    add(texts.size());
+    for (const std::string& text : texts) add(text);
+    return *this;
+  }
+  Key& add(const std::optional<report::ErrorEntry::Origin>& origin) {
+    add(uint64_t{origin.has_value()});
+    if (origin) add(origin->function).add(origin->variant).add(origin->frames);
+    return *this;
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+std::string key_of(const model::Frame& frame) {
+  return Key()
+      .add(frame.function)
+      .add(frame.symbol)
+      .add(frame.aliases)
+      .add(frame.module)
+      .add(frame.module.empty() ? frame.address : frame.offset)
+      .add(frame.file)
+      .add(frame.line)
+      .add(uint64_t{frame.inlined})
+      .take();
+}
+
+std::string key_of(const report::StackEntry& stack) {
+  return Key()
+      .add(stack.function)
+      .add(stack.variant)
+      .add(uint64_t{stack.mapping})
+      .add(uint64_t{stack.pooled})
+      .add(stack.pool)
+      .add(stack.tags)
+      .add(static_cast<uint64_t>(stack.end))
+      .add(stack.frames_in_all)
+      .add(static_cast<uint64_t>(stack.purpose))
+      .add(stack.frames)
+      .take();
+}
+
+std::string key_of(const report::ErrorEntry& error) {
+  return Key()
+      .add(error.kind)
+      .add(error.function)
+      .add(error.variant)
+      .add(error.frames)
+      .add(error.allocated)
+      .add(error.released)
+      .take();
+}
+
+void move_frames(std::vector<FrameIndex>& frames, const std::vector<FrameIndex>& places) {
+  for (FrameIndex& frame : frames) frame = places[frame];
+}
+
+void add_stack(report::StackEntry& sum, const report::StackEntry& part) {
+  report::add_figures(sum, part);
+  sum.threads.insert(sum.threads.end(), part.threads.begin(), part.threads.end());
+}
+
+void add_scan(report::ScanFacts& sum, const report::ScanFacts& part) {
+  sum.stopped_ns += part.stopped_ns;
+  sum.total_ns += part.total_ns;
+  sum.read_bytes += part.read_bytes;
+  sum.skipped_bytes += part.skipped_bytes;
+  sum.threads += part.threads;
+  sum.blocks += part.blocks;
+  sum.pointers += part.pointers;
+  sum.stored_bytes += part.stored_bytes;
+}
+
+void add_kept(report::Leaks& sum, const report::Leaks& part) {
+  for (const report::KeptByLibrary& kept : part.kept_by_libraries) {
+    const auto same = std::ranges::find(sum.kept_by_libraries, kept.purpose, &report::KeptByLibrary::purpose);
+    if (same == sum.kept_by_libraries.end()) {
+      sum.kept_by_libraries.push_back(kept);
+    } else {
+      same->reachable += kept.reachable;
+      same->possible += kept.possible;
+    }
+  }
+  report::sort_kept(sum.kept_by_libraries);
+}
+
+void add_suppressions(report::Leaks& sum, const report::Leaks& part) {
+  for (const report::SuppressionEntry& entry : part.suppressions) {
+    const auto same = std::ranges::find_if(sum.suppressions, [&](const report::SuppressionEntry& other) {
+      return other.place == entry.place && other.text == entry.text;
+    });
+    if (same == sum.suppressions.end())
+      sum.suppressions.push_back(entry);
+    else
+      same->hidden += entry.hidden;
+  }
+  for (const std::string& broad : part.broad_suppressions) {
+    if (std::ranges::find(sum.broad_suppressions, broad) == sum.broad_suppressions.end())
+      sum.broad_suppressions.push_back(broad);
+  }
+}
+
+// The highest number that it has for a thread.
+uint32_t last_thread_of(const Report& part) {
+  uint32_t last = 0;
+  for (const report::ThreadEntry& thread : part.threads) last = std::max(last, thread.number);
+  for (const report::StackEntry& stack : part.stacks) {
+    for (const uint32_t thread : stack.threads) last = std::max(last, thread);
+  }
+  return last;
+}
+
+constexpr uint32_t kNotListed = ~uint32_t{0};
+
+// The most live bytes in each of at most so many equal parts.
+std::vector<uint64_t> course_of(const std::vector<report::TimelinePoint>& timeline) {
+  constexpr size_t kParts = 64;
+  std::vector<uint64_t> course(std::min(kParts, timeline.size()));
+  for (size_t i = 0; i < timeline.size(); ++i) {
+    uint64_t& most = course[i * course.size() / timeline.size()];
+    most = std::max({most, timeline[i].peak_live_bytes, timeline[i].live_bytes});
+  }
+  return course;
+}
+
+bool leaks(const report::StackEntry& stack) {
+  return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
+}
+
+}  // namespace
+
+void Merger::add(Report part) {
+  if (is_first_) {
+    merged_.capture = part.capture;
+    merged_.capture.lost_events = merged_.capture.event_count = merged_.capture.gaps = 0;
+    merged_.capture.notes.clear();
+    merged_.filter = part.filter;
+    merged_.skipped = part.skipped;
+    merged_.errors_requested = true;
+  }
+  add_capture(part);
+  add_totals(part.totals);
+  add_leaks(part);
+  add_known(part);
+  add_ignored(part.ignored);
+  const std::vector<FrameIndex> places = places_of(part.frames);
+  const uint32_t threads = last_thread_of(part);
+  add_labels(part);
+  const std::vector<uint32_t> stacks = add_stacks(part, places);
+  add_activity(part, stacks);
+  add_suppressions_of_stacks(part, stacks);
+  add_errors(part, places);
+  add_threads(part);
+  threads_ += threads;
+  add_hints(part);
+  for (const report::ModuleEntry& module : part.modules) {
+    report::ModuleEntry& known = modules_.try_emplace(module.path, module).first->second;
+    if (known.build_id != module.build_id) known.build_id.clear();
+  }
+  merged_.has_events = merged_.has_events && part.has_events;
+  merged_.sizes_known = false;
+  all_unmatched_ = all_unmatched_ && part.unmatched;
+  if (all_unmatched_) merged_.unmatched = part.unmatched;
+  merged_.processes.push_back(report::entry_of(part));
+  merged_.processes.back().live_bytes = course_of(part.timeline);
+  is_first_ = false;
+}
+
+void Merger::add_unread(report::ProcessEntry entry) { merged_.processes.push_back(std::move(entry)); }
+
+void Merger::add_capture(const Report& part) {
+  model::Capture& sum = merged_.capture;
+  const model::Capture& one = part.capture;
+  sum.lost_events += one.lost_events;
+  sum.event_count += one.event_count;
+  sum.gaps |= one.gaps;
+  sum.ended = sum.ended && one.ended;
+  sum.detached = sum.detached && one.detached;
+  sum.from_start = sum.from_start && one.from_start;
+  if (one.truncated && !sum.truncated) sum.damage = one.damage;
+  sum.truncated = sum.truncated || one.truncated;
+  for (model::Note note : one.notes) {
+    note.pid = one.pid;
+    sum.notes.push_back(std::move(note));
+  }
+}
+
+void Merger::add_totals(const report::Totals& part) {
+  report::Totals& sum = merged_.totals;
+  sum.allocations += part.allocations;
+  sum.releases += part.releases;
+  sum.allocated_bytes += part.allocated_bytes;
+  sum.temporary_allocations += part.temporary_allocations;
+  sum.live_blocks += part.live_blocks;
+  sum.live_bytes += part.live_bytes;
+  sum.mapped_live_bytes += part.mapped_live_bytes;
+  sum.mapped += part.mapped;
+  sum.pool_allocations += part.pool_allocations;
+  sum.pool_live_blocks += part.pool_live_blocks;
+  sum.pool_live_bytes += part.pool_live_bytes;
+  sum.open_resources += part.open_resources;
+  sum.unknown_pool_releases += part.unknown_pool_releases;
+  sum.bad_releases += part.bad_releases;
+  sum.double_releases += part.double_releases;
+  sum.mismatched_releases += part.mismatched_releases;
+  sum.unknown_releases += part.unknown_releases;
+  sum.unseen_releases += part.unseen_releases;
+  sum.unwatched_releases += part.unwatched_releases;
+  sum.calls_known = sum.calls_known && part.calls_known;
+  sum.live_known = sum.live_known && part.live_known;
+  sum.temporary_known = sum.temporary_known && part.temporary_known;
+  sum.bad_frees_known = sum.bad_frees_known && part.bad_frees_known;
+  sum.peak_known = sum.peak_known && part.peak_known;
+  sum.peak_live_bytes = std::max(sum.peak_live_bytes, part.peak_live_bytes);
+  sum.peak_live_blocks = std::max(sum.peak_live_blocks, part.peak_live_blocks);
+  sum.peak_mapped_bytes = std::max(sum.peak_mapped_bytes, part.peak_mapped_bytes);
+  sum.peak_time_known = false;
+}
+
+void Merger::add_leaks(const Report& part) {
+  const report::Leaks& one = part.leaks;
+  if (!one.scanned) return;
+  report::Leaks& sum = merged_.leaks;
+  sum.scan.at_end = (scanned_ == 0 || sum.scan.at_end) && one.scan.at_end;
+  ++scanned_;
+  sum.scanned = true;
+  sum.definite += one.definite;
+  sum.indirect += one.indirect;
+  sum.possible += one.possible;
+  sum.reachable += one.reachable;
+  sum.suppressed += one.suppressed;
+  sum.ignored += one.ignored;
+  sum.unknown += one.unknown;
+  sum.behind_headers += one.behind_headers;
+  sum.behind_tags += one.behind_tags;
+  sum.released_since += one.released_since;
+  sum.pools += one.pools;
+  sum.scan_count += one.scan_count;
+  add_kept(sum, one);
+  add_scan(sum.scan, one.scan);
+  for (model::Note note : one.scan.notes) {
+    note.pid = part.capture.pid;
+    sum.scan.notes.push_back(std::move(note));
+  }
+  // Unused is what none of them used.
+  if (scanned_ == 1)
+    sum.unused_suppressions = one.unused_suppressions;
+  else
+    std::erase_if(sum.unused_suppressions, [&](const std::string& line) {
+      return std::ranges::find(one.unused_suppressions, line) == one.unused_suppressions.end();
+    });
+  add_suppressions(sum, one);
+}
+
+// All parts are asked for with the same rules.
+void Merger::add_ignored(const report::Ignored& part) {
+  std::vector<report::IgnoreRule>& sum = merged_.ignored.rules;
+  if (is_first_)
+    sum = part.rules;
+  else
+    for (size_t i = 0; i < std::min(sum.size(), part.rules.size()); ++i) sum[i].count += part.rules[i].count;
+}
+
+void Merger::add_known(const Report& part) {
+  report::Known& sum = merged_.known;
+  // A program that left without a scan, as another one was executed, has no leaks that could be known.
+  const bool has_no_leaks = part.capture.executed && !part.leaks.scanned;
+  sum.leaks = sum.leaks && (part.known.leaks || has_no_leaks);
+  sum.releases = sum.releases && part.known.releases;
+  sum.saw_all = sum.saw_all && part.known.saw_all;
+  sum.follows = sum.follows && part.known.follows;
+  sum.children = sum.children && part.known.children;
+  for (const Gap gap : part.known.gaps) {
+    if (std::ranges::find(sum.gaps, gap) == sum.gaps.end()) sum.gaps.push_back(gap);
+  }
+}
+
+std::vector<FrameIndex> Merger::places_of(std::vector<model::Frame>& frames) {
+  std::vector<FrameIndex> places;
+  places.reserve(frames.size());
+  for (model::Frame& frame : frames) {
+    const auto next = static_cast<FrameIndex>(merged_.frames.size());
+    const auto [found, is_new] = frame_places_.try_emplace(key_of(frame), next);
+    places.push_back(found->second);
+    if (is_new)
+      merged_.frames.push_back(std::move(frame));
+    else if (merged_.frames[found->second].address != frame.address)
+      merged_.frames[found->second].address = 0;  // each process has the module elsewhere
+  }
+  return places;
+}
+
+// Peaks were at different times.
+void Merger::add_labels(const Report& part) {
+  for (report::LabelEntry label : part.labels) {
+    label.sum.times_known = false;
+    report::add_to_labels(merged_.labels, label);
+  }
+}
+
+std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<FrameIndex>& places) {
+  std::vector<uint32_t> made;
+  std::unordered_map<uint64_t, uint64_t> ids;  // of the merged stack, by the part's
+  for (report::StackEntry& stack : part.stacks) {
+    move_frames(stack.frames, places);
+    const auto [found, is_new] = stack_places_.try_emplace(key_of(stack), stack_places_.size());
+    ids[stack.id] = found->second + 1;
+    stack.id = found->second + 1;
+  }
+  for (report::StackEntry& stack : part.stacks) {
+    made.push_back(static_cast<uint32_t>(stack.id - 1));
+    for (uint32_t& thread : stack.threads) thread += threads_;
+    stack.peak_bytes = 0;
+    stack.times_known = false;
+    if (stack.leaks && stack.leaks->held_by != 0) {
+      const auto holder = ids.find(stack.leaks->held_by);
+      stack.leaks->held_by = holder == ids.end() ? 0 : holder->second;
+    }
+    if (stack.id > merged_.stacks.size())
+      merged_.stacks.push_back(std::move(stack));
+    else
+      add_stack(merged_.stacks[stack.id - 1], stack);
+  }
+  return made;
+}
+
+// Times of several processes can't be compared: all of it is one interval.
+void Merger::add_activity(const Report& part, const std::vector<uint32_t>& stacks) {
+  all_have_activity_ = all_have_activity_ && part.activity.has_value();
+  if (!all_have_activity_) return;
+  const auto process = static_cast<uint32_t>(merged_.processes.size());
+  const auto add_cells = [&](auto cells, auto& sum) {
+    for (auto& cell : cells) {
+      cell.stack = stacks[cell.stack];
+      cell.thread += threads_;
+      cell.process = process;
+      cell.bin = 0;
+    }
+    report::unite(cells);
+    sum.insert(sum.end(), cells.begin(), cells.end());
+  };
+  if (!merged_.activity)
+    merged_.activity = report::Activity{.start_ns = 0, .width_ns = 1, .bin_count = 1, .cells = {}, .left = {}};
+  merged_.activity->width_ns = std::max(merged_.activity->width_ns, part.capture.duration_ns);
+  add_cells(part.activity->cells, merged_.activity->cells);
+  add_cells(part.activity->left, merged_.activity->left);
+}
+
+void Merger::add_suppressions_of_stacks(const Report& part, const std::vector<uint32_t>& stacks) {
+  for (const auto& [stack, text] : part.stack_suppressions)
+    merged_.stack_suppressions.emplace_back(stacks[stack], text);
+}
+
+void Merger::add_errors(Report& part, const std::vector<FrameIndex>& places) {
+  merged_.errors_requested = merged_.errors_requested && part.errors_requested;
+  merged_.errors_dropped += part.errors_dropped;
+  for (report::ErrorEntry& error : part.errors) {
+    move_frames(error.frames, places);
+    if (error.allocated) move_frames(error.allocated->frames, places);
+    if (error.released) move_frames(error.released->frames, places);
+    const auto [found, is_new] = error_places_.try_emplace(key_of(error), merged_.errors.size());
+    if (is_new)
+      merged_.errors.push_back(std::move(error));
+    else
+      merged_.errors[found->second].count += error.count;
+  }
+}
+
+void Merger::add_threads(const Report& part) {
+  for (report::ThreadEntry thread : part.threads) {
+    thread.number += threads_;
+    thread.pid = part.capture.pid;
+    thread.process = static_cast<uint32_t>(merged_.processes.size());
+    merged_.threads.push_back(std::move(thread));
+  }
+}
+
+void Merger::add_hints(const Report& part) {
+  for (const model::SymbolHint& hint : part.symbol_hints) {
+    const auto same = std::ranges::find_if(merged_.symbol_hints, [&](const model::SymbolHint& other) {
+      return other.path == hint.path && other.lack == hint.lack;
+    });
+    if (same == merged_.symbol_hints.end())
+      merged_.symbol_hints.push_back(hint);
+    else
+      same->without_names = same->without_names || hint.without_names;
+  }
+}
+
+void Merger::settle_unscanned() {
+  const report::ProcessSums sums = report::sum_of(merged_.processes);
+  report::Known& known = merged_.known;
+  if (sums.unscanned != 0 && merged_.leaks.scanned) known.gaps.push_back(Gap::kUnscannedProcess);
+  if (sums.failed != 0) known.gaps.push_back(Gap::kUnreadTrace);
+  if (sums.unscanned + sums.failed != 0 || !merged_.leaks.scanned) known.leaks = false;
+  if (sums.failed != 0) known.releases = known.saw_all = known.follows = false;
+}
+
+void Merger::settle_peak() {
+  const std::vector<report::ProcessEntry>& processes = merged_.processes;
+  const bool is_one_process = std::ranges::all_of(processes, [&](const report::ProcessEntry& process) {
+    return process.failure.empty() && process.capture.pid == processes.front().capture.pid;
+  });
+  report::Totals& totals = merged_.totals;
+  if (is_one_process) return;
+  totals.peak_known = totals.mapped_peak_known = false;
+  totals.peak_live_bytes = totals.peak_live_blocks = totals.peak_mapped_bytes = 0;
+}
+
+void Merger::list_stacks(const MergeOptions& options) {
+  std::vector<report::StackEntry>& stacks = merged_.stacks;
+  if (options.leaks_only && merged_.leaks.scanned)
+    std::erase_if(stacks, [](const report::StackEntry& stack) { return !leaks(stack); });
+  merged_.stack_count = stacks.size();
+  merged_.sort_key = name_of(options.sort);
+  std::ranges::sort(merged_.labels, {},
+                    [&](const report::LabelEntry& label) { return place_of(label.sum, options.sort); });
+  std::ranges::sort(stacks, {}, [&](const report::StackEntry& stack) { return place_of(stack, options.sort); });
+  if (options.limit != 0 && stacks.size() > options.limit) stacks.resize(options.limit);
+  std::vector<uint32_t> places(stack_places_.size(), kNotListed);
+  for (uint32_t place = 0; place < stacks.size(); ++place) places[stacks[place].id - 1] = place;
+  move_activity(places);
+  for (report::StackEntry& stack : stacks) {
+    std::ranges::sort(stack.threads);
+    const auto equal = std::ranges::unique(stack.threads);
+    stack.threads.erase(equal.begin(), equal.end());
+    if (options.depth != 0 && stack.frames.size() > options.depth) stack.frames.resize(options.depth);
+  }
+  std::ranges::stable_sort(merged_.errors, std::greater<>(), &report::ErrorEntry::count);
+}
+
+// To where the stacks are now.
+void Merger::move_activity(const std::vector<uint32_t>& places) {
+  const auto move = [&](auto& cells) {
+    std::erase_if(cells, [&](const auto& cell) { return places[cell.stack] == kNotListed; });
+    for (auto& cell : cells) cell.stack = places[cell.stack];
+    report::unite(cells);
+  };
+  if (!all_have_activity_) merged_.activity.reset();
+  if (merged_.activity) {
+    move(merged_.activity->cells);
+    move(merged_.activity->left);
+  }
+  std::erase_if(merged_.stack_suppressions, [&](const auto& entry) { return places[entry.first] == kNotListed; });
+  for (auto& [stack, text] : merged_.stack_suppressions) stack = places[stack];
+}
+
+// Those that a stack or an error names, in the order in which they do.
+void Merger::keep_named_frames() {
+  std::vector<FrameIndex> places(merged_.frames.size(), report::kNoFrame);
+  std::vector<model::Frame> kept;
+  const auto keep = [&](std::vector<FrameIndex>& frames) {
+    for (FrameIndex& frame : frames) {
+      if (places[frame] == report::kNoFrame) {
+        places[frame] = static_cast<FrameIndex>(kept.size());
+        kept.push_back(std::move(merged_.frames[frame]));
+      }
+      frame = places[frame];
+    }
+  };
+  for (report::StackEntry& stack : merged_.stacks) keep(stack.frames);
+  for (report::ErrorEntry& error : merged_.errors) {
+    keep(error.frames);
+    if (error.allocated) keep(error.allocated->frames);
+    if (error.released) keep(error.released->frames);
+  }
+  merged_.frames = std::move(kept);
+}
+
+Report Merger::finish(const MergeOptions& options) && {
+  constexpr size_t kMaxHints = 8;
+  merged_.of_run = true;
+  settle_unscanned();
+  settle_peak();
+  list_stacks(options);
+  keep_named_frames();
+  for (auto& [path, module] : modules_) merged_.modules.push_back(std::move(module));
+  if (!all_unmatched_) merged_.unmatched.reset();
+  if (merged_.symbol_hints.size() > kMaxHints) merged_.symbol_hints.resize(kMaxHints);
+  return std::move(merged_);
+}
+
+Report merge(std::vector<Report> parts, const MergeOptions& options) {
+  Merger merger;
+  for (Report& part : parts) merger.add(std::move(part));
+  return std::move(merger).finish(options);
+}
+
+}  // namespace heaptap::query

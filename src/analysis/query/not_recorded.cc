@@ -1,0 +1,80 @@
+#include "analysis/query/not_recorded.h"
+
+#include <algorithm>
+
+namespace heaptap::query {
+namespace {
+
+using model::Import;
+
+void leave_out(const Import& import, report::Totals& totals) {
+  totals.bad_frees_known = totals.mismatched_known = import.tells(model::kNotRecordedReleaseErrors);
+  if (import.tells(model::kNotRecordedCounts)) return;
+  totals.calls_known = totals.blocks_known = totals.temporary_known = false;
+}
+
+void leave_out(const Import& import, report::StackEntry& stack) {
+  stack.mismatched_known = import.tells(model::kNotRecordedReleaseErrors);
+  stack.threads_known = import.tells(model::kNotRecordedThreads);
+  if (!stack.threads_known) stack.threads.clear();
+  stack.lifetime_known = import.tells(model::kNotRecordedLifetimes);
+  if (import.tells(model::kNotRecordedCounts)) return;
+  stack.calls_known = stack.blocks_known = stack.temporary_known = false;
+}
+
+// Where there is no time, there is one interval.
+void put_into_one_bin(report::Activity& activity) {
+  activity.start_ns = 0;
+  activity.width_ns = activity.bin_count = 1;
+  for (report::ActivityCell& cell : activity.cells) cell.bin = 0;
+  for (report::LeftCell& cell : activity.left) cell.bin = 0;
+  unite(activity.cells);
+  unite(activity.left);
+}
+
+}  // namespace
+
+base::Result<> check_not_recorded(const model::Capture& capture, const Query& query) {
+  const Import& import = capture.import;
+  const auto refuse = [&](const char* option, const char* what) {
+    return base::fail_as(base::ErrorKind::kUsage, "{}: {}'s file doesn't have {}; a recording by `heaptap run` does",
+                         option, import.tool, what);
+  };
+  if (!import.tells(model::kNotRecordedThreads) && query.thread != 0) return refuse("--thread", "threads");
+  if (!import.tells(model::kNotRecordedLifetimes) && query.sort == SortKey::kTime)
+    return refuse("--sort time", "lifetimes");
+  if (!import.tells(model::kNotRecordedReleaseErrors) &&
+      (query.sort == SortKey::kBadFrees || query.sort == SortKey::kMismatched)) {
+    return refuse("--sort", "bad releases");
+  }
+  if (!import.has_times() && query.has_window()) {
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "--from and --to: this file of {} has no times; make it with --time-unit=ms", import.tool);
+  }
+  if (import.tells(model::kNotRecordedCounts)) return {};
+  if (query.from_ns != 0) return refuse("--from", "allocation times");
+  const auto counts = {SortKey::kAllocations, SortKey::kAverage, SortKey::kTotal, SortKey::kLeaks};
+  if (std::ranges::find(counts, query.sort) != counts.end()) return refuse("--sort", "calls");
+  return {};
+}
+
+void leave_out_not_recorded(report::Report& report) {
+  const Import& import = report.capture.import;
+  if (import.tool.empty()) return;
+  leave_out(import, report.totals);
+  for (report::StackEntry& stack : report.stacks) leave_out(import, stack);
+  report.threads_known = import.tells(model::kNotRecordedThreads);
+  if (!report.threads_known) report.threads.clear();
+  report.lifetimes_known = report.blocks_known = import.tells(model::kNotRecordedLifetimes);
+  if (!report.lifetimes_known) report.lifetimes.clear();
+  if (!report.blocks_known) report.blocks.clear();
+  report.address_space.reset();
+  if (report.activity && !import.has_times()) put_into_one_bin(*report.activity);
+  report.totals.peak_time_known = report.totals.peak_time_known && import.has_times();
+  if (import.tells(model::kNotRecordedCounts)) return;
+  report.sizes_known = false;
+  report.size_classes.clear();
+  report.top_sizes.clear();
+}
+
+}  // namespace heaptap::query

@@ -1,0 +1,173 @@
+#include "analysis/query/stack_index.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <functional>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "analysis/query/label_names.h"
+#include "common/wire/log.h"
+
+namespace heaptap::query {
+namespace {
+
+struct ContentHash {
+  using is_avalanching = void;
+  size_t operator()(const StackContent& content) const { return content.low; }
+};
+using GroupMap = boost::unordered_flat_map<StackContent, uint32_t, ContentHash, std::equal_to<>,
+                                           base::LargeAllocator<std::pair<const StackContent, uint32_t>>>;
+
+uint64_t fold(uint64_t a, uint64_t b) {
+  const auto product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+// 128-bit hash with random keys per run: stacks with different content never collide, not even in a trace crafted for it.
+class Mixer {
+ public:
+  Mixer() {
+    std::random_device random;
+    for (uint64_t& key : keys_) key = uint64_t{random()} << 32 | random();
+  }
+  [[nodiscard]] StackContent mix(const StackContent& a, const StackContent& b) const {
+    return {fold(a.low ^ b.low ^ keys_[0], a.high ^ b.high ^ keys_[1]),
+            fold((a.low + b.high) ^ keys_[2], (a.high + b.low) ^ keys_[3])};
+  }
+
+ private:
+  std::array<uint64_t, 4> keys_{};
+};
+
+base::LargeVector<StackContent> mix_codes(const model::Tables& tables, const Mixer& mixer) {
+  base::LargeVector<StackContent> contents;
+  contents.reserve(tables.codes.size());
+  for (const model::Code& code : tables.codes) {
+    const uint64_t rest = uint64_t{code.generation} << 1 | (code.exact ? 1 : 0);
+    contents.push_back(mixer.mix({.low = code.address, .high = rest}, {}));
+  }
+  return contents;
+}
+
+// Of a call that may have been a part of another one, which began before it could be seen: the first of a thread after an attach.
+bool is_uncertain(wire::Function function) {
+  return function == wire::Function::kMallocOrNew || function == wire::Function::kNewOrNewArray;
+}
+
+// Whether calls that are known to be of `function` may have been taken for `uncertain`, at the same place.
+bool may_be(wire::Function uncertain, wire::Function function) {
+  const wire::FunctionFacts& facts = wire::facts_of(function);
+  if (facts.role != wire::Role::kAllocate || is_uncertain(function)) return false;
+  if (uncertain == wire::Function::kMallocOrNew) return facts.family == wire::Family::kMalloc;
+  return uncertain == wire::Function::kNewOrNewArray && facts.family == wire::Family::kNew;
+}
+
+}  // namespace
+
+// A stack's parent comes before it in the table; whatever else a damaged trace says is taken as a stack's end.
+model::StackId parent_of(const model::Tables& tables, model::StackId stack) {
+  const model::StackId parent = tables.stacks[stack].parent;
+  return parent < stack ? parent : static_cast<model::StackId>(wire::StackEnd::kUnreadable);
+}
+
+StackIndex::StackIndex(const model::Tables& tables) : first_labels_(first_labels(tables)) {
+  mix_stacks(tables);
+  group_sites(tables);
+}
+
+void StackIndex::mix_stacks(const model::Tables& tables) {
+  const Mixer mixer;
+  const base::LargeVector<StackContent> codes = mix_codes(tables, mixer);
+  contents_.reserve(tables.stacks.size());
+  for (model::StackId stack = 0; stack < tables.stacks.size(); ++stack) {
+    if (stack < wire::kRootCount) {
+      contents_.push_back(mixer.mix({.low = ~uint64_t{0}, .high = stack}, {}));
+      continue;
+    }
+    const StackContent& code = codes[tables.stacks[stack].code];
+    const StackContent& caller = contents_[parent_of(tables, stack)];
+    contents_.push_back(mixer.mix(caller, code));
+  }
+}
+void StackIndex::group_sites(const model::Tables& tables) {
+  GroupMap known;
+  known.reserve(tables.sites.size());
+  base::LargeVector<model::SiteId> last_sites;  // by group
+  const bool has_uncertain =
+      std::ranges::any_of(tables.sites, [](const model::Site& site) { return is_uncertain(site.function); });
+  // The same stack's calls before or after it was known which function they are of.
+  const auto group_of_other_name = [&](const model::Site& site) -> std::optional<uint32_t> {
+    model::Site other = site;
+    for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
+      other.function = static_cast<wire::Function>(i);
+      const bool is_other =
+          is_uncertain(site.function) ? may_be(site.function, other.function) : may_be(other.function, site.function);
+      if (!is_other) continue;
+      const auto found = known.find(content_of(other));
+      if (found == known.end()) continue;
+      const wire::Function called = tables.sites[first_sites_[found->second]].function;
+      if (called == other.function) return found->second;
+    }
+    return std::nullopt;
+  };
+  ids_.resize(tables.sites.size());
+  next_sites_.resize(tables.sites.size(), kNoSite);
+  for (model::SiteId site = 0; site < tables.sites.size(); ++site) {
+    const model::Site& entry = tables.sites[site];
+    if (!model::allocates(entry.kind)) continue;
+    auto [found, added] = known.emplace(content_of(entry), static_cast<uint32_t>(first_sites_.size()));
+    if (added && has_uncertain) {
+      if (const auto other = group_of_other_name(entry)) {
+        found->second = *other;
+        added = false;
+      }
+    }
+    const uint32_t group = found->second;
+    if (added) {
+      first_sites_.push_back(site);
+      last_sites.push_back(site);
+    } else if (is_uncertain(tables.sites[first_sites_[group]].function) && !is_uncertain(entry.function)) {
+      next_sites_[site] = first_sites_[group];  // the group is called what this one is
+      first_sites_[group] = site;
+    } else {
+      next_sites_[last_sites[group]] = site;
+      last_sites[group] = site;
+    }
+    ids_[site] = group + 1;
+  }
+}
+
+StackContent StackIndex::content_of(const model::Site& site) const {
+  StackContent content = contents_[site.stack];
+  content.high += static_cast<uint64_t>(site.function) +
+                  uint64_t{site.label < first_labels_.size() ? first_labels_[site.label] : 0} * 0x9e3779b97f4a7c15u;
+  return content;
+}
+
+std::vector<model::CodeId> codes_of(const model::Tables& tables, model::StackId stack) {
+  std::vector<model::CodeId> codes;
+  for (; stack >= wire::kRootCount; stack = parent_of(tables, stack)) {
+    codes.push_back(tables.stacks[stack].code);
+  }
+  return codes;
+}
+
+size_t depth_of(const model::Tables& tables, model::StackId stack) {
+  size_t depth = 0;
+  for (; stack >= wire::kRootCount; stack = parent_of(tables, stack)) {
+    ++depth;
+  }
+  return depth;
+}
+
+wire::StackEnd end_of(const model::Tables& tables, model::StackId stack) {
+  while (stack >= wire::kRootCount) {
+    stack = parent_of(tables, stack);
+  }
+  return static_cast<wire::StackEnd>(stack);
+}
+
+}  // namespace heaptap::query

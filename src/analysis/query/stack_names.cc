@@ -1,0 +1,123 @@
+#include "analysis/query/stack_names.h"
+
+#include <utility>
+
+#include "analysis/query/stack_index.h"
+#include "analysis/report/telling_frame.h"
+
+namespace heaptap::query {
+namespace {
+
+// Frames in which the telling one is looked for.
+
+constexpr const char* kSignalHandler = "<signal handler called>";
+
+bool is_agent(const model::Frame& frame) { return frame.module.ends_with("/libheaptap_agent.so"); }
+
+// Whether this frame is the trampoline that a signal handler returns to: the next one was interrupted.
+bool is_called_by_signal(const model::Tables& tables, model::StackId stack) {
+  const model::StackId outer = parent_of(tables, stack);
+  return outer >= wire::kRootCount && tables.codes[tables.stacks[outer].code].exact;
+}
+
+}  // namespace
+
+std::vector<model::Frame> StackNames::frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth) {
+  std::vector<model::Frame> frames;
+  for (; stack >= wire::kRootCount && (depth == 0 || frames.size() < depth); stack = parent_of(tables, stack)) {
+    const CodeFrames found = frames_at(tables, stack);
+    if (found.frames == nullptr) continue;
+    frames.insert(frames.end(), found.frames->begin(), found.frames->end());
+    if (found.is_called_by_signal) frames.back().function = kSignalHandler;
+  }
+  if (depth != 0 && frames.size() > depth) {
+    frames.resize(depth);
+  }
+  return frames;
+}
+
+const std::vector<model::Frame>& StackNames::frames_of_code(const model::Tables& tables, model::CodeId code) {
+  if (tables.names == nullptr) return resolver_.resolve(tables, tables.codes[code]);
+  const auto [found, is_new] = brought_.try_emplace(code);
+  // Names of a trace come while it is recorded, and of some code alone.
+  if (is_new || found->second.empty()) found->second = tables.names->frames_of(code);
+  if (found->second.empty()) return resolver_.resolve(tables, tables.codes[code]);
+  return found->second;
+}
+
+StackNames::CodeFrames StackNames::frames_at(const model::Tables& tables, model::StackId stack) {
+  const std::vector<model::Frame>& found = frames_of_code(tables, tables.stacks[stack].code);
+  if (is_agent(found.front())) return {};  // a signal came while heaptap itself was at work
+  return {&found, is_called_by_signal(tables, stack)};
+}
+
+std::vector<report::FrameIndex> StackNames::list_frames(const model::Tables& tables, model::StackId stack,
+                                                        uint32_t depth) {
+  std::vector<report::FrameIndex> indices;
+  for (; stack >= wire::kRootCount && (depth == 0 || indices.size() < depth); stack = parent_of(tables, stack)) {
+    const CodeFrames found = frames_at(tables, stack);
+    if (found.frames == nullptr) continue;
+    const uint64_t key = uint64_t{tables.stacks[stack].code} << 1 | uint64_t{found.is_called_by_signal};
+    const auto [place, is_new] = places_.try_emplace(key, static_cast<report::FrameIndex>(listed_.size()));
+    if (is_new) {
+      listed_.insert(listed_.end(), found.frames->begin(), found.frames->end());
+      if (found.is_called_by_signal) listed_.back().function = kSignalHandler;
+    }
+    for (size_t i = 0; i < found.frames->size(); ++i)
+      indices.push_back(place->second + static_cast<report::FrameIndex>(i));
+  }
+  if (depth != 0 && indices.size() > depth) indices.resize(depth);
+  return indices;
+}
+
+model::Frame StackNames::telling_frame(const model::Tables& tables, model::StackId stack) {
+  const std::vector<model::Frame> frames = frames_of(tables, stack, kTellingFrames);
+  const model::Frame* const telling = report::telling_frame(report::FrameList(frames), skipped_);
+  return telling == nullptr ? model::Frame{} : *telling;
+}
+
+report::FrameIndex StackNames::list_telling_frame(const model::Tables& tables, model::StackId stack) {
+  const auto [known, is_new] = telling_.try_emplace(stack, report::kNoFrame);
+  if (!is_new) return known->second;
+  const std::vector<model::Frame> frames = frames_of(tables, stack, kTellingFrames);
+  const size_t place = report::telling_place(report::FrameList(frames), skipped_);
+  if (place == frames.size()) return report::kNoFrame;
+  known->second = list_frames(tables, stack, static_cast<uint32_t>(place) + 1).back();
+  return known->second;
+}
+
+std::vector<model::Frame> StackNames::take_listed() {
+  places_.clear();
+  telling_.clear();
+  return std::exchange(listed_, {});
+}
+
+StackNames::Match StackNames::match_of(const model::Tables& tables, model::CodeId code) {
+  if (const auto known = matches_.find(code); known != matches_.end()) {
+    return known->second;
+  }
+  Match match;
+  for (const model::Frame& frame : frames_of_code(tables, code)) {
+    match.function = match.function || function_.matches(frame.function);
+    match.module = match.module || module_.matches(frame.module);
+  }
+  matches_.emplace(code, match);
+  return match;
+}
+
+bool StackNames::passes(const model::Tables& tables, const model::Site& site) {
+  if (!tags_.passes(tables, site.label)) return false;
+  bool function = function_.empty() || function_.matches(wire::facts_of(site.function).name);
+  bool module = module_.empty();
+  for (const model::CodeId code : codes_of(tables, site.stack)) {
+    if (function && module) {
+      break;
+    }
+    const Match match = match_of(tables, code);
+    function = function || match.function;
+    module = module || match.module;
+  }
+  return function && module;
+}
+
+}  // namespace heaptap::query

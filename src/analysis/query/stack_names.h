@@ -1,0 +1,80 @@
+// Names of whole stacks, and the filters by name.
+#pragma once
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/patterns/name_filter.h"
+#include "analysis/query/label_names.h"
+#include "analysis/report/frame_list.h"
+#include "analysis/report/machinery.h"
+#include "analysis/symbols/resolver.h"
+#include "common/model/tables.h"
+
+namespace heaptap::query {
+
+// Frames shown of a deeper stack by default.
+constexpr uint32_t kMaxListedFrames = 255;
+// Frames searched for the telling one.
+constexpr uint32_t kTellingFrames = 64;
+
+class StackNames {
+ public:
+  StackNames(symbols::ResolverOptions options, std::string function, std::string module,
+             const std::vector<std::string>& tags, report::SkippedNames skipped)
+      : resolver_(std::move(options)),
+        function_(std::move(function)),
+        module_(std::move(module)),
+        tags_(tags),
+        skipped_(std::move(skipped)) {}
+
+  // Frames of a stack's innermost code; null for heaptap's own. The caller of a signal handler is the signal.
+  struct CodeFrames {
+    const std::vector<model::Frame>* frames = nullptr;
+    bool is_called_by_signal = false;
+  };
+  CodeFrames frames_at(const model::Tables& tables, model::StackId stack);
+
+  // Innermost first, inlined frames included; at most `depth` of them (0: all).
+  std::vector<model::Frame> frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth);
+
+  // Same as indexes into a table of frames that grows; the lists of one report share it.
+  std::vector<report::FrameIndex> list_frames(const model::Tables& tables, model::StackId stack, uint32_t depth);
+  // Frame that names the allocation site, and its index in that table (report::kNoFrame: none).
+  model::Frame telling_frame(const model::Tables& tables, model::StackId stack);
+  report::FrameIndex list_telling_frame(const model::Tables& tables, model::StackId stack);
+  // Returns that table; the next list starts a new one.
+  std::vector<model::Frame> take_listed();
+
+  [[nodiscard]] bool filters() const { return !function_.empty() || !module_.empty() || !tags_.empty(); }
+
+  // Whether a frame of the stack (or the allocation function itself) matches the function filter, a frame the module filter, and the
+  // site's label the tags.
+  bool passes(const model::Tables& tables, const model::Site& site);
+
+  [[nodiscard]] const report::SkippedNames& skipped() const { return skipped_; }
+  [[nodiscard]] symbols::Resolver& resolver() { return resolver_; }
+  [[nodiscard]] std::vector<model::SymbolHint> hints(size_t limit) const { return resolver_.hints(limit); }
+
+ private:
+  struct Match {
+    bool function = false;
+    bool module = false;
+  };
+  // Names from the source if it has them, else from symbols.
+  const std::vector<model::Frame>& frames_of_code(const model::Tables& tables, model::CodeId code);
+  Match match_of(const model::Tables& tables, model::CodeId code);
+
+  symbols::Resolver resolver_;
+  std::unordered_map<model::CodeId, std::vector<model::Frame>> brought_;  // from Tables::names
+  patterns::NameFilter function_;
+  patterns::NameFilter module_;
+  TagFilter tags_;
+  report::SkippedNames skipped_;
+  boost::unordered_flat_map<model::CodeId, Match> matches_;
+  boost::unordered_flat_map<model::StackId, report::FrameIndex> telling_;  // by stack: index into `listed_`
+  std::vector<model::Frame> listed_;
+  boost::unordered_flat_map<uint64_t, report::FrameIndex> places_;  // by code: index of its first frame in `listed_`
+};
+
+}  // namespace heaptap::query

@@ -1,0 +1,103 @@
+#include "analysis/query/window.h"
+
+#include <algorithm>
+#include <string>
+
+#include "common/base/safe_text.h"
+#include "common/base/units.h"
+#include "common/base/whole_number.h"
+
+namespace heaptap::query {
+namespace {
+
+using base::ErrorKind;
+
+Moment moment_at(const model::Mark& mark) {
+  return {mark.time_ns, mark.events_before, mark.kind == model::MarkKind::kEarlier};
+}
+
+// The marks that there are, as far as a line holds them.
+std::string names_of(const std::vector<model::Mark>& marks) {
+  constexpr size_t kMaxNames = 10;
+  std::vector<std::string_view> names;
+  for (const model::Mark& mark : marks) {
+    if (std::ranges::find(names, mark.name) == names.end()) names.push_back(mark.name);
+  }
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) {
+    text += (i == 0 ? "" : ", ") + base::safe_text(std::string(names[i]));
+  }
+  return text + (names.size() > kMaxNames ? ", ..." : "");
+}
+
+std::unexpected<base::Error> no_moment(std::string_view text, const std::vector<model::Mark>& marks) {
+  if (marks.empty()) {
+    return base::fail_as(ErrorKind::kUsage,
+                         "'{}' is not a time of the recording, and it has no marks: give a time such as 250ms or 1.5s, "
+                         "start or end; `heaptap mark PID NAME` sets marks",
+                         text);
+  }
+  return base::fail_as(
+      ErrorKind::kUsage,
+      "'{}' is not a time of the recording, nor a mark: give a time such as 250ms or 1.5s, start or end, "
+      "or a mark: {}",
+      text, names_of(marks));
+}
+
+base::Result<Moment> mark_of_number(std::string_view text, const std::vector<model::Mark>& marks) {
+  const auto number = base::whole_number<uint64_t>(text.substr(1));
+  const auto found = std::ranges::find(marks, number.value_or(0), &model::Mark::number);
+  if (found == marks.end()) return no_moment(text, marks);
+  return moment_at(*found);
+}
+
+// A name may have colons of its own.
+base::Result<Moment> nth_mark(std::string_view text, const std::vector<model::Mark>& marks) {
+  const size_t colon = text.rfind(':');
+  const auto nth =
+      colon == std::string_view::npos ? std::nullopt : base::whole_number<uint64_t>(text.substr(colon + 1));
+  if (!nth) return no_moment(text, marks);
+  const std::string_view name = text.substr(0, colon);
+  uint64_t count = 0;
+  for (const model::Mark& mark : marks) {
+    if (mark.name == name && ++count == *nth) return moment_at(mark);
+  }
+  if (count == 0) return no_moment(text, marks);
+  return base::fail_as(ErrorKind::kUsage, "'{}': the recording has {} mark{} of that name", text, count,
+                       count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+base::Result<Moment> moment_of(std::string_view text, const std::vector<model::Mark>& marks) {
+  if (text == "start") return Moment{};
+  if (text == "end") return Moment{.time_ns = kEndNs, .event = {}};
+  if (const auto time = base::parse_duration(std::string(text))) return Moment{.time_ns = *time, .event = {}};
+  const auto last =
+      std::find_if(marks.rbegin(), marks.rend(), [&](const model::Mark& mark) { return mark.name == text; });
+  if (last != marks.rend()) return moment_at(*last);
+  return text.starts_with('#') ? mark_of_number(text, marks) : nth_mark(text, marks);
+}
+
+base::Result<> resolve_window(Query& query, const std::vector<model::Mark>& marks) {
+  if (!query.from.empty()) {
+    const auto moment = moment_of(query.from, marks);
+    if (!moment) return base::fail_as(moment.error().kind, "--from: {}", moment.error().message);
+    query.from_ns = moment->time_ns;
+    query.from_event = moment->event;
+    query.from_is_earlier = moment->is_earlier;
+  }
+  if (!query.to.empty()) {
+    const auto moment = moment_of(query.to, marks);
+    if (!moment) return base::fail_as(moment.error().kind, "--to: {}", moment.error().message);
+    query.to_ns = moment->time_ns;
+    query.to_event = moment->event;
+    query.to_is_earlier = moment->is_earlier;
+  }
+  if (query.from_ns > query.to_ns || (query.from_event && query.to_event && *query.from_event > *query.to_event)) {
+    return base::fail_as(ErrorKind::kUsage, "--from {} is later than --to {}", query.from, query.to);
+  }
+  return {};
+}
+
+}  // namespace heaptap::query

@@ -1,0 +1,111 @@
+#include "analysis/report/comparison.h"
+
+namespace heaptap::report {
+
+const std::array<FigureFacts, kFigureCount>& figures() {
+  static constexpr std::array<FigureFacts, kFigureCount> kFacts{{
+      {Figure::kLiveBytes, "live_bytes", "live", true},
+      {Figure::kLiveBlocks, "live_blocks", "blocks", false},
+      {Figure::kPeakBytes, "peak_bytes", "peak", true},
+      {Figure::kAllocatedBytes, "allocated_bytes", "allocated", true},
+      {Figure::kAllocations, "allocations", "allocations", false},
+      {Figure::kReleasedBytes, "freed_bytes", "freed", true},
+      {Figure::kReleases, "frees", "frees", false},
+      {Figure::kTemporary, "temporary_allocations", "temporary", false},
+      {Figure::kLeakedBytes, "leaked_bytes", "leaked", true},
+      {Figure::kLeakedBlocks, "leaked_blocks", "leaked-blocks", false},
+  }};
+  return kFacts;
+}
+
+const FigureFacts& facts_of(Figure figure) { return figures()[static_cast<size_t>(figure)]; }
+
+Figures& Figures::operator+=(const Figures& other) {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i] && other.values_[i])
+      *values_[i] += *other.values_[i];
+    else
+      values_[i].reset();
+  }
+  return *this;
+}
+
+namespace {
+
+std::optional<uint64_t> if_known(bool is_known, uint64_t value) {
+  return is_known ? std::optional(value) : std::nullopt;
+}
+
+std::optional<uint64_t> less(const std::optional<uint64_t>& whole, const std::optional<uint64_t>& part) {
+  return whole && part && *whole >= *part ? std::optional(*whole - *part) : std::nullopt;
+}
+
+}  // namespace
+
+Figures figures_of(const StackEntry& stack) {
+  Figures values;
+  values[Figure::kLiveBytes] = if_known(stack.live_known, stack.own_live_bytes());
+  values[Figure::kLiveBlocks] = if_known(stack.live_known && stack.blocks_known, stack.live_blocks);
+  values[Figure::kPeakBytes] = if_known(stack.times_known, stack.own_peak_bytes());
+  values[Figure::kAllocatedBytes] = if_known(stack.calls_known, stack.own_allocated_bytes());
+  values[Figure::kAllocations] = if_known(stack.calls_known, stack.allocations);
+  values[Figure::kReleasedBytes] = less(values[Figure::kAllocatedBytes], values[Figure::kLiveBytes]);
+  values[Figure::kReleases] = if_known(stack.calls_known && stack.live_known, stack.releases);
+  values[Figure::kTemporary] = if_known(stack.temporary_known, stack.temporary_allocations);
+  if (stack.leaks) {
+    values[Figure::kLeakedBytes] = stack.leaks->lost().bytes;
+    values[Figure::kLeakedBlocks] = stack.leaks->lost().blocks;
+  }
+  return values;
+}
+
+Figures figures_of(const Report& report) {
+  const Totals& totals = report.totals;
+  Figures values;
+  values[Figure::kLiveBytes] = if_known(totals.live_known, totals.live_bytes);
+  values[Figure::kLiveBlocks] = if_known(totals.live_known && totals.blocks_known, totals.live_blocks);
+  values[Figure::kPeakBytes] = if_known(totals.peak_known, totals.peak_live_bytes);
+  values[Figure::kAllocatedBytes] = if_known(totals.calls_known, totals.allocated_bytes);
+  values[Figure::kAllocations] = if_known(totals.calls_known, totals.allocations);
+  values[Figure::kReleasedBytes] = less(values[Figure::kAllocatedBytes], values[Figure::kLiveBytes]);
+  values[Figure::kReleases] = if_known(totals.calls_known && totals.live_known, totals.releases);
+  values[Figure::kTemporary] = if_known(totals.temporary_known, totals.temporary_allocations);
+  values[Figure::kLeakedBytes] =
+      if_known(report.leaks.scanned, report.leaks.definite.bytes + report.leaks.indirect.bytes);
+  values[Figure::kLeakedBlocks] =
+      if_known(report.leaks.scanned, report.leaks.definite.blocks + report.leaks.indirect.blocks);
+  return values;
+}
+
+std::string_view name_of(StackState state) {
+  switch (state) {
+    case StackState::kNew:
+      return "new";
+    case StackState::kGone:
+      return "gone";
+    case StackState::kGrown:
+      return "grown";
+    case StackState::kShrunk:
+      return "shrunk";
+    case StackState::kSame:
+      return "same";
+    case StackState::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::optional<int64_t> change_of(const std::optional<uint64_t>& before, const std::optional<uint64_t>& after) {
+  if (!before || !after) return std::nullopt;
+  return static_cast<int64_t>(*after - *before);
+}
+
+std::optional<int64_t> ComparedStack::change(Figure figure) const {
+  return change_of(sides.front().figures[figure], sides.back().figures[figure]);
+}
+
+std::optional<int64_t> Comparison::change(Figure figure) const {
+  return change_of(recordings.front().totals[figure], recordings.back().totals[figure]);
+}
+
+}  // namespace heaptap::report

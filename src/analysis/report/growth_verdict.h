@@ -1,0 +1,44 @@
+// Verdict of `heaptap check --baseline`: growth of a trace's figures over the baseline's, and the stacks that grew.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/report/certainty.h"
+#include "analysis/report/comparison.h"
+#include "analysis/report/growth_limit.h"
+#include "analysis/report/text_table.h"
+
+namespace heaptap::report {
+
+class JsonWriter;
+
+struct GrowthEntry {
+  GrowthLimit limit;
+  std::optional<uint64_t> before;  // totals
+  std::optional<uint64_t> after;
+  int64_t growth = 0;                 // of the total, or of the stack with the largest growth
+  uint64_t most = 0;                  // allowed by the limit
+  std::vector<ComparedStack> stacks;  // if exceeded: those with the largest growth
+  std::vector<model::Frame> frames;   // of `stacks`
+  Certainty certainty = Certainty::kExact;
+  bool allow_incomplete = false;  // figures count as they are; without a figure the limit holds
+
+  [[nodiscard]] bool broken() const;
+  // Whether it can't be decided if the limit holds.
+  [[nodiscard]] bool unknown() const { return certainty != Certainty::kExact && !allow_incomplete && !broken(); }
+};
+
+// Certainty of the difference of two figures: an inexact baseline may make the growth too large or too small.
+Certainty growth_certainty(Certainty before, Certainty after);
+
+// Verdict on the two recordings of `comparison`, whose totals have that certainty. Lists at most `stacks` stacks.
+GrowthEntry judge_growth(const Comparison& comparison, const GrowthLimit& limit, Certainty certainty,
+                         bool allow_incomplete, size_t stacks);
+
+// One line, and one for each stack.
+std::string render_growth(const GrowthEntry& entry, const Ink& ink);
+void write_json(report::JsonWriter& json, const GrowthEntry& entry);
+
+}  // namespace heaptap::report

@@ -1,0 +1,120 @@
+// Counts of a leak scan: of all blocks, and by stack.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analysis/report/purpose.h"
+#include "common/model/note.h"
+
+namespace heaptap::report {
+
+struct BlockCount {
+  uint64_t blocks = 0;
+  uint64_t bytes = 0;
+  void add_block(uint64_t size) {
+    ++blocks;
+    bytes += size;
+  }
+  BlockCount& operator+=(const BlockCount& other) {
+    blocks += other.blocks;
+    bytes += other.bytes;
+    return *this;
+  }
+};
+
+// Facts of one leak scan.
+struct ScanFacts {
+  uint32_t number = 0;  // within the trace, from 1
+  bool at_end = false;  // of the program; else on request during the run
+  uint64_t time_ns = 0;
+  uint64_t stopped_ns = 0;  // how long the target was paused
+  uint64_t total_ns = 0;
+  uint64_t read_bytes = 0;
+  uint64_t skipped_bytes = 0;  // never touched, or unchanged file contents
+  uint32_t threads = 0;
+  uint64_t blocks = 0;
+  uint64_t pointers = 0;
+  uint64_t stored_bytes = 0;       // in the trace
+  std::vector<model::Note> notes;  // gaps of the scan
+};
+
+struct SuppressionEntry {
+  std::string place;  // "known.supp:3"
+  std::string text;   // its name, or its line
+  BlockCount hidden;
+};
+
+// Memory that a library keeps for itself.
+struct KeptByLibrary {
+  Purpose purpose = Purpose::kProgram;
+  BlockCount reachable, possible;
+};
+
+inline void sort_kept(std::vector<KeptByLibrary>& all) {
+  std::ranges::stable_sort(all, std::greater<>(),
+                           [](const KeptByLibrary& kept) { return kept.reachable.bytes + kept.possible.bytes; });
+}
+
+// Leaks in the program's pools, whose blocks lie in malloc's blocks, which are counted too, or in mappings.
+struct PoolLeaks {
+  BlockCount definite, indirect, possible, reachable, unknown;
+  // Lost (definitely, indirectly) pool blocks outside of malloc blocks that are counted as lost; and the same including possibly lost
+  // ones. With these, sums of pools and other blocks count no byte twice.
+  BlockCount lost_apart, leaked_apart;
+  PoolLeaks& operator+=(const PoolLeaks& other) {
+    definite += other.definite;
+    indirect += other.indirect;
+    possible += other.possible;
+    reachable += other.reachable;
+    unknown += other.unknown;
+    lost_apart += other.lost_apart;
+    leaked_apart += other.leaked_apart;
+    return *this;
+  }
+};
+
+struct Leaks {
+  bool scanned = false;
+  BlockCount definite, indirect, possible, reachable, suppressed;  // meaningless without a scan
+  BlockCount ignored;  // lost, not suppressed, of ignored stacks, and those below them
+  BlockCount unknown;  // unreachable, but their release may have gone unseen
+  // Of the reachable ones: that would be possibly lost, weren't all of their stack or call held so.
+  BlockCount behind_headers;
+  BlockCount released_since;  // after the scan at the end: in none of these counts
+  BlockCount behind_tags;  // of the possibly lost (or reachable) ones: held only by words that are not plain pointers
+  std::vector<KeptByLibrary> kept_by_libraries;  // reachable and possibly lost ones, largest first
+  PoolLeaks pools;
+  ScanFacts scan;
+  uint32_t scan_count = 0;                       // of the trace
+  std::vector<SuppressionEntry> suppressions;    // with matches
+  std::vector<std::string> unused_suppressions;  // "known.supp:3: leak:foo"
+  std::vector<std::string> broad_suppressions;   // that match nearly every stack
+};
+
+// Leaks of one stack: its blocks live at the scan.
+struct StackLeaks {
+  BlockCount definite, indirect, possible, reachable, suppressed, ignored, unknown;
+  BlockCount behind_headers;  // as in Leaks
+  BlockCount below;           // indirectly lost ones, of any stack, below this stack's definitely lost ones
+  uint64_t held_by = 0;       // another stack, whose definitely lost blocks lead to `indirect`; 0: none, or unknown
+  bool has_more_holders = false;
+
+  [[nodiscard]] BlockCount lost() const { return BlockCount(definite) += indirect; }
+  StackLeaks& operator+=(const StackLeaks& other) {
+    definite += other.definite;
+    indirect += other.indirect;
+    possible += other.possible;
+    reachable += other.reachable;
+    suppressed += other.suppressed;
+    ignored += other.ignored;
+    unknown += other.unknown;
+    behind_headers += other.behind_headers;
+    below += other.below;
+    return *this;
+  }
+};
+
+}  // namespace heaptap::report

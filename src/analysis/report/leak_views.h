@@ -1,0 +1,132 @@
+// Leak views of single blocks and their holders, for `show leaks` with --why, --retained, --globals, --scans and --since. Empty
+// unless asked for.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/report/frame_list.h"
+#include "analysis/report/leak_counts.h"
+#include "common/model/frame.h"
+
+namespace heaptap::report {
+
+struct NamedBlock {
+  uint64_t number = 0;
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;
+  std::string state;  // "reachable", "possible", "indirect", "definite"
+  bool suppressed = false;
+  std::string type;  // of C++ objects with virtual functions, and of allocations by std:: containers; else empty
+  uint64_t stack_id = 0;
+  std::string function;  // the allocation function
+  model::Frame caller;   // telling frame of its stack
+  std::string name;      // given by the program
+};
+
+struct NamedRoot {
+  std::string kind;  // one of wire::kRootKindNames
+  std::string name;  // of the variable or the register; empty: unknown
+  std::string file;  // of the variable's definition
+  uint32_t line = 0;
+  std::string module;   // path of the variable's module
+  uint64_t offset = 0;  // in the variable; in the module (or its thread-local segment) if no variable is known
+  uint32_t thread = 0;
+  std::string thread_name;
+  uint64_t address = 0;               // of the pointer; none for a register
+  std::optional<model::Frame> frame;  // of a stack root
+};
+
+struct HolderStep {
+  NamedBlock block;
+  uint64_t offset = 0;  // of the pointer to the next step, in this block
+  std::string pointer;  // its kind: "start", "interior", "array-cookie", …
+};
+
+// Path to a block, exclusive: from a root, or from the leader of a group of lost blocks.
+struct HolderChain {
+  std::optional<NamedRoot> root;
+  std::string pointer;  // kind of the root's pointer
+  std::vector<HolderStep> steps;
+  uint64_t left_out = 0;  // steps omitted in the middle
+};
+
+struct Holders {
+  std::string asked;
+  NamedBlock block;
+  uint64_t offset = 0;  // of the requested address, in the block
+  // Of a stack: its blocks in the scan; those of the worst state, of which `block` is the largest (definitely lost ones, or else
+  // indirectly, or possibly lost ones …); and those held by the same root.
+  BlockCount of_stack;
+  BlockCount of_kind;
+  BlockCount same_root;
+  std::optional<HolderChain> held;
+  std::optional<HolderChain> below;    // path from its leader, for a lost block other than a leader
+  std::optional<HolderChain> cycle;    // path from a leader back to itself
+  uint32_t earlier_scan = 0;           // last scan in which a block lost now was held; 0: none
+  std::optional<HolderChain> earlier;  // path to the block then
+};
+
+struct RetainedEntry {
+  std::optional<NamedBlock> block;  // either a block,
+  uint64_t stack_id = 0;            // a stack with `function` and `caller`,
+  std::string function;
+  model::Frame caller;
+  std::string type;     // or a type
+  BlockCount own;       // reachable ones of the group
+  BlockCount retained;  // `own` included
+};
+
+struct Retained {
+  std::string by;  // "block", "stack", "type"
+  std::vector<RetainedEntry> entries;
+  uint64_t entry_count = 0;  // including those not listed
+  BlockCount held;           // all reachable blocks
+};
+
+struct GlobalEntry {
+  NamedRoot variable;
+  BlockCount direct;    // directly pointed to
+  BlockCount retained;  // held by nothing else
+};
+
+// `held` is the sum of what the entries retain, `unlisted` and `shared`.
+struct Globals {
+  std::vector<GlobalEntry> entries;
+  uint64_t entry_count = 0;
+  BlockCount held;       // by global variables alone
+  BlockCount unlisted;   // of `held`: retained by variables without an entry here
+  BlockCount shared;     // by several variables together
+  BlockCount elsewhere;  // held by global variables, and by roots of other kinds too
+};
+
+struct ScanEntry {
+  ScanFacts facts;
+  BlockCount definite, indirect, possible, reachable, suppressed, ignored;
+};
+
+// Change of lost blocks (definitely or indirectly) between two scans.
+struct LossChange {
+  BlockCount allocated;  // since the earlier scan, and lost
+  BlockCount older;      // present in the earlier scan, lost since
+  BlockCount remained, gone;
+  [[nodiscard]] BlockCount appeared() const { return BlockCount(allocated) += older; }
+};
+
+struct ChangedStack {
+  uint64_t id = 0;
+  std::string function;
+  std::string variant;
+  LossChange change;
+  std::vector<FrameIndex> frames;
+};
+
+struct ScanChanges {
+  ScanFacts from, to;
+  LossChange total;
+  std::vector<ChangedStack> stacks;
+  uint64_t stack_count = 0;
+};
+
+}  // namespace heaptap::report

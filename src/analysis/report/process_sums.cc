@@ -1,0 +1,82 @@
+#include "analysis/report/process_sums.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "analysis/report/outcome.h"
+
+namespace heaptap::report {
+
+ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
+  ProcessSums sums;
+  for (const ProcessEntry& process : processes) {
+    if (!process.failure.empty()) {
+      ++sums.failed;
+      continue;
+    }
+    const Totals& totals = process.totals;
+    sums.allocations += totals.allocations;
+    sums.allocated_bytes += totals.allocated_bytes;
+    sums.bad_releases += totals.bad_releases;
+    sums.double_releases += totals.double_releases;
+    sums.mismatched_releases += totals.mismatched_releases;
+    sums.lost_events += process.capture.lost_events;
+    if (!totals.peak_known) sums.largest_peak.reset();
+    if (sums.largest_peak) sums.largest_peak = std::max(*sums.largest_peak, totals.peak_live_bytes);
+    if (!process.leaks.scanned) {
+      if (!process.capture.executed) ++sums.unscanned;
+      continue;
+    }
+    if (!process.leaks_known) ++sums.uncertain;
+    sums.definite += process.leaks.definite;
+    sums.lost_in_pools += lost_in_pools(process.leaks);
+    sums.indirect += process.leaks.indirect;
+    sums.possible += process.leaks.possible;
+  }
+  if (sums.failed != 0) sums.largest_peak.reset();
+  return sums;
+}
+
+ProcessEntry entry_of(const Report& report) {
+  ProcessEntry entry{.capture = report.capture,
+                     .image = 0,
+                     .trace_path = report.trace_path,
+                     .failure = "",
+                     .totals = report.totals,
+                     .leaks = report.leaks,
+                     .leaks_known = report.known.leaks,
+                     .any_known = report.known.any,
+                     .children_known = report.known.children};
+  entry.capture.suppressions.clear();
+  return entry;
+}
+
+std::vector<const ProcessEntry*> largest_first(std::span<const ProcessEntry> processes) {
+  std::vector<const ProcessEntry*> sorted;
+  for (const ProcessEntry& process : processes) sorted.push_back(&process);
+  const auto rank = [](const ProcessEntry* process) {
+    return std::tuple(process->capture.executed, ~process->leaks.definite.bytes, ~process->totals.peak_live_bytes);
+  };
+  std::ranges::stable_sort(sorted, {}, rank);
+  return sorted;
+}
+
+std::vector<ProgramEntry> programs_of(std::span<const ProcessEntry> processes) {
+  std::vector<ProgramEntry> programs;
+  for (const ProcessEntry* process : largest_first(processes)) {
+    const model::Capture& capture = process->capture;
+    const std::string& command = capture.command.empty() ? capture.executable : capture.command.front();
+    const std::string name = command.substr(command.rfind('/') + 1);
+    const auto known = std::ranges::find(programs, name, &ProgramEntry::program);
+    ProgramEntry& program = known != programs.end() ? *known : programs.emplace_back(name);
+    program.processes.push_back(*process);
+  }
+  const auto rank = [](const ProgramEntry& program) {
+    const ProcessSums sums = sum_of(program.processes);
+    return std::tuple(~sums.definite.bytes, ~sums.largest_peak.value_or(0));
+  };
+  std::ranges::stable_sort(programs, {}, rank);
+  return programs;
+}
+
+}  // namespace heaptap::report

@@ -1,0 +1,48 @@
+// Sums over the processes of a recording.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/report/report.h"
+
+namespace heaptap::report {
+
+struct ProcessSums {
+  uint64_t failed = 0;     // traces that can't be read
+  uint64_t unscanned = 0;  // with unknown leaks; without those that executed another program
+  uint64_t uncertain = 0;  // with a scan, but possibly more leaks than it found
+  uint64_t allocations = 0;
+  uint64_t allocated_bytes = 0;
+  BlockCount lost_in_pools;  // within the live blocks
+  BlockCount definite;
+  BlockCount indirect;
+  BlockCount possible;
+  uint64_t bad_releases = 0;
+  uint64_t double_releases = 0;
+  uint64_t mismatched_releases = 0;
+  uint64_t lost_events = 0;
+  std::optional<uint64_t> largest_peak = 0;  // of any process; empty if one is unknown
+
+  [[nodiscard]] uint64_t errors() const { return bad_releases + double_releases + mismatched_releases; }
+};
+
+ProcessSums sum_of(const std::vector<ProcessEntry>& processes);
+
+// A report as the entry of its process. Without suppressions, which all processes share and which may be long: the report has them.
+ProcessEntry entry_of(const Report& report);
+
+// Ordered by leaks, then by peak; those that executed another program last.
+std::vector<const ProcessEntry*> largest_first(std::span<const ProcessEntry> processes);
+
+// Processes of one program, by the file's name.
+struct ProgramEntry {
+  std::string program;
+  std::vector<ProcessEntry> processes;
+};
+// Ordered by leaks, then by the largest peak.
+std::vector<ProgramEntry> programs_of(std::span<const ProcessEntry> processes);
+
+}  // namespace heaptap::report

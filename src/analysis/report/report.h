@@ -1,0 +1,329 @@
+// Data model of a report, already counted, sorted, filtered and named. Renderers (text, JSON) use nothing else. An unknown number is
+// an empty optional, never 0.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/report/activity.h"
+#include "analysis/report/frame_list.h"
+#include "analysis/report/ignored.h"
+#include "analysis/report/leak_counts.h"
+#include "analysis/report/leak_views.h"
+#include "analysis/report/machinery.h"
+#include "analysis/report/stack_count.h"
+#include "common/model/capture.h"
+#include "common/model/frame.h"
+#include "common/model/mapped_memory.h"
+#include "common/model/mark.h"
+#include "common/model/symbol_hint.h"
+#include "common/wire/log.h"
+
+namespace heaptap::report {
+
+struct Totals {
+  uint64_t allocations = 0;
+  uint64_t releases = 0;
+  uint64_t allocated_bytes = 0;
+  uint64_t temporary_allocations = 0;
+  uint64_t live_blocks = 0;
+  uint64_t live_bytes = 0;
+  uint64_t peak_live_bytes = 0;
+  uint64_t peak_live_blocks = 0;  // maximum number of live blocks (not necessarily at the peak of bytes)
+  uint64_t mapped_live_bytes = 0;
+  uint64_t peak_mapped_bytes = 0;
+  model::MappedLevels mapped{};  // mapped_live_bytes, by kind
+  // Reported by the program: blocks in its own pools, which lie in blocks and mappings counted above, and other resources.
+  uint64_t pool_allocations = 0;
+  uint64_t pool_live_blocks = 0;
+  uint64_t pool_live_bytes = 0;
+  uint64_t open_resources = 0;
+  uint64_t unknown_pool_releases = 0;  // of unknown blocks or resources
+  uint64_t bad_releases = 0;           // never allocated, or into the middle of a block
+  uint64_t double_releases = 0;
+  uint64_t mismatched_releases = 0;
+  uint64_t unknown_releases = 0;  // of blocks whose allocation wasn't seen
+  uint64_t unseen_releases = 0;   // among `releases`: inferred, since the block's address was allocated again
+  // Among `unknown_releases`: set if they are so many that unwatched functions must have allocated the blocks.
+  uint64_t unwatched_releases = 0;
+  uint64_t peak_time_ns = 0;
+  // Where false, the numbers named are meaningless.
+  bool calls_known = true;  // all but live_blocks and live_bytes
+  bool live_known = true;   // releases, live_blocks, live_bytes
+  bool peak_known = true;   // peak_live_bytes, peak_live_blocks
+  bool mapped_peak_known = true;
+  bool peak_time_known = true;
+  bool temporary_known = true;
+  bool bad_frees_known = true;  // bad and double releases as separate figures
+  bool mismatched_known = true;
+  bool blocks_known = true;  // live_blocks, peak_live_blocks
+};
+
+// Difference between live memory at a window's end and at its start; negative: it shrank.
+struct Growth {
+  int64_t blocks = 0;
+  int64_t bytes = 0;
+};
+
+// Reported part of the recording: its allocations, and the ones live at its end.
+struct Window {
+  std::string from;  // as requested: a time or a mark; empty: the beginning
+  std::string to;    // empty: the end
+  uint64_t from_ns = 0;
+  uint64_t to_ns = ~uint64_t{0};
+  bool from_is_earlier = false;  // a mark from before this program was executed: the window starts with the recording,
+  bool to_is_earlier = false;    // and is empty
+  bool has_older = false;        // it has a start; else nothing is older
+  uint64_t older_released_blocks = 0;  // allocated before it, released in it
+  uint64_t older_released_bytes = 0;
+  Growth growth;
+};
+
+struct StackEntry {
+  uint64_t id = 0;  // of the pair of function and stack
+  std::string function;
+  std::string variant;          // "nothrow", "sized, aligned", …; empty for the plain form
+  bool mapping = false;         // mmap and the like: only in the mapped totals
+  model::MappedBytes mapped{};  // its live_bytes by kind, if a mapping
+  bool pooled = false;  // blocks of a pool that the program reports, or resources: not in the totals of blocks either
+  std::string pool;     // its name, or that of the kind of resource
+  std::vector<std::string> tags;  // program's tags active at the call, outermost first
+  [[nodiscard]] bool is_apart() const { return mapping || pooled; }
+  // Mapped bytes that aren't the program's own memory: reserved addresses, and files. The own_… figures exclude them, as if never
+  // mapped: those are shown with blocks' bytes, sorted and drawn.
+  [[nodiscard]] uint64_t beside_memory_bytes() const {
+    return mapped[static_cast<size_t>(model::MappedKind::kReserved)] +
+           mapped[static_cast<size_t>(model::MappedKind::kFile)];
+  }
+  [[nodiscard]] uint64_t own_live_bytes() const { return live_bytes - std::min(live_bytes, beside_memory_bytes()); }
+  [[nodiscard]] uint64_t own_peak_bytes() const { return peak_bytes - std::min(peak_bytes, beside_memory_bytes()); }
+  [[nodiscard]] uint64_t own_allocated_bytes() const {
+    return allocated_bytes - std::min(allocated_bytes, beside_memory_bytes());
+  }
+  uint64_t allocations = 0;
+  uint64_t releases = 0;  // of this stack's blocks
+  uint64_t allocated_bytes = 0;
+  uint64_t live_blocks = 0;
+  uint64_t live_bytes = 0;
+  uint64_t peak_bytes = 0;  // held at the process's peak_live_bytes
+  uint64_t temporary_allocations = 0;
+  uint64_t mismatched_releases = 0;
+  uint64_t lifetime_ns = 0;  // sum over its released blocks
+  std::vector<uint32_t> threads;
+  std::optional<StackLeaks> leaks;  // empty without a scan
+  std::vector<FrameIndex> frames;   // its callers, innermost first, inlined ones included
+  bool live_known = true;           // releases, live_blocks, live_bytes
+  bool calls_known = true;          // allocations, releases, allocated_bytes, mismatched_releases
+  bool times_known = true;          // peak_bytes, lifetime_ns
+  bool lifetime_known = true;       // lifetime_ns
+  bool blocks_known = true;         // live_blocks
+  bool mismatched_known = true;
+  bool threads_known = true;
+  bool temporary_known = true;
+  wire::StackEnd end = wire::StackEnd::kComplete;  // why the frames end here
+  uint64_t frames_in_all = 0;                      // if not all are listed; else 0
+  Purpose purpose = Purpose::kProgram;
+  std::optional<Growth> growth = {};  // in a window with a start; unknown for mappings
+};
+
+// Sum of the stacks with the same tags, or of one pool's blocks.
+struct LabelEntry {
+  std::vector<std::string> tags;  // outermost first; empty: allocated without tags
+  std::string pool;               // or kind of resource
+  bool is_pool = false;           // else the tags are its name
+  StackEntry sum;                 // of their figures
+};
+
+// Reason why something wasn't seen.
+enum class Gap : uint8_t {
+  kLostEvents,
+  kDamagedLog,
+  kOmittedObjects,
+  kPastHooks,
+  kMissedReleases,
+  kUnwatchedFunctions,
+  kSwitchedOff,
+  kOwnAllocator,
+  kNothingSeen,
+  kLater,  // reason known to later versions only
+  kRunning,
+  kCutOff,
+  // Of a run.
+  kUnscannedProcess,
+  kUnreadTrace,
+  kUnrecordedChildren,  // the recorded processes themselves were seen completely
+};
+
+// Certainty of the verdicts. An uncertain one holds for what it reports; there may be more.
+struct Known {
+  bool leaks = true;      // lost blocks
+  bool releases = true;   // bad, double and mismatched releases
+  bool saw_all = true;    // all events from the start of the capture to the end of the trace
+  bool follows = true;    // all releases of the recorded blocks, though some blocks may be missing
+  bool any = true;        // false: none of its allocations were seen, so that figures mean nothing
+  bool children = true;   // false: some ran unrecorded
+  std::vector<Gap> gaps;  // reasons
+};
+
+struct ErrorEntry {
+  std::string kind;  // "mismatched", "double", "bad", "interior"
+  std::string function;
+  std::string variant;
+  uint64_t address = 0;
+  uint64_t count = 1;  // same kind, same stacks; `address` is the first one's
+  std::vector<FrameIndex> frames;
+  struct Origin {
+    std::string function;
+    std::string variant;
+    uint64_t size_bytes = 0;
+    std::vector<FrameIndex> frames;
+  };
+  std::optional<Origin> allocated;
+  std::optional<Origin> released;  // of a double release: the first one
+};
+
+struct SizeClass {  // blocks of lowest..highest bytes
+  uint64_t lowest = 0;
+  uint64_t highest = 0;
+  uint64_t allocations = 0;
+  uint64_t allocated_bytes = 0;
+  uint64_t live_blocks = 0;
+  uint64_t live_bytes = 0;
+};
+
+struct ExactSize {
+  uint64_t size_bytes = 0;
+  uint64_t allocations = 0;
+  uint64_t live_blocks = 0;
+};
+
+struct LifetimeClass {  // blocks released after lowest..highest ns (highest 0: no bound)
+  uint64_t lowest_ns = 0;
+  uint64_t highest_ns = 0;
+  uint64_t blocks = 0;
+  uint64_t bytes = 0;
+};
+
+struct TimelinePoint {
+  uint64_t time_ns = 0;  // end of the interval
+  uint64_t live_bytes = 0;
+  uint64_t live_blocks = 0;
+  uint64_t peak_live_bytes = 0;  // within the interval
+  uint64_t allocations = 0;
+  uint64_t releases = 0;
+  uint64_t mapped_bytes = 0;
+  uint64_t mapped_memory_bytes = 0;  // of these: anonymous and accessible
+};
+
+struct ThreadEntry {
+  uint32_t number = 0;
+  uint32_t kernel_id = 0;
+  std::string name;
+  uint64_t allocations = 0;
+  uint64_t releases = 0;  // by this thread, of any thread's blocks
+  uint64_t allocated_bytes = 0;
+  uint32_t pid = 0;      // in a run: its process
+  uint32_t process = 0;  // and the index in Report::processes
+};
+
+struct BlockEntry {
+  uint64_t number = 0;
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;
+  uint64_t allocated_at_ns = 0;
+  uint32_t thread = 0;
+  uint64_t stack_id = 0;
+  std::string function;
+  FrameIndex caller = kNoFrame;  // telling frame of its stack
+  std::string name = {};         // given by the program
+};
+
+// One of the processes recorded together, or its state before it executed another program.
+struct ProcessEntry {
+  model::Capture capture;
+  uint32_t image = 0;  // number of the program within the process, from 1, growing with each exec; 0: unknown
+  std::string trace_path;
+  std::string failure;  // why the trace can't be read; the numbers are meaningless then
+  Totals totals;
+  Leaks leaks;
+  bool leaks_known = true;                // false: there may be more leaks than `leaks` has
+  bool any_known = true;                  // false: none of its allocations were seen
+  bool children_known = true;             // false: some of its children ran unrecorded
+  std::vector<uint64_t> live_bytes = {};  // maximum in each of some equal parts of its time; empty: unknown
+};
+
+// Code file mapped by the process.
+struct ModuleEntry {
+  std::string path;
+  std::string build_id;  // in hex; empty: none, or the path had several files
+};
+
+// Kinds of a filter without a match, for a hint at one that matches.
+struct UnmatchedFilter {
+  bool by_name = false;
+  bool by_thread = false;
+};
+
+struct Report {
+  model::Capture capture;
+  uint64_t last_event_ns = 0;  // time of the trace's last event, counted or not
+  // False: totals only (--aggregate); no lifetimes, timeline, blocks, sizes of what was released.
+  bool has_events = true;
+  bool sizes_known = true;
+  bool lifetimes_known = true;
+  bool blocks_known = true;  // address and time of single blocks
+  bool threads_known = true;
+  Known known;
+  Totals totals;
+  Leaks leaks;
+  Ignored ignored = {};  // in the totals, and in no list
+  std::vector<ErrorEntry> errors;
+  bool errors_requested = false;  // --sanity
+  uint64_t errors_dropped = 0;    // counted but not listed: too many distinct ones
+  std::vector<StackEntry> stacks;
+  uint64_t stack_count = 0;        // passed by the filters and not ignored, listed or not
+  std::vector<LabelEntry> labels;  // of those stacks, by tags or pools, if requested
+  std::vector<StackCount> counts;  // of all stacks, by id - 1; empty unless requested
+  std::vector<SizeClass> size_classes;
+  std::vector<ExactSize> top_sizes;    // most allocations first
+  uint64_t uncounted_allocations = 0;  // of sizes not in top_sizes: too many distinct ones
+  std::vector<LifetimeClass> lifetimes;
+  std::vector<TimelinePoint> timeline;
+  uint64_t timeline_start_ns = 0;
+  bool grows_to_the_end = false;  // live bytes grew throughout, and were still growing at the end
+  std::vector<ThreadEntry> threads;
+  std::vector<BlockEntry> blocks;  // live; empty unless requested
+  std::string trace_path;
+  std::vector<ProcessEntry> processes;  // all of the recording, this one first; empty if it is the only one
+  bool of_run = false;                  // figures are sums over `processes` (analysis/query/merge.h)
+  std::string run_path;                 // index file of the recording; empty: none
+  std::optional<Window> window;         // empty: the whole recording
+  std::vector<model::Mark> marks;       // of the recording
+  std::string filter;                   // description of the filter; empty: none
+  std::string sort_key;                 // of the stacks
+  std::optional<Holders> holders;
+  std::optional<Retained> retained;
+  std::optional<Globals> globals;
+  std::optional<std::vector<ScanEntry>> scans;
+  std::optional<ScanChanges> scan_changes;
+  std::optional<Activity> activity;
+  std::optional<AddressSpace> address_space;
+  std::optional<StackGraph> stack_graph;
+  std::vector<StackHolders> stack_holders;                           // of the most significant stacks
+  std::vector<std::pair<uint32_t, std::string>> stack_suppressions;  // of listed leaks: index into `stacks`, text
+  std::string generated_suppressions;                                // for the listed leaks, if requested
+  std::vector<model::SymbolHint> symbol_hints;  // of modules whose shown frames lack names or lines
+  std::optional<UnmatchedFilter> unmatched;     // the filter has no match
+  std::vector<model::Frame> frames;             // each once; referred to by index
+  std::vector<ModuleEntry> modules;             // each path once, in order
+  SkippedNames skipped = {};                    // machinery defined by the user
+
+  [[nodiscard]] FrameList list(const std::vector<FrameIndex>& indices) const { return {frames, indices}; }
+  // End of the recording; of a truncated or running one, as far as known.
+  [[nodiscard]] uint64_t end_ns() const { return std::max(capture.duration_ns, last_event_ns); }
+};
+
+}  // namespace heaptap::report

@@ -1,0 +1,243 @@
+#include "analysis/symbol_server/client.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "analysis/symbol_server/name_bytes.h"
+#include "common/base/byte_span.h"
+
+namespace heaptap::symbol_server {
+namespace {
+
+using channel::Clock;
+using message::Field;
+using message::Fields;
+using message::Kind;
+using message::Message;
+using symbols::SymbolLevel;
+
+constexpr size_t kMaxRowBytes = size_t{64} << 20;
+
+base::Error wrong() { return base::make_error("invalid answer"); }
+
+}  // namespace
+
+Client::Client(ClientOptions options) : options_(std::move(options)) {}
+
+Client::~Client() = default;
+
+void Client::give_up(const base::Error& why) {
+  connection_.reset();
+  if (std::exchange(is_given_up_, true) || !options_.tell) return;
+  options_.tell(base::make_error("no symbols from {}: {}", options_.name, why.message));
+}
+
+// One step of what goes on: bytes are sent and taken, as far as they go, or waited for.
+base::Result<> Client::exchange(channel::Time until) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+  if (left.count() <= 0) return base::fail("no answer in time");
+  if (options_.is_interrupted && options_.is_interrupted()) return base::fail("interrupted");
+  std::vector<pollfd> waits;
+  connection_->add_waits(waits);
+  constexpr std::chrono::milliseconds kLongestPause{200};
+  (void)poll(waits.data(), waits.size(), static_cast<int>(std::min(left, kLongestPause).count()));
+  connection_->proceed(Clock::now());
+  std::vector<uint8_t> came;
+  if (connection_->read(came) > 0) reader_.add({reinterpret_cast<const char*>(came.data()), came.size()});
+  if (!reader_.is_sound()) return std::unexpected(wrong());
+  if (came.empty() && connection_->is_gone()) {
+    return base::fail("{}", connection_->why().empty() ? "it closed the connection" : connection_->why());
+  }
+  return {};
+}
+
+base::Result<Message> Client::next_message(channel::Time until) {
+  while (true) {
+    if (auto message = reader_.next()) return *std::move(message);
+    HEAPTAP_TRY(exchange(until));
+  }
+}
+
+base::Result<> Client::send(const Message& message, channel::Time until) {
+  const std::string bytes = message::encode(message);
+  for (size_t done = 0; done < bytes.size();) {
+    const size_t taken = connection_->write(base::bytes_of(bytes).subspan(done));
+    done += taken;
+    if (taken == 0) HEAPTAP_TRY(exchange(until));
+  }
+  connection_->flush();
+  return {};
+}
+
+base::Result<> Client::say_hello(channel::Time until) {
+  HEAPTAP_TRY(send(message::hello(), until));
+  const auto hello = next_message(until);
+  if (!hello) return std::unexpected(hello.error());
+  if (hello->kind == Kind::kHello && hello->fields.number_or_0(Field::kMajor) == message::kMajorVersion) return {};
+  return base::fail("it speaks another version of the protocol");
+}
+
+// Strangers that come meanwhile are nothing to it.
+base::Result<> Client::await_server() {
+  const channel::Time until = Clock::now() + options_.connecting;
+  while (!connection_) {
+    if (options_.is_interrupted && options_.is_interrupted()) return base::fail("interrupted");
+    if (Clock::now() >= until) {
+      return base::fail(
+          "no server connected; run `heaptap symbols serve --connect HOST:PORT DIR...` there to connect to this "
+          "machine");
+    }
+    std::vector<pollfd> waits;
+    options_.listener->add_waits(waits);
+    constexpr int kPauseMs = 200;
+    (void)poll(waits.data(), waits.size(), kPauseMs);
+    options_.listener->proceed(Clock::now());
+    while (options_.listener->next_failed()) {
+    }
+    if (auto connection = options_.listener->next()) connection_ = *std::move(connection);
+  }
+  reader_ = message::MessageReader(message::kMaxAnswerBytes);
+  auto done = say_hello(until);
+  if (!done) connection_.reset();
+  return done;
+}
+
+base::Result<> Client::connect() {
+  if (options_.listener) return await_server();
+  base::Error why = base::make_error("it has no address");
+  const channel::Time until = Clock::now() + options_.connecting;
+  for (const channel::Address& address : options_.addresses) {
+    auto connection = channel::Connection::connect(address, options_.security, {}, Clock::now());
+    if (!connection) {
+      why = connection.error();
+      continue;
+    }
+    connection_ = *std::move(connection);
+    reader_ = message::MessageReader(message::kMaxAnswerBytes);
+    base::Result<> ready;
+    while (ready && !connection_->is_ready()) ready = exchange(until);
+    if (ready) ready = say_hello(until);
+    if (ready) return {};
+    why = ready.error();
+    connection_.reset();
+  }
+  return std::unexpected(why);
+}
+
+// A server hangs up where nobody asks it anything for long: it is asked again then.
+void Client::look_at_connection() {
+  if (!connection_) return;
+  connection_->proceed(Clock::now());
+  std::vector<uint8_t> came;
+  connection_->read(came);
+  if (connection_->is_gone()) connection_.reset();
+}
+
+base::Result<Fields> Client::ask(Kind kind, Fields fields) {
+  look_at_connection();
+  if (!connection_) HEAPTAP_TRY(connect());
+  const uint64_t number = ++last_number_;
+  const channel::Time began = Clock::now();
+  const channel::Time until =
+      began + std::min<Clock::duration>(options_.answer, std::chrono::nanoseconds(options_.in_all) - waited_);
+  HEAPTAP_TRY(send({kind, number, std::move(fields)}, until));
+  auto message = next_message(until);
+  waited_ += Clock::now() - began;
+  if (!message) return std::unexpected(message.error());
+  if (message->number != number) return std::unexpected(wrong());
+  if (message->kind == Kind::kRefusal) return base::fail("{}", message->fields.text_or_empty(Field::kText));
+  if (message->kind != Kind::kAnswer) return std::unexpected(wrong());
+  return std::move(message->fields);
+}
+
+std::optional<Fields> Client::ask_or_give_up(Kind kind, Fields fields) {
+  if (is_given_up_) return std::nullopt;
+  auto answer = ask(kind, std::move(fields));
+  if (answer) return *std::move(answer);
+  give_up(answer.error());
+  return std::nullopt;
+}
+
+SymbolLevel Client::level_of(const std::string& build_id) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto known = levels_.find(build_id); known != levels_.end()) return known->second;
+  Fields fields;
+  fields.add(Field::kBuildId, build_id);
+  const auto answer = ask_or_give_up(Kind::kSymbolLevels, std::move(fields));
+  SymbolLevel level = SymbolLevel::kNothing;
+  if (answer) {
+    const auto entry = Fields::read(answer->text(Field::kEntry).value_or(""));
+    const uint64_t value = entry ? entry->number_or_0(Field::kLevel) : UINT64_MAX;
+    if (value <= static_cast<uint64_t>(SymbolLevel::kLines)) {
+      level = static_cast<SymbolLevel>(value);
+    } else {
+      give_up(wrong());
+    }
+  }
+  return levels_.emplace(build_id, level).first->second;
+}
+
+std::vector<std::vector<model::Frame>> Client::frames_at(const std::string& build_id,
+                                                         std::span<const uint64_t> addresses) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::vector<model::Frame>> all;
+  while (all.size() < addresses.size()) {
+    const auto piece = addresses.subspan(all.size(), std::min(kMaxAddresses, addresses.size() - all.size()));
+    Fields fields;
+    fields.add(Field::kBuildId, build_id);
+    fields.add(Field::kAddresses, write_addresses(piece));
+    const auto answer = ask_or_give_up(Kind::kFramesAt, std::move(fields));
+    if (!answer || !answer->text(Field::kFrames)) break;
+    auto frames = read_frames(*answer->text(Field::kFrames));
+    if (!frames || frames->empty() || frames->size() > piece.size()) {
+      give_up(wrong());
+      break;
+    }
+    std::ranges::move(*frames, std::back_inserter(all));
+  }
+  return all;
+}
+
+std::optional<symbols::Variable> Client::variable_at(const std::string& build_id, uint64_t address,
+                                                     bool is_thread_local) {
+  const std::scoped_lock lock(mutex_);
+  Fields fields;
+  fields.add(Field::kBuildId, build_id);
+  fields.add(Field::kAddress, address);
+  fields.add(Field::kIsThreadLocal, is_thread_local);
+  const auto answer = ask_or_give_up(Kind::kVariableAt, std::move(fields));
+  if (!answer || !answer->text(Field::kName)) return std::nullopt;
+  return symbols::Variable{.name = answer->text_or_empty(Field::kName),
+                           .file = answer->text_or_empty(Field::kFile),
+                           .line = answer->small_number(Field::kLine),
+                           .begin = answer->number_or_0(Field::kBegin),
+                           .size_bytes = answer->number_or_0(Field::kSizeBytes)};
+}
+
+model::RowTable Client::rows_of(const std::string& build_id, std::optional<uint64_t> wanted) {
+  const std::scoped_lock lock(mutex_);
+  std::string bytes;
+  for (bool more = true; more;) {
+    Fields fields;
+    fields.add(Field::kBuildId, build_id);
+    fields.add_known(Field::kAddress, wanted);
+    fields.add(Field::kBegins, uint64_t{bytes.size()});
+    const auto answer = ask_or_give_up(Kind::kRowsOf, std::move(fields));
+    const auto piece = answer ? answer->text(Field::kRows) : std::nullopt;
+    if (!piece) return {};
+    more = answer->number_or_0(Field::kMore) != 0;
+    if (piece->empty() || bytes.size() + piece->size() > kMaxRowBytes) {
+      give_up(wrong());
+      return {};
+    }
+    bytes += *piece;
+  }
+  auto rows = model::decode_rows(base::bytes_of(bytes));
+  if (!rows) give_up(wrong());
+  return rows ? *std::move(rows) : model::RowTable{};
+}
+
+}  // namespace heaptap::symbol_server

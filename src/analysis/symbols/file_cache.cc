@@ -1,0 +1,161 @@
+#include "analysis/symbols/file_cache.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "analysis/symbols/elf_file.h"
+
+namespace heaptap::symbols {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTemporary = "fetched.";
+constexpr time_t kLongestWrite = 24 * 60 * 60;  // an older one was left by a program that was killed
+
+base::Result<> make_folders(const std::string& path) {
+  for (size_t slash = path.find('/', 1); slash != 0; slash = slash == path.npos ? 0 : path.find('/', slash + 1)) {
+    const std::string folder = path.substr(0, slash);
+    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+      return base::fail("can't make the directory {}: {}", folder, base::reason_of(errno));
+    }
+  }
+  return {};
+}
+
+// Where another user could have put links, or put them later, nothing is written: root's files would go where that user likes.
+base::Result<> check_owners(const std::string& path) {
+  constexpr uid_t kUnmapped = 65534;  // of a user that this namespace doesn't know
+  for (size_t slash = path.find('/', 1); slash != 0; slash = slash == path.npos ? 0 : path.find('/', slash + 1)) {
+    const std::string folder = path.substr(0, slash);
+    struct stat status{};
+    if (stat(folder.c_str(), &status) != 0) break;
+    if (status.st_uid != 0 && status.st_uid != geteuid() && (status.st_uid != kUnmapped || geteuid() == 0)) {
+      return base::fail("{} belongs to another user", folder);
+    }
+  }
+  return {};
+}
+
+struct Kept {
+  fs::path path;
+  timespec used;
+  uint64_t bytes;
+};
+
+bool is_earlier(const Kept& a, const Kept& b) {
+  return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
+}
+
+template <typename Iterator>
+std::vector<Kept> files_in(const std::string& folder) {
+  constexpr size_t kMaxFiles = 100'000;
+  std::vector<Kept> files;
+  std::error_code error;
+  for (Iterator each(folder, error); !error && each != Iterator() && files.size() < kMaxFiles; each.increment(error)) {
+    struct stat status{};
+    if (lstat(each->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    files.push_back({each->path(), status.st_mtim, static_cast<uint64_t>(status.st_blocks) * 512});
+  }
+  return files;
+}
+
+}  // namespace
+
+std::string build_id_path(const std::string& build_id) {
+  std::string path = ".build-id/";
+  for (size_t i = 0; i < build_id.size(); ++i) {
+    fmt::format_to(std::back_inserter(path), "{:02x}", static_cast<unsigned char>(build_id[i]));
+    if (i == 0) path += '/';
+  }
+  return path;
+}
+
+NewCacheFile::NewCacheFile(NewCacheFile&& other) noexcept
+    : file_(std::move(other.file_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      folder_(std::move(other.folder_)),
+      path_(std::move(other.path_)),
+      build_id_(std::move(other.build_id_)) {}
+
+NewCacheFile::~NewCacheFile() {
+  if (!temporary_.empty()) (void)unlink(temporary_.c_str());
+}
+
+base::Result<> NewCacheFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return base::fail("can't write {}: {}", temporary_, base::reason_of(errno));
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+base::Result<> NewCacheFile::finish() {
+  file_.reset();
+  const auto file = ElfFile::open(temporary_);
+  if (!file || file->build_id() != build_id_) return base::fail("the received file has a different build-id");
+  HEAPTAP_TRY(make_folders(folder_));
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return base::fail("can't rename {} to {}: {}", temporary_, path_, base::reason_of(errno));
+  }
+  temporary_.clear();
+  return {};
+}
+
+std::optional<FileCache> FileCache::of_user() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return FileCache(fmt::format("{}/heaptap", cache));
+  const char* const home = std::getenv("HOME");
+  if (home != nullptr && *home == '/') return FileCache(fmt::format("{}/.cache/heaptap", home));
+  return std::nullopt;
+}
+
+std::string FileCache::path_of(const std::string& build_id) const {
+  return fmt::format("{}/{}", folder_, build_id_path(build_id));
+}
+
+void FileCache::note_use(const std::string& build_id) const {
+  const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_NOW}, {.tv_sec = 0, .tv_nsec = UTIME_NOW}};
+  (void)utimensat(AT_FDCWD, path_of(build_id).c_str(), times, AT_SYMLINK_NOFOLLOW);
+}
+
+base::Result<NewCacheFile> FileCache::begin(const std::string& build_id) const {
+  HEAPTAP_TRY(check_owners(folder_));
+  HEAPTAP_TRY(make_folders(folder_));
+  std::string temporary = fmt::format("{}/{}XXXXXX", folder_, kTemporary);
+  base::UniqueFd file(mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file) return base::fail("can't make a file in {}: {}", folder_, base::reason_of(errno));
+  std::string path = path_of(build_id);
+  std::string folder = path.substr(0, path.rfind('/'));
+  return NewCacheFile(std::move(file), std::move(temporary), std::move(folder), std::move(path), build_id);
+}
+
+void FileCache::make_room() const {
+  const time_t now = time(nullptr);
+  for (const Kept& file : files_in<fs::directory_iterator>(folder_)) {
+    const bool is_left =
+        file.path.filename().native().starts_with(kTemporary) && now - file.used.tv_sec > kLongestWrite;
+    if (is_left) (void)unlink(file.path.c_str());
+  }
+  std::vector<Kept> files = files_in<fs::recursive_directory_iterator>(folder_ + "/.build-id");
+  std::ranges::sort(files, is_earlier);
+  uint64_t bytes = 0;
+  for (const Kept& file : files) bytes += file.bytes;
+  for (size_t i = 0; i + 1 < files.size() && bytes > max_bytes_; ++i) {
+    if (unlink(files[i].path.c_str()) == 0) bytes -= files[i].bytes;
+  }
+}
+
+}  // namespace heaptap::symbols

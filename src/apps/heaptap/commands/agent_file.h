@@ -1,0 +1,12 @@
+// Location of the agent library.
+#pragma once
+#include <string>
+
+#include "common/base/result.h"
+
+namespace heaptap::app {
+
+// Path beside this program or in its installation.
+base::Result<std::string> find_agent();
+
+}  // namespace heaptap::app

@@ -1,0 +1,339 @@
+#include "apps/heaptap/commands/check_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "analysis/query/analyze.h"
+#include "analysis/report/fold.h"
+#include "analysis/report/note_text.h"
+#include "analysis/report/outcome.h"
+#include "analysis/report/process_sums.h"
+#include "analysis/report/text_parts.h"
+#include "analysis/report/text_safe.h"
+#include "analysis/report/verdict.h"
+#include "apps/heaptap/commands/baselines.h"
+#include "apps/heaptap/commands/name_sources.h"
+#include "apps/heaptap/commands/run_traces.h"
+#include "apps/heaptap/commands/terminal.h"
+#include "apps/heaptap/commands/trace_file.h"
+#include "apps/heaptap/commands/trace_list.h"
+#include "common/base/exit_status.h"
+#include "common/base/safe_text.h"
+#include "record/trace/trace_reader.h"
+
+namespace heaptap::app {
+namespace {
+
+using report::LimitKind;
+
+constexpr int kExitBeyond = 1;
+constexpr size_t kMaxOthers = 16;  // stacks that come before others but don't count for a limit, such as those of mmap
+
+// Of a run the largest of one process. None: it isn't known.
+std::optional<uint64_t> peak_of(const report::Report& report) {
+  if (report.of_run) return report::sum_of(report.processes).largest_peak;
+  return report.totals.peak_known ? std::optional(report.totals.peak_live_bytes) : std::nullopt;
+}
+
+uint64_t figure_of(const report::Report& report, const CheckOptions& options, LimitKind kind) {
+  switch (kind) {
+    case LimitKind::kLeaked:
+      return report.leaks.definite.bytes + report.leaks.indirect.bytes +
+             (options.possible ? report.leaks.possible.bytes + report.leaks.pools.leaked_apart.bytes
+                               : report.leaks.pools.lost_apart.bytes);
+    case LimitKind::kPeak:
+      return peak_of(report).value_or(0);
+    case LimitKind::kLive:
+      return report.totals.live_bytes;
+    case LimitKind::kAllocations:
+      break;
+  }
+  return report.totals.allocations;
+}
+
+query::SortKey sort_of(LimitKind kind) {
+  switch (kind) {
+    case LimitKind::kLeaked:
+      return query::SortKey::kLeakedBytes;
+    case LimitKind::kPeak:
+      return query::SortKey::kPeak;
+    case LimitKind::kLive:
+      return query::SortKey::kUsage;
+    case LimitKind::kAllocations:
+      break;
+  }
+  return query::SortKey::kAllocations;
+}
+
+bool is_early_scan(const report::Report& report, const CheckOptions& options) {
+  const bool is_asked_for = options.scan != 0;
+  return report::has_early_scan(report) && !is_asked_for;
+}
+
+std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, LimitKind kind,
+                                               std::vector<report::StackEntry> stacks) {
+  std::erase_if(stacks, [&](const report::StackEntry& stack) {
+    const report::BlockCount share = report::share_of(kind, options.possible, stack);
+    const bool counts = kind == LimitKind::kLeaked ? !stack.mapping : !stack.is_apart();  // leaks of pools do
+    return !counts || share.blocks + share.bytes == 0;
+  });
+  if (stacks.size() > options.stacks) stacks.resize(options.stacks);
+  return stacks;
+}
+
+// Why figures aren't exact, or aren't there.
+std::vector<std::string> remarks_of(const CheckOptions& options, const report::Report& report,
+                                    const std::vector<model::Note>& scan_notes) {
+  std::vector<std::string> remarks;
+  const std::string& tool = report.capture.import.tool;
+  if (options.leaked_bytes && !report.leaks.scanned && !tool.empty()) {
+    remarks.push_back(fmt::format("--max-leaked: leaks are not in {}'s file; use --max-live", tool));
+  } else if (options.leaked_bytes && !report.leaks.scanned) {
+    std::string why;
+    for (const std::string& note : report::sentences_of(scan_notes)) why += "; " + note;
+    remarks.push_back("--max-leaked: the trace has no leak scan" + why +
+                      "; record it again without --no-leak-scan and --aggregate, or use --max-live");
+  }
+  if (options.allocations && !report.totals.calls_known)
+    remarks.push_back(fmt::format("--max-allocations: calls are not in {}'s file; use --max-peak", tool));
+  if ((options.peak_bytes && !peak_of(report) && !report.of_run) || (options.live_bytes && !report.totals.live_known)) {
+    remarks.emplace_back(
+        "recorded with --aggregate, which doesn't keep the values for --max-peak or --max-live; record it again "
+        "without it");
+  }
+  if (report.capture.lost_events != 0) {
+    remarks.push_back(fmt::format("{} events were lost: the figures are not exact", report.capture.lost_events));
+  }
+  if (const std::string uncertainty = report::uncertainty_of(report); !uncertainty.empty())
+    remarks.push_back(uncertainty);
+  if (report.capture.truncated) {
+    remarks.push_back("incomplete: " + report.capture.damage);
+  }
+  if (const std::string late = report::late_start_of(report); !late.empty()) remarks.push_back(late);
+  if (options.leaked_bytes && is_early_scan(report, options)) {
+    remarks.emplace_back("--max-leaked: the last leak scan was made before the end: later leaks are not in it");
+  }
+  for (const std::string& note : report::sentences_of(report.capture.notes)) remarks.push_back(note);
+  if (std::string ignored = report::ignored_text(report); !ignored.empty()) remarks.push_back(std::move(ignored));
+  for (const std::string& line : report.leaks.unused_suppressions) {
+    remarks.push_back("unused suppression: " + line);
+  }
+  for (const std::string& line : report.leaks.broad_suppressions) {
+    remarks.push_back("suppression matches every stack: " + line);
+  }
+  return remarks;
+}
+
+// Programs of the traces judged together. Read on first use.
+class Recorded {
+ public:
+  explicit Recorded(const std::vector<std::string>& traces) : traces_(traces) {}
+
+  // Whether what a process executed when it left `before` is among them.
+  bool went_on(const model::Capture& before) {
+    if (!captures_) captures_ = read_all();
+    return std::ranges::any_of(*captures_, [&](const model::Capture& later) {
+      return later.pid == before.pid && later.host_name == before.host_name &&
+             later.start_unix_ns > before.start_unix_ns;
+    });
+  }
+
+ private:
+  // What can't be read is no program.
+  [[nodiscard]] std::vector<model::Capture> read_all() const {
+    std::vector<model::Capture> captures;
+    if (traces_.size() == 1) return captures;
+    for (const std::string& trace : traces_) {
+      const auto reader = open_trace(trace);
+      if (!reader) continue;
+      model::Capture& known = captures.emplace_back();
+      known.pid = (*reader)->capture().pid;
+      known.host_name = (*reader)->capture().host_name;
+      known.start_unix_ns = (*reader)->capture().start_unix_ns;
+    }
+    return captures;
+  }
+
+  const std::vector<std::string>& traces_;
+  std::optional<std::vector<model::Capture>> captures_;
+};
+
+// `read`: what is judged, by a query. It is read once for the figures, and again for the stacks of each limit that was exceeded.
+using Read = std::function<base::Result<report::Report>(const query::Query&)>;
+base::Result<report::Verdict> judge(const CheckOptions& options, const query::Suppressions& suppressions,
+                                    const std::string& trace, const std::vector<model::Note>& scan_notes,
+                                    const Read& read) {
+  query::Query query;
+  query.stacks = query.statistics = false;
+  query.limit = options.stacks + kMaxOthers;
+  query.scan = options.scan;
+  query.leaks = options.leaks;
+  query.suppressions = suppressions;
+  query.carried_suppressions = options.carried_suppressions;
+  query.symbols = options.symbols;
+  query.skip = options.skip;
+  query.ignores = options.ignores;
+  ProgressLine progress;
+  progress.follow(query);
+  const auto figures = read(query);
+  if (!figures) return std::unexpected(figures.error());
+  report::Verdict verdict{.trace_path = trace,
+                          .possible_counts = options.possible,
+                          .limits = {},
+                          .baseline_path = options.baseline,
+                          .growth = {},
+                          .remarks = remarks_of(options, *figures, scan_notes),
+                          .skipped = report::SkippedNames(options.skip)};
+  query.stacks = options.stacks != 0;
+  const auto add = [&](LimitKind kind, const std::optional<uint64_t>& limit) -> base::Result<> {
+    if (!limit) return {};
+    verdict.limits.push_back({.kind = kind,
+                              .figure = figure_of(*figures, options, kind),
+                              .limit = *limit,
+                              .stacks = {},
+                              .frames = {},
+                              .certainty = report::certainty_of(*figures, kind, is_early_scan(*figures, options)),
+                              .allow_incomplete = options.allow_incomplete});
+    if (!verdict.limits.back().broken() || !query.stacks) return {};
+    query.sort = sort_of(kind);
+    query.leaks_only = kind == LimitKind::kLeaked;
+    auto listed = read(query);
+    if (!listed) return std::unexpected(std::move(listed).error());
+    verdict.limits.back().stacks = telling_stacks(options, kind, std::move(listed->stacks));
+    verdict.limits.back().frames = std::move(listed->frames);
+    return {};
+  };
+  HEAPTAP_TRY(add(LimitKind::kLeaked, options.leaked_bytes));
+  HEAPTAP_TRY(add(LimitKind::kPeak, options.peak_bytes));
+  HEAPTAP_TRY(add(LimitKind::kLive, options.live_bytes));
+  HEAPTAP_TRY(add(LimitKind::kAllocations, options.allocations));
+  if (!options.growth.empty()) HEAPTAP_TRY(judge_growth(options, suppressions, verdict));
+  return verdict;
+}
+
+// What a wrapper had before it executed the program is gone, and no leak of what is recorded together.
+base::Result<report::Verdict> judge_trace(CheckOptions options, const query::Suppressions& suppressions,
+                                          const std::string& trace, Recorded& recorded) {
+  auto reader = open_trace(trace);
+  if (!reader) return std::unexpected(std::move(reader).error());
+  const bool is_wrapper =
+      (*reader)->capture().executed && (*reader)->scans().empty() && recorded.went_on((*reader)->capture());
+  if (is_wrapper) options.leaked_bytes.reset();
+  auto verdict = judge(options, suppressions, trace, (*reader)->scan_notes(),
+                       [&reader](const query::Query& query) { return analyze_trace(**reader, query); });
+  if (verdict && is_wrapper)
+    verdict->remarks.push_back("it executed another program: what was allocated before is not a leak");
+  return verdict;
+}
+
+// All together. Of the peaks, which processes have at different times, the largest counts.
+base::Result<report::Verdict> judge_run(const CheckOptions& options, const query::Suppressions& suppressions,
+                                        const Run& run) {
+  const char* const need = options.scan != 0 ? "--scan" : !options.growth.empty() ? "--baseline" : nullptr;
+  if (need != nullptr) {
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "{} needs a single process, and '{}' is the recording of several: name one of its traces, "
+                         "such as '{}'",
+                         need, run.path, run.entries.front().trace);
+  }
+  auto verdict =
+      judge(options, suppressions, run.path, {}, [&run](const query::Query& query) { return read_run(run, query); });
+  if (verdict && options.peak_bytes)
+    verdict->remarks.emplace_back("--max-peak: of several processes, the largest peak counts");
+  return verdict;
+}
+
+// None where one trace is compared with one baseline, whatever their programs.
+base::Result<std::optional<Baselines>> baselines_of(const CheckOptions& options,
+                                                    const std::vector<std::string>& traces) {
+  std::error_code error;
+  const bool is_directory = std::filesystem::is_directory(options.baseline, error);
+  if (options.baseline.empty() || (traces.size() == 1 && !is_directory)) return std::nullopt;
+  auto baselines = Baselines::open(options.baseline);
+  if (!baselines) return std::unexpected(std::move(baselines).error());
+  return *std::move(baselines);
+}
+
+base::Result<report::Verdict> judge_named(CheckOptions options, const std::optional<Baselines>& baselines,
+                                          const query::Suppressions& suppressions, const std::string& named,
+                                          Recorded& recorded) {
+  const auto chosen = chosen_trace(named, options.image);
+  if (!chosen) return std::unexpected(chosen.error());
+  const std::string& trace = *chosen;
+  if (baselines) {
+    auto baseline = baselines->of(trace);
+    if (!baseline) return std::unexpected(std::move(baseline).error());
+    options.baseline = *std::move(baseline);
+  }
+  const auto run = open_run(trace);
+  if (!run) return std::unexpected(run.error());
+  const bool is_process = *run && trace::is_one_process((*run)->entries) && !options.growth.empty();
+  return *run && !is_process ? judge_run(options, suppressions, **run)
+                             : judge_trace(options, suppressions, trace, recorded);
+}
+
+// Of one trace, as an exit status.
+int status_of(const report::Verdict& verdict) {
+  return verdict.broken() ? kExitBeyond : verdict.passed() ? 0 : base::kExitUnknown;
+}
+
+// Of two traces' statuses the one that counts: a limit that is broken is certain, whatever became of the other trace.
+int worse_of(int one, int other) {
+  if (one == kExitBeyond || other == kExitBeyond) return kExitBeyond;
+  return std::max(one, other);
+}
+
+struct Findings {
+  std::vector<report::Verdict> verdicts;
+  std::vector<report::FailedTrace> failures;
+  bool several = false;
+};
+
+std::string findings_text(const CheckOptions& options, const Findings& findings) {
+  if (options.json && findings.several) return report::render_verdicts_json(findings.verdicts, findings.failures);
+  const report::RenderOptions render{.color = use_color(options.color, STDOUT_FILENO),
+                                     .width = terminal_width(STDOUT_FILENO),
+                                     .frames = options.frames};
+  std::string text;
+  for (const report::Verdict& verdict : findings.verdicts) {
+    if (findings.several) text += base::safe_text(verdict.trace_path) + ":\n";
+    text += options.json ? report::render_verdict_json(verdict) : report::render_verdict(verdict, render);
+  }
+  return text;
+}
+
+}  // namespace
+
+int perform(const CheckOptions& options) {
+  const auto suppressions = query::read_suppressions(options.suppressions);
+  if (!suppressions) return complain(suppressions.error());
+  const auto traces = list_traces(options.traces);
+  if (!traces) return complain(traces.error());
+  const auto baselines = baselines_of(options, *traces);
+  if (!baselines) return complain(baselines.error());
+  Findings findings;
+  findings.several = traces->size() > 1;
+  Recorded recorded(*traces);
+  int status = 0;
+  for (const std::string& trace : *traces) {
+    auto verdict = judge_named(options, *baselines, *suppressions, trace, recorded);
+    if (verdict) {
+      status = worse_of(status, status_of(*verdict));
+      findings.verdicts.push_back(std::move(*verdict));
+    } else {
+      status = worse_of(status, complain(verdict.error()));
+      findings.failures.push_back({trace, verdict.error().message});
+    }
+  }
+  if (options.quiet) return status;
+  const size_t width = options.json ? 0 : fold_width(STDOUT_FILENO);
+  const auto printed = print_output(report::folded(findings_text(options, findings), width));
+  return printed ? status : complain(printed.error());
+}
+
+}  // namespace heaptap::app

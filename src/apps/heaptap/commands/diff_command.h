@@ -1,0 +1,36 @@
+// `heaptap diff`: comparison of recordings, or of two moments of one.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/query/analyze.h"
+#include "analysis/query/compare.h"
+#include "apps/heaptap/commands/html_file.h"
+#include "apps/heaptap/options/color_mode.h"
+
+namespace heaptap::app {
+
+struct DiffOptions {
+  std::vector<std::string> traces;  // two or more in order; one if moments are given
+  uint32_t image = 0;               // program of each trace's process, from 1; 0: the last one
+  std::string from;                 // a moment; empty: compare whole recordings
+  std::string to;
+  query::Query query;
+  query::CompareOptions compare;
+  std::vector<std::string> suppressions;  // files
+  size_t limit = 10;                      // stacks in text; 0: all
+  size_t depth = 8;                       // frames in text; 0: all
+  bool json = false;
+  bool html = false;  // write the file described by `file`
+  HtmlFileOptions file;
+  ColorMode color = ColorMode::kAuto;
+};
+
+// Reports of whole traces, or of one trace's moments, in order of comparison.
+base::Result<std::vector<report::Report>> read_for_comparison(const std::vector<std::string>& traces,
+                                                              const query::Query& query);
+
+// Returns heaptap's exit status.
+int perform(DiffOptions options);
+
+}  // namespace heaptap::app

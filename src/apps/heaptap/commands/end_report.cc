@@ -1,0 +1,231 @@
+#include "apps/heaptap/commands/end_report.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include "analysis/report/fold.h"
+#include "analysis/report/outcome.h"
+#include "analysis/report/process_sums.h"
+#include "analysis/report/render.h"
+#include "apps/heaptap/commands/run_traces.h"
+#include "apps/heaptap/commands/symbols_server.h"
+#include "apps/heaptap/commands/terminal.h"
+#include "apps/heaptap/commands/two_at_once.h"
+#include "capture/supervision/trace_name.h"
+#include "record/trace/trace_reader.h"
+
+namespace heaptap::app {
+namespace {
+
+// More than are told: those of one site are one line.
+constexpr size_t kMaxStacks = 50;
+
+using report::ProcessEntry;
+
+// What all readings of traces have in common.
+query::Query plain_query(const EndReport& end) {
+  const RunOptions& options = end.options;
+  query::Query query;
+  query.stacks = query.statistics = query.lifetimes = query.errors = false;
+  query.suppressions = end.suppressions;
+  query.skip = options.skip;
+  query.ignores = options.ignores;
+  query.symbols = {options.symbols, options.sysroots, options.debuginfod, options.symbols_server};
+  return query;
+}
+
+base::Result<report::Report> read_main(const EndReport& end, const std::string& trace, bool for_json) {
+  const RunOptions& options = end.options;
+  auto reader = trace::TraceReader::open(trace);
+  if (!reader) return std::unexpected(std::move(reader).error());
+  ProgressLine progress;
+  query::Query query = plain_query(end);
+  progress.follow(query);
+  query.stacks = true;
+  query.sort = options.sort;
+  query.limit = for_json || options.count != 0 ? options.count : kMaxStacks;
+  query.errors = options.sanity || !for_json;
+  query.lifetimes = for_json;
+  query.leaks_else_reachable = !for_json && !reader->scans().empty();
+  auto report = query::analyze(*reader, query);
+  if (report) report->trace_path = trace;
+  return report;
+}
+
+// One of the other processes: its figures alone.
+ProcessEntry read_other(const EndReport& end, const supervision::FinishedTrace& trace) {
+  ProcessEntry entry;
+  entry.trace_path = trace.path;
+  entry.capture.pid = trace.pid;
+  auto reader = trace::TraceReader::open(trace.path);
+  if (!reader) {
+    entry.failure = reader.error().message;
+    return entry;
+  }
+  auto report = query::analyze(*reader, plain_query(end));
+  if (!report) {
+    entry.capture = reader->capture();
+    entry.capture.suppressions.clear();
+    entry.failure = report.error().message;
+    return entry;
+  }
+  report->trace_path = trace.path;
+  report->leaks.unused_suppressions.clear();
+  return report::entry_of(*report);
+}
+
+// All of the recording, `first` in front; empty where it is alone.
+std::vector<ProcessEntry> read_others(const EndReport& end, const report::Report& first,
+                                      const std::vector<supervision::FinishedTrace>& traces) {
+  std::vector<ProcessEntry> entries;
+  std::vector<supervision::FinishedTrace> others;
+  std::ranges::copy_if(traces, std::back_inserter(others), [&](const supervision::FinishedTrace& trace) {
+    return !trace.path.empty() && trace.path != first.trace_path;
+  });
+  ProgressLine progress;
+  two_at_once(
+      std::span<const supervision::FinishedTrace>(others),
+      [&end](const supervision::FinishedTrace& trace) { return read_other(end, trace); },
+      [&](const supervision::FinishedTrace& /*trace*/, ProcessEntry entry) {
+        entries.push_back(std::move(entry));
+        progress.update(entries.size(), others.size());
+      });
+  if (!entries.empty()) entries.insert(entries.begin(), report::entry_of(first));
+  return entries;
+}
+
+bool is_failure(const RunOptions& options, const ProcessEntry& process) {
+  const report::Totals& totals = process.totals;
+  const bool leaks = process.leaks.scanned && report::leaks_for_certain(process.leaks);
+  return leaks || (options.sanity && totals.bad_releases + totals.double_releases + totals.mismatched_releases != 0);
+}
+
+// Whether it may have leaks that nobody saw. What a program had before it executed another one is no leak.
+bool is_unknown(const ProcessEntry& process) {
+  if (!process.failure.empty() || !process.any_known || !process.children_known) return true;
+  return process.leaks.scanned ? !process.leaks_known : !process.capture.executed;
+}
+
+// Children may fail in crowds, on a full disk say.
+void tell_failures(const RunOptions& options, const std::vector<supervision::FinishedTrace>& traces) {
+  constexpr size_t kMaxTold = 3;
+  size_t failed = 0;
+  for (const supervision::FinishedTrace& trace : traces) {
+    if (trace.failure.empty()) continue;
+    if (++failed <= kMaxTold || options.verbose) print_error(fmt::format("heaptap: {}\n", trace.failure));
+  }
+  if (failed > kMaxTold && !options.verbose) {
+    print_error(fmt::format("heaptap: {} more traces couldn't be written (-v lists them)\n", failed - kMaxTold));
+  }
+}
+
+// The report's own process is among its processes only where there are others.
+Gate judge_processes(const RunOptions& options, const report::Report& report) {
+  std::vector<ProcessEntry> processes = report.processes;
+  if (processes.empty()) processes.push_back(report::entry_of(report));
+  const auto fails = [&options](const ProcessEntry& process) { return is_failure(options, process); };
+  if (std::ranges::any_of(processes, fails)) return Gate::kFailed;
+  return options.leak_scan && std::ranges::any_of(processes, is_unknown) ? Gate::kUnknown : Gate::kPassed;
+}
+
+void print_failure(const base::Error& error) { print_error(fmt::format("heaptap: {}\n", error.message)); }
+
+void print_json(const EndReport& end, const std::string& trace, const std::vector<ProcessEntry>& processes) {
+  auto report = read_main(end, trace, true);
+  if (!report) return print_failure(report.error());
+  report->processes = processes;
+  const std::string text = report::render_json(*report, report::View::kSummary, {.limit = end.options.count});
+  if (end.options.json && !end.options.quiet) print_error(text);
+  if (!end.file.is_wanted()) return;
+  if (const auto written = end.file.write(text); !written) print_failure(written.error());
+}
+
+// A link is followed only where it is the system's own, such as /dev/stdout or that of a shell's >(…).
+base::UniqueFd open_to_write(const std::string& path, int flags) {
+  const bool is_systems = path.starts_with("/dev/") || path.starts_with("/proc/");
+  return base::UniqueFd(open(path.c_str(), O_WRONLY | O_CLOEXEC | (is_systems ? 0 : O_NOFOLLOW) | flags, 0666));
+}
+
+bool is_fifo(const std::string& path) {
+  struct stat status{};
+  return stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+// What an earlier run left there may not pass as this one's report, whatever becomes of this one.
+void empty_if_regular(int descriptor) {
+  struct stat status{};
+  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) (void)ftruncate(descriptor, 0);
+}
+
+}  // namespace
+
+base::Result<ReportFile> ReportFile::create(const std::string& path) {
+  if (path.empty()) return ReportFile("", {});
+  base::UniqueFd descriptor = open_to_write(path, O_CREAT | O_NONBLOCK);
+  const bool is_unread = !descriptor && errno == ENXIO && is_fifo(path);  // nobody reads it so far
+  if (is_unread) return ReportFile(path, {});
+  if (!descriptor) return base::fail("--json={}: can't write there: {}", path, base::reason_of(errno));
+  (void)fcntl(descriptor.get(), F_SETFL, fcntl(descriptor.get(), F_GETFL) & ~O_NONBLOCK);
+  empty_if_regular(descriptor.get());
+  return ReportFile(path, std::move(descriptor));
+}
+
+base::Result<> ReportFile::write(const std::string& text) {
+  if (!descriptor_) descriptor_ = open_to_write(path_, 0);  // waits for a reader, now that the program is over
+  if (!descriptor_) return base::fail("--json={}: can't write there: {}", path_, base::reason_of(errno));
+  empty_if_regular(descriptor_.get());
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(descriptor_.get(), text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return base::fail("--json={}: can't write it all: {}", path_, base::reason_of(errno));
+    done += static_cast<size_t>(written);
+  }
+  return {};
+}
+
+Gate report_end(const EndReport& end, const std::vector<supervision::FinishedTrace>& traces) {
+  const RunOptions& options = end.options;
+  tell_failures(options, traces);
+  const auto written =
+      std::ranges::find_if(traces, [](const supervision::FinishedTrace& trace) { return !trace.path.empty(); });
+  if (written == traces.end()) return Gate::kPassed;
+  const auto run = write_run(traces, options.force);
+  if (!run) print_failure(run.error());
+  supervision::link_latest(run && !run->empty() ? *run : written->path);
+  const bool is_said = !options.quiet || end.file.is_wanted();
+  if (!is_said && !options.error_exitcode) return Gate::kPassed;
+  auto report = read_main(end, written->path, false);
+  if (!report) {
+    print_failure(report.error());
+    return Gate::kUnknown;
+  }
+  report->processes = read_others(end, *report, traces);
+  if (run) report->run_path = *run;
+  const Gate gate = judge_processes(options, *report);
+  if (options.json || end.file.is_wanted()) print_json(end, written->path, report->processes);
+  if (!options.quiet && !options.json) {
+    if (!end.lead.empty()) report->capture.notes.insert(report->capture.notes.begin(), model::Note{.name = end.lead});
+    if (gate == Gate::kUnknown && options.error_exitcode) {
+      report->capture.notes.insert(report->capture.notes.begin(),
+                                   model::Note{.name = "--error-exitcode: it is unknown whether it leaks"});
+    }
+    const size_t width = fold_width(STDERR_FILENO);
+    const std::string summary = report::render_end_summary(*report, {.color = use_color(options.color, STDERR_FILENO),
+                                                                     .limit = options.count,
+                                                                     .all_processes = options.verbose,
+                                                                     .width = width,
+                                                                     .frames = options.frames});
+    print_error(report::folded(summary, width, "heaptap: "));
+  }
+  return gate;
+}
+
+}  // namespace heaptap::app

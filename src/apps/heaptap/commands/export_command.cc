@@ -1,0 +1,152 @@
+#include "apps/heaptap/commands/export_command.h"
+
+#include <fmt/format.h>
+
+#include "analysis/query/stack_index.h"
+#include "apps/heaptap/commands/name_sources.h"
+#include "apps/heaptap/commands/new_file.h"
+#include "apps/heaptap/commands/numbered_files.h"
+#include "apps/heaptap/commands/run_traces.h"
+#include "apps/heaptap/commands/terminal.h"
+#include "apps/heaptap/commands/trace_file.h"
+#include "common/base/exit_status.h"
+#include "common/model/unscanned_source.h"
+#include "views/exports/formats.h"
+
+namespace heaptap::app {
+namespace {
+
+base::Result<query::Query> query_of(const ExportOptions& options, const exports::Format& format) {
+  query::Query query = options.query;
+  query.blocks = format.needs.blocks;
+  query.errors = format.needs.errors;
+  query.statistics = format.needs.timeline;
+  auto suppressions = query::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(std::move(suppressions).error());
+  query.suppressions = *std::move(suppressions);
+  return query;
+}
+
+base::Result<report::Report> read_report(model::EventSource& source, const ExportOptions& options,
+                                         const exports::Format& format) {
+  ProgressLine progress;
+  auto query = query_of(options, format);
+  if (!query) return std::unexpected(std::move(query).error());
+  progress.follow(*query);
+  auto report = analyze_trace(source, *query);
+  if (report) report->trace_path = options.trace;
+  return report;
+}
+
+base::Result<> write_to_output(const exports::Format& format, const exports::Input& input) {
+  base::Result<> printed;
+  HEAPTAP_TRY(exports::write(format, input, [&printed](std::string_view piece) {
+    if (printed) printed = write_output(piece);
+  }));
+  return printed ? flush_output() : printed;
+}
+
+base::Result<> write_to_file(const exports::Format& format, const exports::Input& input, const ExportOptions& options) {
+  auto file = NewFile::create(options.output, options.force);
+  if (!file) return std::unexpected(std::move(file).error());
+  HEAPTAP_TRY(exports::write(format, input, [&file](std::string_view piece) { file->write(piece); }));
+  return file->finish();
+}
+
+// Prints the files' names, which are found here.
+base::Result<> write_series(const exports::Format& format, const exports::Input& input, const ExportOptions& options) {
+  const auto moments = moments_of(options.moments, input.report.end_ns(), input.report.marks);
+  if (!moments) return base::fail_as(moments.error().kind, "export: {}", moments.error().message);
+  NumberedFiles files(options.output.empty() ? "." : options.output, format.numbered_name(input.report),
+                      std::string(format.extension));
+  auto done = format.write_series(input, *moments, files);
+  std::string names;
+  for (const std::string& path : files.written()) names += path + "\n";
+  HEAPTAP_TRY(print_output(names));
+  return done;
+}
+
+base::Result<> write_at_path(const exports::Format& format, const report::Report& report,
+                             const ExportOptions& options) {
+  auto file = NewFile::create(options.output, options.force);
+  if (!file) return std::unexpected(std::move(file).error());
+  if (file->temporary().empty())
+    return base::fail("{} needs a regular file, and '{}' isn't one", format.name, options.output);
+  HEAPTAP_TRY(format.write_path(report, file->temporary()));
+  return file->finish();
+}
+
+base::Result<> write_report(const exports::Format& format, const report::Report& report, model::EventSource& source,
+                            const ExportOptions& options) {
+  if (format.write_path != nullptr) return write_at_path(format, report, options);
+  const query::StackIndex stacks(source.tables());
+  const exports::Input input{report, source, stacks.ids(), *exports::find_metric(options.metric), options.query.thread};
+  if (format.write_series != nullptr) return write_series(format, input, options);
+  if (options.output.empty()) return write_to_output(format, input);
+  return write_to_file(format, input, options);
+}
+
+// Placeholder for the trace when there are several.
+class NoEvents : public model::UnscannedSource {
+ public:
+  explicit NoEvents(const model::Capture& capture) : capture_(capture) {}
+  base::Result<> replay(model::EventSink& /*sink*/, const model::ReplayOptions& /*options*/) override { return {}; }
+  [[nodiscard]] const model::Capture& capture() const override { return capture_; }
+  [[nodiscard]] const model::Tables& tables() const override { return tables_; }
+
+ private:
+  const model::Capture& capture_;
+  model::Tables tables_;
+};
+
+// What can't be had of several processes; null: nothing.
+const char* need_of_one_process(const ExportOptions& options, const exports::Format& format) {
+  if (format.needs.trace || format.needs.blocks || format.needs.timeline) return format.name.data();
+  if (!options.moments.is_empty()) return options.moments.every_ns ? "--every" : "--at";
+  return options.query.thread != 0 ? "--thread" : nullptr;
+}
+
+base::Result<> export_run(const ExportOptions& options, const exports::Format& format, const Run& run) {
+  if (const char* const need = need_of_one_process(options, format)) {
+    return base::fail_as(
+        base::ErrorKind::kUsage,
+        "{} needs a single process, and '{}' is the recording of several: name one of its traces, such "
+        "as '{}'",
+        need, options.trace, run.entries.front().trace);
+  }
+  const auto query = query_of(options, format);
+  if (!query) return std::unexpected(query.error());
+  const auto report = read_run(run, *query);
+  if (!report) return std::unexpected(report.error());
+  NoEvents source(report->capture);
+  return write_report(format, *report, source, options);
+}
+
+}  // namespace
+
+base::Result<> export_trace(ExportOptions options) {
+  auto trace = named_or_newest(options.trace);
+  if (!trace) return std::unexpected(std::move(trace).error());
+  trace = chosen_trace(*trace, options.image);
+  if (!trace) return std::unexpected(std::move(trace).error());
+  options.trace = *std::move(trace);
+  const exports::Format& format = *exports::find_format(options.format);
+  const auto run = open_run(options.trace);
+  if (!run) return std::unexpected(run.error());
+  const bool is_run = *run && !(trace::is_one_process((*run)->entries) && need_of_one_process(options, format));
+  if (is_run) return export_run(options, format, **run);
+  auto source = open_trace(options.trace);
+  if (!source) return std::unexpected(std::move(source).error());
+  const auto report = read_report(**source, options, format);
+  if (!report) return std::unexpected(report.error());
+  return write_report(format, *report, **source, options);
+}
+
+int perform(const ExportOptions& options) {
+  const auto done = export_trace(options);
+  if (done) return 0;
+  print_error(fmt::format("heaptap: {}\n", done.error().message));
+  return base::exit_status_of(done.error().kind);
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,17 @@
+// Messages about files that don't respond (network file systems).
+#pragma once
+#include <string>
+
+#include "capture/supervision/own_waits.h"
+#include "common/base/served_files.h"
+
+namespace heaptap::app {
+
+std::string text_of(const base::SilentFile& file, base::ServedFiles::Stage stage);
+std::string text_of(const supervision::StandingThread& thread);
+
+// Prints messages about blocked threads of this process, as long as the result lives. To be called after the last fork that continues as
+// heaptap.
+supervision::OwnWaits watch_own_waits();
+
+}  // namespace heaptap::app

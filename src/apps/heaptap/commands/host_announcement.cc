@@ -1,0 +1,40 @@
+#include "apps/heaptap/commands/host_announcement.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "apps/heaptap/commands/terminal.h"
+
+namespace heaptap::app {
+
+void HostAnnouncement::set_service(uint16_t port, bool has_token) {
+  service_ = {.kind = discovery::ServiceKind::kHost,
+              .port = port,
+              .version = HEAPTAP_VERSION,
+              .is_secure = true,
+              .has_token = has_token};
+}
+
+void HostAnnouncement::add_waits(std::vector<pollfd>& waits) const {
+  if (announcer_) announcer_->add_waits(waits);
+}
+
+// One that is gone says so at its end.
+void HostAnnouncement::serve(bool is_waiting) {
+  if (!is_waiting || has_failed_) {
+    announcer_.reset();
+    return;
+  }
+  if (announcer_) return announcer_->serve();
+  auto made = discovery::Announcer::create(service_);
+  if (made) {
+    announcer_ = std::make_unique<discovery::Announcer>(*std::move(made));
+    return;
+  }
+  has_failed_ = true;
+  print_error(fmt::format("heaptap: warning: can't announce this host: {}; give heaptap-target its address\n",
+                          made.error().message));
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,101 @@
+#include "apps/heaptap/commands/kept_files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "analysis/symbols/local_files.h"
+#include "common/base/signals_blocked.h"
+#include "common/base/small_file.h"
+#include "common/base/stop_signals.h"
+#include "common/wire/handshake.h"
+#include "record/recordings/local_recording.h"
+
+namespace heaptap::app {
+namespace {
+
+constexpr uint64_t kMaxFileBytes = uint64_t{256} << 20;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // of a recording
+constexpr size_t kMaxFilesSeen = 4096;             // a program may map without end
+constexpr size_t kMaxWaiting = 256;                // open ones
+
+}  // namespace
+
+KeptFiles::KeptFiles(symbols::ResolverOptions where)
+    : where_{.symbol_directories = std::move(where.symbol_directories), .sysroots = std::move(where.sysroots)},
+      cache_(symbols::FileCache::of_user()) {}
+
+KeptFiles::~KeptFiles() = default;
+
+bool KeptFiles::lacks(const model::Module& module) {
+  if (!cache_ || module.build_id.empty() || (module.flags & wire::kModuleIsVdso) != 0) return false;
+  if (base::file_name_of(module.path) == wire::kAgentFileName) return false;  // no stack ends in the agent
+  if (seen_.size() >= kMaxFilesSeen || !seen_.insert(module.build_id).second) return false;
+  return !symbols::has_file(where_, module);
+}
+
+void KeptFiles::keep(const model::Module& module, base::UniqueFd file) {
+  struct stat status{};
+  if (fstat(file.get(), &status) != 0) return;
+  const auto bytes = static_cast<uint64_t>(status.st_size);
+  if (bytes > kMaxFileBytes || bytes > kMaxBytes - taken_bytes_) return;
+  const std::scoped_lock lock(mutex_);
+  if (queue_.size() >= kMaxWaiting) return;
+  taken_bytes_ += bytes;
+  queue_.push_back({module.build_id, std::move(file), bytes});
+  news_.notify_all();
+  if (copier_.joinable()) return;
+  const base::SignalsBlocked signals;  // are for the thread that records
+  copier_ = std::jthread([this](const std::stop_token& stop) { copy_all(stop); });
+}
+
+void KeptFiles::copy_all(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (news_.wait(lock, stop, [this] { return !queue_.empty(); })) {
+    const Copy& first = queue_.front();
+    lock.unlock();
+    // What can't be kept lacks names later, which the report says.
+    (void)copy(first, stop);
+    lock.lock();
+    queue_.pop_front();
+    news_.notify_all();
+    if (queue_.empty()) cache_->make_room();
+  }
+}
+
+base::Result<> KeptFiles::copy(const Copy& from, const std::stop_token& stop) const {
+  auto file = cache_->begin(from.build_id);
+  if (!file) return std::unexpected(std::move(file).error());
+  std::string piece(size_t{1} << 20, '\0');
+  for (uint64_t done = 0; done < from.bytes;) {
+    if (stop.stop_requested()) return base::fail("canceled");  // nothing is kept of what isn't whole
+    const ssize_t got = pread(from.file.get(), piece.data(), piece.size(), static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return base::fail("it can't be read: {}", base::reason_of(errno));
+    HEAPTAP_TRY(file->write({piece.data(), static_cast<size_t>(got)}));
+    done += static_cast<uint64_t>(got);
+  }
+  return file->finish();
+}
+
+void KeptFiles::finish() {
+  constexpr std::chrono::milliseconds kLook{100};
+  const int asked_before = base::stop_signals::requests();
+  std::unique_lock lock(mutex_);
+  while (!news_.wait_for(lock, kLook, [this] { return queue_.empty(); })) {
+    if (base::stop_signals::requests() != asked_before) return;
+  }
+}
+
+supervision::RecordingMaker KeptFiles::recording_maker() {
+  return
+      [this](const log::LogOptions& options, const model::Capture& capture, const std::string& path, bool overwrite) {
+        return recordings::LocalRecording::create_kept(options, capture, path, overwrite, this);
+      };
+}
+
+}  // namespace heaptap::app

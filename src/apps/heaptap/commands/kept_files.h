@@ -1,0 +1,54 @@
+// Copies of module files that symbol searches wouldn't find (unlinked, replaced, in memory, below another root), made while their
+// processes live, into the cache of analysis/symbols/file_cache.h, which all symbol searches use.
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "analysis/symbols/file_cache.h"
+#include "analysis/symbols/resolver.h"
+#include "capture/supervision/recorded_processes.h"
+#include "common/base/unique_fd.h"
+#include "record/recordings/file_keeper.h"
+
+namespace heaptap::app {
+
+class KeptFiles final : public recordings::FileKeeper {
+ public:
+  // `where`: places that symbol searches will use. Without a cache it keeps none.
+  explicit KeptFiles(symbols::ResolverOptions where);
+  ~KeptFiles() override;
+
+  bool lacks(const model::Module& module) override;
+  void keep(const model::Module& module, base::UniqueFd file) override;
+  // To be called after recording: waits until the copies are made, or Ctrl-C.
+  void finish();
+  // Factory of local recordings whose files are kept; this object must outlive them.
+  [[nodiscard]] supervision::RecordingMaker recording_maker();
+
+ private:
+  struct Copy {
+    std::string build_id;
+    base::UniqueFd file;
+    uint64_t bytes;
+  };
+
+  void copy_all(const std::stop_token& stop);
+  [[nodiscard]] base::Result<> copy(const Copy& from, const std::stop_token& stop) const;
+
+  const symbols::ResolverOptions where_;
+  const std::optional<symbols::FileCache> cache_;
+  std::set<std::string> seen_;  // build-ids
+  uint64_t taken_bytes_ = 0;
+  std::mutex mutex_;
+  std::condition_variable_any news_;
+  std::deque<Copy> queue_;  // under the mutex; the first one is being copied
+  std::jthread copier_;     // declared last: ends before the rest
+};
+
+}  // namespace heaptap::app

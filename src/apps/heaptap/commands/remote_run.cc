@@ -1,0 +1,187 @@
+#include "apps/heaptap/commands/remote_run.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "apps/heaptap/commands/announced_target.h"
+#include "apps/heaptap/commands/fetching.h"
+#include "apps/heaptap/commands/host_announcement.h"
+#include "apps/heaptap/commands/row_finder.h"
+#include "apps/heaptap/commands/symbols_server.h"
+#include "apps/heaptap/commands/terminal.h"
+#include "capture/supervision/supervisor.h"
+#include "common/base/exit_status.h"
+#include "common/base/intervals.h"
+#include "record/recordings/control_service.h"
+#include "record/remote/line_to_target.h"
+#include "record/remote/remote_source.h"
+#include "record/remote/resolve.h"
+
+namespace heaptap::app {
+namespace {
+
+using base::ErrorKind;
+using base::fail_as;
+
+// Before the address at which the other machine is waited for.
+constexpr std::string_view kListens = "listen:";
+
+bool listens(const RunOptions& options) { return options.machine.host.starts_with(kListens); }
+
+// What `heaptap-target record` wrote; a socket is no such thing.
+bool is_file(const RunOptions& options) {
+  std::error_code ignored;
+  return options.machine.takes_over && std::filesystem::is_regular_file(options.machine.host, ignored);
+}
+
+// Nothing is asked of anybody before it is known what the right one proves.
+base::Result<remote::LineToTarget> make_line_by_name(const RunOptions& options) {
+  auto security = security_of_named(options.machine.host, options.machine.token_file);
+  if (!security) return std::unexpected(std::move(security).error());
+  auto addresses = find_announced(options.machine.host);
+  if (!addresses) return std::unexpected(std::move(addresses).error());
+  return remote::LineToTarget(options.machine.host, *std::move(addresses), *std::move(security));
+}
+
+constexpr uint16_t kWaitingPort = 7421;  // of those that are free, where no address is given
+
+base::Result<channel::Listener> listen_anywhere(const channel::Security& security) {
+  const in_addr all{INADDR_ANY};
+  auto listener = channel::Listener::listen(channel::Address::of_number(all, kWaitingPort), security, {});
+  if (listener) return listener;
+  return channel::Listener::listen(channel::Address::of_number(all, 0), security, {});
+}
+
+// Targets come here: to an address, or where none is given, to what is announced.
+base::Result<remote::LineToTarget> make_waiting_line(const RunOptions& options, HostAnnouncement& announcement) {
+  auto security = security_of({.token_file = options.machine.token_file});
+  if (!security) return std::unexpected(std::move(security).error());
+  const std::string where = options.machine.host.substr(kListens.size());
+  const auto address = where.empty() ? base::Result<channel::Address>() : channel::parse_address(where);
+  if (!address) return std::unexpected(address.error());
+  auto listener = where.empty() ? listen_anywhere(*security) : channel::Listener::listen(*address, *security, {});
+  if (!listener) return std::unexpected(std::move(listener).error());
+  if (where.empty()) announcement.set_service(listener->address().port(), security->token.has_value());
+  if (!options.quiet) {
+    print_error(fmt::format("heaptap: waiting at {} for heaptap-target connect{}\n", listener->address().to_text(),
+                            where.empty() ? ", which finds it on the local networks" : ""));
+  }
+  remote::LineToTarget line(options.machine.host, *std::move(listener));
+  if (where.empty()) line.set_teller(announcement);
+  return line;
+}
+
+base::Result<remote::LineToTarget> make_line(const RunOptions& options, HostAnnouncement& announcement) {
+  if (is_file(options)) {
+    auto file = uplink::RecordingFileReader::open(options.machine.host);
+    if (!file) return std::unexpected(std::move(file).error());
+    return remote::LineToTarget(options.machine.host, *std::move(file));
+  }
+  if (listens(options)) return make_waiting_line(options, announcement);
+  if (channel::is_name_alone(options.machine.host)) return make_line_by_name(options);
+  auto security = security_of({.token_file = options.machine.token_file, .target = options.machine.host});
+  if (!security) return std::unexpected(std::move(security).error());
+  const auto address = channel::parse_address(options.machine.host);
+  if (!address) return std::unexpected(address.error());
+  auto addresses = remote::resolve(*address);
+  if (!addresses) return std::unexpected(std::move(addresses).error());
+  for (const channel::Address& each : *addresses) HEAPTAP_TRY(channel::check(*security, each));
+  return remote::LineToTarget(options.machine.host, *std::move(addresses), *std::move(security));
+}
+
+line::RecordOrder order_of(const RunOptions& options, bool fetches) {
+  return {.command = options.command,
+          .environment = options.environment,
+          .user = options.user,
+          .processes = options.processes,
+          .via = options.via,
+          .follow_fork = options.follow_fork,
+          .follow_exec = options.follow_exec,
+          .no_cpp = options.no_cpp,
+          .leak_scan = options.leak_scan,
+          .drop_on_overflow = options.drop_on_overflow,
+          .depth = options.depth,
+          .log_memory_bytes = options.log_memory_bytes,
+          .report_signal = options.report_signal,
+          .omit = options.omit,
+          .fetches = fetches,
+          .compression = options.compression};
+}
+
+std::string line_text(const line::LineNews& news, const std::string& host) {
+  using NewsKind = line::LineNews::Kind;
+  switch (news.kind) {
+    case NewsKind::kLost:
+      return fmt::format("lost the connection to {} ({}); reconnecting", host, news.text);
+    case NewsKind::kBack:
+      return fmt::format("reconnected to {}", host);
+    case NewsKind::kRefused:
+      return fmt::format("{} was refused: {}", news.peer, news.text);
+    case NewsKind::kOver:
+      return fmt::format("{}: {}", host, news.text);
+    case NewsKind::kNotRecorded:
+    case NewsKind::kSaid:
+      break;
+  }
+  return news.text;
+}
+
+}  // namespace
+
+base::Result<> check_remote(const RunOptions& options) {
+  if (options.report_signal != 0 && options.machine.takes_over) {
+    return fail_as(ErrorKind::kUsage,
+                   "--report-signal needs a recording started from here; leave it out, and send SIGUSR1 to heaptap");
+  }
+  if (!options.aggregate) return {};
+  return fail_as(ErrorKind::kUsage,
+                 "--aggregate keeps its totals in the target's memory, which is on another machine; "
+                 "leave it out");
+}
+
+base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervision::RecordingOptions recording,
+                                            supervision::ReportWriter& reports) {
+  HostAnnouncement announcement;
+  auto line = make_line(options, announcement);
+  if (!line) return std::unexpected(std::move(line).error());
+  if (options.machine.takes_over) line->set_takes_over(options.machine.by_force, options.machine.process);
+  // One who comes here may take any time; Ctrl-C ends the wait.
+  HEAPTAP_TRY(line->connect(listens(options) ? std::chrono::hours(24 * 365) : base::intervals().reach));
+  const auto rows = make_row_finder({options.symbols, options.sysroots, options.debuginfod}, options.symbols_server);
+  remote::RemoteSource source(*line, [&options](const line::LineNews& news) {
+    const bool is_failure = news.kind == line::LineNews::Kind::kOver || news.kind == line::LineNews::Kind::kNotRecorded;
+    if (!options.quiet || is_failure) print_error(fmt::format("heaptap: {}\n", line_text(news, options.machine.host)));
+  });
+  if (rows != nullptr) source.set_row_finder(*rows);
+  recording.machine = options.machine.host;
+  recording.via.clear();  // the other machine chooses
+  supervision::RecordedProcesses processes(std::move(recording), source.maker());
+  source.serve(processes);
+  recordings::ControlService service(processes, source);
+  supervision::Supervisor supervisor({.duration = options.duration_ns.transform(nanoseconds),
+                                      .scan_before_letting_go = options.leak_scan && !line->is_file(),
+                                      .mark_every = options.mark_every_ns.transform(nanoseconds),
+                                      .report_writer = &reports},
+                                     processes, source, service);
+  Fetching fetching(options);
+  if (!line->is_file()) fetching.serve(source);
+  if (!options.machine.takes_over) {
+    if (const auto begun = source.begin(order_of(options, fetching.is_on())); !begun) {
+      line->say_farewell();
+      return std::unexpected(begun.error());
+    }
+  }
+  supervisor.watch(std::nullopt);
+  fetching.finish(source);
+  line->say_farewell();
+  RemoteOutcome outcome{.traces = processes.take_traces(options.processes), .status = 0};
+  const model::ExitStatus& exit = source.program_exit();
+  if (exit.code) outcome.status = *exit.code;
+  if (exit.signal) outcome.status = 128 + *exit.signal;
+  if (source.has_failed() && outcome.status == 0) outcome.status = base::kExitFailed;
+  return outcome;
+}
+
+}  // namespace heaptap::app

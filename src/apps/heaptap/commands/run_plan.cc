@@ -1,0 +1,85 @@
+#include "apps/heaptap/commands/run_plan.h"
+
+#include "apps/heaptap/commands/output_check.h"
+#include "capture/launch/own_needs.h"
+#include "capture/launch/process_check.h"
+#include "capture/launch/sanitizer_check.h"
+#include "capture/log/log_memory.h"
+
+namespace heaptap::app {
+namespace {
+
+using base::ErrorKind;
+using base::fail_as;
+
+base::Result<> check_options(const RunOptions& options) {
+  if (options.aggregate && options.aggregate_memory_bytes < log::kLeastTotalsBytes) {
+    return fail_as(ErrorKind::kUsage, "--aggregate-memory: at least 1M");
+  }
+  if (options.command.empty()) {
+    const char* const of_program = !options.user.empty() ? "--user" : !options.environment.empty() ? "-E" : nullptr;
+    if (of_program != nullptr) {
+      return fail_as(ErrorKind::kUsage, "{} is for a program that heaptap starts; it has no effect on a running one",
+                     of_program);
+    }
+  }
+  return {};
+}
+
+// Whether the agent can do it.
+base::Result<> check_agent(const RunOptions& options, const std::optional<launch::Program>& program) {
+  if (!options.processes.empty()) return base::fail("the agent can't be loaded into a running program");
+  if (program && !program->takes_agent) return base::fail("{} {}", program->path, program->takes_agent.error().message);
+  if (options.duration_ns) {
+    return base::fail("--duration detaches from a running program, and an agent can't be removed from it");
+  }
+  return {};
+}
+
+// A sanitizer's runtime and the agent can't both be in front, and its leak check and heaptap can't both trace.
+base::Result<> check_sanitizer(const RunOptions& options, const launch::Sanitizer& sanitizer,
+                               launch::Program& program) {
+  if (program.takes_agent) {
+    program.takes_agent = base::fail("runs {}, whose runtime must be loaded before any agent", sanitizer.name);
+  }
+  const std::string needed = launch::leak_check_switch(sanitizer, launch::own_environment(options.environment));
+  if (options.via == "agent" || needed.empty()) return {};
+  return fail_as(ErrorKind::kNotExecutable,
+                 "can't record {}: it runs {}, whose leak check at the end can't work in a program that is traced (it "
+                 "fails or never ends); switch it off: heaptap run -E '{}' -- ...; heaptap looks for leaks itself",
+                 program.path, sanitizer.name, needed);
+}
+
+}  // namespace
+
+base::Result<RunPlan> make_plan(const RunOptions& options) {
+  HEAPTAP_TRY(check_options(options));
+  HEAPTAP_TRY(launch::check_own_cpu());
+  RunPlan plan;
+  if (!options.command.empty()) {
+    auto program = launch::find_program(options.command.front());
+    if (!program) return std::unexpected(std::move(program).error());
+    plan.program = std::move(*program);
+    const auto sanitizer = launch::find_sanitizer(plan.program->file, launch::own_environment(options.environment));
+    if (sanitizer) HEAPTAP_TRY(check_sanitizer(options, *sanitizer, *plan.program));
+  }
+  const base::Result<> agent = check_agent(options, plan.program);
+  plan.by_tracer = options.via == "ptrace" || (options.via.empty() && !agent);
+  if (options.via == "agent" && !agent) {
+    const bool is_program = options.processes.empty() && !options.duration_ns;
+    return fail_as(is_program ? ErrorKind::kNotExecutable : ErrorKind::kUsage,
+                   "--via agent: {}; leave out --via agent, then ptrace is used", agent.error().message);
+  }
+  if (plan.by_tracer && options.aggregate) {
+    return fail_as(ErrorKind::kUsage, "--aggregate: the totals are kept by the agent{}; leave out {}",
+                   options.via == "ptrace" ? "" : ", and " + agent.error().message,
+                   options.via == "ptrace" ? "--via ptrace or --aggregate" : "--aggregate");
+  }
+  if (plan.by_tracer && options.via.empty()) plan.why = agent.error().message;
+  HEAPTAP_TRY(launch::check_own_needs());
+  HEAPTAP_TRY(check_output(options));
+  HEAPTAP_TRY(launch::check_processes(options.processes));
+  return plan;
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,195 @@
+#include "apps/heaptap/commands/show_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "analysis/query/known.h"
+#include "analysis/report/fold.h"
+#include "apps/heaptap/commands/name_sources.h"
+#include "apps/heaptap/commands/pager.h"
+#include "apps/heaptap/commands/run_traces.h"
+#include "apps/heaptap/commands/terminal.h"
+#include "apps/heaptap/commands/trace_file.h"
+#include "common/base/exit_status.h"
+
+namespace heaptap::app {
+namespace {
+
+using report::View;
+
+bool is_for_programs(const ShowOptions& options) { return options.json || options.ndjson || options.query.generate; }
+
+// What the view needs, and no more.
+query::Query query_of(const ShowOptions& options, ProgressLine& progress) {
+  query::Query query = options.query;
+  const View view = options.view;
+  query.stacks = options.table == RunTable::kAll && query.group == query::GroupBy::kNothing &&
+                 (view == View::kSummary || view == View::kLeaks || view == View::kTop || view == View::kTree);
+  query.blocks = view == View::kBlocks;
+  query.statistics =
+      view == View::kStats || view == View::kSizes || view == View::kLifetimes || view == View::kTimeline;
+  query.lifetimes = options.json;
+  query.errors = query.errors && view == View::kSummary && query.group == query::GroupBy::kNothing;
+  query.leaks_only = view == View::kLeaks;
+  // Of a program that runs, what is lost now is asked for again and again; what it called since its start takes longer each time.
+  const bool filters_events = query.thread != 0 || query.has_window();
+  query.events = !options.running || !query.leaks_only || options.sorted || filters_events;
+  if (query.leaks_only && !options.sorted) query.sort = query::SortKey::kLeakedBytes;
+  if (!is_for_programs(options) && query.limit == 0 && view != View::kTree) {
+    query.limit = view == View::kSummary ? 10 : 20;
+  }
+  if (view == View::kTree) {
+    query.limit = 0;
+  }
+  // There are as many as live blocks, and each has a name.
+  constexpr size_t kMaxRetained = 1000;
+  if (view == View::kRetained && query.limit == 0) query.limit = kMaxRetained;
+  progress.follow(query);
+  return query;
+}
+
+base::Result<report::Report> read_trace(const ShowOptions& options, const std::string& trace,
+                                        const query::Query& query) {
+  auto reader = open_trace(trace);
+  if (!reader) {
+    return std::unexpected(std::move(reader).error());
+  }
+  if (options.process != 0 && (*reader)->capture().pid != options.process) {
+    return base::fail("--process {}: '{}' is the trace of process {} only", options.process, trace,
+                      (*reader)->capture().pid);
+  }
+  auto report = analyze_trace(**reader, query);
+  if (report) {
+    report->trace_path = trace;
+    if (options.running && !report->capture.ended) {
+      report->capture.running = true;
+      report->capture.truncated = false;
+      report->capture.damage.clear();
+      report->known = query::known_of(*report);
+    }
+  }
+  return report;
+}
+
+base::Result<report::Report> read_of_run(const ShowOptions& options, const Run& run, const query::Query& query) {
+  if (options.process != 0) {
+    const auto trace = trace_of(run, options.process);
+    if (!trace) return std::unexpected(trace.error());
+    return read_trace(options, *trace, query);
+  }
+  const char* const need = need_of_one_process(options);
+  if (need == nullptr) return read_run(run, query);
+  // Of a process that executed other programs the one that did the work.
+  const trace::RunEntry& main = run.entries.front();
+  if (trace::is_one_process(run.entries)) return read_trace(options, main.trace, query);
+  return base::fail_as(
+      base::ErrorKind::kUsage,
+      "{} needs a single process, and '{}' is the recording of several: --process {} is the first one, "
+      "`heaptap show summary {} --by process` lists all",
+      need, run.path, main.pid, run.path);
+}
+
+base::Result<report::Report> read_report(const ShowOptions& options, const query::Query& query) {
+  if (options.image != 0) {
+    const auto trace = trace_of_image(options.trace, options.process, options.image);
+    if (!trace) return std::unexpected(trace.error());
+    return read_trace(options, *trace, query);
+  }
+  const auto run = open_run(options.trace);
+  if (!run) return std::unexpected(run.error());
+  if (!*run && options.table != RunTable::kAll) {
+    return base::fail_as(base::ErrorKind::kUsage, "--by is for recordings of several processes, and '{}' is of one",
+                         options.trace);
+  }
+  if (!*run) return read_trace(options, options.trace, query);
+  return read_of_run(options, **run, query);
+}
+
+report::RenderOptions render_options(const ShowOptions& options) {
+  return {.color = use_color(options.color, STDOUT_FILENO),
+          .bottom_up = options.bottom_up,
+          .limit = options.query.limit,
+          .width = terminal_width(STDOUT_FILENO),
+          .frames = options.frames};
+}
+
+void render(const ShowOptions& options, const report::Report& report, const report::Write& write) {
+  if (options.query.generate) return write(report.generated_suppressions);
+  const char* const form = options.json ? "json" : options.ndjson ? "ndjson" : "text";
+  const View view = options.query.group == query::GroupBy::kTag    ? View::kTags
+                    : options.query.group == query::GroupBy::kPool ? View::kPools
+                    : options.table == RunTable::kProcesses        ? View::kProcesses
+                    : options.table == RunTable::kPrograms         ? View::kPrograms
+                                                                   : options.view;
+  report::Folder folder(is_for_programs(options) ? 0 : fold_width(STDOUT_FILENO));
+  report::find_renderer(form)->write(report, view, render_options(options),
+                                     [&](std::string_view piece) { write(folder.add(piece)); });
+  write(folder.rest());
+}
+
+base::Result<> print(const ShowOptions& options, const report::Report& report) {
+  Output output(!options.no_pager && !is_for_programs(options));
+  base::Result<> printed;
+  render(options, report, [&](std::string_view piece) {
+    if (printed) printed = output.write(piece);
+  });
+  return printed ? output.finish() : printed;
+}
+
+base::Result<report::Report> report_of(const ShowOptions& options, const ReportSource& source) {
+  ProgressLine progress;
+  query::Query query = query_of(options, progress);
+  auto suppressions = query::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(std::move(suppressions).error());
+  query.suppressions = *std::move(suppressions);
+  return source(query);
+}
+
+}  // namespace
+
+// They have no common time, and blocks, threads and scans have the numbers of their process.
+const char* need_of_one_process(const ShowOptions& options) {
+  const query::Query& query = options.query;
+  const View view = options.view;
+  if (view != View::kSummary && view != View::kLeaks && view != View::kTop && view != View::kTree) return "this view";
+  if (query.generate) return "--gen-suppressions";
+  if (query.thread != 0) return "--thread";
+  if (query.has_window()) return "--from and --to";
+  if (query.scan != 0) return "--scan";
+  return query.sort == query::SortKey::kPeak ? "--sort peak" : nullptr;
+}
+
+base::Result<> show(const ShowOptions& options, const ReportSource& source) {
+  const auto report = report_of(options, source);
+  if (!report) return std::unexpected(report.error());
+  // The text says it itself.
+  const bool says_it = !is_for_programs(options);
+  if (report->capture.truncated && !report->capture.running && !says_it && !options.quiet) {
+    print_error(fmt::format("heaptap: warning: '{}' is incomplete: {}\n", report->trace_path, report->capture.damage));
+  }
+  return print(options, *report);
+}
+
+base::Result<std::string> shown_text(const ShowOptions& options, const ReportSource& source) {
+  const auto report = report_of(options, source);
+  if (!report) return std::unexpected(report.error());
+  std::string text;
+  render(options, *report, [&text](std::string_view piece) { text += piece; });
+  return text;
+}
+
+base::Result<> show_trace(ShowOptions options) {
+  auto trace = named_or_newest(options.trace);
+  if (!trace) return std::unexpected(std::move(trace).error());
+  options.trace = *std::move(trace);
+  return show(options, [&](const query::Query& query) { return read_report(options, query); });
+}
+
+int perform(const ShowOptions& options) {
+  const auto shown = show_trace(options);
+  if (shown) return 0;
+  print_error(fmt::format("heaptap: {}\n", shown.error().message));
+  return base::exit_status_of(shown.error().kind);
+}
+
+}  // namespace heaptap::app

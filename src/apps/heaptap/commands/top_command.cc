@@ -1,0 +1,168 @@
+#include "apps/heaptap/commands/top_command.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <utility>
+
+#include "apps/heaptap/commands/name_sources.h"
+#include "apps/heaptap/commands/terminal.h"
+#include "apps/heaptap/commands/top_connection.h"
+#include "apps/heaptap/commands/top_recorder.h"
+#include "apps/heaptap/commands/trace_file.h"
+#include "apps/heaptap/options/pid_word.h"
+#include "common/base/exit_status.h"
+#include "common/base/unique_fd.h"
+#include "views/client/recording.h"
+#include "views/top/output.h"
+
+namespace heaptap::app {
+namespace {
+
+constexpr int kMsBetweenTries = 50;
+constexpr uint64_t kMaxWaitMs = 86'400'000;
+
+// Handler of terminating signals outside of a screen, which handles them itself.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigemptyset(&signals_);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, number);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    descriptor_.reset(signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  EndSignals(const EndSignals&) = delete;
+  EndSignals& operator=(const EndSignals&) = delete;
+  ~EndSignals() { unblock(); }
+
+  void unblock() const { pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr); }
+
+  // False: one came.
+  bool wait(int timeout_ms) {
+    pollfd wait{.fd = descriptor_.get(), .events = POLLIN, .revents = 0};
+    if (poll(&wait, 1, timeout_ms) <= 0) return true;
+    signalfd_siginfo signal{};
+    if (read(descriptor_.get(), &signal, sizeof signal) == sizeof signal) number_ = static_cast<int>(signal.ssi_signo);
+    return false;
+  }
+  [[nodiscard]] int number() const { return number_; }  // of the one that came; 0: none
+
+ private:
+  sigset_t signals_{};
+  base::UniqueFd descriptor_;
+  int number_ = 0;
+};
+
+// Recording, and its recorder if started here.
+struct Watched {
+  std::unique_ptr<TopRecorder> recorder;
+  std::unique_ptr<client::Recording> recording;
+};
+
+base::Result<Watched> begin_recording(std::unique_ptr<TopRecorder> recorder, EndSignals& signals) {
+  auto recording = recorder->connect([&signals] { return signals.wait(kMsBetweenTries); });
+  if (!recording) return std::unexpected(std::move(recording).error());
+  return Watched{std::move(recorder), *std::move(recording)};
+}
+
+base::Result<Watched> watch_process(uint32_t pid, const TopOptions& options, EndSignals& signals) {
+  auto known = client::connect_to_process(pid, options.machine.host);
+  if (known) return Watched{nullptr, *std::move(known)};
+  auto recorder = TopRecorder::attach_to(options.machine, pid, options.output);
+  if (!recorder) return std::unexpected(std::move(recorder).error());
+  return begin_recording(*std::move(recorder), signals);
+}
+
+base::Result<Watched> watch(const TopOptions& options, EndSignals& signals) {
+  if (!options.command.empty()) {
+    auto recorder = TopRecorder::start(options.machine, options.command, options.output);
+    if (!recorder) return std::unexpected(std::move(recorder).error());
+    return begin_recording(*std::move(recorder), signals);
+  }
+  const std::string& target = options.target;
+  if (base::is_digits(target)) {
+    const auto pid = pid_in(target);
+    if (!pid) return base::fail_as(base::ErrorKind::kUsage, "top: '{}' is not a PID", target);
+    return watch_process(static_cast<uint32_t>(*pid), options, signals);
+  }
+  auto recording = target.empty()      ? connect_to_running(options.machine.host)
+                   : is_socket(target) ? client::connect_to_socket(target)
+                                       : client::open_past(target, open_trace, analyze_trace);
+  if (!recording) return std::unexpected(std::move(recording).error());
+  return Watched{nullptr, *std::move(recording)};
+}
+
+// False: the reader has seen enough.
+base::Result<bool> write_line(std::string_view line) {
+  if (fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0) return true;
+  if (errno == EPIPE) return false;
+  return base::fail("can't write to the standard output: {}", base::reason_of(errno));
+}
+
+base::Result<> print_json(client::Recording& recording, const TopOptions& options, EndSignals& signals) {
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  const auto wait = [&signals](uint64_t nanoseconds) {
+    return signals.wait(static_cast<int>(std::min(nanoseconds / 1'000'000, kMaxWaitMs)));
+  };
+  return top::write_json_lines(recording, options.settings, write_line, wait);
+}
+
+base::Result<> print_picture(client::Recording& recording, const TopOptions& options) {
+  top::TopSettings settings = options.settings;
+  settings.color = use_color(options.color, STDOUT_FILENO);
+  const auto text = top::picture_as_text(recording, settings, terminal_width(STDOUT_FILENO));
+  if (!text) return std::unexpected(text.error());
+  return print_output(*text);
+}
+
+// The number of the signal that ended it, or 0.
+base::Result<int> show_screen(Watched& watched, const TopOptions& options, EndSignals& signals) {
+  top::TopSettings settings = options.settings;
+  settings.color = use_color(options.color, STDOUT_FILENO);
+  signals.unblock();
+  auto ending = top::run_on_screen(std::move(watched.recording), settings);
+  if (!ending) return std::unexpected(std::move(ending).error());
+  if (!ending->trouble.empty()) return base::fail("{}", ending->trouble);
+  return ending->signal.value_or(0);
+}
+
+base::Result<int> show(const TopOptions& options, EndSignals& signals) {
+  auto watched = watch(options, signals);
+  if (!watched) return std::unexpected(std::move(watched).error());
+  if (watched->recorder == nullptr) signals.unblock();  // there is nothing to detach from
+  if (options.json) {
+    HEAPTAP_TRY(print_json(*watched->recording, options, signals));
+    return signals.number();
+  }
+  if (!options.once && top::can_have_screen()) return show_screen(*watched, options, signals);
+  HEAPTAP_TRY(print_picture(*watched->recording, options));
+  return 0;
+}
+
+}  // namespace
+
+// A signal that asked for the end ends it as it would have, after detaching.
+int perform(const TopOptions& options) {
+  int number = 0;
+  {
+    EndSignals signals;
+    const auto shown = show(options, signals);
+    if (!shown && signals.number() == 0) {
+      print_error(fmt::format("heaptap: {}\n", shown.error().message));
+      return base::exit_status_of(shown.error().kind);
+    }
+    number = shown ? *shown : signals.number();
+  }
+  if (number == 0) return 0;
+  (void)std::signal(number, SIG_DFL);
+  (void)std::raise(number);
+  return base::kExitFailed;
+}
+
+}  // namespace heaptap::app

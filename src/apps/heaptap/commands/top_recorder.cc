@@ -1,0 +1,112 @@
+#include "apps/heaptap/commands/top_recorder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace heaptap::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string temporary_directory() {
+  const char* const named = std::getenv("TMPDIR");
+  return named != nullptr && *named != '\0' ? named : "/tmp";
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<TopRecorder>> TopRecorder::attach_to(const MachineOptions& machine, uint32_t pid,
+                                                                  const std::string& output) {
+  std::vector<std::string> arguments{"attach", "--quiet"};
+  if (output.empty()) arguments.emplace_back("--no-leak-scan");
+  return begin(machine, std::move(arguments), pid, output);
+}
+
+base::Result<std::unique_ptr<TopRecorder>> TopRecorder::start(const MachineOptions& machine,
+                                                              const std::vector<std::string>& command,
+                                                              const std::string& output) {
+  std::vector<std::string> arguments{"run", "--quiet", "--"};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  return begin(machine, std::move(arguments), 0, output);
+}
+
+// "attach --quiet -o TRACE PID", "run --quiet -o TRACE -- COMMAND"
+base::Result<std::unique_ptr<TopRecorder>> TopRecorder::begin(const MachineOptions& machine,
+                                                              std::vector<std::string> arguments, uint32_t pid,
+                                                              const std::string& output) {
+  std::unique_ptr<TopRecorder> recorder(new TopRecorder());
+  recorder->host_ = machine.host;
+  recorder->pid_ = pid;
+  HEAPTAP_TRY(recorder->choose_trace(output));
+  arguments.insert(arguments.begin() + 1, {"-o", recorder->trace_});
+  const std::vector<std::string> where = machine.words();
+  arguments.insert(arguments.begin() + 1, where.begin(), where.end());
+  if (pid != 0) arguments.push_back(std::to_string(pid));
+  auto started = BackgroundRecorder::start(arguments, recorder->output_.get(), recorder->end_signal());
+  if (!started) return std::unexpected(std::move(started).error());
+  recorder->recorder_ = *std::move(started);
+  return recorder;
+}
+
+base::Result<> TopRecorder::choose_trace(const std::string& output) {
+  const std::string parent = temporary_directory();
+  std::string name = parent + "/heaptap-top-XXXXXX";
+  if (output.empty()) {
+    if (mkdtemp(name.data()) == nullptr)
+      return base::fail("can't make a directory for the trace in '{}': {}; TMPDIR names another one", parent,
+                        base::reason_of(errno));
+    directory_ = name;
+  }
+  trace_ = output.empty() ? directory_ + "/top.%p.htap" : output;
+  output_.reset(open(parent.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (output_) return {};
+  // Some file systems have no files without a name.
+  std::string file = parent + "/heaptap-top-output-XXXXXX";
+  output_.reset(mkostemp(file.data(), O_CLOEXEC));
+  if (!output_) return base::fail("can't make a file in '{}': {}", parent, base::reason_of(errno));
+  (void)unlink(file.c_str());
+  return {};
+}
+
+// `heaptap run` hands it on to the program; SIGINT it leaves to the terminal.
+int TopRecorder::end_signal() const { return pid_ == 0 ? SIGTERM : SIGINT; }
+
+// The end of it: a program may have written a lot.
+std::string TopRecorder::said() const {
+  constexpr off_t kMaxShown = 4096;
+  const off_t size = lseek(output_.get(), 0, SEEK_END);
+  std::string text(static_cast<size_t>(std::clamp<off_t>(size, 0, kMaxShown)), '\0');
+  const ssize_t got = pread(output_.get(), text.data(), text.size(), std::max<off_t>(size - kMaxShown, 0));
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  while (text.ends_with('\n')) text.pop_back();
+  constexpr std::string_view kPrefix = "heaptap: ";
+  return text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text;
+}
+
+base::Result<std::unique_ptr<client::Recording>> TopRecorder::connect(const std::function<bool()>& wait) {
+  while (true) {
+    if (auto recording = pid_ != 0 ? client::connect_to_process(pid_, host_) : recorder_->connect()) return recording;
+    if (recorder_->has_ended()) {
+      const std::string text = said();
+      return base::fail("{}", text.empty() ? "the recording ended before it began" : text);
+    }
+    if (!wait()) return base::fail("interrupted");
+  }
+}
+
+TopRecorder::~TopRecorder() {
+  if (recorder_) recorder_->end(end_signal());
+  std::error_code ignored;
+  if (!directory_.empty()) fs::remove_all(directory_, ignored);
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,90 @@
+// `report N` of the console: details of one stack.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "analysis/report/text_blocks.h"
+#include "analysis/report/text_parts.h"
+#include "apps/heaptap/console/console_commands.h"
+#include "common/base/safe_text.h"
+#include "common/base/units.h"
+#include "common/base/whole_number.h"
+
+namespace heaptap::app {
+namespace {
+
+using base::format_bytes;
+using report::or_unknown;
+using report::row_text;
+
+// "12" or "#12".
+base::Result<uint64_t> parse_stack(const shell::Words& arguments) {
+  if (arguments.size() != 1)
+    return base::fail_as(base::ErrorKind::kUsage, "report: no stack given: `report N`, as in `report 12`");
+  std::string_view text = arguments.front();
+  if (text.starts_with('#')) text.remove_prefix(1);
+  if (const auto number = base::whole_number<uint64_t>(text); number && *number > 0) return *number;
+  return base::fail_as(base::ErrorKind::kUsage, "'{}' is not a stack's number: `show top` lists them",
+                       base::safe_text(arguments.front()));
+}
+
+std::string leaks_text(const report::StackLeaks& leaks) {
+  std::string text;
+  const auto row = [&](const char* name, const report::BlockCount& count) {
+    if (count.blocks != 0) text += row_text(name, report::amount(count), "");
+  };
+  row("definitely lost", leaks.definite);
+  row("indirectly lost", leaks.indirect);
+  row("possibly lost", leaks.possible);
+  row("reachable", leaks.reachable);
+  row("suppressed", leaks.suppressed);
+  row("unknown", leaks.unknown);
+  return text;
+}
+
+std::string stack_text(const report::Report& report, const report::StackEntry& stack, bool color) {
+  const report::RenderOptions options{.color = color,
+                                      .frames = {.full_names = true, .full_paths = true, .full_stacks = true}};
+  const report::TextContext context{report, options, report::Ink(color),
+                                    report::FrameText(report.frames, report.skipped, options.frames)};
+  std::string text = context.ink.bold(fmt::format("#{}", stack.id)) + "  by " +
+                     report::function_text(stack.function, stack.variant) + "\n";
+  const std::string blocks = stack.blocks_known ? " in " + report::counted(stack.live_blocks, "block") : "";
+  text += row_text("not freed", or_unknown(stack.live_known, format_bytes(stack.live_bytes) + blocks), "");
+  text += row_text("at the peak", or_unknown(stack.times_known, format_bytes(stack.peak_bytes)), "");
+  const std::string temporary =
+      stack.temporary_known ? fmt::format(", {} temporary", base::format_count(stack.temporary_allocations)) : "";
+  text += row_text("allocated",
+                   or_unknown(stack.calls_known, format_bytes(stack.allocated_bytes) + " in " +
+                                                     report::counted(stack.allocations, "allocation") + temporary),
+                   "");
+  if (stack.leaks) text += leaks_text(*stack.leaks);
+  return text + report::frames_text(context, stack);
+}
+
+}  // namespace
+
+base::Result<> report_stack(ConsoleSession& session, const shell::Words& arguments) {
+  const auto number = parse_stack(arguments);
+  if (!number) return std::unexpected(number.error());
+  ShowOptions options;
+  fill_in(session.settings, {}, options);
+  options.query.depth = 0;
+  options.query.stack_ids = {*number};  // of the others no names are wanted
+  options.query.statistics = false;
+  auto report = session.report_for(options, options.query);
+  if (!report) return std::unexpected(std::move(report).error());
+  if (report->stacks.empty()) return base::fail("no stack #{}: `show top` lists stacks", *number);
+  const report::StackEntry* const stack = &report->stacks.front();
+  HEAPTAP_TRY(session.print(stack_text(*report, *stack, use_color(session.settings.color, STDOUT_FILENO)), false));
+  // Blocks of a leak scan have holders.
+  if (!stack->leaks || stack->live_blocks == 0) return {};
+  HEAPTAP_TRY(session.print("\n", false));
+  options.view = report::View::kHolders;
+  options.query.stack_ids.clear();
+  options.query.stacks = false;
+  options.query.why = query::BlockQuestion{.by = query::BlockQuestion::By::kStack, .value = *number};
+  return show(options, [&](const query::Query& query) { return session.report_for(options, query); });
+}
+
+}  // namespace heaptap::app

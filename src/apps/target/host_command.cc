@@ -1,0 +1,37 @@
+#include "apps/target/host_command.h"
+
+#include "common/base/shell_word.h"
+#include "common/discovery/link.h"
+#include "common/discovery/reach.h"
+
+namespace heaptap::target {
+namespace {
+
+using discovery::Family;
+using discovery::IpAddress;
+
+// As the host writes it. Where no local network is, as it is bound.
+std::string reached_at(const channel::Address& address) {
+  const auto bound = address.to_socket();
+  if (!bound || address.is_file()) return address.to_text();
+  const auto reach = discovery::Reach::of_socket(bound->storage);
+  const IpAddress best = reach.best_of(discovery::links_of_machine(discovery::Where::kNetwork))
+                             .value_or(discovery::Endpoint::of(bound->storage).address);
+  return host_text(best) + ":" + std::to_string(address.port());
+}
+
+}  // namespace
+
+// An address that holds on one link only is reached by an interface of the host's, whose name nobody knows here.
+std::string host_text(const IpAddress& address) {
+  if (address.family == Family::kIpv4) return address.text();
+  return "[" + address.text() + (address.is_link_local() ? "%INTERFACE" : "") + "]";
+}
+
+std::string command_on_host(const channel::Address& address, bool has_token, bool takes_over) {
+  const std::string place = base::shell_word(reached_at(address));
+  const char* const security = has_token ? " --token-file FILE" : "";
+  return takes_over ? "heaptap connect " + place + security : "heaptap run -H " + place + security + " -- PROGRAM";
+}
+
+}  // namespace heaptap::target

@@ -1,0 +1,73 @@
+#include "apps/target/pair.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <optional>
+
+#include "apps/target/host_command.h"
+#include "common/base/shell_word.h"
+#include "common/channel/key_folder.h"
+#include "common/channel/token.h"
+#include "common/discovery/link.h"
+#include "common/discovery/reach.h"
+#include "common/discovery/service.h"
+
+namespace heaptap::target {
+namespace {
+
+// As hosts of the local network reach this machine, at best.
+std::string own_address() {
+  const auto best = discovery::Reach().best_of(discovery::links_of_machine(discovery::Where::kNetwork));
+  return best ? host_text(*best) : "ADDRESS";
+}
+
+// As it is announced.
+std::string own_name() {
+  std::array<char, 256> name{};
+  return discovery::default_name(gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "");
+}
+
+}  // namespace
+
+base::Result<std::string> pair(const Options& options) {
+  auto folder = options.keys.empty() ? channel::KeyFolder::of_user() : channel::KeyFolder(options.keys);
+  if (!folder) return std::unexpected(std::move(folder).error());
+  std::optional<channel::Fingerprint> host;
+  if (!options.key.empty()) {
+    host = channel::Fingerprint::parse(options.key);
+    if (!host) {
+      return base::fail_as(base::ErrorKind::kUsage,
+                           "pair: '{}' is not a key's fingerprint: `heaptap pair` on the host prints it (SHA256:...)",
+                           options.key);
+    }
+  }
+  const auto own = folder->make_key();
+  if (!own) return std::unexpected(own.error());
+  std::string text;
+  if (host) {
+    const auto added = folder->add_trusted(channel::KeyFolder::kHosts, {*host, options.key_name});
+    if (!added) return std::unexpected(added.error());
+    text += options.key + (*added ? " may connect from now on: " : " could connect already: ") +
+            folder->file(channel::KeyFolder::kHosts) + "\n";
+  } else {
+    text += "on the host: heaptap pair            prints what to type here\n";
+  }
+  text += "on the host: heaptap pair " + own_address() + " " + channel::Fingerprint::of(own->public_key()).to_text() +
+          " " + base::shell_word(own_name()) + "\n";
+  return text;
+}
+
+base::Result<std::string> make_token(int output) {
+  struct stat facts{};
+  if (fstat(output, &facts) == 0 && S_ISREG(facts.st_mode) && (facts.st_mode & (S_IRWXG | S_IRWXO)) != 0 &&
+      fchmod(output, S_IRUSR | S_IWUSR) != 0) {
+    return base::fail("can't protect the token's file from other users: {}", base::reason_of(errno));
+  }
+  auto text = channel::Token::make_text();
+  if (text) *text += "\n";
+  return text;
+}
+
+}  // namespace heaptap::target

@@ -1,0 +1,49 @@
+#include "capture/elf/object_path.h"
+
+#include <elf.h>
+
+#include "capture/elf/dynamic_section.h"
+#include "capture/elf/object_file.h"
+
+namespace heaptap::elf {
+namespace {
+
+// "linux-vdso.so.1" or the like: no loader has another name for it.
+std::string own_name(const ByteSource& memory, ElfForm form, const MappedObject& mapped) {
+  constexpr size_t kMaxOwnNameBytes = 64;
+  const DynamicSection dynamic(memory, form, mapped.dynamic, mapped.dynamic_bytes, mapped.bias, mapped.range);
+  const uint64_t strings = dynamic.address(DT_STRTAB);
+  const auto name = dynamic.value(DT_SONAME);
+  if (strings == 0 || !name) return {};
+  return read_text(memory, strings + *name, kMaxOwnNameBytes);
+}
+
+// Of the list's first entry, which is the program, the name is empty or whatever.
+std::string listed_name(const LoaderList& list, const MappedObject& mapped) {
+  for (size_t i = 1; i < list.objects.size(); ++i) {
+    if (list.objects[i].dynamic == mapped.dynamic) return list.objects[i].name;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string object_path(const ByteSource& memory, ElfForm form, const PathQuestion& question) {
+  const MappedObject& mapped = question.mapped;
+  if (mapped.is_vdso) {
+    const std::string name = own_name(memory, form, mapped);
+    return name.empty() ? mapped.first.name : name;
+  }
+  if (mapped.range.contains(question.auxiliary.program_headers)) {
+    if (std::string path = read_process_link(question.thread, "exe"); !path.empty()) return path;
+  }
+  const bool is_loader = mapped.range.contains(question.auxiliary.loader);
+  if (is_loader && question.interpreter.starts_with('/')) return question.interpreter;
+  if (std::string name = listed_name(question.list, mapped); name.starts_with('/')) return name;
+  std::string path = path_below_root(question.thread, mapped.first.name);
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
+  return path;
+}
+
+}  // namespace heaptap::elf

@@ -1,0 +1,69 @@
+#include "capture/elf/row_maker.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/arch/walked_cpus.h"
+#include "common/unwind/cfi.h"
+#include "common/unwind/fde_scan.h"
+
+namespace heaptap::elf {
+namespace {
+
+using unwind::CfiTables;
+using unwind::Row;
+using unwind::RowKind;
+
+struct Piece {
+  uint64_t begin;
+  uint64_t end;
+  uint64_t row;
+};
+constexpr size_t kMaxPieces = model::RowTable::kMaxRows;
+
+// What a signal's trampoline is only the machine itself knows; it knows it by its code.
+uint64_t word_of(Row row) { return row.kind() == RowKind::kSignal ? 0 : row.word(); }
+
+template <typename Cpu, typename Form>
+void append_pieces(std::span<const uint8_t> section, uint64_t address, std::vector<Piece>& pieces) {
+  const CfiTables tables{address, address + section.size(), section.data(), 0};
+  unwind::for_each_fde<Cpu, Form>(tables, address, [&](uint64_t, uint64_t, uint64_t fde) {
+    // Not one that begins the section: 0 stands for none.
+    if (pieces.size() >= kMaxPieces) return;
+    unwind::for_each_row<Cpu, Form>(tables, fde, [&](uint64_t begin, uint64_t end, Row row) {
+      if (pieces.size() < kMaxPieces) pieces.push_back({begin, end, word_of(row)});
+    });
+  });
+}
+
+// Of pieces that overlap the one that begins last counts, up to its end.
+model::RowTable table_of(std::vector<Piece> pieces) {
+  std::ranges::stable_sort(pieces, {}, &Piece::begin);
+  model::RowTable table;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    if (!table.add(piece.begin, piece.row)) break;
+    const bool is_last = i + 1 == pieces.size();
+    if ((is_last || pieces[i + 1].begin > piece.end) && !table.add(piece.end, 0)) break;
+  }
+  return table;
+}
+
+}  // namespace
+
+model::RowTable make_rows(const FrameSections& sections, std::optional<uint64_t> wanted) {
+  model::RowTable table;
+  arch::visit_walked_cpu(sections.architecture, [&]<typename Cpu>(Cpu) {
+    std::vector<Piece> pieces;
+    append_pieces<typename Cpu::Rules, unwind::cfi::DebugFrame>(sections.debug_frame, 0, pieces);
+    table = table_of(pieces);
+    const bool lacks_all = wanted == model::kNoRowAnywhere;
+    if (!wanted || (!lacks_all && table.row_at(*wanted) != 0)) return;
+    append_pieces<typename Cpu::Rules, unwind::cfi::EhFrame>(sections.eh_frame, sections.eh_frame_address, pieces);
+    model::RowTable with_both = table_of(std::move(pieces));
+    if (lacks_all || with_both.row_at(*wanted) != 0) table = std::move(with_both);
+  });
+  return table;
+}
+
+}  // namespace heaptap::elf

@@ -1,0 +1,188 @@
+#include "capture/launch/program_check.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "common/arch/cpu.h"
+#include "common/base/small_file.h"
+#include "common/base/unique_fd.h"
+
+namespace heaptap::launch {
+namespace {
+
+using base::ErrorKind;
+using base::fail_as;
+
+constexpr int kMaxInterpreters = 5;  // the kernel's own limit for scripts run by scripts
+
+base::Result<std::string> search_path(const std::string& name) {
+  if (name.empty()) return fail_as(ErrorKind::kNotFound, "the program's name is empty");
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = std::getenv("PATH");
+  for (const std::string& folder : base::split(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin", ':')) {
+    std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    struct stat status{};
+    if (access(candidate.c_str(), X_OK) == 0 && stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+      return candidate;
+    }
+  }
+  return fail_as(ErrorKind::kNotFound, "{}: no such program in $PATH; give its path if it is elsewhere", name);
+}
+
+base::Result<> check_file(const std::string& path) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) {
+    const ErrorKind kind = errno == ENOENT || errno == ENOTDIR ? ErrorKind::kNotFound : ErrorKind::kNotExecutable;
+    return fail_as(kind, "can't run {}: {}", path, base::reason_of(errno));
+  }
+  if (S_ISDIR(status.st_mode)) return fail_as(ErrorKind::kNotExecutable, "can't run {}: it is a directory", path);
+  if (!S_ISREG(status.st_mode))
+    return fail_as(ErrorKind::kNotExecutable, "can't run {}: it is not a regular file", path);
+  if (access(path.c_str(), X_OK) != 0 || (status.st_mode & 0111) == 0) {
+    return fail_as(ErrorKind::kNotExecutable, "can't run {}: it is not executable; make it so with: chmod +x {}", path,
+                   path);
+  }
+  return {};
+}
+
+// The words of a script's first line: its interpreter, and perhaps an argument for that. Empty: it is no script.
+std::vector<std::string> interpreter_of(const std::string& head) {
+  if (!head.starts_with("#!")) return {};
+  return base::words_of(std::string_view(head).substr(2, head.find('\n') - 2));
+}
+
+// "#!/usr/bin/env NAME" and nothing more.
+bool asks_env(const std::vector<std::string>& interpreter) {
+  return interpreter.size() == 2 && base::file_name_of(interpreter[0]) == "env" &&
+         interpreter[1].find_first_of("-=") == std::string::npos;
+}
+
+base::Result<std::string> read_head(const std::string& path, size_t bytes) {
+  errno = 0;
+  std::string head = base::read_small_file(path, bytes);
+  if (head.empty() && errno != 0) {
+    return fail_as(ErrorKind::kNotExecutable, "can't read {} to see whether it can be recorded: {}", path,
+                   base::reason_of(errno));
+  }
+  return head;
+}
+
+// The loader that the program asks for; empty: it has none, or the file is damaged.
+std::string loader_of(const std::string& path, const Elf64_Ehdr& header) {
+  constexpr size_t kMaxInterpreterBytes = 4096;
+  const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto read_all = [&file](uint64_t offset, void* to, size_t bytes) {
+    return pread(file.get(), to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
+  };
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    if (!read_all(header.e_phoff + uint64_t{i} * header.e_phentsize, &segment, sizeof(segment))) return {};
+    if (segment.p_type != PT_INTERP) continue;
+    std::string name(std::min<size_t>(segment.p_filesz, kMaxInterpreterBytes), '\0');
+    if (!read_all(segment.p_offset, name.data(), name.size())) return {};
+    return name.c_str();
+  }
+  return {};
+}
+
+// A program that gets privileges of its own when it is executed. Then the loader preloads nothing; and the kernel gives it
+// none if somebody traces it who isn't privileged himself, so that it would not be the same program any more.
+base::Result<> check_privileges(const std::string& path, Program& program) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return {};  // the next look at it says why
+  const bool changes_user = (status.st_mode & (S_ISUID | S_ISGID)) != 0 && status.st_uid != geteuid();
+  const bool has_capabilities = geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+  if (!changes_user && !has_capabilities) return {};
+  const base::Error kind = !changes_user                     ? base::make_error("has file capabilities")
+                           : (status.st_mode & S_ISUID) != 0 ? base::make_error("is a setuid program")
+                                                             : base::make_error("is a setgid program");
+  if (geteuid() != 0) {
+    return fail_as(ErrorKind::kNotExecutable,
+                   "can't record {}: it {}; LD_PRELOAD is ignored for it, and traced by an ordinary user it would run "
+                   "without its privileges; use sudo heaptap run --user $USER ..., or record a copy that has none "
+                   "(cp {} .)",
+                   path, kind.message, path);
+  }
+  program.takes_agent = base::fail("{}, for which LD_PRELOAD is ignored", kind.message);
+  return {};
+}
+
+base::Result<> check_elf(const std::string& path, const std::string& head, Program& program) {
+  if (head.size() < sizeof(Elf64_Ehdr) && head.size() < sizeof(Elf32_Ehdr)) {
+    return fail_as(ErrorKind::kNotExecutable, "can't run {}: the file is cut off in the ELF header", path);
+  }
+  Elf64_Ehdr header{};  // its first fields are those of the 32-bit one
+  std::memcpy(&header, head.data(), std::min(sizeof(header), head.size()));
+  const bool is_32_bit = head[EI_CLASS] == ELFCLASS32;
+  const arch::Cpu* const cpu = arch::cpu_of_elf(header.e_machine, is_32_bit ? 4 : 8);
+  if (cpu == nullptr || cpu->is_big_endian() != (header.e_ident[EI_DATA] != ELFDATA2LSB)) {
+    return fail_as(ErrorKind::kNotExecutable, "can't record {}: it is a program for another CPU (ELF machine {})", path,
+                   header.e_machine);
+  }
+  if (is_32_bit) {
+    program.takes_agent = base::fail("is a 32-bit program, and this heaptap's agent is for 64-bit ones");
+    return {};
+  }
+  const std::string loader = loader_of(path, header);
+  if (loader.empty()) {
+    program.takes_agent = base::fail("is statically linked; LD_PRELOAD needs a dynamic program");
+  } else if (!loader.ends_with("/ld-linux-x86-64.so.2")) {
+    program.takes_agent = loader.find("ld-musl") != std::string::npos
+                              ? base::fail("uses musl; LD_PRELOAD needs glibc")
+                              : base::fail("uses another libc (loader {}); LD_PRELOAD needs glibc", loader);
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<Program> find_program(const std::string& name) {
+  auto path = search_path(name);
+  if (!path) return std::unexpected(std::move(path).error());
+  Program program{*path, {}, {}, {}};
+  std::string file = *path;
+  for (int depth = 0; depth < kMaxInterpreters; ++depth) {
+    if (auto sound = check_file(file); !sound) {
+      if (depth > 0)
+        return fail_as(sound.error().kind, "can't run {}: can't run its interpreter: {}", name, sound.error().message);
+      return std::unexpected(std::move(sound).error());
+    }
+    const auto head = read_head(file, 256);
+    if (!head) return std::unexpected(head.error());
+    if (head->starts_with("\177ELF")) {
+      HEAPTAP_TRY(check_elf(file, *head, program));
+      HEAPTAP_TRY(check_privileges(file, program));
+      program.file = file;
+      return program;
+    }
+    const std::vector<std::string> interpreter = interpreter_of(*head);
+    if (interpreter.empty()) {
+      return fail_as(
+          ErrorKind::kNotExecutable,
+          "can't run {}: it is neither an ELF program nor a script that names its interpreter (#!…); if it is a "
+          "shell script, run: heaptap run -- sh {}",
+          file, file);
+    }
+    if (depth == 0 && asks_env(interpreter)) {
+      const auto found = search_path(interpreter[1]);
+      if (!found) return std::unexpected(found.error());
+      program = {*found, {interpreter[1], file}, {}, {}};
+      file = *found;
+    } else {
+      file = interpreter[0];
+    }
+  }
+  return fail_as(ErrorKind::kNotExecutable, "can't run {}: too many nested interpreters that are scripts themselves",
+                 name);
+}
+
+}  // namespace heaptap::launch

@@ -1,0 +1,53 @@
+#include "capture/log/chunk_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+#include "common/wire/log.h"
+
+namespace heaptap::log {
+namespace {
+
+#ifndef MADV_POPULATE_WRITE
+constexpr int MADV_POPULATE_WRITE = 23;  // since Linux 5.14
+#endif
+constexpr uint64_t kPageBytes = 4096;
+
+// What is there stays as it is.
+void touch(uint8_t* pages, uint64_t bytes) {
+  for (uint64_t at = 0; at < bytes; at += kPageBytes) {
+    std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(pages + at)).fetch_or(0, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace
+
+bool ChunkMemory::make(uint32_t first, uint32_t count) const {
+  if (!is_sparse_ || count == 0) return true;
+  uint8_t* const start = chunks_.data() + uint64_t{first} * wire::kChunkBytes;
+  const uint64_t bytes = uint64_t{count} * wire::kChunkBytes;
+  if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno != EINVAL) return false;
+  touch(start, bytes);
+  return true;
+}
+
+bool ChunkMemory::make(std::span<const uint32_t> chunks) const {
+  return std::ranges::all_of(chunks, [this](uint32_t chunk) { return make(chunk, 1); });
+}
+
+void ChunkMemory::give_back(std::vector<uint32_t>& chunks) const {
+  std::ranges::sort(chunks);
+  for (size_t at = 0; is_sparse_ && at < chunks.size();) {
+    size_t end = at + 1;
+    while (end < chunks.size() && chunks[end] == chunks[end - 1] + 1) ++end;
+    (void)madvise(chunks_.data() + uint64_t{chunks[at]} * wire::kChunkBytes, (end - at) * wire::kChunkBytes,
+                  MADV_REMOVE);
+    at = end;
+  }
+}
+
+}  // namespace heaptap::log

@@ -1,0 +1,141 @@
+#include "capture/process/page_map.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace heaptap::process {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+
+// Linux include/uapi/linux/fs.h, since 6.7.
+struct ScanRegion {
+  uint64_t start;
+  uint64_t end;
+  uint64_t categories;
+};
+struct ScanArguments {
+  uint64_t size;
+  uint64_t flags;
+  uint64_t start;
+  uint64_t end;
+  uint64_t walk_end;
+  uint64_t regions;
+  uint64_t region_count;
+  uint64_t max_pages;
+  uint64_t category_inverted;
+  uint64_t category_mask;
+  uint64_t category_anyof_mask;
+  uint64_t return_mask;
+};
+constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
+constexpr uint64_t kPageIsFile = 1u << 2;
+constexpr uint64_t kPageIsPresent = 1u << 3;
+constexpr uint64_t kPageIsSwapped = 1u << 4;
+constexpr uint64_t kPageIsZeros = 1u << 5;
+
+// Documentation/admin-guide/mm/pagemap.rst
+constexpr uint64_t kEntryPresent = uint64_t{1} << 63;
+constexpr uint64_t kEntrySwapped = uint64_t{1} << 62;
+constexpr uint64_t kEntryFile = uint64_t{1} << 61;
+
+base::AddressRange whole_pages(base::AddressRange range) {
+  return {range.begin & ~(kPageBytes - 1), (range.end + kPageBytes - 1) & ~(kPageBytes - 1)};
+}
+
+ScanArguments arguments_for(base::AddressRange range, std::span<ScanRegion> regions) {
+  ScanArguments arguments{};
+  arguments.size = sizeof(arguments);
+  arguments.start = range.begin;
+  arguments.end = range.end;
+  arguments.regions = reinterpret_cast<uint64_t>(regions.data());
+  arguments.region_count = regions.size();
+  return arguments;
+}
+
+void append(base::AddressRange part, std::vector<base::AddressRange>& parts) {
+  if (!parts.empty() && parts.back().end == part.begin) {
+    parts.back().end = part.end;
+  } else {
+    parts.push_back(part);
+  }
+}
+
+}  // namespace
+
+PageMap::PageMap(pid_t thread)
+    : file_(open(("/proc/" + std::to_string(thread) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)),
+      way_(file_ ? Way::kScan : Way::kNone) {}
+
+void PageMap::touched(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) {
+  range = whole_pages(range);
+  const size_t before = parts.size();
+  const base::AddressRange last = parts.empty() ? base::AddressRange{} : parts.back();
+  const auto undo = [&] {
+    parts.resize(before);
+    if (before != 0) parts.back() = last;
+  };
+  if (way_ == Way::kScan && !scan(range, own_only, parts)) {
+    undo();
+    way_ = Way::kEntries;
+  }
+  if (way_ == Way::kEntries && !read_entries(range, own_only, parts)) {
+    undo();
+    way_ = Way::kNone;
+  }
+  if (way_ == Way::kNone) append(range, parts);
+}
+
+uint64_t PageMap::skip_untouched(base::AddressRange range) const {
+  if (way_ != Way::kScan) return range.begin;
+  ScanRegion first{};
+  ScanArguments arguments = arguments_for(whole_pages(range), {&first, 1});
+  arguments.max_pages = 1;
+  arguments.category_inverted = arguments.category_mask = kPageIsZeros;
+  arguments.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
+  const int count = ioctl(file_.get(), kPagemapScan, &arguments);
+  if (count < 0) return range.begin;
+  return count == 0 ? range.end : std::clamp(first.start, range.begin, range.end);
+}
+
+bool PageMap::scan(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const {
+  constexpr size_t kRegions = 512;
+  ScanRegion regions[kRegions];
+  ScanArguments arguments = arguments_for(range, regions);
+  arguments.category_inverted = kPageIsZeros | (own_only ? kPageIsFile : 0);
+  arguments.category_mask = arguments.category_inverted;
+  arguments.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
+  while (arguments.start < range.end) {
+    const int count = ioctl(file_.get(), kPagemapScan, &arguments);
+    if (count < 0) return false;
+    for (int i = 0; i < count; ++i) append({regions[i].start, regions[i].end}, parts);
+    if (arguments.walk_end <= arguments.start) break;
+    arguments.start = arguments.walk_end;
+  }
+  return true;
+}
+
+bool PageMap::read_entries(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const {
+  constexpr uint64_t kMaxEntries = 65536;
+  std::vector<uint64_t> entries(std::min(kMaxEntries, range.size() / kPageBytes));
+  for (uint64_t page = range.begin / kPageBytes; page < range.end / kPageBytes;) {
+    const size_t wanted = std::min<uint64_t>(entries.size(), range.end / kPageBytes - page);
+    const ssize_t got =
+        pread(file_.get(), entries.data(), wanted * sizeof(uint64_t), static_cast<off_t>(page * sizeof(uint64_t)));
+    if (got <= 0) return false;
+    for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(uint64_t); ++i, ++page) {
+      const bool held = (entries[i] & (kEntryPresent | kEntrySwapped)) != 0;
+      if (!held || (own_only && (entries[i] & kEntryFile) != 0)) continue;
+      append({page * kPageBytes, (page + 1) * kPageBytes}, parts);
+    }
+  }
+  return true;
+}
+
+}  // namespace heaptap::process

@@ -1,0 +1,167 @@
+#include "capture/process/process_memory.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+#include "capture/process/userfaults.h"
+
+namespace heaptap::process {
+
+ProcessMemory::ProcessMemory(pid_t thread, unsigned word_bytes)
+    : thread_(thread),
+      word_bytes_(word_bytes),
+      file_(std::make_shared<const base::UniqueFd>(
+          open(("/proc/" + std::to_string(thread) + "/mem").c_str(), O_RDONLY | O_CLOEXEC))),
+      map_(read_memory_map(thread)),
+      pages_(thread),
+      present_(thread),
+      userfaults_(read_userfault_ranges(thread)) {}
+
+size_t ProcessMemory::read(uint64_t address, std::span<uint8_t> to) const {
+  size_t done = 0;
+  while (done < to.size()) {
+    bool there = false;
+    const uint64_t bytes = bytes_alike(address + done, to.size() - done, there);
+    const std::span<uint8_t> part = to.subspan(done, bytes);
+    const size_t got = there ? read_there(address + done, part) : read_missing(address + done, part);
+    done += got;
+    if (got < bytes) break;
+  }
+  return done;
+}
+
+ProcessMemory::PageBits& ProcessMemory::bits_of(uint64_t page) const {
+  const auto [known, is_new] = known_pages_.try_emplace(page / kPagesAtOnce);
+  PageBits& bits = known->second;
+  if (!is_new) return bits;
+  std::array<uint64_t, kPagesAtOnce> entries;
+  const size_t got = present_.read_entries(page / kPagesAtOnce * kPagesAtOnce, entries);
+  for (size_t i = 0; i < got; ++i) {
+    if (is_there(entries[i], Access::kRead)) bits[i / 64] |= uint64_t{1} << i % 64;
+  }
+  return bits;
+}
+
+// How many of the bytes come before the first page for which `there` isn't so.
+uint64_t ProcessMemory::bytes_alike(uint64_t address, uint64_t bytes, bool& there) const {
+  there = true;
+  if (!present_.is_known()) return bytes;
+  const uint64_t page_size = PresentPages::page_bytes();
+  const auto is_known_there = [&](uint64_t page) {
+    const uint64_t bit = page % kPagesAtOnce;
+    return (bits_of(page)[bit / 64] >> bit % 64 & 1) != 0;
+  };
+  uint64_t page = address / page_size;
+  const uint64_t end = (address + bytes - 1) / page_size + 1;
+  there = is_known_there(page);
+  do {
+    ++page;
+  } while (page < end && is_known_there(page) == there);
+  return page < end ? page * page_size - address : bytes;
+}
+
+size_t ProcessMemory::read_there(uint64_t address, std::span<uint8_t> to) const {
+  size_t done = 0;
+  while (done < to.size()) {
+    const iovec here{to.data() + done, to.size() - done};
+    const iovec there{reinterpret_cast<void*>(address + done), to.size() - done};
+    ssize_t got = copies_ ? process_vm_readv(thread_, &here, 1, &there, 1, 0) : 0;
+    if (got < 0 && (errno == ENOSYS || errno == EPERM)) copies_ = false;  // the file can be read the same
+    if (got <= 0) got = static_cast<ssize_t>(read_from_file(address + done, to.subspan(done)));
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+// What was never touched of a process's own memory is zero, and stays untouched. Of a file or shared memory somebody has to bring it;
+// what a userfaultfd watches, only the program can.
+size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to) const {
+  const uint64_t page_size = PresentPages::page_bytes();
+  size_t done = 0;
+  while (done < to.size()) {
+    const uint64_t at = address + done;
+    const Mapping* mapping = find_mapping(map_, at);
+    const bool is_watched =
+        std::ranges::any_of(userfaults_, [&](const base::AddressRange& range) { return range.contains(at); });
+    if (mapping == nullptr || is_watched) break;
+    const bool is_kernels = mapping->name.starts_with('[') && !mapping->is_kernels("[heap]") &&
+                            !mapping->is_kernels("[stack]") && !mapping->name.starts_with("[anon");
+    const bool is_own = !mapping->shared && !mapping->has_file() && !is_kernels;
+    const uint64_t rest = std::min<uint64_t>(to.size() - done, mapping->range.end - at);
+    if (is_own) {
+      std::fill_n(to.data() + done, rest, uint8_t{0});
+      done += rest;
+      continue;
+    }
+    if (has_given_up_) break;
+    const PageTouch::Outcome outcome =
+        touch_.touch({.memory = file_, .address = at, .thread = mapping->is_of_file_system() ? thread_ : pid_t{0}});
+    has_given_up_ = outcome == PageTouch::Outcome::kGivenUp;
+    if (outcome == PageTouch::Outcome::kGivenUp) break;
+    const size_t wanted = std::min<uint64_t>(rest, page_size - at % page_size);
+    const size_t got = read_there(at, to.subspan(done, wanted));
+    if (got > 0) bits_of(at / page_size)[at / page_size % kPagesAtOnce / 64] |= uint64_t{1} << at / page_size % 64;
+    done += got;
+    if (got < wanted) break;
+  }
+  return done;
+}
+
+// PROT_NONE, and all where there is no process_vm_readv. Only memory: to read a device's may have effects.
+size_t ProcessMemory::read_from_file(uint64_t address, std::span<uint8_t> to) const {
+  const Mapping* mapping = find_mapping(map_, address);
+  if (mapping == nullptr || !*file_) return 0;
+  if (copies_ && (mapping->readable || mapping->shared)) return 0;
+  if (mapping->has_file() && mapping->name.starts_with("/dev/")) return 0;
+  const size_t bytes = std::min<uint64_t>(to.size(), mapping->range.end - address);
+  const ssize_t got = pread(file_->get(), to.data(), bytes, static_cast<off_t>(address));
+  return got > 0 ? static_cast<size_t>(got) : 0;
+}
+
+std::vector<base::AddressRange> ProcessMemory::touched_ranges(uint64_t begin, uint64_t end) {
+  std::vector<base::AddressRange> parts;
+  auto mapping = std::ranges::upper_bound(map_, begin, {}, [](const Mapping& m) { return m.range.end; });
+  for (; mapping != map_.end() && mapping->range.begin < end; ++mapping) {
+    const base::AddressRange range{std::max(begin, mapping->range.begin), std::min(end, mapping->range.end)};
+    pages_.touched(range, !mapping->shared, parts);
+  }
+  return parts;
+}
+
+std::optional<uint64_t> ProcessMemory::word(uint64_t address) const {
+  if (word_bytes_ == sizeof(uint32_t)) return value<uint32_t>(address);
+  return value<uint64_t>(address);
+}
+
+template <typename Word>
+std::vector<Word> ProcessMemory::words_of(base::AddressRange range) const {
+  const size_t most = range.end > range.begin ? std::min(range.size(), kMaxWordsBytes) / sizeof(Word) : 0;
+  constexpr size_t kPiece = size_t{1} << 20;
+  std::vector<Word> result;
+  // Room for what is there, not for what somebody says is there.
+  for (size_t done = 0; done < most;) {
+    result.resize(std::min(most, done + kPiece));
+    const std::span<Word> piece = std::span(result).subspan(done);
+    const size_t got =
+        read(range.begin + done * sizeof(Word), {reinterpret_cast<uint8_t*>(piece.data()), piece.size_bytes()});
+    done += got / sizeof(Word);
+    if (got == piece.size_bytes()) continue;
+    result.resize(done);
+    break;
+  }
+  return result;
+}
+
+std::vector<uint64_t> ProcessMemory::words(base::AddressRange range) const {
+  if (word_bytes_ != sizeof(uint32_t)) return words_of<uint64_t>(range);
+  const std::vector<uint32_t> words = words_of<uint32_t>(range);
+  return {words.begin(), words.end()};
+}
+
+}  // namespace heaptap::process

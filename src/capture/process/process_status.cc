@@ -1,0 +1,164 @@
+#include "capture/process/process_status.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <string_view>
+
+#include "capture/process/stat_line.h"
+#include "common/base/small_file.h"
+#include "common/base/unique_fd.h"
+
+namespace heaptap::process {
+namespace {
+
+// What stands behind "Name:" at the beginning of a line, without blanks before it.
+std::string_view field_of(std::string_view text, std::string_view name) {
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    if (line.starts_with(name)) {
+      line.remove_prefix(name.size());
+      return line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+    }
+    begin = end + 1;
+  }
+  return {};
+}
+
+pid_t number_of(std::string_view text) {
+  pid_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+std::optional<ThreadStatus> read_thread_status(pid_t thread) {
+  const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/status");
+  // The name comes first and has its newlines escaped.
+  const std::string_view state = field_of(text, "State:");
+  if (state.empty()) return std::nullopt;
+  return ThreadStatus{.state = state.front(),
+                      .process = number_of(field_of(text, "Tgid:")),
+                      .parent = number_of(field_of(text, "PPid:")),
+                      .tracer = number_of(field_of(text, "TracerPid:"))};
+}
+
+namespace {
+
+uint32_t count_filters_in(const std::string& status_path) {
+  constexpr pid_t kFilterMode = 2;
+  const std::string text = base::read_small_file(status_path);
+  if (number_of(field_of(text, "Seccomp:")) != kFilterMode) return 0;
+  return static_cast<uint32_t>(std::max(number_of(field_of(text, "Seccomp_filters:")), 1));
+}
+
+}  // namespace
+
+uint32_t count_filters(pid_t thread) { return count_filters_in("/proc/" + std::to_string(thread) + "/status"); }
+
+uint32_t count_own_filters() { return count_filters_in("/proc/self/status"); }
+
+namespace {
+
+std::vector<pid_t> try_to_list_threads(pid_t process) {
+  std::vector<pid_t> threads;
+  DIR* folder = opendir(("/proc/" + std::to_string(process) + "/task").c_str());
+  if (folder == nullptr) return threads;
+  while (const dirent* entry = readdir(folder)) {
+    const pid_t thread = number_of(entry->d_name);
+    if (thread > 0) threads.push_back(thread);
+  }
+  closedir(folder);
+  return threads;
+}
+
+size_t count_threads(pid_t process) {
+  const std::string text = base::read_small_file("/proc/" + std::to_string(process) + "/status", 8192);
+  return static_cast<size_t>(number_of(field_of(text, "Threads:")));
+}
+
+// A thread that comes to its end gives its memory and its program back some time before it counts as ended.
+bool has_program(pid_t thread) {
+  char first = 0;
+  const std::string link = "/proc/" + std::to_string(thread) + "/exe";
+  return readlink(link.c_str(), &first, 1) >= 0 || errno == EACCES || errno == EPERM;
+}
+
+}  // namespace
+
+// A thread that ends just when the kernel has come to it ends the list, too (fs/proc/base.c, proc_task_readdir). Such a list
+// is too short.
+std::vector<pid_t> list_threads(pid_t process) {
+  constexpr int kMaxTries = 50;
+  std::vector<pid_t> threads;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    threads = try_to_list_threads(process);
+    if (threads.size() >= count_threads(process)) break;
+  }
+  return threads;
+}
+
+pid_t find_live_thread(pid_t process) {
+  const auto lives = [](pid_t thread) {
+    const auto status = read_thread_status(thread);
+    return status && !status->has_ended() && has_program(thread);
+  };
+  if (lives(process)) return process;
+  for (const pid_t thread : list_threads(process)) {
+    if (lives(thread)) return thread;
+  }
+  return 0;
+}
+
+uint64_t read_first_stack_pointer(pid_t thread) {
+  return StatLine::of(thread).number(StatLine::kStartStack).value_or(0);
+}
+
+uint64_t read_start_time(pid_t thread) { return StatLine::of(thread).number(StatLine::kStartTime).value_or(0); }
+
+namespace {
+
+// The thread's number in the innermost namespace that it is in. 0: not told, or the same as ours.
+uint32_t read_own_number(pid_t thread) {
+  const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/status");
+  const std::string_view numbers = field_of(text, "NSpid:");
+  const size_t last = numbers.find_last_of(" \t");
+  return last == numbers.npos ? 0 : static_cast<uint32_t>(number_of(numbers.substr(last + 1)));
+}
+
+}  // namespace
+
+std::map<uint32_t, uint32_t> read_thread_numbers(pid_t process) {
+  std::map<uint32_t, uint32_t> ours;
+  const pid_t first = find_live_thread(process);
+  if (first == 0 || read_own_number(first) == 0) return ours;
+  for (const pid_t thread : list_threads(process)) {
+    if (const uint32_t own = read_own_number(thread); own != 0) ours[own] = static_cast<uint32_t>(thread);
+  }
+  return ours;
+}
+
+std::optional<KernelPlace> read_kernel_place(pid_t thread) {
+  const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/syscall");
+  // "NUMBER ARG1 … ARG6 SP PC", or "-1 SP PC" outside of system calls, or "running".
+  KernelPlace place{};
+  std::string_view rest(text);
+  while (rest.ends_with('\n')) rest.remove_suffix(1);
+  for (uint64_t* const value : {&place.program_counter, &place.stack_pointer}) {
+    const size_t blank = rest.rfind(" 0x");
+    if (blank == std::string_view::npos) return std::nullopt;
+    const std::string_view digits = rest.substr(blank + 3);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), *value, 16);
+    if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+    rest = rest.substr(0, blank);
+  }
+  return place;
+}
+
+}  // namespace heaptap::process

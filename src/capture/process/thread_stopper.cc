@@ -1,0 +1,161 @@
+#include "capture/process/thread_stopper.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <thread>
+
+#include "capture/process/process_status.h"
+#include "common/arch/native.h"
+#include "common/arch/thread_facts.h"
+#include "common/base/small_file.h"
+
+namespace heaptap::process {
+namespace {
+
+bool has_ended(pid_t thread) {
+  const auto status = read_thread_status(thread);
+  return !status || status->state == 'Z' || status->state == 'X';
+}
+
+}  // namespace
+
+base::Result<> ThreadStopper::stop_all() {
+  base::Result<> stopped = try_to_stop_all();
+  if (!stopped) let_go();
+  return stopped;
+}
+
+base::Result<> ThreadStopper::try_to_stop_all() {
+  const auto status = read_thread_status(process_);
+  if (!status) return base::fail("no process {}", process_);
+  if (status->process != process_) {
+    return base::fail("{} is a thread of process {}", process_, status->process);
+  }
+  do {
+    // Threads that still run may make new ones until all of a list are stopped and the next list has no other.
+    for (bool found = true; found;) {
+      const base::Result<bool> adopted = adopt_new_threads();
+      if (!adopted) return std::unexpected(adopted.error());
+      found = *adopted;
+      HEAPTAP_TRY(wait_until_stopped());
+    }
+  } while (!read_all_registers());
+  if (stopped_.empty()) return base::fail("process {} has ended", process_);
+  return find_architecture();
+}
+
+// Threads whose registers aren't known say nothing about it; where there are no others it is that of heaptap.
+base::Result<> ThreadStopper::find_architecture() {
+  const auto other = base::fail("process {} runs code of several architectures, or of an unsupported one", process_);
+  bool is_known = false;
+  for (const auto& [id, thread] : traced_) {
+    if (thread.state() != TracedThread::State::kStopped || in_kernel_.contains(id)) continue;
+    const auto runs = thread.cpu() == nullptr ? wire::Architecture::kUnknown : thread.cpu()->architecture();
+    if (runs == wire::Architecture::kUnknown || (is_known && runs != architecture_)) {
+      return other;
+    }
+    architecture_ = runs;
+    is_known = true;
+  }
+  if (!is_known) architecture_ = arch::native::kArchitecture;
+  if (arch::thread_facts(architecture_) == nullptr) return other;
+  return {};
+}
+
+base::Result<bool> ThreadStopper::adopt_new_threads() {
+  bool found = false;
+  for (const pid_t id : list_threads(process_)) {
+    if (traced_.contains(id)) continue;
+    TracedThread thread(id, id == process_);
+    if (const int reason = thread.seize(); reason != 0) {
+      if (reason == ESRCH || has_ended(id)) continue;
+      return std::unexpected(refusal_of(id, reason));
+    }
+    thread.interrupt();
+    traced_.emplace(id, thread);
+    found = true;
+  }
+  return found;
+}
+
+base::Result<> ThreadStopper::wait_until_stopped() {
+  using State = TracedThread::State;
+  for (unsigned round = 0;; ++round) {
+    const auto waited = Clock::now() - started_;
+    bool all = true;
+    for (auto& [id, thread] : traced_) {
+      if (in_kernel_.contains(id) || thread.poll() != State::kRunning) continue;
+      // Looking into /proc costs more than waiting, so rarely.
+      const bool look = round % 64 == 63;
+      if (look && has_ended(id)) continue;
+      if (look && waited > limits_.deep_in_kernel) leave_in_kernel(thread);
+      all = all && in_kernel_.contains(id);
+    }
+    if (all) return {};
+    if (waited > limits_.all_stopped) return base::fail("process {} could not be stopped in time; try again", process_);
+    if (round < 16) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(30));
+    }
+  }
+}
+
+void ThreadStopper::leave_in_kernel(TracedThread& thread) {
+  const auto status = read_thread_status(thread.id());
+  const auto place = read_kernel_place(thread.id());
+  if (!status || status->state != 'D' || !place) return;
+  StoppedThread& left = in_kernel_[thread.id()];
+  left.thread_id = static_cast<uint32_t>(thread.id());
+  left.stack_pointer = place->stack_pointer;
+  left.program_counter = place->program_counter;
+}
+
+// False: a thread isn't stopped any more (one that was killed, or replaced by execve).
+bool ThreadStopper::read_all_registers() {
+  stopped_.clear();
+  bool all = true;
+  for (auto& [id, thread] : traced_) {
+    if (const auto left = in_kernel_.find(id); left != in_kernel_.end()) {
+      stopped_.push_back(left->second);
+    } else if (thread.state() == TracedThread::State::kStopped) {
+      StoppedThread stopped;
+      if (thread.read_registers(stopped)) {
+        stopped_.push_back(std::move(stopped));
+      } else {
+        thread.interrupt();
+        all = all && has_ended(id);
+      }
+    }
+  }
+  return all || Clock::now() - started_ > limits_.all_stopped;
+}
+
+void ThreadStopper::let_go() {
+  for (auto& [id, thread] : traced_) thread.detach();
+}
+
+base::Error ThreadStopper::refusal_of(pid_t thread, int reason) const {
+  const auto status = read_thread_status(thread);
+  if (status && status->tracer != 0) {
+    return base::make_error("process {} is already traced by process {} (a debugger?); end that first", process_,
+                            status->tracer);
+  }
+  if (reason != EPERM) return base::make_error("process {} can't be stopped: {}", process_, base::reason_of(reason));
+  const std::string scope = base::read_small_file("/proc/sys/kernel/yama/ptrace_scope");
+  if (!scope.empty() && scope.front() == '3') {
+    return base::make_error("process {} can't be stopped: kernel.yama.ptrace_scope is 3, which only a reboot changes",
+                            process_);
+  }
+  base::Error error = base::make_error(
+      "process {} can't be stopped: not permitted. Run heaptap as the same user, or as root", process_);
+  if (!scope.empty() && scope.front() != '0') {
+    error.message +=
+        base::make_error("; kernel.yama.ptrace_scope is {}, so: sudo sysctl kernel.yama.ptrace_scope=0", scope.front())
+            .message;
+  }
+  return error;
+}
+
+}  // namespace heaptap::process

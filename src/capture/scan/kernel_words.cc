@@ -1,0 +1,86 @@
+#include "capture/scan/kernel_words.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <string>
+
+#include "capture/process/process_status.h"
+#include "common/base/small_file.h"
+
+namespace heaptap::scan {
+namespace {
+
+constexpr uint64_t kLowestAddress = 4096;
+
+// Calls `line` with each line that begins so, without that beginning.
+template <typename Line>
+void each_line(std::string_view text, std::string_view beginning, Line line) {
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view whole = text.substr(begin, end - begin);
+    if (whole.starts_with(beginning)) line(whole.substr(beginning.size()));
+    begin = end + 1;
+  }
+}
+
+void add_hexadecimal(std::string_view text, std::vector<uint64_t>& words) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  uint64_t word = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), word, 16);
+  if (error == std::errc() && word >= kLowestAddress) words.push_back(word);
+}
+
+bool leads_to(int directory, const char* name, std::string_view what) {
+  char target[64];
+  const ssize_t length = readlinkat(directory, name, target, sizeof(target));
+  return length > 0 && std::string_view(target, static_cast<size_t>(length)) == what;
+}
+
+// Calls `take` with the directory of the thread's descriptors and the name of each that leads there.
+template <typename Take>
+void each_descriptor(pid_t thread, std::string_view what, Take take) {
+  DIR* directory = opendir(("/proc/" + std::to_string(thread) + "/fd").c_str());
+  if (directory == nullptr) return;
+  while (const dirent* entry = readdir(directory)) {
+    if (leads_to(dirfd(directory), entry->d_name, what)) take(entry->d_name);
+  }
+  closedir(directory);
+}
+
+}  // namespace
+
+// "tfd:        4 events:       19 data:     55d1c2a0b2a0  pos:0 ino:7 sdev:9"
+void parse_epoll_words(std::string_view text, std::vector<uint64_t>& words) {
+  each_line(text, "tfd:", [&](std::string_view line) {
+    constexpr std::string_view kName = "data:";
+    if (const size_t at = line.find(kName); at != line.npos) add_hexadecimal(line.substr(at + kName.size()), words);
+  });
+}
+
+// "signal: 60/00007fff86e452a8"
+void parse_timer_words(std::string_view text, std::vector<uint64_t>& words) {
+  each_line(text, "signal:", [&](std::string_view line) {
+    if (const size_t at = line.find('/'); at != line.npos) add_hexadecimal(line.substr(at + 1), words);
+  });
+}
+
+std::vector<uint64_t> find_kernel_words(pid_t thread) {
+  std::vector<uint64_t> words;
+  const std::string process = "/proc/" + std::to_string(thread);
+  parse_timer_words(base::read_small_file(process + "/timers"), words);
+  each_descriptor(thread, "anon_inode:[eventpoll]", [&](const char* name) {
+    parse_epoll_words(base::read_small_file(process + "/fdinfo/" + name), words);
+  });
+  return words;
+}
+
+size_t count_rings(pid_t thread) {
+  size_t count = 0;
+  each_descriptor(thread, "anon_inode:[io_uring]", [&count](const char*) { ++count; });
+  return count;
+}
+
+}  // namespace heaptap::scan

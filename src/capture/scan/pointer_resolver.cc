@@ -1,0 +1,188 @@
+#include "capture/scan/pointer_resolver.h"
+
+#include <bit>
+
+#include "capture/scan/aligned_pointers.h"
+#include "capture/scan/class_records.h"
+
+namespace heaptap::scan {
+namespace {
+
+constexpr unsigned kKindBits = 8;
+constexpr uint64_t kMaxMarkBits = 3;
+
+uint64_t key_of(uint32_t to, wire::PointerKind kind, unsigned root = 0) {
+  return (uint64_t{to} << kKindBits | static_cast<uint64_t>(kind)) << kKindBits | root;
+}
+
+}  // namespace
+
+PointerResolver::PointerResolver(model::HeapScan& scan, const BlockIndex& index, const BlockHeads& heads,
+                                 const RootNames& names, std::span<const wire::RootRange> ranges,
+                                 const CallLevels& calls)
+    : scan_(scan),
+      index_(index),
+      heads_(heads),
+      names_(names),
+      ranges_(ranges),
+      calls_(calls),
+      word_shift_(static_cast<unsigned>(std::countr_zero(heads.word_bytes()))) {
+  scan_.pointers_begin.assign(scan_.blocks.size() + 1, 0);
+}
+
+void PointerResolver::add(CandidateLog& log) {
+  // Memory that isn't used in the end isn't touched.
+  if (scan_.pointers.empty()) scan_.pointers.reserve(log.max_candidates());
+  log.drain([this](const Candidate& candidate) {
+    batch_[batched_++] = candidate;
+    if (batched_ == kBatch) resolve_batch();
+  });
+  resolve_batch();
+}
+
+void PointerResolver::resolve_batch() {
+  const std::span batch = std::span(batch_).first(batched_);
+  for (const Candidate& candidate : batch) index_.fetch_leaf(candidate.value);
+  for (const Candidate& candidate : batch) index_.fetch_starts(candidate.value);
+  for (const Candidate& candidate : batch) resolve(candidate);
+  batched_ = 0;
+}
+
+void PointerResolver::resolve(const Candidate& candidate) {
+  Target target = target_of(candidate.value);
+  if (target.block == model::kNoBlock) return;
+  if (candidate.form == WordForm::kRelative) return add_relative(candidate, target);
+  if (candidate.form == WordForm::kTagged) {
+    if (target.kind != wire::PointerKind::kStart) return;
+    target.kind = wire::PointerKind::kTagged;
+  }
+  if (candidate.origin == kInBlocks) return add_block_pointer(candidate.position, target);
+  const wire::RootRange& range = ranges_[candidate.origin];
+  add_root(range.thread_id, target,
+           {.to = target.block,
+            .kind = target.kind,
+            .root = range.kind,
+            .thread = 0,
+            .address = candidate.position,
+            .frame_code = 0});
+}
+
+void PointerResolver::add(const wire::RootWord& word) {
+  if (!index_.may_hold(word.value)) return;
+  const Target target = target_of(word.value);
+  if (target.block == model::kNoBlock) return;
+  add_root(word.thread_id, target,
+           {.to = target.block,
+            .kind = target.kind,
+            .root = word.kind,
+            .thread = 0,
+            .address = word.register_number,
+            .frame_code = 0});
+}
+
+PointerResolver::Target PointerResolver::target_of(uint64_t address) const {
+  const BlockIndex::Found found = index_.last_before(address);
+  if (found.block == model::kNoBlock || found.is_start) return {.block = found.block};
+  const model::ScannedBlock& block = scan_.blocks[found.block];
+  const uint64_t offset = address - block.address;
+  const bool empty_array = offset == heads_.cookie_bytes() && heads_.is_empty_array(found.block);
+  if (offset >= block.size_bytes && !empty_array) return {};
+  const wire::PointerKind kind = heads_.kind_of(address, block, found.block);
+  const uint64_t low_bits = heads_.word_bytes() - 1;  // no block begins at an address that has one of them
+  const bool is_tagged = kind == wire::PointerKind::kInterior && offset <= low_bits && (block.address & low_bits) == 0;
+  return {.block = found.block, .kind = is_tagged ? wire::PointerKind::kTagged : kind, .offset = offset};
+}
+
+void PointerResolver::add_block_pointer(uint64_t position, const Target& target) {
+  for (; from_ + 1 < scan_.blocks.size() && scan_.blocks[from_ + 1].address <= position; ++from_) {
+    scan_.pointers_begin[from_ + 1] = static_cast<uint32_t>(scan_.pointers.size());
+    if (!many_.empty()) many_.clear();
+  }
+  if (target.block == from_) return;
+  const bool is_marked =
+      target.kind == wire::PointerKind::kTagged && target.offset != 0 && target.offset <= kMaxMarkBits;
+  if (is_marked && is_same_call(from_, target.block))
+    return add_kept(position, {.block = target.block, .kind = wire::PointerKind::kMarked, .offset = 0});
+  add_kept(position, target);
+}
+
+// What doesn't fit in is not believed, nor are most of its kind, then.
+void PointerResolver::add_relative(const Candidate& candidate, const Target& target) {
+  const uint32_t from = index_.last_before(candidate.position).block;
+  if (from == model::kNoBlock || target.kind != wire::PointerKind::kStart || target.block == from) return;
+  if (relative_words_.size() >= kMaxRelativeWords) return;
+  const uint64_t offset = (candidate.position - scan_.blocks[from].address) >> word_shift_;
+  relative_words_.push_back({.from = from, .offset = static_cast<uint32_t>(offset), .to = target.block});
+}
+
+bool PointerResolver::is_same_call(uint32_t from, uint32_t to) const {
+  const uint32_t call = call_of(calls_[0], scan_.blocks[from].site);
+  return call != kNoCall && call == call_of(calls_[0], scan_.blocks[to].site);
+}
+
+void PointerResolver::add_kept(uint64_t position, const Target& target) {
+  const bool is_interior = target.leads_inside();
+  const uint32_t same = same_pointer(target.block, target.kind);
+  if (same != kNoPointer) {
+    if (is_interior) interior_pointers_.lower(same, target.offset);
+    return;
+  }
+  if (scan_.pointers.size() >= kMaxPointers) {
+    full_ = true;
+    return;
+  }
+  if (is_interior) interior_pointers_.add(scan_.pointers.size(), target.offset);
+  const uint64_t offset = (position - scan_.blocks[from_].address) >> word_shift_;
+  scan_.pointers.push_back({.to = target.block, .offset = static_cast<uint32_t>(offset), .kind = target.kind});
+}
+
+uint32_t PointerResolver::same_pointer(uint32_t to, wire::PointerKind kind) {
+  const uint32_t begin = scan_.pointers_begin[from_];
+  const auto end = static_cast<uint32_t>(scan_.pointers.size());
+  if (end - begin < kFewPointers) {
+    for (uint32_t i = begin; i < end; ++i) {
+      if (scan_.pointers[i].to == to && scan_.pointers[i].kind == kind) return i;
+    }
+    return kNoPointer;
+  }
+  if (many_.empty()) {
+    for (uint32_t i = begin; i < end; ++i) many_.emplace(key_of(scan_.pointers[i].to, scan_.pointers[i].kind), i);
+  }
+  const auto [entry, is_new] = many_.emplace(key_of(to, kind), end);
+  return is_new ? kNoPointer : entry->second;
+}
+
+void PointerResolver::add_root(uint32_t thread_id, const Target& target, model::RootPointer root) {
+  const bool is_interior = target.leads_inside();
+  const auto next = static_cast<uint32_t>(scan_.roots.size());
+  const auto [entry, is_new] = known_roots_.emplace(key_of(root.to, root.kind, static_cast<unsigned>(root.root)), next);
+  if (!is_new) {
+    if (is_interior) interior_roots_.lower(entry->second, target.offset);
+    return;
+  }
+  if (is_interior) interior_roots_.add(next, target.offset);
+  names_.complete(thread_id, root);
+  scan_.roots.push_back(root);
+}
+
+void PointerResolver::finish() {
+  for (size_t i = from_ + 1; i < scan_.pointers_begin.size(); ++i) {
+    scan_.pointers_begin[i] = static_cast<uint32_t>(scan_.pointers.size());
+  }
+  if (!interior_pointers_.entries().empty() || !interior_roots_.entries().empty()) mark_certain_places();
+  const auto relative =
+      find_relative_pointers(scan_, std::move(relative_words_), calls_[0], static_cast<unsigned>(heads_.word_bytes()));
+  if (scan_.pointers.size() + relative.size() < kMaxPointers) add_relative_pointers(scan_, relative);
+  if (full_) scan_.notes.push_back({model::NoteKind::kPointersLeftOut});
+}
+
+// Of pointers into middles those that a rule believes in.
+void PointerResolver::mark_certain_places() {
+  const std::vector<Entrances> entrances =
+      find_entrances(scan_, interior_pointers_, interior_roots_, heads_.word_bytes());
+  mark_header_pointers(scan_, interior_pointers_, interior_roots_, entrances, calls_);
+  mark_object_pointers(scan_, interior_pointers_, interior_roots_, entrances, calls_, heads_.word_bytes());
+  mark_aligned_pointers(scan_, interior_pointers_, interior_roots_);
+}
+
+}  // namespace heaptap::scan

@@ -1,0 +1,51 @@
+// Root kinds of a target's memory ranges: labels are painted over each other, the last one counts.
+#pragma once
+#include <iterator>
+#include <map>
+#include <optional>
+
+#include "common/base/address_range.h"
+#include "common/wire/heap_scan.h"
+
+namespace heaptap::scan {
+
+class RangeLabels {
+ public:
+  struct Label {
+    std::optional<wire::RootKind> kind;  // none: not a root
+    uint32_t thread_id = 0;
+    bool operator==(const Label&) const = default;
+  };
+
+  void paint(base::AddressRange range, wire::RootKind kind, uint32_t thread_id = 0) { set(range, {kind, thread_id}); }
+  void erase(base::AddressRange range) { set(range, {}); }
+
+  // Calls use(AddressRange, Label) for each root part, ascending.
+  template <typename Use>
+  void each(Use use) const {
+    for (auto at = starts_.begin(); at != starts_.end(); ++at) {
+      const auto next = std::next(at);
+      if (at->second.kind && next != starts_.end()) use(base::AddressRange{at->first, next->first}, at->second);
+    }
+  }
+
+ private:
+  void set(base::AddressRange range, Label label) {
+    if (range.begin >= range.end) return;
+    split(range.end);
+    split(range.begin);
+    starts_.erase(starts_.find(range.begin), starts_.find(range.end));
+    starts_[range.begin] = label;
+  }
+
+  // Creates a boundary at the address.
+  void split(uint64_t address) {
+    const auto behind = starts_.upper_bound(address);
+    const Label before = behind == starts_.begin() ? Label{} : std::prev(behind)->second;
+    starts_.emplace(address, before);
+  }
+
+  std::map<uint64_t, Label> starts_;  // a label extends to the next one's address
+};
+
+}  // namespace heaptap::scan

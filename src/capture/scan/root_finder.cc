@@ -1,0 +1,533 @@
+#include "capture/scan/root_finder.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "capture/elf/module_image.h"
+#include "capture/log/log_memory.h"
+#include "capture/process/process_status.h"
+#include "capture/scan/allocator_memory.h"
+#include "capture/scan/chunk_lives.h"
+#include "capture/scan/kernel_words.h"
+#include "capture/scan/range_labels.h"
+#include "capture/scan/stack_walk.h"
+#include "capture/scan/thread_area.h"
+#include "common/arch/cpu.h"
+#include "common/arch/thread_facts.h"
+#include "common/base/check.h"
+
+// How the memory of a stopped process is divided into roots and the rest. Everything that is mapped gets a label, and what is known better
+// paints over what is known less: first mappings (writable ones are roots, as "unknown memory"), then modules' data, then what
+// allocators keep for themselves, stacks of threads that ended and what the agent has (no roots), then each thread: its stack from
+// the stack pointer up is a root, what lies below is dead. Alternate stacks, contexts that the program switches between and
+// thread-local storage come last, since they lie inside other memory. The live blocks themselves are cut out: they are reached from roots,
+// they are none. Where a thread is the one that ends the process, its stack lives from what the agent said, not from its stack
+// pointer, which is in the agent. Whenever something can't be found out (a musl thread area, a stack without an end), the
+// memory stays a root and a note says so: a leak may be missed then, but nothing is accused.
+namespace heaptap::scan {
+namespace {
+
+using wire::RootKind;
+
+bool lies_in(uint64_t address, std::span<const base::AddressRange> ascending) {
+  const auto behind = std::ranges::upper_bound(ascending, address, {}, &base::AddressRange::begin);
+  return behind != ascending.begin() && std::prev(behind)->contains(address);
+}
+
+bool is_our_log(const process::Mapping& mapping) {
+  return mapping.shared && mapping.name.find(std::string(mapping.name.starts_with("/memfd:") ? ":" : "/") +
+                                             log::kLogName) != std::string::npos;
+}
+
+// Not a device's: to read that may have effects.
+bool is_shared_memory(const process::Mapping& mapping) {
+  const std::string& name = mapping.name;
+  if (name.starts_with("/dev/zero") || name.starts_with("/dev/shm/") || name == "anon_inode:[io_uring]") return true;
+  for (const char* devices : {"/dev/", "/sys/", "/proc/", "/dmabuf"}) {
+    if (name.starts_with(devices)) return false;
+  }
+  return name.empty() || name.starts_with('/');
+}
+
+// A database's file, say. To read all of it would hold the program up for long.
+bool is_large_file(const process::Mapping& mapping, process::ProcessMemory& memory) {
+  constexpr uint64_t kMaxTouchedBytes = uint64_t{256} << 20;
+  if (mapping.range.size() <= kMaxTouchedBytes || mapping.name.empty() || mapping.name.starts_with("/memfd:"))
+    return false;
+  uint64_t touched = 0;
+  for (const base::AddressRange& part : memory.touched_ranges(mapping.range.begin, mapping.range.end))
+    touched += part.size();
+  return touched > kMaxTouchedBytes;
+}
+
+// As far as there is such a stack: what the program tells of it may be anything.
+std::vector<wire::StackArea> credible(std::span<const wire::StackArea> told, const std::vector<process::Mapping>& map) {
+  constexpr uint64_t kMaxAreaBytes = uint64_t{1} << 30;
+  std::vector<wire::StackArea> stacks;
+  for (wire::StackArea area : told) {
+    if (area.end <= area.begin || area.end - area.begin > kMaxAreaBytes) continue;
+    auto mapping =
+        std::ranges::upper_bound(map, area.begin, {}, [](const process::Mapping& entry) { return entry.range.end; });
+    uint64_t mapped = area.begin;
+    for (; mapping != map.end() && mapping->range.begin <= mapped && mapped < area.end; ++mapping) {
+      mapped = mapping->range.end;
+    }
+    area.end = std::min(area.end, mapped);
+    if (area.begin < area.end) stacks.push_back(area);
+  }
+  return stacks;
+}
+
+class RootFinder {
+ public:
+  RootFinder(const process::StoppedProcess& process, process::ProcessMemory& memory, const RootQuery& query)
+      : process_(process),
+        memory_(memory),
+        query_(query),
+        facts_(facts_of(process)),
+        modules_(elf::find_modules(memory)),
+        stacks_(credible(query.stacks, memory.map())),
+        musl_(runs_on_musl()),
+        walk_(memory_, modules_, process.architecture()) {}
+
+  Roots find() {
+    sort_ranges();
+    label_mappings();
+    label_modules();
+    leave_out_allocators();
+    for (const base::AddressRange& range : mapped_) label_mapped(range);
+    leave_out_ended_threads();
+    for (const process::StoppedThread& thread : process_.threads()) label_thread(thread);
+    leave_out_main_stack_of_ended_leader();
+    label_contexts();
+    add_kernel_words();
+    for (const base::AddressRange& range : query_.own) labels_.erase(range);
+    collect_ranges();
+    walk_stacks();
+    for (const process::StoppedThread& thread : process_.threads()) {
+      if (!thread.registers_known) {
+        roots_.notes.push_back({.kind = model::NoteKind::kThreadInKernel, .numbers = {thread.thread_id}});
+      }
+    }
+    return std::move(roots_);
+  }
+
+ private:
+  static const arch::ThreadFacts& facts_of(const process::StoppedProcess& process) {
+    const arch::ThreadFacts* facts = arch::thread_facts(process.architecture());
+    HEAPTAP_CHECK(facts != nullptr);
+    return *facts;
+  }
+
+  void sort_ranges();
+  void label_mappings();
+  void label_modules();
+  void leave_out_allocators();
+  void leave_out_released();
+  bool leave_out_shared_heap(base::AddressRange heap);
+  void label_mapped(base::AddressRange range);
+  void leave_out_ended_threads();
+  void label_thread(const process::StoppedThread& thread);
+  void label_stack(const process::StoppedThread& thread, base::AddressRange stack);
+  uint64_t live_from(const process::StoppedThread& thread);
+  bool may_use_red_zone(uint64_t pc);
+  void label_alternate_stack(const process::StoppedThread& thread);
+  void label_thread_locals(const process::StoppedThread& thread, std::optional<base::AddressRange> area);
+  void leave_out_main_stack_of_ended_leader();
+  void label_contexts();
+  [[nodiscard]] uint64_t first_of_context(base::AddressRange stack) const;
+  [[nodiscard]] bool has_returned(uint64_t first_stack_pointer) const;
+  void add_kernel_words();
+  void collect_ranges();
+  void walk_stacks();
+  [[nodiscard]] bool runs_on_musl() const;
+  [[nodiscard]] uint64_t control_block_bytes() const {
+    constexpr uint64_t kMusls = 256;
+    return musl_ ? kMusls : facts_.glibc_control_block_bytes;
+  }
+
+  [[nodiscard]] std::optional<uint64_t> interrupted_stack_pointer(base::AddressRange alternate, uint64_t from) const;
+  [[nodiscard]] bool is_exiting(const process::StoppedThread& thread) const {
+    return query_.ending && query_.ending->thread_id == thread.thread_id;
+  }
+  [[nodiscard]] bool runs_on(base::AddressRange range) const {
+    return std::ranges::any_of(
+        process_.threads(), [&](const process::StoppedThread& thread) { return range.contains(thread.stack_pointer); });
+  }
+
+  const process::StoppedProcess& process_;
+  process::ProcessMemory& memory_;
+  const RootQuery& query_;
+  const arch::ThreadFacts& facts_;
+  std::vector<elf::ModuleImage> modules_;
+  const std::vector<wire::StackArea> stacks_;  // those of the query that there are
+  bool musl_;
+  ThreadLocalModules thread_local_modules_ = find_thread_local_modules(memory_, modules_, musl_);
+  std::vector<base::AddressRange> mapped_;  // ascending
+  base::AddressRange main_stack_{};         // empty: none
+  uint64_t main_heap_end_ = 0;              // 0: not known
+  base::AddressRange main_arena_{};         // whose heap that is
+  base::AddressRange shared_heap_{};        // empty: nobody else has memory in it
+  StackWalk walk_;
+  std::unordered_map<uint64_t, bool> uses_red_zone_;  // by the program counter
+  RangeLabels labels_;
+  Roots roots_;
+};
+
+bool RootFinder::runs_on_musl() const {
+  return std::ranges::any_of(process_.threads(), [&](const process::StoppedThread& thread) {
+    return thread.registers_known && is_musl_thread(memory_, thread.thread_pointer);
+  });
+}
+
+void RootFinder::sort_ranges() {
+  mapped_.assign(query_.mapped.begin(), query_.mapped.end());
+  std::ranges::sort(mapped_, {}, &base::AddressRange::begin);
+}
+
+void RootFinder::label_mappings() {
+  size_t left_out = 0;
+  for (const process::Mapping& mapping : memory_.map()) {
+    if (mapping.is_kernels("[stack]")) main_stack_ = mapping.range;
+    const bool is_special = !mapping.has_file() && mapping.name.starts_with("[") &&
+                            !mapping.name.starts_with("[anon") && !mapping.is_kernels("[heap]");
+    if (is_special || is_our_log(mapping) || (mapping.has_file() && !mapping.writable)) continue;
+    if (mapping.shared && !mapping.writable) continue;
+    if (mapping.shared && !is_shared_memory(mapping)) continue;
+    if (mapping.shared && is_large_file(mapping, memory_)) {
+      ++left_out;
+      continue;
+    }
+    labels_.paint(mapping.range, RootKind::kMapping);
+  }
+  if (left_out != 0) {
+    roots_.notes.push_back({.kind = model::NoteKind::kMappingsNotSearched, .numbers = {left_out}});
+  }
+}
+
+void RootFinder::label_modules() {
+  for (const elf::ModuleImage& module : modules_) {
+    for (const base::AddressRange& data : module.writable) labels_.paint(data, RootKind::kGlobal);
+    // musl's loader gives them to malloc.
+    if (musl_) std::ranges::for_each(module.page_rests, [&](const base::AddressRange& rest) { labels_.erase(rest); });
+    for (const base::AddressRange& arena : find_main_arenas(memory_, module)) {
+      labels_.erase(arena);
+      const uint64_t heap_end = end_of_main_heap(memory_, arena);
+      if (heap_end > main_heap_end_) main_arena_ = arena;
+      main_heap_end_ = std::max(main_heap_end_, heap_end);
+    }
+    for (const base::AddressRange& data : module.read_only) roots_.read_only_data.push_back(data);
+  }
+  std::ranges::sort(roots_.read_only_data, {}, &base::AddressRange::begin);
+}
+
+void RootFinder::leave_out_allocators() {
+  if (!query_.heap_is_complete) {
+    roots_.notes.push_back({model::NoteKind::kHeapNotKnown});
+    leave_out_released();
+    return;
+  }
+  for (const process::Mapping& mapping : memory_.map()) {
+    if (mapping.has_file() || mapping.shared || lies_in(mapping.range.begin, mapped_)) continue;
+    const bool is_anonymous = mapping.name.empty() || mapping.name.starts_with("[anon") || mapping.is_kernels("[heap]");
+    if (!is_anonymous) continue;
+    // A module's zeroed data is such a mapping as well.
+    const bool is_data = std::ranges::any_of(modules_, [&](const elf::ModuleImage& module) {
+      return std::ranges::any_of(module.writable,
+                                 [&](const base::AddressRange& r) { return r.contains(mapping.range.begin); });
+    });
+    if (is_data) continue;
+    if (mapping.is_kernels("[heap]") && leave_out_shared_heap(mapping.range)) continue;
+    for (const base::AddressRange& part : find_heap_parts(memory_, mapping, query_.heap, musl_)) {
+      const bool goes_on = mapping.is_kernels("[heap]") && part.contains(main_heap_end_);
+      labels_.erase({part.begin, goes_on ? main_heap_end_ : part.end});
+    }
+  }
+}
+
+// Where others may have memory in it besides glibc. False: nothing says so.
+bool RootFinder::leave_out_shared_heap(base::AddressRange heap) {
+  if (main_heap_end_ == 0 || !may_share_break(memory_, modules_)) return false;
+  const base::AddressRange known{heap.begin, std::min(heap.end, main_heap_end_)};
+  uint64_t others = known.size();
+  for (const base::AddressRange& part : main_heap_parts(memory_, main_arena_, known, query_.heap)) {
+    labels_.erase(part);
+    others -= std::min(others, part.size());
+  }
+  // What aligns the first chunk; and in a static program the first thread's own area, which its start gets by sbrk.
+  constexpr uint64_t kLeastBytes = 64;
+  constexpr uint64_t kLeastBytesOfStatic = uint64_t{16} << 10;
+  if (others >= (has_c_library(modules_) ? kLeastBytes : kLeastBytesOfStatic)) {
+    shared_heap_ = heap;
+    roots_.notes.push_back({.kind = model::NoteKind::kBreakShared, .numbers = {others}});
+  }
+  return true;
+}
+
+// What the program left there holds nothing, as long as the allocator has it free.
+void RootFinder::leave_out_released() {
+  const std::vector<ChunkLife> lives = find_chunk_lives(memory_, modules_, query_.released);
+  for (size_t i = 0; i < query_.released.size(); ++i) {
+    if (lives[i] == ChunkLife::kFree) labels_.erase(query_.released[i]);
+  }
+}
+
+// Again, since an allocator's memory may lie in one mapping with it.
+void RootFinder::label_mapped(base::AddressRange range) {
+  auto mapping = std::ranges::upper_bound(memory_.map(), range.begin, {},
+                                          [](const process::Mapping& entry) { return entry.range.end; });
+  for (; mapping != memory_.map().end() && mapping->range.begin < range.end; ++mapping) {
+    if (mapping->has_file() || mapping->shared || !mapping->is_kernels("")) continue;
+    labels_.paint({std::max(range.begin, mapping->range.begin), std::min(range.end, mapping->range.end)},
+                  RootKind::kMapping);
+  }
+}
+
+// glibc keeps their stacks for threads to come, and with them their tables of thread-local blocks. A guard lies below each.
+void RootFinder::leave_out_ended_threads() {
+  std::unordered_set<uint64_t> alive;
+  for (const process::StoppedThread& thread : process_.threads()) alive.insert(thread.thread_pointer);
+  const process::Mapping* before = nullptr;
+  for (const process::Mapping& mapping : memory_.map()) {
+    const process::Mapping* guard = std::exchange(before, &mapping);
+    if (guard == nullptr || guard->range.end != mapping.range.begin || guard->readable || guard->writable) continue;
+    if (!mapping.writable || mapping.shared || mapping.has_file()) continue;
+    const auto block = find_control_block(memory_, mapping);
+    if (!block || alive.contains(*block)) continue;
+    // The kernel makes one mapping of neighbours: what lies above the thread's memory is somebody else's.
+    const auto area = find_thread_area(memory_, facts_, *block);
+    if (!area) continue;
+    const base::AddressRange memory{std::max(area->begin, mapping.range.begin), std::min(area->end, mapping.range.end)};
+    if (runs_on(memory)) continue;
+    // A stack that the program made is its own again. The C library's call of mmap may have been recorded, too: in its own
+    // stacks the guard is a part.
+    const bool is_librarys = area->begin == guard->range.begin;
+    if (!is_librarys && lies_in(memory.begin, mapped_)) continue;
+    labels_.erase(memory);
+    if (const uint64_t table = thread_local_table_memory(memory_, *block); table != 0) {
+      roots_.words.push_back({table, 0, facts_.thread_pointer_number});
+    }
+    if (waits_for_join(memory_, facts_, *block)) labels_.paint({*block, memory.end}, RootKind::kThreadLocal);
+  }
+}
+
+void RootFinder::label_thread(const process::StoppedThread& thread) {
+  const std::optional<base::AddressRange> area =
+      thread.registers_known ? find_thread_area(memory_, facts_, thread.thread_pointer) : std::nullopt;
+  const bool is_main = thread.thread_id == static_cast<uint32_t>(process_.process());
+  const bool on_main_stack = main_stack_.size() != 0 && (is_main || main_stack_.contains(thread.stack_pointer));
+  const base::AddressRange stack = on_main_stack ? main_stack_ : area.value_or(base::AddressRange{});
+  if (stack.size() != 0) label_stack(thread, stack);
+  if (thread.registers_known) label_thread_locals(thread, area);
+  if (!is_exiting(thread) || query_.ending->registers_are_programs) {
+    roots_.words.insert(roots_.words.end(), thread.registers.begin(), thread.registers.end());
+  }
+  for (const wire::StackArea& other : stacks_) {
+    if (other.kind != RootKind::kAlternateStack || other.thread_id != thread.thread_id) continue;
+    roots_.words.push_back(
+        {other.begin, thread.thread_id, facts_.stack_pointer_number, wire::RootKind::kAlternateStack});
+  }
+}
+
+void RootFinder::label_stack(const process::StoppedThread& thread, base::AddressRange stack) {
+  uint64_t live = live_from(thread);
+  for (const wire::StackArea& other : stacks_) {
+    const base::AddressRange range{other.begin, other.end};
+    if (other.kind != RootKind::kAlternateStack || !range.contains(thread.stack_pointer)) continue;
+    const auto interrupted = interrupted_stack_pointer(range, thread.stack_pointer);
+    live = interrupted ? *interrupted - facts_.red_zone_bytes : stack.begin;
+  }
+  if (is_exiting(thread)) live = query_.ending->live_sp;
+  // On a stack of the program's own making: then all of this one may be in use.
+  if (!stack.contains(live)) live = stack.begin;
+  labels_.erase({stack.begin, live});
+  labels_.paint({live, stack.end}, RootKind::kStack, thread.thread_id);
+  // Last, since it may be a part of the stack.
+  label_alternate_stack(thread);
+}
+
+// Where a thread's innermost frame ends.
+uint64_t RootFinder::live_from(const process::StoppedThread& thread) {
+  if (facts_.red_zone_bytes == 0) return thread.stack_pointer;
+  const auto [known, is_new] = uses_red_zone_.try_emplace(thread.program_counter, true);
+  if (is_new) known->second = may_use_red_zone(thread.program_counter);
+  return thread.stack_pointer - (known->second ? facts_.red_zone_bytes : 0);
+}
+
+// Below the stack pointer lies what earlier calls left, unless the function at `pc` keeps values there.
+bool RootFinder::may_use_red_zone(uint64_t pc) {
+  constexpr uint64_t kMaxFunctionBytes = 65536;
+  const arch::Cpu* cpu = arch::cpu_of(process_.architecture());
+  const base::AddressRange function = walk_.function_at(pc);
+  if (cpu == nullptr || function.size() == 0 || function.size() > kMaxFunctionBytes) return true;
+  std::vector<uint8_t> code(function.size());
+  if (memory_.read(function.begin, code) != code.size()) return true;
+  return cpu->may_use_red_zone(code, pc - function.begin);
+}
+
+void RootFinder::label_alternate_stack(const process::StoppedThread& thread) {
+  for (const wire::StackArea& other : stacks_) {
+    const base::AddressRange range{other.begin, other.end};
+    if (other.kind != RootKind::kAlternateStack || other.thread_id != thread.thread_id) continue;
+    if (lies_in(range.begin, query_.heap)) continue;
+    labels_.erase(range);
+    if (!range.contains(thread.stack_pointer)) continue;
+    labels_.paint({std::max(range.begin, live_from(thread)), range.end}, RootKind::kAlternateStack, thread.thread_id);
+  }
+}
+
+// A signal's frame on an alternate stack says which stack it is on, and what was interrupted. The outermost one counts.
+std::optional<uint64_t> RootFinder::interrupted_stack_pointer(base::AddressRange alternate, uint64_t from) const {
+  const uint64_t word = memory_.word_bytes();
+  const size_t stack = facts_.context_stack / word;  // begin, flags, size
+  const size_t stack_pointer = facts_.context_stack_pointer / word;
+  const auto words = memory_.words({from & ~(word - 1), alternate.end});
+  std::optional<uint64_t> found;
+  for (size_t i = 0; i + stack_pointer < words.size(); ++i) {
+    if (words[i + stack] != alternate.begin || words[i + stack + 2] != alternate.size()) continue;
+    const uint64_t interrupted = words[i + stack_pointer];
+    if (!alternate.contains(interrupted)) found = interrupted;
+  }
+  return found;
+}
+
+void RootFinder::label_thread_locals(const process::StoppedThread& thread, std::optional<base::AddressRange> area) {
+  const uint64_t pointer = thread.thread_pointer;
+  const ThreadLocalTable table = read_thread_local_table(memory_, pointer, thread_local_modules_);
+  const process::Mapping* mapping = process::find_mapping(memory_.map(), pointer);
+  if (mapping == nullptr) return;
+  const uint64_t end = area ? area->end : std::min(pointer + control_block_bytes(), mapping->range.end);
+  labels_.paint({std::max(table.static_begin, mapping->range.begin), end}, RootKind::kThreadLocal, thread.thread_id);
+  const auto hold = [&](base::AddressRange range, uint64_t start) {
+    if (!lies_in(start, query_.heap)) {
+      labels_.paint(range, RootKind::kThreadLocal, thread.thread_id);
+    } else if (musl_) {
+      // Its loader's own memory, between blocks: no block that anybody knows.
+      roots_.ranges.push_back({range.begin, range.end, RootKind::kThreadLocal, thread.thread_id});
+    }
+    roots_.words.push_back({start, thread.thread_id, facts_.thread_pointer_number, wire::RootKind::kThreadLocal});
+  };
+  if (table.range.size() != 0) hold(table.range, table.range.begin);
+  for (const ThreadLocalBlock& block : table.blocks) {
+    const base::AddressRange range{block.begin, block.begin + block.bytes};
+    const bool is_static = block.begin >= table.static_begin && block.begin < pointer;
+    if (!is_static) hold(range, block.allocated != 0 ? block.allocated : block.begin);
+    if (block.bytes == 0) continue;
+    roots_.thread_locals.push_back({range.begin, range.end, thread.thread_id, block.module_bias, 0});
+  }
+}
+
+void RootFinder::leave_out_main_stack_of_ended_leader() {
+  const bool leader_lives = std::ranges::any_of(process_.threads(), [&](const process::StoppedThread& thread) {
+    return thread.thread_id == static_cast<uint32_t>(process_.process());
+  });
+  if (main_stack_.size() == 0 || leader_lives || runs_on(main_stack_)) return;
+  // The environment and the arguments stay above it.
+  const uint64_t begin = process::read_first_stack_pointer(process_.live_thread());
+  labels_.erase(main_stack_);
+  if (main_stack_.contains(begin)) labels_.paint({begin, main_stack_.end}, RootKind::kMapping);
+}
+
+void RootFinder::label_contexts() {
+  for (const wire::StackArea& area : stacks_) {
+    const base::AddressRange range{area.begin, area.end};
+    if (area.kind != RootKind::kContextStack || range.end <= range.begin || lies_in(range.begin, query_.heap)) continue;
+    const auto running = std::ranges::find_if(
+        process_.threads(), [&](const process::StoppedThread& thread) { return range.contains(thread.stack_pointer); });
+    uint64_t live = 0;
+    uint32_t thread_id = area.thread_id;
+    if (running != process_.threads().end()) {
+      live = live_from(*running);
+      thread_id = running->thread_id;
+    } else {
+      live = memory_.word(area.context + facts_.context_stack_pointer).value_or(0);
+      // As makecontext left it: not begun yet, or its state is kept in another context.
+      constexpr uint64_t kFresh = 256;
+      const bool is_fresh = range.end - live < kFresh;
+      const uint64_t first = facts_.context_begins_at_end ? first_of_context(range) : is_fresh ? live : 0;
+      if (range.contains(first) && has_returned(first)) {
+        labels_.erase(range);
+        continue;
+      }
+      if (is_fresh) live = 0;
+    }
+    labels_.paint(range, RootKind::kContextStack, thread_id);
+    if (range.contains(live)) labels_.erase({range.begin, live});
+  }
+}
+
+// The stack pointer that makecontext gave it (glibc, sysdeps/unix/sysv/linux/x86_64/makecontext.c), if it got six arguments or fewer.
+uint64_t RootFinder::first_of_context(base::AddressRange stack) const {
+  constexpr uint64_t kStackAlignment = 16;
+  const uint64_t word = memory_.word_bytes();
+  return ((stack.end - word) & ~(kStackAlignment - 1)) - word;
+}
+
+// makecontext puts the address of what comes behind the context's function onto its stack. That function calls setcontext,
+// and where its return address then stands, was its own. (Functions begin at multiples of 16: that wouldn't be one's.)
+bool RootFinder::has_returned(uint64_t first_stack_pointer) const {
+  const uint64_t behind = memory_.word(first_stack_pointer).value_or(0);
+  const auto opcode = memory_.value<uint8_t>(behind - facts_.near_call_bytes);
+  const bool is_code = std::ranges::any_of(modules_, [&](const elf::ModuleImage& module) {
+    return std::ranges::any_of(module.code, [&](const base::AddressRange& code) { return code.contains(behind); });
+  });
+  constexpr uint64_t kFunctionAlignment = 16;
+  return is_code && behind % kFunctionAlignment != 0 && opcode == facts_.near_call_opcode;
+}
+
+void RootFinder::add_kernel_words() {
+  if (const size_t rings = count_rings(process_.live_thread()); rings != 0) {
+    roots_.notes.push_back({.kind = model::NoteKind::kHeldByRing, .numbers = {rings}});
+  }
+  for (const uint64_t word : find_kernel_words(process_.live_thread())) {
+    // Of the kernel's 64 bits a shorter word is the first half (epoll_data, sigval).
+    const uint64_t mask = memory_.word_bytes() == sizeof(uint32_t) ? 0xffffffff : ~uint64_t{0};
+    roots_.words.push_back({word & mask, 0, 0, RootKind::kKernel});
+  }
+}
+
+void RootFinder::collect_ranges() {
+  auto block = query_.heap.begin();
+  labels_.each([&](base::AddressRange range, const RangeLabels::Label& label) {
+    block = std::ranges::upper_bound(block, query_.heap.end(), range.begin, {}, &base::AddressRange::end);
+    const auto add = [&](uint64_t begin, uint64_t end) {
+      const uint64_t word = memory_.word_bytes();
+      begin = (begin + word - 1) & ~(word - 1);
+      const process::Mapping* const mapping = process::find_mapping(memory_.map(), begin);
+      const bool has_code = mapping != nullptr && mapping->executable && !mapping->has_file();
+      if (begin < end) roots_.ranges.push_back({begin, end, *label.kind, label.thread_id, has_code});
+    };
+    uint64_t begin = range.begin;
+    // Words inside of blocks don't count where they are read; what lies between does.
+    const bool is_whole = !query_.heap_is_complete || shared_heap_.contains(begin);
+    if (is_whole && *label.kind == RootKind::kMapping) return add(begin, range.end);
+    for (auto at = block; at != query_.heap.end() && at->begin < range.end; ++at) {
+      add(begin, std::min(at->begin, range.end));
+      begin = std::max(begin, at->end);
+    }
+    add(begin, range.end);
+  });
+  std::ranges::sort(roots_.ranges, {}, &wire::RootRange::begin);
+}
+
+void RootFinder::walk_stacks() {
+  for (const process::StoppedThread& thread : process_.threads()) {
+    const size_t before = roots_.frames.size();
+    walk_.walk(thread, roots_.frames);
+    if (!is_exiting(thread)) continue;
+    const auto first = roots_.frames.begin() + static_cast<std::ptrdiff_t>(before);
+    roots_.frames.erase(std::remove_if(first, roots_.frames.end(),
+                                       [&](const wire::StackFrame& f) { return f.cfa <= query_.ending->live_sp; }),
+                        roots_.frames.end());
+  }
+}
+
+}  // namespace
+
+Roots find_roots(const process::StoppedProcess& process, process::ProcessMemory& memory, const RootQuery& query) {
+  return RootFinder(process, memory, query).find();
+}
+
+}  // namespace heaptap::scan

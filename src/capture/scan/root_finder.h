@@ -1,0 +1,65 @@
+// Root finder for a stopped process: the memory and values whose pointers keep blocks alive by themselves.
+//
+// Roots: modules' writable data; other memory that is no heap; stacks from the stack pointer (less the red zone, if
+// used) to their end; registers; thread-local storage; words kept by the kernel (epoll). No roots: allocator-internal
+// and free memory; dead stack; stacks of ended threads; memory of the agent. Memory of unknown origin counts as a root:
+// a missed leak is better than a false alarm.
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "capture/process/process_memory.h"
+#include "capture/process/stopped_process.h"
+#include "common/base/address_range.h"
+#include "common/model/note.h"
+#include "common/wire/heap_scan.h"
+
+namespace heaptap::scan {
+
+// Thread that ends the process: its stack is live from live_sp, whatever its stack pointer is now.
+struct ExitingThread {
+  uint32_t thread_id;
+  uint64_t live_sp;
+  // Its registers are the program's at its call of exit. False: they are the agent's.
+  bool registers_are_programs = false;
+};
+
+struct RootQuery {
+  std::span<const base::AddressRange> heap;  // ranges with live blocks; ascending, disjoint
+  // False: some blocks were allocated before the recording, or not recorded. Then allocators' memory outside of known
+  // blocks counts as a root too.
+  bool heap_is_complete = true;
+  // In that case: blocks with a seen allocation and release whose address wasn't reused; ascending.
+  std::span<const base::AddressRange> released;
+  std::span<const base::AddressRange> mapped;  // by the program's own mmap calls
+  std::span<const base::AddressRange> own;     // of the agent
+  std::span<const wire::StackArea> stacks;
+  std::optional<ExitingThread> ending;
+};
+
+// Thread-local variables of one module in one thread.
+struct ThreadSegment {
+  uint64_t begin;
+  uint64_t end;
+  uint32_t thread_id;
+  uint64_t module_base;     // load bias of the module
+  uint64_t segment_offset;  // offset of `begin` in the module's thread-local segment
+};
+
+struct Roots {
+  // Ascending, disjoint, without `own`; without `heap`, or with its mappings if it is incomplete. May include untouched
+  // memory: call ProcessMemory::touched_ranges before reading.
+  std::vector<wire::RootRange> ranges;
+  // Registers, and words kept by the kernel. Under the DWARF number of the thread pointer: the C library's per-thread data (the
+  // table of thread-local blocks and these blocks); of the stack pointer: also the alternate stack known to the kernel.
+  std::vector<wire::RootWord> words;
+  std::vector<wire::StackFrame> frames;
+  std::vector<ThreadSegment> thread_locals;
+  std::vector<base::AddressRange> read_only_data;  // of modules
+  std::vector<model::Note> notes;                  // memory that couldn't be examined
+};
+
+Roots find_roots(const process::StoppedProcess& process, process::ProcessMemory& memory, const RootQuery& query);
+
+}  // namespace heaptap::scan

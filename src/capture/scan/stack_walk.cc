@@ -1,0 +1,136 @@
+#include "capture/scan/stack_walk.h"
+
+#include <algorithm>
+#include <span>
+
+#include "capture/elf/frame_tables.h"
+#include "common/arch/walked_cpus.h"
+
+namespace heaptap::scan {
+namespace {
+
+using unwind::Row;
+using unwind::RowKind;
+
+std::span<const arch::SignalTrampoline> trampolines_of(wire::Architecture architecture) {
+  std::span<const arch::SignalTrampoline> trampolines;
+  arch::visit_walked_cpu(architecture, [&]<typename Cpu>(Cpu) { trampolines = Cpu::kTrampolines; });
+  return trampolines;
+}
+
+}  // namespace
+
+StackWalk::StackWalk(const process::ProcessMemory& memory, const std::vector<elf::ModuleImage>& modules,
+                     wire::Architecture architecture)
+    : memory_(memory), architecture_(architecture) {
+  for (const elf::ModuleImage& module : modules) {
+    for (const base::AddressRange& code : module.code) code_.push_back({code, &module});
+  }
+  std::ranges::sort(code_, {}, [](const Module& module) { return module.code.begin; });
+}
+
+StackWalk::~StackWalk() = default;
+
+void StackWalk::walk(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames) {
+  arch::visit_walked_cpu(architecture_, [&]<typename Cpu>(Cpu) { walk_by<typename Cpu::Rules>(thread, frames); });
+}
+
+template <typename Cpu>
+void StackWalk::walk_by(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames) {
+  constexpr uint64_t kWindowBytes = 16384;
+  window_begin_ = thread.stack_pointer & ~uint64_t{memory_.word_bytes() - 1};
+  window_ = memory_.words({window_begin_, window_begin_ + kWindowBytes});
+  unwind::Position<Cpu> at;
+  at.frame.key = thread.program_counter | wire::kCodeExact;
+  at.frame.sp = thread.stack_pointer;
+  at.frame.fp = thread.frame_pointer;
+  for (unsigned i = 0; i < kMaxFrames; ++i) {
+    const uint64_t key = at.frame.key;
+    const uint64_t sp = at.frame.sp;
+    const bool has_caller = step(row_for<Cpu>(unwind::instruction_of(key)), at);
+    if (at.end != wire::StackEnd::kComplete || at.frame.sp <= sp) return;
+    frames.push_back({at.frame.sp, wire::code_address(key), thread.thread_id});
+    if (!has_caller) return;
+  }
+}
+
+template <typename Cpu>
+Row StackWalk::row_for(uint64_t pc) {
+  if (const auto known = rows_.find(pc); known != rows_.end()) return known->second;
+  elf::FrameTables* tables = tables_at(pc);
+  const Row row = tables != nullptr ? tables->row_for<Cpu>(pc) : Row(RowKind::kNoTable);
+  rows_.emplace(pc, row);
+  return row;
+}
+
+base::AddressRange StackWalk::function_at(uint64_t pc) {
+  elf::FrameTables* tables = tables_at(pc);
+  if (tables == nullptr) return {};
+  base::AddressRange function{};
+  arch::visit_walked_cpu(architecture_,
+                         [&]<typename Cpu>(Cpu) { function = tables->function_at<typename Cpu::Rules>(pc); });
+  return function;
+}
+
+elf::FrameTables* StackWalk::tables_at(uint64_t pc) {
+  const auto behind = std::ranges::upper_bound(code_, pc, {}, [](const Module& module) { return module.code.begin; });
+  if (behind == code_.begin() || !std::prev(behind)->code.contains(pc)) return nullptr;
+  const elf::ModuleImage* image = std::prev(behind)->image;
+  auto& tables = tables_[image];
+  if (!tables) tables = make_tables(*image);
+  return tables.get();
+}
+
+std::unique_ptr<elf::FrameTables> StackWalk::make_tables(const elf::ModuleImage& image) const {
+  const elf::FrameTablePlaces places{.range = image.unwind_segment,
+                                     .header = image.unwind_header,
+                                     .table = 0,
+                                     .table_bytes = 0,
+                                     .word_bytes = memory_.word_bytes(),
+                                     .bias = image.bias};
+  return std::make_unique<elf::FrameTables>(
+      places, [this](uint64_t address, std::span<uint8_t> to) { return memory_.read(address, to); });
+}
+
+template <typename Cpu>
+bool StackWalk::step(Row row, unwind::Position<Cpu>& at) {
+  at.end = wire::StackEnd::kNoUnwindTable;
+  switch (row.kind()) {
+    case RowKind::kUnknown:
+    case RowKind::kEnd:
+    case RowKind::kNoTable:
+    case RowKind::kUnsupported:
+      return false;
+    case RowKind::kSignal: {
+      const arch::SignalTrampoline* signal = signal_at(wire::code_address(at.frame.key));
+      return signal != nullptr && unwind::step_over_signal(Cpu(), *signal, *this, at);
+    }
+    default:
+      return unwind::step_by_row(Cpu(), row, *this, at);
+  }
+}
+
+// The kind of signal frame that the trampoline at this address belongs to.
+const arch::SignalTrampoline* StackWalk::signal_at(uint64_t address) const {
+  const auto trampolines = trampolines_of(architecture_);
+  uint8_t code[arch::SignalTrampoline::kMaxBytes] = {};
+  memory_.read(address, code);
+  for (const arch::SignalTrampoline& trampoline : trampolines) {
+    if (trampoline.is(code)) return &trampoline;
+  }
+  return trampolines.empty() ? nullptr : trampolines.data();
+}
+
+bool StackWalk::load(uint64_t address, uint64_t& value) {
+  const uint64_t word_bytes = memory_.word_bytes();
+  const uint64_t index = (address - window_begin_) / word_bytes;
+  if (address >= window_begin_ && address % word_bytes == 0 && index < window_.size()) {
+    value = window_[index];
+    return true;
+  }
+  const auto read = memory_.word(address);
+  value = read.value_or(0);
+  return read.has_value();
+}
+
+}  // namespace heaptap::scan

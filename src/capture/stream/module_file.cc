@@ -1,0 +1,112 @@
+#include "capture/stream/module_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "capture/elf/object_file.h"
+#include "capture/process/memory_map.h"
+#include "capture/process/process_status.h"
+#include "common/base/result.h"
+#include "common/base/served_files.h"
+#include "common/base/small_file.h"
+#include "common/wire/log.h"
+
+namespace heaptap::stream {
+namespace {
+
+bool is_file_of(const base::UniqueFd& file, const model::Module& module) {
+  struct stat status{};
+  if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const std::vector<uint8_t> build_id = elf::read_build_id(elf::FileBytes(file.get()));
+  return std::string_view(reinterpret_cast<const char*>(build_id.data()), build_id.size()) == module.build_id;
+}
+
+std::optional<process::Mapping> mapping_of(pid_t thread, const model::Module& module) {
+  const std::vector<process::Mapping> map = process::read_memory_map(thread);
+  const process::Mapping* const first = process::find_mapping(map, module.start);
+  return first != nullptr && first->has_file() ? std::optional(*first) : std::nullopt;
+}
+
+// As it is mapped: deleted, replaced or in another mount namespace, it is that one all the same.
+base::UniqueFd open_mapped(pid_t thread, const process::Mapping& first, const model::Module& module) {
+  elf::MappedObject object;
+  object.first = first;
+  object.build_id.assign(module.build_id.begin(), module.build_id.end());
+  return elf::open_object_file(thread, object).file;
+}
+
+// What /proc/PID/map_files asks privileges for, this link doesn't.
+base::UniqueFd open_program(pid_t thread) {
+  return base::UniqueFd(
+      open(fmt::format("/proc/{}/exe", thread).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
+base::UniqueFd open_it(pid_t thread, const std::optional<process::Mapping>& first, const model::Module& module) {
+  if (thread != 0) {
+    if (first) {
+      if (base::UniqueFd file = open_mapped(thread, *first, module); is_file_of(file, module)) return file;
+    }
+    if ((module.flags & wire::kModuleIsMain) != 0) {
+      if (base::UniqueFd file = open_program(thread); is_file_of(file, module)) return file;
+    }
+  }
+  // It has ended. That its file is at that place still, the build-id says.
+  if (!module.path.starts_with('/')) return {};
+  base::UniqueFd file = elf::open_as_seen_by(0, module.path);
+  return is_file_of(file, module) ? std::move(file) : base::UniqueFd();
+}
+
+std::string follow(pid_t thread, const std::string& path) {
+  const base::UniqueFd opened = elf::open_as_seen_by(thread, path);
+  if (!opened) return {};
+  std::string file = base::read_link(fmt::format("/proc/self/fd/{}", opened.get()));
+  if (thread != 0) file = elf::path_below_root(thread, std::move(file));
+  struct stat there{};
+  const bool is_deleted = file.ends_with(" (deleted)") && lstat(file.c_str(), &there) != 0;
+  return file == path || !file.starts_with('/') || is_deleted ? std::string() : file;
+}
+
+}  // namespace
+
+base::UniqueFd open_module_file(pid_t process, const model::Module& module) {
+  if (module.build_id.empty() || (module.flags & wire::kModuleIsVdso) != 0) return {};
+  const pid_t thread = process::find_live_thread(process);
+  const auto first = thread != 0 ? mapping_of(thread, module) : std::nullopt;
+  const base::FilePlace place =
+      first ? elf::place_of(thread, *first) : base::FilePlace{.viewer = thread, .path = module.path};
+  const auto open = [thread, first, module] { return base::own_copy(open_it(thread, first, module)); };
+  auto file = base::ServedFiles::of_process().look<base::UniqueFd>(place, open);
+  return file ? *std::move(file) : base::UniqueFd();
+}
+
+std::string file_behind(pid_t process, const std::string& path) {
+  if (!path.starts_with('/')) return {};
+  const pid_t thread = process::find_live_thread(process);
+  const auto look = [thread, path] { return follow(thread, path); };
+  const base::FilePlace place{.viewer = thread, .path = path};
+  return base::ServedFiles::of_process().look<std::string>(place, look).value_or(std::string());
+}
+
+std::string lasting_path(pid_t process, const model::Module& module) {
+  const bool is_of_process = module.path.starts_with("/proc/") || module.path.starts_with("/dev/fd/");
+  const pid_t thread = is_of_process ? process::find_live_thread(process) : 0;
+  if (thread == 0) return module.path;
+  const auto first = mapping_of(thread, module);
+  if (!first) return module.path;
+  std::string name = elf::path_below_root(thread, first->name);
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (name.starts_with("/memfd:") && name.ends_with(kDeleted)) name.resize(name.size() - kDeleted.size());
+  return name.starts_with('/') ? name : module.path;
+}
+
+std::string read_piece(const base::UniqueFd& file, uint64_t offset, size_t max_bytes) {
+  std::string piece(max_bytes, '\0');
+  piece.resize(elf::FileBytes(file.get()).read(offset, piece.data(), piece.size()));
+  return piece;
+}
+
+}  // namespace heaptap::stream

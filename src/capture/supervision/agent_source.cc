@@ -1,0 +1,222 @@
+#include "capture/supervision/agent_source.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "capture/process/process_status.h"
+
+namespace heaptap::supervision {
+namespace {
+
+constexpr std::chrono::milliseconds kProgressTick{wire::kExitPatienceMs / 8};
+
+// With the first process of a pid namespace the kernel ends all that are in it.
+bool ends_us_too(const RecordedProcess& process) { return process.pid == 1; }
+
+ScanAccess access_to(RecordedProcess& process, bool is_exiting) {
+  wire::LogHeader& log = process.recording->log()->header();
+  const auto stop = [&log, pid = process.pid, is_exiting] {
+    auto stopped = process::StoppedProcess::stop(pid);
+    // Yama may forbid to look at a process that is no child of ours; one that waits at its end can allow it.
+    if (!stopped && is_exiting && log::ask_access(log, getpid())) return process::StoppedProcess::stop(pid);
+    return stopped;
+  };
+  // What was read is written first, where nobody will be there to do it.
+  const bool ends_all = ends_us_too(process);
+  return {stop, [&log, ends_all] { return ends_all ? log::waits_at_exit(log) : log::finish_exit(log); }};
+}
+
+}  // namespace
+
+AgentSource::AgentSource(RecordedProcesses& processes, AgentServer& server) : processes_(processes), server_(server) {
+  processes_.before_end([this](RecordedProcess& process) { forget(process); });
+}
+
+AgentSource::~AgentSource() { processes_.before_end({}); }
+
+void AgentSource::add_waits(std::vector<pollfd>& waits) const {
+  server_.add_waits(waits);
+  waits.push_back({bell_.descriptor(), POLLIN, 0});
+  for (const auto& [pid, watch] : watches_) waits.push_back({watch.descriptor(), POLLIN, 0});
+}
+
+void AgentSource::take_news() {
+  bell_.silence();
+  while (auto request = server_.accept()) begin(*std::move(request));
+  look_at_exits();
+  look_at_filters();
+  note_refusals();
+  look_after_others();
+}
+
+void AgentSource::stay_for(pid_t process) {
+  constexpr std::chrono::seconds kLongestWait{10};  // twice as long as its agent waits
+  stays_ = looks_after_others_ = true;
+  awaited_.emplace(process);
+  awaited_until_ = std::chrono::steady_clock::now() + kLongestWait;
+}
+
+void AgentSource::look_after_others() {
+  if (!looks_after_others_) return;
+  if (!processes_.empty()) {
+    awaited_.reset();
+    holders_.forget();
+    stays_ = true;  // until it is known that nobody is left
+  } else if (awaited_) {
+    stays_ = !awaited_->has_ended() && std::chrono::steady_clock::now() < awaited_until_;
+  } else {
+    const bool follows = (processes_.options().log.flags & wire::kFollowFork) != 0;
+    stays_ = follows && holders_.are_there();
+  }
+}
+
+void AgentSource::note_refusals() {
+  if (server_.refused() == 0) return;
+  for (RecordedProcess& process : processes_.all()) {
+    if (processes_.program().is(process.pid)) {
+      process.recording->note({model::NoteKind::kStrangerConnected});
+    }
+  }
+}
+
+// The answer goes out from the thread that finds it.
+void AgentSource::answer(AgentRequest request) {
+  const auto tell = [connection = std::make_shared<base::UniqueFd>(std::move(request.connection))](
+                        uint32_t error, const ReportOutcome& outcome) {
+    AgentServer::tell(*connection, error, outcome.counts);
+  };
+  const auto answer = [tell](const ReportOutcome& outcome) { tell(outcome.is_done ? 0 : EIO, outcome); };
+  RecordedProcess* const process = processes_.find(request.process);
+  if (process == nullptr || reports_ == nullptr) return tell(ENOTSUP, {});
+  if (request.hello.reason == wire::StartReason::kReport) {
+    if (!request.attached) return tell(EBADF, {});
+    return reports_->request(*process, std::move(request.attached), answer);
+  }
+  const auto number = scan(*process);
+  if (!number) return tell(EPERM, {});
+  reports_->request_counts(*process, *number, answer);
+}
+
+void AgentSource::begin(AgentRequest request) {
+  if (wire::is_asked_by_program(request.hello.reason)) return answer(std::move(request));
+  awaited_.reset();
+  const wire::Hello& hello = request.hello;
+  processes_.end_by_exec(request.process);  // where it is recorded already
+  const auto status = process::read_thread_status(request.process);
+  const pid_t parent = status ? status->parent : hello.parent_pid;  // in its pid namespace it is another one
+  if (let_go_.contains(request.process) || let_go_.contains(parent)) {
+    let_go_.insert(request.process);
+    server_.answer(std::move(request.connection), nullptr);
+    return;
+  }
+  RecordedProcess* const process =
+      processes_.begin({.process = request.process,
+                        .parent = parent,
+                        .architecture = static_cast<wire::Architecture>(hello.architecture),
+                        .word_bytes = hello.word_bytes,
+                        .begins_off = (hello.flags & wire::kBeginsOff) != 0,
+                        .from_start = hello.reason == wire::StartReason::kStart});
+  if (process == nullptr) {
+    server_.answer(std::move(request.connection), nullptr);
+    return;
+  }
+  if (looks_after_others_) holders_.add(process->pid, *process->recording->log());
+  const FilterLook filters(request.process);  // while it waits
+  if (!server_.answer(std::move(request.connection), process->recording->log())) {
+    processes_.drop(request.process);
+    return;
+  }
+  watches_.erase(request.process);
+  watches_.try_emplace(request.process, request.process);
+  filters_.insert_or_assign(request.process, filters);
+  bell_.add(process->recording->log()->header());
+}
+
+void AgentSource::forget(RecordedProcess& process) {
+  bell_.remove(process.recording->log()->header());
+  watches_.erase(process.pid);
+  filters_.erase(process.pid);
+}
+
+// A few at a time, so that many processes cost no more than some.
+void AgentSource::look_at_filters() {
+  constexpr std::chrono::milliseconds kBetween{20};
+  constexpr size_t kAtOnce = 8;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_at_filters_) return;
+  next_look_at_filters_ = now + kBetween;
+  std::vector<RecordedProcess>& all = processes_.all();
+  for (size_t i = 0; i < std::min(all.size(), kAtOnce); ++i) {
+    RecordedProcess& process = all[next_for_filters_++ % all.size()];
+    const auto known = filters_.find(process.pid);
+    if (known == filters_.end() || !known->second.finds_one()) continue;
+    process.recording->log()->header().is_filtered.store(1, std::memory_order_relaxed);
+    filters_.erase(known);
+  }
+}
+
+void AgentSource::look_at_exits() {
+  for (RecordedProcess& process : processes_.all()) {
+    wire::LogHeader& log = process.recording->log()->header();
+    const auto notice = log::take_exit_notice(log);
+    if (!notice) continue;
+    {
+      const auto progress = keep_showing_progress();
+      (void)process.recording->scan(access_to(process, true), notice);  // a failure is noted in the trace
+      if (ends_us_too(process)) write_all();
+    }
+    log::finish_exit(log);  // where it waits still
+  }
+}
+
+void AgentSource::write_all() {
+  for (RecordedProcess& process : processes_.all()) (void)process.recording->write_up_to_now();
+}
+
+base::Result<uint32_t> AgentSource::scan(RecordedProcess& process) {
+  const auto progress = keep_showing_progress();
+  return process.recording->scan(access_to(process, false), std::nullopt);
+}
+
+bool AgentSource::has_left(const RecordedProcess& process) {
+  if (let_go_.contains(process.pid)) return true;
+  const auto watch = watches_.find(process.pid);
+  const bool is_program = processes_.program().is(process.pid);
+  const bool has_ended = is_program ? processes_.program().ended : watch == watches_.end() || watch->second.has_ended();
+  // Its recording may go on for long, where a line is behind; nobody is to be woken for the end meanwhile.
+  if (has_ended && watch != watches_.end()) watches_.erase(watch);
+  return has_ended;
+}
+
+void AgentSource::let_go(RecordedProcess& process) {
+  process.recording->let_go();
+  holders_.remove(process.pid);
+  let_go_.insert(process.pid);
+  watches_.erase(process.pid);
+}
+
+// While the result lives, programs that wait see that this one is at work. Nothing else may change the processes meanwhile.
+std::jthread AgentSource::keep_showing_progress() {
+  return std::jthread([this](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ticks;
+    while (!stop.stop_requested()) {
+      show_progress();
+      ticks.wait_for(lock, stop, kProgressTick, [] { return false; });
+    }
+  });
+}
+
+void AgentSource::show_progress() {
+  for (RecordedProcess& process : processes_.all()) log::show_progress(process.recording->log()->header());
+}
+
+}  // namespace heaptap::supervision

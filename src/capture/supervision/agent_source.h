@@ -1,0 +1,70 @@
+// Source of recordings requested by agents in the processes.
+#pragma once
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "capture/log/exit_responder.h"
+#include "capture/log/log_waker.h"
+#include "capture/process/process_watch.h"
+#include "capture/supervision/agent_server.h"
+#include "capture/supervision/filter_look.h"
+#include "capture/supervision/log_holders.h"
+#include "capture/supervision/recording_source.h"
+
+namespace heaptap::supervision {
+
+class AgentSource : public RecordingSource {
+ public:
+  AgentSource(RecordedProcesses& processes, AgentServer& server);
+  ~AgentSource() override;
+
+  // Stays until this process, which is waiting for its log, has it; and then as long as children of recorded processes
+  // may request one: for a program whose parent isn't heaptap, and whose end isn't the end of the recording.
+  void stay_for(pid_t process);
+
+  void add_waits(std::vector<pollfd>& waits) const override;
+  void take_news() override;
+  [[nodiscard]] bool is_settled() const override { return !stays_; }
+  base::Result<uint32_t> scan(RecordedProcess& process) override;
+  bool has_left(const RecordedProcess& process) override;
+  void serve_programs(ReportRequests& reports) override { reports_ = &reports; }
+  void let_go(RecordedProcess& process) override;
+  void accept_no_more() override {}
+
+ private:
+  void begin(AgentRequest request);
+  // Handles a request of a recorded program.
+  void answer(AgentRequest request);
+  void look_after_others();
+  void forget(RecordedProcess& process);
+  void look_at_exits();
+  // Informs the agent of a program in which a system call filter was installed unseen.
+  void look_at_filters();
+  void write_all();
+  // Notes log requests by processes that don't belong to the program.
+  void note_refusals();
+  // Shows progress to all programs that wait.
+  void show_progress();
+  std::jthread keep_showing_progress();
+
+  RecordedProcesses& processes_;
+  AgentServer& server_;
+  ReportRequests* reports_ = nullptr;
+  log::LogWaker bell_;
+  std::map<pid_t, process::ProcessWatch> watches_;  // of processes that weren't detached
+  std::map<pid_t, FilterLook> filters_;             // of processes without a filter so far
+  std::chrono::steady_clock::time_point next_look_at_filters_;
+  size_t next_for_filters_ = 0;
+  // State for staying.
+  bool stays_ = false;
+  bool looks_after_others_ = false;
+  std::optional<process::ProcessWatch> awaited_;  // none: it has come
+  std::chrono::steady_clock::time_point awaited_until_;
+  LogHolders holders_;
+  std::set<pid_t> let_go_;  // these, and their forked children, aren't recorded any more
+};
+
+}  // namespace heaptap::supervision

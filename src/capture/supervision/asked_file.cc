@@ -1,0 +1,68 @@
+#include "capture/supervision/asked_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <string_view>
+
+#include "common/base/small_file.h"
+
+namespace heaptap::supervision {
+namespace {
+
+// The lines of /proc/TID/status that say what a thread may do. (One that gave up rights by Landlock can get no new ones, or has
+// CAP_SYS_ADMIN.)
+constexpr std::string_view kRights[] = {"Uid:", "Gid:", "Groups:", "CapEff:", "NoNewPrivs:", "Seccomp:"};
+
+struct Facts {
+  std::string rights;  // empty: not told
+  mode_t umask = 0777;
+};
+
+// `directory`: of a thread in /proc.
+Facts facts_of(const std::string& directory) {
+  Facts facts;
+  for (const std::string& line : base::split(base::read_small_file(directory + "/status"), '\n')) {
+    const bool is_right = std::ranges::any_of(kRights, [&](std::string_view name) { return line.starts_with(name); });
+    if (is_right) facts.rights += line + "\n";
+    constexpr std::string_view kUmask = "Umask:\t";
+    constexpr int kOctal = 8;
+    if (line.starts_with(kUmask)) {
+      std::from_chars(line.data() + kUmask.size(), line.data() + line.size(), facts.umask, kOctal);
+    }
+  }
+  if (facts.rights.empty()) return facts;
+  for (const char* name : {"/ns/user", "/ns/mnt"}) facts.rights += base::read_link(directory + name) + "\n";
+  facts.rights += base::read_small_file(directory + "/attr/current");  // AppArmor's or SELinux's
+  return facts;
+}
+
+bool is_same_file(const std::string& one, const std::string& other) {
+  struct stat first{};
+  struct stat second{};
+  return stat(one.c_str(), &first) == 0 && stat(other.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+}  // namespace
+
+int open_asked_file(pid_t thread, const std::string& path, base::UniqueFd& file) {
+  const std::string directory = fmt::format("/proc/{}", thread);
+  const Facts facts = facts_of(directory);
+  const bool may_as_much = !facts.rights.empty() && facts.rights == facts_of("/proc/thread-self").rights;
+  if (!may_as_much || !is_same_file(directory + "/root/.", "/")) return ENOTSUP;
+  const base::UniqueFd from(open((directory + "/cwd").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!from) return errno;
+  // A pipe that nobody reads is an error, and nothing to wait for.
+  constexpr int kWriteAnew = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  file.reset(openat(from.get(), path.c_str(), kWriteAnew, 0666 & ~facts.umask));
+  if (!file) return errno;
+  (void)fcntl(file.get(), F_SETFL, fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
+  return 0;
+}
+
+}  // namespace heaptap::supervision

@@ -1,0 +1,350 @@
+#include "capture/supervision/jit_names.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "capture/elf/object_file.h"
+#include "capture/process/memory_map.h"
+#include "capture/process/process_status.h"
+#include "capture/supervision/recording.h"
+#include "common/base/clock.h"
+#include "common/base/small_file.h"
+
+namespace heaptap::supervision {
+namespace {
+
+constexpr const char* kMapDirectory = "tmp";  // below the process's root
+constexpr size_t kMaxDumps = 4;
+constexpr size_t kMaxOwners = 16;
+constexpr size_t kMaxRefused = 4;
+constexpr uint64_t kMaxMapBytes = uint64_t{256} << 20;
+constexpr uint64_t kMaxDumpBytes = uint64_t{2} << 30;
+constexpr size_t kReadBytes = size_t{64} << 10;  // at once; what is longer than that is no line, or is passed over
+// Where names are left out again and again, somebody makes them faster than they can be taken.
+constexpr unsigned kMaxSearchesAtEnd = 8;
+
+// A directory below a root. Links mean what they mean to who has that root, where the kernel can say it (5.6).
+base::UniqueFd open_directory_in_root(const base::UniqueFd& root, const char* path) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC | O_DIRECTORY;
+  how.resolve = RESOLVE_IN_ROOT;
+  const long directory = syscall(SYS_openat2, root.get(), path, &how, sizeof(how));
+  if (directory >= 0 || (errno != ENOSYS && errno != EPERM)) return base::UniqueFd(static_cast<int>(directory));
+  return base::UniqueFd(openat(root.get(), path, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW));
+}
+
+struct Opened {
+  base::UniqueFd file;
+  int error = 0;
+};
+
+// With what is told of it, since asking is a look as well (common/base/served_files.h).
+struct FoundFile {
+  base::UniqueFd file;
+  struct stat status{};
+  bool is_there = false;
+
+  explicit FoundFile(base::UniqueFd found) : file(std::move(found)) {
+    is_there = file && fstat(file.get(), &status) == 0;
+  }
+};
+
+// "…/jit-123.dump"
+bool is_name_of_dump(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return path.starts_with('/') && name.starts_with("jit-") && name.ends_with(".dump");
+}
+
+bool lies_in(std::span<const model::Module> modules, const model::Code& code) {
+  return model::find_module(modules, code) != nullptr;
+}
+
+}  // namespace
+
+JitNames::JitNames(pid_t process, JitNamesOptions options)
+    : process_(process),
+      start_time_(process::read_start_time(process)),
+      options_(std::move(options)),
+      code_(options_.limits) {
+  if (options_.believes_root) owners_ = {0};
+  look_at_process();
+}
+
+// 0: it has ended, no matter who has its number now.
+pid_t JitNames::live_thread() const {
+  return process::read_start_time(process_) == start_time_ ? process::find_live_thread(process_) : 0;
+}
+
+// It may have become another user's since the last look, or gone into another root.
+void JitNames::look_at_process() {
+  const pid_t thread = live_thread();
+  if (thread == 0) return;
+  if (base::UniqueFd root(open(fmt::format("/proc/{}/root", thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); root)
+    look_for_directory(thread, std::move(root));
+  pid_t own_number = process_;
+  const std::string status = base::read_small_file(fmt::format("/proc/{}/status", thread), 4096);
+  for (const std::string& line : base::split(status, '\n')) {
+    const std::vector<std::string> words = base::split(line, '\t');
+    const auto number = [&words](size_t index) {
+      uint32_t value = UINT32_MAX;
+      if (index < words.size()) {
+        (void)std::from_chars(words[index].data(), words[index].data() + words[index].size(), value);
+      }
+      return value;
+    };
+    if (line.starts_with("Uid:")) {
+      for (const uid_t owner : {number(1), number(2)}) {
+        if (owner != UINT32_MAX && owners_.size() < kMaxOwners && !is_believed(owner)) owners_.push_back(owner);
+      }
+    }
+    // Of the thread, which is the first one almost always; the process's last number is what it knows itself by.
+    if (line.starts_with("NStgid:") && words.size() > 1) own_number = static_cast<pid_t>(number(words.size() - 1));
+  }
+  map_name_ = fmt::format("perf-{}.map", own_number);
+}
+
+void JitNames::look_for_directory(pid_t thread, base::UniqueFd root) {
+  const base::FilePlace place{.viewer = thread, .path = fmt::format("/{}", kMapDirectory)};
+  auto& files = base::ServedFiles::of_process();
+  auto found = files.look<base::UniqueFd>(place, [below = std::make_shared<const base::UniqueFd>(std::move(root))] {
+    return open_directory_in_root(*below, kMapDirectory);
+  });
+  directory_ = found && *found ? files.keep(place, *std::move(found)) : nullptr;
+}
+
+void JitNames::seek(model::CodeId number, const model::Code& code, std::span<const model::Module> modules) {
+  if (!lies_in(modules, code)) code_.add(number, code.exact ? code.address : code.address - 1);
+}
+
+void JitNames::refuse(const std::string& path, std::string why) {
+  const auto known = std::ranges::find(refused_, path, &std::pair<std::string, std::string>::first);
+  if (known != refused_.end()) {
+    known->second = std::move(why);
+  } else if (refused_.size() < kMaxRefused) {
+    refused_.emplace_back(path, std::move(why));
+  }
+}
+
+bool JitNames::may_be_read(const struct stat& status, const std::string& path) {
+  if (!options_.forbidden.empty()) {
+    refuse(path, options_.forbidden);
+  } else if (S_ISLNK(status.st_mode)) {
+    refuse(path, base::make_error("it is a symbolic link").message);
+  } else if (!S_ISREG(status.st_mode)) {
+    refuse(path, base::make_error("it is not a regular file").message);
+  } else if (!is_believed(status.st_uid)) {
+    refuse(path, base::make_error("it belongs to user {}, not to the process's user", status.st_uid).message);
+  } else {
+    std::erase_if(refused_, [&path](const auto& refused) { return refused.first == path; });
+    return true;
+  }
+  return false;
+}
+
+bool JitNames::is_believed(uid_t owner) const { return std::ranges::find(owners_, owner) != owners_.end(); }
+
+JitNames::Source JitNames::source_of(const base::FilePlace& place, base::UniqueFd file, uint64_t inode) {
+  return {.file = base::ServedFiles::of_process().keep(place, std::move(file)),
+          .place = place,
+          .is_served = base::ServedFiles::may_wait(place),
+          .inode = inode};
+}
+
+// It may be written at the end alone, or anew. True: it is another one now.
+bool JitNames::find_map() {
+  if (!directory_) return false;
+  const base::FilePlace place{.viewer = live_thread(), .path = fmt::format("/{}/{}", kMapDirectory, map_name_)};
+  const std::string& path = place.path;
+  auto& files = base::ServedFiles::of_process();
+  const auto found = files.look<FoundFile>(place, [directory = directory_, name = map_name_] {
+    return FoundFile(base::UniqueFd(openat(directory->get(), name.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW)));
+  });
+  if (!found || !found->is_there || !may_be_read(found->status, path)) return false;
+  const struct stat& status = found->status;
+  const bool is_known = !sources_.empty() && !sources_.front().is_dump;
+  if (is_known) {
+    const Source& known = sources_.front();
+    if (known.inode == status.st_ino && static_cast<uint64_t>(status.st_size) >= known.read_bytes) return false;
+  }
+  // The descriptor that leads there stays open until it is opened, or nobody waits any more.
+  const auto there = std::make_shared<const base::UniqueFd>(found->file.duplicate());
+  auto opened = files.look<Opened>(place, [there] {
+    Opened result{
+        .file = base::UniqueFd(open(base::path_of(*there).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY))};
+    result.error = errno;
+    return result;
+  });
+  if (!opened || !opened->file) {
+    refuse(path, base::reason_of(opened ? opened->error : ETIMEDOUT));
+    return false;
+  }
+  if (is_known) sources_.erase(sources_.begin());
+  sources_.insert(sources_.begin(), source_of(place, std::move(opened->file), status.st_ino));
+  return true;
+}
+
+// Who writes one maps it, so that it is found.
+bool JitNames::find_dumps() {
+  const pid_t thread = live_thread();
+  if (thread == 0) return false;
+  bool is_new = false;
+  for (const process::Mapping& mapping : process::read_memory_map(thread)) {
+    if (!mapping.has_file() || !is_name_of_dump(mapping.name)) continue;
+    const auto is_it = [&mapping](const Source& source) { return source.is_dump && source.inode == mapping.inode; };
+    if (std::ranges::any_of(sources_, is_it) || std::ranges::count(sources_, true, &Source::is_dump) >= int{kMaxDumps})
+      continue;
+    const base::FilePlace place = elf::place_of(thread, mapping);
+    const auto find = [thread, path = elf::path_below_root(thread, mapping.name)] {
+      return FoundFile(elf::open_as_seen_by(thread, path));
+    };
+    auto found = base::ServedFiles::of_process().look<FoundFile>(place, find);
+    if (!found || !found->is_there) continue;
+    Source source = source_of(place, std::move(found->file), mapping.inode);
+    if (!may_be_read(found->status, mapping.name) || found->status.st_ino != mapping.inode) continue;
+    source.is_dump = true;
+    sources_.push_back(std::move(source));
+    is_new = true;
+  }
+  return is_new;
+}
+
+void JitNames::find_files() {
+  look_at_process();
+  const bool has_map = find_map();
+  const bool has_dump = find_dumps();
+  if (!has_map && !has_dump) return;
+  begins_anew_ = true;
+  is_searching_ = false;
+}
+
+void JitNames::begin_search() {
+  find_files();
+  const bool has_others = std::exchange(begins_anew_, false);
+  const bool reads_all = code_.needs_all() || has_others;
+  began_at_end_ = is_at_end_;
+  code_.begin();
+  for (Source& source : sources_) {
+    source.at = reads_all ? 0 : source.read_bytes;
+    source.is_in_long_line = source.is_in_long_line && !reads_all;
+  }
+  source_at_ = 0;
+  is_searching_ = true;
+}
+
+void JitNames::end_search() {
+  for (Source& source : sources_) source.read_bytes = source.at;
+  std::vector<model::CodeName> names = code_.end();
+  found_.insert(found_.end(), std::make_move_iterator(names.begin()), std::make_move_iterator(names.end()));
+  is_searching_ = false;
+}
+
+// A line that is longer than what is read at once: its beginning was taken, the rest is passed over.
+void JitNames::skip_long_line(Source& source, std::string_view bytes) {
+  const size_t end = bytes.find('\n');
+  source.is_in_long_line = end == bytes.npos;
+  source.at += source.is_in_long_line ? bytes.size() : end + 1;
+}
+
+// Nothing: there is no more of it, or it can't be read.
+JitNames::Piece JitNames::read_bytes(const Source& source) {
+  const auto read = [file = source.file, at = source.at] {
+    Piece piece;
+    struct stat status{};
+    if (fstat(file->get(), &status) == 0) piece.file_bytes = static_cast<uint64_t>(status.st_size);
+    piece.bytes.resize(kReadBytes);
+    const ssize_t got = pread(file->get(), piece.bytes.data(), piece.bytes.size(), static_cast<off_t>(at));
+    piece.bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    return piece;
+  };
+  if (!source.is_served) return read();
+  return base::ServedFiles::of_process().look<Piece>(source.place, read).value_or(Piece());
+}
+
+// False: there is no more of it, for now.
+bool JitNames::read_piece(Source& source) {
+  if (source.at >= (source.is_dump ? kMaxDumpBytes : kMaxMapBytes)) return false;
+  const Piece piece = read_bytes(source);
+  const std::string_view bytes = piece.bytes;
+  if (bytes.empty()) return false;
+  if (source.is_in_long_line) {
+    skip_long_line(source, bytes);
+    return true;
+  }
+  uint64_t taken = 0;
+  if (source.is_dump && source.at == 0) {
+    taken = jitdump_head_bytes(bytes);
+  } else if (source.is_dump) {
+    if (piece.file_bytes <= source.at) return false;
+    taken = read_jitdump(bytes, piece.file_bytes - source.at, code_);
+  } else {
+    taken = read_perf_map(bytes, code_);
+    if (taken == 0 && bytes.size() == kReadBytes) {
+      read_perf_map(std::string(bytes.substr(0, 2 * model::kMaxCodeNameBytes)) + '\n', code_);
+      skip_long_line(source, bytes);
+      return true;
+    }
+  }
+  source.at += taken;
+  return taken != 0;
+}
+
+// One search, for so long at most. True: it is at its end, or nothing is sought.
+bool JitNames::read_on(std::chrono::nanoseconds most) {
+  const uint64_t until = base::clock_ns(CLOCK_MONOTONIC) + static_cast<uint64_t>(most.count());
+  if (code_.is_empty()) return true;
+  if (!is_searching_) begin_search();
+  for (; source_at_ < sources_.size(); ++source_at_) {
+    while (read_piece(sources_[source_at_])) {
+      if (base::clock_ns(CLOCK_MONOTONIC) >= until) return false;
+    }
+  }
+  end_search();
+  return true;
+}
+
+void JitNames::read_a_while(uint64_t rest_ns, std::chrono::nanoseconds most) {
+  constexpr uint64_t kRest = 50;  // so many times as long as it took
+  const uint64_t begin = base::clock_ns(CLOCK_MONOTONIC);
+  if (begin < done_at_ns_ + std::max(rest_ns, took_ns_ * kRest) || has_found()) return;
+  const bool is_done = read_on(most);
+  const uint64_t end = base::clock_ns(CLOCK_MONOTONIC);
+  busy_ns_ += end - begin;
+  if (!is_done) return;
+  took_ns_ = std::exchange(busy_ns_, 0);
+  done_at_ns_ = end;
+}
+
+void JitNames::proceed() { read_a_while(longest_unwritten_ns(), std::chrono::milliseconds(2)); }
+
+void JitNames::catch_up() { read_a_while(0, std::chrono::milliseconds(20)); }
+
+bool JitNames::read_to_end(std::chrono::nanoseconds most) {
+  is_at_end_ = true;
+  if (searches_at_end_ >= kMaxSearchesAtEnd || code_.is_empty()) return true;
+  if (!read_on(most)) return false;
+  ++searches_at_end_;
+  return began_at_end_ && !code_.needs_all();
+}
+
+std::vector<model::CodeName> JitNames::take() { return std::exchange(found_, {}); }
+
+std::vector<base::Error> JitNames::why_missing() const {
+  std::vector<base::Error> errors;
+  if (code_.is_empty()) return errors;
+  for (const auto& [path, why] : refused_) {
+    errors.push_back(base::make_error("names of generated code (JIT): {} is not read: {}", path, why));
+  }
+  return errors;
+}
+
+}  // namespace heaptap::supervision

@@ -1,0 +1,25 @@
+#include "capture/supervision/pending_answers.h"
+
+#include <sys/eventfd.h>
+
+#include <utility>
+
+namespace heaptap::supervision {
+
+// Without a descriptor left they wait for the next look.
+PendingAnswers::PendingAnswers() : bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void PendingAnswers::add(const tracer::Answer& answer) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(answer);
+  if (bell_) (void)eventfd_write(bell_.get(), 1);
+}
+
+std::vector<tracer::Answer> PendingAnswers::take() {
+  const std::lock_guard lock(mutex_);
+  eventfd_t count = 0;
+  if (bell_) (void)eventfd_read(bell_.get(), &count);
+  return std::exchange(waiting_, {});
+}
+
+}  // namespace heaptap::supervision

@@ -1,0 +1,287 @@
+#include "capture/supervision/process_scan.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <chrono>
+#include <map>
+#include <span>
+
+#include "capture/elf/module_image.h"
+#include "capture/log/area_reader.h"
+#include "capture/process/process_memory.h"
+#include "capture/process/process_status.h"
+#include "capture/scan/chunk_lives.h"
+#include "capture/scan/heap_scanner.h"
+#include "capture/scan/root_finder.h"
+#include "common/arch/thread_facts.h"
+#include "common/base/bounded_calls.h"
+#include "common/base/clock.h"
+
+namespace heaptap::supervision {
+namespace {
+
+// The scanner's view of the process, which counts what it was given.
+class ProcessReader : public scan::MemoryReader {
+ public:
+  explicit ProcessReader(process::ProcessMemory& memory) : memory_(memory) {}
+
+  size_t read(uint64_t address, std::span<uint8_t> to) override {
+    const size_t bytes = memory_.read(address, to);
+    read_bytes_ += bytes;
+    return bytes;
+  }
+
+  std::vector<base::AddressRange> touched(base::AddressRange range) override {
+    std::vector<base::AddressRange> result = memory_.touched_ranges(range.begin, range.end);
+    uint64_t kept = 0;
+    for (const base::AddressRange& part : result) {
+      kept += std::min(part.end, range.end) - std::max(part.begin, range.begin);
+    }
+    skipped_bytes_ += range.end - range.begin - std::min(kept, range.end - range.begin);
+    return result;
+  }
+
+  [[nodiscard]] uint64_t read_bytes() const { return read_bytes_; }
+  [[nodiscard]] uint64_t skipped_bytes() const { return skipped_bytes_; }
+
+ private:
+  process::ProcessMemory& memory_;
+  uint64_t read_bytes_ = 0;
+  uint64_t skipped_bytes_ = 0;
+};
+
+// Where live blocks lie, small gaps included: enough to tell heaps from other memory.
+std::vector<base::AddressRange> heap_ranges(const std::vector<model::ScannedBlock>& blocks) {
+  constexpr uint64_t kPage = 4096;
+  std::vector<base::AddressRange> ranges;
+  for (const model::ScannedBlock& block : blocks) {
+    const uint64_t end = block.address + std::max<uint64_t>(block.size_bytes, 1);
+    if (!ranges.empty() && block.address <= ranges.back().end + kPage) {
+      ranges.back().end = std::max(ranges.back().end, end);
+    } else {
+      ranges.push_back({block.address, end});
+    }
+  }
+  return ranges;
+}
+
+std::vector<base::AddressRange> mapped_ranges(const stream::MappedRanges& mapped) {
+  std::vector<base::AddressRange> ranges;
+  mapped.for_each([&](uint64_t begin, uint64_t end) { ranges.push_back({begin, end}); });
+  return ranges;
+}
+
+// Index of the module with this address or load bias, the last one that was loaded; kNoModule: none.
+template <typename Is>
+uint32_t module_index(const model::Tables& tables, Is is) {
+  for (size_t i = tables.modules.size(); i > 0; --i) {
+    if (is(tables.modules[i - 1])) return static_cast<uint32_t>(i - 1);
+  }
+  return wire::kNoModule;
+}
+
+// A code address as tables have it, with the generation of the module that is there now.
+uint64_t code_entry(const model::Tables& tables, uint64_t address, bool is_exact) {
+  const uint32_t index = module_index(
+      tables, [&](const model::Module& module) { return address >= module.start && address < module.end; });
+  const uint64_t generation = index == wire::kNoModule ? 0 : tables.modules[index].generation;
+  return (address & wire::kCodeAddressMask) | (generation & 0x7fff) << 48 | (is_exact ? wire::kCodeExact : 0);
+}
+
+// Of a thread that the process knows by this one.
+uint32_t our_number(const std::map<uint32_t, uint32_t>& numbers, uint32_t theirs) {
+  const auto found = numbers.find(theirs);
+  return found == numbers.end() ? theirs : found->second;
+}
+
+// What is alive of the blocks, as far as their allocator says it, where their releases weren't all seen.
+std::vector<model::BlockLife> lives_of(const Recorded& recorded, process::ProcessMemory& memory) {
+  if (recorded.saw_all_releases) return {};
+  std::vector<base::AddressRange> blocks;
+  for (const model::ScannedBlock& block : recorded.blocks)
+    blocks.push_back({block.address, block.address + block.size_bytes});
+  const auto modules = elf::find_modules(memory);
+  std::vector<model::BlockLife> lives;
+  for (const scan::ChunkLife life : scan::find_chunk_lives(memory, modules, blocks)) {
+    lives.push_back(life == scan::ChunkLife::kInUse  ? model::BlockLife::kAlive
+                    : life == scan::ChunkLife::kFree ? model::BlockLife::kFree
+                                                     : model::BlockLife::kUnknown);
+  }
+  return lives;
+}
+
+// By site of the blocks: numbers of its innermost frames, as they come.
+scan::CallLevels calls_of(const model::Tables& tables, std::span<const model::ScannedBlock> blocks) {
+  scan::CallLevels calls;
+  for (scan::SiteCalls& level : calls) level.assign(tables.sites.size(), scan::kNoCall);
+  std::vector<bool> is_done(tables.sites.size());
+  std::array<boost::unordered_flat_map<uint64_t, uint32_t>, scan::kCallFrames.back()> known;
+  for (const model::ScannedBlock& block : blocks) {
+    if (block.site >= is_done.size() || is_done[block.site]) continue;
+    is_done[block.site] = true;
+    uint32_t call = 0;
+    unsigned frames = 0;
+    model::StackId stack = tables.sites[block.site].stack;
+    for (size_t level = 0; level < scan::kCallLevels && stack >= wire::kRootCount; ++level) {
+      for (; frames < scan::kCallFrames[level] && stack >= wire::kRootCount; ++frames) {
+        const uint64_t key = uint64_t{call} << 32 | tables.stacks[stack].code;
+        call = known[frames].emplace(key, static_cast<uint32_t>(known[frames].size())).first->second;
+        stack = tables.stacks[stack].parent;
+      }
+      if (frames == scan::kCallFrames[level]) calls[level][block.site] = call;
+    }
+  }
+  return calls;
+}
+
+scan::ScanInput scan_input(Recorded recorded, const scan::Roots& roots) {
+  scan::ScanInput input;
+  input.blocks = std::move(recorded.blocks);
+  input.root_ranges = roots.ranges;
+  input.root_words = roots.words;
+  input.frames = roots.frames;
+  uint32_t last_thread = 0;
+  for (wire::StackFrame& frame :
+       input.frames) {  // the first one of a thread is where it is, others are return addresses
+    frame.code = code_entry(recorded.tables, frame.code, frame.thread_id != last_thread);
+    last_thread = frame.thread_id;
+  }
+  for (const scan::ThreadSegment& segment : roots.thread_locals) {
+    const uint32_t module =
+        module_index(recorded.tables, [&](const model::Module& known) { return known.bias == segment.module_base; });
+    if (segment.segment_offset == 0) {
+      input.thread_local_segments.push_back({{segment.begin, segment.end}, module});
+    }
+  }
+  input.read_only_data = roots.read_only_data;
+  for (const model::Thread& thread : recorded.tables.threads)
+    input.threads.push_back({thread.kernel_id, thread.number});
+  input.calls = calls_of(recorded.tables, input.blocks);
+  return input;
+}
+
+scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const process::StoppedProcess& stopped,
+                     process::ProcessMemory& memory) {
+  const auto heap = heap_ranges(recorded.blocks);
+  const auto mapped = mapped_ranges(recorded.mapped);
+  const auto own = log::read_own_areas(target.log);
+  auto stacks = log::read_stack_areas(target.log);
+  std::map<uint32_t, uint32_t> numbers;
+  if (target.tells_other_numbers) numbers = process::read_thread_numbers(stopped.process());
+  for (wire::StackArea& stack : stacks) stack.thread_id = our_number(numbers, stack.thread_id);
+  scan::RootQuery query{.heap = heap,
+                        .heap_is_complete = target.heap_is_complete,
+                        .released = recorded.released,
+                        .mapped = mapped,
+                        .own = own,
+                        .stacks = stacks,
+                        .ending = {}};
+  if (target.ending) {
+    query.ending = scan::ExitingThread{our_number(numbers, target.ending->thread_id), target.ending->live_sp,
+                                       target.access.knows_exit_registers};
+  }
+  return scan::find_roots(stopped, memory, query);
+}
+
+// What holds blocks of pools is scanned in pieces. `lives` becomes that of these.
+std::optional<PoolCut> cut_around_pools(Recorded& recorded, std::vector<model::BlockLife>& lives) {
+  if (recorded.pooled.empty()) return std::nullopt;
+  PoolCut cut(recorded.blocks, std::move(recorded.pooled));
+  recorded.blocks = cut.pieces(lives);
+  return cut;
+}
+
+void put_in_order(std::vector<model::ScannedBlock>& blocks) {
+  std::ranges::sort(blocks, {}, &model::ScannedBlock::address);
+}
+
+void add_facts(model::HeapScan& scan, const ScanFacts& facts) {
+  scan.stopped_ns = facts.stopped_ns;
+  scan.read_bytes = facts.read_bytes;
+  scan.skipped_bytes = facts.skipped_bytes;
+  scan.threads = facts.threads;
+  scan.notes.insert(scan.notes.end(), facts.notes.begin(), facts.notes.end());
+}
+
+}  // namespace
+
+base::Result<ProcessScan> ProcessScan::stop(const ScanTarget& target) {
+  const uint64_t begun_ns = base::clock_ns(CLOCK_MONOTONIC);
+  auto stopped = target.access.stop();
+  if (!stopped) return base::fail("no leak scan: {}", stopped.error().message);
+  if (arch::thread_facts(stopped->architecture()) == nullptr) {
+    return base::fail("no leak scan: not supported on this CPU");
+  }
+  return ProcessScan(target, begun_ns, *std::move(stopped));
+}
+
+void ProcessScan::collect(Recorded recorded) {
+  put_in_order(recorded.blocks);
+  process::ProcessMemory memory(stopped_.live_thread(), stopped_.word_bytes());
+  scan::Roots roots = roots_of(target_, recorded, stopped_, memory);
+  std::vector<model::BlockLife> lives = lives_of(recorded, memory);
+  answer_ = {.word_bytes = stopped_.word_bytes(), .roots = {}, .lives = lives, .findings = {}};
+  cut_ = cut_around_pools(recorded, lives);
+  scan::ScanInput input = scan_input(std::move(recorded), roots);
+  input.lives = std::move(lives);
+  input.word_bytes = stopped_.word_bytes();
+  scanner_.emplace(std::move(input), target_.limits);
+  ProcessReader reader(memory);
+  scanner_->collect(reader);
+  has_given_up_ = memory.has_given_up();
+  facts_.read_bytes = reader.read_bytes();
+  facts_.skipped_bytes = reader.skipped_bytes();
+  facts_.threads = static_cast<uint32_t>(stopped_.threads().size());
+  facts_.notes = std::exchange(roots.notes, {});
+  answer_.roots = std::move(roots);
+}
+
+base::Result<> ProcessScan::let_go() {
+  stopped_.release();
+  facts_.stopped_ns = stopped_.stopped_ns();
+  if (target_.ending && !target_.access.finish_exit()) {
+    return base::fail("no leak scan: the program didn't wait at its end until its memory had been read");
+  }
+  if (has_given_up_) {
+    return base::fail(
+        "no leak scan: a page of its memory, which another program or a file system has to provide, didn't arrive "
+        "within {} s",
+        std::chrono::duration_cast<std::chrono::seconds>(base::BoundedCalls::kLongest).count());
+  }
+  return {};
+}
+
+model::HeapScan ProcessScan::resolve() {
+  model::HeapScan scan = scanner_->resolve();
+  if (cut_) cut_->join(scan, stopped_.word_bytes());
+  add_facts(scan, facts_);
+  scan.total_ns = base::clock_ns(CLOCK_MONOTONIC) - begun_ns_;
+  return scan;
+}
+
+stream::ScanAnswer ProcessScan::hand_over() {
+  answer_.findings = scanner_->hand_over();
+  return std::move(answer_);
+}
+
+base::Result<model::HeapScan> resolve_elsewhere(stream::ScanAnswer answer, const ScanFacts& facts, Recorded recorded) {
+  const uint64_t begun_ns = base::clock_ns(CLOCK_MONOTONIC);
+  put_in_order(recorded.blocks);
+  std::vector<model::BlockLife> lives = std::move(answer.lives);
+  const std::optional<PoolCut> cut = cut_around_pools(recorded, lives);
+  scan::ScanInput input = scan_input(std::move(recorded), answer.roots);
+  input.lives = std::move(lives);
+  input.word_bytes = answer.word_bytes;
+  scan::HeapScanner scanner(std::move(input));
+  if (!scanner.take(std::move(answer.findings))) {
+    return base::fail("no leak scan: its result doesn't match the known blocks");
+  }
+  model::HeapScan scan = scanner.resolve();
+  if (cut) cut->join(scan, answer.word_bytes);
+  add_facts(scan, facts);
+  scan.total_ns = facts.stopped_ns + base::clock_ns(CLOCK_MONOTONIC) - begun_ns;
+  return scan;
+}
+
+}  // namespace heaptap::supervision

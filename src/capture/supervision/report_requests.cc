@@ -1,0 +1,74 @@
+#include "capture/supervision/report_requests.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/base/stop_signals.h"
+
+namespace heaptap::supervision {
+
+ReportRequests::ReportRequests(RecordedProcesses& processes, ReportWriter* writer)
+    : processes_(processes), writer_(writer), seen_(base::stop_signals::report_requests()) {}
+
+// The process counts its signals in the log: whatever it makes of the number, another one is a request. Where none was agreed upon
+// it asks for nothing.
+bool ReportRequests::is_wanted(RecordedProcess& process) const {
+  const log::LogMemory* const log = process.recording->log();  // none: the other machine tells what is in it
+  if (log == nullptr || processes_.options().log.report_signal == 0) return process.is_report_wanted;
+  const uint32_t counted = log->header().report_requests.load(std::memory_order_relaxed);
+  if (std::exchange(process.report_requests_seen, counted) != counted) process.is_report_wanted = true;
+  return process.is_report_wanted;
+}
+
+void ReportRequests::serve() {
+  if (writer_ == nullptr) return;
+  if (processes_.empty()) return;  // what is asked for waits for the first one
+  const int counted = base::stop_signals::report_requests();
+  const bool of_all = std::exchange(seen_, counted) != counted;
+  for (RecordedProcess& process : processes_.all()) {
+    if (of_all) process.is_report_wanted = true;
+    if (is_wanted(process) && !writer_->is_busy(process.pid)) write(process);
+  }
+}
+
+void ReportRequests::serve_last(RecordedProcess& process) {
+  if (writer_ == nullptr) return;
+  if (is_wanted(process)) write(process);
+  writer_->end(process.pid, process.image);
+}
+
+void ReportRequests::request(RecordedProcess& process, base::UniqueFd output, ReportAnswer answer) {
+  if (writer_ != nullptr) return write(process, std::move(output), std::move(answer));
+  if (answer) answer({});
+}
+
+void ReportRequests::request_counts(RecordedProcess& process, uint32_t scan, ReportAnswer answer) {
+  if (writer_ == nullptr) return answer({});
+  ReportRequest request = request_of(process, process.recording->write_up_to_now());
+  request.scan = scan;
+  request.answer = std::move(answer);
+  writer_->write(std::move(request));
+}
+
+ReportRequest ReportRequests::request_of(RecordedProcess& process, base::Result<> written) {
+  const Recording& recording = *process.recording;
+  return {.process = process.pid,
+          .image = process.image,
+          .trace_path = recording.path(),
+          .trace = recording.open_trace(),
+          .trace_bytes = recording.figures().trace_bytes,
+          .written = std::move(written)};
+}
+
+void ReportRequests::write(RecordedProcess& process, base::UniqueFd output, ReportAnswer answer) {
+  if (!output) process.is_report_wanted = false;
+  Recording& recording = *process.recording;
+  auto written = recording.write_up_to_mark(model::MarkKind::kNamed, fmt::format("report {}", ++process.reports));
+  ReportRequest request = request_of(process, std::move(written));
+  request.output = std::move(output);
+  request.answer = std::move(answer);
+  writer_->write(std::move(request));
+}
+
+}  // namespace heaptap::supervision

@@ -1,0 +1,97 @@
+#include "capture/tracer/injected_call.h"
+
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <string>
+
+#include "capture/process/memory_map.h"
+#include "capture/process/thread_state.h"
+#include "common/base/small_file.h"
+
+namespace heaptap::tracer {
+namespace {
+
+constexpr int kCallStop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
+
+bool is_filtered(pid_t thread) {
+  constexpr std::string_view kField = "\nSeccomp:\t";
+  const std::string status = base::read_small_file("/proc/" + std::to_string(thread) + "/status", 8192);
+  const size_t at = status.find(kField);
+  return at != std::string::npos && status[at + kField.size()] != '0';
+}
+
+// Where the kernel's own object has such an instruction. 0: nowhere.
+uint64_t find_call_instruction(pid_t thread, const arch::Cpu& cpu, const process::TracedMemory& memory) {
+  const std::span<const uint8_t> wanted = cpu.system_call_instruction();
+  if (wanted.empty()) return 0;
+  for (const process::Mapping& mapping : process::read_memory_map(thread)) {
+    if (!mapping.is_kernels("[vdso]")) continue;
+    std::vector<uint8_t> bytes(std::min<uint64_t>(mapping.range.size(), 65536));
+    bytes.resize(memory.read_some(mapping.range.begin, bytes.data(), bytes.size()));
+    const auto found = std::ranges::search(bytes, wanted);
+    return found.empty() ? 0 : mapping.range.begin + static_cast<uint64_t>(found.begin() - bytes.begin());
+  }
+  return 0;
+}
+
+}  // namespace
+
+InjectedCall::InjectedCall(pid_t thread, const arch::Cpu& cpu, process::TracedMemory& memory)
+    : thread_(thread), cpu_(cpu), memory_(memory) {
+  constexpr uint64_t kBelowStack = 1024;  // and what may be in use below it
+  if (!process::read_registers(thread, registers_) || !cpu.runs(registers_) || is_filtered(thread)) return;
+  if (ptrace(PTRACE_GETSIGMASK, thread, sizeof(mask_), &mask_) != 0) return;
+  room_ = (cpu.stack_pointer(registers_) - kBelowStack) & ~uint64_t{63};
+  if (!memory.comes(room_, kRoomBytes, process::Access::kWrite) || !memory.read(room_, before_.data(), kRoomBytes))
+    return;
+  was_in_call_ = cpu.is_in_system_call(registers_);
+  instruction_ = find_call_instruction(thread, cpu, memory);
+}
+
+InjectedCall::~InjectedCall() {
+  if (!has_run_ || end_status_) return;
+  memory_.write(room_, before_.data(), kRoomBytes);
+  process::write_registers(thread_, registers_);
+  ptrace(PTRACE_SETSIGMASK, thread_, sizeof(mask_), &mask_);
+}
+
+// To its beginning, or its end. All signals are blocked that can be.
+bool InjectedCall::go_to_call_stop() {
+  while (true) {
+    if (ptrace(PTRACE_SYSCALL, thread_, nullptr, nullptr) != 0) return false;
+    int status = 0;
+    pid_t stopped = -1;
+    do {
+      stopped = waitpid(thread_, &status, __WALL);
+    } while (stopped < 0 && errno == EINTR);
+    if (stopped != thread_) return false;
+    if (!WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_EXIT) {
+      end_status_ = status;
+      return false;
+    }
+    if (WSTOPSIG(status) == kCallStop) return true;
+    if (status >> 16 == PTRACE_EVENT_STOP) {
+      was_interrupted_ = true;
+    } else {
+      signal_ = WSTOPSIG(status);
+    }
+  }
+}
+
+std::optional<int64_t> InjectedCall::make(uint64_t number, const std::array<uint64_t, 4>& arguments) {
+  if (!is_possible() || end_status_) return std::nullopt;
+  const uint64_t all = ~uint64_t{0};
+  arch::RegisterImage registers = registers_;
+  cpu_.set_system_call(registers, instruction_, number, arguments);
+  has_run_ = true;
+  ptrace(PTRACE_SETSIGMASK, thread_, sizeof(all), &all);
+  if (!process::write_registers(thread_, registers) || !go_to_call_stop() || !go_to_call_stop()) return std::nullopt;
+  if (!process::read_registers(thread_, registers)) return std::nullopt;
+  return static_cast<int64_t>(cpu_.result(registers));
+}
+
+}  // namespace heaptap::tracer

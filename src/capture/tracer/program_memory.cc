@@ -1,0 +1,77 @@
+#include "capture/tracer/program_memory.h"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace heaptap::tracer {
+namespace {
+
+using Copy = decltype(&process_vm_readv);
+
+// 0, or why not.
+int copy(Copy function, pid_t thread, void* here, uint64_t there, size_t bytes) {
+  const iovec local{here, bytes};
+  const iovec remote{reinterpret_cast<void*>(there), bytes};
+  const ssize_t copied = function(thread, &local, 1, &remote, 1, 0);
+  if (copied < 0) return errno;
+  return static_cast<size_t>(copied) == bytes ? 0 : EFAULT;
+}
+
+}  // namespace
+
+// A part that lies in one page is copied or not (process_vm_readv(2)).
+size_t ProgramMemory::read_some(pid_t thread, const process::TracedMemory& memory, uint64_t address, void* to,
+                                size_t bytes) {
+  constexpr uint64_t kPageBytes = 4096;
+  constexpr size_t kMaxParts = 32;
+  std::array<iovec, kMaxParts> parts{};
+  bytes = memory.bytes_there(address, bytes, process::Access::kRead);
+  size_t done = 0;
+  while (done < bytes) {
+    size_t count = 0;
+    size_t wanted = 0;
+    for (; count < kMaxParts && done + wanted < bytes; ++count) {
+      const uint64_t at = address + done + wanted;
+      const size_t size = std::min<size_t>(kPageBytes - at % kPageBytes, bytes - done - wanted);
+      parts[count] = {reinterpret_cast<void*>(at), size};
+      wanted += size;
+    }
+    const iovec local{static_cast<uint8_t*>(to) + done, wanted};
+    const ssize_t got = process_vm_readv(thread, &local, 1, parts.data(), count, 0);
+    // Of a program that has changed its user the file tells.
+    if (got < 0 && errno != EFAULT) return done + memory.read_some(address + done, local.iov_base, bytes - done);
+    if (got > 0) done += static_cast<size_t>(got);
+    if (got < 0 || static_cast<size_t>(got) < wanted) break;
+  }
+  return done;
+}
+
+bool ProgramMemory::read(uint64_t address, void* to, size_t bytes) {
+  if (!memory_.comes(address, bytes, process::Access::kRead)) return false;
+  const int error = copy(process_vm_readv, thread_, to, address, bytes);
+  if (error == 0) return true;
+  if (error != EFAULT) return memory_.read(address, to, bytes);
+  return stack_grows(address) && copy(process_vm_readv, thread_, to, address, bytes) == 0;
+}
+
+bool ProgramMemory::write(uint64_t address, const void* from, size_t bytes) {
+  if (!memory_.comes(address, bytes, process::Access::kWrite)) return false;
+  void* const here = const_cast<void*>(from);
+  const int error = copy(process_vm_writev, thread_, here, address, bytes);
+  if (error == 0) return true;
+  // A program that has changed its user is closed to this way, but not to the file that was opened before.
+  if (error != EFAULT) return memory_.write(address, from, bytes);
+  return stack_grows(address) && copy(process_vm_writev, thread_, here, address, bytes) == 0;
+}
+
+// The program's own access would have made the stack larger. A look through the file does so too, but these calls don't
+// (Linux mm/memory.c: __access_remote_vm; mm/gup.c).
+bool ProgramMemory::stack_grows(uint64_t address) {
+  uint8_t byte = 0;
+  return memory_.read(address, &byte, sizeof(byte));
+}
+
+}  // namespace heaptap::tracer

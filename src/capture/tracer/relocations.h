@@ -1,0 +1,28 @@
+// Relocations of a loaded object: the words filled by the loader, and their symbols. The relocation type isn't needed
+// here, so nothing depends on the CPU.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "capture/elf/elf_file.h"
+#include "capture/elf/mapped_object.h"
+#include "capture/tracer/watched_names.h"
+
+namespace heaptap::tracer {
+
+struct Relocation {
+  uint64_t slot = 0;    // the word's address
+  uint64_t symbol = 0;  // its number; 0: none
+  uint64_t addend = 0;
+  bool has_addend = false;  // false: the addend is in the slot
+};
+// `file`: the object's, for data found through sections only; or -1.
+std::vector<Relocation> read_relocations(const elf::ByteSource& memory, elf::ElfForm form,
+                                         const elf::MappedObject& object, int file);
+
+// Numbers of its dynamic symbols with the names of watched functions, wherever these are defined.
+std::map<uint64_t, wire::Function> find_symbol_numbers(const elf::ByteSource& memory, elf::ElfForm form,
+                                                       const elf::MappedObject& object, const WatchedNames& names);
+
+}  // namespace heaptap::tracer

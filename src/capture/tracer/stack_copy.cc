@@ -1,0 +1,64 @@
+#include "capture/tracer/stack_copy.h"
+
+#include <algorithm>
+
+#include "capture/tracer/program_memory.h"
+
+namespace heaptap::tracer {
+namespace {
+
+constexpr uint64_t kFirstBytes = 8192;
+constexpr uint64_t kMaxAtOnce = 65536;
+// What lies further on than that isn't copied for what is between.
+constexpr uint64_t kMaxGap = 65536;
+
+}  // namespace
+
+void StackCopy::begin(pid_t thread, uint64_t start, uint64_t likely_end) {
+  thread_ = thread;
+  count_ = 0;
+  const bool is_known = likely_end > start;
+  add(start, is_known ? std::min(likely_end - start, kMaxAtOnce) : kFirstBytes);
+}
+
+const uint8_t* StackCopy::find(uint64_t address, size_t bytes) {
+  for (size_t i = 0; i < count_; ++i) {
+    Piece& piece = pieces_[i];
+    if (address < piece.begin) continue;
+    const uint64_t end = piece.begin + piece.bytes.size();
+    if (address + bytes > end && address < end + kMaxGap && !piece.is_whole) {
+      const uint64_t more = std::clamp<uint64_t>(piece.bytes.size(), kFirstBytes, kMaxAtOnce);
+      extend(piece, std::max(address + bytes, end + more));
+    }
+    if (const uint8_t* found = piece.holds(address, bytes)) {
+      current_ = &piece;
+      return found;
+    }
+  }
+  return add(address, kFirstBytes).holds(address, bytes);
+}
+
+bool StackCopy::extend(Piece& piece, uint64_t end) {
+  const size_t before = piece.bytes.size();
+  const uint64_t wanted = end - piece.begin;
+  if (end < piece.begin || wanted <= before) return false;
+  piece.bytes.resize(wanted);
+  const size_t got =
+      ProgramMemory::read_some(thread_, memory_, piece.begin + before, piece.bytes.data() + before, wanted - before);
+  piece.bytes.resize(before + std::min(got, wanted - before));
+  piece.is_whole = got < wanted - before;
+  return got > 0;
+}
+
+StackCopy::Piece& StackCopy::add(uint64_t begin, uint64_t bytes) {
+  if (count_ < kPieces) ++count_;
+  Piece& piece = pieces_[count_ - 1];
+  piece.begin = begin;
+  piece.bytes.clear();
+  piece.is_whole = false;
+  extend(piece, begin + bytes);
+  current_ = &piece;
+  return piece;
+}
+
+}  // namespace heaptap::tracer

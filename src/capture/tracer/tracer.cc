@@ -1,0 +1,466 @@
+#include "capture/tracer/tracer.h"
+
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <tuple>
+#include <utility>
+
+#include "capture/process/stat_line.h"
+#include "capture/tracer/call_observer.h"
+#include "capture/tracer/guardian_protection.h"
+#include "capture/tracer/program_memory.h"
+#include "capture/tracer/trap.h"
+
+namespace heaptap::tracer {
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr int kSystemCall = 0x80;           // PTRACE_O_TRACESYSGOOD
+constexpr unsigned kMaxSystemCalls = 2000;  // stops, in a handler: two to a call
+
+// The kernel's reason for a SIGTRAP; 0: the thread was killed meanwhile.
+int trap_code(pid_t thread) {
+  siginfo_t reason{};
+  return ptrace(PTRACE_GETSIGINFO, thread, nullptr, &reason) == 0 ? reason.si_code : 0;
+}
+
+// A child that the kernel doesn't have us trace would die at the first breakpoint. `index`: which argument the flags are, at a
+// function's first instruction.
+void trace_what_is_made(AddressSpace& space, arch::RegisterImage& registers, unsigned index) {
+  uint64_t flags = 0;
+  if (!space.cpu().argument(registers, space.memory(), index, flags) || (flags & CLONE_UNTRACED) == 0) return;
+  space.cpu().set_argument(registers, space.memory(), index, flags & ~uint64_t{CLONE_UNTRACED});
+}
+
+// At the first instruction of syscall. clone3's flags are the first word of what its argument points to (struct clone_args); where
+// the program itself may not write there, they stay.
+void trace_what_is_made_by_number(pid_t thread, AddressSpace& space, arch::RegisterImage& registers) {
+  uint64_t number = 0;
+  if (!space.cpu().argument(registers, space.memory(), 0, number)) return;
+  if (space.cpu().is_clone(number)) return trace_what_is_made(space, registers, 1);
+  uint64_t place = 0;
+  uint64_t flags = 0;
+  if (!space.cpu().is_clone3(number) || !space.cpu().argument(registers, space.memory(), 1, place)) return;
+  ProgramMemory memory(thread, space.memory());
+  if (!memory.read(place, &flags, sizeof(flags)) || (flags & CLONE_UNTRACED) == 0) return;
+  flags &= ~uint64_t{CLONE_UNTRACED};
+  memory.write(place, &flags, sizeof(flags));
+}
+
+// At the first instruction of ptrace.
+bool asks_to_be_traced(AddressSpace& space, const arch::RegisterImage& registers) {
+  uint64_t request = PTRACE_CONT;
+  return space.cpu().argument(registers, space.memory(), 0, request) &&
+         static_cast<uint32_t>(request) == PTRACE_TRACEME;
+}
+
+// What crash reporters wait for.
+bool tells_of_fault(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGABRT;
+}
+
+FaultingEntry entry_at(const Site& site, AddressSpace& space, const arch::RegisterImage& registers) {
+  FaultingEntry entry{.address = site.address, .stack_pointer = space.cpu().stack_pointer(registers), .arguments = {}};
+  for (unsigned i = 0; i < entry.arguments.size(); ++i) {
+    space.cpu().argument(registers, space.memory(), i, entry.arguments[i]);
+  }
+  return entry;
+}
+
+}  // namespace
+
+// Small pieces: what malloc gets by mmap wouldn't be there for others.
+Tracer::Tracer(int socket, const TracerOptions& options, RequestSignal& request_signal)
+    : socket_(socket), options_(options), request_signal_(request_signal) {
+  constexpr size_t kPieces = 64;
+  constexpr size_t kPieceBytes = 16384;
+  for (size_t i = 0; i < kPieces; ++i) reserve_.push_back(std::make_unique_for_overwrite<char[]>(kPieceBytes));
+}
+
+void Tracer::run() {
+  while (true) {
+    try {
+      if (closing_ && may_end()) return;
+      watch();
+    } catch (const std::exception& error) {
+      break_off(error.what());
+    }
+  }
+}
+
+void Tracer::watch() {
+  answered_ = 0;
+  if (is_out_of_time() && !closing_) run_out_of_time();
+  if (request_signal_.rang()) {
+    read_packets();
+    for (const auto& [id, process] : processes_) {
+      if (process->is_stopping) check_held(*process);
+    }
+    look_after_heaptap();
+    look_after_attached();
+    if (!early_.empty() || !ended_clone_parents_.empty()) adopt_orphans();
+    leave_what_waits();
+  }
+  pid_t id = 0;
+  if (!unanswered_.empty()) {
+    std::tie(id, answered_status_) = unanswered_.front();
+    unanswered_.pop_front();
+  } else {
+    id = waitpid(-1, &answered_status_, __WALL);
+  }
+  if (id > 0) {
+    answered_ = id;
+    answer(id, answered_status_);
+    answered_ = 0;
+    const auto known = threads_.find(id);
+    if (known != threads_.end() && waits_in_vain(known->second->process())) leave_what_waits();
+  } else if (errno == ECHILD && !closing_) {
+    pause();  // the request_signal's signal ends it
+  }
+}
+
+void Tracer::answer(pid_t id, int status) {
+  if (WIFEXITED(status) || WIFSIGNALED(status)) return answer_end(id, status);
+  const int event = status >> 16;
+  const int signal = WSTOPSIG(status);
+  if (event == PTRACE_EVENT_EXEC) return answer_exec(id);
+  const auto known = threads_.find(id);
+  if (known == threads_.end()) return stopped_early(id, status);
+  Tracee& thread = *known->second;
+  thread.stopped = true;
+  ++thread.process().stops;
+  thread.is_in_call_stop = (event != 0 && event != PTRACE_EVENT_STOP) || signal == (SIGTRAP | kSystemCall);
+  thread.met_address = 0;
+  thread.may_be_making = false;
+  thread.question = {};
+  if (thread.bare_address != 0) plant_again(thread);
+  if (event != 0) return answer_event(thread, event, signal);
+  if (signal == (SIGTRAP | kSystemCall)) return answer_system_call(thread);
+  if (signal == SIGTRAP) return answer_trap(thread);
+  answer_signal(thread, signal);
+}
+
+void Tracer::answer_event(Tracee& thread, int event, int signal) {
+  if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK) {
+    answer_child(thread, event);
+    const bool may_report = thread.handled_fault != 0 && event != PTRACE_EVENT_CLONE;
+    return may_report ? hand_over(thread) : resume(thread);
+  }
+  if (event == PTRACE_EVENT_EXIT) {
+    const bool waits = answer_thread_end(thread);
+    if (thread.process().is_stopping) return check_held(thread.process());
+    if (waits) return;
+  }
+  if (event == PTRACE_EVENT_STOP) {
+    thread.group_stopped = signal != SIGTRAP;
+    if (thread.is_new) {
+      thread.is_new = false;
+      return begin_child(thread);
+    }
+    if (std::exchange(thread.tells_action, false) && !thread.group_stopped) return tell_trap_action(thread);
+    if (thread.replay && thread.replay->is_given) return end_giving_to(thread);
+    if (std::exchange(thread.was_asked, false)) restart_call(thread);
+    if (thread.process().is_stopping) return check_held(thread.process());
+  }
+  resume(thread);
+}
+
+void Tracer::answer_trap(Tracee& thread) {
+  TracedProcess& process = thread.process();
+  arch::RegisterImage registers;
+  if (thread.replay && thread.replay->is_sent && !thread.replay->is_given) return play_again(thread);
+  if (!thread.read_registers(registers)) return;  // it was killed: its end is to come
+  if (process.space == nullptr || !process.space->cpu().runs(registers)) return answer_signal(thread, SIGTRAP);
+  const arch::Cpu& cpu = process.space->cpu();
+  BreakpointTable& breakpoints = process.space->breakpoints();
+  const Site* site = breakpoints.find(cpu.breakpoint_address(registers));
+  const bool is_planted = site != nullptr && site->planted;
+  const bool is_stale = site != nullptr && !is_planted;
+  const int code = trap_code(thread.id());
+  const TrapOwner owner = owner_of({.code = code,
+                                    .is_behind_site = site != nullptr,
+                                    .is_planted = is_planted,
+                                    .is_blocked = is_sent(code) && thread.blocked_trap(),
+                                    .is_breakpoint = is_stale && breakpoints.is_breakpoint_at(site->address)});
+  if (owner == TrapOwner::kProgram) return answer_signal(thread, SIGTRAP);
+  thread.restore_signal_mask(is_sent(code));
+  process.trap_action.met_breakpoint();
+  cpu.set_program_counter(registers, site->address);
+  // When it leaves, the instruction is there again.
+  if (owner == TrapOwner::kSite && process.phase != Phase::kLeaving) {
+    thread.met_address = site->address;
+    return answer_breakpoint(thread, *site, registers);
+  }
+  thread.write_registers(registers);
+  resume(thread);
+}
+
+void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterImage& registers) {
+  affinity_.follow(thread);
+  TracedProcess& process = thread.process();
+  AddressSpace& space = *process.space;
+  space.memory().note_stack_pointer(space.cpu().stack_pointer(registers));
+  CallObserver observer(space, thread, registers);
+  bool waits = false;
+  bool wants_maker = false;
+  if (site.is_change_notice) {
+    space.look_at_objects();
+    tell_notes(process);
+  }
+  if (site.awaited_returns != 0 && answer_return(thread, site, registers)) return resume(thread);
+  if (site.is_return) {
+    const CallObserver::Resolved resolved = observer.returning();
+    if (resolved.address != 0) space.add_resolved(resolved.address, resolved.function);
+    if (resolved.asked != ApiCall::kNone && ask(thread, resolved, registers)) return end_awaits(thread);
+  }
+  const bool is_retried =
+      thread.faulting.address == site.address && thread.faulting == entry_at(site, space, registers);
+  if (thread.faulting.address == site.address) thread.faulting = {};
+  if (!site.functions.empty() && !is_retried) {
+    const Watch watch = site.functions.front().watch;
+    if (watch == Watch::kExit || watch == Watch::kLastExit) {
+      waits = answer_exit_call(thread, site, registers);
+    } else if (watch == Watch::kStack) {
+      observer.sets_alternate_stack();
+    } else if (watch == Watch::kAction) {
+      sets_action(thread, registers);
+    } else if (watch == Watch::kMask) {
+      sets_mask(thread, registers);
+    } else if (watch == Watch::kSpoken) {
+      observer.spoke(site);
+    } else if (watch == Watch::kClone) {
+      constexpr unsigned kFlags = 2;  // of clone(function, stack, flags, …)
+      trace_what_is_made(space, registers, kFlags);
+    } else if (watch == Watch::kTrace) {
+      wants_maker = asks_to_be_traced(space, registers);
+    } else if (watch == Watch::kNumber) {
+      trace_what_is_made_by_number(thread.id(), space, registers);
+    } else {
+      observer.entered(site);
+    }
+  }
+  go_over(thread, site, registers);
+  end_awaits(thread);
+  if (wants_maker) return hand_to_maker(process);
+  if (!waits) resume(thread);
+}
+
+// Does what the program's instruction at the breakpoint would do.
+void Tracer::go_over(Tracee& thread, const Site& site, arch::RegisterImage& registers) {
+  AddressSpace& space = *thread.process().space;
+  ProgramMemory memory(thread.id(), space.memory());
+  if (!space.cpu().emulate(site.address, site.instruction(), registers, memory)) {
+    // It would fault: so that it does, the instruction is there until that is told.
+    thread.faulting = entry_at(site, space, registers);
+    space.breakpoints().take_out(site.address);
+    thread.bare_address = site.address;
+    if (site.awaited_returns != 0) may_miss_returns(space, site.address);
+  }
+  thread.write_registers(registers);
+  thread.met_address = 0;
+  if (site.is_tail_jump) answer_jump(thread, site, registers);
+}
+
+// Calls come back there that have gone on in other code. True: that was all that the breakpoint was for, and the thread finds
+// the program's own instruction there.
+bool Tracer::answer_return(Tracee& thread, const Site& site, const arch::RegisterImage& registers) {
+  AddressSpace& space = *thread.process().space;
+  const CallObserver::Resolved resolved = CallObserver(space, thread, registers).returned();
+  if (resolved.address != 0) space.add_resolved(resolved.address, resolved.function);
+  end_awaits(thread);
+  if (site.planted) return false;
+  thread.met_address = 0;
+  return thread.write_registers(registers);
+}
+
+// A function that may have ended in a jump to other code.
+void Tracer::answer_jump(Tracee& thread, const Site& site, const arch::RegisterImage& registers) {
+  AddressSpace& space = *thread.process().space;
+  PendingCall* call = CallObserver(space, thread, registers).jumped(site);
+  if (call == nullptr) return;
+  const uint64_t address = call->place.return_address;
+  const int object = space.objects().find(address);
+  const uint32_t owner = object < 0 ? BreakpointTable::kNoObject : static_cast<uint32_t>(object);
+  if (space.breakpoints().await_return(address, owner) == nullptr) return call_is_lost(thread);
+  call->awaited_return = address;
+}
+
+// One that a handler ends with tells that what it interrupted goes on.
+void Tracer::answer_system_call(Tracee& thread) {
+  const TracedProcess& process = thread.process();
+  arch::RegisterImage registers;
+  if (thread.system_calls_left > 0) --thread.system_calls_left;
+  uint64_t resumed_at = 0;
+  const bool ends_handler = process.space != nullptr && thread.read_registers(registers) &&
+                            process.space->cpu().runs(registers) &&
+                            process.space->cpu().ends_handler(registers, process.space->memory(), resumed_at);
+  if (ends_handler) thread.calls.handler_returned(resumed_at);
+  if (ends_handler) end_awaits(thread);
+  if (ends_handler || thread.system_calls_left == 0) thread.handled_fault = 0;
+  if (thread.handled_fault != 0 && process.space->cpu().names_tracer(registers)) return hand_over(thread);
+  resume(thread);
+}
+
+// A crash reporter can't attach to what is traced already: the handler of a fault makes a process, or names one that may attach.
+void Tracer::hand_over(Tracee& thread) {
+  TracedProcess& process = thread.process();
+  if (process.phase != Phase::kTraced || process.is_vfork_child) return resume(thread);
+  note(process.id, {.kind = model::NoteKind::kHandedOver, .numbers = {static_cast<uint64_t>(thread.handled_fault)}});
+  process.is_handed_over = true;
+  leave(process, Left::Reason::kFailed);
+}
+
+// It asks to be traced by its parent, which only one can do. One that runs in the memory of who made it leaves that one, too, whose
+// breakpoints it would meet.
+void Tracer::hand_to_maker(TracedProcess& process) {
+  TracedProcess* left = &process;
+  for (const auto& [id, other] : processes_) {
+    if (process.is_vfork_child && !other->is_vfork_child && other->space == process.space) left = other.get();
+  }
+  note(left->id, {.kind = model::NoteKind::kHandedToMaker, .numbers = {left != &process ? uint64_t{1} : 0}});
+  leave(*left, Left::Reason::kFailed);
+}
+
+// The breakpoint that was taken out for this thread.
+void Tracer::plant_again(Tracee& thread) {
+  const uint64_t address = std::exchange(thread.bare_address, 0);
+  const TracedProcess& process = thread.process();
+  if (process.phase != Phase::kTraced || process.space == nullptr) return;
+  BreakpointTable& breakpoints = process.space->breakpoints();
+  Site* site = breakpoints.find(address);
+  if (site != nullptr && (site->is_permanent() || site->awaited_returns != 0)) breakpoints.plant(*site);
+}
+
+// Another thread may come back there before the breakpoint does.
+void Tracer::may_miss_returns(const AddressSpace& space, uint64_t address) {
+  for (const auto& [id, thread] : threads_) {
+    if (thread->process().space.get() == &space) thread->calls.may_miss_returns(address);
+  }
+}
+
+// Its return can't be seen.
+void Tracer::call_is_lost(Tracee& thread) {
+  const PendingCall* call = thread.calls.innermost();
+  if (call->is_recorded_at_return()) thread.process().space->log().header().lost_events.fetch_add(1, kRelaxed);
+  thread.calls.pop(call);
+}
+
+// Of calls that have come back, and of those that were left otherwise.
+void Tracer::end_awaits(Tracee& thread) {
+  const unsigned missed = thread.calls.take_missed();
+  if (missed != 0) thread.process().space->log().header().lost_events.fetch_add(missed, kRelaxed);
+  for (const uint64_t address : thread.calls.take_ended_awaits()) {
+    thread.process().space->breakpoints().await_no_more(address);
+  }
+}
+
+// The signal asks for a report, whatever else it means to the program. One that has no handler for it gets none: it might end
+// by it. True: that was all.
+bool Tracer::is_report_request(const Tracee& thread, int signal) const {
+  const TracedProcess& process = thread.process();
+  if (signal != options_.report_signal || process.is_vfork_child) return false;
+  if (process.space != nullptr && process.phase == Phase::kTraced) {
+    process.space->log().header().report_requests.fetch_add(1, kRelaxed);
+  }
+  return !thread.has_handler(signal);
+}
+
+// Whether the kernel sends SIGXCPU for what stops cost: alone the program would have used less than its soft limit, which the kernel
+// raises by a second each time.
+bool Tracer::is_for_stops(const Tracee& thread) {
+  constexpr uint64_t kStopNs = 10'000;  // of the thread's own time in the kernel, roughly
+  TracedProcess& process = thread.process();
+  rlimit seconds{};
+  if (trap_code(thread.id()) != SI_KERNEL || prlimit(process.id, RLIMIT_CPU, nullptr, &seconds) != 0) return false;
+  const auto stat = process::StatLine::of(process.id);
+  const auto user = stat.number(process::StatLine::kUserTime);
+  const auto system = stat.number(process::StatLine::kSystemTime);
+  if (!user || !system || seconds.rlim_cur <= process.seconds_forgiven) return false;
+  const uint64_t tick_ns = 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  const uint64_t stops_ns = std::min(*system * tick_ns, process.stops * kStopNs);
+  const uint64_t own_ns = (*user + *system) * tick_ns - stops_ns;
+  const uint64_t limit = seconds.rlim_cur - 1 - process.seconds_forgiven;
+  if (own_ns >= limit * 1'000'000'000) return false;
+  ++process.seconds_forgiven;
+  return true;
+}
+
+void Tracer::answer_signal(Tracee& thread, int signal) {
+  if (is_report_request(thread, signal)) return resume(thread);
+  if (signal == SIGXCPU && is_for_stops(thread)) return resume(thread);
+  if (signal == SIGTRAP && answer_program_trap(thread)) return;
+  thread.signal = signal;
+  TracedProcess& process = thread.process();
+  if (process.phase == Phase::kTraced && !process.is_vfork_child) {
+    wire::ExitNotice notice{};
+    notice.kind = wire::ExitKind::kSignal;
+    notice.signal = static_cast<uint32_t>(signal);
+    if (options_.scan_at_end && thread.would_end_by(signal) && tell_end(thread, notice)) return;
+    // Whatever the handler calls is no part of the call that it interrupts.
+    arch::RegisterImage registers;
+    if (tells_of_fault(signal) && thread.has_handler(signal)) {
+      thread.handled_fault = signal;
+      thread.system_calls_left = kMaxSystemCalls;
+    }
+    if (!thread.calls.is_empty() && thread.has_handler(signal) && thread.read_registers(registers)) {
+      const bool is_new = thread.calls.interrupt(process.space->cpu().stack_pointer(registers));
+      if (is_new) thread.system_calls_left = kMaxSystemCalls;
+    }
+  }
+  resume(thread);
+}
+
+void Tracer::answer_end(pid_t id, int status) {
+  early_.erase(id);
+  const auto known = threads_.find(id);
+  TracedProcess* process = known != threads_.end() ? &known->second->process() : find_process(id);
+  // The leader's end is told when all other threads have ended; of one that had ended before it was seized nothing is told.
+  const bool ends = process != nullptr && (id == process->id || threads_of(*process).size() <= 1);
+  if (ends) give_up_hold(*process, base::make_error("it has ended"));
+  forget_thread(id);
+  if (ends) process_ended(*process, status);
+}
+
+void Tracer::process_ended(TracedProcess& process, int status) {
+  if (process.was_recorded) {
+    Packet packet;
+    packet.header = {.kind = PacketKind::kLeft, .process = process.id};
+    packet.header.reason =
+        static_cast<uint32_t>(process.phase == Phase::kLeaving ? process.left_reason : Left::Reason::kEnded);
+    packet.header.wait_status = status;
+    send(std::move(packet));
+  }
+  leave_memory(process);
+  const bool may_have_made = !process.is_vfork_child && (WIFSIGNALED(status) || process.had_threads);
+  const CloneParent clone_parent{.id = process.id, .phase = process.phase, .space = process.space, .since = {}};
+  forget_process(process.id);
+  if (may_have_made) keep_as_clone_parent(clone_parent);
+  if (!early_.empty()) adopt_orphans();
+}
+
+void Tracer::resume(Tracee& thread) {
+  const TracedProcess& process = thread.process();
+  const bool awaits_log =
+      process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach && !process.is_vfork_child;
+  if (process.phase == Phase::kLeaving) return let_go(thread);
+  if (awaits_log || process.is_held || process.ending == &thread || thread.question.asked != ApiCall::kNone) return;
+  const bool receives = process.trap_receiver == thread.id() && thread.replay && !thread.replay->is_sent;
+  if (receives || stands_aside(thread)) return give_trap(thread.process());
+  // Its stack is looked at, too.
+  if (process.ending != nullptr && thread.at_end) return;
+  if (thread.group_stopped) {
+    thread.stay_stopped();
+  } else {
+    thread.go_on();
+  }
+}
+
+}  // namespace heaptap::tracer

@@ -1,0 +1,191 @@
+// Attaching to running processes and to new children, and the start of a recording.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "capture/process/process_status.h"
+#include "capture/tracer/tracer.h"
+
+namespace heaptap::tracer {
+namespace {
+
+constexpr std::chrono::seconds kLongestMaking{2};
+
+// Why seizing failed.
+base::Error refusal_of(pid_t thread, int reason) {
+  if (reason != EPERM) return base::make_error("process {} can't be traced: {}", thread, base::reason_of(reason));
+  const auto status = process::read_thread_status(thread);
+  if (status && status->tracer != 0) {
+    return base::make_error(
+        "process {} is traced by process {} already: end that first (a debugger, strace or another heaptap)", thread,
+        status->tracer);
+  }
+  return base::make_error(
+      "process {} can't be traced: not permitted; run heaptap as the same user or with sudo, and if it still is "
+      "refused, allow it with: sudo sysctl -w kernel.yama.ptrace_scope=0",
+      thread);
+}
+
+}  // namespace
+
+void Tracer::attach(pid_t process) {
+  if (const TracedProcess* known = find_process(process)) {
+    // Another one that was attached to has made it meanwhile.
+    if (known->was_recorded && known->phase == Phase::kTraced) tell(PacketKind::kAttached, process);
+    if (!known->was_recorded) {
+      tell(PacketKind::kNotAttached, process, base::make_error("process {} is being traced already", process));
+    }
+    return;
+  }
+  const base::Result<> attached = try_to_attach(process);
+  if (attached) return;
+  if (TracedProcess* known = find_process(process)) {
+    known->was_recorded = false;
+    leave(*known, Left::Reason::kFailed);
+  }
+  tell(PacketKind::kNotAttached, process, attached.error());
+}
+
+// Threads run on all the while. One that isn't seized yet may make others, so the list is read until it holds no new one.
+base::Result<> Tracer::try_to_attach(pid_t process) {
+  const auto status = process::read_thread_status(process);
+  if (!status) return base::fail("no process {}", process);
+  if (status->process != process) {
+    return base::fail("{} is a thread of process {}: give the PID of the process", process, status->process);
+  }
+  if (process::find_live_thread(process) == 0) return base::fail("process {} has ended already", process);
+  TracedProcess& added = add_process(process, 0, Phase::kWaitsForLog);
+  HEAPTAP_TRY(seize_threads(added));
+  if (threads_of(added).empty()) return base::fail("process {} has ended", process);
+  // Whichever thread was found first may have ended; the leader, if it lives, doesn't end so soon.
+  want_log(added, LogWanted::Reason::kAttach, process::find_live_thread(process));
+  if (find_process(process) == &added) stop_clone_parents(added);
+  return {};
+}
+
+// Threads run on all the while. One that isn't seized yet may make others, so the list is read until it holds no new one.
+base::Result<> Tracer::seize_threads(TracedProcess& process) {
+  bool found = true;
+  while (found) {
+    found = false;
+    for (const pid_t id : process::list_threads(process.id)) {
+      if (threads_.contains(id) || early_.contains(id)) continue;
+      const int reason = Tracee::seize(id, options_.scan_at_end);
+      if (reason == 0) {
+        add_thread(id, process).may_be_making = true;
+        found = true;
+        continue;
+      }
+      const auto thread = process::read_thread_status(id);
+      const bool is_exiting = !thread || thread->has_ended();
+      if (is_exiting || thread->tracer == getpid()) continue;  // the second: a seized one made it just now
+      return std::unexpected(refusal_of(id, reason));
+    }
+  }
+  return {};
+}
+
+// What a thread makes is traced if the thread was when it began to. One that runs may have begun before: it is past that
+// when it stops.
+void Tracer::stop_clone_parents(TracedProcess& process) {
+  for (Tracee* thread : threads_of(process)) {
+    if (!thread->may_be_making || thread->was_asked) continue;
+    thread->may_be_making = is_making(*thread);
+    thread->was_asked = thread->may_be_making;
+    if (thread->was_asked) thread->interrupt();
+  }
+}
+
+void Tracer::give_log(Packet& packet) {
+  TracedProcess* process = find_process(packet.header.process);
+  void* memory = MAP_FAILED;
+  const size_t bytes = packet.header.value;
+  if (packet.descriptor) {
+    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, packet.descriptor.get(), 0);
+    packet.descriptor.reset();
+  }
+  if (memory == MAP_FAILED) return refuse_log(packet.header.process);
+  auto log = LogWriter::create(static_cast<wire::LogHeader*>(memory), bytes);
+  if (process == nullptr || process->phase != Phase::kWaitsForLog || log == nullptr) {
+    return refuse_log(packet.header.process);
+  }
+  process->log = std::move(log);
+  process->log_given_at = TracedProcess::Clock::now();
+  begin_when_all_are_seized(*process);
+}
+
+// Breakpoints are planted when every thread is known that could run into one.
+void Tracer::begin_when_all_are_seized(TracedProcess& process) {
+  const bool is_attached = process.reason == LogWanted::Reason::kAttach;
+  while (is_attached) {
+    adapt_ticks();
+    const std::vector<Tracee*> threads = threads_of(process);
+    const auto clone_parent = std::ranges::find_if(threads, [this](Tracee* thread) {
+      return thread->may_be_making && !thread->has_ended() && is_making(*thread);
+    });
+    if (clone_parent != threads.end()) {
+      if (TracedProcess::Clock::now() - process.log_given_at < kLongestMaking) return;
+      return give_up_attaching(
+          process, base::make_error("its thread {} doesn't stop, and may be starting another one: try again",
+                                    (*clone_parent)->id()));
+    }
+    const base::Result<> seized = seize_threads(process);
+    if (!seized) return give_up_attaching(process, seized.error());
+    if (threads_of(process).size() == threads.size()) break;
+    stop_clone_parents(process);
+  }
+  if (is_attached && awaits_trap_action(process)) return;
+  if (is_attached) attach_vfork_children(process);
+  begin(process);
+}
+
+void Tracer::look_after_attached() {
+  std::vector<pid_t> waiting;
+  for (const auto& [id, process] : processes_) {
+    if (process->log != nullptr) waiting.push_back(id);
+  }
+  for (const pid_t id : waiting) {
+    if (TracedProcess* process = find_process(id)) begin_when_all_are_seized(*process);
+  }
+}
+
+void Tracer::give_up_attaching(TracedProcess& process, const base::Error& error) {
+  const pid_t id = process.id;
+  process.was_recorded = false;
+  leave(process, Left::Reason::kFailed);
+  tell(PacketKind::kNotAttached, id, base::make_error("process {} can't be traced: {}", id, error.message));
+}
+
+void Tracer::begin(TracedProcess& process) {
+  process.phase = Phase::kTraced;
+  // Breakpoints come one after the other, and what is under way has none behind it that tells what it is: that holds for one
+  // call of each thread, since then it waits until all breakpoints are there.
+  if (process.reason == LogWanted::Reason::kAttach) {
+    for (Tracee* thread : threads_of(process)) {
+      thread->may_be_in_call = true;
+      thread->read_trap_mask();
+    }
+  }
+  process.space->start(std::move(process.log));
+  adapt_ticks();
+  for (const auto& [id, other] : processes_) {
+    if (other->is_vfork_child && other->space == process.space) other->phase = Phase::kTraced;
+  }
+  tell(PacketKind::kAttached, process.id);
+  tell_notes(process);
+  for (Tracee* thread : threads_of(process)) {
+    if (thread->stopped) resume(*thread);
+  }
+}
+
+void Tracer::attach_before_exec(pid_t process) {
+  const int reason = Tracee::seize(process, options_.scan_at_end);
+  if (reason != 0) return tell(PacketKind::kNotReady, process, refusal_of(process, reason));
+  add_thread(process, add_process(process, getppid(), Phase::kBeforeExec));
+  tell(PacketKind::kReady, process);
+}
+
+}  // namespace heaptap::tracer

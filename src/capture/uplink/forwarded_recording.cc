@@ -1,0 +1,441 @@
+#include "capture/uplink/forwarded_recording.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "capture/stream/drain_rounds.h"
+#include "capture/stream/scan_bytes.h"
+#include "common/base/clock.h"
+#include "common/frames/capture_frames.h"
+#include "common/frames/code_name_frames.h"
+#include "common/line/message_fields.h"
+#include "common/model/mapped_memory.h"
+#include "common/model/note_code.h"
+
+namespace heaptap::uplink {
+namespace {
+
+using message::Field;
+using message::Fields;
+using message::Kind;
+
+constexpr size_t kPieceBytes = size_t{128} << 10;
+constexpr uint64_t kMaxBytesTaken = 1024 * 1024;  // of records, in one go
+constexpr uint64_t kTellEveryNs = 1'000'000'000;
+
+std::string start_of(const model::Capture& capture) {
+  frames::ByteBuffer bytes;
+  frames::write_capture_start(bytes, capture);
+  return line::text_of(bytes);
+}
+
+std::string end_of(const model::Capture& capture) {
+  frames::ByteBuffer bytes;
+  frames::write_capture_end(bytes, capture);
+  return line::text_of(bytes);
+}
+
+void note_mapping(const wire::RawEvent& event, stream::MappedRanges& mapped) {
+  if (event.kind() == wire::RecordKind::kMap) mapped.add(event.address(), wire::mapped_length(event.size_bytes));
+  if (event.kind() == wire::RecordKind::kUnmap) mapped.remove(event.address(), event.size_bytes);
+}
+
+void add_facts(Fields& fields, const supervision::ScanFacts& facts) {
+  fields.add(Field::kStoppedNs, facts.stopped_ns);
+  fields.add(Field::kReadBytes, facts.read_bytes);
+  fields.add(Field::kSkippedBytes, facts.skipped_bytes);
+  fields.add(Field::kThreads, facts.threads);
+  for (const model::Note& note : facts.notes) fields.add(Field::kNote, model::encode(note));
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<supervision::Recording>> ForwardedRecording::create(Uplink& uplink, uint64_t stream,
+                                                                                 const log::LogOptions& options,
+                                                                                 model::Capture capture,
+                                                                                 const ForwardingOptions& forwarding) {
+  auto log = stream::LogEndpoint::create(options, capture);
+  if (!log) return std::unexpected(std::move(log).error());
+  capture.time_resolution_ns = supervision::kTimeResolutionNs;
+  capture.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
+  return std::unique_ptr<supervision::Recording>(
+      new ForwardedRecording(uplink, stream, *std::move(log), std::move(capture), forwarding));
+}
+
+ForwardedRecording::ForwardedRecording(Uplink& uplink, uint64_t number, std::unique_ptr<stream::LogEndpoint> log,
+                                       model::Capture capture, const ForwardingOptions& forwarding)
+    : uplink_(uplink),
+      number_(number),
+      forwarding_(forwarding),
+      cpus_(std::thread::hardware_concurrency()),
+      log_(std::move(log)),
+      capture_(std::move(capture)),
+      writer_(std::in_place, log_->stream().tables(), stream::RawStreamOptions{.table_bits = forwarding.table_bits}),
+      rows_(uplink_, log_->log().parts()),
+      jit_names_(std::in_place, static_cast<pid_t>(capture_.pid), names_options()) {
+  constexpr uint64_t kMaxKeptBytes = uint64_t{256} << 10;  // the target has little memory; what it gives is the log
+  log_->stream().reader().set_most_kept(kMaxKeptBytes);
+  tell_beginning();
+}
+
+void ForwardedRecording::tell_beginning() {
+  Fields fields;
+  fields.add(Field::kCapture, start_of(capture_));
+  const auto kept_ns = static_cast<uint64_t>(forwarding_.orphan_timeout.count());
+  if (kept_ns > 0) fields.add(Field::kTimeNs, kept_ns);
+  send(Kind::kRecording, std::move(fields));
+}
+
+// As of a process that was attached to: what the host before has isn't known to this one.
+void ForwardedRecording::begin_anew() {
+  capture_.from_start = false;
+  stream::add_note(
+      capture_,
+      model::failure_note(
+          base::make_error("another host recorded it before: earlier events are in that host's trace").message));
+  event_count_ = 0;
+  scanned_.clear();  // it is of what that host has
+  writer_.emplace(log_->stream().tables(), stream::RawStreamOptions{.table_bits = forwarding_.table_bits});
+  jit_names_.emplace(static_cast<pid_t>(capture_.pid), names_options());
+  code_count_ = 0;
+  tell_beginning();
+  uplink_.offer_files(number_, 0, static_cast<pid_t>(capture_.pid), told_modules_);
+  writer_->add_modules(told_modules_);
+  writer_->add_threads(told_threads_);
+  send_bytes();
+}
+
+ForwardedRecording::~ForwardedRecording() {
+  if (!is_finished_) send(Kind::kDropped, {});
+}
+
+void ForwardedRecording::send(Kind kind, Fields fields) {
+  fields.add(Field::kStream, number_);
+  uplink_.send({.kind = kind, .number = 0, .fields = std::move(fields)});
+}
+
+void ForwardedRecording::send_bytes() {
+  const std::vector<uint8_t> bytes = writer_->take();
+  for (size_t at = 0; at < bytes.size(); at += kPieceBytes) {
+    const auto piece = std::span(bytes).subspan(at, std::min(kPieceBytes, bytes.size() - at));
+    Fields fields;
+    fields.add(Field::kBytes, line::text_of(piece));
+    send(Kind::kBytes, std::move(fields));
+  }
+}
+
+// One drain of the log, with the tables that its events need. Returns how many bytes of records it was.
+uint64_t ForwardedRecording::forward(bool last) {
+  stream::MappedStream& stream = log_->stream();
+  events_.clear();
+  const uint64_t bytes = stream.drain(events_, last);
+  modules_.clear();
+  stream.take_modules(modules_);
+  threads_.clear();
+  stream.take_threads(threads_);
+  const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
+  // Where nothing happens the host is told so once a second.
+  const bool has_news = !events_.empty() || !modules_.empty() || !threads_.empty() || bytes > 0 || !scanned_.empty();
+  if (!has_news && !last && now - told_ns_ < kTellEveryNs) return 0;
+  event_count_ += events_.size();
+  for (const wire::RawEvent& event : events_) {
+    note_mapping(event, mapped_);
+    if (event.kind() == wire::RecordKind::kNote)
+      was_off_ |= wire::note_kind(event.tagged_address) == wire::NoteKind::kSwitchedOff;
+  }
+  uplink_.offer_files(number_, module_count_, static_cast<pid_t>(capture_.pid), modules_);
+  module_count_ += modules_.size();
+  told_modules_.insert(told_modules_.end(), modules_.begin(), modules_.end());
+  told_threads_.insert(told_threads_.end(), threads_.begin(), threads_.end());
+  rows_.add_modules(modules_);
+  const bool packs = line::compresses(forwarding_.compression, cpus_, uplink_.waiting_bytes());
+  writer_->pack_with(packs ? forwarding_.packer : nullptr);
+  writer_->add_modules(modules_);
+  writer_->add_threads(threads_);
+  writer_->add_drain(events_, bytes, stream.state(), [&stream](uint32_t number) { return stream.take_text(number); });
+  note_what_is_alive();
+  send_bytes();
+  seek_names();
+  if (!stream.reader().has_looked_ahead()) send_scan();
+  if (now - told_ns_ >= kTellEveryNs) {
+    told_ns_ = now;
+    tell_figures();
+  }
+  return bytes;
+}
+
+// The host comes to the same blocks, by times that are rounded.
+void ForwardedRecording::note_what_is_alive() {
+  if (!live_ && !behind_question_) return;
+  for (wire::RawEvent& event : events_) event.time = writer_->received_time(event.time);
+  if (live_) live_->apply(events_);
+  if (behind_question_) behind_question_->insert(behind_question_->end(), events_.begin(), events_.end());
+}
+
+// A host may be anybody: it gets names from files of the process's own user alone, and none where no file may leave the machine.
+supervision::JitNamesOptions ForwardedRecording::names_options() const {
+  // The target has little memory; what is left out comes later.
+  constexpr supervision::SoughtCodeLimits kLimits{.codes = size_t{1} << 15, .name_bytes = size_t{1} << 19};
+  supervision::JitNamesOptions options{.limits = kLimits};
+  if (!forwarding_.gives_files) {
+    options.forbidden = base::make_error("heaptap-target was started with --no-fetch").message;
+  }
+  return options;
+}
+
+void ForwardedRecording::seek_names() {
+  for (const model::Code& code : writer_->take_written_codes()) jit_names_->seek(code_count_++, code, told_modules_);
+}
+
+void ForwardedRecording::send_names() {
+  const std::vector<model::CodeName> names = jit_names_->take();
+  constexpr size_t kMaxNames = 100;  // of 1,024 bytes at most
+  for (std::span<const model::CodeName> rest = names; !rest.empty();) {
+    const auto piece = rest.first(std::min(kMaxNames, rest.size()));
+    rest = rest.subspan(piece.size());
+    frames::ByteBuffer bytes;
+    frames::write_code_names(bytes, piece);
+    Fields fields;
+    fields.add(Field::kBytes, line::text_of(bytes));
+    send(Kind::kCodeNames, std::move(fields));
+  }
+}
+
+// Of a process that is gone, or detached: reads on for so long at most. True: the host gets all names that there are.
+bool ForwardedRecording::has_told_names(std::chrono::nanoseconds most) {
+  const bool is_done = jit_names_->read_to_end(most);
+  send_names();
+  return is_done;
+}
+
+uint64_t ForwardedRecording::poll() {
+  rows_.serve();
+  uint64_t bytes = 0;
+  while (uplink_.has_room() && bytes < kMaxBytesTaken) {
+    const uint64_t taken = forward(false);
+    bytes += taken;
+    if (taken == 0 || !log_->stream().state().has_unread) break;
+  }
+  jit_names_->proceed();
+  // Events come first.
+  constexpr size_t kNearlyNothing = size_t{64} << 10;
+  if (jit_names_->has_found() && uplink_.waiting_bytes() <= kNearlyNothing) send_names();
+  return bytes;
+}
+
+// As far as there is room.
+void ForwardedRecording::take_what_is_there() {
+  stream::take_what_is_there(log_->stream(), [this] { return forward(false); }, [this] { return uplink_.has_room(); });
+}
+
+// The program goes on meanwhile, as far as the line and the log have room. What is taken out of the log behind the question is kept here
+// until the answer is there, beside the messages: little of it.
+base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait) {
+  constexpr size_t kMaxBehind = (size_t{512} << 10) / sizeof(wire::RawEvent);
+  behind_question_.emplace();
+  const auto goes_on = [this] { return uplink_.has_room() && behind_question_->size() < kMaxBehind; };
+  auto live = uplink_.live_blocks(number_, event_count_, exit_wait, [&] {
+    rows_.serve();
+    stream::take_what_is_there(log_->stream(), [this] { return forward(false); }, goes_on);
+  });
+  const std::deque<wire::RawEvent> behind = *std::exchange(behind_question_, std::nullopt);
+  if (!live) return std::unexpected(std::move(live).error());
+  live_ = *std::move(live);
+  for (const wire::RawEvent& event : behind) live_->apply(event);
+  return {};
+}
+
+// What is alive is known where the events go; what is told holds for all that was sent. What comes out of the log after that is added
+// here, so that the program is stopped no longer than on one machine, however far the host is.
+base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess& access,
+                                                  const std::optional<wire::ExitNotice>& ending) {
+  HEAPTAP_TRY(ask_what_is_alive(ending ? std::optional(forwarding_.exit_wait) : std::nullopt));
+  take_what_is_there();  // so that little is left to be done while it is stopped
+  const bool saw_all = log_->lost_events() == 0 && log_->stream().state().gaps == 0;
+  const supervision::ScanTarget target{.access = access,
+                                       .ending = ending,
+                                       .log = log_->log().parts(),
+                                       .heap_is_complete = capture_.from_start && saw_all && !was_off_,
+                                       .tells_other_numbers = log_->stream().tells_other_numbers(),
+                                       .limits = {.candidate_bytes = SIZE_MAX}};
+  auto look = supervision::ProcessScan::stop(target);
+  if (!look) return std::unexpected(std::move(look).error());
+  stream::MappedRanges mapped = mapped_;
+  look_ahead(mapped);
+  const uint64_t time_ns = log_->stream().now_ns();
+  std::vector<model::ScannedBlock> blocks = live_->alive();
+  std::vector<model::ScannedBlock> pooled = live_->pooled();
+  live_.reset();  // its memory is the scan's now
+  const uint32_t checksum = stream::fingerprint(blocks, pooled);
+  const model::Tables tables;
+  look->collect({.saw_all_releases = saw_all,
+                 .blocks = std::move(blocks),
+                 .pooled = std::move(pooled),
+                 .mapped = mapped,
+                 .tables = tables});
+  HEAPTAP_TRY(look->let_go());
+  stream::ScanAnswer answer = look->hand_over();
+  Fields end;
+  add_facts(end, look->facts());
+  end.add(Field::kChecksum, checksum);
+  end.add(Field::kTimeNs, time_ns);
+  end.add(Field::kReason, uint64_t{ending.has_value()});
+  if (!scanned_.empty())
+    note(
+        model::failure_note(base::make_error("no leak scan: the connection was too slow until the next scan").message));
+  scanned_.clear();
+  stream::write_scan_answer(
+      answer, [&](std::span<const uint8_t> bytes, bool is_last) { keep_answer(bytes, is_last ? &end : nullptr); });
+  return {};
+}
+
+// What is in the log at the stop stays there, however much it is: as messages it would be kept here until the line has taken it.
+void ForwardedRecording::look_ahead(stream::MappedRanges& mapped) {
+  log_->stream().reader().look_ahead([&](const log::RawEvents& events) {
+    for (wire::RawEvent event : events) {
+      note_mapping(event, mapped);
+      event.time = writer_->received_time(event.time);
+      live_->apply(event);
+    }
+  });
+}
+
+// A part of the answer to a scan, and behind the last one what is said at its end.
+void ForwardedRecording::keep_answer(std::span<const uint8_t> bytes, Fields* end) {
+  bool more = true;
+  while (more) {
+    const auto piece = bytes.first(std::min(kPieceBytes, bytes.size()));
+    bytes = bytes.subspan(piece.size());
+    more = !bytes.empty();
+    const bool is_end = !more && end != nullptr;
+    Fields fields = is_end ? std::move(*end) : Fields{};
+    fields.add(Field::kBytes, line::text_of(piece));
+    fields.add(Field::kMore, !is_end);
+    scanned_.push_back(std::move(fields));
+  }
+}
+
+void ForwardedRecording::send_scan() {
+  for (Fields& fields : std::exchange(scanned_, {})) send(Kind::kScanned, std::move(fields));
+}
+
+base::Result<> ForwardedRecording::no_memory() {
+  return base::fail(
+      "no leak scan: heaptap-target was started with --no-scan-data, and sends nothing of a process's memory");
+}
+
+base::Result<uint32_t> ForwardedRecording::scan(const supervision::ScanAccess& access,
+                                                const std::optional<wire::ExitNotice>& ending) {
+  if (ending) seen_.end = ending;
+  jit_names_->find_files();  // where they are the process tells as long as it lives
+  const base::Result<> done = forwarding_.gives_memory ? look_at_memory(access, ending) : no_memory();
+  live_.reset();
+  if (!done) {
+    if (ending) capture_.notes.push_back(model::failure_note(done.error().message));
+    return std::unexpected(done.error());
+  }
+  return ++seen_.scans;
+}
+
+// All that is in the log, room or none.
+void ForwardedRecording::take_all() {
+  stream::take_to_the_end(log_->stream(), [this] { return forward(true); });
+}
+
+base::Result<model::Mark> ForwardedRecording::mark(model::MarkKind kind, std::string name) {
+  take_what_is_there();
+  model::Mark mark{.number = 0, .kind = kind, .name = std::move(name), .time_ns = log_->stream().now_ns()};
+  Fields fields;
+  fields.add(Field::kMarkKind, static_cast<uint64_t>(kind));
+  fields.add(Field::kName, mark.name);
+  fields.add(Field::kTimeNs, mark.time_ns);
+  send(Kind::kMarked, std::move(fields));
+  return mark;
+}
+
+void ForwardedRecording::begin_off() {
+  was_off_ = true;
+  log_->turn_to(wire::RecordingSwitch::kNotYet);
+  (void)mark(model::MarkKind::kStopped, "stop");
+}
+
+// As LocalRecording has it: the gap begins before the switch is turned, and ends after.
+base::Result<> ForwardedRecording::set_on(bool on) {
+  if (on == is_on()) return {};
+  was_off_ |= !on;
+  if (on) log_->turn_to(wire::RecordingSwitch::kOn);
+  (void)mark(on ? model::MarkKind::kStarted : model::MarkKind::kStopped, on ? "start" : "stop");
+  if (!on) log_->turn_to(wire::RecordingSwitch::kOff);
+  return {};
+}
+
+base::Result<> ForwardedRecording::write_up_to_now() {
+  take_what_is_there();
+  jit_names_->catch_up();
+  send_names();
+  tell_figures();
+  return {};
+}
+
+base::Result<> ForwardedRecording::write_up_to_mark(model::MarkKind kind, std::string name) {
+  (void)mark(kind, std::move(name));
+  return {};
+}
+
+supervision::RecordingFigures ForwardedRecording::figures() const {
+  return {.time_ns = log_->stream().now_ns(),
+          .events = event_count_,
+          .lost_events = log_->lost_events(),
+          .log_used_bytes = log_->used_bytes(),
+          .log_limit_bytes = log_->limit_bytes(),
+          .scans = seen_.scans};
+}
+
+void ForwardedRecording::tell_figures() {
+  const supervision::RecordingFigures figures = this->figures();
+  Fields fields;
+  fields.add(Field::kTimeNs, figures.time_ns);
+  fields.add(Field::kLostEvents, figures.lost_events);
+  fields.add(Field::kLogUsedBytes, figures.log_used_bytes);
+  fields.add(Field::kLogLimitBytes, figures.log_limit_bytes);
+  send(Kind::kFiguresNow, std::move(fields));
+}
+
+// While the line has room, poll() takes what is there.
+bool ForwardedRecording::can_finish() {
+  // From here on it is the line that takes its time.
+  if (!left_at_ns_) left_at_ns_ = log_->stream().now_ns();
+  if (uplink_.is_given_up()) return true;
+  constexpr std::chrono::milliseconds kAtOnce{50};  // other processes are recorded meanwhile
+  return uplink_.has_room() && log_->stream().state().is_empty && has_told_names(kAtOnce);
+}
+
+base::Result<> ForwardedRecording::finish(const model::ExitStatus& exit) {
+  constexpr std::chrono::seconds kLongestReading{2};  // where nobody waited until it can end
+  if (!uplink_.is_given_up()) {
+    take_all();
+    (void)has_told_names(kLongestReading);
+  }
+  send_scan();
+  seen_.calls = event_count_ > 0;
+  log_->fill_end(capture_, exit, seen_);
+  if (left_at_ns_) capture_.duration_ns = std::min(capture_.duration_ns, *left_at_ns_);
+  capture_.event_count = event_count_;
+  capture_.gaps = log_->stream().state().gaps;
+  log_->note_unseen(capture_, seen_);
+  for (const base::Error& why : jit_names_->why_missing()) note(model::failure_note(why.message));
+  const size_t notes_before = capture_.notes.size();
+  log_->note_no_room(capture_);
+  if (const uint64_t count = rows_.left_out(); count > 0) {
+    note({.kind = model::NoteKind::kRowsLeftOut, .numbers = {count}});
+  }
+  is_finished_ = true;
+  Fields fields;
+  fields.add(Field::kCapture, end_of(capture_));
+  fields.add(Field::kNotesBefore, uint64_t{notes_before});
+  send(Kind::kEnded, std::move(fields));
+  return {};
+}
+
+}  // namespace heaptap::uplink

@@ -1,0 +1,198 @@
+#include "capture/uplink/host_service.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <utility>
+
+#include "common/base/signal_names.h"
+#include "common/line/message_fields.h"
+
+namespace heaptap::uplink {
+
+using message::Field;
+using message::Fields;
+using message::Kind;
+
+namespace {
+
+constexpr size_t kMaxUnheard = 1000;
+constexpr std::ptrdiff_t kMaxUnheardScans = 2;  // the largest answers that there are
+constexpr size_t kMaxMarkNameBytes = 256;
+
+base::Result<> check_mark(uint64_t kind, const std::string& name) {
+  const bool is_mark = kind <= static_cast<uint64_t>(model::MarkKind::kReset) && !name.empty();
+  if (is_mark && name.size() <= kMaxMarkNameBytes) return {};
+  return base::fail_as(base::ErrorKind::kUsage, "a mark's name has 1 to {} bytes", kMaxMarkNameBytes);
+}
+
+base::Result<> send_signal(pid_t process, int signal) {
+  if (::kill(process, signal) == 0) return {};
+  return base::fail("can't send it to process {}: {}", process, base::reason_of(errno));
+}
+
+}  // namespace
+
+void answer(line::ReliableLine& line, uint64_t number, const base::Result<>& result) {
+  Fields fields;
+  if (!result) {
+    fields.add(Field::kText, result.error().message);
+    fields.add(Field::kErrorKind, static_cast<uint64_t>(result.error().kind));
+  }
+  line.send({.kind = result ? Kind::kAnswer : Kind::kRefusal, .number = number, .fields = std::move(fields)});
+}
+
+void HostService::serve() {
+  const line::TimePoint now = std::chrono::steady_clock::now();
+  host_.proceed(now);
+  if (host_.take_new_host()) {
+    unheard_.clear();
+    for (supervision::RecordedProcess& process : processes_.all()) process.recording->begin_anew();
+  }
+  while (auto request = host_.next()) {
+    if (is_deaf()) {
+      host_.give_up();
+      wants_end_ = true;
+    }
+    if (!host_.is_given_up()) answer(*request);
+  }
+  look_for_reports();
+  console_.serve();
+  const bool is_alone_for_good =
+      host_.alone_since() && (host_.is_cut_off() || now - *host_.alone_since() > orphan_timeout_);
+  if (is_alone_for_good) {
+    host_.give_up();
+    wants_end_ = true;
+  }
+}
+
+// Counted in the log, as capture/supervision/report_requests.h has it on one machine; what writes reports runs where the trace is.
+void HostService::look_for_reports() {
+  if (processes_.options().log.report_signal == 0 || host_.is_given_up()) return;
+  for (supervision::RecordedProcess& process : processes_.all()) {
+    const uint32_t counted = process.recording->log()->header().report_requests.load(std::memory_order_relaxed);
+    if (std::exchange(process.report_requests_seen, counted) == counted) continue;
+    Fields fields;
+    fields.add(Field::kPid, static_cast<uint64_t>(process.pid));
+    fields.add(Field::kReason, line::kReportBySignal);
+    host_.send({.kind = Kind::kFiguresNow, .number = 0, .fields = std::move(fields)});
+  }
+}
+
+bool HostService::is_deaf() {
+  const uint64_t confirmed = host_.link().line().confirmed();
+  while (!unheard_.empty() && unheard_.front().sent <= confirmed) unheard_.pop_front();
+  return unheard_.size() >= kMaxUnheard;
+}
+
+void HostService::answer(const message::Message& request) {
+  line::ReliableLine& line = host_.link().line();
+  const uint64_t before = line.sent();
+  const base::Result<> result = perform(request);
+  if (request.number != 0) uplink::answer(line, request.number, result);
+  if (line.sent() > before) unheard_.push_back({line.sent(), request.kind == Kind::kScan});
+}
+
+base::Result<> HostService::perform(const message::Message& request) {
+  const Fields& fields = request.fields;
+  switch (request.kind) {
+    case Kind::kStart:
+    case Kind::kStop: {
+      const bool on = request.kind == Kind::kStart;
+      if (!fields.number(Field::kPid)) processes_.begin_switched_off(!on);
+      return for_each(fields, [on](supervision::RecordedProcess& process) { return process.recording->set_on(on); });
+    }
+    case Kind::kMark: {
+      const std::string name = fields.text_or_empty(Field::kName);
+      HEAPTAP_TRY(check_mark(fields.number_or_0(Field::kMarkKind), name));
+      const auto kind = static_cast<model::MarkKind>(fields.small_number(Field::kMarkKind));
+      return for_each(fields, [&](supervision::RecordedProcess& process) -> base::Result<> {
+        const auto mark = process.recording->mark(kind, name);
+        if (!mark) return std::unexpected(mark.error());
+        return {};
+      });
+    }
+    case Kind::kSnapshot:
+      return for_each(fields,
+                      [](supervision::RecordedProcess& process) { return process.recording->write_up_to_now(); });
+    case Kind::kScan:
+      if (std::ranges::count(unheard_, true, &Unheard::is_scan) >= kMaxUnheardScans) {
+        return base::fail("no leak scan: earlier scans are still waiting for the host");
+      }
+      return for_each(fields, [this](supervision::RecordedProcess& process) -> base::Result<> {
+        const auto scanned = source_.scan(process);
+        if (!scanned) return std::unexpected(scanned.error());
+        return await_scan(*process.recording);
+      });
+    case Kind::kDetach:
+      return for_each(fields, [this](supervision::RecordedProcess& process) -> base::Result<> {
+        process.recording->note_detached();
+        source_.let_go(process);
+        return {};
+      });
+    case Kind::kKill: {
+      const auto signal = base::signal_number(fields.text_or_empty(Field::kSignal));
+      if (!signal) return base::fail_as(base::ErrorKind::kUsage, "unknown signal");
+      if (!may_kill_) return base::fail("this target doesn't let hosts send signals (serve --attach-only)");
+      if (fields.number(Field::kPid) == 0) return signal_program(*signal);
+      return for_each(fields,
+                      [&signal](supervision::RecordedProcess& process) { return send_signal(process.pid, *signal); });
+    }
+    case Kind::kRows:
+      host_.rows()->take(fields);
+      return {};
+    case Kind::kFunctions:  // too late: what was asked about runs already
+      host_.functions().take(fields);
+      return {};
+    case Kind::kFarewell:
+      host_.say_farewell();
+      wants_end_ = true;
+      return {};
+    case Kind::kLetGo:
+      wants_end_ = true;
+      return {};
+    default:
+      return base::fail("heaptap-target doesn't support requests of kind {}", static_cast<unsigned>(request.kind));
+  }
+}
+
+// The client that asked for it looks for it after the answer.
+base::Result<> HostService::await_scan(supervision::Recording& recording) {
+  const auto is_told = [&recording] {
+    if (!recording.has_told_scan()) (void)recording.poll();
+    return recording.has_told_scan();
+  };
+  if (host_.wait_until(is_told)) return {};
+  return base::fail("the leak scan was made, and arrives after the events recorded before it: the connection is slow");
+}
+
+// As a terminal and heaptap have it on one machine: what is typed reaches the program's process group, as far as that is recorded.
+base::Result<> HostService::signal_program(int signal) {
+  const supervision::StartedProgram& program = processes_.program();
+  if (!program.runs()) return base::fail("no program started by the host is running there");
+  const bool is_typed = signal == SIGINT || signal == SIGQUIT;
+  const pid_t group = is_typed ? getpgid(program.process) : -1;
+  for (const supervision::RecordedProcess& process : processes_.all()) {
+    if (group > 0 && process.pid != program.process && getpgid(process.pid) == group) {
+      (void)send_signal(process.pid, signal);
+    }
+  }
+  return send_signal(program.process, signal);
+}
+
+base::Result<> HostService::for_each(const Fields& request,
+                                     const std::function<base::Result<>(supervision::RecordedProcess&)>& act) {
+  const auto pid = request.number(Field::kPid);
+  if (!pid) {
+    for (supervision::RecordedProcess& process : processes_.all()) HEAPTAP_TRY(act(process));
+    return {};
+  }
+  supervision::RecordedProcess* const found = *pid <= INT_MAX ? processes_.find(static_cast<pid_t>(*pid)) : nullptr;
+  if (found == nullptr) return base::fail("process {} is no longer recorded", *pid);
+  return act(*found);
+}
+
+}  // namespace heaptap::uplink

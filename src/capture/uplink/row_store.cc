@@ -1,0 +1,67 @@
+#include "capture/uplink/row_store.h"
+
+#include <utility>
+
+#include "common/line/message_fields.h"
+
+namespace heaptap::uplink {
+namespace {
+
+using message::Field;
+using message::Fields;
+using message::Kind;
+
+constexpr size_t kMaxAsked = 512;
+constexpr size_t kMaxRowBytes = size_t{16} << 20;
+
+}  // namespace
+
+void RowStore::begin_with(KeptRows known, RowKeeper keeper) {
+  kept_ = std::move(known);
+  keeper_ = std::move(keeper);
+}
+
+void RowStore::want(line::ReliableLine& line, const std::string& build_id, std::string_view path,
+                    std::optional<uint64_t> address) {
+  if (build_id.empty()) return;
+  const bool is_known = kept_.use(build_id) != nullptr;
+  const auto known = asked_.find(build_id);
+  if (known == asked_.end() && asked_.size() == kMaxAsked) return;
+  Asked& asked = known != asked_.end() ? known->second : asked_[build_id];
+  // Told an address the host looks further: where nothing came of the first question that is another one.
+  const bool asks_more = address && !asked.had_address;
+  if (is_known || (known != asked_.end() && !asks_more)) return;
+  asked.had_address = address.has_value();
+  ++asked.answers_due;
+  Fields fields;
+  fields.add(Field::kBuildId, build_id);
+  fields.add(Field::kName, path);
+  fields.add_known(Field::kAddress, address);
+  line.send({.kind = Kind::kRowsWanted, .number = 0, .fields = std::move(fields)});
+}
+
+void RowStore::take(const Fields& fields) {
+  const std::string build_id = fields.text_or_empty(Field::kBuildId);
+  const auto asked = asked_.find(build_id);
+  if (asked == asked_.end() || asked->second.answers_due == 0) return;
+  std::string& bytes = asked->second.bytes;
+  bytes += fields.text(Field::kRows).value_or("");
+  const bool is_too_much = bytes.size() > kMaxRowBytes;
+  if (!is_too_much && fields.number_or_0(Field::kMore) != 0) return;
+  --asked->second.answers_due;
+  auto rows = is_too_much || bytes.empty() ? std::nullopt : model::decode_rows(line::bytes_of(bytes));
+  bytes = {};
+  if (!rows || rows->empty()) return;
+  if (keeper_) keeper_(build_id, *rows);
+  kept_.keep(build_id, *std::move(rows));
+}
+
+bool RowStore::is_answered(const std::string& build_id) const {
+  if (find(build_id) != nullptr) return true;
+  const auto asked = asked_.find(build_id);
+  return asked != asked_.end() && asked->second.answers_due == 0;
+}
+
+void RowStore::begin_session() { asked_.clear(); }
+
+}  // namespace heaptap::uplink

@@ -1,0 +1,53 @@
+// Event sink of the target's side: a line to the host (LineToHost), or a file that a host reads later (RecordingFile).
+#pragma once
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "capture/stream/live_heap.h"
+#include "capture/uplink/row_store.h"
+#include "common/base/result.h"
+#include "common/message/message.h"
+#include "common/model/tables.h"
+
+namespace heaptap::uplink {
+
+class Uplink {
+ public:
+  virtual void send(const message::Message& message) = 0;
+  // Whether there is room; without room, deferrable data waits.
+  [[nodiscard]] virtual bool has_room() const = 0;
+  // Bytes sent that haven't been received yet.
+  [[nodiscard]] virtual size_t waiting_bytes() const = 0;
+  // Whether the receiver was given up.
+  [[nodiscard]] virtual bool is_given_up() const = 0;
+  // Live blocks after all data sent of a stream so far, which had `events` events. Takes long on a slow line: `meanwhile` is
+  // called repeatedly until they are known. `exit_wait`: maximum time, if an ending process waits for it.
+  virtual base::Result<stream::LiveBlocks> live_blocks(uint64_t stream, uint64_t events,
+                                                       std::optional<std::chrono::nanoseconds> exit_wait,
+                                                       const std::function<void()>& meanwhile) = 0;
+  // Offers the files of a stream's modules, from this number on.
+  virtual void offer_files(uint64_t /*stream*/, size_t /*first*/, pid_t /*process*/,
+                           std::span<const model::Module> /*modules*/) {}
+  // Unwind rows received for objects without their own; null: this sink receives none.
+  [[nodiscard]] virtual RowStore* rows() { return nullptr; }
+  // Requests rows. `address`: a link-time address without a row, if known, or model::kNoRowAnywhere.
+  virtual void want_rows(const std::string& /*build_id*/, std::string_view /*path*/,
+                         std::optional<uint64_t> /*address*/) {}
+
+ protected:
+  Uplink() = default;
+  Uplink(const Uplink&) = default;
+  Uplink(Uplink&&) = default;
+  Uplink& operator=(const Uplink&) = delete;
+  Uplink& operator=(Uplink&&) = delete;
+  ~Uplink() = default;
+};
+
+}  // namespace heaptap::uplink

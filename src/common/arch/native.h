@@ -1,0 +1,21 @@
+// The CPU that this file is compiled for, as namespace arch::native. The only place with an #if on the CPU.
+//
+// Two sides use it, each with a contract that the compiler checks for a CPU's directory:
+//   common/arch/host_contract.h   code beside the target, or later and elsewhere: collector, tracer, reader. A CPU without a directory
+//                          uses the minimal arch/other; so all but the agent compiles for every CPU.
+//   common/arch/agent_contract.h  the agent, in the target. Only for a CPU with a directory.
+// Facts about the target's CPU are independent of it: see common/arch/cpu.h and common/arch/thread_facts.h.
+#pragma once
+#if defined(__x86_64__) && defined(__LP64__)
+#include "common/arch/x86_64/native.h"
+namespace heaptap::arch {
+namespace native = x86_64;
+}
+#include "common/arch/agent_contract.h"
+#else
+#include "common/arch/other/native.h"
+namespace heaptap::arch {
+namespace native = other;
+}
+#endif
+#include "common/arch/host_contract.h"

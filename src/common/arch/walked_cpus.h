@@ -1,0 +1,27 @@
+// CPUs whose stacks can be walked from outside: a new one needs a line here and its directory's signal_frames.h.
+#pragma once
+#include "common/arch/i386/signal_frames.h"
+#include "common/arch/x86_64/signal_frames.h"
+#include "common/wire/architecture.h"
+
+// CPU(NAME): the namespace of each below heaptap::arch.
+#define HEAPTAP_WALKED_CPUS(CPU) \
+  CPU(x86_64)                    \
+  CPU(i386)
+
+namespace heaptap::arch {
+
+// Calls visit(cpu) with the TracedUnwinding of that CPU. False: its stacks can't be walked.
+template <typename Visitor>
+bool visit_walked_cpu(wire::Architecture architecture, const Visitor& visit) {
+#define HEAPTAP_VISIT(name)                  \
+  if (architecture == name::kArchitecture) { \
+    visit(name::TracedUnwinding());          \
+    return true;                             \
+  }
+  HEAPTAP_WALKED_CPUS(HEAPTAP_VISIT)
+#undef HEAPTAP_VISIT
+  return false;
+}
+
+}  // namespace heaptap::arch

@@ -1,0 +1,95 @@
+#include "common/base/bounded_calls.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "common/base/signals_blocked.h"
+
+namespace heaptap::base {
+namespace {
+
+// Each of them that doesn't come back waits in the kernel.
+constexpr unsigned kMaxGivenUp = 4;
+
+}  // namespace
+
+// What both threads know. It lives as long as either.
+struct BoundedCalls::Worker {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::function<bool()> call;  // empty: nothing is wanted
+  bool is_done = false;
+  bool result = false;
+  bool ends = false;
+  std::shared_ptr<std::atomic<unsigned>> given_up;  // counts it, where it was
+
+  void run() {
+    prctl(PR_SET_NAME, kThreadName);
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [this] { return ends || call; });
+      if (ends) break;
+      std::function<bool()> wanted = std::exchange(call, nullptr);
+      lock.unlock();
+      const bool returned = wanted();
+      wanted = nullptr;
+      lock.lock();
+      result = returned;
+      is_done = true;
+      changed.notify_all();
+    }
+    if (given_up) given_up->fetch_sub(1, std::memory_order_relaxed);
+  }
+};
+
+BoundedCalls::~BoundedCalls() { give_up(); }
+
+// It ends once it comes back.
+void BoundedCalls::give_up() {
+  if (worker_ == nullptr) return;
+  const std::scoped_lock lock(worker_->mutex);
+  worker_->ends = true;
+  worker_->changed.notify_all();
+}
+
+BoundedCalls::Outcome BoundedCalls::run(std::function<bool()> call, const std::function<void()>& late) {
+  if (given_up_->load(std::memory_order_relaxed) >= kMaxGivenUp) return Outcome::kGivenUp;
+  if (worker_ == nullptr) {
+    auto worker = std::make_shared<Worker>();
+    try {
+      const SignalsBlocked blocked;
+      std::thread([worker] { worker->run(); }).detach();
+    } catch (const std::system_error&) {
+      return Outcome::kGivenUp;  // no more threads: nor is it known that nobody waits
+    }
+    worker_ = std::move(worker);
+  }
+  std::unique_lock lock(worker_->mutex);
+  worker_->call = std::move(call);
+  worker_->is_done = false;
+  worker_->changed.notify_all();
+  const auto until = std::chrono::steady_clock::now() + longest_;
+  const auto is_done = [this] { return worker_->is_done; };
+  if (late && !worker_->changed.wait_for(lock, std::min(kLate, longest_), is_done)) {
+    lock.unlock();
+    late();
+    lock.lock();
+  }
+  if (worker_->changed.wait_until(lock, until, is_done)) {
+    return worker_->result ? Outcome::kTrue : Outcome::kFalse;
+  }
+  given_up_->fetch_add(1, std::memory_order_relaxed);
+  worker_->given_up = given_up_;
+  lock.unlock();
+  give_up();
+  worker_ = nullptr;
+  return Outcome::kGivenUp;
+}
+
+}  // namespace heaptap::base

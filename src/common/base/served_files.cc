@@ -1,0 +1,178 @@
+#include "common/base/served_files.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "common/base/small_file.h"
+#include "common/base/whole_number.h"
+
+namespace heaptap::base {
+namespace {
+
+// Each of them is a thread that waits in the kernel.
+constexpr size_t kMaxServersGivenUp = 4;
+
+constexpr std::array<std::string_view, 15> kServed{"fuse",   "fuseblk", "nfs",      "nfs4",   "cifs",
+                                                   "smb3",   "9p",      "virtiofs", "autofs", "ceph",
+                                                   "lustre", "afs",     "coda",     "ncpfs",  "orangefs"};
+
+// Of "/proc/PID/exe" and the like; 0: of no process.
+pid_t process_in_path(std::string_view path) {
+  constexpr std::string_view kFolder = "/proc/";
+  if (!path.starts_with(kFolder)) return 0;
+  path.remove_prefix(kFolder.size());
+  return whole_number<pid_t>(path.substr(0, path.find('/'))).value_or(0);
+}
+
+enum class Reach : uint8_t { kNowhere, kThere, kNotKnown };
+
+// The number of the mount where a path leads (proc(5), fdinfo). By what the kernel remembers of it alone: nobody is asked.
+Reach reach(const FilePlace& place, uint64_t& mount) {
+  UniqueFd root;
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  if (process_in_path(place.path) == 0) {  // no link of the kernel's own, which leads to a file at once
+    how.resolve = RESOLVE_CACHED;
+    if (place.viewer != 0) {
+      how.resolve |= RESOLVE_IN_ROOT;
+      const std::string path = "/proc/" + std::to_string(place.viewer) + "/root";
+      root.reset(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+      if (!root) return Reach::kNowhere;
+    }
+  }
+  const UniqueFd file(
+      static_cast<int>(syscall(SYS_openat2, root ? root.get() : AT_FDCWD, place.path.c_str(), &how, sizeof(how))));
+  const bool is_nothing = errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP;
+  if (!file) return is_nothing ? Reach::kNowhere : Reach::kNotKnown;
+  constexpr std::string_view kName = "mnt_id:";
+  for (const std::string& line : split(read_small_file("/proc/self/fdinfo/" + std::to_string(file.get())), '\n')) {
+    if (!line.starts_with(kName)) continue;
+    const auto number = whole_number<uint64_t>(trimmed(std::string_view(line).substr(kName.size())));
+    if (number) mount = *number;
+    return number ? Reach::kThere : Reach::kNotKnown;
+  }
+  return Reach::kNotKnown;
+}
+
+bool has_same_mounts(pid_t viewer) {
+  const std::string own = read_link("/proc/self/ns/mnt");
+  return !own.empty() && read_link("/proc/" + std::to_string(viewer) + "/ns/mnt") == own;
+}
+
+}  // namespace
+
+bool is_served(std::string_view type) {
+  return type.starts_with("fuse.") || std::ranges::find(kServed, type) != kServed.end();
+}
+
+// Of the place itself, and of where this process would find the same path: callers try both.
+std::optional<ServedFiles::Server> ServedFiles::server_of(const FilePlace& place) {
+  const pid_t viewer = place.viewer != 0 ? place.viewer : process_in_path(place.path);
+  const auto own = own_mounts();
+  if (viewer == 0 || has_same_mounts(viewer)) return server_among(*own, place);
+  if (auto server = server_among(read_mounts(viewer), place)) return server;
+  return server_among(*own, {.path = place.path});
+}
+
+// Where nothing is mounted that is served, no more is looked at.
+std::optional<ServedFiles::Server> ServedFiles::server_among(const std::vector<Mount>& mounts, const FilePlace& place) {
+  if (std::ranges::none_of(mounts, is_served, &Mount::type)) return std::nullopt;
+  if (place.device) {
+    const auto mount = std::ranges::find(mounts, *place.device, &Mount::device);
+    if (mount == mounts.end()) return Server{place.device, {}};  // it was unmounted, but for who uses it
+    if (is_served(mount->type)) return Server{mount->device, mount->type};
+  }
+  uint64_t number = 0;
+  const Reach found = reach(place, number);
+  if (found == Reach::kNowhere) return std::nullopt;
+  const auto mount = std::ranges::find(mounts, number, &Mount::number);
+  if (found == Reach::kThere && mount != mounts.end()) {
+    return is_served(mount->type) ? std::optional(Server{mount->device, mount->type}) : std::nullopt;
+  }
+  // A guess, for what is said of it, and for which file system is left alone.
+  const Mount* const guess = find_mount(mounts, place.path);
+  return guess != nullptr && is_served(guess->type) ? Server{guess->device, guess->type} : Server{};
+}
+
+ServedFiles& ServedFiles::of_process() {
+  static ServedFiles files;
+  return files;
+}
+
+bool ServedFiles::is_silent(const Server& server) const {
+  const std::scoped_lock lock(mutex_);
+  return given_up_.size() >= kMaxServersGivenUp || (server.device && silent_.contains(*server.device));
+}
+
+void ServedFiles::give_up(const SilentFile& file, const Server& server) {
+  const std::scoped_lock lock(mutex_);
+  given_up_.push_back(file);
+  if (server.device) silent_.insert(*server.device);
+}
+
+bool ServedFiles::run(const FilePlace& place, std::function<void()> look) {
+  const std::optional<Server> server = server_of(place);
+  if (!server) {
+    look();
+    return true;
+  }
+  if (is_silent(*server)) return false;
+  const SilentFile file{.path = place.path, .type = server->type};
+  const auto tell = [&](Stage stage) {
+    if (tell_) tell_(file, stage);
+  };
+  BoundedCalls calls(longest_);
+  const auto call = [look = std::move(look)] {
+    look();
+    return true;
+  };
+  if (calls.run(call, [&] { tell(Stage::kWaits); }) == BoundedCalls::Outcome::kTrue) return true;
+  give_up(file, *server);
+  tell(Stage::kGivenUp);
+  return false;
+}
+
+// One that can't be closed without waiting stays open.
+std::shared_ptr<const UniqueFd> ServedFiles::keep(const FilePlace& place, UniqueFd file) {
+  const auto close_it = [this, place](const UniqueFd* kept) {
+    (void)look<bool>(place, [kept] {
+      delete kept;
+      return true;
+    });
+  };
+  return {new UniqueFd(std::move(file)), close_it};
+}
+
+std::vector<SilentFile> ServedFiles::given_up() const {
+  const std::scoped_lock lock(mutex_);
+  return given_up_;
+}
+
+UniqueFd own_copy(UniqueFd file, uint64_t max_bytes) {
+  constexpr auto kOfAProgram = 0x65735546;  // FUSE (linux/magic.h)
+  struct statfs system{};
+  // Who serves it may not know the question.
+  if (!file || (fstatfs(file.get(), &system) == 0 && system.f_type != kOfAProgram)) return file;
+  UniqueFd copy(memfd_create("heaptap-file", MFD_CLOEXEC));
+  std::vector<char> piece(size_t{64} << 10);
+  for (uint64_t at = 0; copy && at < max_bytes;) {
+    const ssize_t got =
+        pread(file.get(), piece.data(), std::min<uint64_t>(piece.size(), max_bytes - at), static_cast<off_t>(at));
+    if (got < 0) return {};
+    if (got == 0) return copy;
+    if (pwrite(copy.get(), piece.data(), static_cast<size_t>(got), static_cast<off_t>(at)) != got) return {};
+    at += static_cast<uint64_t>(got);
+  }
+  errno = copy ? EFBIG : errno;
+  return {};
+}
+
+}  // namespace heaptap::base

@@ -1,0 +1,94 @@
+// Bounded access to files whose file system may block: served by a program (FUSE), possibly a recorded one that is held or
+// waits for heaptap, or by another machine (NFS, CIFS, 9p). Each access runs in a thread that is abandoned after a timeout, and
+// that file system isn't used again. Files of other file systems are accessed directly by the caller. Thread-safe.
+#pragma once
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/bounded_calls.h"
+#include "common/base/mount_table.h"
+#include "common/base/unique_fd.h"
+
+namespace heaptap::base {
+
+struct FilePlace {
+  pid_t viewer =
+      0;  // a live thread whose root the path is relative to; 0: this one's, or the path is a link in /proc/PID
+  std::string path;
+  std::optional<dev_t> device = {};  // device of the file, where a memory map has it
+};
+
+// Unresponsive file system, with the requested file.
+struct SilentFile {
+  std::string path;
+  std::string type;  // of the file system: "fuse.sshfs"; empty: unknown
+};
+
+class ServedFiles {
+ public:
+  enum class Stage : uint8_t { kWaits, kGivenUp };
+  using Tell = std::function<void(const SilentFile&, Stage)>;
+
+  // Singleton of this process, which owns the abandoned threads and file systems. A forked child has its parent's.
+  static ServedFiles& of_process();
+
+  explicit ServedFiles(std::chrono::milliseconds longest = BoundedCalls::kLongest) : longest_(longest) {}
+
+  // Callback for each wait of a second, and its end. Set before there are other threads.
+  void tell_by(Tell tell) { tell_ = std::move(tell); }
+
+  // Returns the result of `look`; none: it was given up. `look` may run in another thread, and continue after it was
+  // given up: it must own what it uses. It closes what it opens there, or keeps it by keep().
+  template <typename Result>
+  std::optional<Result> look(const FilePlace& place, std::function<Result()> look) {
+    const auto found = std::make_shared<std::optional<Result>>();
+    const bool is_done = run(place, [found, look = std::move(look)] { *found = look(); });
+    return is_done ? std::move(*found) : std::nullopt;
+  }
+
+  // Whether an access there may block, for callers that repeat it.
+  [[nodiscard]] static bool may_wait(const FilePlace& place) { return server_of(place).has_value(); }
+
+  // Keeps an opened file for later accesses: closing it may block as well. This object must outlive it.
+  std::shared_ptr<const UniqueFd> keep(const FilePlace& place, UniqueFd file);
+
+  // The first silent file of each file system.
+  [[nodiscard]] std::vector<SilentFile> given_up() const;
+
+ private:
+  // Facts of a place that are known without accessing it.
+  struct Server {
+    std::optional<dev_t> device;
+    std::string type;
+  };
+  [[nodiscard]] static std::optional<Server> server_of(const FilePlace& place);
+  [[nodiscard]] static std::optional<Server> server_among(const std::vector<Mount>& mounts, const FilePlace& place);
+  bool run(const FilePlace& place, std::function<void()> look);
+  [[nodiscard]] bool is_silent(const Server& server) const;
+  void give_up(const SilentFile& file, const Server& server);
+
+  const std::chrono::milliseconds longest_;
+  Tell tell_;
+  mutable std::mutex mutex_;  // guards the following
+  std::set<dev_t> silent_;
+  std::vector<SilentFile> given_up_;
+};
+
+// Whether a file system of this type depends on a server.
+bool is_served(std::string_view type);
+
+// Returns the file itself, or for one served by a program (FUSE) a copy in memory. None: unreadable, or too large. For use in look().
+UniqueFd own_copy(UniqueFd file, uint64_t max_bytes = uint64_t{256} << 20);
+
+}  // namespace heaptap::base

@@ -1,0 +1,23 @@
+// News on a line to another machine, for the waiting user.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace heaptap::line {
+
+struct LineNews {
+  enum class Kind : uint8_t {
+    kLost,  // connection lost; reconnecting. text: why
+    kBack,
+    kRefused,      // rejected peer. peer; text: why
+    kOver,         // the remote recording is over, before its end. text: why
+    kNotRecorded,  // a process isn't recorded. text: the other side's error
+    kSaid,         // other information. text
+  };
+  Kind kind = Kind::kLost;
+  std::string text = {};
+  std::string peer = {};
+  uint64_t others = 0;  // kRefused: number of peers rejected since the last report and not reported
+};
+
+}  // namespace heaptap::line

@@ -1,0 +1,189 @@
+#include "common/line/reliable_line.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace heaptap::line {
+namespace {
+
+using message::Field;
+using message::Kind;
+using message::Message;
+
+// So that the other end needn't keep much: what was received is reported at the latest then.
+constexpr size_t kReportEveryBytes = size_t{64} << 10;
+constexpr std::chrono::milliseconds kReportEvery{50};
+
+std::string numbered(Kind kind, uint64_t number) {
+  Message message{.kind = kind, .number = 0, .fields = {}};
+  message.fields.add(Field::kNumber, number);
+  return encode(message);
+}
+
+constexpr uint64_t kByForce = 2;
+
+}  // namespace
+
+void ReliableLine::send(const Message& message) {
+  kept_.push_back(encode(message));
+  kept_bytes_ += kept_.back().size();
+}
+
+std::optional<Message> ReliableLine::next() {
+  if (arrived_.empty()) return std::nullopt;
+  Message message = std::move(arrived_.front());
+  arrived_.pop_front();
+  return message;
+}
+
+void ReliableLine::begin(TimePoint now) {
+  is_connected_ = true;
+  is_resumed_ = false;
+  is_sound_ = true;
+  said_hello_ = false;
+  greeting_.reset();
+  reader_ = message::MessageReader(kMaxMessageBytes);
+  refusal_.clear();
+  urgent_.clear();
+  next_unsent_ = 0;
+  claimed_ = 0;
+  heard_at_ = said_at_ = reported_at_ = now;
+}
+
+void ReliableLine::begin(const Greeting& greeting, TimePoint now) {
+  begin(now);
+  said_hello_ = true;
+  greeting_ = greeting;
+}
+
+void ReliableLine::refuse(std::string_view why) {
+  Message refusal{.kind = Kind::kRefusal, .number = 0, .fields = {}};
+  refusal.fields.add(Field::kText, why);
+  urgent_ += encode(message::hello());
+  urgent_ += encode(refusal);
+}
+
+void ReliableLine::greet() {
+  Message resume{.kind = Kind::kResume, .number = 0, .fields = {}};
+  resume.fields.add(Field::kSession, session_);
+  resume.fields.add(Field::kNumber, received_);
+  if (takes_over_ && session_.empty()) resume.fields.add(Field::kTakesOver, uint64_t{by_force_ ? kByForce : 1});
+  if (takes_over_ && session_.empty() && process_ != 0) resume.fields.add(Field::kPid, process_);
+  urgent_ += encode(message::hello());
+  urgent_ += encode(resume);
+  reported_ = received_;
+  unreported_bytes_ = 0;
+}
+
+void ReliableLine::forget_other_end() {
+  received_ = claimed_ = reported_ = 0;
+  unreported_bytes_ = 0;
+  arrived_.clear();
+}
+
+void ReliableLine::end() {
+  is_connected_ = is_resumed_ = false;
+  greeting_.reset();
+}
+
+bool ReliableLine::resume() {
+  if (!greeting_ || !confirm(std::max(greeting_->received, claimed_))) return false;
+  next_unsent_ = 0;
+  return is_resumed_ = true;
+}
+
+// The other end has so many messages.
+bool ReliableLine::confirm(uint64_t received) {
+  if (received < first_kept_ || received - first_kept_ > kept_.size()) return false;
+  for (; first_kept_ < received; ++first_kept_) {
+    kept_bytes_ -= kept_.front().size();
+    kept_.pop_front();
+    if (next_unsent_ > 0) --next_unsent_;
+  }
+  return true;
+}
+
+bool ReliableLine::take_greeting(const Message& message) {
+  if (!said_hello_) {
+    if (message.kind != Kind::kHello) return false;
+    greeting_.reset();
+    said_hello_ = true;
+    pending_.major = message.fields.small_number(Field::kMajor);
+    pending_.minor = message.fields.small_number(Field::kMinor);
+    // Another major version says the rest in its own way.
+    if (pending_.major != message::kMajorVersion) greeting_ = pending_;
+    return true;
+  }
+  if (message.kind == Kind::kRefusal) refusal_ = message.fields.text_or_empty(Field::kText);
+  if (message.kind != Kind::kResume) return message.kind == Kind::kRefusal;
+  pending_.session = message.fields.text_or_empty(Field::kSession);
+  if (!pending_.session.empty() && pending_.session.size() != kSessionBytes) return false;
+  pending_.received = message.fields.number_or_0(Field::kNumber);
+  const uint64_t takes_over = message.fields.number_or_0(Field::kTakesOver);
+  pending_.takes_over = takes_over != 0;
+  pending_.by_force = takes_over == kByForce;
+  pending_.process = message.fields.number_or_0(Field::kPid);
+  greeting_ = pending_;
+  return true;
+}
+
+void ReliableLine::receive(std::string_view bytes, TimePoint now) {
+  if (!bytes.empty()) heard_at_ = now;
+  reader_.add(bytes);
+  while (is_sound_) {
+    const size_t before = reader_.waiting_bytes();
+    std::optional<Message> message = reader_.next();
+    if (!message) return;
+    if (!greeting_) {
+      is_sound_ = take_greeting(*message);
+      continue;
+    }
+    switch (message->kind) {
+      case Kind::kHeartbeat:
+        break;
+      case Kind::kReceived:
+        claimed_ = message->fields.number_or_0(Field::kNumber);
+        is_sound_ = !is_resumed_ || confirm(claimed_);
+        break;
+      case Kind::kHello:
+      case Kind::kResume:
+        is_sound_ = false;
+        break;
+      default:
+        ++received_;
+        unreported_bytes_ += before - reader_.waiting_bytes();
+        arrived_.push_back(*std::move(message));
+    }
+  }
+}
+
+bool ReliableLine::is_report_due(TimePoint now) const {
+  return received_ > reported_ && (unreported_bytes_ >= kReportEveryBytes || now - reported_at_ >= kReportEvery);
+}
+
+bool ReliableLine::has_outgoing(TimePoint now) const {
+  if (!is_connected_) return false;
+  if (!urgent_.empty()) return true;
+  return is_resumed_ &&
+         (next_unsent_ < kept_.size() || is_report_due(now) || now - said_at_ >= base::intervals().heartbeat);
+}
+
+std::string ReliableLine::take_outgoing(size_t most, TimePoint now) {
+  std::string bytes = std::exchange(urgent_, {});
+  if (is_resumed_) {
+    if (is_report_due(now)) {
+      bytes += numbered(Kind::kReceived, received_);
+      reported_ = received_;
+      reported_at_ = now;
+      unreported_bytes_ = 0;
+    }
+    while (bytes.size() < most && next_unsent_ < kept_.size()) bytes += kept_[next_unsent_++];
+    if (bytes.empty() && now - said_at_ >= base::intervals().heartbeat) {
+      bytes = encode(Message{.kind = Kind::kHeartbeat, .number = 0, .fields = {}});
+    }
+  }
+  if (!bytes.empty()) said_at_ = now;
+  return bytes;
+}
+
+}  // namespace heaptap::line

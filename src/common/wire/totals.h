@@ -1,0 +1,129 @@
+// Totals per stack, kept in the log's shared memory in place of records (--aggregate). Freestanding; both sides include it.
+//
+//   log.totals_offset ▸ ┌ TotalsHeader ┬ TotalsThread[] ┬ TotalsEntry[] ┬ TotalsRare[] ┬ pages ┬ BlockLine[] ┐
+//
+// An entry counts the allocations of one thread at one site, so that its own additions need no lock; a block refers to its
+// entry by number. Entries of thread 0 are shared by all threads without their own. The first kFunctionCount entries, one for
+// each function, take events that find no entry: "other stacks". The collector treats all of this as hostile.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "common/wire/functions.h"
+
+namespace heaptap::wire {
+
+inline constexpr uint32_t kOwnThreads = 1024;  // threads below this number may have entries of their own
+inline constexpr uint32_t kMaxEntries = 1u << 20;
+
+// Counters of live bytes and blocks. Those of the first thread are written without a lock, all others with one.
+struct LiveCounters {
+  alignas(64) std::atomic<uint64_t> bytes;
+  std::atomic<uint64_t> blocks;
+};
+static_assert(sizeof(LiveCounters) == 64);
+
+// Layout of the totals. As LogLayout: written by the collector before it hands the memory over, and not trusted after that.
+struct TotalsLayout {
+  uint32_t entry_capacity;
+  uint32_t line_count;
+  uint64_t threads_offset;  // all offsets count from the LogHeader
+  uint64_t entries_offset;
+  uint64_t rare_offset;
+  uint64_t lines_offset;
+  uint64_t pages_offset;  // a byte for each kPageLines lines: 0 if none of them was ever used
+};
+static_assert(sizeof(TotalsLayout) == 48);
+
+struct TotalsHeader : TotalsLayout {
+  alignas(64) std::atomic<uint32_t> entry_count;
+  LiveCounters live_first;  // of the first thread: allocated minus released; may be negative
+  LiveCounters live_others;
+  alignas(64) std::atomic<uint64_t> peak_bytes;  // the largest sum of both, as seen by the allocating thread
+  std::atomic<uint64_t> peak_blocks;
+  alignas(64) std::atomic<uint64_t> double_releases;
+  std::atomic<uint64_t> bad_releases;       // of memory that was never allocated, or into a block
+  std::atomic<uint64_t> unclear_releases;   // double or bad: the table no longer has the block
+  std::atomic<uint64_t> unknown_releases;   // after a block couldn't be kept: possibly of that one
+  std::atomic<uint64_t> missed_releases;    // address handed out again without a seen release
+  std::atomic<uint64_t> unclear_temporary;  // counted as temporary, possibly wrongly
+  std::atomic<uint64_t> unkept_blocks;      // found no place in the lines
+};
+static_assert(sizeof(TotalsHeader) == 384);
+
+struct TotalsThread {
+  std::atomic<uint64_t> kernel_id;
+  std::atomic<uint64_t> releases;  // made by it, of blocks of any thread; of number 0: by all other threads
+};
+static_assert(sizeof(TotalsThread) == 16);
+
+// 64 bytes: one cache line.
+struct alignas(64) TotalsEntry {
+  std::atomic<uint64_t> key;  // make_entry_key(); 0: unused
+  std::atomic<uint64_t> allocations;
+  std::atomic<uint64_t> allocated_bytes;
+  std::atomic<uint64_t> own_releases;  // by the entry's own thread
+  std::atomic<uint64_t> own_released_bytes;
+  std::atomic<uint64_t> other_releases;
+  std::atomic<uint64_t> other_released_bytes;
+  std::atomic<uint64_t> temporary;
+};
+static_assert(sizeof(TotalsEntry) == 64);
+
+struct TotalsRare {
+  std::atomic<uint64_t> mismatched;
+  std::atomic<uint64_t> unkept_blocks;  // whose releases won't be seen
+};
+static_assert(sizeof(TotalsRare) == 16);
+
+constexpr uint64_t make_entry_key(uint32_t stack, uint32_t thread, uint8_t function) {
+  return uint64_t{stack} << 32 | uint64_t{thread} << 8 | function;
+}
+constexpr uint32_t entry_stack(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
+constexpr uint32_t entry_thread(uint64_t key) { return static_cast<uint32_t>(key >> 8) & 0xffffff; }
+constexpr uint8_t entry_function(uint64_t key) { return static_cast<uint8_t>(key); }
+
+//  63      52 51  50    49   48  47                            0
+// ┌──────────┬──────┬──────┬────┬──────────────────────────────┐
+// │ passed   │ gone │  -   │dead│ address                      │  what: `passed` and `gone` in a line's first place only
+// ├──────────┴──────┴──────┴────┴───────────┬──────────────────┤
+// │ size in bytes (44)                      │ entry (20)       │  where
+// └─────────────────────────────────────────┴──────────────────┘
+struct BlockPlace {
+  std::atomic<uint64_t> tagged_address;
+  std::atomic<uint64_t> where;
+};
+static_assert(sizeof(BlockPlace) == 16);
+inline constexpr uint64_t kBlockAddress = (uint64_t{1} << 48) - 1;
+inline constexpr uint64_t kBlockDead = uint64_t{1} << 48;  // released; its entry is still known
+inline constexpr uint64_t kDeadGone = uint64_t{1} << 51;   // a dead block's place in this line was reused
+inline constexpr uint64_t kPassedOne =
+    uint64_t{1} << 52;  // unit of the count of blocks that found this line full and went to another
+inline constexpr uint64_t kMaxPassed = 4000;  // a count that reaches this is fixed
+inline constexpr uint64_t kMaxBlockBytes = (uint64_t{1} << 44) - 1;
+inline constexpr uint32_t kLinePlaces = 4;
+inline constexpr uint32_t kPageLines = 64;
+inline constexpr uint32_t kFewestLines = 127;
+constexpr uint64_t page_count(uint64_t lines) { return lines / kPageLines + 1; }
+
+struct alignas(64) BlockLine {
+  BlockPlace places[kLinePlaces];
+};
+static_assert(sizeof(BlockLine) == 64);
+
+constexpr uint64_t make_where(uint32_t entry, uint64_t size_bytes) { return size_bytes << 20 | entry; }
+constexpr uint32_t where_entry(uint64_t where) { return static_cast<uint32_t>(where) & (kMaxEntries - 1); }
+constexpr uint64_t where_size(uint64_t where) { return where >> 20; }
+constexpr bool is_live_block(uint64_t tagged_address) {
+  return (tagged_address & kBlockAddress) != 0 && (tagged_address & kBlockDead) == 0;
+}
+
+inline constexpr Family kFamilyOf[] = {
+    Family::kNone,
+#define HEAPTAP_FUNCTION(enumerator, symbol, name, variant, role, family) Family::k##family,
+#include "common/wire/functions.def"
+};
+
+}  // namespace heaptap::wire

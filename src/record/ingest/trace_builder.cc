@@ -1,0 +1,167 @@
+#include "record/ingest/trace_builder.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "capture/stream/drain_rounds.h"
+#include "common/frames/table_frames.h"
+
+namespace heaptap::ingest {
+namespace {
+
+constexpr size_t kBatchEvents = 4096;  // stay in the processor's cache from the log to the frame's columns
+constexpr size_t kFrameEvents = 262144;
+constexpr uint64_t kMaxBytesTaken = 1024 * 1024;
+// Events that wait for a release which may come: anyone who says that it holds so many back is believed no longer.
+constexpr size_t kMaxWaiting = size_t{1} << 22;
+
+}  // namespace
+
+TraceBuilder::TraceBuilder(stream::EventStream& stream, trace::TraceWriter& writer, uint64_t time_resolution_ns,
+                           bool from_start)
+    : stream_(stream),
+      writer_(writer),
+      tables_(frames::empty_tables()),
+      coder_(stream.tables(), tables_, time_resolution_ns, from_start) {}
+
+uint64_t TraceBuilder::take_next() {
+  uint64_t bytes = 0;
+  bool moves = true;
+  do {
+    const size_t waiting = raw_.size();
+    const uint64_t read = stream_.drain(raw_, false);
+    moves = read > 0 || raw_.size() > waiting;
+    bytes += read;
+    code_events(false);
+    // What is unread may wait for a writer that is in the middle of a record: not to be waited for here.
+  } while (moves && stream_.state().has_unread && bytes < kMaxBytesTaken);
+  return bytes;
+}
+
+void TraceBuilder::take_all() {
+  stream::take_to_the_end(stream_, [this] {
+    const uint64_t read = stream_.drain(raw_, true);
+    if (read > 0 || !stream_.state().is_empty) code_events(false);
+    return read;
+  });
+  code_events(true);
+}
+
+void TraceBuilder::take_tables() {
+  stream_.take_modules(tables_.modules);
+  stream_.take_threads(tables_.threads);
+}
+
+void TraceBuilder::code_events(bool last) {
+  stream_.take_modules(tables_.modules);  // what they call may go past the hooks
+  const stream::StreamState state = stream_.state();
+  const stream::ClockScale scale = state.scale();
+  if (state.may_repeat_stacks) coder_.expect_doubles();
+  coder_.set_incomplete(!sees_all_releases());
+  if ((gaps() & model::kGapUnseenWhileOff) != 0) coder_.expect_unseen_blocks();
+  size_t taken = 0;
+  for (size_t now = 1; now > 0; taken += now) {
+    const auto rest = std::span(raw_).subspan(taken);
+    now = coder_.take(rest, scale, kBatchEvents, last, batch_);
+    const std::optional<ProgramNote> program_note = coder_.program_note();
+    // What waits for a release that may come doesn't wait for ever, also where nothing else comes.
+    if (now == 0 && !rest.empty() && (rest.size() > kMaxWaiting || is_overdue(rest.front(), state))) {
+      now = coder_.take(rest.first(1), scale, kBatchEvents, true, batch_);
+    }
+    add_batch();
+    if (program_note) take_program_note(*program_note);
+  }
+  raw_.erase(raw_.begin(), raw_.begin() + static_cast<ptrdiff_t>(taken));
+}
+
+// What was program_note before it is in the trace, or on the way there.
+void TraceBuilder::take_program_note(const ProgramNote& program_note) {
+  std::string text = stream_.take_text(program_note.text);
+  const auto mark = [&](model::MarkKind kind, std::string name) {
+    add_mark({.number = 0,
+              .kind = kind,
+              .name = std::move(name),
+              .time_ns = program_note.time_ns,
+              .thread = program_note.thread});
+  };
+  switch (program_note.kind) {
+    case wire::NoteKind::kMark:
+      return mark(model::MarkKind::kNamed, std::move(text));
+    case wire::NoteKind::kSwitchedOff:
+      note_gap(model::kGapUnseenWhileOff);
+      return mark(model::MarkKind::kStopped, "stop");
+    case wire::NoteKind::kSwitchedOn:
+      return mark(model::MarkKind::kStarted, "start");
+    case wire::NoteKind::kBlockName:
+      if (program_note.block != model::kUnknownBlock) writer_.add_block_name({program_note.block, std::move(text)});
+      return;
+    default:
+      return;
+  }
+}
+
+bool TraceBuilder::is_overdue(const wire::RawEvent& event, const stream::StreamState& state) {
+  constexpr uint64_t kOverdueTicks = 1'000'000'000;  // a stream is waited for by much less
+  // Not the time now: where this side is behind, the release may be in what it has yet to read.
+  return state.complete_until > event.time && state.complete_until - event.time > kOverdueTicks;
+}
+
+void TraceBuilder::add_batch() {
+  if (batch_.events.empty()) return;
+  event_count_ += batch_.events.size();
+  if (written_) writer_.add(batch_, tables_);
+  if (follower_ != nullptr) follower_->on_batch(batch_, tables_);
+  batch_.events.clear();
+  batch_.time_marks.clear();
+  batch_.bad_releases.clear();
+  if (writer_.events_pending() >= kFrameEvents) write_frame();
+}
+
+void TraceBuilder::note_missed_releases(model::Capture& capture) const {
+  const uint64_t missed = coder_.missed_releases();
+  if (missed > 0) capture.notes.push_back({.kind = model::NoteKind::kReleasesNotSeen, .numbers = {missed}});
+}
+
+bool TraceBuilder::sees_all_releases() const {
+  return stream_.state().lost_events == 0 && (gaps() & ~uint32_t{model::kGapUnseenWhileOff}) == 0;
+}
+
+uint32_t TraceBuilder::gaps() const {
+  return noted_gaps_ | stream_.state().gaps | (coder_.missed_releases() > 0 ? model::kGapMissedReleases : 0u);
+}
+
+model::Mark TraceBuilder::add_mark(model::Mark mark) { return marks_.emplace_back(writer_.add_mark(std::move(mark))); }
+
+void TraceBuilder::begin_behind(std::vector<model::Mark> earlier) {
+  marks_ = std::move(earlier);
+  writer_.begin_behind(marks_);
+}
+
+void TraceBuilder::write_frame() {
+  take_tables();
+  if (written_) written_ = writer_.flush(tables_);
+}
+
+void TraceBuilder::write_totals(const model::Totals& totals) {
+  take_tables();
+  if (written_) written_ = writer_.write_totals(totals, tables_);
+}
+
+void TraceBuilder::write_scan(const model::HeapScan& scan) {
+  write_frame();
+  if (written_) written_ = writer_.write_scan(scan, tables_);
+}
+
+std::vector<model::Mark> as_earlier(const std::vector<model::Mark>& all) {
+  constexpr size_t kMaxEarlier = 1000;
+  const size_t skipped = all.size() > kMaxEarlier ? all.size() - kMaxEarlier : 0;
+  std::vector<model::Mark> marks(all.begin() + static_cast<std::ptrdiff_t>(skipped), all.end());
+  for (model::Mark& mark : marks) {
+    mark = {.number = mark.number, .kind = model::MarkKind::kEarlier, .name = std::move(mark.name)};
+  }
+  return marks;
+}
+
+}  // namespace heaptap::ingest

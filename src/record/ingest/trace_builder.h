@@ -1,0 +1,87 @@
+// Trace maker: writes a trace from an event stream, the host's half of a recording.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "capture/stream/event_stream.h"
+#include "common/base/result.h"
+#include "common/model/capture.h"
+#include "common/model/event_source.h"
+#include "common/model/heap_scan.h"
+#include "common/model/mark.h"
+#include "common/model/tables.h"
+#include "common/model/totals.h"
+#include "record/ingest/event_coder.h"
+#include "record/trace/trace_writer.h"
+
+namespace heaptap::ingest {
+
+class TraceBuilder {
+ public:
+  // Both must outlive it. The caller begins and ends the writer.
+  TraceBuilder(stream::EventStream& stream, trace::TraceWriter& writer, uint64_t time_resolution_ns, bool from_start);
+
+  // Also passes each batch, as in the trace, to `follower`, which must outlive this.
+  void follow(model::EventSink& follower) { follower_ = &follower; }
+
+  // Takes new events, a bounded part. Returns their number of record bytes.
+  uint64_t take_next();
+  // Takes all events of a process that is gone or stopped.
+  void take_all();
+  // Updates the tables.
+  void take_tables();
+
+  // Writes a frame of the events not yet written.
+  void write_frame();
+  void write_totals(const model::Totals& totals);
+  void write_scan(const model::HeapScan& scan);
+
+  // At the current position.
+  model::Mark add_mark(model::Mark mark);
+  // Call before the first one, with those of earlier programs of this process.
+  void begin_behind(std::vector<model::Mark> earlier);
+  // All marks of the trace, including the program's own.
+  [[nodiscard]] const std::vector<model::Mark>& marks() const { return marks_; }
+  // From now on calls may be missing: model::CaptureGap.
+  void note_gap(uint32_t gap) { noted_gaps_ |= gap; }
+
+  // First failure of the writer. From then on nothing is written.
+  [[nodiscard]] const base::Result<>& written() const { return written_; }
+  [[nodiscard]] const model::Tables& tables() const { return tables_; }
+  [[nodiscard]] EventCoder& coder() { return coder_; }
+  [[nodiscard]] const EventCoder& coder() const { return coder_; }
+  // Events received that aren't in the trace yet.
+  [[nodiscard]] std::span<const wire::RawEvent> waiting() const { return raw_; }
+  [[nodiscard]] uint64_t event_count() const { return event_count_; }
+  void note_missed_releases(model::Capture& capture) const;
+  // Known reasons for missing calls: model::CaptureGap.
+  [[nodiscard]] uint32_t gaps() const;
+  // Whether all releases of known blocks are seen.
+  [[nodiscard]] bool sees_all_releases() const;
+  // And there have been no other blocks since the recording began.
+  [[nodiscard]] bool sees_all() const { return sees_all_releases() && gaps() == 0; }
+
+ private:
+  void code_events(bool last);
+  [[nodiscard]] static bool is_overdue(const wire::RawEvent& event, const stream::StreamState& state);
+  void add_batch();
+  void take_program_note(const ProgramNote& program_note);
+
+  stream::EventStream& stream_;
+  trace::TraceWriter& writer_;
+  model::Tables tables_;
+  EventCoder coder_;
+  log::RawEvents raw_;
+  model::EventBatch batch_;
+  model::EventSink* follower_ = nullptr;
+  uint64_t event_count_ = 0;
+  uint32_t noted_gaps_ = 0;
+  std::vector<model::Mark> marks_;
+  base::Result<> written_;
+};
+
+// Marks to be inherited by the next program of the process: limited to those that may still be referred to, since each
+// program of a process that executes many has a copy.
+std::vector<model::Mark> as_earlier(const std::vector<model::Mark>& marks);
+
+}  // namespace heaptap::ingest

@@ -1,0 +1,236 @@
+#include "record/recordings/local_recording.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+#include "capture/stream/drain_rounds.h"
+#include "capture/stream/module_file.h"
+#include "common/base/clock.h"
+#include "record/recordings/recorded_blocks.h"
+
+namespace heaptap::recordings {
+
+base::Result<std::unique_ptr<supervision::Recording>> LocalRecording::create_kept(const log::LogOptions& options,
+                                                                                  model::Capture capture,
+                                                                                  const std::string& path,
+                                                                                  bool overwrite, FileKeeper* keeper) {
+  log::LogOptions with_rows = options;
+  if (capture.via == "agent") with_rows.late_rows_bytes = kOwnRowsBytes;
+  auto log = stream::LogEndpoint::create(with_rows, capture);
+  if (!log) return std::unexpected(std::move(log).error());
+  auto writer = trace::TraceWriter::create(path, overwrite);
+  if (!writer) return std::unexpected(std::move(writer).error());
+  capture.time_resolution_ns = supervision::kTimeResolutionNs;
+  capture.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
+  HEAPTAP_TRY((*writer)->begin(capture));
+  return std::unique_ptr<supervision::Recording>(
+      new LocalRecording(std::move(*log), std::move(*writer), std::move(capture), keeper));
+}
+
+LocalRecording::LocalRecording(std::unique_ptr<stream::LogEndpoint> log, std::unique_ptr<trace::TraceWriter> writer,
+                               model::Capture capture, FileKeeper* keeper)
+    : log_(std::move(log)),
+      writer_(std::move(writer)),
+      capture_(std::move(capture)),
+      jit_names_(static_cast<pid_t>(capture_.pid), {.believes_root = true}),
+      keeper_(keeper),
+      maker_(log_->stream(), *writer_, supervision::kTimeResolutionNs, capture_.from_start) {
+  if (log_->totals().is_on()) maker_.coder().expect_doubles();
+  if (capture_.via == "agent") rows_.emplace(log_->log().parts(), static_cast<pid_t>(capture_.pid));
+}
+
+uint64_t LocalRecording::poll() {
+  const uint64_t bytes = maker_.take_next();
+  keep_files();
+  if (rows_) rows_->serve(maker_.tables().modules);
+  jit_names_.proceed();
+  const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
+  if (now - last_write_ns_ > supervision::longest_unwritten_ns()) {
+    take_names();
+    maker_.write_frame();
+    last_write_ns_ = now;
+  }
+  if (log_->totals().is_on() && now >= next_totals_ns_) {
+    if (next_totals_ns_ != 0) write_totals();
+    // What takes long is done less often.
+    constexpr uint64_t kRest = 50;
+    const uint64_t end = base::clock_ns(CLOCK_MONOTONIC);
+    next_totals_ns_ = end + std::max(supervision::longest_unwritten_ns(), (end - now) * kRest);
+  }
+  return bytes;
+}
+
+// As soon as they are known: the process may end at once.
+void LocalRecording::keep_files() {
+  const std::vector<model::Module>& modules = maker_.tables().modules;
+  for (; keeper_ != nullptr && modules_kept_ < modules.size(); ++modules_kept_) {
+    const model::Module& module = modules[modules_kept_];
+    if (!keeper_->lacks(module)) continue;
+    if (base::UniqueFd file = stream::open_module_file(static_cast<pid_t>(capture_.pid), module)) {
+      keeper_->keep(module, std::move(file));
+    }
+  }
+}
+
+// Of code that the program made itself: it says them when it likes.
+void LocalRecording::take_names() {
+  const model::Tables& tables = maker_.tables();
+  for (; codes_seen_ < tables.codes.size(); ++codes_seen_) {
+    jit_names_.seek(static_cast<model::CodeId>(codes_seen_), tables.codes[codes_seen_], tables.modules);
+  }
+  writer_->add_code_names(jit_names_.take());
+}
+
+void LocalRecording::begin_behind(const std::vector<model::Mark>& earlier) {
+  maker_.begin_behind(ingest::as_earlier(earlier));
+}
+
+base::Result<model::Mark> LocalRecording::mark(model::MarkKind kind, std::string name) {
+  take_what_is_there();
+  model::Mark mark{.number = 0, .kind = kind, .name = std::move(name), .time_ns = log_->stream().now_ns()};
+  return maker_.add_mark(std::move(mark));
+}
+
+void LocalRecording::begin_off() {
+  log_->turn_to(wire::RecordingSwitch::kNotYet);
+  (void)mark(model::MarkKind::kStopped, "stop");
+  maker_.note_gap(model::kGapUnseenWhileOff);
+}
+
+// A gap begins before the switch is turned, and ends after: what lies between the marks is all that may be missing.
+base::Result<> LocalRecording::set_on(bool on) {
+  if (on == is_on()) return {};
+  if (on) {
+    log_->turn_to(wire::RecordingSwitch::kOn);
+    (void)mark(model::MarkKind::kStarted, "start");
+  } else {
+    (void)mark(model::MarkKind::kStopped, "stop");
+    maker_.note_gap(model::kGapUnseenWhileOff);
+    log_->turn_to(wire::RecordingSwitch::kOff);
+  }
+  return {};
+}
+
+void LocalRecording::set_depth(uint32_t frames) {
+  take_what_is_there();
+  maker_.coder().set_depth(frames);
+}
+
+void LocalRecording::take_what_is_there() {
+  stream::take_what_is_there(log_->stream(), [this] { return maker_.take_next(); }, [] { return true; });
+}
+
+base::Result<> LocalRecording::write_up_to_now() {
+  take_what_is_there();
+  return write_what_was_taken();
+}
+
+base::Result<> LocalRecording::write_up_to_mark(model::MarkKind kind, std::string name) {
+  (void)mark(kind, std::move(name));
+  return write_what_was_taken();
+}
+
+base::Result<> LocalRecording::write_what_was_taken() {
+  take_names();
+  jit_names_.catch_up();
+  take_names();
+  maker_.write_frame();
+  last_write_ns_ = base::clock_ns(CLOCK_MONOTONIC);
+  if (log_->totals().is_on()) write_totals();
+  return maker_.written();
+}
+
+supervision::RecordingFigures LocalRecording::figures() const {
+  return {.time_ns = log_->stream().now_ns(),
+          .events = maker_.event_count(),
+          .lost_events = log_->lost_events(),
+          .log_used_bytes = log_->used_bytes(),
+          .log_limit_bytes = log_->limit_bytes(),
+          .trace_bytes = writer_->bytes_written(),
+          .marks = static_cast<uint32_t>(maker_.marks().size()),
+          .scans = seen_.scans};
+}
+
+base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {
+  maker_.take_all();
+  maker_.write_frame();
+  if (log_->totals().is_on()) write_totals();
+  take_last_names();
+  fill_capture(exit);
+  if (!maker_.written()) return maker_.written();
+  return writer_->finish(capture_, maker_.tables());
+}
+
+base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& access,
+                                            const std::optional<wire::ExitNotice>& ending) {
+  if (ending) seen_.end = ending;
+  poll();                   // so that little is left to be done while it is stopped
+  jit_names_.find_files();  // where they are the process tells as long as it lives
+  auto scan = look_at_memory(access, ending);
+  if (!scan) {
+    if (ending) capture_.notes.push_back(model::failure_note(scan.error().message));
+    return std::unexpected(std::move(scan).error());
+  }
+  scan->number = ++seen_.scans;
+  scan->reason = ending ? model::ScanReason::kEnd : model::ScanReason::kAsked;
+  maker_.write_scan(*scan);
+  if (!maker_.written()) return std::unexpected(maker_.written().error());
+  return scan->number;
+}
+
+// The process is gone, or detached: what it has written down by now is all.
+void LocalRecording::take_last_names() {
+  take_names();
+  while (!jit_names_.read_to_end(std::chrono::seconds(1))) {
+  }
+  take_names();
+  for (const base::Error& why : jit_names_.why_missing()) note(model::failure_note(why.message));
+}
+
+base::Result<model::HeapScan> LocalRecording::look_at_memory(const supervision::ScanAccess& access,
+                                                             const std::optional<wire::ExitNotice>& ending) {
+  const supervision::ScanTarget target{.access = access,
+                                       .ending = ending,
+                                       .log = log_->log().parts(),
+                                       .heap_is_complete = knows_all_blocks(),
+                                       .tells_other_numbers = log_->stream().tells_other_numbers()};
+  auto look = supervision::ProcessScan::stop(target);  // from here on it is stopped
+  if (!look) return std::unexpected(std::move(look).error());
+  maker_.take_all();
+  maker_.take_tables();
+  const uint64_t time_ns = log_->stream().now_ns();
+  look->collect(recorded());
+  HEAPTAP_TRY(look->let_go());  // it goes on, or ends
+  model::HeapScan scan = look->resolve();
+  scan.time_ns = time_ns;
+  return scan;
+}
+
+supervision::Recorded LocalRecording::recorded() const {
+  return recorded_by(maker_, maker_.sees_all_releases(), knows_all_blocks());
+}
+
+// What the target keeps, as it is now: the trace's later totals take the place of earlier ones.
+void LocalRecording::write_totals() {
+  const bool was_off = (maker_.gaps() & model::kGapUnseenWhileOff) != 0;
+  const auto site_of = [this](const wire::RawEvent& event) { return maker_.coder().site_of(event); };
+  model::Totals totals = log_->totals().read(site_of, {.before = !capture_.from_start, .while_off = was_off});
+  totals.time_ns = log_->elapsed_ns();
+  maker_.write_totals(totals);
+  last_totals_ = std::move(totals);
+}
+
+void LocalRecording::fill_capture(const model::ExitStatus& exit) {
+  seen_.calls = maker_.event_count() > 0 || !last_totals_.sites.empty();
+  log_->fill_end(capture_, exit, seen_);
+  capture_.event_count = maker_.event_count();
+  capture_.lost_events += capture_.event_count - writer_->events_written();
+  capture_.gaps = maker_.gaps();
+  log_->note_unseen(capture_, seen_);
+  maker_.note_missed_releases(capture_);
+  if (log_->totals().is_on()) std::ranges::move(log_->totals().notes(last_totals_), std::back_inserter(capture_.notes));
+  log_->note_no_room(capture_);
+}
+
+}  // namespace heaptap::recordings

@@ -1,0 +1,90 @@
+// Recording with both halves on this machine: the log, and the trace written from it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/stream/log_endpoint.h"
+#include "capture/supervision/jit_names.h"
+#include "capture/supervision/recording.h"
+#include "record/ingest/trace_builder.h"
+#include "record/recordings/file_keeper.h"
+#include "record/recordings/own_rows.h"
+#include "record/trace/trace_writer.h"
+
+namespace heaptap::recordings {
+
+class LocalRecording : public supervision::Recording {
+ public:
+  // Creates the log and the trace file.
+  static base::Result<std::unique_ptr<supervision::Recording>> create(const log::LogOptions& options,
+                                                                      model::Capture capture, const std::string& path,
+                                                                      bool overwrite) {
+    return create_kept(options, std::move(capture), path, overwrite, nullptr);
+  }
+  // `keeper` must outlive it; null: no file is kept.
+  static base::Result<std::unique_ptr<supervision::Recording>> create_kept(const log::LogOptions& options,
+                                                                           model::Capture capture,
+                                                                           const std::string& path, bool overwrite,
+                                                                           FileKeeper* keeper);
+
+  [[nodiscard]] log::LogMemory* log() override { return &log_->log(); }
+  [[nodiscard]] const model::Capture& capture() const override { return capture_; }
+  [[nodiscard]] const std::string& path() const override { return writer_->path(); }
+
+  uint64_t poll() override;
+  void rest() override { log_->stream().reader().rest(); }
+  void wake_up() override { log_->stream().reader().wake_up(); }
+  base::Result<uint32_t> scan(const supervision::ScanAccess& access,
+                              const std::optional<wire::ExitNotice>& ending) override;
+  void begin_behind(const std::vector<model::Mark>& earlier) override;
+  base::Result<model::Mark> mark(model::MarkKind kind, std::string name) override;
+  void begin_off() override;
+  base::Result<> set_on(bool on) override;
+  [[nodiscard]] bool is_on() const override { return log_->is_on(); }
+  void set_depth(uint32_t frames) override;
+  void let_go() override { log_->turn_to(wire::RecordingSwitch::kLetGo); }
+  base::Result<> write_up_to_now() override;
+  base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) override;
+  [[nodiscard]] supervision::RecordingFigures figures() const override;
+  [[nodiscard]] base::UniqueFd open_trace() const override { return writer_->open_for_reading(); }
+  [[nodiscard]] const std::vector<model::Mark>& marks() const override { return maker_.marks(); }
+  void note_exec() override { capture_.executed = true; }
+  void note_detached() override { capture_.detached = true; }
+  void note(model::Note note) override { stream::add_note(capture_, std::move(note)); }
+  base::Result<> finish(const model::ExitStatus& exit) override;
+
+ private:
+  LocalRecording(std::unique_ptr<stream::LogEndpoint> log, std::unique_ptr<trace::TraceWriter> writer,
+                 model::Capture capture, FileKeeper* keeper);
+  void keep_files();
+  void take_names();
+  void take_last_names();
+  base::Result<model::HeapScan> look_at_memory(const supervision::ScanAccess& access,
+                                               const std::optional<wire::ExitNotice>& ending);
+  [[nodiscard]] supervision::Recorded recorded() const;
+  [[nodiscard]] bool knows_all_blocks() const { return capture_.from_start && maker_.sees_all(); }
+  void write_totals();
+  void take_what_is_there();
+  base::Result<> write_what_was_taken();
+  void fill_capture(const model::ExitStatus& exit);
+
+  std::unique_ptr<stream::LogEndpoint> log_;
+  std::unique_ptr<trace::TraceWriter> writer_;
+  model::Capture capture_;
+  std::optional<OwnRows> rows_;  // for an agent, which doesn't find all rows itself
+  supervision::JitNames jit_names_;
+  FileKeeper* keeper_;
+  ingest::TraceBuilder maker_;
+  size_t modules_kept_ = 0;  // number already examined
+  size_t codes_seen_ = 0;    // likewise
+  uint64_t last_write_ns_ = 0;
+  uint64_t next_totals_ns_ = 0;  // monotonic
+  model::Totals last_totals_;
+  stream::Seen seen_;
+};
+
+}  // namespace heaptap::recordings

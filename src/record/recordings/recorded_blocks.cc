@@ -1,0 +1,62 @@
+#include "record/recordings/recorded_blocks.h"
+
+#include <algorithm>
+
+namespace heaptap::recordings {
+
+bool is_pool_memory(const ingest::TraceBuilder& maker, model::SiteId site) {
+  return wire::facts_of(maker.tables().sites[site].function).family == wire::Family::kPool;
+}
+
+namespace {
+
+// Without parts that lie in others.
+std::vector<base::AddressRange> released_blocks(const ingest::BlockMap& blocks) {
+  std::vector<base::AddressRange> ranges;
+  blocks.for_each_released([&](uint64_t address, const ingest::BlockMap::Block& block) {
+    constexpr uint64_t kMaxBytes = uint64_t{1} << 47;
+    if (block.size_bytes != 0 && block.size_bytes < kMaxBytes) ranges.push_back({address, address + block.size_bytes});
+  });
+  std::ranges::sort(ranges, {}, &base::AddressRange::begin);
+  return ranges;
+}
+
+}  // namespace
+
+supervision::Recorded recorded_by(const ingest::TraceBuilder& maker, bool saw_all_releases, bool knows_earlier) {
+  const ingest::EventCoder& coder = maker.coder();
+  supervision::Recorded recorded{.saw_all_releases = saw_all_releases,
+                                 .blocks = {},
+                                 .pooled = {},
+                                 .mapped = coder.mapped(),
+                                 .tables = maker.tables()};
+  coder.blocks().for_each_live([&](uint64_t address, const ingest::BlockMap::Block& block) {
+    constexpr uint64_t kMaxBytes = uint64_t{1} << 47;  // no process has more: its log was overwritten
+    if (block.size_bytes > kMaxBytes) return;
+    recorded.blocks.push_back({address, block.size_bytes, block.number, block.allocated_at, 0});
+  });
+  recorded.pooled = coder.pooled().in_order([&](model::SiteId site) { return is_pool_memory(maker, site); });
+  // Where some were missed, such an address may have been handed out again; and to a block that nobody saw, where recording was off.
+  const bool has_unseen = (maker.gaps() & model::kGapUnseenWhileOff) != 0;
+  if (!knows_earlier && saw_all_releases && !has_unseen) recorded.released = released_blocks(coder.blocks());
+  return recorded;
+}
+
+stream::LiveBlocks live_blocks_of(ingest::EventCoder& coder, std::span<const wire::RawEvent> waiting,
+                                  const std::function<bool(model::SiteId)>& is_memory) {
+  stream::LiveBlocks live;
+  coder.blocks().for_each_live(
+      [&live](uint64_t address, const ingest::BlockMap::Block& block) { live.add(address, block.size_bytes); });
+  coder.pooled().for_each([&](uint64_t address, uint64_t pooled_size, model::SiteId site) {
+    if (is_memory(site)) live.add_pooled(address, pooled_size);
+  });
+  stream::Unsettled unsettled;
+  coder.for_each_last_released([&unsettled](uint32_t thread, uint64_t address, uint64_t size_bytes) {
+    unsettled.released.push_back({thread, address, size_bytes});
+  });
+  live.add_unsettled(unsettled);
+  live.apply(waiting);
+  return live;
+}
+
+}  // namespace heaptap::recordings

@@ -1,0 +1,105 @@
+// Host's half of a remote recording, with the trace: its events come from the machine where the process runs.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture/stream/frame_packing.h"
+#include "capture/stream/live_heap.h"
+#include "capture/stream/raw_stream.h"
+#include "capture/supervision/recording.h"
+#include "common/message/message.h"
+#include "record/ingest/trace_builder.h"
+#include "record/trace/trace_writer.h"
+
+namespace heaptap::remote {
+
+// Requests of the recording to the other machine. Each waits for the answer.
+class TargetControl {
+ public:
+  TargetControl() = default;
+  TargetControl(const TargetControl&) = delete;
+  TargetControl& operator=(const TargetControl&) = delete;
+  virtual ~TargetControl() = default;
+  virtual base::Result<> ask(message::Kind request, message::Fields fields) = 0;
+};
+
+class RemoteRecording : public supervision::Recording {
+ public:
+  // Creates the trace. `target` must outlive it.
+  static base::Result<std::unique_ptr<supervision::Recording>> create(TargetControl& target, model::Capture capture,
+                                                                      const std::string& path, bool overwrite);
+
+  // Received bytes of its stream.
+  void receive(std::string_view bytes);
+  void receive_mark(model::Mark mark);
+  // Names given by the program to codes that its stream contained before.
+  void receive_names(std::string_view bytes);
+  // Modules of its process, as far as taken; `all`: including those only received.
+  const std::vector<model::Module>& modules(bool all);
+  // Live blocks after all data received.
+  [[nodiscard]] stream::LiveBlocks live_blocks();
+  // Result of a scan, with its facts.
+  base::Result<> receive_scan(std::span<const uint8_t> found, const message::Fields& fields);
+  // Reason why there is no scan, though the other machine sent one.
+  void refuse_scan(const base::Error& why);
+  void receive_figures(const supervision::RecordingFigures& figures);
+  // End of the capture as reported by the other machine; `notes_before` of its notes precede this side's.
+  void receive_end(std::string_view capture, size_t notes_before);
+  // Connection ended for good, without the capture's end.
+  void cut_off();
+
+  [[nodiscard]] log::LogMemory* log() override { return nullptr; }
+  [[nodiscard]] const model::Capture& capture() const override { return capture_; }
+  [[nodiscard]] const std::string& path() const override { return writer_->path(); }
+  uint64_t poll() override;
+  void rest() override {}
+  void wake_up() override {}
+  base::Result<uint32_t> scan(const supervision::ScanAccess& access,
+                              const std::optional<wire::ExitNotice>& ending) override;
+  void begin_behind(const std::vector<model::Mark>& earlier) override;
+  base::Result<model::Mark> mark(model::MarkKind kind, std::string name) override;
+  // Already done by the target's side before it reports the process.
+  void begin_off() override { (void)set_on(false); }
+  base::Result<> set_on(bool on) override;
+  [[nodiscard]] bool is_on() const override { return is_on_; }
+  void set_depth(uint32_t frames) override;
+  void let_go() override {}
+  base::Result<> write_up_to_now() override;
+  base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) override;
+  [[nodiscard]] supervision::RecordingFigures figures() const override;
+  [[nodiscard]] base::UniqueFd open_trace() const override { return writer_->open_for_reading(); }
+  [[nodiscard]] const std::vector<model::Mark>& marks() const override { return maker_.marks(); }
+  void note_exec() override { capture_.executed = true; }
+  void note_detached() override { capture_.detached = true; }
+  void note(model::Note note) override;
+  base::Result<> finish(const model::ExitStatus& exit) override;
+
+ private:
+  RemoteRecording(TargetControl& target, std::unique_ptr<trace::TraceWriter> writer, model::Capture capture);
+  void take_received();
+  void take_names();
+  base::Result<> write_frame();
+  [[nodiscard]] message::Fields fields_of_process() const;
+
+  TargetControl& target_;
+  std::unique_ptr<trace::TraceWriter> writer_;
+  model::Capture capture_;
+  stream::DeflateUnpacker unpacker_;
+  stream::ReceivedStream stream_{&unpacker_};
+  ingest::TraceBuilder maker_;
+  supervision::RecordingFigures figures_;  // last report of the other machine
+  std::vector<model::CodeName> names_;  // of codes, by their numbers in the stream, that no taken event has used so far
+  std::vector<bool> named_;             // by these numbers
+  size_t name_bytes_ = 0;               // received
+  bool is_on_ = true;
+  bool has_ended_ = false;
+  size_t notes_before_ = 0;
+  uint32_t scan_count_ = 0;
+  base::Error why_no_scan_;  // for the last requested one
+  uint64_t last_write_ns_ = 0;
+};
+
+}  // namespace heaptap::remote

@@ -1,0 +1,479 @@
+#include "record/remote/remote_source.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+#include "capture/process/memory_room.h"
+#include "common/base/safe_text.h"
+#include "common/base/signal_names.h"
+#include "common/base/units.h"
+#include "common/frames/capture_frames.h"
+#include "common/line/message_fields.h"
+#include "common/line/wait_budget.h"
+#include "common/model/file_identity.h"
+
+namespace heaptap::remote {
+namespace {
+
+using message::Field;
+using message::Fields;
+using message::Kind;
+using message::Message;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kLongestSilentWait{30};  // for an answer, or a file
+constexpr line::PatienceLimits kPatience{.silence = kLongestSilentWait,
+                                         .in_all = std::chrono::minutes(10)};  // as long as the other end's, and more
+constexpr std::chrono::seconds kLongestBreak{3};  // of the connection, where somebody waits for an answer
+// Each has a file and memory here: more than these are no program, but somebody who lies.
+constexpr size_t kMaxAtOnce = 1000;
+constexpr size_t kMaxInAll = 100'000;
+constexpr size_t kMaxNameBytes = 256;
+constexpr uint64_t kMaxKeptNs = uint64_t{1} << 60;
+constexpr uint64_t kMaxResolutionNs = 1'000'000'000;
+
+// For a terminal: the other machine says it.
+std::string text_in(const Fields& fields) { return base::safe_text(fields.text_or_empty(Field::kText)); }
+
+model::ExitStatus exit_in(const Fields& fields) {
+  model::ExitStatus exit;
+  constexpr uint64_t kMaxCode = 255;
+  constexpr uint64_t kMaxExitSignal = 64;
+  if (const auto code = fields.number(Field::kExitCode); code && *code <= kMaxCode) exit.code = static_cast<int>(*code);
+  if (const auto signal = fields.number(Field::kExitSignal); signal && *signal <= kMaxExitSignal) {
+    exit.signal = static_cast<int>(*signal);
+  }
+  return exit;
+}
+
+base::Error error_in(const Fields& fields) {
+  base::Error error = base::make_error("{}", text_in(fields));
+  const uint64_t kind = fields.number_or_0(Field::kErrorKind);
+  if (kind <= static_cast<uint64_t>(base::ErrorKind::kNotExecutable)) error.kind = static_cast<base::ErrorKind>(kind);
+  return error;
+}
+
+}  // namespace
+
+RemoteSource::RemoteSource(LineToTarget& line, Teller tell)
+    : line_(line),
+      tell_(std::move(tell)),
+      incoming_scan_([] { return process::free_memory_for(getpid()).free_bytes; }) {}
+
+supervision::RecordingMaker RemoteSource::maker() {
+  return [this](const log::LogOptions& /*log*/, const model::Capture& capture, const std::string& path,
+                bool overwrite) { return RemoteRecording::create(*this, capture, path, overwrite); };
+}
+
+// Nothing goes on yet that would be held up by a connection that is made anew.
+base::Result<> RemoteSource::begin(const line::RecordOrder& order) {
+  has_program_ = !order.command.empty();
+  return ask(Kind::kRecord, line::encode(order), kLongestSilentWait);
+}
+
+void RemoteSource::take_news() {
+  line_.proceed(Clock::now());
+  const bool was_over = line_.is_over();  // what came before that is there
+  for (const line::LineNews& news : line_.take_news()) tell_(news);
+  while (const auto message = line_.link().line().next()) take(*message);
+  for (const auto& [stream, pid] : streams_) look_for_files(stream, false);
+  ask_for_files();
+  while (auto found = rows_ != nullptr ? rows_->next_found() : std::nullopt) {
+    std::visit([this](const auto& each) { send(each); }, *found);
+  }
+  const line::TimePoint now = Clock::now();
+  if (line_.link().is_up()) {
+    down_since_.reset();
+  } else if (!down_since_) {
+    down_since_ = now;
+  }
+  if (was_over && !all_ended_) end_all(line_.why_over());
+  look_after_end(now);
+}
+
+void RemoteSource::look_after_end(line::TimePoint now) {
+  constexpr std::chrono::seconds kLongestObedience{1};
+  if (handed_on_at_ && !all_ended_ && !let_go_since_ && now - *handed_on_at_ > kLongestObedience) {
+    handed_on_at_.reset();
+    tell_({line::LineNews::Kind::kSaid,
+           base::make_error("the program on {} got SIG{}, and is still running; send it again to detach", line_.name(),
+                            base::signal_name(handed_on_))
+               .message});
+  }
+  look_after_break(now);
+  // Who took over what began there doesn't wait for a program that nobody records any more.
+  const bool has_let_go = let_go_since_ && !has_program_ && line_.link().line().confirmed() >= let_go_at_message_;
+  if (has_let_go && streams_.empty()) end_all("");
+  // Who wants to go doesn't wait for one that isn't there: that one detaches by itself in the end.
+  if (let_go_since_ && down_since_ && now - std::max(*let_go_since_, *down_since_) > kLongestBreak) {
+    end_all(base::make_error("it can't be reached; it will detach after --orphan-timeout").message);
+  }
+}
+
+// It is said again what isn't there; and it is over when the other side has detached for sure, by clocks that may differ.
+void RemoteSource::look_after_break(line::TimePoint now) {
+  constexpr std::chrono::minutes kRest{1};
+  if (!down_since_ || all_ended_ || let_go_since_) return;
+  const auto down = now - *down_since_;
+  const std::string time = base::format_duration(static_cast<uint64_t>(std::chrono::nanoseconds(down).count()));
+  if (kept_there_ && down > 2 * *kept_there_ + base::intervals().silence) {
+    return end_all(
+        base::make_error("it couldn't be reached for {}; it has detached by now (--orphan-timeout)", time).message);
+  }
+  if (now - std::max(told_of_break_at_, *down_since_) < kRest) return;
+  told_of_break_at_ = now;
+  tell_({line::LineNews::Kind::kSaid,
+         base::make_error("{} has been unreachable for {} ({}); still trying, Ctrl-C ends the recording here",
+                          line_.name(), time, line_.link().why_down())
+             .message});
+}
+
+base::Result<> RemoteSource::ask(Kind request, Fields fields) { return ask(request, std::move(fields), kLongestBreak); }
+
+// What is waited for comes among all the rest, which is taken as it comes.
+base::Result<> RemoteSource::ask(Kind request, Fields fields, std::chrono::seconds longest_break) {
+  const uint64_t number = ++last_request_;
+  asked_.emplace(number, std::nullopt);
+  line_.link().line().send({.kind = request, .number = number, .fields = std::move(fields)});
+  base::Result<> answer = wait_for_answer(number, longest_break);
+  asked_.erase(number);
+  return answer;
+}
+
+base::Result<> RemoteSource::wait_for_answer(uint64_t number, std::chrono::seconds longest_break) {
+  line::WaitBudget wait_budget(kPatience, line_.link().line(), Clock::now());
+  const std::optional<base::Result<>>& answer = asked_.at(number);
+  while (!answer) {
+    if (all_ended_) return base::fail("the recording on {} has ended", line_.name());
+    if (wait_budget.is_interrupted()) return base::fail("interrupted while waiting for {}", line_.name());
+    const bool is_cut_off = down_since_ && Clock::now() - *down_since_ > longest_break;
+    if (wait_budget.is_over(Clock::now()) || line_.is_over() || is_cut_off) {
+      return base::fail("{} doesn't answer; the request is carried out when the connection is back", line_.name());
+    }
+    std::vector<pollfd> waits;
+    line_.add_waits(waits);
+    poll(waits.data(), waits.size(), line::kPauseMs);
+    take_news();
+  }
+  return *answer;
+}
+
+// Nobody waits for it any more, or ever did: then it is nothing.
+void RemoteSource::take_answer(uint64_t number, base::Result<> answer) {
+  if (const auto asked = asked_.find(number); asked != asked_.end()) asked->second = std::move(answer);
+}
+
+RemoteRecording* RemoteSource::find(uint64_t stream) {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return nullptr;
+  supervision::RecordedProcess* const process = processes_->find(found->second);
+  return process == nullptr ? nullptr : static_cast<RemoteRecording*>(process->recording.get());
+}
+
+// Modules that came to be known.
+void RemoteSource::look_for_files(uint64_t stream, bool all) {
+  RemoteRecording* const recording = fetcher_ == nullptr ? nullptr : find(stream);
+  if (recording == nullptr) return;
+  const std::vector<model::Module>& modules = recording->modules(all);
+  size_t& seen = modules_seen_[stream];
+  if (seen == modules.size()) return;
+  fetcher_->add(stream, seen, std::span(modules).subspan(seen));
+  seen = modules.size();
+}
+
+void RemoteSource::ask_for_files() {
+  if (fetcher_ == nullptr) return;
+  bool has_sent = false;
+  while (auto message = fetcher_->next_message()) {
+    line_.link().line().send(*message);
+    has_sent = true;
+  }
+  if (has_sent) line_.proceed(Clock::now());
+}
+
+void RemoteSource::await_files(const std::function<bool()>& goes_on) {
+  if (fetcher_ == nullptr) return;
+  line::TimePoint heard_at = Clock::now();
+  uint64_t heard_bytes = 0;
+  size_t files_left = 0;
+  while (!fetcher_->is_done()) {
+    if (std::exchange(heard_bytes, fetcher_->received_bytes()) != fetcher_->received_bytes() ||
+        std::exchange(files_left, fetcher_->files_left()) != fetcher_->files_left()) {
+      heard_at = Clock::now();
+    }
+    if (line_.is_over()) {
+      fetcher_->give_up(line_.why_over());
+    } else if (Clock::now() - heard_at > kLongestSilentWait) {
+      fetcher_->give_up(base::make_error("{} doesn't send it", line_.name()).message);
+    } else if (!goes_on()) {
+      fetcher_->give_up(base::make_error("canceled").message);
+    } else {
+      std::vector<pollfd> waits;
+      line_.add_waits(waits);
+      poll(waits.data(), waits.size(), line::kPauseMs);
+      take_news();
+    }
+  }
+}
+
+void RemoteSource::take(const Message& message) {
+  // Has no place among the others.
+  if (message.kind == Kind::kFilePiece) {
+    if (fetcher_ != nullptr) fetcher_->take(message.fields);
+    return;
+  }
+  if (all_ended_) return;
+  const std::optional<pid_t> executed = std::exchange(maybe_executed_, std::nullopt);
+  if (executed) {
+    if (message.kind == Kind::kRecording)
+      processes_->end_by_exec(*executed);
+    else
+      ended_.insert(*executed);
+  }
+  const uint64_t stream = message.fields.number_or_0(Field::kStream);
+  switch (message.kind) {
+    case Kind::kAnswer:
+      return take_answer(message.number, {});
+    case Kind::kRefusal:
+      return take_answer(message.number, std::unexpected(error_in(message.fields)));
+    case Kind::kRecording:
+      return begin_recording(message);
+    case Kind::kRowsWanted:
+      return want_rows(message.fields);
+    case Kind::kFunctionsWanted:
+      return want_functions(message.fields);
+    case Kind::kNotRecorded:
+      has_failed_ = true;
+      return tell_({line::LineNews::Kind::kNotRecorded, text_in(message.fields)});
+    case Kind::kAllEnded:
+      program_exit_ = exit_in(message.fields);
+      return end_all("");
+    case Kind::kFiguresNow:
+      if (message.fields.number_or_0(Field::kReason) != 0) return want_report(message.fields);
+      return take_of_stream(message, stream);
+    default:
+      return take_of_stream(message, stream);
+  }
+}
+
+// A signal to the process asks for it; where this side didn't say which, it asks for nothing. Or somebody at the target's console.
+void RemoteSource::want_report(const Fields& fields) {
+  constexpr size_t kMaxReportsByConsole = 1000;
+  const auto pid = fields.number(Field::kPid);
+  if (!pid || *pid > INT_MAX) return;
+  if (fields.number_or_0(Field::kReason) == line::kReportByConsole) {
+    if (++reports_by_console_ > kMaxReportsByConsole) return;
+  } else if (processes_->options().log.report_signal == 0) {
+    return;
+  }
+  supervision::RecordedProcess* const process = processes_->find(static_cast<pid_t>(*pid));
+  if (process != nullptr) process->is_report_wanted = true;
+}
+
+void RemoteSource::begin_recording(const Message& message) {
+  const std::string_view bytes = message.fields.text(Field::kCapture).value_or("");
+  wire::VarintReader in(line::bytes_of(bytes).data(), bytes.size());
+  model::Capture capture;
+  // A peer that says one of these lies.
+  if (!frames::read_capture(in, capture) || capture.pid == 0 || capture.pid > INT_MAX) return;
+  if (capture.time_resolution_ns == 0 || capture.time_resolution_ns > kMaxResolutionNs) return;
+  const auto pid = static_cast<pid_t>(capture.pid);
+  const uint64_t stream = message.fields.number_or_0(Field::kStream);
+  if (processes_->find(pid) != nullptr || streams_.contains(stream)) return;
+  if (processes_->all().size() >= kMaxAtOnce || recordings_ >= kMaxInAll) {
+    has_failed_ = true;
+    return;
+  }
+  ++recordings_;
+  const uint64_t kept_ns = message.fields.number_or_0(Field::kTimeNs);
+  if (kept_ns > 0 && kept_ns < kMaxKeptNs) kept_there_ = std::chrono::nanoseconds(kept_ns);
+  capture.suppressions = processes_->options().suppressions;
+  ended_.erase(pid);
+  if (processes_->begin(capture, false) != nullptr) {
+    streams_.emplace(stream, pid);
+  }
+}
+
+void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
+  RemoteRecording* const recording = find(stream);
+  if (recording == nullptr) return;
+  const pid_t pid = streams_.at(stream);
+  const Fields& fields = message.fields;
+  switch (message.kind) {
+    case Kind::kBytes:
+      return recording->receive(fields.text(Field::kBytes).value_or(""));
+    case Kind::kCodeNames:
+      return recording->receive_names(fields.text(Field::kBytes).value_or(""));
+    case Kind::kMarked: {
+      const uint64_t kind = fields.number_or_0(Field::kMarkKind);
+      std::string name = fields.text_or_empty(Field::kName);
+      if (kind > static_cast<uint64_t>(model::MarkKind::kReset) || name.size() > kMaxNameBytes) return;
+      return recording->receive_mark({.number = 0,
+                                      .kind = static_cast<model::MarkKind>(kind),
+                                      .name = std::move(name),
+                                      .time_ns = fields.number_or_0(Field::kTimeNs)});
+    }
+    case Kind::kFiguresNow:
+      return recording->receive_figures({.time_ns = fields.number_or_0(Field::kTimeNs),
+                                         .lost_events = fields.number_or_0(Field::kLostEvents),
+                                         .log_used_bytes = fields.number_or_0(Field::kLogUsedBytes),
+                                         .log_limit_bytes = fields.number_or_0(Field::kLogLimitBytes),
+                                         .scans = recording->figures().scans});
+    case Kind::kBlocksWanted:
+      // A client that asks again before it took what it asked for gets nothing.
+      if (!line_.link().line().has_room()) return;
+      return send_blocks(stream, fields.number_or_0(Field::kQuestion), recording->live_blocks());
+    case Kind::kScanned:
+      if (const auto taken = take_scan(*recording, stream, fields); !taken) {
+        recording->refuse_scan(taken.error());
+      }
+      return;
+    case Kind::kEnded:
+      look_for_files(stream, true);
+      modules_seen_.erase(stream);
+      recording->receive_end(fields.text(Field::kCapture).value_or(""), fields.number_or_0(Field::kNotesBefore));
+      streams_.erase(stream);
+      if (recording->capture().executed) {
+        maybe_executed_ = pid;
+      } else {
+        ended_.insert(pid);
+      }
+      return;
+    case Kind::kDropped:
+      streams_.erase(stream);
+      return processes_->drop(pid);
+    default:
+      return;  // a later version's
+  }
+}
+
+base::Result<> RemoteSource::take_scan(RemoteRecording& recording, uint64_t stream, const Fields& fields) {
+  const auto piece = line::bytes_of(fields.text(Field::kBytes).value_or(""));
+  const auto found = incoming_scan_.take(stream, piece, fields.number_or_0(Field::kMore) == 0);
+  if (!found) return std::unexpected(found.error());
+  return *found ? recording.receive_scan(**found, fields) : base::Result<>();
+}
+
+void RemoteSource::add_waits(std::vector<pollfd>& waits) const {
+  line_.add_waits(waits);
+  if (rows_ != nullptr) waits.push_back({rows_->descriptor(), POLLIN, 0});
+}
+
+void RemoteSource::want_rows(const Fields& fields) {
+  RowRequest request{.build_id = fields.text_or_empty(Field::kBuildId),
+                     .path = fields.text_or_empty(Field::kName),
+                     .address = fields.number(Field::kAddress)};
+  const bool is_sound = model::is_build_id(request.build_id) && model::is_path_or_empty(request.path);
+  if (rows_ != nullptr && is_sound) return rows_->find(std::move(request));
+  send(FoundRows{.build_id = std::move(request.build_id), .rows = {}});
+}
+
+// What makes no sense needs no answer: that is somebody who lies.
+void RemoteSource::want_functions(const Fields& fields) {
+  auto request = line::decode_request(fields);
+  if (!request) return;
+  if (rows_ != nullptr) return rows_->find(*std::move(request));
+  send(line::FoundFunctions{.build_id = std::move(request->build_id), .functions = {}});
+}
+
+void RemoteSource::send(const line::FoundFunctions& found) { line_.link().line().send(line::answer_of(found)); }
+
+void RemoteSource::send(const FoundRows& found) {
+  constexpr size_t kPieceBytes = size_t{128} << 10;
+  const std::vector<uint8_t> bytes = found.rows.empty() ? std::vector<uint8_t>() : model::encode(found.rows);
+  bool more = true;
+  for (size_t at = 0; more; at += kPieceBytes) {
+    const auto piece = std::span(bytes).subspan(at, std::min(kPieceBytes, bytes.size() - at));
+    more = at + piece.size() < bytes.size();
+    Fields fields;
+    fields.add(Field::kBuildId, found.build_id);
+    fields.add(Field::kRows, line::text_of(piece));
+    fields.add(Field::kMore, more);
+    line_.link().line().send({.kind = Kind::kRows, .number = 0, .fields = std::move(fields)});
+  }
+}
+
+// Blocks last: the last message is one of them.
+void RemoteSource::send_blocks(uint64_t stream, uint64_t question, const stream::LiveBlocks& live) {
+  constexpr size_t kMaxBlocks = 20'000;  // of 20 bytes each, at most
+  const auto send = [&](Field field, std::span<const model::ScannedBlock> blocks, bool is_last) {
+    bool more = true;
+    while (more) {
+      const auto piece = blocks.first(std::min(kMaxBlocks, blocks.size()));
+      blocks = blocks.subspan(piece.size());
+      more = !blocks.empty();
+      Fields fields;
+      fields.add(Field::kStream, stream);
+      fields.add(Field::kQuestion, question);
+      fields.add(field, line::text_of(stream::write_scanned_blocks(piece)));
+      fields.add(Field::kMore, more || !is_last);
+      line_.link().line().send({.kind = Kind::kBlocks, .number = 0, .fields = std::move(fields)});
+    }
+  };
+  Fields unsettled;
+  unsettled.add(Field::kStream, stream);
+  unsettled.add(Field::kQuestion, question);
+  unsettled.add(Field::kUnsettled, line::text_of(stream::write_unsettled(live.unsettled())));
+  unsettled.add(Field::kMore, true);
+  line_.link().line().send({.kind = Kind::kBlocks, .number = 0, .fields = std::move(unsettled)});
+  if (const auto pooled = live.pooled_to_tell(); !pooled.empty()) send(Field::kPooled, pooled, false);
+  send(Field::kBytes, live.alive(), true);
+}
+
+// Nothing comes any more.
+void RemoteSource::end_all(const std::string& why) {
+  if (std::exchange(all_ended_, true)) return;
+  if (maybe_executed_) ended_.insert(*maybe_executed_);
+  if (!why.empty()) {
+    has_failed_ = true;
+    tell_({line::LineNews::Kind::kOver, why});
+  }
+  for (const auto& [stream, pid] : streams_) ended_.insert(pid);
+  streams_.clear();
+}
+
+base::Result<uint32_t> RemoteSource::scan(supervision::RecordedProcess& process) {
+  return process.recording->scan({}, std::nullopt);
+}
+
+bool RemoteSource::has_left(const supervision::RecordedProcess& process) { return ended_.contains(process.pid); }
+
+void RemoteSource::let_go(supervision::RecordedProcess& process) {
+  Fields fields;
+  fields.add(Field::kPid, static_cast<uint64_t>(process.pid));
+  line_.link().line().send({.kind = Kind::kDetach, .number = 0, .fields = std::move(fields)});
+}
+
+// In order behind all else that it is asked for; where it can't be reached now, it isn't waited for.
+bool RemoteSource::hand_on(int signal) {
+  if (!has_program_ || all_ended_ || !line_.link().is_up()) return false;
+  handed_on_ = signal;
+  handed_on_at_ = Clock::now();
+  Fields fields;
+  fields.add(Field::kPid, uint64_t{0});
+  fields.add(Field::kSignal, base::signal_name(signal));
+  line_.link().line().send({.kind = Kind::kKill, .number = 0, .fields = std::move(fields)});
+  return true;
+}
+
+void RemoteSource::accept_no_more() {
+  let_go_since_ = Clock::now();
+  let_go_patience_.emplace(kPatience, line_.link().line(), *let_go_since_);
+  line_.link().line().send({.kind = Kind::kLetGo, .number = 0, .fields = {}});
+  let_go_at_message_ = line_.link().line().sent();
+  if (has_program_) {
+    tell_({line::LineNews::Kind::kSaid,
+           base::make_error("detached from the program on {}, which keeps running", line_.name()).message});
+  }
+}
+
+// On a slow line the end comes behind much else.
+bool RemoteSource::is_letting_go() {
+  return let_go_patience_ && !let_go_patience_->is_over(Clock::now()) && !let_go_patience_->is_interrupted();
+}
+
+}  // namespace heaptap::remote

@@ -1,0 +1,247 @@
+#include "record/trace/trace_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iterator>
+
+#include "common/frames/capture_frames.h"
+#include "common/frames/code_name_frames.h"
+#include "record/trace/mark_frames.h"
+#include "record/trace/scan_frames.h"
+#include "record/trace/totals_frame.h"
+#include "record/trace/trace_lock.h"
+
+namespace heaptap::trace {
+namespace {
+
+constexpr int kTableLevel = 3;  // of zstd
+constexpr int kEventLevel = 2;
+
+}  // namespace
+
+base::Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path, bool overwrite) {
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (overwrite ? O_TRUNC : O_EXCL);
+  base::UniqueFd descriptor(open(path.c_str(), flags, 0644));
+  if (!descriptor && errno == EEXIST) {
+    return base::fail("{} exists already: choose another name with -o FILE, or overwrite it with --force", path);
+  }
+  if (!descriptor && errno == ELOOP) {
+    return base::fail("can't write the trace to {}: it is a symbolic link; name the file itself, or remove the link",
+                      path);
+  }
+  if (!descriptor) {
+    return base::fail("can't write the trace to {}: {}; choose another place with -o FILE", path,
+                      base::reason_of(errno));
+  }
+  hold_as_writer(descriptor.get());
+  return std::unique_ptr<TraceWriter>(new TraceWriter(path, std::move(descriptor)));
+}
+
+TraceWriter::TraceWriter(std::string path, base::UniqueFd descriptor)
+    : path_(std::move(path)),
+      descriptor_(std::move(descriptor)),
+      compressor_(kTableLevel),
+      event_writer_(kEventLevel) {}
+
+base::UniqueFd TraceWriter::open_for_reading() const {
+  return base::UniqueFd(open(base::path_of(descriptor_).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+base::Result<> TraceWriter::begin(const model::Capture& capture) {
+  resolution_ns_ = capture.time_resolution_ns;
+  uint8_t head[wire::kFileHeadBytes] = {};
+  __builtin_memcpy(head, wire::kFileMagic, 8);
+  wire::put_u32(head + 8, uint32_t{wire::kMajorVersion} | uint32_t{wire::kMinorVersion} << 16);
+  HEAPTAP_TRY(append(head, sizeof(head)));
+  offset_ += sizeof(head);
+  payload_.clear();
+  frames::write_capture_start(payload_, capture);
+  return write_frame(wire::FrameType::kCapture, payload_, false);
+}
+
+void TraceWriter::add(const model::EventBatch& batch, const model::Tables& tables) {
+  event_writer_.add(batch, tables.sites);
+}
+
+base::Result<> TraceWriter::flush(const model::Tables& tables) {
+  const uint64_t events = event_writer_.event_count();
+  HEAPTAP_TRY(write_tables(tables));
+  HEAPTAP_TRY(write_pending_marks());
+  HEAPTAP_TRY(write_pending_names());
+  HEAPTAP_TRY(write_pending_code_names());
+  if (events == 0) return {};
+  HEAPTAP_TRY(write_frame(wire::FrameType::kEvents, event_writer_.finish(resolution_ns_), false));
+  event_count_ += events;
+  return {};
+}
+
+model::Mark TraceWriter::add_mark(model::Mark mark) {
+  mark.number = ++mark_count_;
+  mark.events_before = event_count_ + event_writer_.event_count();
+  return marks_pending_.emplace_back(std::move(mark));
+}
+
+void TraceWriter::begin_behind(const std::vector<model::Mark>& earlier) {
+  if (earlier.empty()) return;
+  for (const model::Mark& mark : earlier) {
+    marks_pending_.push_back({.number = mark.number, .kind = model::MarkKind::kEarlier, .name = mark.name});
+  }
+  mark_count_ = earlier.back().number;
+}
+
+// Before the events among which they stand: who follows the trace knows of a mark when its place comes.
+base::Result<> TraceWriter::write_pending_marks() {
+  if (marks_pending_.empty()) return {};
+  payload_.clear();
+  write_marks(payload_, marks_pending_);
+  marks_pending_.clear();
+  return write_frame(wire::FrameType::kMarks, payload_, false);
+}
+
+base::Result<> TraceWriter::write_pending_names() {
+  if (names_pending_.empty()) return {};
+  payload_.clear();
+  write_block_names(payload_, names_pending_);
+  names_pending_.clear();
+  return write_frame(wire::FrameType::kBlockNames, payload_, false);
+}
+
+void TraceWriter::add_code_names(std::vector<model::CodeName> names) {
+  for (model::CodeName& name : names) {
+    if (code_name_bytes_ + name.name.size() > model::kMaxCodeNamesBytes) return;
+    code_name_bytes_ += name.name.size();
+    code_names_pending_.push_back(std::move(name));
+  }
+}
+
+base::Result<> TraceWriter::write_pending_code_names() {
+  constexpr size_t kMaxInFrame = 16384;  // of their bytes, a quarter of what a frame may have
+  for (std::span<const model::CodeName> rest = code_names_pending_; !rest.empty();) {
+    const auto names = rest.first(std::min(kMaxInFrame, rest.size()));
+    rest = rest.subspan(names.size());
+    payload_.clear();
+    frames::write_code_names(payload_, names);
+    HEAPTAP_TRY(write_frame(wire::FrameType::kCodeNames, payload_, true));
+  }
+  code_names_pending_.clear();
+  return {};
+}
+
+base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model::Tables& tables) {
+  HEAPTAP_TRY(flush(tables));
+  ScanFrameWriter frames(scan, event_count_);
+  while (const frames::ByteBuffer* payload = frames.next())
+    HEAPTAP_TRY(write_frame(wire::FrameType::kScan, *payload, true));
+  return {};
+}
+
+base::Result<> TraceWriter::write_totals(const model::Totals& totals, const model::Tables& tables) {
+  if (!index_.empty() && index_.back().type == wire::FrameType::kTotals) HEAPTAP_TRY(take_back_last_frame());
+  HEAPTAP_TRY(write_tables(tables));
+  payload_.clear();
+  trace::write_totals(payload_, totals);
+  return write_frame(wire::FrameType::kTotals, payload_, true);
+}
+
+base::Result<> TraceWriter::take_back_last_frame() {
+  if (failure_) return std::unexpected(*failure_);
+  const uint64_t offset = index_.back().offset;
+  if (ftruncate(descriptor_.get(), static_cast<off_t>(offset)) != 0) return {};  // it stays, and a later one counts
+  offset_ = offset;
+  index_.pop_back();
+  --frame_number_;
+  return {};
+}
+
+base::Result<> TraceWriter::finish(const model::Capture& capture, const model::Tables& tables) {
+  HEAPTAP_TRY(flush(tables));
+  payload_.clear();
+  frames::write_capture_end(payload_, capture);
+  HEAPTAP_TRY(write_frame(wire::FrameType::kEnd, payload_, false));
+  return write_index();
+}
+
+base::Result<> TraceWriter::write_tables(const model::Tables& tables) {
+  const auto write_new = [&](wire::FrameType type, const auto& entries, size_t& written,
+                             auto&& encode) -> base::Result<> {
+    if (entries.size() <= written) return {};
+    payload_.clear();
+    encode(payload_, entries, written);
+    frames::write_first_number(payload_, written);
+    written = entries.size();
+    return write_frame(type, payload_, true);
+  };
+  HEAPTAP_TRY(write_new(wire::FrameType::kModules, tables.modules, written_.modules, frames::write_modules));
+  HEAPTAP_TRY(write_new(wire::FrameType::kCodes, tables.codes, written_.codes, frames::write_codes));
+  HEAPTAP_TRY(write_new(wire::FrameType::kStacks, tables.stacks, written_.stacks, frames::write_stacks));
+  HEAPTAP_TRY(write_new(wire::FrameType::kLabels, tables.labels, written_.labels, frames::write_labels));
+  HEAPTAP_TRY(write_new(wire::FrameType::kSites, tables.sites, written_.sites, frames::write_sites));
+  return write_new(wire::FrameType::kThreads, tables.threads, written_.threads, frames::write_threads);
+}
+
+base::Result<> TraceWriter::write_frame(wire::FrameType type, const frames::ByteBuffer& payload, bool compress) {
+  const uint8_t* data = payload.data();
+  size_t bytes = payload.size();
+  wire::FrameHead head{type, wire::Codec::kNone, 0, static_cast<uint32_t>(bytes), frame_number_, 0};
+  if (compress) {
+    const std::vector<uint8_t>& compressed = compressor_.compress(data, bytes);
+    if (!compressed.empty()) {
+      head.codec = wire::Codec::kZstd;
+      data = compressed.data();
+      bytes = compressed.size();
+    }
+  }
+  head.stored_bytes = static_cast<uint32_t>(bytes);
+  frame_.resize(wire::kFrameHeadBytes + bytes);
+  if (bytes > 0) __builtin_memcpy(frame_.data() + wire::kFrameHeadBytes, data, bytes);
+  wire::write_frame_head(frame_.data(), head, frame_.data() + wire::kFrameHeadBytes);
+  HEAPTAP_TRY(append(frame_.data(), frame_.size()));
+  index_.push_back({type, offset_, event_count_});
+  offset_ += frame_.size();
+  ++frame_number_;
+  return {};
+}
+
+base::Result<> TraceWriter::write_index() {
+  const uint64_t index_offset = offset_;
+  payload_.clear();
+  payload_.varint(index_.size());
+  uint64_t offset = 0;
+  uint64_t event = 0;
+  for (const IndexEntry& entry : index_) {
+    payload_.varint(static_cast<uint64_t>(entry.type));
+    payload_.varint(entry.offset - offset);
+    payload_.varint(entry.first_event - event);
+    offset = entry.offset;
+    event = entry.first_event;
+  }
+  HEAPTAP_TRY(write_frame(wire::FrameType::kIndex, payload_, true));
+  uint8_t trailer[wire::kTrailerBytes];
+  wire::put_u64(trailer, index_offset);
+  __builtin_memcpy(trailer + 8, wire::kTrailerMagic, 8);
+  HEAPTAP_TRY(append(trailer, sizeof(trailer)));
+  offset_ += sizeof(trailer);
+  return {};
+}
+
+base::Result<> TraceWriter::append(const void* data, size_t bytes) {
+  if (failure_) return std::unexpected(*failure_);
+  const auto* from = static_cast<const uint8_t*>(data);
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t result = pwrite(descriptor_.get(), from + done, bytes - done, static_cast<off_t>(offset_ + done));
+    if (result < 0 && errno == EINTR) continue;
+    if (result <= 0) {
+      failure_ = base::make_error("can't write to {}: {}; everything written before can be read", path_,
+                                  base::reason_of(result < 0 ? errno : ENOSPC));
+      // The rest of a frame that didn't fit would only look like damage. If cutting it off fails, it just stays.
+      [[maybe_unused]] const int cut = ftruncate(descriptor_.get(), static_cast<off_t>(offset_));
+      return std::unexpected(*failure_);
+    }
+    done += static_cast<size_t>(result);
+  }
+  return {};
+}
+
+}  // namespace heaptap::trace

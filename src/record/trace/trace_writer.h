@@ -1,0 +1,103 @@
+// Writer of a trace file, frame by frame, so that what was written is readable at any moment.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
+#include "common/frames/byte_buffer.h"
+#include "common/frames/table_frames.h"
+#include "common/model/capture.h"
+#include "common/model/code_name.h"
+#include "common/model/event.h"
+#include "common/model/heap_scan.h"
+#include "common/model/mark.h"
+#include "common/model/tables.h"
+#include "common/model/totals.h"
+#include "common/wire/frame.h"
+#include "record/trace/compression.h"
+#include "record/trace/event_frame.h"
+
+namespace heaptap::trace {
+
+class TraceWriter {
+ public:
+  // Fails where the file can't be created; an existing one is only replaced with `overwrite`.
+  static base::Result<std::unique_ptr<TraceWriter>> create(const std::string& path, bool overwrite);
+
+  // First; once.
+  base::Result<> begin(const model::Capture& capture);
+  // Adds a batch to the current frame.
+  void add(const model::EventBatch& batch, const model::Tables& tables);
+  [[nodiscard]] size_t events_pending() const { return event_writer_.event_count(); }
+  // Writes new table entries, then the frame. After a failure the file ends with its last complete frame and takes no
+  // more; each further call fails in the same way.
+  base::Result<> flush(const model::Tables& tables);
+  // Writes the batch in a frame of its own.
+  base::Result<> write(const model::EventBatch& batch, const model::Tables& tables) {
+    add(batch, tables);
+    return flush(tables);
+  }
+  // Writes a leak scan at the current position among the events: flushes added ones before. (So its own events_before
+  // is ignored.)
+  base::Result<> write_scan(const model::HeapScan& scan, const model::Tables& tables);
+  // Writes the current totals. They replace totals that were written last.
+  base::Result<> write_totals(const model::Totals& totals, const model::Tables& tables);
+  // Adds a mark after the last added event. The writer sets its number and events_before; returns the mark as stored in
+  // the trace.
+  model::Mark add_mark(model::Mark mark);
+  // Adds a name given to a block by the program.
+  void add_block_name(model::BlockName name) { names_pending_.push_back(std::move(name)); }
+  // Call before the first mark, with those of earlier programs of this process. Numbering continues after them.
+  void begin_behind(const std::vector<model::Mark>& earlier);
+  // Writes the facts of the end, and the index.
+  base::Result<> finish(const model::Capture& capture, const model::Tables& tables);
+
+  [[nodiscard]] uint64_t events_written() const { return event_count_; }
+  [[nodiscard]] uint64_t bytes_written() const { return offset_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Descriptor of its own, also if the file was renamed; none where that isn't possible.
+  [[nodiscard]] base::UniqueFd open_for_reading() const;
+
+  // Written after the tables with these codes. Drops names beyond the readers' limit.
+  void add_code_names(std::vector<model::CodeName> names);
+
+ private:
+  struct IndexEntry {
+    wire::FrameType type;
+    uint64_t offset;
+    uint64_t first_event;
+  };
+
+  TraceWriter(std::string path, base::UniqueFd descriptor);
+  base::Result<> write_tables(const model::Tables& tables);
+  base::Result<> write_pending_marks();
+  base::Result<> write_pending_names();
+  base::Result<> write_pending_code_names();
+  base::Result<> write_frame(wire::FrameType type, const frames::ByteBuffer& payload, bool compress);
+  base::Result<> write_index();
+  base::Result<> take_back_last_frame();
+  base::Result<> append(const void* data, size_t bytes);
+
+  std::string path_;
+  base::UniqueFd descriptor_;
+  uint64_t offset_ = 0;  // end of the last complete frame
+  uint64_t event_count_ = 0;
+  uint64_t resolution_ns_ = 1;
+  uint32_t frame_number_ = 0;
+  frames::TableCounts written_;
+  std::vector<model::Mark> marks_pending_;
+  std::vector<model::BlockName> names_pending_;
+  std::vector<model::CodeName> code_names_pending_;
+  size_t code_name_bytes_ = 0;  // total
+  uint32_t mark_count_ = 0;
+  std::vector<IndexEntry> index_;
+  std::vector<uint8_t> frame_;
+  frames::ByteBuffer payload_;
+  Compressor compressor_;
+  EventFrameWriter event_writer_;
+  std::optional<base::Error> failure_;  // first failed write
+};
+
+}  // namespace heaptap::trace

@@ -1,0 +1,360 @@
+// Live recording, controlled by the control protocol and read from its traces.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <utility>
+
+#include "views/client/client.h"
+#include "views/client/live_trace.h"
+#include "views/client/recorder.h"
+#include "views/client/recording.h"
+
+namespace heaptap::client {
+namespace {
+
+using message::Field;
+using message::Fields;
+using message::Kind;
+
+Fields of_process(uint32_t pid) {
+  Fields fields;
+  if (pid != 0) fields.add(Field::kPid, pid);
+  return fields;
+}
+
+model::ExitStatus exit_in(const Fields& fields) {
+  const auto number = [&](Field field) -> std::optional<int> {
+    const auto value = fields.number(field);
+    constexpr uint64_t kMax = 255;
+    if (!value || *value > kMax) return std::nullopt;
+    return static_cast<int>(*value);
+  };
+  return {.code = number(Field::kExitCode), .signal = number(Field::kExitSignal)};
+}
+
+Process process_in(const Fields& fields) {
+  return {.pid = fields.small_number(Field::kPid),
+          .parent_pid = fields.small_number(Field::kParentPid),
+          .image = fields.small_number(Field::kImage),
+          .program = fields.text_or_empty(Field::kProgram),
+          .via = fields.text_or_empty(Field::kVia),
+          .trace = fields.text_or_empty(Field::kTraceName),
+          .runs = fields.number_or_0(Field::kIsRecorded) != 0,
+          .is_on = fields.number_or_0(Field::kIsOn) != 0,
+          .executed = fields.number_or_0(Field::kHasExecuted) != 0,
+          .detached = fields.number_or_0(Field::kIsDetached) != 0,
+          .exit = exit_in(fields)};
+}
+
+Figures figures_in(const Fields& fields) {
+  return {.pid = fields.small_number(Field::kPid),
+          .time_ns = fields.number_or_0(Field::kTimeNs),
+          .events = fields.number_or_0(Field::kEvents),
+          .lost_events = fields.number_or_0(Field::kLostEvents),
+          .log_used_bytes = fields.number_or_0(Field::kLogUsedBytes),
+          .log_limit_bytes = fields.number_or_0(Field::kLogLimitBytes),
+          .trace_bytes = fields.number_or_0(Field::kTraceBytes),
+          .resident_bytes = fields.number(Field::kResidentBytes),
+          .target_cpu_ns = fields.number(Field::kTargetCpuNs),
+          .collector_cpu_ns = fields.number_or_0(Field::kCollectorCpuNs),
+          .stops = fields.number(Field::kStops),
+          .is_on = fields.number_or_0(Field::kIsOn) != 0,
+          .marks = fields.small_number(Field::kMarkCount),
+          .scans = fields.small_number(Field::kScanCount)};
+}
+
+model::Mark mark_in(const Fields& fields) {
+  const uint64_t kind = fields.number_or_0(Field::kMarkKind);
+  const bool is_known = kind <= static_cast<uint64_t>(model::MarkKind::kEarlier);
+  return {.number = fields.small_number(Field::kNumber),
+          .kind = is_known ? static_cast<model::MarkKind>(kind) : model::MarkKind::kNamed,
+          .name = fields.text_or_empty(Field::kName),
+          .time_ns = fields.number_or_0(Field::kTimeNs),
+          .events_before = fields.number_or_0(Field::kEventsBefore),
+          .thread = fields.small_number(Field::kThread)};
+}
+
+std::optional<News> news_in(const Fields& fields) {
+  News news{.kind = News::Kind::kBegan,
+            .pid = fields.small_number(Field::kPid),
+            .parent_pid = fields.small_number(Field::kParentPid),
+            .number = fields.small_number(Field::kNumber),
+            .exit = exit_in(fields),
+            .text = fields.text_or_empty(Field::kText)};
+  switch (static_cast<message::NewsKind>(fields.number_or_0(Field::kNewsKind))) {
+    case message::NewsKind::kBegan:
+      return news;
+    case message::NewsKind::kExecuted:
+      news.kind = News::Kind::kExecuted;
+      return news;
+    case message::NewsKind::kEnded:
+      news.kind = News::Kind::kEnded;
+      return news;
+    case message::NewsKind::kDetached:
+      news.kind = News::Kind::kDetached;
+      return news;
+    case message::NewsKind::kScanned:
+      news.kind = News::Kind::kScanned;
+      return news;
+    case message::NewsKind::kMarked:
+      news.kind = News::Kind::kMarked;
+      return news;
+    case message::NewsKind::kSwitchedOn:
+      news.kind = News::Kind::kSwitchedOn;
+      return news;
+    case message::NewsKind::kSwitchedOff:
+      news.kind = News::Kind::kSwitchedOff;
+      return news;
+  }
+  return std::nullopt;  // a later version's
+}
+
+class LiveRecording : public Recording {
+ public:
+  explicit LiveRecording(std::unique_ptr<client::Client> client) : client_(std::move(client)) {}
+
+  base::Result<> begin() {
+    HEAPTAP_TRY(client_->ask(Kind::kSubscribe, {}));
+    const auto main = client_->ask(Kind::kFigures, {});
+    if (!main) return std::unexpected(main.error());
+    main_ = main->fields.small_number(Field::kPid);
+    return {};
+  }
+  void set_give_up(std::function<bool()> give_up) override { client_->set_give_up(std::move(give_up)); }
+
+  [[nodiscard]] bool is_live() const override { return client_->is_connected(); }
+  [[nodiscard]] std::string name() const override { return fmt::format("{}", main_); }
+
+  base::Result<std::vector<Process>> processes() override {
+    const auto answer = client_->ask(Kind::kProcesses, {});
+    if (!answer) return std::unexpected(answer.error());
+    return read_entries<Process>(answer->fields, process_in);
+  }
+
+  base::Result<Figures> figures(uint32_t pid) override {
+    const auto answer = client_->ask(Kind::kFigures, of_process(pid));
+    if (!answer) return std::unexpected(answer.error());
+    return figures_in(answer->fields);
+  }
+
+  base::Result<Settings> settings() override {
+    const auto answer = client_->ask(Kind::kSettings, {});
+    if (!answer) return std::unexpected(answer.error());
+    const Fields& fields = answer->fields;
+    Settings settings{.collector_pid = fields.small_number(Field::kPid),
+                      .heaptap_version = fields.text_or_empty(Field::kHeaptapVersion),
+                      .via = fields.text_or_empty(Field::kVia),
+                      .depth = fields.small_number(Field::kDepth),
+                      .follows_fork = fields.number_or_0(Field::kFollowsFork) != 0,
+                      .follows_exec = fields.number_or_0(Field::kFollowsExec) != 0,
+                      .scans_at_end = fields.number_or_0(Field::kScansAtEnd) != 0,
+                      .drops_on_overflow = fields.number_or_0(Field::kDropsOnOverflow) != 0,
+                      .command = {}};
+    for (const std::string_view argument : fields.texts(Field::kArgument)) settings.command.emplace_back(argument);
+    return settings;
+  }
+
+  base::Result<std::vector<model::Mark>> marks(uint32_t pid) override {
+    const auto answer = client_->ask(Kind::kMarks, of_process(pid));
+    if (answer) return read_entries<model::Mark>(answer->fields, mark_in);
+    // Of one that isn't recorded any more its trace has them.
+    const auto opened = open_trace(pid);
+    if (!opened) return std::unexpected(answer.error());
+    return opened->trace->marks();
+  }
+
+  base::Result<report::Report> report(ProgramId program, const query::Query& query) override {
+    const auto opened = open_trace(program);
+    if (!opened) return std::unexpected(opened.error());
+    return opened->trace->report(query, opened->bytes);
+  }
+
+  base::Result<report::Report> glance(ProgramId program, const query::Query& query) override {
+    if (LiveTrace* const known = known_trace_of(program)) return known->glance(query);
+    const auto opened = open_trace(program);
+    if (!opened) return std::unexpected(opened.error());
+    return opened->trace->glance(query);
+  }
+
+  [[nodiscard]] Freshness freshness(ProgramId program) override {
+    LiveTrace* const known = known_trace_of(program);
+    return known != nullptr ? known->freshness() : Freshness{};
+  }
+
+  base::Result<std::string> trace_file(ProgramId program) override {
+    const auto opened = open_trace(program);
+    if (!opened) return std::unexpected(opened.error());
+    return opened->trace->path();
+  }
+
+  base::Result<> start(uint32_t pid) override { return tell(Kind::kStart, of_process(pid)); }
+  base::Result<> stop(uint32_t pid) override { return tell(Kind::kStop, of_process(pid)); }
+  base::Result<> reset(uint32_t pid) override { return tell(Kind::kReset, of_process(pid)); }
+
+  base::Result<> mark(uint32_t pid, const std::string& name) override {
+    Fields fields = of_process(pid);
+    fields.add(Field::kName, name);
+    return tell(Kind::kMark, fields);
+  }
+
+  base::Result<ScanResult> scan(uint32_t pid, ScanKind kind) override {
+    const auto answer = client_->ask(Kind::kScan, of_process(pid));
+    if (!answer) return std::unexpected(answer.error());
+    const uint32_t number = answer->fields.small_number(Field::kNumber);
+    return ScanResult{.number = number, .since = kind == ScanKind::kAll || number < 2 ? 0 : number - 1};
+  }
+
+  base::Result<> set_depth(uint32_t depth) override {
+    Fields fields;
+    fields.add(Field::kDepth, depth);
+    return tell(Kind::kDepth, fields);
+  }
+
+  base::Result<> detach(uint32_t pid) override { return tell(Kind::kDetach, of_process(pid)); }
+
+  base::Result<> kill(uint32_t pid, const std::string& signal) override {
+    Fields fields = of_process(pid);
+    fields.add(Field::kSignal, signal);
+    return tell(Kind::kKill, fields);
+  }
+
+  [[nodiscard]] int news_descriptor() const override { return client_->is_connected() ? client_->descriptor() : -1; }
+
+  std::vector<News> take_news() override {
+    std::vector<News> all;
+    while (const auto fields = client_->next_news()) {
+      auto news = news_in(*fields);
+      if (!news) continue;
+      if (news->kind == News::Kind::kExecuted) current_.erase(news->pid);
+      all.push_back(*std::move(news));
+    }
+    *recorder_lives_ = client_->is_connected();
+    if (!client_->is_connected() && !told_loss_) {
+      told_loss_ = true;
+      all.push_back(
+          {.kind = News::Kind::kConnectionLost, .pid = 0, .parent_pid = 0, .number = 0, .exit = {}, .text = ""});
+    }
+    return all;
+  }
+
+ private:
+  struct Opened {
+    LiveTrace* trace = nullptr;
+    uint32_t pid = 0;
+    uint64_t bytes = 0;  // up to which it is written
+  };
+
+  template <typename Entry>
+  static std::vector<Entry> read_entries(const Fields& fields, Entry (*read)(const Fields&)) {
+    std::vector<Entry> entries;
+    for (const std::string_view bytes : fields.texts(Field::kEntry)) {
+      if (const auto entry = Fields::read(bytes)) entries.push_back(read(*entry));
+    }
+    return entries;
+  }
+
+  base::Result<> tell(Kind kind, const Fields& fields) {
+    const auto answer = client_->ask(kind, fields);
+    if (!answer) return std::unexpected(answer.error());
+    return {};
+  }
+
+  // Null: it isn't open, or the process goes on as another program.
+  LiveTrace* known_trace_of(ProgramId program) {
+    const uint32_t pid = program.pid == 0 ? main_ : program.pid;
+    const auto current = current_.find(pid);
+    if (program.image == 0 && current == current_.end()) return nullptr;
+    const auto found = traces_.find({pid, program.image == 0 ? current->second : program.image});
+    return found == traces_.end() ? nullptr : found->second.get();
+  }
+
+  // With all that was recorded up to now. Where nobody can be asked any more, what was open stays so.
+  base::Result<Opened> open_trace(ProgramId program) {
+    const uint32_t pid = program.pid == 0 ? main_ : program.pid;
+    Fields fields = of_process(pid);
+    if (program.image != 0) fields.add(Field::kImage, program.image);
+    auto answer = client_->ask(Kind::kSnapshot, fields);
+    *recorder_lives_ = client_->is_connected();
+    const bool is_any = program.pid == 0 && program.image == 0 && main_ != 0;
+    if (!answer && is_any && client_->is_connected()) answer = client_->ask(Kind::kSnapshot, {});
+    if (!answer) {
+      LiveTrace* const known = known_trace_of(program);
+      if (known == nullptr) return std::unexpected(std::move(answer).error());
+      return Opened{known, pid, known->freshness().written_bytes};
+    }
+    const std::pair key(answer->fields.small_number(Field::kPid), answer->fields.small_number(Field::kImage));
+    if (!traces_.contains(key)) HEAPTAP_TRY(add_trace(key, *answer));
+    uint32_t& current = current_[key.first];
+    current = std::max(current, key.second);
+    return Opened{traces_.at(key).get(), key.first, answer->fields.number_or_0(Field::kTraceBytes)};
+  }
+
+  base::Result<> add_trace(std::pair<uint32_t, uint32_t> key, client::Answer& answer) {
+    auto opened =
+        LiveTrace::open(std::move(answer.file), answer.fields.text_or_empty(Field::kTraceName), recorder_lives_);
+    if (!opened) return std::unexpected(opened.error());
+    traces_.emplace(key, std::move(*opened));
+    return {};
+  }
+
+  std::unique_ptr<client::Client> client_;
+  uint32_t main_ = 0;
+  std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<LiveTrace>> traces_;  // by pid and image
+  std::map<uint32_t, uint32_t> current_;                                        // by pid: the image that it is now
+  bool told_loss_ = false;
+  std::shared_ptr<std::atomic<bool>> recorder_lives_ = std::make_shared<std::atomic<bool>>(true);
+};
+
+base::Result<std::unique_ptr<Recording>> begin(base::Result<std::unique_ptr<client::Client>> client) {
+  if (!client) return std::unexpected(std::move(client).error());
+  auto recording = std::make_unique<LiveRecording>(*std::move(client));
+  HEAPTAP_TRY(recording->begin());
+  return recording;
+}
+
+std::string name_of(const endpoint::ProcessName& process) {
+  std::string name;
+  if (process.machine.empty()) {
+    std::ifstream file(fmt::format("/proc/{}/comm", process.pid));
+    std::getline(file, name);
+    return name;
+  }
+  const auto pid = static_cast<uint32_t>(process.pid);
+  const auto recording = connect_to_process(pid, process.machine);
+  const auto processes = recording ? (*recording)->processes() : base::Result<std::vector<Process>>();
+  if (!processes) return name;
+  for (const Process& each : *processes) {
+    if (each.pid == pid) name = each.program;  // the last one is what it is now
+  }
+  return name;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Recording>> connect_to_process(uint32_t pid, const std::string& machine) {
+  return begin(client::Client::connect({static_cast<pid_t>(pid), machine}));
+}
+
+base::Result<std::unique_ptr<Recording>> connect_to_socket(const std::string& path) {
+  return begin(client::Client::connect(path));
+}
+
+std::vector<Offer> recordings_of_this_user() {
+  std::vector<Offer> offers;
+  for (const endpoint::ProcessName& process : client::processes_with_socket()) {
+    if (!client::is_reachable(process)) continue;
+    offers.push_back({static_cast<uint32_t>(process.pid), name_of(process), process.machine});
+  }
+  return offers;
+}
+
+std::vector<Offer> recordings_of_machine(const std::string& machine) {
+  std::vector<Offer> offers = recordings_of_this_user();
+  std::erase_if(offers, [&](const Offer& offer) { return offer.machine != machine; });
+  return offers;
+}
+
+}  // namespace heaptap::client

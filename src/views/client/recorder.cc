@@ -1,0 +1,202 @@
+#include "views/client/recorder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "capture/process/process_status.h"
+#include "common/base/small_file.h"
+#include "common/base/socket_peer.h"
+#include "common/endpoint/own_directory.h"
+
+namespace heaptap::client {
+namespace {
+
+using std::chrono::milliseconds;
+
+// For a place among those that wait: a recorder may be in a scan of a large program. Anyone who took the abstract name and accepts
+// nobody gets no time.
+constexpr milliseconds kFolderPatience{30'000};
+constexpr milliseconds kAbstractPatience{300};
+
+bool is_same_file(const std::string& one, const std::string& other) {
+  struct stat first{};
+  struct stat second{};
+  return stat(one.c_str(), &first) == 0 && stat(other.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+// /proc/PID/exe and ns/pid are told to the same user and to root only, and say the truth about others than these don't matter.
+bool runs_heaptap(pid_t process) {
+  const std::string folder = fmt::format("/proc/{}", process);
+  if (!is_same_file(folder + "/ns/pid", "/proc/self/ns/pid")) return false;
+  if (is_same_file(folder + "/exe", "/proc/self/exe")) return true;
+  const std::string path = base::read_link(folder + "/exe");
+  const std::string_view name = base::file_name_of(path);
+  return name == "heaptap" || name == "heaptap (deleted)";  // another version, or one that was replaced
+}
+
+std::optional<Parents> parents_of(pid_t process) {
+  const auto status = process::read_thread_status(process);
+  if (!status) return std::nullopt;
+  return Parents{status->parent, status->tracer};
+}
+
+Listener describe(const base::Peer& peer, const endpoint::ProcessName& process, bool is_in_own_folder) {
+  Listener listener{.user = peer.user, .is_in_own_folder = is_in_own_folder};
+  if (is_in_own_folder || peer.process <= 0) return listener;
+  listener.is_of_process = process.machine.empty() && is_above(peer.process, process.pid, parents_of);
+  listener.is_heaptap = runs_heaptap(peer.process);
+  return listener;
+}
+
+// What was found at one of a process's places.
+struct Found {
+  base::UniqueFd connection;  // none: nobody takes it there
+  base::Peer peer;
+  Belief belief = Belief::kNone;
+};
+
+Found look_at(const endpoint::Address& address, const endpoint::ProcessName& process, bool is_in_own_folder,
+              milliseconds wait_budget) {
+  Found found;
+  found.connection = connect_in_time(address, wait_budget);
+  if (!found.connection) return found;
+  found.peer = base::peer_of(found.connection.get());
+  found.belief = judge(describe(found.peer, process, is_in_own_folder), geteuid());
+  return found;
+}
+
+// The first that is believed, or else anyone who has the abstract name.
+Found look_for_recorder(const endpoint::ProcessName& process, milliseconds folder_patience,
+                        milliseconds abstract_patience) {
+  for (const std::string& folder : endpoint::own_folders()) {
+    const auto address = endpoint::address_of_file(folder + "/" + endpoint::file_name_of(process));
+    if (!address) continue;
+    Found found = look_at(*address, process, true, folder_patience);
+    if (found.connection && found.belief == Belief::kBelieved) return found;
+  }
+  const auto address = endpoint::address_of_process(process);
+  return address ? look_at(*address, process, false, abstract_patience) : Found{};
+}
+
+base::Error nobody_records(const endpoint::ProcessName& name) {
+  const pid_t process = name.pid;
+  if (!name.machine.empty()) {
+    return base::make_error(
+        "{} is not being recorded on this machine: record it with `heaptap attach -H {} {}`, then try again",
+        endpoint::to_text(name), name.machine, process);
+  }
+  if (!base::exists(fmt::format("/proc/{}", process))) {
+    return base::make_error("no process {}: `pgrep -n NAME` finds a program's PID", process);
+  }
+  return base::make_error(
+      "process {} is not being recorded: start it with `heaptap run PROGRAM`, or record it with `heaptap attach {}`, "
+      "then try again",
+      process, process);
+}
+
+}  // namespace
+
+// The kernel waits for it (unix(7), SO_SNDTIMEO in socket(7)) where it has as many waiting as it may have.
+base::UniqueFd connect_in_time(const endpoint::Address& address, milliseconds wait_budget) {
+  base::UniqueFd socket = endpoint::make_socket();
+  if (!socket) return socket;
+  bool is_connected = endpoint::connect_to(socket.get(), address);
+  if (!is_connected && errno != EAGAIN) return {};
+  (void)fcntl(socket.get(), F_SETFL, 0);
+  if (!is_connected && wait_budget.count() > 0) {
+    const timeval limit{.tv_sec = wait_budget.count() / 1000, .tv_usec = wait_budget.count() % 1000 * 1000};
+    (void)setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    is_connected = endpoint::connect_to(socket.get(), address);
+    const timeval none{};
+    const int error = errno;
+    (void)setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
+    errno = error;
+  }
+  return is_connected ? std::move(socket) : base::UniqueFd();
+}
+
+Belief judge(const Listener& listener, uid_t asker) {
+  if (!listener.user) return Belief::kNone;
+  const bool is_own_or_root = *listener.user == asker || *listener.user == 0;
+  if (!is_own_or_root) return listener.is_of_process ? Belief::kAnotherUser : Belief::kNone;
+  const bool is_proven = listener.is_in_own_folder || listener.is_of_process || listener.is_heaptap;
+  return is_proven ? Belief::kBelieved : Belief::kNone;
+}
+
+bool is_above(pid_t candidate, pid_t process, const std::function<std::optional<Parents>(pid_t)>& parents_of) {
+  constexpr size_t kMaxProcesses = 256;  // what is asked one after the other may change meanwhile, into a circle too
+  std::vector<pid_t> looked_at{process};
+  for (size_t next = 0; next < looked_at.size() && looked_at.size() < kMaxProcesses; ++next) {
+    const auto parents = parents_of(looked_at[next]);
+    if (!parents) continue;
+    for (const pid_t each : {parents->tracer, parents->parent}) {
+      if (each <= 0) continue;
+      if (each == candidate) return true;
+      if (std::ranges::find(looked_at, each) == looked_at.end()) looked_at.push_back(each);
+    }
+  }
+  return false;
+}
+
+base::Result<base::UniqueFd> connect_to_recorder(const endpoint::ProcessName& process) {
+  if (!endpoint::address_of_process(process))
+    return base::fail("{}: too long for the name of a socket", endpoint::to_text(process));
+  Found found = look_for_recorder(process, kFolderPatience, kAbstractPatience);
+  if (!found.connection) return std::unexpected(nobody_records(process));
+  switch (found.belief) {
+    case Belief::kBelieved:
+      return std::move(found.connection);
+    case Belief::kAnotherUser:
+      return base::fail("{} is recorded by another user ({}): run this as that user", endpoint::to_text(process),
+                        *found.peer.user);
+    case Belief::kNone:
+      break;
+  }
+  return base::fail("{} (process {} of user {} listens under its name, and is not trusted)",
+                    nobody_records(process).message, found.peer.process,
+                    found.peer.user.value_or(static_cast<uid_t>(-1)));
+}
+
+bool is_reachable(const endpoint::ProcessName& process) {
+  const Found found = look_for_recorder(process, {}, {});
+  return found.connection && found.belief == Belief::kBelieved && found.peer.user == geteuid();
+}
+
+std::vector<endpoint::ProcessName> processes_with_socket() {
+  std::vector<endpoint::ProcessName> found;
+  for (const std::string& path : endpoint::own_folders()) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
+    if (!folder) continue;
+    while (const dirent* const entry =
+               readdir(folder.get())) {  // NOLINT(concurrency-mt-unsafe): the stream is this thread's
+      if (auto process = endpoint::process_of_file_name(entry->d_name)) found.push_back(*std::move(process));
+    }
+  }
+  // proc(5), /proc/net/unix: a line ends in the name, of which an abstract one begins with an @.
+  for (const std::string& line : base::split(base::read_small_file("/proc/net/unix"), '\n')) {
+    const size_t at = line.find(" @");
+    if (at == std::string::npos) continue;
+    if (auto process = endpoint::process_of_abstract_name(std::string_view(line).substr(at + 1))) {
+      found.push_back(*std::move(process));
+    }
+  }
+  // Each connection has a line, too.
+  std::ranges::sort(found);
+  const auto repeated = std::ranges::unique(found);
+  found.erase(repeated.begin(), repeated.end());
+  return found;
+}
+
+}  // namespace heaptap::client

@@ -1,0 +1,239 @@
+// pprof format: a gzipped message of profile.proto (https://github.com/google/pprof/blob/main/proto/profile.proto).
+//
+// A sample is a stack with all of its metrics. The allocation function (malloc, …) is a label, since other heap profilers' files have
+// its caller innermost. Inlined frames are lines of the location they were inlined into.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "common/base/gzip.h"
+#include "common/base/safe_text.h"
+#include "views/exports/frame_text.h"
+#include "views/exports/profile_writers.h"
+#include "views/exports/protobuf.h"
+
+namespace heaptap::exports {
+namespace {
+
+// Numbers of fields, in profile.proto.
+enum ProfileField : uint32_t {
+  kSampleType = 1,
+  kSample,
+  kMapping,
+  kLocation,
+  kFunction,
+  kStringTable,
+  kTimeNanos = 9,
+  kDurationNanos = 10,
+  kDefaultSampleType = 14,
+};
+
+struct SampleType {
+  MetricKind metric;
+  std::string_view type;
+};
+// The first four are those of other heap profilers; of a trace that doesn't know a number the type is missing.
+constexpr SampleType kSampleTypes[] = {
+    {MetricKind::kAllocations, "alloc_objects"},
+    {MetricKind::kAllocated, "alloc_space"},
+    {MetricKind::kLiveBlocks, "inuse_objects"},
+    {MetricKind::kLive, "inuse_space"},
+    {MetricKind::kPeak, "peak_space"},
+    {MetricKind::kTemporary, "temporary_objects"},
+    {MetricKind::kLeakedBlocks, "leaked_objects"},
+    {MetricKind::kLeaked, "leaked_space"},
+};
+
+class Profile {
+ public:
+  Profile(const Input& input, const report::Write& write)
+      : report_(input.report), tables_(input.source.tables()), out_(write) {}
+  void write();
+
+ private:
+  using FrameSpan = std::vector<report::FrameIndex>;
+
+  void put(uint32_t field, const ProtobufMessage& message) {
+    ProtobufMessage outer;
+    outer.add(field, message);
+    out_.write(outer.bytes());
+  }
+  void put_number(uint32_t field, uint64_t number) {
+    ProtobufMessage outer;
+    outer.add(field, number);
+    out_.write(outer.bytes());
+  }
+  uint64_t text(const std::string& text);
+  uint64_t mapping(const std::string& path, uint64_t address);
+  uint64_t function(const std::string& name, const std::string& symbol, const std::string& file);
+  uint64_t location(const FrameSpan& frames);
+  uint64_t location_of_call(const std::string& function);
+  void write_types();
+  void write_sample(const report::StackEntry& stack);
+
+  const report::Report& report_;
+  const model::Tables& tables_;
+  base::GzipWriter out_;
+  std::vector<const Metric*> shown_;
+  std::vector<std::string> texts_{""};
+  std::map<std::string, uint64_t> text_numbers_{{"", 0}};
+  std::map<std::pair<std::string, uint64_t>, uint64_t> mappings_;  // by path and where it begins
+  std::map<std::tuple<std::string, std::string, std::string>, uint64_t> functions_;
+  std::map<FrameSpan, uint64_t> locations_;
+  std::map<std::string, uint64_t> call_locations_;
+};
+
+uint64_t Profile::text(const std::string& text) {
+  const auto [found, added] = text_numbers_.try_emplace(text, texts_.size());
+  if (added) texts_.push_back(text);
+  return found->second;
+}
+
+std::string hex(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<uint8_t>(byte));
+  return text;
+}
+
+uint64_t Profile::mapping(const std::string& path, uint64_t address) {
+  if (path.empty()) return 0;
+  const auto holds = [&](const model::Module& module) {
+    return module.path == path && address >= module.start && address < module.end;
+  };
+  const auto module = std::ranges::find_if(tables_.modules, holds);
+  const bool is_known = module != tables_.modules.end();
+  const auto [found, added] = mappings_.try_emplace({path, is_known ? module->start : 0}, mappings_.size() + 1);
+  if (added) {
+    ProtobufMessage message;
+    message.add(1, found->second);
+    if (is_known) message.add(2, module->start);
+    if (is_known) message.add(3, module->end);
+    message.add(5, text(base::safe_text(path)));
+    if (is_known) message.add(6, text(hex(module->build_id)));
+    for (const uint32_t has : {7U, 8U, 9U, 10U})
+      message.add(has, uint64_t{1});  // names, files, lines, inlined ones: all there
+    put(kMapping, message);
+  }
+  return found->second;
+}
+
+uint64_t Profile::function(const std::string& name, const std::string& symbol, const std::string& file) {
+  const auto [found, added] = functions_.try_emplace({name, symbol, file}, functions_.size() + 1);
+  if (added) {
+    ProtobufMessage message;
+    message.add(1, found->second);
+    message.add(2, text(name));
+    message.add(3, text(symbol));
+    message.add(4, text(file));
+    put(kFunction, message);
+  }
+  return found->second;
+}
+
+// One frame that is none, behind those that were inlined into it.
+uint64_t Profile::location(const FrameSpan& frames) {
+  const auto [found, added] = locations_.try_emplace(frames, locations_.size() + call_locations_.size() + 1);
+  if (!added) return found->second;
+  const model::Frame& outermost = report_.frames[frames.back()];
+  ProtobufMessage message;
+  message.add(1, found->second);
+  message.add(2, mapping(outermost.module, outermost.address));
+  message.add(3, outermost.address);
+  for (const report::FrameIndex index : frames) {
+    const model::Frame& frame = report_.frames[index];
+    ProtobufMessage line;
+    const std::string name = name_of(frame);
+    line.add(1, function(name, frame.symbol.empty() ? name : base::safe_text(frame.symbol), file_of(frame)));
+    line.add(2, frame.line);
+    message.add(4, line);
+  }
+  put(kLocation, message);
+  return found->second;
+}
+
+// Of a stack of which nothing is known but what was called.
+uint64_t Profile::location_of_call(const std::string& called) {
+  const auto [found, added] = call_locations_.try_emplace(called, locations_.size() + call_locations_.size() + 1);
+  if (added) {
+    ProtobufMessage line;
+    line.add(1, function(called, called, ""));
+    ProtobufMessage message;
+    message.add(1, found->second);
+    message.add(4, line);
+    put(kLocation, message);
+  }
+  return found->second;
+}
+
+void Profile::write_types() {
+  uint64_t preferred = 0;
+  for (const SampleType& type : kSampleTypes) {
+    const Metric& metric = metric_of(type.metric);
+    if (!is_known(metric, report_)) continue;
+    shown_.push_back(&metric);
+    ProtobufMessage message;
+    message.add(1, text(std::string(type.type)));
+    message.add(2, text(metric.bytes ? "bytes" : "count"));
+    put(kSampleType, message);
+    if (type.metric == MetricKind::kLive || (preferred == 0 && metric.bytes)) preferred = text(std::string(type.type));
+  }
+  put_number(kDefaultSampleType, preferred);
+}
+
+void Profile::write_sample(const report::StackEntry& stack) {
+  std::vector<uint64_t> locations;
+  FrameSpan run;
+  for (const report::FrameIndex frame : stack.frames) {
+    run.push_back(frame);
+    if (report_.frames[frame].inlined && frame != stack.frames.back()) continue;
+    locations.push_back(location(run));
+    run.clear();
+  }
+  const std::string called = base::safe_text(stack.function);
+  if (locations.empty()) locations.push_back(location_of_call(called));
+  std::vector<uint64_t> values;
+  for (const Metric* metric : shown_) values.push_back(metric->of(stack));
+  ProtobufMessage sample;
+  sample.add_packed(1, locations);
+  sample.add_packed(2, values);
+  const auto add_label = [&](const char* key, const std::string& value) {
+    ProtobufMessage label;
+    label.add(1, text(key));
+    label.add(2, text(value));
+    sample.add(3, label);
+  };
+  add_label("function", called);
+  for (const std::string& tag : stack.tags) add_label("tag", base::safe_text(tag));
+  put(kSample, sample);
+}
+
+void Profile::write() {
+  write_types();
+  mapping(report_.capture.executable, [&] {
+    const auto module = std::ranges::find(tables_.modules, report_.capture.executable, &model::Module::path);
+    return module == tables_.modules.end() ? 0 : module->start;
+  }());  // the first one: of the program
+  for (const report::StackEntry& stack : report_.stacks)
+    if (!stack.is_apart()) write_sample(stack);
+  put_number(kTimeNanos, report_.capture.start_unix_ns);
+  put_number(kDurationNanos, report_.capture.duration_ns);
+  for (const std::string& text : texts_) {
+    ProtobufMessage message;
+    message.add(kStringTable, std::string_view(text));
+    out_.write(message.bytes());
+  }
+  out_.finish();
+}
+
+}  // namespace
+
+base::Result<> write_pprof(const Input& input, const report::Write& write) {
+  Profile(input, write).write();
+  return {};
+}
+
+}  // namespace heaptap::exports

@@ -1,0 +1,32 @@
+#include "views/exports/source_place.h"
+
+#include <filesystem>
+#include <system_error>
+
+namespace heaptap::exports {
+
+std::optional<std::string> path_below(const std::string& root, const std::string& file) {
+  if (root.empty() || file.empty()) return std::nullopt;
+  const std::filesystem::path folder = std::filesystem::path(root).lexically_normal();
+  const std::filesystem::path path = std::filesystem::path(file).lexically_normal();
+  const std::filesystem::path below = path.is_absolute() ? path.lexically_relative(folder) : path;
+  if (below.empty() || *below.begin() == ".." || *below.begin() == ".") return std::nullopt;
+  std::error_code none;
+  if (!path.is_absolute() && !std::filesystem::is_regular_file(folder / below, none)) return std::nullopt;
+  return below.generic_string();
+}
+
+std::string working_directory() {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::current_path(error);
+  return error ? std::string() : path.string();
+}
+
+std::optional<SourcePlace> place_below(const std::string& root, const report::FrameList& frames) {
+  for (const model::Frame& frame : frames) {
+    if (auto path = path_below(root, frame.file)) return SourcePlace{&frame, *std::move(path)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace heaptap::exports

@@ -1,0 +1,123 @@
+#include "views/html/folding.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace heaptap::html {
+namespace {
+
+using report::StackEntry;
+
+// Importance of a stack: its largest share of any figure's total. The least important ones are folded first.
+class Importance {
+ public:
+  explicit Importance(const report::Report& report) {
+    for (const StackEntry& stack : report.stacks) {
+      const auto figures = figures_of(stack);
+      for (size_t i = 0; i < figures.size(); ++i) sums_[i] += figures[i];
+    }
+  }
+  [[nodiscard]] double of(const StackEntry& stack) const {
+    const auto figures = figures_of(stack);
+    double most = 0;
+    for (size_t i = 0; i < figures.size(); ++i) {
+      if (sums_[i] != 0) most = std::max(most, static_cast<double>(figures[i]) / static_cast<double>(sums_[i]));
+    }
+    return most;
+  }
+
+ private:
+  static std::array<uint64_t, 6> figures_of(const StackEntry& stack) {
+    const uint64_t lost = stack.leaks ? stack.leaks->lost().bytes + stack.leaks->possible.bytes : 0;
+    return {stack.own_live_bytes(), stack.own_peak_bytes(),      stack.own_allocated_bytes(),
+            stack.allocations,      stack.temporary_allocations, lost};
+  }
+  std::array<uint64_t, 6> sums_{};
+};
+
+class Tree {
+ public:
+  explicit Tree(CallNodes& nodes) : nodes_(nodes) {}
+
+  // The node of a stack's innermost frame; its frames are added where they are missing.
+  uint32_t add(const StackEntry& stack) {
+    uint32_t node = CallNodes::kNone;
+    for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {
+      const auto [known, is_new] =
+          children_.try_emplace(key(node, *frame), static_cast<uint32_t>(nodes_.parents.size()));
+      if (is_new) {
+        nodes_.parents.push_back(node);
+        nodes_.frames.push_back(*frame);
+      }
+      node = known->second;
+    }
+    return node;
+  }
+
+  // The node of its innermost frame that is there.
+  [[nodiscard]] uint32_t find(const StackEntry& stack) const {
+    uint32_t node = CallNodes::kNone;
+    for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {
+      const auto known = children_.find(key(node, *frame));
+      if (known == children_.end()) break;
+      node = known->second;
+    }
+    return node;
+  }
+
+ private:
+  static uint64_t key(uint32_t node, report::FrameIndex frame) { return uint64_t{node} << 32 | frame; }
+
+  CallNodes& nodes_;
+  boost::unordered_flat_map<uint64_t, uint32_t> children_;
+};
+
+std::vector<double> shares_of(const report::Report& report) {
+  const Importance importance(report);
+  std::vector<double> shares;
+  shares.reserve(report.stacks.size());
+  for (const StackEntry& stack : report.stacks) shares.push_back(importance.of(stack));
+  return shares;
+}
+
+}  // namespace
+
+Rows choose_rows(const report::Report& report, size_t limit, const Weights* weights) {
+  Rows made;
+  made.of_stack.resize(report.stacks.size());
+  std::vector<uint32_t> order(report.stacks.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  if (order.size() > limit) {
+    const std::vector<double> shares = weights == nullptr ? shares_of(report) : weights->shares;
+    std::ranges::sort(order,
+                      [&](uint32_t a, uint32_t b) { return std::pair(-shares[a], a) < std::pair(-shares[b], b); });
+  }
+  const size_t kept = std::min(limit, order.size());
+  std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept));
+  Tree tree(made.nodes);
+  for (size_t i = 0; i < kept; ++i) {
+    made.of_stack[order[i]] = static_cast<uint32_t>(made.rows.size());
+    made.rows.push_back({.stack = order[i], .node = tree.add(report.stacks[order[i]]), .folded = 0});
+  }
+  // Those that called the same function below the same node are one row.
+  std::map<std::tuple<uint32_t, std::string, bool, uint8_t>, uint32_t> folded;
+  for (size_t i = kept; i < order.size(); ++i) {
+    const StackEntry& stack = report.stacks[order[i]];
+    const uint32_t node = tree.find(stack);
+    const auto [known, is_new] = folded.try_emplace(
+        {node, stack.function, stack.mapping, weights == nullptr ? uint8_t{0} : weights->kinds[order[i]]},
+        static_cast<uint32_t>(made.rows.size()));
+    if (is_new) made.rows.push_back({.stack = order[i], .node = node, .folded = 0});
+    made.of_stack[order[i]] = known->second;
+    ++made.rows[known->second].folded;
+    ++made.folded_stacks;
+    made.folded_bytes += stack.is_apart() ? 0 : stack.allocated_bytes;
+  }
+  return made;
+}
+
+}  // namespace heaptap::html

@@ -1,0 +1,300 @@
+#include "views/top/take_sample.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "analysis/report/frame_text.h"
+#include "analysis/report/function_name.h"
+#include "analysis/report/render.h"
+#include "analysis/report/telling_frame.h"
+#include "common/base/intervals.h"
+#include "common/base/units.h"
+
+namespace heaptap::top {
+namespace {
+
+constexpr size_t kSiteWidth = 180;
+constexpr std::array<size_t, 7> kShorterSiteWidths{120, 90, 66, 50, 40, 34, 26};
+constexpr size_t kMaxSearched = 2000;
+
+std::string searched_text(const report::FrameList& frames, const std::string& function) {
+  std::string text = function;
+  std::string_view module;
+  for (const model::Frame& frame : frames) {
+    if (text.size() + frame.function.size() + frame.module.size() > kMaxSearched) break;
+    text += '\n' + frame.function;
+    if (frame.module != module) text += '\n' + frame.module;
+    module = frame.module;
+  }
+  return text;
+}
+
+// Places in files without source lines only where there is room for all: callers tell more.
+std::vector<std::string> sites_of(const report::FrameText& text, const report::FrameText& brief,
+                                  const report::FrameList& frames) {
+  std::vector<std::string> sites{text.describe_site(frames, kSiteWidth)};
+  for (const size_t width : kShorterSiteWidths) {
+    std::string shorter = brief.describe_site(frames, width);
+    if (report::shown_width(shorter) < report::shown_width(sites.back())) sites.push_back(std::move(shorter));
+  }
+  return sites;
+}
+
+std::vector<NamedStack> named_stacks(const report::Report& report) {
+  const report::FrameText text(report.frames, report.skipped, {});
+  const report::FrameText brief(report.frames, report.skipped, {.offsets = false});
+  std::vector<NamedStack> named;
+  named.reserve(report.stacks.size());
+  for (const report::StackEntry& stack : report.stacks) {
+    const report::FrameList frames = report.list(stack.frames);
+    const model::Frame* const telling = report::telling_frame(frames, report.skipped);
+    named.push_back({.id = stack.id,
+                     .function = stack.function,
+                     .sites = sites_of(text, brief, frames),
+                     .module = telling == nullptr ? "" : telling->module,
+                     .searched = searched_text(frames, stack.function)});
+  }
+  return named;
+}
+
+base::Result<> choose_program(client::Recording& recording, Sample& sample, client::ProgramId wanted) {
+  const uint32_t pid = wanted.pid;
+  auto processes = recording.processes();
+  if (!processes) return std::unexpected(std::move(processes).error());
+  if (processes->empty()) return base::fail("nothing is recorded");
+  const client::Process* chosen = nullptr;
+  for (const client::Process& process : *processes) {
+    if (pid != 0 && process.pid != pid) continue;
+    if (chosen == nullptr || (process.pid == chosen->pid && process.image > chosen->image)) chosen = &process;
+  }
+  if (chosen == nullptr) return base::fail("process {} is no longer recorded", pid);
+  sample.image_count = chosen->image;
+  if (wanted.image != 0) {
+    const auto found = std::ranges::find_if(*processes, [&](const client::Process& process) {
+      return process.pid == chosen->pid && process.image == wanted.image;
+    });
+    if (found == processes->end())
+      return base::fail("process {} has no program {}: {} is the last one", chosen->pid, wanted.image, chosen->image);
+    chosen = &*found;
+  }
+  sample.process = *chosen;
+  std::vector<uint32_t> pids;
+  for (const client::Process& process : *processes) {
+    if (std::ranges::find(pids, process.pid) == pids.end()) pids.push_back(process.pid);
+  }
+  sample.process_count = pids.size();
+  sample.place = static_cast<size_t>(std::ranges::find(pids, chosen->pid) - pids.begin());
+  return {};
+}
+
+// Of a program that is over its trace tells.
+client::Figures figures_of(const model::Capture& capture) {
+  return {.pid = capture.pid,
+          .time_ns = capture.duration_ns,
+          .events = capture.event_count,
+          .lost_events = capture.lost_events,
+          .log_used_bytes = capture.log_bytes_used,
+          .trace_bytes = capture.trace_bytes,
+          .resident_bytes = {},
+          .target_cpu_ns = {},
+          .stops = {}};
+}
+
+// What is recorded comes to the trace in frames, once a second or so: counts that were taken a second apart may be those of the same
+// moment, or of two seconds. Where something was allocated, the last event says of which; where nothing was, a while ago is certain.
+uint64_t counted_until(const report::Report& report, const client::Figures& figures,
+                       const client::Freshness& freshness) {
+  const std::chrono::nanoseconds unwritten = base::intervals().write * 3 / 2;
+  if (!report.has_events) return figures.time_ns;
+  if (freshness.is_behind()) return report.last_event_ns;
+  return std::max(report.last_event_ns,
+                  figures.time_ns - std::min(figures.time_ns, static_cast<uint64_t>(unwritten.count())));
+}
+
+query::Query sample_query(const SampleRequest& request, query::Query query, bool is_live) {
+  query.counts = true;
+  query.scans = false;
+  query.stacks = !request.names.empty() || request.first_names != 0;
+  query.stack_ids = request.names;
+  query.limit = request.first_names;
+  query.statistics = request.threads || !is_live;
+  query.lifetimes = true;
+  return query;
+}
+
+void take_from(report::Report&& report, Sample& sample) {
+  sample.start_unix_ns = report.capture.start_unix_ns;
+  sample.totals = report.totals;
+  sample.lifetimes_known = report.has_events && report.lifetimes_known;
+  sample.threads_known = report.threads_known && !report.threads.empty();
+  sample.named = named_stacks(report);
+  sample.counts = std::move(report.counts);
+  sample.threads = std::move(report.threads);
+  sample.timeline = std::move(report.timeline);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::vector<std::string> frame_lines(const report::Report& report, const report::StackEntry& stack, size_t width) {
+  constexpr size_t kBesideFunctions = 30;
+  constexpr size_t kLeastOfFunctions = 24;
+  const size_t most = std::max(width, kBesideFunctions + kLeastOfFunctions) - kBesideFunctions;
+  const report::FrameText text(report.frames, report.skipped, {});
+  std::vector<std::string> lines;
+  for (const model::Frame& frame : report.list(stack.frames)) {
+    lines.push_back(
+        fmt::format("{:>3}  {}{}", lines.size(), text.both(frame, most), frame.inlined ? "  (inlined)" : ""));
+  }
+  if (stack.frames_in_all > stack.frames.size()) {
+    lines.push_back(fmt::format("     and {} more", base::format_count(stack.frames_in_all - stack.frames.size())));
+  }
+  return lines;
+}
+
+std::vector<std::string> thread_lines(const report::StackEntry& stack, const std::vector<report::ThreadEntry>& all) {
+  std::vector<std::string> lines;
+  for (const uint32_t number : stack.threads) {
+    const auto found = std::ranges::find(all, number, &report::ThreadEntry::number);
+    lines.push_back(found == all.end() || found->name.empty() ? fmt::format("{}", number)
+                                                              : fmt::format("{} ({})", number, found->name));
+  }
+  return lines;
+}
+
+void take_holders(client::Recording& recording, client::ProgramId program, StackPage& page, query::Query query,
+                  size_t width) {
+  query.why = query::BlockQuestion{.by = query::BlockQuestion::By::kStack, .value = page.id};
+  query.stacks = false;
+  query.statistics = false;
+  query.lifetimes = false;
+  const auto report = recording.report(program, query);
+  if (!report) {
+    page.why_no_holders = report.error().message;
+    return;
+  }
+  if (!report->holders) return;
+  page.holders = lines_of(report::render_text(*report, report::View::kHolders, {.width = width}));
+}
+
+}  // namespace
+
+base::Result<Sample> take_sample(client::Recording& recording, const SampleRequest& request,
+                                 const query::Query& names_from) {
+  Sample sample;
+  HEAPTAP_TRY(choose_program(recording, sample, {request.pid, request.image}));
+  const uint32_t pid = sample.process.pid;
+  const client::ProgramId program{pid, sample.process.image};
+  const bool is_over = sample.process.image < sample.image_count;
+  if (!is_over) {
+    auto figures = recording.figures(pid);
+    if (!figures) return std::unexpected(std::move(figures).error());
+    sample.figures = *figures;
+  }
+  sample.is_live = recording.is_live() && !is_over;
+  const query::Query query = sample_query(request, names_from, sample.is_live);
+  auto report = is_over ? recording.report(program, query) : recording.glance(program, query);
+  if (!report) return std::unexpected(std::move(report).error());
+  if (is_over) sample.figures = figures_of(report->capture);
+  sample.freshness = recording.freshness(program);
+  sample.counted_until_ns =
+      sample.is_live ? counted_until(*report, sample.figures, sample.freshness) : sample.figures.time_ns;
+  if (sample.is_live) {
+    // Without its marks the picture is still one.
+    if (auto marks = recording.marks(pid)) sample.marks = *std::move(marks);
+  }
+  take_from(*std::move(report), sample);
+  return sample;
+}
+
+base::Result<std::vector<NamedStack>> take_names(client::Recording& recording, const SampleRequest& request,
+                                                 const query::Query& names_from) {
+  query::Query query = names_from;
+  query.scans = false;
+  query.stack_ids = request.names;
+  query.statistics = false;
+  query.lifetimes = false;
+  const auto report = recording.glance({request.pid, request.image}, query);
+  if (!report) return std::unexpected(report.error());
+  return named_stacks(*report);
+}
+
+base::Result<LeakSample> take_leaks(client::Recording& recording, client::ProgramId program) {
+  query::Query query;
+  query.counts = true;
+  query.stacks = false;
+  query.statistics = false;
+  query.lifetimes = false;
+  auto report = recording.report(program, query);
+  if (!report) return std::unexpected(std::move(report).error());
+  LeakSample sample{.scan = report->leaks.scan.number,
+                    .leaks = report->leaks,
+                    .all_known = report->known.saw_all && report->leaks.unknown.blocks == 0,
+                    .stacks = {}};
+  for (size_t i = 0; i < report->counts.size(); ++i) {
+    const report::StackCount& count = report->counts[i];
+    if (count.leaked_blocks != 0) sample.stacks.push_back({i + 1, count.leaked_bytes, count.leaked_blocks});
+  }
+  return sample;
+}
+
+base::Result<StackPage> take_stack(client::Recording& recording, client::ProgramId program, uint64_t id,
+                                   const query::Query& names_from, size_t width) {
+  query::Query query = names_from;
+  query.stack_ids = {id};
+  query.scans = false;
+  const auto report = recording.glance(program, query);
+  if (!report) return std::unexpected(report.error());
+  if (report->stacks.empty()) return base::fail("no stack #{}", id);
+  const report::StackEntry& stack = report->stacks.front();
+  StackPage page{.id = id,
+                 .function = stack.function,
+                 .threads = thread_lines(stack, report->threads),
+                 .frames = frame_lines(*report, stack, width),
+                 .holders = {},
+                 .why_no_holders = {}};
+  take_holders(recording, program, page, names_from, width);
+  return page;
+}
+
+base::Result<uint32_t> next_process(client::Recording& recording, uint32_t pid) {
+  const auto processes = recording.processes();
+  if (!processes) return std::unexpected(processes.error());
+  std::vector<uint32_t> pids;
+  for (const client::Process& process : *processes) {
+    if (std::ranges::find(pids, process.pid) == pids.end()) pids.push_back(process.pid);
+  }
+  if (pids.size() < 2) return 0;
+  const auto found = std::ranges::find(pids, pid);
+  const size_t place = found == pids.end() ? 0 : static_cast<size_t>(found - pids.begin()) + 1;
+  return pids[place % pids.size()];
+}
+
+base::Result<uint32_t> next_image(client::Recording& recording, client::ProgramId program) {
+  const auto processes = recording.processes();
+  if (!processes) return std::unexpected(processes.error());
+  uint32_t first = 0;
+  uint32_t next = 0;
+  const auto is_its = [&program](const client::Process& process) { return process.pid == program.pid; };
+  if (std::ranges::count_if(*processes, is_its) < 2) return 0;
+  for (const client::Process& process : *processes) {
+    if (process.pid != program.pid || process.image == program.image) continue;
+    if (first == 0 || process.image < first) first = process.image;
+    if (process.image > program.image && (next == 0 || process.image < next)) next = process.image;
+  }
+  return next != 0 ? next : first;
+}
+
+}  // namespace heaptap::top
