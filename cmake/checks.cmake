@@ -6,6 +6,7 @@ endfunction()
 
 heaptap_tool_test(layers check_layers.py)
 heaptap_tool_test(layers_checker check_layers_test.py)
+heaptap_tool_test(tidy_checker check_tidy_test.py)
 heaptap_tool_test(docs check_docs.py)
 heaptap_tool_test(docs_checker check_docs_test.py)
 heaptap_tool_test(html_shell check_shell.py)

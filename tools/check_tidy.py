@@ -8,7 +8,8 @@ into what they all include. Where that has findings, its files are looked at one
 Unused using-declarations and aliases of namespaces are found only one by one (--together 1).
 
 --changed: only what changed since the last tag, or since the branch left the one it came from; where there is neither, in the last
-working day before the last commit. Of a changed header one file that includes it is looked at."""
+working day before the last commit. Of a changed header one file that includes it is looked at. No change is one of comments, texts,
+includes and namespaces alone, as a move to another folder brings them."""
 
 import argparse
 import concurrent.futures
@@ -156,8 +157,12 @@ def changed_among(files):
     base = last_release()
     if not base:
         return set(files)
-    names = git("diff", "--name-only", base) + "\n" + git("ls-files", "--others", "--exclude-standard")
-    changed = {(ROOT / name).resolve() for name in names.split("\n") if name}
+    names = git("ls-files", "--others", "--exclude-standard").split("\n")
+    for line in git("diff", "--name-status", "--find-renames=30%", "-l20000", base).split("\n"):
+        status, *paths = line.split("\t")
+        if paths and not (status[0] in "MR" and has_same_code(git("show", f"{base}:{paths[0]}"), ROOT / paths[-1])):
+            names.append(paths[-1])
+    changed = {(ROOT / name).resolve() for name in names if name}
     if any(path.name == ".clang-tidy" for path in changed):
         return set(files)
     chosen = changed & set(files)
@@ -167,6 +172,23 @@ def changed_among(files):
         if not chosen & set(users):
             chosen.update(users[:1])
     return chosen
+
+
+# What a line of code says besides its tokens: a literal's text, comments, includes, namespaces, spaces.
+SAID = re.compile(r'(R"([^\s()\\]*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*")|(\'(?:\\.|[^\'\\\n])+\')|//[^\n]*|/\*.*?\*/', re.DOTALL)
+PLACED = re.compile(r"^\s*#\s*include\b[^\n]*|\bnamespace [\w:]+|\busing (?:namespace )?[\w:]+;|\b[a-z_]\w*::|\s+", re.MULTILINE)
+
+
+def has_same_code(before, file):
+    """Whether a source file's code is what it was, apart from comments, texts, includes and namespaces."""
+    if file.suffix not in (".h", ".cc", ".cpp", ".c") or not file.is_file():
+        return False
+    return code_of(before) == code_of(file.read_text(encoding="utf-8", errors="replace"))
+
+
+def code_of(text):
+    code = PLACED.sub("", SAID.sub(lambda found: '""' if found.group(1) else found.group(3) or " ", text))
+    return re.sub('(?:"")+', '""', code)
 
 
 def groups_of(files, commands, most):
