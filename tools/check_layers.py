@@ -22,7 +22,6 @@ PREPROCESSOR_TEXT = re.compile(r"^[ \t]*#[ \t]*(?:error|warning)\b[^\n]*", re.MU
 # What stands before a name in an expression; another word, or the end of a type, stands before it in a declaration.
 EXPRESSION_WORDS = {"return", "co_return", "co_await", "co_yield", "throw", "else", "do", "case", "and", "or", "not"}
 
-
 # A phrase of `refused-text`, in quotes.
 PHRASE = re.compile(r'"([^"]+)"')
 INCLUDE_LINE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
@@ -89,10 +88,9 @@ class Rules:
             self.only_calls.append((names, others))
         elif kind == "refused" and names:
             self.refused += names
-        elif kind == "refused-text" and (phrases := PHRASE.findall(left)) and right.strip():
-            self.refused_texts.append((pattern_of(phrases), right.strip()))
-        elif kind == "refused-message" and (phrases := PHRASE.findall(left)) and right.strip():
-            self.refused_messages.append((pattern_of(phrases), right.strip()))
+        elif kind in ("refused-text", "refused-message") and (phrases := PHRASE.findall(left)) and right.strip():
+            refused = self.refused_texts if kind == "refused-text" else self.refused_messages
+            refused.append((pattern_of(phrases), right.strip()))
         elif kind == "prose" and names:
             self.prose.update(names)
         elif kind == "prose-call" and names:

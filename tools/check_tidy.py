@@ -25,6 +25,8 @@ import sys
 import tempfile
 import time
 
+from check_layers import NO_CODE
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-19"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "heaptap" / "tidy"
@@ -174,8 +176,7 @@ def changed_among(files):
     return chosen
 
 
-# What a line of code says besides its tokens: a literal's text, comments, includes, namespaces, spaces.
-SAID = re.compile(r'(R"([^\s()\\]*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*")|(\'(?:\\.|[^\'\\\n])+\')|//[^\n]*|/\*.*?\*/', re.DOTALL)
+# Where code is: includes, namespaces, spaces.
 PLACED = re.compile(r"^\s*#\s*include\b[^\n]*|\bnamespace [\w:]+|\busing (?:namespace )?[\w:]+;|\b[a-z_]\w*::|\s+", re.MULTILINE)
 
 
@@ -187,8 +188,14 @@ def has_same_code(before, file):
 
 
 def code_of(text):
-    code = PLACED.sub("", SAID.sub(lambda found: '""' if found.group(1) else found.group(3) or " ", text))
-    return re.sub('(?:"")+', '""', code)
+    return re.sub('(?:"")+', '""', PLACED.sub("", NO_CODE.sub(without_words, text)))
+
+
+def without_words(found):
+    """A string without its text, nothing for a comment, a character as it is."""
+    if found.group().startswith(('"', 'R"')):
+        return '""'
+    return found.group() if found.group().startswith("'") else " "
 
 
 def groups_of(files, commands, most):

@@ -1,5 +1,5 @@
-"""Cost of a build, from the records of its steps: parsing, summing, comparing. It reads no file but tools/layers.txt, and starts no process;
-bench/build does.
+"""Cost of a build, from the records of its steps: parsing, summing, comparing. Reads no file but tools/layers.txt and starts no process;
+bench/build does both.
 
 A record is written by bench/build's launcher for one step: the command and bash's `times` (its own user and system time, then
 those of the command and the processes it started):
