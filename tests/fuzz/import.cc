@@ -15,11 +15,11 @@ using report::View;
 
 query::Query query_for(unsigned variant) {
   query::Query query;
-  query.blocks = query.errors = true;
-  query.from_all_sides = (variant & 1) != 0;
-  if ((variant & 2) != 0) query.function = "main";
-  if ((variant & 4) != 0) query.to_ns = 20'000'000;
-  if ((variant & 8) != 0) query.limit = 3;
+  query.listing.blocks = query.listing.errors = true;
+  query.counting.from_all_sides = (variant & 1) != 0;
+  if ((variant & 2) != 0) query.filter.function = "main";
+  if ((variant & 4) != 0) query.window.to_ns = 20'000'000;
+  if ((variant & 8) != 0) query.listing.limit = 3;
   return query;
 }
 

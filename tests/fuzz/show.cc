@@ -17,23 +17,23 @@ using report::View;
 
 query::Query everything(unsigned variant) {
   query::Query query;
-  query.blocks = query.errors = true;
-  if ((variant & 1) != 0) query.function = "main";
-  if ((variant & 2) != 0) query.thread = 1;
-  if ((variant & 4) != 0) query.from_ns = 1000;
-  if ((variant & 8) != 0) query.to_ns = 1'000'000;
-  if ((variant & 16) != 0) query.limit = 3;
+  query.listing.blocks = query.listing.errors = true;
+  if ((variant & 1) != 0) query.filter.function = "main";
+  if ((variant & 2) != 0) query.filter.thread = 1;
+  if ((variant & 4) != 0) query.window.from_ns = 1000;
+  if ((variant & 8) != 0) query.window.to_ns = 1'000'000;
+  if ((variant & 16) != 0) query.listing.limit = 3;
   return query;
 }
 
 // What needs a scan; where there is none it is refused.
 query::Query of_scan(unsigned variant) {
   query::Query query = everything(variant);
-  query.globals = query.scan_list = true;
-  query.since = variant & 1;
-  query.generate = query::SuppressionSyntax::kValgrind;
-  query.retained = static_cast<query::RetainedBy>(variant % 3);
-  query.why = query::BlockQuestion{.by = query::BlockQuestion::By::kNumber, .value = 1 + (variant & 7)};
+  query.leaks.globals = query.leaks.scan_list = true;
+  query.leaks.since = variant & 1;
+  query.leaks.generate = query::SuppressionSyntax::kValgrind;
+  query.leaks.retained = static_cast<query::RetainedBy>(variant % 3);
+  query.leaks.why = query::BlockQuestion{.by = query::BlockQuestion::By::kNumber, .value = 1 + (variant & 7)};
   return query;
 }
 

@@ -100,12 +100,12 @@ class LedgerSink : public model::EventSink {
 
 // What can't be had from totals.
 base::Result<> check_totals(const model::Totals& totals, const Query& query) {
-  if (query.has_window()) {
+  if (query.window.is_given()) {
     return base::fail_as(base::ErrorKind::kUsage, "--from and --to need times, which --aggregate doesn't keep");
   }
   const bool shared = std::any_of(totals.sites.begin(), totals.sites.end(),
                                   [](const model::SiteTotals& entry) { return entry.thread == 0; });
-  if (query.thread != 0 && shared) {
+  if (query.filter.thread != 0 && shared) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "--thread: recorded with --aggregate, whose memory was too small to keep all threads apart; "
                          "use a larger --aggregate-memory");
@@ -115,24 +115,24 @@ base::Result<> check_totals(const model::Totals& totals, const Query& query) {
 
 ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query& query, StackNames& names,
                                      bool addresses) {
-  ledger::LedgerOptions options{
-      .time_resolution_ns = capture.time_resolution_ns,
-      .page_bytes = capture.page_bytes,
-      .statistics = query.statistics,
-      .details = query.lifetimes || query.sort == SortKey::kTime || query.activity || addresses,
-      .activity = query.activity || query.from_all_sides};
-  options.filter.thread = query.thread;
-  options.filter.start_ns = query.from_ns;
+  ledger::LedgerOptions options{.time_resolution_ns = capture.time_resolution_ns,
+                                .page_bytes = capture.page_bytes,
+                                .statistics = query.counting.statistics,
+                                .details = query.counting.lifetimes || query.listing.sort == SortKey::kTime ||
+                                           query.counting.activity || addresses,
+                                .activity = query.counting.activity || query.counting.from_all_sides};
+  options.filter.thread = query.filter.thread;
+  options.filter.start_ns = query.window.from_ns;
   // A mark's time is not exact, its place is.
-  if (query.from_event) {
-    options.filter.from_event = *query.from_event;
+  if (query.window.from_event) {
+    options.filter.from_event = *query.window.from_event;
   } else {
-    options.filter.from_ns = query.from_ns;
+    options.filter.from_ns = query.window.from_ns;
   }
-  if (query.to_event) {
-    options.filter.to_event = *query.to_event;
+  if (query.window.to_event) {
+    options.filter.to_event = *query.window.to_event;
   } else {
-    options.filter.to_ns = query.to_ns;
+    options.filter.to_ns = query.window.to_ns;
   }
   if (names.filters()) {
     options.filter.wants_site = [&names](const model::Tables& tables, model::SiteId site) {
@@ -145,18 +145,20 @@ ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query&
 std::string filter_text(const Query& query) {
   std::string text;
   const auto append = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (!query.function.empty()) append("function " + query.function);
-  if (!query.module.empty()) append("module " + query.module);
-  for (const std::string& tag : query.tags) append("tag " + tag);
-  if (query.thread != 0) append(fmt::format("thread {}", query.thread));
+  if (!query.filter.function.empty()) append("function " + query.filter.function);
+  if (!query.filter.module.empty()) append("module " + query.filter.module);
+  for (const std::string& tag : query.filter.tags) append("tag " + tag);
+  if (query.filter.thread != 0) append(fmt::format("thread {}", query.filter.thread));
   const auto moment = [](const std::string& name, uint64_t time_ns, bool is_mark, bool is_earlier) {
     const std::string time = is_earlier ? "earlier" : base::format_duration(time_ns);
     return is_mark ? fmt::format("mark {} ({})", name, time) : time;
   };
-  if (query.from_ns != 0 || query.from_event)
-    append("from " + moment(query.from, query.from_ns, query.from_event.has_value(), query.from_is_earlier));
-  if (query.to_ns != ~uint64_t{0})
-    append("to " + moment(query.to, query.to_ns, query.to_event.has_value(), query.to_is_earlier));
+  if (query.window.from_ns != 0 || query.window.from_event)
+    append("from " + moment(query.window.from, query.window.from_ns, query.window.from_event.has_value(),
+                            query.window.from_is_earlier));
+  if (query.window.to_ns != ~uint64_t{0})
+    append("to " +
+           moment(query.window.to, query.window.to_ns, query.window.to_event.has_value(), query.window.to_is_earlier));
   return text;
 }
 
@@ -191,10 +193,11 @@ base::Result<std::unique_ptr<Ledgers>> replay(model::EventSource& source, const 
                                               IgnoredStacks& ignored, bool addresses) {
   auto ledger = std::make_unique<Ledgers>(ledger_options(source.capture(), query, names, addresses), ignored);
   // Where stacks are listed for certain, and whole.
-  const bool lists_stacks = query.stacks && !query.leaks_only && query.depth == 0;
+  const bool lists_stacks = query.listing.stacks && !query.listing.leaks_only && query.listing.depth == 0;
   const bool opens_files = lists_stacks && !query.symbols.debuginfod;
   LedgerSink sink(*ledger, opens_files ? &names : nullptr, leaves_little(source));
-  HEAPTAP_TRY(source.replay(sink, {.events = query.events, .addresses = addresses, .progress = query.progress}));
+  HEAPTAP_TRY(
+      source.replay(sink, {.events = query.counting.events, .addresses = addresses, .progress = query.progress}));
   if (sink.totals()) HEAPTAP_TRY(check_totals(*sink.totals(), query));
   sink.finish(source.tables());
   return ledger;
@@ -203,9 +206,9 @@ base::Result<std::unique_ptr<Ledgers>> replay(model::EventSource& source, const 
 // Addresses cost time, and few traces have mismatched releases: those are read once more.
 base::Result<std::unique_ptr<Ledgers>> replay_as_asked(model::EventSource& source, const Query& query,
                                                        StackNames& names, IgnoredStacks& ignored) {
-  const bool addresses = query.blocks || query.from_all_sides;
+  const bool addresses = query.listing.blocks || query.counting.from_all_sides;
   auto ledger = replay(source, query, names, ignored, addresses);
-  if (ledger && query.errors && !addresses && !(*ledger)->whole().gaps().events &&
+  if (ledger && query.listing.errors && !addresses && !(*ledger)->whole().gaps().events &&
       (*ledger)->whole().totals().mismatched_releases != 0) {
     return replay(source, query, names, ignored, true);
   }
@@ -223,21 +226,21 @@ base::Result<> store(base::Result<View> made, std::optional<View>& place) {
 base::Result<> fill_views(report::Report& report, model::EventSource& source, const Query& query, StackNames& names,
                           IgnoredStacks& ignored, const ledger::Ledger& ledger, const StackIndex& index,
                           const JudgedLeaks& judged) {
-  const bool any =
-      query.why || query.retained || query.globals || query.scan_list || query.since != 0 || query.from_all_sides;
+  const bool any = query.leaks.why || query.leaks.retained || query.leaks.globals || query.leaks.scan_list ||
+                   query.leaks.since != 0 || query.counting.from_all_sides;
   if (!any) return {};
   BlockNames blocks(source.capture(), source.tables(), source.block_names(), index, names);
   const ViewContext context{source, query, names, ignored, ledger, index, judged, blocks};
-  if (query.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
-  if (query.retained) report.retained = retained_view(context);
-  if (query.globals) report.globals = globals_view(context);
-  if (query.from_all_sides) {
+  if (query.leaks.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
+  if (query.leaks.retained) report.retained = retained_view(context);
+  if (query.leaks.globals) report.globals = globals_view(context);
+  if (query.counting.from_all_sides) {
     const StackRows rows(report, index);
     report.stack_graph = stack_graph_view(context, rows, kMaxGraphNodes);
     report.stack_holders = stack_holders_view(context, report, kMaxStackHolders);
   }
-  if (query.scan_list) HEAPTAP_TRY(store(scan_list_view(context), report.scans));
-  if (query.since != 0) HEAPTAP_TRY(store(scan_changes_view(context), report.scan_changes));
+  if (query.leaks.scan_list) HEAPTAP_TRY(store(scan_list_view(context), report.scans));
+  if (query.leaks.since != 0) HEAPTAP_TRY(store(scan_changes_view(context), report.scan_changes));
   return {};
 }
 
@@ -245,8 +248,8 @@ base::Result<> fill_views(report::Report& report, model::EventSource& source, co
 base::Result<Query> complete(Query query, const model::EventSource& source) {
   const model::Capture& capture = source.capture();
   HEAPTAP_TRY(resolve_window(query, source.marks()));
-  if (!query.carried_suppressions) return query;
-  if (const auto added = query.suppressions.add(capture.suppressions); !added) {
+  if (!query.leaks.carried_suppressions) return query;
+  if (const auto added = query.leaks.suppressions.add(capture.suppressions); !added) {
     return base::fail("the suppressions in the trace: {}; --no-suppressions leaves them out", added.error().message);
   }
   return query;
@@ -279,22 +282,23 @@ std::vector<model::SymbolHint> hints_for(const std::vector<model::Frame>& listed
 
 // With what depends on whether there are leaks.
 Query settled(Query query, const report::Leaks& leaks) {
-  if (!query.leaks_else_reachable) return query;
-  query.leaks_only = leaks.scanned && leaks.definite.blocks + leaks.indirect.blocks + leaks.possible.blocks != 0;
-  query.sort = query.leaks_only ? SortKey::kLeakedBytes : SortKey::kUsage;
-  query.globals = leaks.scanned && !query.leaks_only && leaks.reachable.blocks != 0;
+  if (!query.listing.leaks_else_reachable) return query;
+  query.listing.leaks_only =
+      leaks.scanned && leaks.definite.blocks + leaks.indirect.blocks + leaks.possible.blocks != 0;
+  query.listing.sort = query.listing.leaks_only ? SortKey::kLeakedBytes : SortKey::kUsage;
+  query.leaks.globals = leaks.scanned && !query.listing.leaks_only && leaks.reachable.blocks != 0;
   return query;
 }
 
 std::optional<report::Window> window_of(const Query& query, const ledger::Ledger& ledger) {
-  if (!query.has_window()) return std::nullopt;
+  if (!query.window.is_given()) return std::nullopt;
   const ledger::OlderReleases& older = ledger.older_releases();
-  return report::Window{.from = query.from,
-                        .to = query.to,
-                        .from_ns = query.from_ns,
-                        .to_ns = query.to_ns,
-                        .from_is_earlier = query.from_is_earlier,
-                        .to_is_earlier = query.to_is_earlier,
+  return report::Window{.from = query.window.from,
+                        .to = query.window.to,
+                        .from_ns = query.window.from_ns,
+                        .to_ns = query.window.to_ns,
+                        .from_is_earlier = query.window.from_is_earlier,
+                        .to_is_earlier = query.window.to_is_earlier,
                         .has_older = ledger.knows_older(),
                         .older_released_blocks = older.blocks,
                         .older_released_bytes = older.bytes,
@@ -338,11 +342,11 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   report.has_events = !ledger.gaps().events;
   report.sizes_known = !ledger.gaps().sizes;
   report.grows_to_the_end = report.has_events && !ledger.gaps().live && report::grows_to_the_end(live_bytes_of(ledger));
-  if (asked.statistics) list_statistics(report, ledgers.shown(), source.tables());
+  if (asked.counting.statistics) list_statistics(report, ledgers.shown(), source.tables());
   const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
   auto indexed = std::async(when, makers.index);
   const auto judged = makers.judge();
-  const bool is_about_scan = asked.leaks_only || asked.scan != 0 || needs_scan(asked);
+  const bool is_about_scan = asked.listing.leaks_only || asked.leaks.scan != 0 || needs_scan(asked);
   if (!judged && is_about_scan) return std::unexpected(judged.error());
   if (!judged)
     report.capture.notes.push_back(model::failure_note(judged.error().message));  // all else can be told without it
@@ -352,30 +356,30 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   }
   if (report.totals.unwatched_releases != 0) report.capture.notes.push_back(unwatched_note(ledger, source.tables()));
   if (leaks != nullptr) {
-    fill(report.leaks, *leaks, source.scans().size(), asked.suppressions);
+    fill(report.leaks, *leaks, source.scans().size(), asked.leaks.suppressions);
     report.leaks.kept_by_libraries = count_kept(*leaks, source.tables(), names);
   }
   const Query query = settled(asked, report.leaks);
-  report.sort_key = name_of(query.sort);
-  if (leaks != nullptr && !query.events) report.totals = totals_of(report.leaks);
+  report.sort_key = name_of(query.listing.sort);
+  if (leaks != nullptr && !query.counting.events) report.totals = totals_of(report.leaks);
   report.known = known_of(report);
   const std::shared_ptr<const StackIndex> grouped = indexed.get();
   const StackIndex& index = *grouped;
-  const Listing listing(ledger, source.tables(), index, names, ignored, query,
-                        leaks != nullptr ? &leaks->counts : nullptr);
-  listing.list_stacks(report);
+  const Lister lister(ledger, source.tables(), index, names, ignored, query,
+                      leaks != nullptr ? &leaks->counts : nullptr);
+  lister.list_stacks(report);
   if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, source, query, names, ignored, ledger, index, *leaks));
-  if ((query.activity || query.from_all_sides) && report.has_events) {
+  if ((query.counting.activity || query.counting.from_all_sides) && report.has_events) {
     report.activity = activity_view(ledger, StackRows(report, index), leaks.get());
   }
-  if (query.from_all_sides && report.has_events) {
+  if (query.counting.from_all_sides && report.has_events) {
     const StackRows rows(report, index);
     report.address_space = address_space_view(ledger, rows, report.capture.page_bytes, kMaxPages);
   }
-  if (query.generate) listing.generate_suppressions(report);
-  if (query.errors) listing.list_errors(report);
-  if (query.blocks) {
-    listing.list_blocks(report);
+  if (query.leaks.generate) lister.generate_suppressions(report);
+  if (query.listing.errors) lister.list_errors(report);
+  if (query.listing.blocks) {
+    lister.list_blocks(report);
     give_names(report.blocks, source.block_names());
   }
   report.frames = names.take_listed();
@@ -384,8 +388,9 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   report.symbol_hints = hints_for(report.frames, names);
   leave_out_not_recorded(report);
   if (!report.filter.empty() && report.stack_count == 0 && report.totals.allocations == 0) {
-    report.unmatched = {.by_name = !query.function.empty() || !query.module.empty() || !query.tags.empty(),
-                        .by_thread = query.thread != 0};
+    report.unmatched = {
+        .by_name = !query.filter.function.empty() || !query.filter.module.empty() || !query.filter.tags.empty(),
+        .by_thread = query.filter.thread != 0};
   }
   return report;
 }
@@ -410,9 +415,9 @@ bool is_same(const symbols::ResolverOptions& a, const symbols::ResolverOptions& 
 
 // The same allocations count. Moments that are named are known when a report is made, not when counting begins.
 bool filters_alike(const Query& a, const Query& b) {
-  const bool are_named = !a.from.empty() || !a.to.empty() || !b.from.empty() || !b.to.empty();
-  return a.function == b.function && a.module == b.module && a.tags == b.tags && a.thread == b.thread &&
-         a.from_ns == b.from_ns && a.to_ns == b.to_ns && !are_named && a.events == b.events;
+  const bool are_named = !a.window.from.empty() || !a.window.to.empty() || !b.window.from.empty() || !b.window.to.empty();
+  return a.filter.function == b.filter.function && a.filter.module == b.filter.module && a.filter.tags == b.filter.tags && a.filter.thread == b.filter.thread &&
+         a.window.from_ns == b.window.from_ns && a.window.to_ns == b.window.to_ns && !are_named && a.counting.events == b.counting.events;
 }
 
 }  // namespace
@@ -421,8 +426,9 @@ base::Result<report::Report> analyze(model::EventSource& source, const Query& as
   const auto query = complete(asked, source);
   if (!query) return std::unexpected(query.error());
   HEAPTAP_TRY(check_not_recorded(source.capture(), *query));
-  StackNames names(query->symbols, query->function, query->module, query->tags, report::SkippedNames(query->skip));
-  IgnoredStacks ignored(query->ignores, names);
+  StackNames names(query->symbols, query->filter.function, query->filter.module, query->filter.tags,
+                   report::SkippedNames(query->filter.skip));
+  IgnoredStacks ignored(query->filter.ignores, names);
   ScanAhead scan(source, *query);
   const auto ledgers = replay_as_asked(source, *query, names, ignored);
   if (!ledgers) return std::unexpected(ledgers.error());
@@ -433,9 +439,10 @@ base::Result<report::Report> analyze(model::EventSource& source, const Query& as
 // Counting state of a live source. A second replay is impossible, so everything that one would provide is kept from the start.
 struct Analysis::Counted {
   Counted(const model::Capture& capture, const Query& query)
-      : names(query.symbols, query.function, query.module, query.tags, report::SkippedNames(query.skip)),
-        ignored(query.ignores, names),
-        ledgers(ledger_options(capture, query, names, query.blocks || query.errors), ignored) {}
+      : names(query.symbols, query.filter.function, query.filter.module, query.filter.tags,
+              report::SkippedNames(query.filter.skip)),
+        ignored(query.filter.ignores, names),
+        ledgers(ledger_options(capture, query, names, query.listing.blocks || query.listing.errors), ignored) {}
 
   StackNames names;  // by which the ledgers filter
   IgnoredStacks ignored;
@@ -446,13 +453,14 @@ struct Analysis::Counted {
 struct Analysis::Kept {
   explicit Kept(const Query& query)
       : options(query.symbols),
-        skip(query.skip),
-        ignores(query.ignores),
-        names(query.symbols, query.function, query.module, query.tags, report::SkippedNames(query.skip)),
+        skip(query.filter.skip),
+        ignores(query.filter.ignores),
+        names(query.symbols, query.filter.function, query.filter.module, query.filter.tags,
+              report::SkippedNames(query.filter.skip)),
         ignored(ignores, names) {}
 
   [[nodiscard]] bool serves(const Query& query) const {
-    return is_same(options, query.symbols) && skip == query.skip && ignores == query.ignores;
+    return is_same(options, query.symbols) && skip == query.filter.skip && ignores == query.filter.ignores;
   }
 
   symbols::ResolverOptions options;
@@ -479,27 +487,31 @@ Analysis::Analysis(model::EventSource& source, Query counts)
 Analysis::~Analysis() = default;
 
 void Analysis::on_batch(const model::EventBatch& batch, const model::Tables& tables) {
-  if (counts_.events) counted_->ledgers.add(batch, tables);
+  if (counts_.counting.events) counted_->ledgers.add(batch, tables);
 }
 
 void Analysis::on_totals(const model::Totals& /*totals*/, const model::Tables& /*tables*/) { has_totals_ = true; }
 
 bool Analysis::can_answer(const Query& query) const {
   const auto keeps = [](bool kept, bool asked) { return kept || !asked; };
-  const bool sorts_by_time = query.sort == SortKey::kTime;
-  return !has_totals_ && filters_alike(query, counts_) && keeps(counts_.statistics, query.statistics) &&
-         (!query.statistics || query.ignores == counts_.ignores) &&
-         keeps(counts_.lifetimes, query.lifetimes || sorts_by_time) && keeps(counts_.blocks, query.blocks) &&
-         keeps(counts_.blocks || counts_.errors, query.errors) && keeps(counts_.activity, query.activity) &&
-         keeps(counts_.from_all_sides, query.from_all_sides);
+  const bool sorts_by_time = query.listing.sort == SortKey::kTime;
+  return !has_totals_ && filters_alike(query, counts_) &&
+         keeps(counts_.counting.statistics, query.counting.statistics) &&
+         (!query.counting.statistics || query.filter.ignores == counts_.filter.ignores) &&
+         keeps(counts_.counting.lifetimes, query.counting.lifetimes || sorts_by_time) &&
+         keeps(counts_.listing.blocks, query.listing.blocks) &&
+         keeps(counts_.listing.blocks || counts_.listing.errors, query.listing.errors) &&
+         keeps(counts_.counting.activity, query.counting.activity) &&
+         keeps(counts_.counting.from_all_sides, query.counting.from_all_sides);
 }
 
 base::Result<report::Report> Analysis::report(const Query& asked) {
   HEAPTAP_CHECK(can_answer(asked));
   const auto query = complete(asked, source_);
   if (!query) return std::unexpected(query.error());
-  StackNames names(query->symbols, query->function, query->module, query->tags, report::SkippedNames(query->skip));
-  IgnoredStacks ignored(query->ignores, names);
+  StackNames names(query->symbols, query->filter.function, query->filter.module, query->filter.tags,
+                   report::SkippedNames(query->filter.skip));
+  IgnoredStacks ignored(query->filter.ignores, names);
   ScanAhead scan(source_, *query);
   return make_report(source_, *query, names, ignored, counted_->ledgers,
                      makers_for(source_, *query, names, ignored, counted_->ledgers, scan));
@@ -519,8 +531,8 @@ base::Result<report::Report> Analysis::glance(const Query& asked) {
     kept.indexed_stacks = tables.stacks.size();
   }
   const auto judge = [&]() -> base::Result<std::shared_ptr<const JudgedLeaks>> {
-    const Kept::Judged wanted{source_.scans().size(), query->scan, query->leaks.roots,
-                              query->suppressions.list().size()};
+    const Kept::Judged wanted{source_.scans().size(), query->leaks.scan, query->leaks.options.roots,
+                              query->leaks.suppressions.list().size()};
     if (kept.judged != nullptr && kept.judged_for == wanted) return kept.judged;
     ScanAhead scan(source_, *query);
     auto judged = judge_leaks(source_, *query, kept.names, kept.ignored, counted_->ledgers.whole(), scan);

@@ -48,10 +48,10 @@ std::string called_name(wire::Function function) {
 
 }  // namespace
 
-model::EventKind Listing::kind_of(uint64_t id) const { return tables_.sites[index_.first_site(id)].kind; }
+model::EventKind Lister::kind_of(uint64_t id) const { return tables_.sites[index_.first_site(id)].kind; }
 
 // Sums the tallies of the sites that are the same.
-void Listing::count(uint64_t id, report::StackEntry& stack) const {
+void Lister::count(uint64_t id, report::StackEntry& stack) const {
   stack.id = id;
   stack.allocations = stack.releases = stack.allocated_bytes = stack.live_blocks = stack.live_bytes = stack.peak_bytes =
       0;
@@ -84,12 +84,12 @@ void Listing::count(uint64_t id, report::StackEntry& stack) const {
   if (ledger_.knows_older() && !is_mapping(id)) stack.growth = growth_of(id, stack);
   stack.leaks.reset();
   if (leaks_ != nullptr && !is_mapping(id)) stack.leaks = leaks_of(id);
-  stack.calls_known = query_.events;
-  if (!query_.events && stack.leaks) take_from_scan(stack);
+  stack.calls_known = query_.counting.events;
+  if (!query_.counting.events && stack.leaks) take_from_scan(stack);
 }
 
 // What was allocated in the window and is live, less what was there before and isn't any more.
-report::Growth Listing::growth_of(uint64_t id, const report::StackEntry& stack) const {
+report::Growth Lister::growth_of(uint64_t id, const report::StackEntry& stack) const {
   report::Growth growth{.blocks = static_cast<int64_t>(stack.live_blocks),
                         .bytes = static_cast<int64_t>(stack.live_bytes)};
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
@@ -100,7 +100,7 @@ report::Growth Listing::growth_of(uint64_t id, const report::StackEntry& stack) 
   return growth;
 }
 
-void Listing::take_from_scan(report::StackEntry& stack) {
+void Lister::take_from_scan(report::StackEntry& stack) {
   const report::StackLeaks& leaks = *stack.leaks;
   report::BlockCount live = leaks.lost();
   for (const report::BlockCount& more :
@@ -111,7 +111,7 @@ void Listing::take_from_scan(report::StackEntry& stack) {
   stack.times_known = stack.threads_known = stack.temporary_known = false;
 }
 
-report::StackLeaks Listing::leaks_of(uint64_t id) const {
+report::StackLeaks Lister::leaks_of(uint64_t id) const {
   report::StackLeaks sum;
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
     const report::StackLeaks* of_site = leaks_->of(site);
@@ -126,15 +126,15 @@ report::StackLeaks Listing::leaks_of(uint64_t id) const {
   return sum;
 }
 
-bool Listing::is_listed(const report::StackEntry& stack) const {
+bool Lister::is_listed(const report::StackEntry& stack) const {
   const bool shrank = stack.growth && (stack.growth->bytes != 0 || stack.growth->blocks != 0);
-  if (stack.allocations == 0 && query_.events && !shrank) return false;
-  if (!query_.leaks_only) return true;
+  if (stack.allocations == 0 && query_.counting.events && !shrank) return false;
+  if (!query_.listing.leaks_only) return true;
   if (leaks_ == nullptr) return stack.live_blocks != 0 && !is_apart(stack.id);
   return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
 }
 
-std::vector<uint32_t> Listing::threads_of(uint64_t id) const {
+std::vector<uint32_t> Lister::threads_of(uint64_t id) const {
   std::vector<uint32_t> threads;
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
     if (site < ledger_.tallies().size()) {
@@ -147,7 +147,7 @@ std::vector<uint32_t> Listing::threads_of(uint64_t id) const {
   return threads;
 }
 
-void Listing::name(report::StackEntry& stack) const {
+void Lister::name(report::StackEntry& stack) const {
   const model::Site& site = tables_.sites[index_.first_site(stack.id)];
   const wire::FunctionFacts& function = wire::facts_of(site.function);
   stack.function = called_name(site.function);
@@ -157,15 +157,16 @@ void Listing::name(report::StackEntry& stack) const {
   LabelNames labels = names_of(tables_, site.label);
   stack.tags = std::move(labels.tags);
   stack.pool = std::move(labels.pool);
-  stack.frames = names_.list_frames(tables_, site.stack, query_.depth != 0 ? query_.depth : kMaxListedFrames);
+  stack.frames =
+      names_.list_frames(tables_, site.stack, query_.listing.depth != 0 ? query_.listing.depth : kMaxListedFrames);
   stack.purpose = purpose_of(tables_, site, names_);
   const size_t depth = depth_of(tables_, site.stack);
-  stack.frames_in_all = query_.depth == 0 && depth > kMaxListedFrames ? depth : 0;
+  stack.frames_in_all = query_.listing.depth == 0 && depth > kMaxListedFrames ? depth : 0;
   stack.end = end_of(tables_, site.stack);
 }
 
-bool Listing::is_ignored(const report::StackEntry& stack, report::Ignored& ignored) const {
-  if (!ignored_.any() || (query_.events ? stack.allocations : stack.live_blocks) == 0) return false;
+bool Lister::is_ignored(const report::StackEntry& stack, report::Ignored& ignored) const {
+  if (!ignored_.any() || (query_.counting.events ? stack.allocations : stack.live_blocks) == 0) return false;
   const model::Site& site = tables_.sites[index_.first_site(stack.id)];
   const uint32_t rule = ignored_.rule_of(tables_, site.stack);
   if (rule == Ignores::kNone) return false;
@@ -181,41 +182,41 @@ bool Listing::is_ignored(const report::StackEntry& stack, report::Ignored& ignor
 }
 
 // Programs have many stacks, and few are shown: only those become entries.
-void Listing::list_stacks(report::Report& report) const {
+void Lister::list_stacks(report::Report& report) const {
   for (const Ignores::Rule& rule : ignored_.rules().rules())
     report.ignored.rules.push_back({rule.place, rule.filter.text(), {}});
   std::vector<SortPlace> places;
   places.reserve(index_.group_count());
-  if (query_.counts) report.counts.reserve(index_.group_count());
+  if (query_.listing.counts) report.counts.reserve(index_.group_count());
   report::StackEntry stack;
   for (uint64_t id = 1; id <= index_.group_count(); ++id) {
     count(id, stack);
     const bool ignored = is_ignored(stack, report.ignored);
-    if (query_.counts) report.counts.push_back(ignored ? report::StackCount{} : count_of(stack));
+    if (query_.listing.counts) report.counts.push_back(ignored ? report::StackCount{} : count_of(stack));
     if (ignored || !is_listed(stack)) continue;
-    places.push_back(place_of(stack, query_.sort));
-    if (query_.group != GroupBy::kNothing) count_label(report.labels, stack);
+    places.push_back(place_of(stack, query_.listing.sort));
+    if (query_.listing.group != GroupBy::kNothing) count_label(report.labels, stack);
   }
   std::ranges::sort(report.labels, std::less<>(),
-                    [this](const report::LabelEntry& label) { return place_of(label.sum, query_.sort); });
+                    [this](const report::LabelEntry& label) { return place_of(label.sum, query_.listing.sort); });
   report.stack_count = places.size();
-  if (!query_.stacks) {
+  if (!query_.listing.stacks) {
     return;
   }
-  if (!query_.stack_ids.empty()) {
-    for (const uint64_t id : query_.stack_ids) {
+  if (!query_.listing.stack_ids.empty()) {
+    for (const uint64_t id : query_.listing.stack_ids) {
       if (id != 0 && id <= index_.group_count()) list(report, id);
     }
     return;
   }
-  keep_first(places, query_.limit, std::less<>());
+  keep_first(places, query_.listing.limit, std::less<>());
   for (const SortPlace& place : places) list(report, place.id);
 }
 
 // What is apart from blocks is in no tag's sums: these add up to the totals.
-void Listing::count_label(std::vector<report::LabelEntry>& labels, const report::StackEntry& stack) const {
+void Lister::count_label(std::vector<report::LabelEntry>& labels, const report::StackEntry& stack) const {
   const model::Site& site = tables_.sites[index_.first_site(stack.id)];
-  const bool by_pool = query_.group == GroupBy::kPool;
+  const bool by_pool = query_.listing.group == GroupBy::kPool;
   const model::EventKind wanted = by_pool ? model::EventKind::kPoolAllocate : model::EventKind::kAllocate;
   if (site.kind != wanted) return;
   LabelNames names = names_of(tables_, site.label);
@@ -229,14 +230,14 @@ void Listing::count_label(std::vector<report::LabelEntry>& labels, const report:
   report::add_to_labels(labels, entry);
 }
 
-void Listing::list(report::Report& report, uint64_t id) const {
+void Lister::list(report::Report& report, uint64_t id) const {
   report::StackEntry& entry = report.stacks.emplace_back();
   count(id, entry);
   entry.threads = threads_of(id);
   name(entry);
 }
 
-report::StackCount Listing::count_of(const report::StackEntry& stack) const {
+report::StackCount Lister::count_of(const report::StackEntry& stack) const {
   const report::BlockCount lost = stack.leaks ? stack.leaks->lost() : report::BlockCount{};
   return {.allocations = stack.allocations,
           .releases = stack.releases,
@@ -254,7 +255,7 @@ report::StackCount Listing::count_of(const report::StackEntry& stack) const {
           .live_known = stack.live_known};
 }
 
-uint64_t Listing::live_since_ns_of(const report::StackEntry& stack) const {
+uint64_t Lister::live_since_ns_of(const report::StackEntry& stack) const {
   ledger::LiveSince sum;
   for (model::SiteId site = index_.first_site(stack.id); site != StackIndex::kNoSite; site = index_.next_site(site))
     sum += ledger_.live_since_of(site);
@@ -262,11 +263,11 @@ uint64_t Listing::live_since_ns_of(const report::StackEntry& stack) const {
 }
 
 // The same function called from the same stack has the same number, for any kind of site.
-StackContent Listing::content_of(model::SiteId site) const {
+StackContent Lister::content_of(model::SiteId site) const {
   return site == ledger::kNoSite ? StackContent{} : index_.content_of(tables_.sites[site]);
 }
 
-void Listing::generate_suppressions(report::Report& report) const {
+void Lister::generate_suppressions(report::Report& report) const {
   std::vector<std::vector<model::Frame>> frames(report.stacks.size());
   std::vector<LeakToSuppress> leaks;
   const ModuleFiles files(tables_.modules);
@@ -281,13 +282,14 @@ void Listing::generate_suppressions(report::Report& report) const {
       if (count.blocks == 0) continue;
       leaks.push_back({{site.function, frames[i], &files}, state, count.blocks, count.bytes});
       const bool is_first = report.stack_suppressions.empty() || report.stack_suppressions.back().first != i;
-      if (is_first) report.stack_suppressions.emplace_back(i, write_suppressions(*query_.generate, {&leaks.back(), 1}));
+      if (is_first)
+        report.stack_suppressions.emplace_back(i, write_suppressions(*query_.leaks.generate, {&leaks.back(), 1}));
     }
   }
-  report.generated_suppressions = write_suppressions(*query_.generate, leaks);
+  report.generated_suppressions = write_suppressions(*query_.leaks.generate, leaks);
 }
 
-void Listing::list_errors(report::Report& report) const {
+void Lister::list_errors(report::Report& report) const {
   std::map<std::tuple<ledger::ReleaseErrorKind, StackContent, StackContent, StackContent>, size_t> known;
   std::vector<ledger::ReleaseError> merged;
   for (const ledger::ReleaseError& error : ledger_.errors().all()) {
@@ -314,7 +316,7 @@ void Listing::list_errors(report::Report& report) const {
   report.errors_dropped = ledger_.errors().dropped();
 }
 
-report::ErrorEntry Listing::error_of(const ledger::ReleaseError& error) const {
+report::ErrorEntry Lister::error_of(const ledger::ReleaseError& error) const {
   report::ErrorEntry::Origin released = origin_of(error.key.released_at, 0);
   report::ErrorEntry entry{.kind = kind_text(error.key.kind),
                            .function = std::move(released.function),
@@ -333,16 +335,17 @@ report::ErrorEntry Listing::error_of(const ledger::ReleaseError& error) const {
   return entry;
 }
 
-report::ErrorEntry::Origin Listing::origin_of(model::SiteId site, uint64_t size_bytes) const {
+report::ErrorEntry::Origin Lister::origin_of(model::SiteId site, uint64_t size_bytes) const {
   const model::Site& entry = tables_.sites[site];
   const wire::FunctionFacts& function = wire::facts_of(entry.function);
   return {.function = function.name,
           .variant = function.variant,
           .size_bytes = size_bytes,
-          .frames = names_.list_frames(tables_, entry.stack, query_.depth != 0 ? query_.depth : kMaxListedFrames)};
+          .frames = names_.list_frames(tables_, entry.stack,
+                                       query_.listing.depth != 0 ? query_.listing.depth : kMaxListedFrames)};
 }
 
-void Listing::list_blocks(report::Report& report) const {
+void Lister::list_blocks(report::Report& report) const {
   struct Found {
     model::BlockNumber number;
     ledger::Block block;
@@ -352,7 +355,7 @@ void Listing::list_blocks(report::Report& report) const {
   ledger_.for_each_block([&](model::BlockNumber number, const ledger::Block& block) {
     if (!ignored_.contains(tables_, tables_.sites[block.site].stack)) found.push_back({number, block});
   });
-  keep_first(found, query_.limit, [](const Found& a, const Found& b) {
+  keep_first(found, query_.listing.limit, [](const Found& a, const Found& b) {
     return a.block.size_bytes != b.block.size_bytes ? a.block.size_bytes > b.block.size_bytes : a.number < b.number;
   });
   for (const auto& [number, block] : found) {

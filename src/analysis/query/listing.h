@@ -10,11 +10,11 @@
 
 namespace heaptap::query {
 
-class Listing {
+class Lister {
  public:
   // `leaks`: null without a scan.
-  Listing(const ledger::Ledger& ledger, const model::Tables& tables, const StackIndex& index, StackNames& names,
-          IgnoredStacks& ignored, const Query& query, const LeakCounts* leaks)
+  Lister(const ledger::Ledger& ledger, const model::Tables& tables, const StackIndex& index, StackNames& names,
+         IgnoredStacks& ignored, const Query& query, const LeakCounts* leaks)
       : ledger_(ledger),
         tables_(tables),
         names_(names),

@@ -40,21 +40,21 @@ base::Result<> check_not_recorded(const model::Capture& capture, const Query& qu
     return base::fail_as(base::ErrorKind::kUsage, "{}: {}'s file doesn't have {}; a recording by `heaptap run` does",
                          option, import.tool, what);
   };
-  if (!import.tells(model::kNotRecordedThreads) && query.thread != 0) return refuse("--thread", "threads");
-  if (!import.tells(model::kNotRecordedLifetimes) && query.sort == SortKey::kTime)
+  if (!import.tells(model::kNotRecordedThreads) && query.filter.thread != 0) return refuse("--thread", "threads");
+  if (!import.tells(model::kNotRecordedLifetimes) && query.listing.sort == SortKey::kTime)
     return refuse("--sort time", "lifetimes");
   if (!import.tells(model::kNotRecordedReleaseErrors) &&
-      (query.sort == SortKey::kBadFrees || query.sort == SortKey::kMismatched)) {
+      (query.listing.sort == SortKey::kBadFrees || query.listing.sort == SortKey::kMismatched)) {
     return refuse("--sort", "bad releases");
   }
-  if (!import.has_times() && query.has_window()) {
+  if (!import.has_times() && query.window.is_given()) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "--from and --to: this file of {} has no times; make it with --time-unit=ms", import.tool);
   }
   if (import.tells(model::kNotRecordedCounts)) return {};
-  if (query.from_ns != 0) return refuse("--from", "allocation times");
+  if (query.window.from_ns != 0) return refuse("--from", "allocation times");
   const auto counts = {SortKey::kAllocations, SortKey::kAverage, SortKey::kTotal, SortKey::kLeaks};
-  if (std::ranges::find(counts, query.sort) != counts.end()) return refuse("--sort", "calls");
+  if (std::ranges::find(counts, query.listing.sort) != counts.end()) return refuse("--sort", "calls");
   return {};
 }
 

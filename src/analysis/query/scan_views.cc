@@ -10,7 +10,7 @@ namespace {
 
 base::Result<std::unique_ptr<JudgedLeaks>> judge(const ViewContext& context, uint32_t number) {
   Query query = context.query;
-  query.scan = number;
+  query.leaks.scan = number;
   ScanAhead scan(context.source, query);
   return judge_leaks(context.source, query, context.names, context.ignored, context.ledger, scan);
 }
@@ -62,7 +62,7 @@ class Changes {
     const wire::FunctionFacts& function = wire::facts_of(site.function);
     stack.function = function.name;
     stack.variant = function.variant;
-    const uint32_t depth = context_.query.depth != 0 ? context_.query.depth : kMaxListedFrames;
+    const uint32_t depth = context_.query.listing.depth != 0 ? context_.query.listing.depth : kMaxListedFrames;
     stack.frames = context_.names.list_frames(context_.source.tables(), site.stack, depth);
   }
 
@@ -88,12 +88,12 @@ base::Result<std::vector<report::ScanEntry>> scan_list_view(const ViewContext& c
 
 base::Result<report::ScanChanges> scan_changes_view(const ViewContext& context) {
   const JudgedLeaks& later = context.judged;
-  if (context.query.since >= later.scan.number) {
+  if (context.query.leaks.since >= later.scan.number) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "--since {}: scan {} isn't later; --scans lists the scans, --scan M chooses a later one",
-                         context.query.since, later.scan.number);
+                         context.query.leaks.since, later.scan.number);
   }
-  const auto earlier = judge(context, context.query.since);
+  const auto earlier = judge(context, context.query.leaks.since);
   if (!earlier) return std::unexpected(earlier.error());
   const leaks::ScanDifference difference =
       leaks::compare_scans({(*earlier)->scan, (*earlier)->counts.classes()}, {later.scan, later.counts.classes()});

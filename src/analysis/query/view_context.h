@@ -22,7 +22,7 @@ struct ViewContext {
 
 // Number of entries to list, out of `count`.
 inline size_t listed(const Query& query, size_t count) {
-  return query.limit == 0 || count < query.limit ? count : query.limit;
+  return query.listing.limit == 0 || count < query.listing.limit ? count : query.listing.limit;
 }
 
 // Views, one each.

@@ -80,22 +80,23 @@ base::Result<Moment> moment_of(std::string_view text, const std::vector<model::M
 }
 
 base::Result<> resolve_window(Query& query, const std::vector<model::Mark>& marks) {
-  if (!query.from.empty()) {
-    const auto moment = moment_of(query.from, marks);
+  if (!query.window.from.empty()) {
+    const auto moment = moment_of(query.window.from, marks);
     if (!moment) return base::fail_as(moment.error().kind, "--from: {}", moment.error().message);
-    query.from_ns = moment->time_ns;
-    query.from_event = moment->event;
-    query.from_is_earlier = moment->is_earlier;
+    query.window.from_ns = moment->time_ns;
+    query.window.from_event = moment->event;
+    query.window.from_is_earlier = moment->is_earlier;
   }
-  if (!query.to.empty()) {
-    const auto moment = moment_of(query.to, marks);
+  if (!query.window.to.empty()) {
+    const auto moment = moment_of(query.window.to, marks);
     if (!moment) return base::fail_as(moment.error().kind, "--to: {}", moment.error().message);
-    query.to_ns = moment->time_ns;
-    query.to_event = moment->event;
-    query.to_is_earlier = moment->is_earlier;
+    query.window.to_ns = moment->time_ns;
+    query.window.to_event = moment->event;
+    query.window.to_is_earlier = moment->is_earlier;
   }
-  if (query.from_ns > query.to_ns || (query.from_event && query.to_event && *query.from_event > *query.to_event)) {
-    return base::fail_as(ErrorKind::kUsage, "--from {} is later than --to {}", query.from, query.to);
+  if (query.window.from_ns > query.window.to_ns ||
+      (query.window.from_event && query.window.to_event && *query.window.from_event > *query.window.to_event)) {
+    return base::fail_as(ErrorKind::kUsage, "--from {} is later than --to {}", query.window.from, query.window.to);
   }
   return {};
 }

@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kPause{200};         // what is written come
 constexpr uint64_t kBytesAtATime = uint64_t{256} << 10;  // so that callers don't wait long for the lock
 
 // All that views without a filter need.
-query::Query counts() { return {.blocks = true, .errors = true}; }
+query::Query counts() { return {.listing = {.blocks = true, .errors = true}}; }
 
 // Of this thread, and of those that it makes. Where processors are scarce the program and its recorder go first, and the reader falls
 // behind: otherwise it would take from the recorder what that needs to empty the log.

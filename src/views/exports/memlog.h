@@ -29,7 +29,7 @@ base::Result<> write_memlog(const report::Report& report, const report::Write& w
 // changed stacks need names.
 class MemlogChanges {
  public:
-  // Ids of the stacks to name. `counts`: the numbers of all stacks (query::Query::counts), here and below.
+  // Ids of the stacks to name. `counts`: the numbers of all stacks (query::Listing::counts), here and below.
   [[nodiscard]] std::vector<uint64_t> changed(const report::Report& counts) const;
   // Writes the next file. `named`: a report with these stacks.
   void write(const report::Report& counts, const report::Report& named, const report::Write& write) const;

@@ -117,13 +117,13 @@ uint64_t counted_until(const report::Report& report, const client::Figures& figu
 }
 
 query::Query sample_query(const SampleRequest& request, query::Query query, bool is_live) {
-  query.counts = true;
-  query.scans = false;
-  query.stacks = !request.names.empty() || request.first_names != 0;
-  query.stack_ids = request.names;
-  query.limit = request.first_names;
-  query.statistics = request.threads || !is_live;
-  query.lifetimes = true;
+  query.listing.counts = true;
+  query.leaks.scans = false;
+  query.listing.stacks = !request.names.empty() || request.first_names != 0;
+  query.listing.stack_ids = request.names;
+  query.listing.limit = request.first_names;
+  query.counting.statistics = request.threads || !is_live;
+  query.counting.lifetimes = true;
   return query;
 }
 
@@ -176,10 +176,10 @@ std::vector<std::string> thread_lines(const report::StackEntry& stack, const std
 
 void take_holders(client::Recording& recording, client::ProgramId program, StackPage& page, query::Query query,
                   size_t width) {
-  query.why = query::BlockQuestion{.by = query::BlockQuestion::By::kStack, .value = page.id};
-  query.stacks = false;
-  query.statistics = false;
-  query.lifetimes = false;
+  query.leaks.why = query::BlockQuestion{.by = query::BlockQuestion::By::kStack, .value = page.id};
+  query.listing.stacks = false;
+  query.counting.statistics = false;
+  query.counting.lifetimes = false;
   const auto report = recording.report(program, query);
   if (!report) {
     page.why_no_holders = report.error().message;
@@ -222,10 +222,10 @@ base::Result<Sample> take_sample(client::Recording& recording, const SampleReque
 base::Result<std::vector<NamedStack>> take_names(client::Recording& recording, const SampleRequest& request,
                                                  const query::Query& names_from) {
   query::Query query = names_from;
-  query.scans = false;
-  query.stack_ids = request.names;
-  query.statistics = false;
-  query.lifetimes = false;
+  query.leaks.scans = false;
+  query.listing.stack_ids = request.names;
+  query.counting.statistics = false;
+  query.counting.lifetimes = false;
   const auto report = recording.glance({request.pid, request.image}, query);
   if (!report) return std::unexpected(report.error());
   return named_stacks(*report);
@@ -233,10 +233,10 @@ base::Result<std::vector<NamedStack>> take_names(client::Recording& recording, c
 
 base::Result<LeakSample> take_leaks(client::Recording& recording, client::ProgramId program) {
   query::Query query;
-  query.counts = true;
-  query.stacks = false;
-  query.statistics = false;
-  query.lifetimes = false;
+  query.listing.counts = true;
+  query.listing.stacks = false;
+  query.counting.statistics = false;
+  query.counting.lifetimes = false;
   auto report = recording.report(program, query);
   if (!report) return std::unexpected(std::move(report).error());
   LeakSample sample{.scan = report->leaks.scan.number,
@@ -253,8 +253,8 @@ base::Result<LeakSample> take_leaks(client::Recording& recording, client::Progra
 base::Result<StackPage> take_stack(client::Recording& recording, client::ProgramId program, uint64_t id,
                                    const query::Query& names_from, size_t width) {
   query::Query query = names_from;
-  query.stack_ids = {id};
-  query.scans = false;
+  query.listing.stack_ids = {id};
+  query.leaks.scans = false;
   const auto report = recording.glance(program, query);
   if (!report) return std::unexpected(report.error());
   if (report->stacks.empty()) return base::fail("no stack #{}", id);

@@ -173,11 +173,11 @@ TEST(CommandLine, ReadsTheOptionsOfShow) {
   EXPECT_EQ(options.view, report::View::kTree);
   EXPECT_EQ(options.trace, "t.htap");
   EXPECT_TRUE(options.json && options.bottom_up);
-  EXPECT_EQ(options.query.function, "foo.*");
-  EXPECT_EQ(options.query.thread, 2u);
-  EXPECT_EQ(options.query.from, "1s");
-  EXPECT_EQ(options.query.to, "1.5s");
-  EXPECT_EQ(options.query.limit, 3u);
+  EXPECT_EQ(options.query.filter.function, "foo.*");
+  EXPECT_EQ(options.query.filter.thread, 2u);
+  EXPECT_EQ(options.query.window.from, "1s");
+  EXPECT_EQ(options.query.window.to, "1.5s");
+  EXPECT_EQ(options.query.listing.limit, 3u);
   EXPECT_EQ(parsed<ShowOptions>({"show", "--json", "summary", "t.htap"}).trace, "t.htap");
   EXPECT_EQ(parsed<ShowOptions>({"show", "--sysroot", "/", "summary", "--", "-t.htap"}).trace, "-t.htap");
 }
@@ -198,16 +198,16 @@ TEST(CommandLine, TakesTheSummaryAndTheNewestTraceWhereNoneIsNamed) {
 }
 
 TEST(CommandLine, TakesFunctionsToSkipFromOptionsAndFiles) {
-  EXPECT_EQ(parsed<ShowOptions>({"show", "--skip", "Pool::", "--skip", "^grow", "a.htap"}).query.skip,
+  EXPECT_EQ(parsed<ShowOptions>({"show", "--skip", "Pool::", "--skip", "^grow", "a.htap"}).query.filter.skip,
             (Words{"Pool::", "^grow"}));
   EXPECT_EQ(parsed<RunOptions>({"run", "--skip", "pool", "x"}).skip, Words{"pool"});
   EXPECT_EQ(parsed<RunOptions>({"attach", "--skip", "pool", "12"}).skip, Words{"pool"});
   EXPECT_EQ(parsed<CheckOptions>({"check", "--skip", "pool", "a", "--max-leaked", "0"}).skip, Words{"pool"});
-  EXPECT_EQ(parsed<LeaksOptions>({"leaks", "--skip", "pool", "12"}).show.query.skip, Words{"pool"});
+  EXPECT_EQ(parsed<LeaksOptions>({"leaks", "--skip", "pool", "12"}).show.query.filter.skip, Words{"pool"});
   const std::string path = testing::TempDir() + "command_line_test.skip";
   std::ofstream(path) << "skip Pool::take\nquiet=true\n  skip operator\" odd\n# skip nothing\n";
   const auto options = parsed<ShowOptions>({"show", "top", "--config", path, "a"});
-  EXPECT_EQ(options.query.skip, (Words{"Pool::take", "operator\" odd"}));
+  EXPECT_EQ(options.query.filter.skip, (Words{"Pool::take", "operator\" odd"}));
   EXPECT_TRUE(options.quiet);
   std::filesystem::remove(path);
 }
@@ -345,20 +345,20 @@ TEST(CommandLine, ChoosesOneViewOfTheLeaks) {
   using report::View;
   const ShowOptions why = parsed<ShowOptions>({"show", "leaks", "a.htap", "--why", "#b12"});
   EXPECT_EQ(why.view, View::kHolders);
-  EXPECT_EQ(why.query.why->value, 12u);
+  EXPECT_EQ(why.query.leaks.why->value, 12u);
   const ShowOptions retained = parsed<ShowOptions>({"show", "leaks", "--retained", "a.htap"});
   EXPECT_EQ(retained.view, View::kRetained);
   EXPECT_EQ(retained.trace, "a.htap");
-  EXPECT_EQ(retained.query.retained, query::RetainedBy::kBlock);
-  EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--retained=type", "a.htap"}).query.retained,
+  EXPECT_EQ(retained.query.leaks.retained, query::RetainedBy::kBlock);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--retained=type", "a.htap"}).query.leaks.retained,
             query::RetainedBy::kType);
   EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--globals", "a.htap"}).view, View::kGlobals);
   EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--scans", "a.htap"}).view, View::kScans);
   EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--since", "1", "a.htap"}).view, View::kScanChanges);
   const ShowOptions generate = parsed<ShowOptions>({"show", "leaks", "--gen-suppressions", "a.htap"});
   EXPECT_EQ(generate.view, View::kLeaks);
-  EXPECT_EQ(generate.query.generate, query::SuppressionSyntax::kValgrind);
-  EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--gen-suppressions=lsan", "a.htap"}).query.generate,
+  EXPECT_EQ(generate.query.leaks.generate, query::SuppressionSyntax::kValgrind);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "leaks", "--gen-suppressions=lsan", "a.htap"}).query.leaks.generate,
             query::SuppressionSyntax::kLsan);
   EXPECT_NE(parsed<PrintText>({"help", "show"}).text.find("--retained[=block|stack|type]"), std::string::npos);
   EXPECT_NE(refused({"show", "leaks", "--gen-suppressions=odd", "a.htap"}).find("lsan"), std::string::npos);

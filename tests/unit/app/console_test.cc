@@ -72,8 +72,8 @@ class FakeRecording : public client::Recording {
     report::Report report;
     report.capture.running = true;
     report.leaks.scanned = true;
-    report.leaks.scan.number = query.scan;
-    if (query.since != 0) report.scan_changes = changes;
+    report.leaks.scan.number = query.leaks.scan;
+    if (query.leaks.since != 0) report.scan_changes = changes;
     return report;
   }
   base::Result<report::Report> glance(client::ProgramId program, const query::Query& /*query*/) override {
@@ -186,33 +186,33 @@ TEST_F(ConsoleTest, WhatIsNoPidIsRefused) {
 
 TEST_F(ConsoleTest, ScansTellWhatTheyWereAskedFor) {
   EXPECT_EQ(done_by("scan"), "scan 0 0;report 0;");
-  EXPECT_EQ(fake_->asked.scan, 3u);
+  EXPECT_EQ(fake_->asked.leaks.scan, 3u);
   fake_->changes.total.allocated = {.blocks = 2, .bytes = 48};
   fake_->changes.total.remained = {.blocks = 5, .bytes = 100};
   fake_->changes.total.gone = {.blocks = 1, .bytes = 10};
   EXPECT_NE(output_of("scan new").find("Scan 3: 48 B in 2 blocks lost, allocated since scan 2\n"), std::string::npos);
   fake_->changes.total.older = {.blocks = 1, .bytes = 8};
   EXPECT_NE(output_of("scan new").find("since scan 2; 8 B in 1 block allocated before\n"), std::string::npos);
-  EXPECT_EQ(fake_->asked.since, 2u);
+  EXPECT_EQ(fake_->asked.leaks.since, 2u);
   EXPECT_NE(output_of("scan l 12").find("100 B in 5 blocks still lost, 10 B in 1 block no longer"), std::string::npos);
   EXPECT_NE(fake_->did.find("scan 2 12;report 12;"), std::string::npos);
 }
 
 TEST_F(ConsoleTest, ShowTakesTheOptionsOfTheCommandLineAndTheDefaultsThatWereSet) {
   EXPECT_EQ(done_by("show le --process 13"), "report 13;");
-  EXPECT_TRUE(fake_->asked.leaks_only);
+  EXPECT_TRUE(fake_->asked.listing.leaks_only);
   (void)output_of("set sort peak");
   (void)output_of("set skip find");
   (void)output_of("set searchpath /a:/b");
   (void)output_of("set count 7");
   (void)output_of("show top");
-  EXPECT_EQ(fake_->asked.sort, query::SortKey::kPeak);
-  EXPECT_EQ(fake_->asked.skip, std::vector<std::string>{"find"});
+  EXPECT_EQ(fake_->asked.listing.sort, query::SortKey::kPeak);
+  EXPECT_EQ(fake_->asked.filter.skip, std::vector<std::string>{"find"});
   EXPECT_EQ(fake_->asked.symbols.symbol_directories, (std::vector<std::string>{"/a", "/b"}));
-  EXPECT_EQ(fake_->asked.limit, 7u);
+  EXPECT_EQ(fake_->asked.listing.limit, 7u);
   (void)output_of("show top --sort total -n 3");
-  EXPECT_EQ(fake_->asked.sort, query::SortKey::kTotal);
-  EXPECT_EQ(fake_->asked.limit, 3u);
+  EXPECT_EQ(fake_->asked.listing.sort, query::SortKey::kTotal);
+  EXPECT_EQ(fake_->asked.listing.limit, 3u);
   EXPECT_EQ(done_by("show nonsense", 2), "");
   EXPECT_EQ(done_by("show top --nonsense", 2), "");
 }

@@ -95,7 +95,7 @@ TEST_F(Analysis, JoinsStacksWithTheSameContent) {
   script_.allocate(100, 1, Function::kMalloc, shorter);
   script_.allocate(1000, 1, Function::kCalloc, stack);
   script_.allocate(10000, 1, Function::kMalloc, cut_off);
-  const report::Report report = analyzed({.sort = SortKey::kStacks});
+  const report::Report report = analyzed({.listing = {.sort = SortKey::kStacks}});
   ASSERT_EQ(report.stacks.size(), 4u);
   EXPECT_EQ(report.stacks[0].allocations, 2u);
   EXPECT_EQ(report.stacks[0].allocated_bytes, 11u);
@@ -118,7 +118,7 @@ TEST_F(Analysis, JoinsCallsOfWhichItWasNotKnownYetWhetherTheyAreOfMalloc) {
   script_.allocate(3, 2, Function::kNewOrNewArray, other);
   script_.allocate(4, 2, Function::kMallocOrNew, alone);
   script_.allocate(4, 2, Function::kCalloc, other);
-  const report::Report report = analyzed({.sort = SortKey::kStacks});
+  const report::Report report = analyzed({.listing = {.sort = SortKey::kStacks}});
   ASSERT_EQ(report.stacks.size(), 5u);
   EXPECT_EQ(report.stacks[0].function, "malloc");
   EXPECT_EQ(report.stacks[0].variant, "");
@@ -143,7 +143,7 @@ TEST_F(Analysis, TellsTheEmergencyPoolOfTheCppLibrary) {
   script_.allocate(3, 1, Function::kMalloc, script_.stack({0x1010, 0x3010}));  // the library for the program
   script_.allocate(2, 1, Function::kMalloc, script_.stack({0x3010, 0x2010}));  // the program's own constructor
   script_.allocate(1, 1, Function::kMalloc, script_.stack({0x1010}));
-  const report::Report report = analyzed({.sort = SortKey::kStacks});
+  const report::Report report = analyzed({.listing = {.sort = SortKey::kStacks}});
   ASSERT_EQ(report.stacks.size(), 4u);
   EXPECT_EQ(report::words_of(report.stacks[0].purpose), "libstdc++'s emergency pool for exceptions");
   for (size_t i = 1; i < report.stacks.size(); ++i) EXPECT_EQ(report.stacks[i].purpose, report::Purpose::kProgram) << i;
@@ -154,9 +154,9 @@ TEST_F(Analysis, KeepsIdsWhateverIsShown) {
   script_.allocate(100, 2, Function::kCalloc);
   script_.allocate(10, 1, Function::kNew);
   EXPECT_EQ(analyzed().stacks.front().id, 2u);
-  EXPECT_EQ(analyzed({.thread = 1}).stacks.front().id, 3u);
-  EXPECT_EQ(analyzed({.function = "operator n"}).stacks.front().id, 3u);
-  const report::Report limited = analyzed({.limit = 1});
+  EXPECT_EQ(analyzed({.filter = {.thread = 1}}).stacks.front().id, 3u);
+  EXPECT_EQ(analyzed({.filter = {.function = "operator n"}}).stacks.front().id, 3u);
+  const report::Report limited = analyzed({.listing = {.limit = 1}});
   EXPECT_EQ(limited.stacks.size(), 1u);
   EXPECT_EQ(limited.stack_count, 3u);
 }
@@ -170,7 +170,7 @@ TEST_F(Analysis, CountsAllStacksAndNamesThoseThatAreAskedFor) {
   script_.allocate(50, 2, Function::kMalloc, third);
   script_.allocate(5, 2, Function::kMalloc, third);
   script_.release(block, 1);
-  const report::Report report = analyzed({.limit = 1, .stack_ids = {3, 99, 0, 1}, .counts = true});
+  const report::Report report = analyzed({.listing = {.limit = 1, .stack_ids = {3, 99, 0, 1}, .counts = true}});
   ASSERT_EQ(report.counts.size(), 3u);
   EXPECT_EQ(report.counts[0].allocations, 1u);
   EXPECT_EQ(report.counts[0].releases, 1u);
@@ -184,7 +184,7 @@ TEST_F(Analysis, CountsAllStacksAndNamesThoseThatAreAskedFor) {
   EXPECT_EQ(report.stacks[0].threads, std::vector<uint32_t>{2});
   EXPECT_EQ(report.stacks[1].id, 1u);
   EXPECT_EQ(report.stack_count, 3u);
-  EXPECT_TRUE(analyzed({.limit = 1}).counts.empty());
+  EXPECT_TRUE(analyzed({.listing = {.limit = 1}}).counts.empty());
 }
 
 TEST_F(Analysis, SumsStacksToTheTotals) {
@@ -219,7 +219,7 @@ TEST_F(Analysis, ListsBadReleasesWithBothStacks) {
   next_frame();  // a trace holds the addresses of blocks that outlive their frame
   script_.release(block, 1, Function::kDelete, there);
   script_.bad_release(BadReleaseKind::kNeverAllocated, 0x1230);
-  const report::Report report = analyzed({.errors = true});
+  const report::Report report = analyzed({.listing = {.errors = true}});
   ASSERT_EQ(report.errors.size(), 2u);
   EXPECT_EQ(report.errors[0].kind, "mismatched");
   EXPECT_EQ(report.errors[0].function, "operator delete");
@@ -237,7 +237,7 @@ TEST_F(Analysis, ListsLiveBlocksLargestFirst) {
   script_.allocate(10);
   script_.allocate(30);
   script_.release(script_.allocate(90));
-  const report::Report report = analyzed({.blocks = true});
+  const report::Report report = analyzed({.listing = {.blocks = true}});
   ASSERT_EQ(report.blocks.size(), 2u);
   EXPECT_EQ(report.blocks[0].number, 2u);
   EXPECT_EQ(report.blocks[0].size_bytes, 30u);

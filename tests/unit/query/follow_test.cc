@@ -153,7 +153,7 @@ class FollowTest : public testing::Test {
 };
 
 TEST_F(FollowTest, AnUnfinishedViewIsThatOfAFileWhichEndsThere) {
-  Query query{.blocks = true, .errors = true};
+  Query query{.listing = {.blocks = true, .errors = true}};
   count(query);
   for (unsigned round = 0; round < 6; ++round) {
     for (unsigned batch = 0; batch < 5; ++batch) {
@@ -171,7 +171,7 @@ TEST_F(FollowTest, AnUnfinishedViewIsThatOfAFileWhichEndsThere) {
 }
 
 TEST_F(FollowTest, FiltersHoldForWhatComes) {
-  Query query{.thread = 2, .from_ns = 200'000, .to_ns = 900'000};
+  Query query{.filter = {.thread = 2}, .window = {.from_ns = 200'000, .to_ns = 900'000}};
   count(query);
   for (unsigned round = 0; round < 6; ++round) {
     happen(300);
@@ -193,19 +193,19 @@ TEST_F(FollowTest, ScansAreThereOnceTheyAreMade) {
 
 // What was counted for all that a view may ask for answers those that ask for less.
 TEST_F(FollowTest, OneLedgerAnswersViewsThatAskForLess) {
-  count({.blocks = true, .errors = true});
+  count({.listing = {.blocks = true, .errors = true}});
   for (unsigned round = 0; round < 3; ++round) {
     happen(400);
     look();
-    expect_same({.blocks = true});
-    expect_same({.sort = SortKey::kTotal, .limit = 3, .depth = 2});
-    expect_same({.errors = true, .statistics = false});
-    expect_same({.leaks_only = true, .scan = round + 1});
-    expect_same({.leaks = {.roots = 1}});
+    expect_same({.listing = {.blocks = true}});
+    expect_same({.listing = {.sort = SortKey::kTotal, .limit = 3, .depth = 2}});
+    expect_same({.listing = {.errors = true}, .counting = {.statistics = false}});
+    expect_same({.listing = {.leaks_only = true}, .leaks = {.scan = round + 1}});
+    expect_same({.leaks = {.options = {.roots = 1}}});
   }
-  EXPECT_FALSE(analysis_->can_answer({.thread = 2}));
-  EXPECT_FALSE(analysis_->can_answer({.from_ns = 1}));
-  EXPECT_FALSE(analysis_->can_answer({.activity = true}));
+  EXPECT_FALSE(analysis_->can_answer({.filter = {.thread = 2}}));
+  EXPECT_FALSE(analysis_->can_answer({.window = {.from_ns = 1}}));
+  EXPECT_FALSE(analysis_->can_answer({.counting = {.activity = true}}));
 }
 
 // Each later one stands in the place of the one before.
@@ -269,7 +269,7 @@ TEST_F(FollowTest, APartOfAFrameIsWaitedFor) {
   size_t written = kHead + 120;
   ASSERT_EQ(pwrite(file.get(), bytes.data(), written, 0), static_cast<ssize_t>(written));
   live_.emplace(*trace::TraceReader::open(part));
-  count({.blocks = true});
+  count({.listing = {.blocks = true}});
   while (written < bytes.size()) {
     const size_t more = std::min<size_t>(1 + pick(700), bytes.size() - written);
     ASSERT_EQ(pwrite(file.get(), bytes.data() + written, more, static_cast<off_t>(written)),
@@ -283,7 +283,7 @@ TEST_F(FollowTest, APartOfAFrameIsWaitedFor) {
   EXPECT_EQ(live_->followed_bytes(), bytes.size());
   auto whole = trace::TraceReader::open(path_);
   ASSERT_TRUE(whole.has_value());
-  EXPECT_EQ(views(analysis_->report()), views(analyze(*whole, {.blocks = true})));
+  EXPECT_EQ(views(analysis_->report()), views(analyze(*whole, {.listing = {.blocks = true}})));
   std::filesystem::remove(part);
 }
 

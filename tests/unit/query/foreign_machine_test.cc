@@ -53,7 +53,7 @@ TEST_F(ForeignMachine, CountsOffsetsInWordsOfTheTrace) {
     scan({{0, 1}}, {{0}});
     scans_[0].pointers[0].offset = 3;
     Query query;
-    query.why = *parse_block_question("#b2");
+    query.leaks.why = *parse_block_question("#b2");
     const report::Report made = report(query);
     ASSERT_TRUE(made.holders && made.holders->held);
     ASSERT_EQ(made.holders->held->steps.size(), 1u);

@@ -28,7 +28,7 @@ Ignores ignoring(const std::vector<std::string>& texts) {
 
 Query without(const std::vector<std::string>& texts) {
   Query query;
-  query.ignores = ignoring(texts);
+  query.filter.ignores = ignoring(texts);
   return query;
 }
 
@@ -98,7 +98,7 @@ TEST_F(IgnoredStacks, AreInTheTotalsAndInNoList) {
   script_.at(2'000'000);
   script_.release(gone, 2);
   const auto all_stacks = [](Query query) {
-    query.blocks = true;
+    query.listing.blocks = true;
     return query;
   };
   const report::Report whole = report(all_stacks({}));
@@ -158,7 +158,7 @@ TEST_F(IgnoredStacks, AreNoLeaksAndNeitherIsWhatIsLostBelowThem) {
 
 TEST_F(IgnoredStacks, ThatAreSuppressedAreSuppressed) {
   Query query = without({"noisy"});
-  ASSERT_TRUE(query.suppressions.add("leak:noisy", "known.supp").has_value());
+  ASSERT_TRUE(query.leaks.suppressions.add("leak:noisy", "known.supp").has_value());
   const report::Leaks leaks = report(query).leaks;
   EXPECT_EQ(leaks.suppressed.bytes, 235u);
   EXPECT_EQ(leaks.ignored.bytes, 0u);
@@ -184,7 +184,7 @@ TEST_F(IgnoredStacks, CountWithTheFirstRuleThatMatches) {
 TEST_F(IgnoredStacks, OfWhatTheFilterLeavesOutAreNone) {
   noise(50, 2);
   Query query = without({"noisy"});
-  query.thread = 2;
+  query.filter.thread = 2;
   const report::Report made = report(query);
   EXPECT_TRUE(made.stacks.empty());
   EXPECT_EQ(made.ignored.sum().live_bytes, 50u);
@@ -196,8 +196,8 @@ TEST_F(IgnoredStacks, AreNotInListsOfScans) {
   calm(4);
   scan({{0, 1}, {3, 4}, {5, 6}}, {{5}});
   Query query = without({"noisy"});
-  query.scan_list = true;
-  query.since = 1;
+  query.leaks.scan_list = true;
+  query.leaks.since = 1;
   const report::Report made = report(query);
   ASSERT_EQ(made.scans->size(), 2u);
   EXPECT_EQ(made.scans->back().definite.bytes, 11u);
@@ -212,7 +212,7 @@ TEST_F(IgnoredStacks, AreNotInListsOfScans) {
 TEST_F(IgnoredStacks, AreNotInListsOfWhatIsRetained) {
   for (const auto by : {query::RetainedBy::kBlock, query::RetainedBy::kStack}) {
     Query query = without({"noisy"});
-    query.retained = by;
+    query.leaks.retained = by;
     const report::Report made = report(query);
     ASSERT_EQ(made.retained->entries.size(), 1u);
     EXPECT_EQ(made.retained->entries[0].own.bytes, 2000u);
@@ -223,8 +223,8 @@ TEST_F(IgnoredStacks, AreNotInListsOfWhatIsRetained) {
 // As of a program that runs, of which what it called isn't asked.
 TEST_F(IgnoredStacks, AreThoseOfTheScanWhereThereIsNothingElse) {
   Query query = without({"noisy"});
-  query.events = false;
-  query.leaks_only = true;
+  query.counting.events = false;
+  query.listing.leaks_only = true;
   const report::Report made = report(query);
   ASSERT_EQ(made.stacks.size(), 1u);
   EXPECT_EQ(made.totals.live_bytes, 3242u);

@@ -37,16 +37,16 @@ class LeakSuppressions : public test::ScanScript {
 
   static Query with(std::string_view text) {
     Query query;
-    EXPECT_TRUE(query.suppressions.add(text, "known.supp"));
-    query.leaks_only = true;
+    EXPECT_TRUE(query.leaks.suppressions.add(text, "known.supp"));
+    query.listing.leaks_only = true;
     return query;
   }
   static Query generate(SuppressionSyntax syntax, size_t limit = 0) {
     Query query;
-    query.leaks_only = true;
-    query.sort = query::SortKey::kLeakedBytes;
-    query.limit = limit;
-    query.generate = syntax;
+    query.listing.leaks_only = true;
+    query.listing.sort = query::SortKey::kLeakedBytes;
+    query.listing.limit = limit;
+    query.leaks.generate = syntax;
     return query;
   }
 };

@@ -40,7 +40,7 @@ BlockQuestion question(std::string_view text) {
 
 Query asking(std::string_view text) {
   Query query;
-  query.why = question(text);
+  query.leaks.why = question(text);
   return query;
 }
 
@@ -95,13 +95,13 @@ TEST_F(LeakViews, CountLostBytesOfAllStacksUnlessScansAreLeftOut) {
   node(50);
   node(60);
   scan({{1, 2}}, {{0}});
-  Query query{.stacks = false, .counts = true};
+  Query query{.listing = {.stacks = false, .counts = true}};
   const report::Report made = report(query);
   ASSERT_EQ(made.counts.size(), 2u);
   EXPECT_EQ(made.counts[0].leaked_bytes, 0u);
   EXPECT_EQ(made.counts[1].leaked_bytes, 110u);
   EXPECT_EQ(made.counts[1].leaked_blocks, 2u);
-  query.scans = false;
+  query.leaks.scans = false;
   const report::Report without = report(query);
   EXPECT_FALSE(without.leaks.scanned);
   EXPECT_EQ(without.counts[1].leaked_bytes, 0u);
@@ -117,12 +117,12 @@ TEST_F(LeakViews, CountNoByteOfAPoolTwice) {
     scan.blocks[1].address = scan.blocks[0].address + 16;  // as capture/supervision/pool_cut.h has it
     for (size_t i = 1; i < 3; ++i) scan.blocks[i].number = model::kFirstPooledNumber + i;
   }
-  const report::Leaks lost_together = report({.scan = 1}).leaks;
+  const report::Leaks lost_together = report({.leaks = {.scan = 1}}).leaks;
   EXPECT_EQ(lost_together.indirect.bytes, 1000u);
   EXPECT_EQ(lost_together.pools.definite.bytes, 90u);
   EXPECT_EQ(lost_together.pools.lost_apart.bytes, 50u) << "the other one lies in what is lost";
   EXPECT_EQ(lost_together.pools.leaked_apart.bytes, 50u);
-  const report::Leaks lost_alone = report({.scan = 2}).leaks;
+  const report::Leaks lost_alone = report({.leaks = {.scan = 2}}).leaks;
   EXPECT_EQ(lost_alone.reachable.bytes, 1000u);
   EXPECT_EQ(lost_alone.pools.lost_apart.bytes, 90u);
 }
@@ -140,14 +140,14 @@ TEST_F(LeakViews, CountNoByteOfAPoolTwiceBelowItsMemoryOrSinceAScan) {
       scan.blocks[i].number = model::kFirstPooledNumber + i;
     }
   }
-  const report::Report made = report({.scan = 3});
+  const report::Report made = report({.leaks = {.scan = 3}});
   report::BlockCount below;
   for (const report::StackEntry& stack : made.stacks) {
     if (stack.leaks) below += stack.leaks->below;
   }
   EXPECT_EQ(made.leaks.definite.bytes + made.leaks.indirect.bytes, 1000u);
   EXPECT_EQ(below.bytes, 0u) << "all of it is in the block above";
-  const report::Report changed = report({.scan = 3, .since = 2});
+  const report::Report changed = report({.leaks = {.scan = 3, .since = 2}});
   ASSERT_TRUE(changed.scan_changes.has_value());
   EXPECT_EQ(changed.scan_changes->total.appeared().bytes, 1000u);
 }
@@ -264,7 +264,7 @@ TEST_F(LeakViews, NameTheStackThatHoldsIndirectlyLostBlocks) {
   node(50);
   node(60);
   scan({{0, 1}, {0, 2}}, {});
-  const report::Report made = report({.leaks_only = true});
+  const report::Report made = report({.listing = {.leaks_only = true}});
   const std::string text = report::render_text(made, report::View::kLeaks, {});
   const uint64_t list_stack = made.stacks[0].leaks->definite.blocks != 0 ? made.stacks[0].id : made.stacks[1].id;
   EXPECT_NE(text.find("210 B (100 B direct, 110 B indirect) in 3 blocks definitely lost"), std::string::npos) << text;
@@ -277,7 +277,7 @@ TEST_F(LeakViews, CallTheBlocksByWhoeverTheUserDoesNotSkip) {
   node(8);
   scan({}, {{0}});
   Query query = asking("#b1");
-  query.skip = {"make_node"};
+  query.filter.skip = {"make_node"};
   EXPECT_EQ(report(query).holders->block.caller.function, "run_loop");
   EXPECT_EQ(why("#b1").block.caller.function, "make_node");
 }
@@ -302,13 +302,13 @@ TEST_F(LeakViews, SumWhatAStackRetainsWithoutCountingABlockTwice) {
   node(5);
   list(1);
   scan({{0, 1}, {1, 2}, {4, 3}}, {{0}, {4}, {3}});
-  const report::Report by_stack = report({.retained = RetainedBy::kStack});
+  const report::Report by_stack = report({.leaks = {.retained = RetainedBy::kStack}});
   ASSERT_EQ(by_stack.retained->entries.size(), 2u);
   EXPECT_EQ(by_stack.retained->entries[0].own.bytes, 101u);
   EXPECT_EQ(by_stack.retained->entries[0].retained.bytes, 131u);
   EXPECT_EQ(by_stack.retained->entries[1].own.bytes, 35u);
   EXPECT_EQ(by_stack.retained->entries[1].retained.bytes, 35u);
-  const report::Report by_block = report({.limit = 2, .retained = RetainedBy::kBlock});
+  const report::Report by_block = report({.listing = {.limit = 2}, .leaks = {.retained = RetainedBy::kBlock}});
   ASSERT_EQ(by_block.retained->entries.size(), 2u);
   EXPECT_EQ(by_block.retained->entry_count, 5u);
   EXPECT_EQ(by_block.retained->entries[0].retained.bytes, 130u);
@@ -323,7 +323,7 @@ TEST_F(LeakViews, SortBlocksByType) {
   scan({}, {{0}, {1}});
   Shape shape;
   std::memcpy(&scans_[0].blocks[0].type, static_cast<void*>(&shape), sizeof(uint64_t));
-  const report::Report made = report({.retained = RetainedBy::kType});
+  const report::Report made = report({.leaks = {.retained = RetainedBy::kType}});
   ASSERT_EQ(made.retained->entries.size(), 2u);
   EXPECT_EQ(made.retained->entries[0].type, "");
   EXPECT_EQ(made.retained->entries[1].type, "Shape");
@@ -339,7 +339,7 @@ TEST_F(LeakViews, TellWhatEachGlobalVariableAloneHolds) {
   scan({{0, 1}, {0, 3}, {2, 3}, {0, 4}}, {{0}, {2}, {4, PointerKind::kStart, RootKind::kStack}});
   scans_[0].roots[0].address = reinterpret_cast<uint64_t>(&node_cache[1]);
   scans_[0].roots[1].address = reinterpret_cast<uint64_t>(&other_cache);
-  const report::Report made = report({.globals = true});
+  const report::Report made = report({.leaks = {.globals = true}});
   ASSERT_EQ(made.globals->entries.size(), 2u);
   EXPECT_EQ(made.globals->entries[0].variable.name, "node_cache");
   EXPECT_EQ(made.globals->entries[0].retained.bytes, 110u);
@@ -364,7 +364,7 @@ TEST_F(LeakViews, AddUpToWhatGlobalVariablesHoldHoweverManyAreListed) {
   scan(edges, roots);
   for (size_t i = 0; i < kVariables; ++i) scans_[0].roots[i].address = 0x700000 + 0x1000 * i;
   for (size_t limit = 1; limit <= kVariables + 1; ++limit) {
-    const report::Report made = report({.limit = limit, .globals = true});
+    const report::Report made = report({.listing = {.limit = limit}, .leaks = {.globals = true}});
     const report::Globals& globals = *made.globals;
     report::BlockCount sum = globals.shared;
     sum += globals.unlisted;
@@ -386,16 +386,16 @@ TEST_F(LeakViews, CompareTwoScans) {
   node(20);
   scan({}, {{1}, {2}});
   scan({}, {{0}, {2}});
-  const report::Report made = report({.since = 1});
+  const report::Report made = report({.leaks = {.since = 1}});
   EXPECT_EQ(made.scan_changes->total.appeared().bytes, 10u);
   EXPECT_EQ(made.scan_changes->total.older.bytes, 10u);
   EXPECT_EQ(made.scan_changes->total.remained.bytes, 0u);
   EXPECT_EQ(made.scan_changes->total.gone.bytes, 100u);
   ASSERT_EQ(made.scan_changes->stacks.size(), 2u);
   EXPECT_EQ(made.list(made.scan_changes->stacks[0].frames)[0].function, "make_node");
-  EXPECT_FALSE(analyzed({.since = 2}).has_value()) << "it isn't earlier";
-  EXPECT_FALSE(analyzed({.since = 7}).has_value()) << "it isn't there";
-  const report::Report list = report({.scan_list = true});
+  EXPECT_FALSE(analyzed({.leaks = {.since = 2}}).has_value()) << "it isn't earlier";
+  EXPECT_FALSE(analyzed({.leaks = {.since = 7}}).has_value()) << "it isn't there";
+  const report::Report list = report({.leaks = {.scan_list = true}});
   ASSERT_EQ(list.scans->size(), 2u);
   EXPECT_EQ((*list.scans)[0].definite.bytes, 100u);
   EXPECT_EQ((*list.scans)[1].definite.bytes, 10u);
@@ -403,8 +403,9 @@ TEST_F(LeakViews, CompareTwoScans) {
 
 TEST_F(LeakViews, NeedAScan) {
   node(8);
-  for (const Query& query : {asking("#b1"), Query{.retained = RetainedBy::kType}, Query{.globals = true},
-                             Query{.scan_list = true}, Query{.since = 1}}) {
+  for (const Query& query :
+       {asking("#b1"), Query{.leaks = {.retained = RetainedBy::kType}}, Query{.leaks = {.globals = true}},
+        Query{.leaks = {.scan_list = true}}, Query{.leaks = {.since = 1}}}) {
     const auto made = analyzed(query);
     ASSERT_FALSE(made.has_value());
     EXPECT_NE(made.error().message.find("no leak scan"), std::string::npos);

@@ -61,19 +61,19 @@ class MadeUpRecording : public client::Recording {
     report::Report report;
     report.last_event_ns = last_event_ns.value_or(now.time_ns);
     report.totals = totals;
-    report.leaks.scanned = query.scans && scans != 0;
+    report.leaks.scanned = query.leaks.scans && scans != 0;
     report.leaks.scan.number = scans;
     report.leaks.possible = possible;
     report.known = known;
-    if (query.statistics) report.threads = threads;
-    if (query.counts) {
+    if (query.counting.statistics) report.threads = threads;
+    if (query.listing.counts) {
       for (const MadeUpStack& stack : stacks) {
         report.counts.push_back(stack.count);
         if (!report.leaks.scanned) report.counts.back().leaked_bytes = report.counts.back().leaked_blocks = 0;
         if (report.leaks.scanned) report.leaks.definite += {stack.count.leaked_blocks, stack.count.leaked_bytes};
       }
     }
-    if (query.stacks) list(report, query);
+    if (query.listing.stacks) list(report, query);
     return report;
   }
   [[nodiscard]] client::Freshness freshness(client::ProgramId /*program*/) override { return fresh; }
@@ -104,9 +104,9 @@ class MadeUpRecording : public client::Recording {
   }
 
   void list(report::Report& report, const query::Query& query) {
-    std::vector<uint64_t> ids = query.stack_ids;
-    for (uint64_t id = 1; query.stack_ids.empty() && id <= stacks.size(); ++id) {
-      if (query.limit == 0 || ids.size() < query.limit) ids.push_back(id);
+    std::vector<uint64_t> ids = query.listing.stack_ids;
+    for (uint64_t id = 1; query.listing.stack_ids.empty() && id <= stacks.size(); ++id) {
+      if (query.listing.limit == 0 || ids.size() < query.listing.limit) ids.push_back(id);
     }
     for (const uint64_t id : ids) {
       if (id == 0 || id > stacks.size()) continue;

@@ -169,15 +169,15 @@ base::Result<report::Verdict> judge(const CheckOptions& options, const query::Su
                                     const std::string& trace, const std::vector<model::Note>& scan_notes,
                                     const Read& read) {
   query::Query query;
-  query.stacks = query.statistics = false;
-  query.limit = options.stacks + kMaxOthers;
-  query.scan = options.scan;
-  query.leaks = options.leaks;
-  query.suppressions = suppressions;
-  query.carried_suppressions = options.carried_suppressions;
+  query.listing.stacks = query.counting.statistics = false;
+  query.listing.limit = options.stacks + kMaxOthers;
+  query.leaks.scan = options.scan;
+  query.leaks.options = options.leaks;
+  query.leaks.suppressions = suppressions;
+  query.leaks.carried_suppressions = options.carried_suppressions;
   query.symbols = options.symbols;
-  query.skip = options.skip;
-  query.ignores = options.ignores;
+  query.filter.skip = options.skip;
+  query.filter.ignores = options.ignores;
   ProgressLine progress;
   progress.follow(query);
   const auto figures = read(query);
@@ -189,7 +189,7 @@ base::Result<report::Verdict> judge(const CheckOptions& options, const query::Su
                           .growth = {},
                           .remarks = remarks_of(options, *figures, scan_notes),
                           .skipped = report::SkippedNames(options.skip)};
-  query.stacks = options.stacks != 0;
+  query.listing.stacks = options.stacks != 0;
   const auto add = [&](LimitKind kind, const std::optional<uint64_t>& limit) -> base::Result<> {
     if (!limit) return {};
     verdict.limits.push_back({.kind = kind,
@@ -199,9 +199,9 @@ base::Result<report::Verdict> judge(const CheckOptions& options, const query::Su
                               .frames = {},
                               .certainty = report::certainty_of(*figures, kind, is_early_scan(*figures, options)),
                               .allow_incomplete = options.allow_incomplete});
-    if (!verdict.limits.back().broken() || !query.stacks) return {};
-    query.sort = sort_of(kind);
-    query.leaks_only = kind == LimitKind::kLeaked;
+    if (!verdict.limits.back().broken() || !query.listing.stacks) return {};
+    query.listing.sort = sort_of(kind);
+    query.listing.leaks_only = kind == LimitKind::kLeaked;
     auto listed = read(query);
     if (!listed) return std::unexpected(std::move(listed).error());
     verdict.limits.back().stacks = telling_stacks(options, kind, std::move(listed->stacks));

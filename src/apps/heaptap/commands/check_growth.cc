@@ -11,12 +11,12 @@ namespace {
 base::Result<report::Report> read_one(const CheckOptions& options, const query::Suppressions& suppressions,
                                       const std::string& trace, uint32_t scan) {
   query::Query query;
-  query.scan = scan;
-  query.leaks = options.leaks;
-  query.suppressions = suppressions;
-  query.carried_suppressions = options.carried_suppressions;
+  query.leaks.scan = scan;
+  query.leaks.options = options.leaks;
+  query.leaks.suppressions = suppressions;
+  query.leaks.carried_suppressions = options.carried_suppressions;
   query.symbols = options.symbols;
-  query.ignores = options.ignores;
+  query.filter.ignores = options.ignores;
   auto reports = read_for_comparison({trace}, query);
   if (!reports) return std::unexpected(std::move(reports).error());
   return std::move(reports->front());

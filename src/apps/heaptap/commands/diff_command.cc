@@ -17,8 +17,8 @@ namespace {
 
 // All stacks with all frames, and nothing else.
 query::Query comparing(query::Query query) {
-  query.limit = query.depth = 0;
-  query.blocks = query.errors = query.statistics = query.lifetimes = false;
+  query.listing.limit = query.listing.depth = 0;
+  query.listing.blocks = query.listing.errors = query.counting.statistics = query.counting.lifetimes = false;
   return query;
 }
 
@@ -45,12 +45,14 @@ base::Result<Moment> read_moment(const DiffOptions& options, query::Query query,
   if (!source) return std::unexpected(source.error());
   const auto moment = query::moment_of(text, (*source)->marks());
   if (!moment) return base::fail_as(moment.error().kind, "diff: {}: {}", option, moment.error().message);
-  query.to_ns = moment->time_ns;
-  query.to_event = moment->event;
+  query.window.to_ns = moment->time_ns;
+  query.window.to_event = moment->event;
   auto report = read_report(trace, query);
   if (!report) return std::unexpected(std::move(report).error());
   // The moment is said in its own place.
-  if (query.function.empty() && query.module.empty() && query.tags.empty() && query.thread == 0) report->filter.clear();
+  if (query.filter.function.empty() && query.filter.module.empty() && query.filter.tags.empty() &&
+      query.filter.thread == 0)
+    report->filter.clear();
   // Of a trace that was cut off the end is what can be read of it, and when that was is known now.
   const uint64_t time_ns = moment->time_ns == query::kEndNs ? report->end_ns() : moment->time_ns;
   return Moment{time_ns, *std::move(report)};
@@ -73,7 +75,7 @@ base::Result<report::Comparison> make_comparison(const DiffOptions& options) {
   query::Query query = comparing(options.query);
   auto suppressions = query::read_suppressions(options.suppressions);
   if (!suppressions) return std::unexpected(std::move(suppressions).error());
-  query.suppressions = *std::move(suppressions);
+  query.leaks.suppressions = *std::move(suppressions);
   if (!options.from.empty()) return compare_moments(options, query);
   const auto reports = read_for_comparison(options.traces, query);
   if (!reports) return std::unexpected(reports.error());

@@ -34,10 +34,10 @@ using report::ProcessEntry;
 query::Query plain_query(const EndReport& end) {
   const RunOptions& options = end.options;
   query::Query query;
-  query.stacks = query.statistics = query.lifetimes = query.errors = false;
-  query.suppressions = end.suppressions;
-  query.skip = options.skip;
-  query.ignores = options.ignores;
+  query.listing.stacks = query.counting.statistics = query.counting.lifetimes = query.listing.errors = false;
+  query.leaks.suppressions = end.suppressions;
+  query.filter.skip = options.skip;
+  query.filter.ignores = options.ignores;
   query.symbols = {options.symbols, options.sysroots, options.debuginfod, options.symbols_server};
   return query;
 }
@@ -49,12 +49,12 @@ base::Result<report::Report> read_main(const EndReport& end, const std::string& 
   ProgressLine progress;
   query::Query query = plain_query(end);
   progress.follow(query);
-  query.stacks = true;
-  query.sort = options.sort;
-  query.limit = for_json || options.count != 0 ? options.count : kMaxStacks;
-  query.errors = options.sanity || !for_json;
-  query.lifetimes = for_json;
-  query.leaks_else_reachable = !for_json && !reader->scans().empty();
+  query.listing.stacks = true;
+  query.listing.sort = options.sort;
+  query.listing.limit = for_json || options.count != 0 ? options.count : kMaxStacks;
+  query.listing.errors = options.sanity || !for_json;
+  query.counting.lifetimes = for_json;
+  query.listing.leaks_else_reachable = !for_json && !reader->scans().empty();
   auto report = query::analyze(*reader, query);
   if (report) report->trace_path = trace;
   return report;

@@ -18,12 +18,12 @@ namespace {
 
 base::Result<query::Query> query_of(const ExportOptions& options, const exports::Format& format) {
   query::Query query = options.query;
-  query.blocks = format.needs.blocks;
-  query.errors = format.needs.errors;
-  query.statistics = format.needs.timeline;
+  query.listing.blocks = format.needs.blocks;
+  query.listing.errors = format.needs.errors;
+  query.counting.statistics = format.needs.timeline;
   auto suppressions = query::read_suppressions(options.suppressions);
   if (!suppressions) return std::unexpected(std::move(suppressions).error());
-  query.suppressions = *std::move(suppressions);
+  query.leaks.suppressions = *std::move(suppressions);
   return query;
 }
 
@@ -80,7 +80,8 @@ base::Result<> write_report(const exports::Format& format, const report::Report&
                             const ExportOptions& options) {
   if (format.write_path != nullptr) return write_at_path(format, report, options);
   const query::StackIndex stacks(source.tables());
-  const exports::Input input{report, source, stacks.ids(), *exports::find_metric(options.metric), options.query.thread};
+  const exports::Input input{report, source, stacks.ids(), *exports::find_metric(options.metric),
+                             options.query.filter.thread};
   if (format.write_series != nullptr) return write_series(format, input, options);
   if (options.output.empty()) return write_to_output(format, input);
   return write_to_file(format, input, options);
@@ -103,7 +104,7 @@ class NoEvents : public model::UnscannedSource {
 const char* need_of_one_process(const ExportOptions& options, const exports::Format& format) {
   if (format.needs.trace || format.needs.blocks || format.needs.timeline) return format.name.data();
   if (!options.moments.is_empty()) return options.moments.every_ns ? "--every" : "--at";
-  return options.query.thread != 0 ? "--thread" : nullptr;
+  return options.query.filter.thread != 0 ? "--thread" : nullptr;
 }
 
 base::Result<> export_run(const ExportOptions& options, const exports::Format& format, const Run& run) {

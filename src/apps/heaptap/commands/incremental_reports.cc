@@ -23,22 +23,22 @@ constexpr size_t kMaxTold = 20;
 
 // All stacks in numbers.
 query::Query counts_of(query::Query query) {
-  query.statistics = query.lifetimes = query.stacks = query.scans = false;
-  query.counts = true;
+  query.counting.statistics = query.counting.lifetimes = query.listing.stacks = query.leaks.scans = false;
+  query.listing.counts = true;
   return query;
 }
 
 query::Query names_of(query::Query query, std::vector<uint64_t> stacks) {
-  query.statistics = query.lifetimes = query.scans = false;
-  query.stacks = !stacks.empty();
-  query.stack_ids = std::move(stacks);
+  query.counting.statistics = query.counting.lifetimes = query.leaks.scans = false;
+  query.listing.stacks = !stacks.empty();
+  query.listing.stack_ids = std::move(stacks);
   return query;
 }
 
 query::Query whole_query(query::Query query, const exports::Format& format) {
-  query.blocks = format.needs.blocks;
-  query.errors = format.needs.errors;
-  query.statistics = format.needs.timeline;
+  query.listing.blocks = format.needs.blocks;
+  query.listing.errors = format.needs.errors;
+  query.counting.statistics = format.needs.timeline;
   return query;
 }
 
@@ -179,8 +179,8 @@ base::Result<> IncrementalReports::count_leaks(const Program& program, const sup
   auto reader = trace::TraceReader::open(program.trace->path());
   if (!reader) return std::unexpected(std::move(reader).error());
   query::Query query = query_;
-  query.events = query.stacks = query.statistics = query.lifetimes = false;
-  query.scan = request.scan;
+  query.counting.events = query.listing.stacks = query.counting.statistics = query.counting.lifetimes = false;
+  query.leaks.scan = request.scan;
   const auto report = query::analyze(*reader, query);
   if (!report) return std::unexpected(report.error());
   const report::Leaks& leaks = report->leaks;

@@ -18,7 +18,7 @@ int perform(const LeaksOptions& options) {
   ShowOptions show = options.show;
   show.view = report::View::kLeaks;
   show.trace = *std::move(trace);
-  show.query.scan = scan->number;
+  show.query.leaks.scan = scan->number;
   show.running = true;
   return perform(show);
 }

@@ -17,10 +17,10 @@ namespace {
 
 base::Result<query::Query> query_of(const ReportOptions& options) {
   query::Query query = options.query;
-  query.errors = true;
+  query.listing.errors = true;
   auto suppressions = query::read_suppressions(options.suppressions);
   if (!suppressions) return std::unexpected(std::move(suppressions).error());
-  query.suppressions = *std::move(suppressions);
+  query.leaks.suppressions = *std::move(suppressions);
   return query;
 }
 
@@ -28,11 +28,11 @@ base::Result<report::Report> read_trace(const ReportOptions& options, query::Que
   auto reader = open_trace(options.trace);
   if (!reader) return std::unexpected(std::move(reader).error());
   ProgressLine progress;
-  query.from_all_sides = true;
+  query.counting.from_all_sides = true;
   if (!(*reader)->scans().empty()) {
-    query.generate = query::SuppressionSyntax::kLsan;
-    query.retained = query::RetainedBy::kStack;
-    query.globals = true;
+    query.leaks.generate = query::SuppressionSyntax::kLsan;
+    query.leaks.retained = query::RetainedBy::kStack;
+    query.leaks.globals = true;
   }
   progress.follow(query);
   auto report = analyze_trace(**reader, query);
@@ -43,7 +43,7 @@ base::Result<report::Report> read_trace(const ReportOptions& options, query::Que
 // Times and threads are of one process.
 base::Result<> check_run_options(const ReportOptions& options, const Run& run) {
   const query::Query& query = options.query;
-  if (!query.has_window() && query.thread == 0) return {};
+  if (!query.window.is_given() && query.filter.thread == 0) return {};
   return base::fail_as(base::ErrorKind::kUsage,
                        "report: --from, --to and --thread need a single process, and '{}' is of {}: name one of its "
                        "traces, such as '{}'",
@@ -52,8 +52,8 @@ base::Result<> check_run_options(const ReportOptions& options, const Run& run) {
 
 base::Result<report::Report> read_all(const ReportOptions& options, const Run& run, query::Query query) {
   HEAPTAP_TRY(check_run_options(options, run));
-  query.activity = true;
-  query.generate = query::SuppressionSyntax::kLsan;
+  query.counting.activity = true;
+  query.leaks.generate = query::SuppressionSyntax::kLsan;
   return read_run(run, query);
 }
 

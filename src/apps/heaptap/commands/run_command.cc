@@ -197,8 +197,8 @@ void watch(supervision::Supervisor& supervisor, supervision::RecordedProcesses& 
 
 query::Query report_query(const RunOptions& options) {
   query::Query query;
-  query.skip = options.skip;
-  query.ignores = options.ignores;
+  query.filter.skip = options.skip;
+  query.filter.ignores = options.ignores;
   query.symbols = {options.symbols, options.sysroots, options.debuginfod, options.symbols_server};
   return query;
 }

@@ -35,7 +35,7 @@ Part read_part(const trace::RunEntry& entry, query::Query query) {
   // A later recording may have put its traces in the place of some of this one.
   if ((*reader)->capture().pid != entry.pid)
     return failed(base::make_error("'{}' is the trace of another process", entry.trace));
-  if ((*reader)->scans().empty()) query.generate.reset();  // there are no leaks to write suppressions for
+  if ((*reader)->scans().empty()) query.leaks.generate.reset();  // there are no leaks to write suppressions for
   auto report = analyze_trace(**reader, query);
   if (!report) return failed(report.error());
   report->trace_path = entry.trace;
@@ -109,8 +109,8 @@ base::Result<std::string> image_in(const Run& run, uint32_t pid, uint32_t image)
 
 // All that merging needs of each part.
 query::Query part_query(query::Query query) {
-  query.limit = 0;
-  query.depth = 0;
+  query.listing.limit = 0;
+  query.listing.depth = 0;
   query.progress = {};
   return query;
 }
@@ -203,10 +203,10 @@ base::Result<report::Report> read_run(const Run& run, const query::Query& query)
         merger.add_unread(unread(entry, std::move(part.failure)));
       });
   if (read == 0) return base::fail("{}", failure);
-  report::Report merged = std::move(merger).finish({.sort = query.sort,
-                                                    .limit = query.stacks ? query.limit : 0,
-                                                    .depth = query.depth,
-                                                    .leaks_only = query.leaks_only});
+  report::Report merged = std::move(merger).finish({.sort = query.listing.sort,
+                                                    .limit = query.listing.stacks ? query.listing.limit : 0,
+                                                    .depth = query.listing.depth,
+                                                    .leaks_only = query.listing.leaks_only});
   merged.trace_path = merged.run_path = run.path;
   for (report::ProcessEntry& process : merged.processes) {
     const auto entry = std::ranges::find(run.entries, process.trace_path, &trace::RunEntry::trace);

@@ -17,33 +17,36 @@ namespace {
 
 using report::View;
 
-bool is_for_programs(const ShowOptions& options) { return options.json || options.ndjson || options.query.generate; }
+bool is_for_programs(const ShowOptions& options) {
+  return options.json || options.ndjson || options.query.leaks.generate;
+}
 
 // What the view needs, and no more.
 query::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   query::Query query = options.query;
   const View view = options.view;
-  query.stacks = options.table == RunTable::kAll && query.group == query::GroupBy::kNothing &&
-                 (view == View::kSummary || view == View::kLeaks || view == View::kTop || view == View::kTree);
-  query.blocks = view == View::kBlocks;
-  query.statistics =
+  query.listing.stacks = options.table == RunTable::kAll && query.listing.group == query::GroupBy::kNothing &&
+                         (view == View::kSummary || view == View::kLeaks || view == View::kTop || view == View::kTree);
+  query.listing.blocks = view == View::kBlocks;
+  query.counting.statistics =
       view == View::kStats || view == View::kSizes || view == View::kLifetimes || view == View::kTimeline;
-  query.lifetimes = options.json;
-  query.errors = query.errors && view == View::kSummary && query.group == query::GroupBy::kNothing;
-  query.leaks_only = view == View::kLeaks;
+  query.counting.lifetimes = options.json;
+  query.listing.errors =
+      query.listing.errors && view == View::kSummary && query.listing.group == query::GroupBy::kNothing;
+  query.listing.leaks_only = view == View::kLeaks;
   // Of a program that runs, what is lost now is asked for again and again; what it called since its start takes longer each time.
-  const bool filters_events = query.thread != 0 || query.has_window();
-  query.events = !options.running || !query.leaks_only || options.sorted || filters_events;
-  if (query.leaks_only && !options.sorted) query.sort = query::SortKey::kLeakedBytes;
-  if (!is_for_programs(options) && query.limit == 0 && view != View::kTree) {
-    query.limit = view == View::kSummary ? 10 : 20;
+  const bool filters_events = query.filter.thread != 0 || query.window.is_given();
+  query.counting.events = !options.running || !query.listing.leaks_only || options.sorted || filters_events;
+  if (query.listing.leaks_only && !options.sorted) query.listing.sort = query::SortKey::kLeakedBytes;
+  if (!is_for_programs(options) && query.listing.limit == 0 && view != View::kTree) {
+    query.listing.limit = view == View::kSummary ? 10 : 20;
   }
   if (view == View::kTree) {
-    query.limit = 0;
+    query.listing.limit = 0;
   }
   // There are as many as live blocks, and each has a name.
   constexpr size_t kMaxRetained = 1000;
-  if (view == View::kRetained && query.limit == 0) query.limit = kMaxRetained;
+  if (view == View::kRetained && query.listing.limit == 0) query.listing.limit = kMaxRetained;
   progress.follow(query);
   return query;
 }
@@ -108,19 +111,19 @@ base::Result<report::Report> read_report(const ShowOptions& options, const query
 report::RenderOptions render_options(const ShowOptions& options) {
   return {.color = use_color(options.color, STDOUT_FILENO),
           .bottom_up = options.bottom_up,
-          .limit = options.query.limit,
+          .limit = options.query.listing.limit,
           .width = terminal_width(STDOUT_FILENO),
           .frames = options.frames};
 }
 
 void render(const ShowOptions& options, const report::Report& report, const report::Write& write) {
-  if (options.query.generate) return write(report.generated_suppressions);
+  if (options.query.leaks.generate) return write(report.generated_suppressions);
   const char* const form = options.json ? "json" : options.ndjson ? "ndjson" : "text";
-  const View view = options.query.group == query::GroupBy::kTag    ? View::kTags
-                    : options.query.group == query::GroupBy::kPool ? View::kPools
-                    : options.table == RunTable::kProcesses        ? View::kProcesses
-                    : options.table == RunTable::kPrograms         ? View::kPrograms
-                                                                   : options.view;
+  const View view = options.query.listing.group == query::GroupBy::kTag    ? View::kTags
+                    : options.query.listing.group == query::GroupBy::kPool ? View::kPools
+                    : options.table == RunTable::kProcesses                ? View::kProcesses
+                    : options.table == RunTable::kPrograms                 ? View::kPrograms
+                                                                           : options.view;
   report::Folder folder(is_for_programs(options) ? 0 : fold_width(STDOUT_FILENO));
   report::find_renderer(form)->write(report, view, render_options(options),
                                      [&](std::string_view piece) { write(folder.add(piece)); });
@@ -141,7 +144,7 @@ base::Result<report::Report> report_of(const ShowOptions& options, const ReportS
   query::Query query = query_of(options, progress);
   auto suppressions = query::read_suppressions(options.suppressions);
   if (!suppressions) return std::unexpected(std::move(suppressions).error());
-  query.suppressions = *std::move(suppressions);
+  query.leaks.suppressions = *std::move(suppressions);
   return source(query);
 }
 
@@ -152,11 +155,11 @@ const char* need_of_one_process(const ShowOptions& options) {
   const query::Query& query = options.query;
   const View view = options.view;
   if (view != View::kSummary && view != View::kLeaks && view != View::kTop && view != View::kTree) return "this view";
-  if (query.generate) return "--gen-suppressions";
-  if (query.thread != 0) return "--thread";
-  if (query.has_window()) return "--from and --to";
-  if (query.scan != 0) return "--scan";
-  return query.sort == query::SortKey::kPeak ? "--sort peak" : nullptr;
+  if (query.leaks.generate) return "--gen-suppressions";
+  if (query.filter.thread != 0) return "--thread";
+  if (query.window.is_given()) return "--from and --to";
+  if (query.leaks.scan != 0) return "--scan";
+  return query.listing.sort == query::SortKey::kPeak ? "--sort peak" : nullptr;
 }
 
 base::Result<> show(const ShowOptions& options, const ReportSource& source) {

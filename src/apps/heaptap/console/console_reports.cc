@@ -84,8 +84,8 @@ base::Result<> show_scan(ConsoleSession& session, uint32_t pid, uint32_t number)
   options.view = report::View::kLeaks;
   fill_in(session.settings, {}, options);
   options.process = pid;
-  options.query.scan = number;
-  options.query.limit = 3;
+  options.query.leaks.scan = number;
+  options.query.listing.limit = 3;
   return show(options, [&](const query::Query& query) { return session.report_for(options, query); });
 }
 
@@ -99,9 +99,9 @@ base::Result<> show_scan_change(ConsoleSession& session, uint32_t pid, const cli
                                 client::ScanKind kind) {
   ShowOptions options;
   query::Query query;
-  query.stacks = query.statistics = query.lifetimes = false;
-  query.scan = scan.number;
-  query.since = scan.since;
+  query.listing.stacks = query.counting.statistics = query.counting.lifetimes = false;
+  query.leaks.scan = scan.number;
+  query.leaks.since = scan.since;
   options.process = pid;
   const auto report = session.report_for(options, query);
   if (!report) return std::unexpected(report.error());
@@ -184,16 +184,16 @@ Words dump_words(ConsoleSession& session, const Words& arguments) {
 void fill_in(const ConsoleSettings& settings, const Words& arguments, ShowOptions& options) {
   query::Query& query = options.query;
   if (settings.sort && !options.sorted) {
-    query.sort = *settings.sort;
+    query.listing.sort = *settings.sort;
     options.sorted = true;
   }
-  if (!has_option(arguments, "-n", "--count")) query.limit = settings.count;
-  if (!has_option(arguments, "-d", "--depth")) query.depth = settings.frames;
+  if (!has_option(arguments, "-n", "--count")) query.listing.limit = settings.count;
+  if (!has_option(arguments, "-d", "--depth")) query.listing.depth = settings.frames;
   if (!has_option(arguments, "--color", "--color")) options.color = settings.color;
   // Of another process than the one that is set another program may be meant.
   if (options.image == 0 && (options.process == 0 || options.process == settings.process))
     options.image = settings.image;
-  query.skip.insert(query.skip.end(), settings.skip.begin(), settings.skip.end());
+  query.filter.skip.insert(query.filter.skip.end(), settings.skip.begin(), settings.skip.end());
   fill_in_sources(settings, query.symbols);
   if (!settings.pager) options.no_pager = true;
 }

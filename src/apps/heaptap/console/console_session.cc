@@ -108,12 +108,12 @@ void ConsoleSession::count_from_reset(client::Recording& recording, const ShowOp
   using report::View;
   constexpr std::array kCounting{View::kSummary, View::kTop,       View::kTree,     View::kStats,
                                  View::kSizes,   View::kLifetimes, View::kTimeline, View::kBlocks};
-  if (query.has_window() || std::ranges::find(kCounting, options.view) == kCounting.end()) return;
+  if (query.window.is_given() || std::ranges::find(kCounting, options.view) == kCounting.end()) return;
   const auto marks = recording.marks(pid);
   if (!marks) return;
   const auto last = std::find_if(marks->rbegin(), marks->rend(),
                                  [](const model::Mark& mark) { return mark.kind == model::MarkKind::kReset; });
-  if (last != marks->rend()) query.from = fmt::format("#{}", last->number);
+  if (last != marks->rend()) query.window.from = fmt::format("#{}", last->number);
 }
 
 base::Result<report::Report> ConsoleSession::merged_report(const ShowOptions& options, const query::Query& query) {

@@ -69,9 +69,9 @@ base::Result<> report_stack(ConsoleSession& session, const shell::Words& argumen
   if (!number) return std::unexpected(number.error());
   ShowOptions options;
   fill_in(session.settings, {}, options);
-  options.query.depth = 0;
-  options.query.stack_ids = {*number};  // of the others no names are wanted
-  options.query.statistics = false;
+  options.query.listing.depth = 0;
+  options.query.listing.stack_ids = {*number};  // of the others no names are wanted
+  options.query.counting.statistics = false;
   auto report = session.report_for(options, options.query);
   if (!report) return std::unexpected(std::move(report).error());
   if (report->stacks.empty()) return base::fail("no stack #{}: `show top` lists stacks", *number);
@@ -81,9 +81,9 @@ base::Result<> report_stack(ConsoleSession& session, const shell::Words& argumen
   if (!stack->leaks || stack->live_blocks == 0) return {};
   HEAPTAP_TRY(session.print("\n", false));
   options.view = report::View::kHolders;
-  options.query.stack_ids.clear();
-  options.query.stacks = false;
-  options.query.why = query::BlockQuestion{.by = query::BlockQuestion::By::kStack, .value = *number};
+  options.query.listing.stack_ids.clear();
+  options.query.listing.stacks = false;
+  options.query.leaks.why = query::BlockQuestion{.by = query::BlockQuestion::By::kStack, .value = *number};
   return show(options, [&](const query::Query& query) { return session.report_for(options, query); });
 }
 

@@ -45,7 +45,7 @@ std::string log_text(const client::Figures& figures) {
 
 std::string live_text(client::Recording& recording, uint32_t pid) {
   query::Query query;
-  query.stacks = query.statistics = query.lifetimes = false;
+  query.listing.stacks = query.counting.statistics = query.counting.lifetimes = false;
   query.progress = [](uint64_t, uint64_t) { shell::throw_if_interrupted(); };
   const auto report = recording.glance(pid, query);
   if (!report) return fmt::format("live: unknown ({})", report.error().message);

@@ -85,8 +85,8 @@ base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& def
   set.text("--to", options.to, "... with what was live at this one (default: the end)").value_name("MOMENT");
   add_list_options(set, options);
   add_name_filters(set, options.query);
-  add_ignore(set, options.query.ignores);
-  add_suppressions(set, options.suppressions, options.query.carried_suppressions);
+  add_ignore(set, options.query.filter.ignores);
+  add_suppressions(set, options.suppressions, options.query.leaks.carried_suppressions);
   add_symbol_sources(set, options.query.symbols);
   set.group(OptionGroup::kOutput);
   const Option json = set.flag("--json", options.json, "As JSON");

@@ -73,8 +73,8 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
   set.duration("--every", every_ns, "memlog: write a file per interval, and one at the end");
   add_image(set, options.image);
   add_name_filters(set, options.query);
-  add_ignore(set, options.query.ignores);
-  add_suppressions(set, options.suppressions, options.query.carried_suppressions);
+  add_ignore(set, options.query.filter.ignores);
+  add_suppressions(set, options.suppressions, options.query.leaks.carried_suppressions);
   add_symbol_sources(set, options.query.symbols);
   add_config(set);
   set.footer(format_list());

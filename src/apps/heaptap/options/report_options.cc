@@ -23,8 +23,8 @@ base::Result<Command> parse_report(const Arguments& arguments, const Defaults& d
   set.flag("--source", options.sources, "Include the lines of source files found on this machine");
   add_name_filters(set, options.query);
   add_time_filters(set, options.query);
-  add_ignore(set, options.query.ignores);
-  add_suppressions(set, options.suppressions, options.query.carried_suppressions);
+  add_ignore(set, options.query.filter.ignores);
+  add_suppressions(set, options.suppressions, options.query.leaks.carried_suppressions);
   add_symbol_sources(set, options.query.symbols);
   add_config(set);
   set.most_used(

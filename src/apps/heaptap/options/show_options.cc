@@ -51,20 +51,21 @@ bool is_view(const std::string& name) {
 
 void add_name_filters(OptionSet& set, query::Query& query) {
   set.group(OptionGroup::kReport);
-  add_pattern(set, "--function", query.function,
+  add_pattern(set, "--function", query.filter.function,
               "Only stacks with this function: a part of a name, or a regular expression");
-  add_pattern(set, "--module", query.module, "Only stacks with this module: a part of a name, or a regular expression");
-  set.list("--tag", query.tags,
+  add_pattern(set, "--module", query.filter.module,
+              "Only stacks with this module: a part of a name, or a regular expression");
+  set.list("--tag", query.filter.tags,
            "Only allocations under a tag of this name (a part of it, or of request/parse, or a regular expression)")
       .value_name("NAME");
-  set.number("--thread", query.thread, "Only what thread N allocated (`show stats` numbers them)", 1);
+  set.number("--thread", query.filter.thread, "Only what thread N allocated (`show stats` numbers them)", 1);
 }
 
 void add_time_filters(OptionSet& set, query::Query& query) {
   set.group(OptionGroup::kReport);
-  set.text("--from", query.from, "Only allocations from this time (1.5s) or mark (NAME, NAME:2, #7) on")
+  set.text("--from", query.window.from, "Only allocations from this time (1.5s) or mark (NAME, NAME:2, #7) on")
       .value_name("MOMENT");
-  set.text("--to", query.to, "State at this time or mark").value_name("MOMENT");
+  set.text("--to", query.window.to, "State at this time or mark").value_name("MOMENT");
 }
 
 std::shared_ptr<SymbolsServer> add_symbol_sources(OptionSet& set, symbols::ResolverOptions& symbols, bool has_token) {
@@ -105,10 +106,10 @@ Option add_image(OptionSet& set, uint32_t& image) {
 
 void add_leak_options(OptionSet& set, ShowOptions& options) {
   set.group(OptionGroup::kReport);
-  set.number("--scan", options.query.scan, "Leaks of the scan with this number (default: the last one)", 1);
-  add_root_kinds(set, options.query.leaks.roots);
-  add_tagged_pointers(set, options.query.leaks.heuristics);
-  add_suppressions(set, options.suppressions, options.query.carried_suppressions);
+  set.number("--scan", options.query.leaks.scan, "Leaks of the scan with this number (default: the last one)", 1);
+  add_root_kinds(set, options.query.leaks.options.roots);
+  add_tagged_pointers(set, options.query.leaks.options.heuristics);
+  add_suppressions(set, options.suppressions, options.query.leaks.carried_suppressions);
 }
 
 namespace {
@@ -130,7 +131,7 @@ void add_leak_views(OptionSet& set, ShowOptions& options, OptionTexts& texts) {
   const auto parse_why = [&query](const std::string& text) -> base::Result<> {
     const auto question = query::parse_block_question(text);
     if (!question) return std::unexpected(question.error());
-    query.why = *question;
+    query.leaks.why = *question;
     return {};
   };
   set.parsed("--why", parse_why,
@@ -139,8 +140,8 @@ void add_leak_views(OptionSet& set, ShowOptions& options, OptionTexts& texts) {
   set.optional_text("--retained", "block", texts.retained_by,
                     "leaks: retained size by block (default), by stack or by type")
       .offer({"block", "stack", "type"});
-  set.flag("--globals", query.globals, "leaks: what only global variables retain, by variable");
-  set.flag("--scans", query.scan_list, "leaks: the results of all scans of the trace");
+  set.flag("--globals", query.leaks.globals, "leaks: what only global variables retain, by variable");
+  set.flag("--scans", query.leaks.scan_list, "leaks: the results of all scans of the trace");
   set.text("--since", texts.since,
            "Only allocations since this mark; leaks: new, remaining and gone leaks since scan N")
       .value_name("MARK|N");
@@ -151,9 +152,9 @@ void add_process_options(OptionSet& set, ShowOptions& options) {
   set.choice(
          "--by", {"all", "process", "program", "tag", "pool"},
          [&options](const std::string& word) {
-           options.query.group = word == "tag"    ? query::GroupBy::kTag
-                                 : word == "pool" ? query::GroupBy::kPool
-                                                  : query::GroupBy::kNothing;
+           options.query.listing.group = word == "tag"    ? query::GroupBy::kTag
+                                         : word == "pool" ? query::GroupBy::kPool
+                                                          : query::GroupBy::kNothing;
            options.table = word == "process"   ? RunTable::kProcesses
                            : word == "program" ? RunTable::kPrograms
                                                : RunTable::kAll;
@@ -168,19 +169,19 @@ void add_process_options(OptionSet& set, ShowOptions& options) {
 // Options of `show leaks` were given, so that it needn't be named.
 bool asks_for_leaks(const ShowOptions& options, const OptionTexts& texts) {
   const query::Query& query = options.query;
-  return query.why || query.globals || query.scan_list || base::is_digits(texts.since) || !texts.syntax.empty() ||
-         !texts.retained_by.empty();
+  return query.leaks.why || query.leaks.globals || query.leaks.scan_list || base::is_digits(texts.since) ||
+         !texts.syntax.empty() || !texts.retained_by.empty();
 }
 
 // A number is a scan's.
 base::Result<> take_since(const std::string& text, query::Query& query) {
   if (text.empty()) return {};
   if (!base::is_digits(text)) {
-    if (!query.from.empty()) {
+    if (!query.window.from.empty()) {
       return base::fail_as(base::ErrorKind::kUsage, "show: --since MARK is --from MARK: give one of them\nusage: {}",
                            kShowUsage);
     }
-    query.from = text;
+    query.window.from = text;
     return {};
   }
   const auto number = base::whole_number<uint32_t>(text);
@@ -188,7 +189,7 @@ base::Result<> take_since(const std::string& text, query::Query& query) {
     return base::fail_as(base::ErrorKind::kUsage, "show: --since {}: scans have numbers from 1 on\nusage: {}", text,
                          kShowUsage);
   }
-  query.since = *number;
+  query.leaks.since = *number;
   return {};
 }
 
@@ -201,18 +202,18 @@ base::Result<> take_texts(const OptionTexts& texts, query::Query& query) {
   };
   HEAPTAP_TRY(take_since(texts.since, query));
   if (texts.syntax == "lsan") {
-    query.generate = SuppressionSyntax::kLsan;
+    query.leaks.generate = SuppressionSyntax::kLsan;
   } else if (texts.syntax == "valgrind") {
-    query.generate = SuppressionSyntax::kValgrind;
+    query.leaks.generate = SuppressionSyntax::kValgrind;
   } else if (!texts.syntax.empty()) {
     return wrong("--gen-suppressions", texts.syntax, "valgrind or lsan");
   }
   if (texts.retained_by == "block") {
-    query.retained = RetainedBy::kBlock;
+    query.leaks.retained = RetainedBy::kBlock;
   } else if (texts.retained_by == "stack") {
-    query.retained = RetainedBy::kStack;
+    query.leaks.retained = RetainedBy::kStack;
   } else if (texts.retained_by == "type") {
-    query.retained = RetainedBy::kType;
+    query.leaks.retained = RetainedBy::kType;
   } else if (!texts.retained_by.empty()) {
     return wrong("--retained", texts.retained_by, "block, stack or type");
   }
@@ -223,17 +224,17 @@ base::Result<> take_texts(const OptionTexts& texts, query::Query& query) {
 base::Result<View> leak_view(const ShowOptions& options, View view) {
   const query::Query& query = options.query;
   View chosen = View::kLeaks;
-  int count = query.generate ? 1 : 0;
+  int count = query.leaks.generate ? 1 : 0;
   const auto choose = [&](bool given, View as) {
     if (!given) return;
     chosen = as;
     ++count;
   };
-  choose(query.why.has_value(), View::kHolders);
-  choose(query.retained.has_value(), View::kRetained);
-  choose(query.globals, View::kGlobals);
-  choose(query.scan_list, View::kScans);
-  choose(query.since != 0, View::kScanChanges);
+  choose(query.leaks.why.has_value(), View::kHolders);
+  choose(query.leaks.retained.has_value(), View::kRetained);
+  choose(query.leaks.globals, View::kGlobals);
+  choose(query.leaks.scan_list, View::kScans);
+  choose(query.leaks.since != 0, View::kScanChanges);
   if (count == 0) return view;
   if (view != View::kLeaks || count > 1) {
     return base::fail_as(base::ErrorKind::kUsage,
@@ -253,14 +254,15 @@ void add_display_options(OptionSet& set, ShowOptions& options) {
   set.flag("-q,--quiet", options.quiet, "Print no warnings");
   set.flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
   add_color(set, options.color);
-  add_sort(set, options.query.sort);
-  set.number("-n,--count", options.query.limit, "Show at most N stacks, blocks, …");
-  set.number("-d,--depth", options.query.depth, "Show at most N frames of a stack (0: all)");
+  add_sort(set, options.query.listing.sort);
+  set.number("-n,--count", options.query.listing.limit, "Show at most N stacks, blocks, …");
+  set.number("-d,--depth", options.query.listing.depth, "Show at most N frames of a stack (0: all)");
   set.flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
-  add_switch(set, "sanity", options.query.errors, "summary: list bad releases", "summary: list no bad releases");
+  add_switch(set, "sanity", options.query.listing.errors, "summary: list bad releases",
+             "summary: list no bad releases");
   add_symbol_sources(set, options.query.symbols);
-  add_ignore(set, options.query.ignores);
-  add_skip(set, options.query.skip);
+  add_ignore(set, options.query.filter.ignores);
+  add_skip(set, options.query.filter.skip);
   add_frame_options(set, options.frames);
   add_config(set);
 }
@@ -268,7 +270,7 @@ void add_display_options(OptionSet& set, ShowOptions& options) {
 base::Result<Command> parse_show(const Arguments& arguments, const Defaults& defaults) {
   ShowOptions options;
   OptionTexts texts;
-  options.query.errors = true;
+  options.query.listing.errors = true;
   std::vector<std::string> words;
   OptionSet set("show", "Read a trace", kShowUsage);
   set.positional("VIEW TRACE", words,

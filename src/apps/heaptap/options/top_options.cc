@@ -49,8 +49,8 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
       .value_name("NAME");
   add_machine(set, options.machine, "The process is on the machine where heaptap-target waits at ADDRESS");
   const auto server = add_symbol_sources(set, options.settings.names_from.symbols, false);
-  add_skip(set, options.settings.names_from.skip);
-  add_ignore(set, options.settings.names_from.ignores);
+  add_skip(set, options.settings.names_from.filter.skip);
+  add_ignore(set, options.settings.names_from.filter.ignores);
   add_config(set);
   set.most_used({"--once", "--json", "--delay", "-n", "--sort", "--filter", "-o", "-H"});
   set.footer(key_list());
