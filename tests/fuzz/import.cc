@@ -18,7 +18,7 @@ query::Query query_for(unsigned variant) {
   query.listing.blocks = query.listing.errors = true;
   query.counting.from_all_sides = (variant & 1) != 0;
   if ((variant & 2) != 0) query.filter.function = "main";
-  if ((variant & 4) != 0) query.window.to_ns = 20'000'000;
+  if ((variant & 4) != 0) query.window.span.last.time_ns = 20'000'000;
   if ((variant & 8) != 0) query.listing.limit = 3;
   return query;
 }

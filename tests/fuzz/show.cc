@@ -20,8 +20,8 @@ query::Query everything(unsigned variant) {
   query.listing.blocks = query.listing.errors = true;
   if ((variant & 1) != 0) query.filter.function = "main";
   if ((variant & 2) != 0) query.filter.thread = 1;
-  if ((variant & 4) != 0) query.window.from_ns = 1000;
-  if ((variant & 8) != 0) query.window.to_ns = 1'000'000;
+  if ((variant & 4) != 0) query.window.span.first.time_ns = 1000;
+  if ((variant & 8) != 0) query.window.span.last.time_ns = 1'000'000;
   if ((variant & 16) != 0) query.listing.limit = 3;
   return query;
 }

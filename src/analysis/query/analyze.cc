@@ -19,6 +19,7 @@
 #include "analysis/query/likely_modules.h"
 #include "analysis/query/listing.h"
 #include "analysis/query/not_recorded.h"
+#include "analysis/query/resolved_query.h"
 #include "analysis/query/stack_names.h"
 #include "analysis/query/view_context.h"
 #include "analysis/query/window.h"
@@ -113,8 +114,8 @@ base::Result<> check_totals(const model::Totals& totals, const Query& query) {
   return {};
 }
 
-ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query& query, StackNames& names,
-                                     bool addresses) {
+ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query& query, const Span& span,
+                                     StackNames& names, bool addresses) {
   ledger::LedgerOptions options{.time_resolution_ns = capture.time_resolution_ns,
                                 .page_bytes = capture.page_bytes,
                                 .statistics = query.counting.statistics,
@@ -122,17 +123,17 @@ ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query&
                                            query.counting.activity || addresses,
                                 .activity = query.counting.activity || query.counting.from_all_sides};
   options.filter.thread = query.filter.thread;
-  options.filter.start_ns = query.window.from_ns;
+  options.filter.start_ns = span.first.time_ns;
   // A mark's time is not exact, its place is.
-  if (query.window.from_event) {
-    options.filter.from_event = *query.window.from_event;
+  if (span.first.event) {
+    options.filter.from_event = *span.first.event;
   } else {
-    options.filter.from_ns = query.window.from_ns;
+    options.filter.from_ns = span.first.time_ns;
   }
-  if (query.window.to_event) {
-    options.filter.to_event = *query.window.to_event;
+  if (span.last.event) {
+    options.filter.to_event = *span.last.event;
   } else {
-    options.filter.to_ns = query.window.to_ns;
+    options.filter.to_ns = span.last.time_ns;
   }
   if (names.filters()) {
     options.filter.wants_site = [&names](const model::Tables& tables, model::SiteId site) {
@@ -142,23 +143,21 @@ ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query&
   return options;
 }
 
-std::string filter_text(const Query& query) {
+std::string filter_text(const ResolvedQuery& query) {
+  const Filter& filter = query.asked.filter;
   std::string text;
   const auto append = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (!query.filter.function.empty()) append("function " + query.filter.function);
-  if (!query.filter.module.empty()) append("module " + query.filter.module);
-  for (const std::string& tag : query.filter.tags) append("tag " + tag);
-  if (query.filter.thread != 0) append(fmt::format("thread {}", query.filter.thread));
-  const auto moment = [](const std::string& name, uint64_t time_ns, bool is_mark, bool is_earlier) {
-    const std::string time = is_earlier ? "earlier" : base::format_duration(time_ns);
-    return is_mark ? fmt::format("mark {} ({})", name, time) : time;
+  if (!filter.function.empty()) append("function " + filter.function);
+  if (!filter.module.empty()) append("module " + filter.module);
+  for (const std::string& tag : filter.tags) append("tag " + tag);
+  if (filter.thread != 0) append(fmt::format("thread {}", filter.thread));
+  const auto append_moment = [&append](const char* word, const std::string& name, const Moment& moment) {
+    const std::string time = moment.is_earlier ? "earlier" : base::format_duration(moment.time_ns);
+    append(word + (moment.event ? fmt::format("mark {} ({})", name, time) : time));
   };
-  if (query.window.from_ns != 0 || query.window.from_event)
-    append("from " + moment(query.window.from, query.window.from_ns, query.window.from_event.has_value(),
-                            query.window.from_is_earlier));
-  if (query.window.to_ns != ~uint64_t{0})
-    append("to " +
-           moment(query.window.to, query.window.to_ns, query.window.to_event.has_value(), query.window.to_is_earlier));
+  const auto& [first, last] = query.span;
+  if (first.time_ns != 0 || first.event) append_moment("from ", query.asked.window.from, first);
+  if (last.time_ns != kEndNs) append_moment("to ", query.asked.window.to, last);
   return text;
 }
 
@@ -189,26 +188,29 @@ bool leaves_little(const model::EventSource& source) {
   return !source.scans().empty() && source.scans().back().block_count < kLittle;
 }
 
-base::Result<std::unique_ptr<Ledgers>> replay(model::EventSource& source, const Query& query, StackNames& names,
+base::Result<std::unique_ptr<Ledgers>> replay(model::EventSource& source, const ResolvedQuery& query, StackNames& names,
                                               IgnoredStacks& ignored, bool addresses) {
-  auto ledger = std::make_unique<Ledgers>(ledger_options(source.capture(), query, names, addresses), ignored);
+  const Query& asked = query.asked;
+  auto ledger =
+      std::make_unique<Ledgers>(ledger_options(source.capture(), asked, query.span, names, addresses), ignored);
   // Where stacks are listed for certain, and whole.
-  const bool lists_stacks = query.listing.stacks && !query.listing.leaks_only && query.listing.depth == 0;
-  const bool opens_files = lists_stacks && !query.symbols.debuginfod;
+  const bool lists_stacks = asked.listing.stacks && !query.leaks_only && asked.listing.depth == 0;
+  const bool opens_files = lists_stacks && !asked.symbols.debuginfod;
   LedgerSink sink(*ledger, opens_files ? &names : nullptr, leaves_little(source));
   HEAPTAP_TRY(
-      source.replay(sink, {.events = query.counting.events, .addresses = addresses, .progress = query.progress}));
-  if (sink.totals()) HEAPTAP_TRY(check_totals(*sink.totals(), query));
+      source.replay(sink, {.events = asked.counting.events, .addresses = addresses, .progress = asked.progress}));
+  if (sink.totals()) HEAPTAP_TRY(check_totals(*sink.totals(), asked));
   sink.finish(source.tables());
   return ledger;
 }
 
 // Addresses cost time, and few traces have mismatched releases: those are read once more.
-base::Result<std::unique_ptr<Ledgers>> replay_as_asked(model::EventSource& source, const Query& query,
+base::Result<std::unique_ptr<Ledgers>> replay_as_asked(model::EventSource& source, const ResolvedQuery& query,
                                                        StackNames& names, IgnoredStacks& ignored) {
-  const bool addresses = query.listing.blocks || query.counting.from_all_sides;
+  const Query& asked = query.asked;
+  const bool addresses = asked.listing.blocks || asked.counting.from_all_sides;
   auto ledger = replay(source, query, names, ignored, addresses);
-  if (ledger && query.listing.errors && !addresses && !(*ledger)->whole().gaps().events &&
+  if (ledger && asked.listing.errors && !addresses && !(*ledger)->whole().gaps().events &&
       (*ledger)->whole().totals().mismatched_releases != 0) {
     return replay(source, query, names, ignored, true);
   }
@@ -223,36 +225,26 @@ base::Result<> store(base::Result<View> made, std::optional<View>& place) {
 }
 
 // The views of a scan that were asked for.
-base::Result<> fill_views(report::Report& report, model::EventSource& source, const Query& query, StackNames& names,
-                          IgnoredStacks& ignored, const ledger::Ledger& ledger, const StackIndex& index,
-                          const JudgedLeaks& judged) {
-  const bool any = query.leaks.why || query.leaks.retained || query.leaks.globals || query.leaks.scan_list ||
-                   query.leaks.since != 0 || query.counting.from_all_sides;
+base::Result<> fill_views(report::Report& report, model::EventSource& source, const ResolvedQuery& query,
+                          StackNames& names, IgnoredStacks& ignored, const ledger::Ledger& ledger,
+                          const StackIndex& index, const JudgedLeaks& judged) {
+  const Query& asked = query.asked;
+  const bool any = asked.leaks.why || asked.leaks.retained || query.globals || asked.leaks.scan_list ||
+                   asked.leaks.since != 0 || asked.counting.from_all_sides;
   if (!any) return {};
   BlockNames blocks(source.capture(), source.tables(), source.block_names(), index, names);
   const ViewContext context{source, query, names, ignored, ledger, index, judged, blocks};
-  if (query.leaks.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
-  if (query.leaks.retained) report.retained = retained_view(context);
-  if (query.leaks.globals) report.globals = globals_view(context);
-  if (query.counting.from_all_sides) {
+  if (asked.leaks.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
+  if (asked.leaks.retained) report.retained = retained_view(context);
+  if (query.globals) report.globals = globals_view(context);
+  if (asked.counting.from_all_sides) {
     const StackRows rows(report, index);
     report.stack_graph = stack_graph_view(context, rows, kMaxGraphNodes);
     report.stack_holders = stack_holders_view(context, report, kMaxStackHolders);
   }
-  if (query.leaks.scan_list) HEAPTAP_TRY(store(scan_list_view(context), report.scans));
-  if (query.leaks.since != 0) HEAPTAP_TRY(store(scan_changes_view(context), report.scan_changes));
+  if (asked.leaks.scan_list) HEAPTAP_TRY(store(scan_list_view(context), report.scans));
+  if (asked.leaks.since != 0) HEAPTAP_TRY(store(scan_changes_view(context), report.scan_changes));
   return {};
-}
-
-// With the moments that its window names, and the suppressions that the trace carries, where they count.
-base::Result<Query> complete(Query query, const model::EventSource& source) {
-  const model::Capture& capture = source.capture();
-  HEAPTAP_TRY(resolve_window(query, source.marks()));
-  if (!query.leaks.carried_suppressions) return query;
-  if (const auto added = query.leaks.suppressions.add(capture.suppressions); !added) {
-    return base::fail("the suppressions in the trace: {}; --no-suppressions leaves them out", added.error().message);
-  }
-  return query;
 }
 
 std::vector<uint64_t> live_bytes_of(const ledger::Ledger& ledger) {
@@ -280,25 +272,15 @@ std::vector<model::SymbolHint> hints_for(const std::vector<model::Frame>& listed
   return hints;
 }
 
-// With what depends on whether there are leaks.
-Query settled(Query query, const report::Leaks& leaks) {
-  if (!query.listing.leaks_else_reachable) return query;
-  query.listing.leaks_only =
-      leaks.scanned && leaks.definite.blocks + leaks.indirect.blocks + leaks.possible.blocks != 0;
-  query.listing.sort = query.listing.leaks_only ? SortKey::kLeakedBytes : SortKey::kUsage;
-  query.leaks.globals = leaks.scanned && !query.listing.leaks_only && leaks.reachable.blocks != 0;
-  return query;
-}
-
-std::optional<report::Window> window_of(const Query& query, const ledger::Ledger& ledger) {
-  if (!query.window.is_given()) return std::nullopt;
+std::optional<report::Window> window_of(const ResolvedQuery& query, const ledger::Ledger& ledger) {
+  if (!query.asked.window.is_given()) return std::nullopt;
   const ledger::OlderReleases& older = ledger.older_releases();
-  return report::Window{.from = query.window.from,
-                        .to = query.window.to,
-                        .from_ns = query.window.from_ns,
-                        .to_ns = query.window.to_ns,
-                        .from_is_earlier = query.window.from_is_earlier,
-                        .to_is_earlier = query.window.to_is_earlier,
+  return report::Window{.from = query.asked.window.from,
+                        .to = query.asked.window.to,
+                        .from_ns = query.span.first.time_ns,
+                        .to_ns = query.span.last.time_ns,
+                        .from_is_earlier = query.span.first.is_earlier,
+                        .to_is_earlier = query.span.last.is_earlier,
                         .has_older = ledger.knows_older(),
                         .older_released_blocks = older.blocks,
                         .older_released_bytes = older.bytes,
@@ -328,25 +310,33 @@ struct Makers {
   std::function<std::shared_ptr<const StackIndex>()> index;  // may be called in another thread
 };
 
-// `ledgers`: of the source's events, all or so far.
-base::Result<report::Report> make_report(model::EventSource& source, const Query& asked, StackNames& names,
-                                         IgnoredStacks& ignored, const Ledgers& ledgers, const Makers& makers) {
+// Report without lists and leaks.
+report::Report figures_of_events(const model::EventSource& source, const ResolvedQuery& query, const Ledgers& ledgers) {
   const ledger::Ledger& ledger = ledgers.whole();
   report::Report report;
   report.capture = source.capture();
-  report.filter = filter_text(asked);
+  report.filter = filter_text(query);
   report.totals = totals_of(ledger);
-  report.window = window_of(asked, ledger);
+  report.window = window_of(query, ledger);
   report.marks = source.marks();
   report.last_event_ns = ledger.now_ns();
   report.has_events = !ledger.gaps().events;
   report.sizes_known = !ledger.gaps().sizes;
   report.grows_to_the_end = report.has_events && !ledger.gaps().live && report::grows_to_the_end(live_bytes_of(ledger));
-  if (asked.counting.statistics) list_statistics(report, ledgers.shown(), source.tables());
+  if (query.asked.counting.statistics) list_statistics(report, ledgers.shown(), source.tables());
+  return report;
+}
+
+// `ledgers`: of the source's events, all or so far.
+base::Result<report::Report> make_report(model::EventSource& source, const ResolvedQuery& resolved, StackNames& names,
+                                         IgnoredStacks& ignored, const Ledgers& ledgers, const Makers& makers) {
+  const Query& asked = resolved.asked;
+  const ledger::Ledger& ledger = ledgers.whole();
+  report::Report report = figures_of_events(source, resolved, ledgers);
   const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
   auto indexed = std::async(when, makers.index);
   const auto judged = makers.judge();
-  const bool is_about_scan = asked.listing.leaks_only || asked.leaks.scan != 0 || needs_scan(asked);
+  const bool is_about_scan = resolved.leaks_only || resolved.scan != 0 || needs_scan(asked.leaks);
   if (!judged && is_about_scan) return std::unexpected(judged.error());
   if (!judged)
     report.capture.notes.push_back(model::failure_note(judged.error().message));  // all else can be told without it
@@ -356,12 +346,12 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   }
   if (report.totals.unwatched_releases != 0) report.capture.notes.push_back(unwatched_note(ledger, source.tables()));
   if (leaks != nullptr) {
-    fill(report.leaks, *leaks, source.scans().size(), asked.leaks.suppressions);
+    fill(report.leaks, *leaks, source.scans().size(), resolved.suppressions);
     report.leaks.kept_by_libraries = count_kept(*leaks, source.tables(), names);
   }
-  const Query query = settled(asked, report.leaks);
-  report.sort_key = name_of(query.listing.sort);
-  if (leaks != nullptr && !query.counting.events) report.totals = totals_of(report.leaks);
+  const ResolvedQuery query = settled(resolved, report.leaks);
+  report.sort_key = name_of(query.sort);
+  if (leaks != nullptr && !asked.counting.events) report.totals = totals_of(report.leaks);
   report.known = known_of(report);
   const std::shared_ptr<const StackIndex> grouped = indexed.get();
   const StackIndex& index = *grouped;
@@ -369,16 +359,16 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
                       leaks != nullptr ? &leaks->counts : nullptr);
   lister.list_stacks(report);
   if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, source, query, names, ignored, ledger, index, *leaks));
-  if ((query.counting.activity || query.counting.from_all_sides) && report.has_events) {
+  if ((asked.counting.activity || asked.counting.from_all_sides) && report.has_events) {
     report.activity = activity_view(ledger, StackRows(report, index), leaks.get());
   }
-  if (query.counting.from_all_sides && report.has_events) {
+  if (asked.counting.from_all_sides && report.has_events) {
     const StackRows rows(report, index);
     report.address_space = address_space_view(ledger, rows, report.capture.page_bytes, kMaxPages);
   }
-  if (query.leaks.generate) lister.generate_suppressions(report);
-  if (query.listing.errors) lister.list_errors(report);
-  if (query.listing.blocks) {
+  if (asked.leaks.generate) lister.generate_suppressions(report);
+  if (asked.listing.errors) lister.list_errors(report);
+  if (asked.listing.blocks) {
     lister.list_blocks(report);
     give_names(report.blocks, source.block_names());
   }
@@ -389,8 +379,8 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
   leave_out_not_recorded(report);
   if (!report.filter.empty() && report.stack_count == 0 && report.totals.allocations == 0) {
     report.unmatched = {
-        .by_name = !query.filter.function.empty() || !query.filter.module.empty() || !query.filter.tags.empty(),
-        .by_thread = query.filter.thread != 0};
+        .by_name = !asked.filter.function.empty() || !asked.filter.module.empty() || !asked.filter.tags.empty(),
+        .by_thread = asked.filter.thread != 0};
   }
   return report;
 }
@@ -398,7 +388,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Query
 std::shared_ptr<const StackIndex> index_of(const model::Tables& tables) { return std::make_shared<StackIndex>(tables); }
 
 // All anew.
-Makers makers_for(model::EventSource& source, const Query& query, StackNames& names, IgnoredStacks& ignored,
+Makers makers_for(model::EventSource& source, const ResolvedQuery& query, StackNames& names, IgnoredStacks& ignored,
                   const Ledgers& ledgers, ScanAhead& scan) {
   return {.judge = [&]() -> base::Result<std::shared_ptr<const JudgedLeaks>> {
             auto judged = judge_leaks(source, query, names, ignored, ledgers.whole(), scan);
@@ -415,20 +405,28 @@ bool is_same(const symbols::ResolverOptions& a, const symbols::ResolverOptions& 
 
 // The same allocations count. Moments that are named are known when a report is made, not when counting begins.
 bool filters_alike(const Query& a, const Query& b) {
-  const bool are_named = !a.window.from.empty() || !a.window.to.empty() || !b.window.from.empty() || !b.window.to.empty();
-  return a.filter.function == b.filter.function && a.filter.module == b.filter.module && a.filter.tags == b.filter.tags && a.filter.thread == b.filter.thread &&
-         a.window.from_ns == b.window.from_ns && a.window.to_ns == b.window.to_ns && !are_named && a.counting.events == b.counting.events;
+  const bool are_named =
+      !a.window.from.empty() || !a.window.to.empty() || !b.window.from.empty() || !b.window.to.empty();
+  return a.filter.function == b.filter.function && a.filter.module == b.filter.module &&
+         a.filter.tags == b.filter.tags && a.filter.thread == b.filter.thread &&
+         a.window.span.first.time_ns == b.window.span.first.time_ns &&
+         a.window.span.last.time_ns == b.window.span.last.time_ns && !are_named &&
+         a.counting.events == b.counting.events;
+}
+
+StackNames names_for(const Query& query) {
+  return {query.symbols, query.filter.function, query.filter.module, query.filter.tags,
+          report::SkippedNames(query.filter.skip)};
 }
 
 }  // namespace
 
 base::Result<report::Report> analyze(model::EventSource& source, const Query& asked) {
-  const auto query = complete(asked, source);
+  const auto query = resolve(asked, source);
   if (!query) return std::unexpected(query.error());
   HEAPTAP_TRY(check_not_recorded(source.capture(), *query));
-  StackNames names(query->symbols, query->filter.function, query->filter.module, query->filter.tags,
-                   report::SkippedNames(query->filter.skip));
-  IgnoredStacks ignored(query->filter.ignores, names);
+  StackNames names = names_for(asked);
+  IgnoredStacks ignored(asked.filter.ignores, names);
   ScanAhead scan(source, *query);
   const auto ledgers = replay_as_asked(source, *query, names, ignored);
   if (!ledgers) return std::unexpected(ledgers.error());
@@ -439,10 +437,10 @@ base::Result<report::Report> analyze(model::EventSource& source, const Query& as
 // Counting state of a live source. A second replay is impossible, so everything that one would provide is kept from the start.
 struct Analysis::Counted {
   Counted(const model::Capture& capture, const Query& query)
-      : names(query.symbols, query.filter.function, query.filter.module, query.filter.tags,
-              report::SkippedNames(query.filter.skip)),
+      : names(names_for(query)),
         ignored(query.filter.ignores, names),
-        ledgers(ledger_options(capture, query, names, query.listing.blocks || query.listing.errors), ignored) {}
+        ledgers(ledger_options(capture, query, query.window.span, names, query.listing.blocks || query.listing.errors),
+                ignored) {}
 
   StackNames names;  // by which the ledgers filter
   IgnoredStacks ignored;
@@ -455,8 +453,7 @@ struct Analysis::Kept {
       : options(query.symbols),
         skip(query.filter.skip),
         ignores(query.filter.ignores),
-        names(query.symbols, query.filter.function, query.filter.module, query.filter.tags,
-              report::SkippedNames(query.filter.skip)),
+        names(names_for(query)),
         ignored(ignores, names) {}
 
   [[nodiscard]] bool serves(const Query& query) const {
@@ -507,11 +504,10 @@ bool Analysis::can_answer(const Query& query) const {
 
 base::Result<report::Report> Analysis::report(const Query& asked) {
   HEAPTAP_CHECK(can_answer(asked));
-  const auto query = complete(asked, source_);
+  const auto query = resolve(asked, source_);
   if (!query) return std::unexpected(query.error());
-  StackNames names(query->symbols, query->filter.function, query->filter.module, query->filter.tags,
-                   report::SkippedNames(query->filter.skip));
-  IgnoredStacks ignored(query->filter.ignores, names);
+  StackNames names = names_for(asked);
+  IgnoredStacks ignored(asked.filter.ignores, names);
   ScanAhead scan(source_, *query);
   return make_report(source_, *query, names, ignored, counted_->ledgers,
                      makers_for(source_, *query, names, ignored, counted_->ledgers, scan));
@@ -519,9 +515,9 @@ base::Result<report::Report> Analysis::report(const Query& asked) {
 
 base::Result<report::Report> Analysis::glance(const Query& asked) {
   HEAPTAP_CHECK(can_answer(asked));
-  const auto query = complete(asked, source_);
+  const auto query = resolve(asked, source_);
   if (!query) return std::unexpected(query.error());
-  if (kept_ == nullptr || !kept_->serves(*query)) kept_ = std::make_unique<Kept>(*query);
+  if (kept_ == nullptr || !kept_->serves(asked)) kept_ = std::make_unique<Kept>(asked);
   Kept& kept = *kept_;
   const model::Tables& tables = source_.tables();
   if (kept.index == nullptr || kept.indexed_sites != tables.sites.size() ||
@@ -531,8 +527,8 @@ base::Result<report::Report> Analysis::glance(const Query& asked) {
     kept.indexed_stacks = tables.stacks.size();
   }
   const auto judge = [&]() -> base::Result<std::shared_ptr<const JudgedLeaks>> {
-    const Kept::Judged wanted{source_.scans().size(), query->leaks.scan, query->leaks.options.roots,
-                              query->leaks.suppressions.list().size()};
+    const Kept::Judged wanted{source_.scans().size(), query->scan, asked.leaks.options.roots,
+                              query->suppressions.list().size()};
     if (kept.judged != nullptr && kept.judged_for == wanted) return kept.judged;
     ScanAhead scan(source_, *query);
     auto judged = judge_leaks(source_, *query, kept.names, kept.ignored, counted_->ledgers.whole(), scan);

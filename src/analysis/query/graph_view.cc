@@ -60,7 +60,7 @@ report::StackGraph stack_graph_view(const ViewContext& context, const StackRows&
   std::map<std::tuple<std::string, std::string, uint64_t, uint32_t>, uint32_t> roots;
   for (const model::RootPointer& root : scan.roots) {
     const uint32_t to = node_of(root.to);
-    if (to == StackRows::kNoRow || !context.query.leaks.options.is_root(root.root)) continue;
+    if (to == StackRows::kNoRow || !context.query.asked.leaks.options.is_root(root.root)) continue;
     report::NamedRoot named = context.blocks.root(root);
     const uint64_t place = named.name.empty() && named.thread == 0 ? named.address : 0;
     const auto [known, is_new] =

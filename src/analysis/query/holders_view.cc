@@ -31,7 +31,7 @@ std::string text_of(const BlockQuestion& question) {
 class HoldersView {
  public:
   explicit HoldersView(const ViewContext& context)
-      : context_(context), scan_(context.judged.scan), holders_(scan_, context.query.leaks.options) {}
+      : context_(context), scan_(context.judged.scan), holders_(scan_, context.query.asked.leaks.options) {}
 
   base::Result<report::Holders> make(const BlockQuestion& question) {
     const uint32_t block = find(question);
@@ -189,10 +189,10 @@ class HoldersView {
       if (!earlier) continue;
       const auto found = std::ranges::find(earlier->blocks, number, &model::ScannedBlock::number);
       if (found == earlier->blocks.end()) return;  // it wasn't there yet
-      const leaks::HolderPath path = leaks::Holders(*earlier, context_.query.leaks.options)
+      const leaks::HolderPath path = leaks::Holders(*earlier, context_.query.asked.leaks.options)
                                          .path_to(static_cast<uint32_t>(found - earlier->blocks.begin()));
       if (path.root == model::kNoBlock) continue;
-      const LeakCounts counts(*earlier, {.options = context_.query.leaks.options});
+      const LeakCounts counts(*earlier, {.options = context_.query.asked.leaks.options});
       made.earlier = chain_of(*earlier, counts, path);
       made.earlier_scan = earlier->number;
       return;
@@ -230,7 +230,7 @@ base::Result<BlockQuestion> parse_block_question(std::string_view text) {
 }
 
 base::Result<report::Holders> holders_view(const ViewContext& context) {
-  return HoldersView(context).make(*context.query.leaks.why);
+  return HoldersView(context).make(*context.query.asked.leaks.why);
 }
 
 std::vector<std::optional<report::Holders>> holders_of_stacks(const ViewContext& context,

@@ -35,8 +35,8 @@ std::unexpected<base::Error> no_scan(const model::EventSource& source) {
 }
 
 // Whether a block that the ledger doesn't have as alive was released for certain.
-bool knows_releases(const model::EventSource& source, const Query& query, const ledger::Ledger& ledger) {
-  return query.counting.events && !ledger.gaps().events && !source.capture().truncated;
+bool knows_releases(const model::EventSource& source, const ResolvedQuery& query, const ledger::Ledger& ledger) {
+  return query.asked.counting.events && !ledger.gaps().events && !source.capture().truncated;
 }
 
 // Of the blocks of malloc: those of pools have numbers of their own, which the ledger doesn't keep.
@@ -97,17 +97,17 @@ void list_suppressions(report::Leaks& leaks, const Suppressions& suppressions, c
 
 }  // namespace
 
-bool needs_scan(const Query& query) {
-  return query.leaks.generate || query.leaks.why || query.leaks.retained || query.leaks.globals ||
-         query.leaks.scan_list || query.leaks.since != 0;
+bool needs_scan(const LeakQuestion& question) {
+  return question.generate || question.why || question.retained || question.globals || question.scan_list ||
+         question.since != 0;
 }
 
-ScanAhead::ScanAhead(model::EventSource& source, const Query& query) {
-  if (!query.leaks.scans || source.scans().empty()) return;
-  const auto index = index_of(source, query.leaks.scan);
+ScanAhead::ScanAhead(model::EventSource& source, const ResolvedQuery& query) {
+  if (!query.asked.leaks.scans || source.scans().empty()) return;
+  const auto index = index_of(source, query.scan);
   if (!index) return;
   const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
-  scan_ = std::async(when, [&source, index = *index, options = query.leaks.options]() -> base::Result<Reached> {
+  scan_ = std::async(when, [&source, index = *index, options = query.asked.leaks.options]() -> base::Result<Reached> {
     auto scan = source.load_scan(index);
     if (!scan) return std::unexpected(std::move(scan).error());
     auto states = leaks::reach(*scan, options);
@@ -117,13 +117,13 @@ ScanAhead::ScanAhead(model::EventSource& source, const Query& query) {
 
 base::Result<ScanAhead::Reached> ScanAhead::take() { return scan_.get(); }
 
-base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& source, const Query& query,
+base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& source, const ResolvedQuery& query,
                                                        StackNames& names, IgnoredStacks& ignored,
                                                        const ledger::Ledger& ledger, ScanAhead& ahead) {
-  if (!query.leaks.scans) return nullptr;
-  if (source.scans().empty() && needs_scan(query)) return no_scan(source);
-  if (source.scans().empty() && query.leaks.scan == 0) return nullptr;
-  const auto index = index_of(source, query.leaks.scan);
+  if (!query.asked.leaks.scans) return nullptr;
+  if (source.scans().empty() && needs_scan(query.asked.leaks)) return no_scan(source);
+  if (source.scans().empty() && query.scan == 0) return nullptr;
+  const auto index = index_of(source, query.scan);
   if (!index) return std::unexpected(index.error());
   auto reached = ahead.take();
   if (!reached) return std::unexpected(std::move(reached).error());
@@ -133,17 +133,17 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& sourc
     return base::fail("leak scan {} can't be used: the trace is damaged before it ({})", scan.number,
                       source.capture().damage);
   }
-  LeakCounts::Rules rules{.options = query.leaks.options};
+  LeakCounts::Rules rules{.options = query.asked.leaks.options};
   rules.options.held_sites = loader_sites(tables);
   if (names.filters()) {
     rules.counts = [&](model::SiteId site) { return names.passes(tables, tables.sites[site]); };
   }
-  if (!query.leaks.suppressions.empty()) rules.suppressor = suppressor_of(query.leaks.suppressions, tables, names);
+  if (!query.suppressions.empty()) rules.suppressor = suppressor_of(query.suppressions, tables, names);
   if (ignored.any()) {
     rules.ignores = [&](model::SiteId site) { return ignored.contains(tables, tables.sites[site].stack); };
   }
   const model::ScanSummary& summary = source.scans()[*index];
-  if (query.filter.thread != 0 || query.window.is_given()) {
+  if (query.asked.filter.thread != 0 || query.asked.window.is_given()) {
     rules.counts_block = [&](const model::ScannedBlock& block) { return ledger.is_alive(block.number); };
   } else if (summary.facts.reason == model::ScanReason::kEnd && knows_releases(source, query, ledger)) {
     rules.was_released = [&](const model::ScannedBlock& block) { return was_released_since(ledger, block); };

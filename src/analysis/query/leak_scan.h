@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "analysis/ledger/ledger.h"
-#include "analysis/query/analyze.h"
 #include "analysis/query/ignored_stacks.h"
 #include "analysis/query/leak_counts.h"
+#include "analysis/query/resolved_query.h"
 #include "analysis/query/stack_names.h"
 
 namespace heaptap::query {
@@ -23,7 +23,7 @@ struct JudgedLeaks {
 // without a scan. The source must outlive it, and may replay its trace in parallel.
 class ScanAhead {
  public:
-  ScanAhead(model::EventSource& source, const Query& query);
+  ScanAhead(model::EventSource& source, const ResolvedQuery& query);
   struct Reached {
     model::HeapScan scan;
     std::vector<leaks::BlockState> states;  // of leaks::reach
@@ -35,12 +35,12 @@ class ScanAhead {
   std::future<base::Result<Reached>> scan_;
 };
 
-// Whether the query needs a scan.
-bool needs_scan(const Query& query);
+// Whether the question needs a scan.
+bool needs_scan(const LeakQuestion& question);
 
 // Null: the trace has no scan (an error if the query needs one, or names a missing one). `ledger` decides on blocks for filters that a
 // scan has no data for.
-base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& source, const Query& query,
+base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& source, const ResolvedQuery& query,
                                                        StackNames& names, IgnoredStacks& ignored,
                                                        const ledger::Ledger& ledger, ScanAhead& ahead);
 

@@ -84,8 +84,8 @@ void Lister::count(uint64_t id, report::StackEntry& stack) const {
   if (ledger_.knows_older() && !is_mapping(id)) stack.growth = growth_of(id, stack);
   stack.leaks.reset();
   if (leaks_ != nullptr && !is_mapping(id)) stack.leaks = leaks_of(id);
-  stack.calls_known = query_.counting.events;
-  if (!query_.counting.events && stack.leaks) take_from_scan(stack);
+  stack.calls_known = asked_.counting.events;
+  if (!asked_.counting.events && stack.leaks) take_from_scan(stack);
 }
 
 // What was allocated in the window and is live, less what was there before and isn't any more.
@@ -128,8 +128,8 @@ report::StackLeaks Lister::leaks_of(uint64_t id) const {
 
 bool Lister::is_listed(const report::StackEntry& stack) const {
   const bool shrank = stack.growth && (stack.growth->bytes != 0 || stack.growth->blocks != 0);
-  if (stack.allocations == 0 && query_.counting.events && !shrank) return false;
-  if (!query_.listing.leaks_only) return true;
+  if (stack.allocations == 0 && asked_.counting.events && !shrank) return false;
+  if (!query_.leaks_only) return true;
   if (leaks_ == nullptr) return stack.live_blocks != 0 && !is_apart(stack.id);
   return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
 }
@@ -158,15 +158,15 @@ void Lister::name(report::StackEntry& stack) const {
   stack.tags = std::move(labels.tags);
   stack.pool = std::move(labels.pool);
   stack.frames =
-      names_.list_frames(tables_, site.stack, query_.listing.depth != 0 ? query_.listing.depth : kMaxListedFrames);
+      names_.list_frames(tables_, site.stack, asked_.listing.depth != 0 ? asked_.listing.depth : kMaxListedFrames);
   stack.purpose = purpose_of(tables_, site, names_);
   const size_t depth = depth_of(tables_, site.stack);
-  stack.frames_in_all = query_.listing.depth == 0 && depth > kMaxListedFrames ? depth : 0;
+  stack.frames_in_all = asked_.listing.depth == 0 && depth > kMaxListedFrames ? depth : 0;
   stack.end = end_of(tables_, site.stack);
 }
 
 bool Lister::is_ignored(const report::StackEntry& stack, report::Ignored& ignored) const {
-  if (!ignored_.any() || (query_.counting.events ? stack.allocations : stack.live_blocks) == 0) return false;
+  if (!ignored_.any() || (asked_.counting.events ? stack.allocations : stack.live_blocks) == 0) return false;
   const model::Site& site = tables_.sites[index_.first_site(stack.id)];
   const uint32_t rule = ignored_.rule_of(tables_, site.stack);
   if (rule == Ignores::kNone) return false;
@@ -187,36 +187,36 @@ void Lister::list_stacks(report::Report& report) const {
     report.ignored.rules.push_back({rule.place, rule.filter.text(), {}});
   std::vector<SortPlace> places;
   places.reserve(index_.group_count());
-  if (query_.listing.counts) report.counts.reserve(index_.group_count());
+  if (asked_.listing.counts) report.counts.reserve(index_.group_count());
   report::StackEntry stack;
   for (uint64_t id = 1; id <= index_.group_count(); ++id) {
     count(id, stack);
     const bool ignored = is_ignored(stack, report.ignored);
-    if (query_.listing.counts) report.counts.push_back(ignored ? report::StackCount{} : count_of(stack));
+    if (asked_.listing.counts) report.counts.push_back(ignored ? report::StackCount{} : count_of(stack));
     if (ignored || !is_listed(stack)) continue;
-    places.push_back(place_of(stack, query_.listing.sort));
-    if (query_.listing.group != GroupBy::kNothing) count_label(report.labels, stack);
+    places.push_back(place_of(stack, query_.sort));
+    if (asked_.listing.group != GroupBy::kNothing) count_label(report.labels, stack);
   }
   std::ranges::sort(report.labels, std::less<>(),
-                    [this](const report::LabelEntry& label) { return place_of(label.sum, query_.listing.sort); });
+                    [this](const report::LabelEntry& label) { return place_of(label.sum, query_.sort); });
   report.stack_count = places.size();
-  if (!query_.listing.stacks) {
+  if (!asked_.listing.stacks) {
     return;
   }
-  if (!query_.listing.stack_ids.empty()) {
-    for (const uint64_t id : query_.listing.stack_ids) {
+  if (!asked_.listing.stack_ids.empty()) {
+    for (const uint64_t id : asked_.listing.stack_ids) {
       if (id != 0 && id <= index_.group_count()) list(report, id);
     }
     return;
   }
-  keep_first(places, query_.listing.limit, std::less<>());
+  keep_first(places, asked_.listing.limit, std::less<>());
   for (const SortPlace& place : places) list(report, place.id);
 }
 
 // What is apart from blocks is in no tag's sums: these add up to the totals.
 void Lister::count_label(std::vector<report::LabelEntry>& labels, const report::StackEntry& stack) const {
   const model::Site& site = tables_.sites[index_.first_site(stack.id)];
-  const bool by_pool = query_.listing.group == GroupBy::kPool;
+  const bool by_pool = asked_.listing.group == GroupBy::kPool;
   const model::EventKind wanted = by_pool ? model::EventKind::kPoolAllocate : model::EventKind::kAllocate;
   if (site.kind != wanted) return;
   LabelNames names = names_of(tables_, site.label);
@@ -283,10 +283,10 @@ void Lister::generate_suppressions(report::Report& report) const {
       leaks.push_back({{site.function, frames[i], &files}, state, count.blocks, count.bytes});
       const bool is_first = report.stack_suppressions.empty() || report.stack_suppressions.back().first != i;
       if (is_first)
-        report.stack_suppressions.emplace_back(i, write_suppressions(*query_.leaks.generate, {&leaks.back(), 1}));
+        report.stack_suppressions.emplace_back(i, write_suppressions(*asked_.leaks.generate, {&leaks.back(), 1}));
     }
   }
-  report.generated_suppressions = write_suppressions(*query_.leaks.generate, leaks);
+  report.generated_suppressions = write_suppressions(*asked_.leaks.generate, leaks);
 }
 
 void Lister::list_errors(report::Report& report) const {
@@ -342,7 +342,7 @@ report::ErrorEntry::Origin Lister::origin_of(model::SiteId site, uint64_t size_b
           .variant = function.variant,
           .size_bytes = size_bytes,
           .frames = names_.list_frames(tables_, entry.stack,
-                                       query_.listing.depth != 0 ? query_.listing.depth : kMaxListedFrames)};
+                                       asked_.listing.depth != 0 ? asked_.listing.depth : kMaxListedFrames)};
 }
 
 void Lister::list_blocks(report::Report& report) const {
@@ -355,7 +355,7 @@ void Lister::list_blocks(report::Report& report) const {
   ledger_.for_each_block([&](model::BlockNumber number, const ledger::Block& block) {
     if (!ignored_.contains(tables_, tables_.sites[block.site].stack)) found.push_back({number, block});
   });
-  keep_first(found, query_.listing.limit, [](const Found& a, const Found& b) {
+  keep_first(found, asked_.listing.limit, [](const Found& a, const Found& b) {
     return a.block.size_bytes != b.block.size_bytes ? a.block.size_bytes > b.block.size_bytes : a.number < b.number;
   });
   for (const auto& [number, block] : found) {

@@ -1,9 +1,9 @@
 // Lists of a report whose entries have names and stacks: stacks, bad releases, live blocks.
 #pragma once
 #include "analysis/ledger/ledger.h"
-#include "analysis/query/analyze.h"
 #include "analysis/query/ignored_stacks.h"
 #include "analysis/query/leak_counts.h"
+#include "analysis/query/resolved_query.h"
 #include "analysis/query/stack_index.h"
 #include "analysis/query/stack_names.h"
 #include "analysis/report/report.h"
@@ -14,12 +14,13 @@ class Lister {
  public:
   // `leaks`: null without a scan.
   Lister(const ledger::Ledger& ledger, const model::Tables& tables, const StackIndex& index, StackNames& names,
-         IgnoredStacks& ignored, const Query& query, const LeakCounts* leaks)
+         IgnoredStacks& ignored, const ResolvedQuery& query, const LeakCounts* leaks)
       : ledger_(ledger),
         tables_(tables),
         names_(names),
         ignored_(ignored),
         query_(query),
+        asked_(query.asked),
         leaks_(leaks),
         index_(index) {}
 
@@ -58,7 +59,8 @@ class Lister {
   const model::Tables& tables_;
   StackNames& names_;
   IgnoredStacks& ignored_;
-  const Query& query_;
+  const ResolvedQuery& query_;
+  const Query& asked_;
   const LeakCounts* leaks_;
   const StackIndex& index_;
 };

@@ -34,27 +34,27 @@ void put_into_one_bin(report::Activity& activity) {
 
 }  // namespace
 
-base::Result<> check_not_recorded(const model::Capture& capture, const Query& query) {
+base::Result<> check_not_recorded(const model::Capture& capture, const ResolvedQuery& query) {
   const Import& import = capture.import;
   const auto refuse = [&](const char* option, const char* what) {
     return base::fail_as(base::ErrorKind::kUsage, "{}: {}'s file doesn't have {}; a recording by `heaptap run` does",
                          option, import.tool, what);
   };
-  if (!import.tells(model::kNotRecordedThreads) && query.filter.thread != 0) return refuse("--thread", "threads");
-  if (!import.tells(model::kNotRecordedLifetimes) && query.listing.sort == SortKey::kTime)
+  if (!import.tells(model::kNotRecordedThreads) && query.asked.filter.thread != 0) return refuse("--thread", "threads");
+  if (!import.tells(model::kNotRecordedLifetimes) && query.sort == SortKey::kTime)
     return refuse("--sort time", "lifetimes");
   if (!import.tells(model::kNotRecordedReleaseErrors) &&
-      (query.listing.sort == SortKey::kBadFrees || query.listing.sort == SortKey::kMismatched)) {
+      (query.sort == SortKey::kBadFrees || query.sort == SortKey::kMismatched)) {
     return refuse("--sort", "bad releases");
   }
-  if (!import.has_times() && query.window.is_given()) {
+  if (!import.has_times() && query.asked.window.is_given()) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "--from and --to: this file of {} has no times; make it with --time-unit=ms", import.tool);
   }
   if (import.tells(model::kNotRecordedCounts)) return {};
-  if (query.window.from_ns != 0) return refuse("--from", "allocation times");
+  if (query.span.first.time_ns != 0) return refuse("--from", "allocation times");
   const auto counts = {SortKey::kAllocations, SortKey::kAverage, SortKey::kTotal, SortKey::kLeaks};
-  if (std::ranges::find(counts, query.listing.sort) != counts.end()) return refuse("--sort", "calls");
+  if (std::ranges::find(counts, query.sort) != counts.end()) return refuse("--sort", "calls");
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "analysis/query/sort_key.h"
 #include "analysis/query/suppression_writer.h"
 #include "analysis/query/suppressions.h"
+#include "analysis/query/window.h"
 #include "analysis/symbols/resolver.h"
 #include "common/base/result.h"
 
@@ -39,20 +40,6 @@ struct Filter {
   std::vector<std::string> tags = {};  // all must match one of the allocation's tags, each as `function`
   uint32_t thread = 0;                 // 0: all
   Ignores ignores = {};                // stacks that are in the totals and in no list
-};
-
-// Only allocations in it count, and those of them live at its end. As given by the user (analysis/query/window.h).
-struct Window {
-  std::string from = {};
-  std::string to = {};
-  uint64_t from_ns = 0;  // and resolved
-  uint64_t to_ns = ~uint64_t{0};
-  std::optional<uint64_t> from_event = {};  // if it starts at a mark: number of earlier events; its time is approximate
-  std::optional<uint64_t> to_event = {};
-  bool from_is_earlier = false;  // it starts at a mark from before this program was executed
-  bool to_is_earlier = false;
-
-  [[nodiscard]] bool is_given() const { return !from.empty() || !to.empty() || from_ns != 0 || to_ns != ~uint64_t{0}; }
 };
 
 // Lists of stacks and blocks.

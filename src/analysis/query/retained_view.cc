@@ -122,7 +122,7 @@ GlobalGroups group_globals(const ViewContext& context) {
   std::map<std::tuple<std::string, std::string, uint64_t>, uint32_t> known;
   std::set<std::pair<uint32_t, uint32_t>> pointed;  // variable, block: pointers of several kinds count once
   for (const model::RootPointer& root : scan.roots) {
-    if (root.root != wire::RootKind::kGlobal || !context.query.leaks.options.is_root(root.root)) {
+    if (root.root != wire::RootKind::kGlobal || !context.query.asked.leaks.options.is_root(root.root)) {
       made.of_roots.push_back(leaks::kNoGroup);
       continue;
     }
@@ -148,12 +148,12 @@ GlobalGroups group_globals(const ViewContext& context) {
 
 report::Retained retained_view(const ViewContext& context) {
   const model::HeapScan& scan = context.judged.scan;
-  const leaks::Dominators dominators = leaks::find_dominators(scan, context.query.leaks.options);
+  const leaks::Dominators dominators = leaks::find_dominators(scan, context.query.asked.leaks.options);
   report::Retained made;
   for (size_t i = 0; i < scan.blocks.size(); ++i) {
     if (dominators.retained_blocks[i] != 0) made.held.add_block(scan.blocks[i].size_bytes);
   }
-  switch (*context.query.leaks.retained) {
+  switch (*context.query.asked.leaks.retained) {
     case RetainedBy::kBlock:
       made.by = "block";
       list_blocks(context, dominators, made);
@@ -174,9 +174,9 @@ report::Globals globals_view(const ViewContext& context) {
   constexpr uint8_t kGlobals = wire::root_bit(wire::RootKind::kGlobal);
   const model::HeapScan& scan = context.judged.scan;
   report::Globals made;
-  const std::vector<uint8_t> held = leaks::held_only_by(scan, kGlobals, context.query.leaks.options);
-  leaks::LeakOptions without_others = context.query.leaks.options;
-  without_others.roots = static_cast<uint8_t>(context.query.leaks.options.roots & kGlobals);
+  const std::vector<uint8_t> held = leaks::held_only_by(scan, kGlobals, context.query.asked.leaks.options);
+  leaks::LeakOptions without_others = context.query.asked.leaks.options;
+  without_others.roots = static_cast<uint8_t>(context.query.asked.leaks.options.roots & kGlobals);
   const std::vector<uint8_t> led_to = leaks::held_only_by(scan, kGlobals, without_others);
   for (size_t i = 0; i < held.size(); ++i) {
     if (led_to[i] != 0) (held[i] != 0 ? made.held : made.elsewhere).add_block(scan.blocks[i].size_bytes);
@@ -184,7 +184,7 @@ report::Globals globals_view(const ViewContext& context) {
   const GlobalGroups groups = group_globals(context);
   const auto count = static_cast<uint32_t>(groups.variables.size());
   const std::vector<leaks::BlockTotal> totals =
-      leaks::retained_by_roots(scan, groups.of_roots, count, context.query.leaks.options);
+      leaks::retained_by_roots(scan, groups.of_roots, count, context.query.asked.leaks.options);
   std::vector<uint32_t> holding;
   for (uint32_t i = 0; i < totals.size(); ++i) {
     made.unlisted += count_of(totals[i]);

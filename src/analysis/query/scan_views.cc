@@ -9,8 +9,8 @@ namespace heaptap::query {
 namespace {
 
 base::Result<std::unique_ptr<JudgedLeaks>> judge(const ViewContext& context, uint32_t number) {
-  Query query = context.query;
-  query.leaks.scan = number;
+  ResolvedQuery query = context.query;
+  query.scan = number;
   ScanAhead scan(context.source, query);
   return judge_leaks(context.source, query, context.names, context.ignored, context.ledger, scan);
 }
@@ -62,7 +62,8 @@ class Changes {
     const wire::FunctionFacts& function = wire::facts_of(site.function);
     stack.function = function.name;
     stack.variant = function.variant;
-    const uint32_t depth = context_.query.listing.depth != 0 ? context_.query.listing.depth : kMaxListedFrames;
+    const uint32_t depth =
+        context_.query.asked.listing.depth != 0 ? context_.query.asked.listing.depth : kMaxListedFrames;
     stack.frames = context_.names.list_frames(context_.source.tables(), site.stack, depth);
   }
 
@@ -88,12 +89,12 @@ base::Result<std::vector<report::ScanEntry>> scan_list_view(const ViewContext& c
 
 base::Result<report::ScanChanges> scan_changes_view(const ViewContext& context) {
   const JudgedLeaks& later = context.judged;
-  if (context.query.leaks.since >= later.scan.number) {
+  if (context.query.asked.leaks.since >= later.scan.number) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "--since {}: scan {} isn't later; --scans lists the scans, --scan M chooses a later one",
-                         context.query.leaks.since, later.scan.number);
+                         context.query.asked.leaks.since, later.scan.number);
   }
-  const auto earlier = judge(context, context.query.leaks.since);
+  const auto earlier = judge(context, context.query.asked.leaks.since);
   if (!earlier) return std::unexpected(earlier.error());
   const leaks::ScanDifference difference =
       leaks::compare_scans({(*earlier)->scan, (*earlier)->counts.classes()}, {later.scan, later.counts.classes()});

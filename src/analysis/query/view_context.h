@@ -1,9 +1,9 @@
 // Inputs of the leak scan views. Private to analysis/.
 #pragma once
 #include "analysis/ledger/ledger.h"
-#include "analysis/query/analyze.h"
 #include "analysis/query/block_names.h"
 #include "analysis/query/leak_scan.h"
+#include "analysis/query/resolved_query.h"
 #include "analysis/query/stack_index.h"
 #include "analysis/query/stack_names.h"
 
@@ -11,7 +11,7 @@ namespace heaptap::query {
 
 struct ViewContext {
   model::EventSource& source;
-  const Query& query;
+  const ResolvedQuery& query;
   StackNames& names;
   IgnoredStacks& ignored;
   const ledger::Ledger& ledger;
@@ -21,8 +21,8 @@ struct ViewContext {
 };
 
 // Number of entries to list, out of `count`.
-inline size_t listed(const Query& query, size_t count) {
-  return query.listing.limit == 0 || count < query.listing.limit ? count : query.listing.limit;
+inline size_t listed(const ResolvedQuery& query, size_t count) {
+  return query.asked.listing.limit == 0 || count < query.asked.listing.limit ? count : query.asked.listing.limit;
 }
 
 // Views, one each.

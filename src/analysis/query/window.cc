@@ -79,26 +79,23 @@ base::Result<Moment> moment_of(std::string_view text, const std::vector<model::M
   return text.starts_with('#') ? mark_of_number(text, marks) : nth_mark(text, marks);
 }
 
-base::Result<> resolve_window(Query& query, const std::vector<model::Mark>& marks) {
-  if (!query.window.from.empty()) {
-    const auto moment = moment_of(query.window.from, marks);
+base::Result<Span> resolve_window(const Window& window, const std::vector<model::Mark>& marks) {
+  Span span = window.span;
+  if (!window.from.empty()) {
+    const auto moment = moment_of(window.from, marks);
     if (!moment) return base::fail_as(moment.error().kind, "--from: {}", moment.error().message);
-    query.window.from_ns = moment->time_ns;
-    query.window.from_event = moment->event;
-    query.window.from_is_earlier = moment->is_earlier;
+    span.first = *moment;
   }
-  if (!query.window.to.empty()) {
-    const auto moment = moment_of(query.window.to, marks);
+  if (!window.to.empty()) {
+    const auto moment = moment_of(window.to, marks);
     if (!moment) return base::fail_as(moment.error().kind, "--to: {}", moment.error().message);
-    query.window.to_ns = moment->time_ns;
-    query.window.to_event = moment->event;
-    query.window.to_is_earlier = moment->is_earlier;
+    span.last = *moment;
   }
-  if (query.window.from_ns > query.window.to_ns ||
-      (query.window.from_event && query.window.to_event && *query.window.from_event > *query.window.to_event)) {
-    return base::fail_as(ErrorKind::kUsage, "--from {} is later than --to {}", query.window.from, query.window.to);
+  const bool both_marks = span.first.event && span.last.event;
+  if (span.first.time_ns > span.last.time_ns || (both_marks && *span.first.event > *span.last.event)) {
+    return base::fail_as(ErrorKind::kUsage, "--from {} is later than --to {}", window.from, window.to);
   }
-  return {};
+  return span;
 }
 
 }  // namespace heaptap::query

@@ -2,10 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "analysis/query/analyze.h"
 #include "common/base/result.h"
 #include "common/model/mark.h"
 
@@ -14,8 +14,8 @@ namespace heaptap::query {
 // Moment of a recording; for a mark with its exact place among the events.
 struct Moment {
   uint64_t time_ns = 0;
-  std::optional<uint64_t> event;  // number of events before it
-  bool is_earlier = false;        // a mark from before this program was executed: the recording's beginning
+  std::optional<uint64_t> event = {};  // number of events before it
+  bool is_earlier = false;             // a mark from before this program was executed: the recording's beginning
 };
 
 // "1.5s", "250ms": since the start of the capture; `start`, `end` (which is kEndNs); "NAME": the last mark of that name,
@@ -23,7 +23,22 @@ struct Moment {
 inline constexpr uint64_t kEndNs = ~uint64_t{0};
 base::Result<Moment> moment_of(std::string_view text, const std::vector<model::Mark>& marks);
 
-// Resolves the query's moments (Query::from, Query::to) into its times and events.
-base::Result<> resolve_window(Query& query, const std::vector<model::Mark>& marks);
+// Time from one moment to another. At a mark the place among the events decides, since its time is approximate.
+struct Span {
+  Moment first = {};
+  Moment last = {.time_ns = kEndNs};
+};
+
+// As given by the user: only allocations in it count, and those of them live at its end.
+struct Window {
+  std::string from = {};  // as for moment_of(); empty: span.first
+  std::string to = {};    // empty: span.last
+  Span span = {};
+
+  [[nodiscard]] bool is_given() const {
+    return !from.empty() || !to.empty() || span.first.time_ns != 0 || span.last.time_ns != kEndNs;
+  }
+};
+base::Result<Span> resolve_window(const Window& window, const std::vector<model::Mark>& marks);
 
 }  // namespace heaptap::query

@@ -171,7 +171,8 @@ TEST_F(FollowTest, AnUnfinishedViewIsThatOfAFileWhichEndsThere) {
 }
 
 TEST_F(FollowTest, FiltersHoldForWhatComes) {
-  Query query{.filter = {.thread = 2}, .window = {.from_ns = 200'000, .to_ns = 900'000}};
+  Query query{.filter = {.thread = 2},
+              .window = {.span = {.first = {.time_ns = 200'000}, .last = {.time_ns = 900'000}}}};
   count(query);
   for (unsigned round = 0; round < 6; ++round) {
     happen(300);
@@ -204,7 +205,7 @@ TEST_F(FollowTest, OneLedgerAnswersViewsThatAskForLess) {
     expect_same({.leaks = {.options = {.roots = 1}}});
   }
   EXPECT_FALSE(analysis_->can_answer({.filter = {.thread = 2}}));
-  EXPECT_FALSE(analysis_->can_answer({.window = {.from_ns = 1}}));
+  EXPECT_FALSE(analysis_->can_answer({.window = {.span = {.first = {.time_ns = 1}}}}));
   EXPECT_FALSE(analysis_->can_answer({.counting = {.activity = true}}));
 }
 

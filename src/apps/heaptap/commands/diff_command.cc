@@ -45,8 +45,7 @@ base::Result<Moment> read_moment(const DiffOptions& options, query::Query query,
   if (!source) return std::unexpected(source.error());
   const auto moment = query::moment_of(text, (*source)->marks());
   if (!moment) return base::fail_as(moment.error().kind, "diff: {}: {}", option, moment.error().message);
-  query.window.to_ns = moment->time_ns;
-  query.window.to_event = moment->event;
+  query.window.span.last = {.time_ns = moment->time_ns, .event = moment->event};
   auto report = read_report(trace, query);
   if (!report) return std::unexpected(std::move(report).error());
   // The moment is said in its own place.

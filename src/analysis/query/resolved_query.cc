@@ -1,0 +1,32 @@
+#include "analysis/query/resolved_query.h"
+
+#include <utility>
+
+namespace heaptap::query {
+
+base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource& source) {
+  const auto span = resolve_window(asked.window, source.marks());
+  if (!span) return std::unexpected(span.error());
+  ResolvedQuery query{.asked = asked,
+                      .span = *span,
+                      .suppressions = asked.leaks.suppressions,
+                      .scan = asked.leaks.scan,
+                      .sort = asked.listing.sort,
+                      .leaks_only = asked.listing.leaks_only,
+                      .globals = asked.leaks.globals};
+  if (!asked.leaks.carried_suppressions) return query;
+  if (const auto added = query.suppressions.add(source.capture().suppressions); !added) {
+    return base::fail("the suppressions in the trace: {}; --no-suppressions leaves them out", added.error().message);
+  }
+  return query;
+}
+
+ResolvedQuery settled(ResolvedQuery query, const report::Leaks& leaks) {
+  if (!query.asked.listing.leaks_else_reachable) return query;
+  query.leaks_only = leaks.scanned && leaks.definite.blocks + leaks.indirect.blocks + leaks.possible.blocks != 0;
+  query.sort = query.leaks_only ? SortKey::kLeakedBytes : SortKey::kUsage;
+  query.globals = leaks.scanned && !query.leaks_only && leaks.reachable.blocks != 0;
+  return query;
+}
+
+}  // namespace heaptap::query

@@ -1,0 +1,32 @@
+// Query resolved for one source: times and marks as moments, suppressions with those of the trace. Private to analysis/.
+#pragma once
+#include <cstdint>
+
+#include "analysis/query/query.h"
+#include "analysis/query/sort_key.h"
+#include "analysis/query/suppressions.h"
+#include "analysis/query/window.h"
+#include "analysis/report/report.h"
+#include "common/base/result.h"
+#include "common/model/event_source.h"
+
+namespace heaptap::query {
+
+// What isn't resolved is in `asked`, which must outlive this.
+struct ResolvedQuery {
+  const Query& asked;
+  Span span;                  // of asked.window
+  Suppressions suppressions;  // asked.leaks.suppressions, and the trace's own
+  uint32_t scan;              // number; 0: the last one
+  // As asked, until settled().
+  SortKey sort;
+  bool leaks_only;
+  bool globals;
+};
+
+base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource& source);
+
+// Choice between leaks and reachable blocks (Listing::leaks_else_reachable).
+ResolvedQuery settled(ResolvedQuery query, const report::Leaks& leaks);
+
+}  // namespace heaptap::query
