@@ -32,8 +32,8 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
 base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defaults);
 
 // Filters of allocations by name and thread, or by time, and symbol sources, for commands that read traces.
-void add_name_filters(OptionSet& set, query::Query& query);
-void add_time_filters(OptionSet& set, query::Query& query);
+void add_name_filters(OptionSet& set, query::Filter& filter);
+void add_time_filters(OptionSet& set, query::Window& window);
 // --symbols-server; `has_token`: with --token-file for it. Without, the caller sets the token file on the result.
 std::shared_ptr<SymbolsServer> add_symbol_sources(OptionSet& set, symbols::ResolverOptions& symbols,
                                                   bool has_token = true);

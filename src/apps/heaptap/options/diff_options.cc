@@ -84,7 +84,7 @@ base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& def
   set.text("--from", options.from, "Compare what was live at this time (1.5s) or mark ...").value_name("MOMENT");
   set.text("--to", options.to, "... with what was live at this one (default: the end)").value_name("MOMENT");
   add_list_options(set, options);
-  add_name_filters(set, options.query);
+  add_name_filters(set, options.query.filter);
   add_ignore(set, options.query.filter.ignores);
   add_suppressions(set, options.suppressions, options.query.leaks.carried_suppressions);
   add_symbol_sources(set, options.query.symbols);

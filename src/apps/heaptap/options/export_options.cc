@@ -72,7 +72,7 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
       .value_name("TIME");
   set.duration("--every", every_ns, "memlog: write a file per interval, and one at the end");
   add_image(set, options.image);
-  add_name_filters(set, options.query);
+  add_name_filters(set, options.query.filter);
   add_ignore(set, options.query.filter.ignores);
   add_suppressions(set, options.suppressions, options.query.leaks.carried_suppressions);
   add_symbol_sources(set, options.query.symbols);

@@ -21,8 +21,8 @@ base::Result<Command> parse_report(const Arguments& arguments, const Defaults& d
   add_image(set, options.image);
   set.group(OptionGroup::kReport);
   set.flag("--source", options.sources, "Include the lines of source files found on this machine");
-  add_name_filters(set, options.query);
-  add_time_filters(set, options.query);
+  add_name_filters(set, options.query.filter);
+  add_time_filters(set, options.query.window);
   add_ignore(set, options.query.filter.ignores);
   add_suppressions(set, options.suppressions, options.query.leaks.carried_suppressions);
   add_symbol_sources(set, options.query.symbols);

@@ -49,23 +49,23 @@ bool is_view(const std::string& name) {
 
 }  // namespace
 
-void add_name_filters(OptionSet& set, query::Query& query) {
+void add_name_filters(OptionSet& set, query::Filter& filter) {
   set.group(OptionGroup::kReport);
-  add_pattern(set, "--function", query.filter.function,
+  add_pattern(set, "--function", filter.function,
               "Only stacks with this function: a part of a name, or a regular expression");
-  add_pattern(set, "--module", query.filter.module,
+  add_pattern(set, "--module", filter.module,
               "Only stacks with this module: a part of a name, or a regular expression");
-  set.list("--tag", query.filter.tags,
+  set.list("--tag", filter.tags,
            "Only allocations under a tag of this name (a part of it, or of request/parse, or a regular expression)")
       .value_name("NAME");
-  set.number("--thread", query.filter.thread, "Only what thread N allocated (`show stats` numbers them)", 1);
+  set.number("--thread", filter.thread, "Only what thread N allocated (`show stats` numbers them)", 1);
 }
 
-void add_time_filters(OptionSet& set, query::Query& query) {
+void add_time_filters(OptionSet& set, query::Window& window) {
   set.group(OptionGroup::kReport);
-  set.text("--from", query.window.from, "Only allocations from this time (1.5s) or mark (NAME, NAME:2, #7) on")
+  set.text("--from", window.from, "Only allocations from this time (1.5s) or mark (NAME, NAME:2, #7) on")
       .value_name("MOMENT");
-  set.text("--to", query.window.to, "State at this time or mark").value_name("MOMENT");
+  set.text("--to", window.to, "State at this time or mark").value_name("MOMENT");
 }
 
 std::shared_ptr<SymbolsServer> add_symbol_sources(OptionSet& set, symbols::ResolverOptions& symbols, bool has_token) {
@@ -123,15 +123,15 @@ struct OptionTexts {
 
 // These show something else than the list of leaks.
 void add_leak_views(OptionSet& set, ShowOptions& options, OptionTexts& texts) {
-  query::Query& query = options.query;
+  query::LeakQuestion& leaks = options.query.leaks;
   set.group(OptionGroup::kReport);
   set.optional_text("--gen-suppressions", "valgrind", texts.syntax,
                     "leaks: print suppressions for the leaks listed, in Valgrind's syntax (default) or LeakSanitizer's")
       .offer({"valgrind", "lsan"});
-  const auto parse_why = [&query](const std::string& text) -> base::Result<> {
+  const auto parse_why = [&leaks](const std::string& text) -> base::Result<> {
     const auto question = query::parse_block_question(text);
     if (!question) return std::unexpected(question.error());
-    query.leaks.why = *question;
+    leaks.why = *question;
     return {};
   };
   set.parsed("--why", parse_why,
@@ -140,8 +140,8 @@ void add_leak_views(OptionSet& set, ShowOptions& options, OptionTexts& texts) {
   set.optional_text("--retained", "block", texts.retained_by,
                     "leaks: retained size by block (default), by stack or by type")
       .offer({"block", "stack", "type"});
-  set.flag("--globals", query.leaks.globals, "leaks: what only global variables retain, by variable");
-  set.flag("--scans", query.leaks.scan_list, "leaks: the results of all scans of the trace");
+  set.flag("--globals", leaks.globals, "leaks: what only global variables retain, by variable");
+  set.flag("--scans", leaks.scan_list, "leaks: the results of all scans of the trace");
   set.text("--since", texts.since,
            "Only allocations since this mark; leaks: new, remaining and gone leaks since scan N")
       .value_name("MARK|N");
@@ -168,9 +168,9 @@ void add_process_options(OptionSet& set, ShowOptions& options) {
 
 // Options of `show leaks` were given, so that it needn't be named.
 bool asks_for_leaks(const ShowOptions& options, const OptionTexts& texts) {
-  const query::Query& query = options.query;
-  return query.leaks.why || query.leaks.globals || query.leaks.scan_list || base::is_digits(texts.since) ||
-         !texts.syntax.empty() || !texts.retained_by.empty();
+  const query::LeakQuestion& leaks = options.query.leaks;
+  return leaks.why || leaks.globals || leaks.scan_list || base::is_digits(texts.since) || !texts.syntax.empty() ||
+         !texts.retained_by.empty();
 }
 
 // A number is a scan's.
@@ -222,19 +222,19 @@ base::Result<> take_texts(const OptionTexts& texts, query::Query& query) {
 
 // The view that the options choose. At most one of them may be given, and only for the leaks.
 base::Result<View> leak_view(const ShowOptions& options, View view) {
-  const query::Query& query = options.query;
+  const query::LeakQuestion& leaks = options.query.leaks;
   View chosen = View::kLeaks;
-  int count = query.leaks.generate ? 1 : 0;
+  int count = leaks.generate ? 1 : 0;
   const auto choose = [&](bool given, View as) {
     if (!given) return;
     chosen = as;
     ++count;
   };
-  choose(query.leaks.why.has_value(), View::kHolders);
-  choose(query.leaks.retained.has_value(), View::kRetained);
-  choose(query.leaks.globals, View::kGlobals);
-  choose(query.leaks.scan_list, View::kScans);
-  choose(query.leaks.since != 0, View::kScanChanges);
+  choose(leaks.why.has_value(), View::kHolders);
+  choose(leaks.retained.has_value(), View::kRetained);
+  choose(leaks.globals, View::kGlobals);
+  choose(leaks.scan_list, View::kScans);
+  choose(leaks.since != 0, View::kScanChanges);
   if (count == 0) return view;
   if (view != View::kLeaks || count > 1) {
     return base::fail_as(base::ErrorKind::kUsage,
@@ -276,8 +276,8 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   set.positional("VIEW TRACE", words,
                  "summary, leaks, top, tree, stats, sizes, lifetimes, timeline or blocks; and the file")
       .offer(view_names());
-  add_name_filters(set, options.query);
-  add_time_filters(set, options.query);
+  add_name_filters(set, options.query.filter);
+  add_time_filters(set, options.query.window);
   add_leak_options(set, options);
   add_leak_views(set, options, texts);
   add_process_options(set, options);
