@@ -44,7 +44,7 @@ base::Result<int> record_to_file(const Options& options) {
   const auto recorded = uplink::record(
       options.order, target_options(options),
       {.uplink = *file,
-       .service = [&file](supervision::RecordedProcesses& processes,
+       .service = [&file](supervision::RecordedProcesses& processes, const uplink::ForwardedRecordings&,
                           supervision::RecordingSource&) { return std::make_unique<FileService>(*file, processes); },
        .asks_for_scans = false});
   if (!recorded) {

@@ -59,8 +59,6 @@ class Recording {
   // Leak scan: stops the process, takes its events so far, reads its memory, and writes the result to the trace. With
   // `ending` the process waits at its end, and continues when its memory has been read. Returns the number of the scan.
   virtual base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending) = 0;
-  // Whether the last scan's result has reached the trace's side, or is on the way there: after the earlier events.
-  [[nodiscard]] virtual bool has_told_scan() const { return true; }
   // Marks set during earlier programs of this process: numbering continues after them.
   virtual void begin_behind(const std::vector<model::Mark>& earlier) = 0;
   // Marks this moment. Returns the mark as stored in the trace.
@@ -74,8 +72,6 @@ class Recording {
   virtual void set_depth(uint32_t frames) = 0;
   // Stops recording; the program never waits for the collector again.
   virtual void let_go() = 0;
-  // Another host takes over without any state: sends the required state again, then the events from now on.
-  virtual void begin_anew() {}
   // Writes all events recorded up to now.
   virtual base::Result<> write_up_to_now() = 0;
   // Marks this moment, and writes the events up to it, but none after it.

@@ -51,15 +51,15 @@ void add_facts(Fields& fields, const supervision::ScanFacts& facts) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<supervision::Recording>> ForwardedRecording::create(Uplink& uplink, uint64_t stream,
-                                                                                 const log::LogOptions& options,
-                                                                                 model::Capture capture,
-                                                                                 const ForwardingOptions& forwarding) {
+base::Result<std::unique_ptr<ForwardedRecording>> ForwardedRecording::create(Uplink& uplink, uint64_t stream,
+                                                                             const log::LogOptions& options,
+                                                                             model::Capture capture,
+                                                                             const ForwardingOptions& forwarding) {
   auto log = stream::LogEndpoint::create(options, capture);
   if (!log) return std::unexpected(std::move(log).error());
   capture.time_resolution_ns = supervision::kTimeResolutionNs;
   capture.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
-  return std::unique_ptr<supervision::Recording>(
+  return std::unique_ptr<ForwardedRecording>(
       new ForwardedRecording(uplink, stream, *std::move(log), std::move(capture), forwarding));
 }
 

@@ -17,6 +17,7 @@
 #include "capture/stream/raw_stream.h"
 #include "capture/supervision/jit_names.h"
 #include "capture/supervision/recording.h"
+#include "capture/supervision/recording_index.h"
 #include "capture/uplink/row_supply.h"
 #include "capture/uplink/uplink.h"
 #include "common/line/compression.h"
@@ -34,15 +35,21 @@ struct ForwardingOptions {
   stream::FramePacker* packer = nullptr;                        // must outlive the recording; null: no compression
 };
 
+class ForwardedRecording;
+using ForwardedRecordings = supervision::RecordingIndex<ForwardedRecording>;
+
 class ForwardedRecording : public supervision::Recording {
  public:
   // Creates the log, and announces a stream of this number. The uplink must outlive it.
-  static base::Result<std::unique_ptr<supervision::Recording>> create(Uplink& uplink, uint64_t stream,
-                                                                      const log::LogOptions& options,
-                                                                      model::Capture capture,
-                                                                      const ForwardingOptions& forwarding);
+  static base::Result<std::unique_ptr<ForwardedRecording>> create(Uplink& uplink, uint64_t stream,
+                                                                  const log::LogOptions& options,
+                                                                  model::Capture capture,
+                                                                  const ForwardingOptions& forwarding);
 
   ~ForwardedRecording() override;
+
+  // Adds it to `all`, as long as it exists.
+  void list_in(ForwardedRecordings& all) { entry_.emplace(all, *this); }
 
   [[nodiscard]] log::LogMemory* log() override { return &log_->log(); }
   [[nodiscard]] const model::Capture& capture() const override { return capture_; }
@@ -52,7 +59,8 @@ class ForwardedRecording : public supervision::Recording {
   void wake_up() override { log_->stream().reader().wake_up(); }
   base::Result<uint32_t> scan(const supervision::ScanAccess& access,
                               const std::optional<wire::ExitNotice>& ending) override;
-  [[nodiscard]] bool has_told_scan() const override { return scanned_.empty(); }
+  // Whether the last scan's result is on the way to the host: after the earlier events.
+  [[nodiscard]] bool has_told_scan() const { return scanned_.empty(); }
   // Kept by the host.
   void begin_behind(const std::vector<model::Mark>& /*earlier*/) override {}
   // The host numbers marks: the returned one has no number.
@@ -62,7 +70,8 @@ class ForwardedRecording : public supervision::Recording {
   [[nodiscard]] bool is_on() const override { return log_->is_on(); }
   // The host cuts stacks.
   void set_depth(uint32_t /*frames*/) override {}
-  void begin_anew() override;
+  // Another host takes over without any state: sends the required state again, then the events from now on.
+  void begin_anew();
   void let_go() override { log_->turn_to(wire::RecordingSwitch::kLetGo); }
   base::Result<> write_up_to_now() override;
   base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) override;
@@ -128,6 +137,7 @@ class ForwardedRecording : public supervision::Recording {
   bool is_finished_ = false;
   const std::string no_path_;
   const std::vector<model::Mark> no_marks_;
+  std::optional<ForwardedRecordings::Entry> entry_;
 };
 
 }  // namespace heaptap::uplink

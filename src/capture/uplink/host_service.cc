@@ -50,7 +50,8 @@ void HostService::serve() {
   host_.proceed(now);
   if (host_.take_new_host()) {
     unheard_.clear();
-    for (supervision::RecordedProcess& process : processes_.all()) process.recording->begin_anew();
+    for (const supervision::RecordedProcess& process : processes_.all())
+      recordings_.at(*process.recording).begin_anew();
   }
   while (auto request = host_.next()) {
     if (is_deaf()) {
@@ -125,7 +126,7 @@ base::Result<> HostService::perform(const message::Message& request) {
       return for_each(fields, [this](supervision::RecordedProcess& process) -> base::Result<> {
         const auto scanned = source_.scan(process);
         if (!scanned) return std::unexpected(scanned.error());
-        return await_scan(*process.recording);
+        return await_scan(recordings_.at(*process.recording));
       });
     case Kind::kDetach:
       return for_each(fields, [this](supervision::RecordedProcess& process) -> base::Result<> {
@@ -160,7 +161,7 @@ base::Result<> HostService::perform(const message::Message& request) {
 }
 
 // The client that asked for it looks for it after the answer.
-base::Result<> HostService::await_scan(supervision::Recording& recording) {
+base::Result<> HostService::await_scan(ForwardedRecording& recording) {
   const auto is_told = [&recording] {
     if (!recording.has_told_scan()) (void)recording.poll();
     return recording.has_told_scan();

@@ -8,6 +8,7 @@
 #include "capture/supervision/recorded_processes.h"
 #include "capture/supervision/recording_service.h"
 #include "capture/supervision/recording_source.h"
+#include "capture/uplink/forwarded_recording.h"
 #include "capture/uplink/line_to_host.h"
 #include "capture/uplink/local_console.h"
 
@@ -15,10 +16,12 @@ namespace heaptap::uplink {
 
 class HostService : public supervision::RecordingService {
  public:
-  HostService(LineToHost& host, supervision::RecordedProcesses& processes, supervision::RecordingSource& source,
-              std::chrono::nanoseconds orphan_timeout, bool may_kill = true)
+  // `recordings`: the ones owned by `processes`.
+  HostService(LineToHost& host, supervision::RecordedProcesses& processes, const ForwardedRecordings& recordings,
+              supervision::RecordingSource& source, std::chrono::nanoseconds orphan_timeout, bool may_kill = true)
       : host_(host),
         processes_(processes),
+        recordings_(recordings),
         source_(source),
         orphan_timeout_(orphan_timeout),
         may_kill_(may_kill),
@@ -41,13 +44,14 @@ class HostService : public supervision::RecordingService {
   // Whether the host sends requests but doesn't receive the answers.
   [[nodiscard]] bool is_deaf();
   base::Result<> perform(const message::Message& request);
-  base::Result<> await_scan(supervision::Recording& recording);
+  base::Result<> await_scan(ForwardedRecording& recording);
   base::Result<> signal_program(int signal);
   base::Result<> for_each(const message::Fields& request,
                           const std::function<base::Result<>(supervision::RecordedProcess&)>& act);
 
   LineToHost& host_;
   supervision::RecordedProcesses& processes_;
+  const ForwardedRecordings& recordings_;
   supervision::RecordingSource& source_;
   const std::chrono::nanoseconds orphan_timeout_;
   const bool may_kill_;  // the host's signals may be delivered to processes

@@ -130,8 +130,10 @@ class Session {
         processes_(recording_options(), [this](const log::LogOptions& log, const model::Capture& capture,
                                                const std::string& /*path*/, bool /*overwrite*/) {
           const size_t others = processes_.all().size();
-          return ForwardedRecording::create(hooks_.uplink, ++streams_, beside(others, log), capture,
-                                            forwarding(others));
+          auto made =
+              ForwardedRecording::create(hooks_.uplink, ++streams_, beside(others, log), capture, forwarding(others));
+          if (made) (*made)->list_in(recordings_);
+          return made;
         }) {}
 
   base::Result<model::ExitStatus> record_with_agent() {
@@ -142,7 +144,7 @@ class Session {
     launch->agent_path = plan_.preloaded->path();
     launch->session = server->session();
     supervision::AgentSource source(processes_, *server);
-    const auto service = hooks_.service(processes_, source);
+    const auto service = hooks_.service(processes_, recordings_, source);
     supervision::Supervisor supervisor(supervision(), processes_, source, *service);
     auto launched = launch::launch(*launch);
     if (!launched) return std::unexpected(std::move(launched).error());
@@ -161,7 +163,7 @@ class Session {
                                              .told = told != nullptr ? std::optional(*told) : std::nullopt});
     if (!line) return base::fail("can't start the tracer: {}", line.error().message);
     supervision::TracerSource source(processes_, **line, {.follows_exec = order_.follow_exec, .tell = teller()});
-    const auto service = hooks_.service(processes_, source);
+    const auto service = hooks_.service(processes_, recordings_, source);
     supervision::Supervisor supervisor(supervision(), processes_, source, *service);
     for (const pid_t process : order_.processes) source.attach(process);
     std::optional<launch::Launched> launched;
@@ -269,6 +271,7 @@ class Session {
   const Plan& plan_;
   uint64_t streams_ = 0;
   stream::DeflatePacker packer_;  // of all processes
+  ForwardedRecordings recordings_;
   supervision::RecordedProcesses processes_;
 };
 
@@ -338,8 +341,9 @@ SessionHooks hooks_of(LineToHost& host, const TargetOptions& options) {
   const auto questions = std::make_shared<EarlyQuestions>(host);
   return {.uplink = host,
           .service =
-              [&](supervision::RecordedProcesses& processes, supervision::RecordingSource& source) {
-                return std::make_unique<HostService>(host, processes, source, options.orphan_timeout,
+              [&](supervision::RecordedProcesses& processes, const ForwardedRecordings& recordings,
+                  supervision::RecordingSource& source) {
+                return std::make_unique<HostService>(host, processes, recordings, source, options.orphan_timeout,
                                                      !options.policy.attach_only);
               },
           .prepare =

@@ -12,6 +12,7 @@
 #include "capture/supervision/recorded_processes.h"
 #include "capture/supervision/recording_service.h"
 #include "capture/supervision/recording_source.h"
+#include "capture/uplink/forwarded_recording.h"
 #include "capture/uplink/line_to_host.h"
 #include "capture/uplink/order_policy.h"
 #include "capture/uplink/uplink.h"
@@ -38,8 +39,8 @@ struct TargetOptions {
 // Session hooks: receiver of the events, and services during the recording.
 struct SessionHooks {
   Uplink& uplink;
-  std::function<std::unique_ptr<supervision::RecordingService>(supervision::RecordedProcesses&,
-                                                               supervision::RecordingSource&)>
+  std::function<std::unique_ptr<supervision::RecordingService>(
+      supervision::RecordedProcesses&, const ForwardedRecordings&, supervision::RecordingSource&)>
       service;
   std::function<void()> began = [] {};
   // Called before a program is started.

@@ -21,13 +21,12 @@ using message::Kind;
 
 }  // namespace
 
-base::Result<std::unique_ptr<supervision::Recording>> RemoteRecording::create(TargetControl& target,
-                                                                              model::Capture capture,
-                                                                              const std::string& path, bool overwrite) {
+base::Result<std::unique_ptr<RemoteRecording>> RemoteRecording::create(TargetControl& target, model::Capture capture,
+                                                                       const std::string& path, bool overwrite) {
   auto writer = trace::TraceWriter::create(path, overwrite);
   if (!writer) return std::unexpected(std::move(writer).error());
   HEAPTAP_TRY((*writer)->begin(capture));
-  return std::unique_ptr<supervision::Recording>(new RemoteRecording(target, *std::move(writer), std::move(capture)));
+  return std::unique_ptr<RemoteRecording>(new RemoteRecording(target, *std::move(writer), std::move(capture)));
 }
 
 RemoteRecording::RemoteRecording(TargetControl& target, std::unique_ptr<trace::TraceWriter> writer,

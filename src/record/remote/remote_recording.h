@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "capture/stream/live_heap.h"
 #include "capture/stream/raw_stream.h"
 #include "capture/supervision/recording.h"
+#include "capture/supervision/recording_index.h"
 #include "common/message/message.h"
 #include "record/ingest/trace_builder.h"
 #include "record/trace/trace_writer.h"
@@ -26,11 +28,17 @@ class TargetControl {
   virtual base::Result<> ask(message::Kind request, message::Fields fields) = 0;
 };
 
+class RemoteRecording;
+using RemoteRecordings = supervision::RecordingIndex<RemoteRecording>;
+
 class RemoteRecording : public supervision::Recording {
  public:
   // Creates the trace. `target` must outlive it.
-  static base::Result<std::unique_ptr<supervision::Recording>> create(TargetControl& target, model::Capture capture,
-                                                                      const std::string& path, bool overwrite);
+  static base::Result<std::unique_ptr<RemoteRecording>> create(TargetControl& target, model::Capture capture,
+                                                               const std::string& path, bool overwrite);
+
+  // Adds it to `all`, as long as it exists.
+  void list_in(RemoteRecordings& all) { entry_.emplace(all, *this); }
 
   // Received bytes of its stream.
   void receive(std::string_view bytes);
@@ -100,6 +108,7 @@ class RemoteRecording : public supervision::Recording {
   uint32_t scan_count_ = 0;
   base::Error why_no_scan_;  // for the last requested one
   uint64_t last_write_ns_ = 0;
+  std::optional<RemoteRecordings::Entry> entry_;
 };
 
 }  // namespace heaptap::remote

@@ -65,8 +65,12 @@ RemoteSource::RemoteSource(LineToTarget& line, Teller tell)
       incoming_scan_([] { return process::free_memory_for(getpid()).free_bytes; }) {}
 
 supervision::RecordingMaker RemoteSource::maker() {
-  return [this](const log::LogOptions& /*log*/, const model::Capture& capture, const std::string& path,
-                bool overwrite) { return RemoteRecording::create(*this, capture, path, overwrite); };
+  return
+      [this](const log::LogOptions& /*log*/, const model::Capture& capture, const std::string& path, bool overwrite) {
+        auto made = RemoteRecording::create(*this, capture, path, overwrite);
+        if (made) (*made)->list_in(made_);
+        return made;
+      };
 }
 
 // Nothing goes on yet that would be held up by a connection that is made anew.
@@ -170,8 +174,8 @@ void RemoteSource::take_answer(uint64_t number, base::Result<> answer) {
 RemoteRecording* RemoteSource::find(uint64_t stream) {
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return nullptr;
-  supervision::RecordedProcess* const process = processes_->find(found->second);
-  return process == nullptr ? nullptr : static_cast<RemoteRecording*>(process->recording.get());
+  const supervision::RecordedProcess* const process = processes_->find(found->second);
+  return process == nullptr ? nullptr : &made_.at(*process->recording);
 }
 
 // Modules that came to be known.

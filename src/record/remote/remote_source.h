@@ -27,7 +27,7 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   void serve(supervision::RecordedProcesses& processes) { processes_ = &processes; }
   // Supplier of unwind rows that the other machine lacks; must outlive this.
   void set_row_finder(RowFinder& rows) { rows_ = &rows; }
-  // Factory for the recordings of `processes`.
+  // Factory for the recordings of `processes`, which this must outlive.
   [[nodiscard]] supervision::RecordingMaker maker();
 
   // Call first: fetches missing files from the other machine with `fetcher`, which must outlive this.
@@ -79,6 +79,7 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   Teller tell_;
   RowFinder* rows_ = nullptr;
   supervision::RecordedProcesses* processes_ = nullptr;
+  RemoteRecordings made_;              // by maker()
   std::map<uint64_t, pid_t> streams_;  // active ones
   IncomingScan incoming_scan_;
   FileFetcher* fetcher_ = nullptr;

@@ -62,9 +62,11 @@ class Target {
                    .suppressions = {},
                    .machine = std::nullopt},
                   [this](const log::LogOptions& log, const model::Capture& capture, const std::string&, bool) {
-                    return uplink::ForwardedRecording::create(ends.target, ++streams, log, capture, {});
+                    auto made = uplink::ForwardedRecording::create(ends.target, ++streams, log, capture, {});
+                    if (made) (*made)->list_in(recordings);
+                    return made;
                   }),
-        service(ends.target, processes, source, std::chrono::seconds(60)) {
+        service(ends.target, processes, recordings, source, std::chrono::seconds(60)) {
     for (const pid_t pid : {kNoProcess, kNoProcess + 1}) {
       model::Capture capture;
       capture.pid = static_cast<uint32_t>(pid);
@@ -101,6 +103,7 @@ class Target {
 
   test::TwoEnds ends;
   uint64_t streams = 0;
+  uplink::ForwardedRecordings recordings;
   supervision::RecordedProcesses processes;
   Source source;
   uplink::HostService service;

@@ -62,7 +62,7 @@ class FastProgram {
         std::nullopt);
   }
   size_t kept_bytes() { return ends_.target.link().line().kept_bytes(); }
-  supervision::Recording& recording() { return *recording_; }
+  ForwardedRecording& recording() { return *recording_; }
 
   // A host comes, and takes all of it: how many scans its trace has then.
   uint32_t scans_at_host() {
@@ -73,7 +73,7 @@ class FastProgram {
     capture.from_start = true;
     capture.time_resolution_ns = 1000;
     const auto made = remote::RemoteRecording::create(nobody, capture, folder_ + "/trace.htap", true);
-    auto& trace = static_cast<remote::RemoteRecording&>(**made);
+    remote::RemoteRecording& trace = **made;
     std::string scanned;
     ends_.host.set_takes_over(false);
     const auto is_told = [&] {
@@ -95,7 +95,7 @@ class FastProgram {
   }
 
  private:
-  std::unique_ptr<supervision::Recording> create() {
+  std::unique_ptr<ForwardedRecording> create() {
     log::LogOptions options;
     options.chunk_memory_bytes = options.max_chunk_memory_bytes = kLogBytes;
     options.overflow_policy = wire::OverflowPolicy::kDrop;
@@ -109,7 +109,7 @@ class FastProgram {
   test::TwoEnds ends_;
   const std::string folder_;
   test::ChildProcess child_;
-  std::unique_ptr<supervision::Recording> recording_;
+  std::unique_ptr<ForwardedRecording> recording_;
   std::unique_ptr<tracer::LogWriter> writer_;
   wire::LogStream* stream_ = nullptr;
   std::map<uint64_t, bool> alive_;
