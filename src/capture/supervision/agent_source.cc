@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kProgressTick{wire::kExitPatienceMs / 8};
 bool ends_us_too(const RecordedProcess& process) { return process.pid == 1; }
 
 ScanAccess access_to(RecordedProcess& process, bool is_exiting) {
-  wire::LogHeader& log = process.recording->log()->header();
+  wire::LogHeader& log = process.log_half->log().header();
   const auto stop = [&log, pid = process.pid, is_exiting] {
     auto stopped = process::StoppedProcess::stop(pid);
     // Yama may forbid to look at a process that is no child of ours; one that waits at its end can allow it.
@@ -127,20 +127,20 @@ void AgentSource::begin(AgentRequest request) {
     server_.answer(std::move(request.connection), nullptr);
     return;
   }
-  if (looks_after_others_) holders_.add(process->pid, *process->recording->log());
+  if (looks_after_others_) holders_.add(process->pid, process->log_half->log());
   const FilterLook filters(request.process);  // while it waits
-  if (!server_.answer(std::move(request.connection), process->recording->log())) {
+  if (!server_.answer(std::move(request.connection), &process->log_half->log())) {
     processes_.drop(request.process);
     return;
   }
   watches_.erase(request.process);
   watches_.try_emplace(request.process, request.process);
   filters_.insert_or_assign(request.process, filters);
-  bell_.add(process->recording->log()->header());
+  bell_.add(process->log_half->log().header());
 }
 
 void AgentSource::forget(RecordedProcess& process) {
-  bell_.remove(process.recording->log()->header());
+  bell_.remove(process.log_half->log().header());
   watches_.erase(process.pid);
   filters_.erase(process.pid);
 }
@@ -157,19 +157,19 @@ void AgentSource::look_at_filters() {
     RecordedProcess& process = all[next_for_filters_++ % all.size()];
     const auto known = filters_.find(process.pid);
     if (known == filters_.end() || !known->second.finds_one()) continue;
-    process.recording->log()->header().is_filtered.store(1, std::memory_order_relaxed);
+    process.log_half->log().header().is_filtered.store(1, std::memory_order_relaxed);
     filters_.erase(known);
   }
 }
 
 void AgentSource::look_at_exits() {
   for (RecordedProcess& process : processes_.all()) {
-    wire::LogHeader& log = process.recording->log()->header();
+    wire::LogHeader& log = process.log_half->log().header();
     const auto notice = log::take_exit_notice(log);
     if (!notice) continue;
     {
       const auto progress = keep_showing_progress();
-      (void)process.recording->scan(access_to(process, true), notice);  // a failure is noted in the trace
+      (void)process.log_half->scan(access_to(process, true), notice);  // a failure is noted in the trace
       if (ends_us_too(process)) write_all();
     }
     log::finish_exit(log);  // where it waits still
@@ -182,7 +182,7 @@ void AgentSource::write_all() {
 
 base::Result<uint32_t> AgentSource::scan(RecordedProcess& process) {
   const auto progress = keep_showing_progress();
-  return process.recording->scan(access_to(process, false), std::nullopt);
+  return process.log_half->scan(access_to(process, false), std::nullopt);
 }
 
 bool AgentSource::has_left(const RecordedProcess& process) {
@@ -196,7 +196,7 @@ bool AgentSource::has_left(const RecordedProcess& process) {
 }
 
 void AgentSource::let_go(RecordedProcess& process) {
-  process.recording->let_go();
+  process.log_half->let_go();
   holders_.remove(process.pid);
   let_go_.insert(process.pid);
   watches_.erase(process.pid);
@@ -216,7 +216,7 @@ std::jthread AgentSource::keep_showing_progress() {
 }
 
 void AgentSource::show_progress() {
-  for (RecordedProcess& process : processes_.all()) log::show_progress(process.recording->log()->header());
+  for (RecordedProcess& process : processes_.all()) log::show_progress(process.log_half->log().header());
 }
 
 }  // namespace heaptap::supervision

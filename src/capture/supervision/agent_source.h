@@ -18,6 +18,7 @@ namespace heaptap::supervision {
 
 class AgentSource : public RecordingSource {
  public:
+  // Its processes run on this machine: each has a log half.
   AgentSource(RecordedProcesses& processes, AgentServer& server);
   ~AgentSource() override;
 

@@ -13,6 +13,7 @@
 
 #include "capture/process/process_status.h"
 #include "capture/supervision/program_suppressions.h"
+#include "capture/supervision/trace_half.h"
 #include "capture/supervision/trace_name.h"
 #include "common/arch/cpu.h"
 #include "common/arch/native.h"
@@ -64,6 +65,11 @@ model::Note note_of(const log::ClockVerdict& clock) {
   }
 }
 
+// Empty: the trace is written on another machine.
+std::string trace_path_of(const RecordedProcess& process) {
+  return process.trace_half == nullptr ? std::string() : process.trace_half->path();
+}
+
 }  // namespace
 
 const std::string& program_of(const model::Capture& capture) {
@@ -86,21 +92,23 @@ RecordedProcess* RecordedProcesses::begin(const Beginning& beginning) {
 
 RecordedProcess* RecordedProcesses::begin(const model::Capture& capture, bool begins_off) {
   const auto pid = static_cast<pid_t>(capture.pid);
-  auto recording = make_recording(capture);
-  if (!recording) {
-    traces_.push_back({.path = "", .pid = capture.pid, .failure = recording.error().message});
+  auto made = make_recording(capture);
+  if (!made) {
+    traces_.push_back({.path = "", .pid = capture.pid, .failure = made.error().message});
     return nullptr;
   }
   begins_off = begin_off_.value_or(begins_off);
   if (const Inheritance before = std::exchange(inheritance_, {}); before.pid == pid) {
-    (*recording)->begin_behind(before.marks);
+    if (made->trace_half != nullptr) made->trace_half->begin_behind(before.marks);
     begins_off = begins_off || !before.is_on;
   }
-  if (begins_off) (*recording)->begin_off();
-  if (depth_ != 0) (*recording)->set_depth(depth_);
+  if (begins_off) made->recording->begin_off();
+  if (depth_ != 0 && made->trace_half != nullptr) made->trace_half->set_depth(depth_);
   const auto images = std::ranges::count(ended_, capture.pid, &EndedProcess::pid);
   processes_.push_back({.pid = pid,
-                        .recording = std::move(*recording),
+                        .recording = std::move(made->recording),
+                        .log_half = made->log_half,
+                        .trace_half = made->trace_half,
                         // Before the process can go on: it can be asked for at once.
                         .control = listen_for(pid),
                         .image = 1 + static_cast<uint32_t>(images),
@@ -117,7 +125,7 @@ std::optional<endpoint::ProcessSocket> RecordedProcesses::listen_for(pid_t proce
   return std::nullopt;
 }
 
-base::Result<std::unique_ptr<Recording>> RecordedProcesses::make_recording(const model::Capture& capture) {
+base::Result<RecordingHalves> RecordedProcesses::make_recording(const model::Capture& capture) {
   constexpr int kMaxTries = 16;
   for (int tries = 1;; ++tries) {
     const std::string path = choose_path(capture);
@@ -144,7 +152,7 @@ void RecordedProcesses::end(pid_t process, const model::ExitStatus& exit) {
   const auto written = found->recording->finish(exit);
   if (before_end_) before_end_(*found);
   const model::Capture& capture = found->recording->capture();
-  traces_.push_back({.path = found->recording->path(),
+  traces_.push_back({.path = trace_path_of(*found),
                      .pid = capture.pid,
                      .failure = written ? std::string() : written.error().message,
                      .executed = capture.executed,
@@ -168,7 +176,8 @@ void RecordedProcesses::end_by_exec(pid_t process) {
   if (found == nullptr) return;
   found->recording->note_exec();
   const model::Capture capture = found->recording->capture();
-  Inheritance inheritance{.pid = process, .marks = found->recording->marks(), .is_on = found->recording->is_on()};
+  Inheritance inheritance{.pid = process, .marks = {}, .is_on = found->recording->is_on()};
+  if (found->trace_half != nullptr) inheritance.marks = found->trace_half->marks();
   end(process, {});
   inheritance_ = std::move(inheritance);
   if (!options_.output.empty()) make_way_for_next(traces_.back(), capture);
@@ -203,8 +212,9 @@ void RecordedProcesses::take_back_way(FinishedTrace& trace) {
 void RecordedProcesses::drop(pid_t process) {
   const RecordedProcess* const dropped = find(process);
   if (dropped == nullptr) return;
-  const std::string path = dropped->recording->path();
+  const std::string path = trace_path_of(*dropped);
   forget(process);
+  if (path.empty()) return;
   unlink(path.c_str());
   used_paths_.erase(path);
   // The last one that had this name: of several programs one after the other each made way for the next.
@@ -219,7 +229,9 @@ void RecordedProcesses::forget(pid_t process) {
 
 void RecordedProcesses::set_depth(uint32_t frames) {
   depth_ = frames;
-  for (const RecordedProcess& process : processes_) process.recording->set_depth(frames);
+  for (const RecordedProcess& process : processes_) {
+    if (process.trace_half != nullptr) process.trace_half->set_depth(frames);
+  }
 }
 
 uint64_t RecordedProcesses::drain() {

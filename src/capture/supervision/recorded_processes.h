@@ -2,15 +2,18 @@
 #pragma once
 #include <sys/types.h>
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capture/log/clock_trust.h"
+#include "capture/supervision/log_half.h"
 #include "capture/supervision/recording.h"
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
@@ -18,6 +21,8 @@
 #include "common/wire/architecture.h"
 
 namespace heaptap::supervision {
+
+class TraceHalf;
 
 struct RecordingOptions {
   log::LogOptions log;
@@ -36,8 +41,23 @@ struct RecordingOptions {
   std::function<void(pid_t process, const std::string& why)> tell_unreachable = {};
 };
 
+// Recording of one process, with those of its halves that are on this machine.
+struct RecordingHalves {
+  // The implementation's base classes say which.
+  template <std::derived_from<Recording> Implementation>
+  RecordingHalves(std::unique_ptr<Implementation> made) {  // NOLINT(google-explicit-constructor): a maker's result
+    if constexpr (std::derived_from<Implementation, LogHalf>) log_half = made.get();
+    if constexpr (std::derived_from<Implementation, TraceHalf>) trace_half = made.get();
+    recording = std::move(made);
+  }
+
+  std::unique_ptr<Recording> recording;
+  LogHalf* log_half = nullptr;      // null: the process runs on another machine
+  TraceHalf* trace_half = nullptr;  // null: its trace is written on another machine
+};
+
 // Factory for the recording of one process: its log, its trace, or both.
-using RecordingMaker = std::function<base::Result<std::unique_ptr<Recording>>(
+using RecordingMaker = std::function<base::Result<RecordingHalves>(
     const log::LogOptions& options, const model::Capture& capture, const std::string& path, bool overwrite)>;
 
 // Program started by heaptap itself.
@@ -54,6 +74,8 @@ struct StartedProgram {
 struct RecordedProcess {
   pid_t pid = 0;
   std::unique_ptr<Recording> recording;
+  LogHalf* log_half = nullptr;  // see RecordingHalves
+  TraceHalf* trace_half = nullptr;
   std::optional<endpoint::ProcessSocket> control;  // listens for its clients; none where that wasn't possible
   uint32_t image = 1;                              // counts the programs of the process
   model::ExitStatus exit;                          // of one that ended, where it is known
@@ -144,7 +166,7 @@ class RecordedProcesses {
 
  private:
   model::Capture describe(const Beginning& beginning) const;
-  base::Result<std::unique_ptr<Recording>> make_recording(const model::Capture& capture);
+  base::Result<RecordingHalves> make_recording(const model::Capture& capture);
   std::optional<endpoint::ProcessSocket> listen_for(pid_t process);
   std::string choose_path(const model::Capture& capture);
   void make_way_for_next(FinishedTrace& trace, const model::Capture& capture);

@@ -1,22 +1,17 @@
-// Recording of one process, as an interface for supervision, control and clients. Implementations differ in the
-// location of log and trace: LocalRecording has both on this machine (local_recording.h); on two machines the target's
-// side has the log, and the host's the trace (remote/).
+// Recording of one process, as an interface for supervision, control and clients: the part that doesn't depend on where
+// its log and its trace are. Operations on the log are in LogHalf (log_half.h), those on the trace in TraceHalf
+// (trace_half.h). LocalRecording has both halves; on two machines the target's side has the first, and the host's the
+// second.
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "capture/log/log_memory.h"
-#include "capture/supervision/process_scan.h"
 #include "common/base/intervals.h"
 #include "common/base/result.h"
-#include "common/base/unique_fd.h"
 #include "common/model/capture.h"
 #include "common/model/mark.h"
 #include "common/model/note.h"
-#include "common/wire/exit_handshake.h"
 
 namespace heaptap::supervision {
 
@@ -45,22 +40,10 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
   virtual ~Recording() = default;
 
-  // Null: the process runs on another machine.
-  [[nodiscard]] virtual log::LogMemory* log() = 0;
   [[nodiscard]] virtual const model::Capture& capture() const = 0;
-  // Of the trace; empty: it is written on another machine.
-  [[nodiscard]] virtual const std::string& path() const = 0;
 
   // Takes new events. Returns their number of record bytes.
   virtual uint64_t poll() = 0;
-  // Between these two the collector is idle, and the log may fill.
-  virtual void rest() = 0;
-  virtual void wake_up() = 0;
-  // Leak scan: stops the process, takes its events so far, reads its memory, and writes the result to the trace. With
-  // `ending` the process waits at its end, and continues when its memory has been read. Returns the number of the scan.
-  virtual base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending) = 0;
-  // Marks set during earlier programs of this process: numbering continues after them.
-  virtual void begin_behind(const std::vector<model::Mark>& earlier) = 0;
   // Marks this moment. Returns the mark as stored in the trace.
   virtual base::Result<model::Mark> mark(model::MarkKind kind, std::string name) = 0;
   // Call before the program has its log: it begins switched off.
@@ -68,18 +51,9 @@ class Recording {
   // Switches recording off or on, with a mark; no effect if it is so already. Allocations while it is off aren't seen.
   virtual base::Result<> set_on(bool on) = 0;
   [[nodiscard]] virtual bool is_on() const = 0;
-  // Maximum frames per stack from now on; 0: all frames kept.
-  virtual void set_depth(uint32_t frames) = 0;
-  // Stops recording; the program never waits for the collector again.
-  virtual void let_go() = 0;
   // Writes all events recorded up to now.
   virtual base::Result<> write_up_to_now() = 0;
-  // Marks this moment, and writes the events up to it, but none after it.
-  virtual base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) = 0;
   [[nodiscard]] virtual RecordingFigures figures() const = 0;
-  // The trace, for reading; none: it is written on another machine.
-  [[nodiscard]] virtual base::UniqueFd open_trace() const = 0;
-  [[nodiscard]] virtual const std::vector<model::Mark>& marks() const = 0;
 
   // The process executes another program.
   virtual void note_exec() = 0;

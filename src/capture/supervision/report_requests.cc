@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "capture/supervision/trace_half.h"
 #include "common/base/stop_signals.h"
 
 namespace heaptap::supervision {
@@ -14,9 +15,10 @@ ReportRequests::ReportRequests(RecordedProcesses& processes, ReportWriter* write
 // The process counts its signals in the log: whatever it makes of the number, another one is a request. Where none was agreed upon
 // it asks for nothing.
 bool ReportRequests::is_wanted(RecordedProcess& process) const {
-  const log::LogMemory* const log = process.recording->log();  // none: the other machine tells what is in it
-  if (log == nullptr || processes_.options().log.report_signal == 0) return process.is_report_wanted;
-  const uint32_t counted = log->header().report_requests.load(std::memory_order_relaxed);
+  // Without a log here the other machine tells what is in it.
+  const bool is_counted = process.log_half != nullptr && processes_.options().log.report_signal != 0;
+  if (!is_counted) return process.is_report_wanted;
+  const uint32_t counted = process.log_half->log().header().report_requests.load(std::memory_order_relaxed);
   if (std::exchange(process.report_requests_seen, counted) != counted) process.is_report_wanted = true;
   return process.is_report_wanted;
 }
@@ -52,19 +54,19 @@ void ReportRequests::request_counts(RecordedProcess& process, uint32_t scan, Rep
 }
 
 ReportRequest ReportRequests::request_of(RecordedProcess& process, base::Result<> written) {
-  const Recording& recording = *process.recording;
+  const TraceHalf& trace = *process.trace_half;
   return {.process = process.pid,
           .image = process.image,
-          .trace_path = recording.path(),
-          .trace = recording.open_trace(),
-          .trace_bytes = recording.figures().trace_bytes,
+          .trace_path = trace.path(),
+          .trace = trace.open_trace(),
+          .trace_bytes = process.recording->figures().trace_bytes,
           .written = std::move(written)};
 }
 
 void ReportRequests::write(RecordedProcess& process, base::UniqueFd output, ReportAnswer answer) {
   if (!output) process.is_report_wanted = false;
-  Recording& recording = *process.recording;
-  auto written = recording.write_up_to_mark(model::MarkKind::kNamed, fmt::format("report {}", ++process.reports));
+  auto written =
+      process.trace_half->write_up_to_mark(model::MarkKind::kNamed, fmt::format("report {}", ++process.reports));
   ReportRequest request = request_of(process, std::move(written));
   request.output = std::move(output);
   request.answer = std::move(answer);

@@ -56,7 +56,7 @@ class ReportWriter {
 
 class ReportRequests {
  public:
-  // `writer` null: no reports are written.
+  // `writer` null: no reports are written. Else the traces of all processes are written on this machine.
   ReportRequests(RecordedProcesses& processes, ReportWriter* writer);
 
   // Starts reports requested by signals since the last call. Several requests for one process are merged, and requests

@@ -77,9 +77,13 @@ void Supervisor::wait_for_news() {
   const bool expects_end = processes_.program().runs() && !program_is_exiting_;
   if (expects_end) waits.push_back({processes_.program().descriptor.get(), POLLIN, 0});
   const int pause_ms = program_is_exiting_ ? 1 : processes_.empty() ? kIdlePauseMs : pause_ms_;
-  for (const RecordedProcess& process : processes_.all()) process.recording->rest();
+  for (const RecordedProcess& process : processes_.all()) {
+    if (process.log_half != nullptr) process.log_half->rest();
+  }
   poll(waits.data(), waits.size(), pause_ms);
-  for (const RecordedProcess& process : processes_.all()) process.recording->wake_up();
+  for (const RecordedProcess& process : processes_.all()) {
+    if (process.log_half != nullptr) process.log_half->wake_up();
+  }
   program_is_exiting_ = expects_end && waits.back().revents != 0;
 }
 

@@ -94,8 +94,8 @@ void TracerSource::take(const tracer::LogWanted& message) {
                                 .from_start = message.reason == Reason::kStart || message.reason == Reason::kExec});
   }
   if (process != nullptr) {
-    line_.give_log(message.process, *process->recording->log());
-    process->recording->log()->close_descriptor();
+    line_.give_log(message.process, process->log_half->log());
+    process->log_half->log().close_descriptor();
     return;
   }
   line_.refuse_log(message.process);
@@ -137,8 +137,8 @@ void TracerSource::take(const tracer::Exiting& message) {
   const EndGoesOn goes_on(line_, message.process);
   RecordedProcess* const process = processes_.find(message.process);
   if (process != nullptr) {
-    (void)process->recording->scan(access_to(line_, message.process),
-                                   message.notice);  // a failure is noted in the trace
+    (void)process->log_half->scan(access_to(line_, message.process),
+                                  message.notice);  // a failure is noted in the trace
   }
 }
 
@@ -204,7 +204,7 @@ void TracerSource::take(const tracer::TracerGone& message) {
 
 base::Result<uint32_t> TracerSource::scan(RecordedProcess& process) {
   if (left_.contains(process.pid)) return base::fail("no leak scan: process {} is no longer traced", process.pid);
-  return process.recording->scan(access_to(line_, process.pid), std::nullopt);
+  return process.log_half->scan(access_to(line_, process.pid), std::nullopt);
 }
 
 bool TracerSource::has_left(const RecordedProcess& process) {

@@ -34,6 +34,7 @@ struct TracerSourceOptions {
 
 class TracerSource : public RecordingSource {
  public:
+  // Its processes run on this machine: each has a log half.
   TracerSource(RecordedProcesses& processes, tracer::TracerClient& line, TracerSourceOptions options)
       : processes_(processes), line_(line), options_(std::move(options)), waits_(line.process()) {}
 

@@ -378,11 +378,6 @@ base::Result<> ForwardedRecording::write_up_to_now() {
   return {};
 }
 
-base::Result<> ForwardedRecording::write_up_to_mark(model::MarkKind kind, std::string name) {
-  (void)mark(kind, std::move(name));
-  return {};
-}
-
 supervision::RecordingFigures ForwardedRecording::figures() const {
   return {.time_ns = log_->stream().now_ns(),
           .events = event_count_,

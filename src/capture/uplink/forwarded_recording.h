@@ -16,6 +16,7 @@
 #include "capture/stream/log_endpoint.h"
 #include "capture/stream/raw_stream.h"
 #include "capture/supervision/jit_names.h"
+#include "capture/supervision/log_half.h"
 #include "capture/supervision/recording.h"
 #include "capture/supervision/recording_index.h"
 #include "capture/uplink/row_supply.h"
@@ -38,7 +39,7 @@ struct ForwardingOptions {
 class ForwardedRecording;
 using ForwardedRecordings = supervision::RecordingIndex<ForwardedRecording>;
 
-class ForwardedRecording : public supervision::Recording {
+class ForwardedRecording : public supervision::Recording, public supervision::LogHalf {
  public:
   // Creates the log, and announces a stream of this number. The uplink must outlive it.
   static base::Result<std::unique_ptr<ForwardedRecording>> create(Uplink& uplink, uint64_t stream,
@@ -51,9 +52,8 @@ class ForwardedRecording : public supervision::Recording {
   // Adds it to `all`, as long as it exists.
   void list_in(ForwardedRecordings& all) { entry_.emplace(all, *this); }
 
-  [[nodiscard]] log::LogMemory* log() override { return &log_->log(); }
+  [[nodiscard]] log::LogMemory& log() override { return log_->log(); }
   [[nodiscard]] const model::Capture& capture() const override { return capture_; }
-  [[nodiscard]] const std::string& path() const override { return no_path_; }
   uint64_t poll() override;
   void rest() override { log_->stream().reader().rest(); }
   void wake_up() override { log_->stream().reader().wake_up(); }
@@ -61,23 +61,16 @@ class ForwardedRecording : public supervision::Recording {
                               const std::optional<wire::ExitNotice>& ending) override;
   // Whether the last scan's result is on the way to the host: after the earlier events.
   [[nodiscard]] bool has_told_scan() const { return scanned_.empty(); }
-  // Kept by the host.
-  void begin_behind(const std::vector<model::Mark>& /*earlier*/) override {}
   // The host numbers marks: the returned one has no number.
   base::Result<model::Mark> mark(model::MarkKind kind, std::string name) override;
   void begin_off() override;
   base::Result<> set_on(bool on) override;
   [[nodiscard]] bool is_on() const override { return log_->is_on(); }
-  // The host cuts stacks.
-  void set_depth(uint32_t /*frames*/) override {}
   // Another host takes over without any state: sends the required state again, then the events from now on.
   void begin_anew();
   void let_go() override { log_->turn_to(wire::RecordingSwitch::kLetGo); }
   base::Result<> write_up_to_now() override;
-  base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) override;
   [[nodiscard]] supervision::RecordingFigures figures() const override;
-  [[nodiscard]] base::UniqueFd open_trace() const override { return {}; }
-  [[nodiscard]] const std::vector<model::Mark>& marks() const override { return no_marks_; }
   void note_exec() override { capture_.executed = true; }
   void note_detached() override { capture_.detached = true; }
   void note(model::Note note) override { stream::add_note(capture_, std::move(note)); }
@@ -135,8 +128,6 @@ class ForwardedRecording : public supervision::Recording {
   bool was_off_ = false;
   stream::Seen seen_;
   bool is_finished_ = false;
-  const std::string no_path_;
-  const std::vector<model::Mark> no_marks_;
   std::optional<ForwardedRecordings::Entry> entry_;
 };
 

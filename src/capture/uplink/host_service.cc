@@ -74,7 +74,7 @@ void HostService::serve() {
 void HostService::look_for_reports() {
   if (processes_.options().log.report_signal == 0 || host_.is_given_up()) return;
   for (supervision::RecordedProcess& process : processes_.all()) {
-    const uint32_t counted = process.recording->log()->header().report_requests.load(std::memory_order_relaxed);
+    const uint32_t counted = process.log_half->log().header().report_requests.load(std::memory_order_relaxed);
     if (std::exchange(process.report_requests_seen, counted) == counted) continue;
     Fields fields;
     fields.add(Field::kPid, static_cast<uint64_t>(process.pid));

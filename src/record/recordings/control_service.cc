@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "capture/process/stat_line.h"
+#include "capture/supervision/trace_half.h"
 #include "common/base/clock.h"
 #include "common/base/signal_names.h"
 #include "common/base/small_file.h"
@@ -47,7 +48,7 @@ Fields entry_of(const supervision::RecordedProcess& process) {
   entry.add(Field::kImage, process.image);
   entry.add(Field::kProgram, base::file_name_of(supervision::program_of(capture)));
   entry.add(Field::kVia, capture.via);
-  entry.add(Field::kTraceName, base::file_name_of(process.recording->path()));
+  entry.add(Field::kTraceName, base::file_name_of(process.trace_half->path()));
   entry.add(Field::kIsRecorded, true);
   entry.add(Field::kIsOn, process.recording->is_on());
   return entry;
@@ -137,7 +138,7 @@ void ControlService::tell_what_happened() {
     const auto is_earlier = [](const model::Mark& mark) { return mark.kind == model::MarkKind::kEarlier; };
     Told told{.pid = pid,
               .image = process.image,
-              .marks = static_cast<uint32_t>(std::ranges::count_if(process.recording->marks(), is_earlier))};
+              .marks = static_cast<uint32_t>(std::ranges::count_if(process.trace_half->marks(), is_earlier))};
     Fields news = news_of(NewsKind::kBegan, pid);
     news.add(Field::kParentPid, process.recording->capture().parent_pid);
     news.add(Field::kText, base::file_name_of(supervision::program_of(process.recording->capture())));
@@ -167,7 +168,7 @@ void ControlService::tell_of(const supervision::RecordedProcess& process, Told& 
     news.add(Field::kNumber, told.scans + 1);
     server_.tell(news);
   }
-  const std::vector<model::Mark>& marks = process.recording->marks();
+  const std::vector<model::Mark>& marks = process.trace_half->marks();
   for (; told.marks < marks.size(); ++told.marks) {
     const model::Mark& mark = marks[told.marks];
     const NewsKind kind = mark.kind == model::MarkKind::kStopped   ? NewsKind::kSwitchedOff
@@ -274,7 +275,7 @@ ControlService::Reply ControlService::marks(const Fields& request) {
   if (!process) return std::unexpected(process.error());
   // As many of the last ones as an answer holds.
   constexpr size_t kMaxMarks = 10'000;
-  const std::vector<model::Mark>& marks = (*process)->recording->marks();
+  const std::vector<model::Mark>& marks = (*process)->trace_half->marks();
   Fields fields;
   for (size_t i = marks.size() > kMaxMarks ? marks.size() - kMaxMarks : 0; i < marks.size(); ++i) {
     fields.add(Field::kEntry, entry_of(marks[i]));
@@ -375,8 +376,8 @@ void ControlService::snapshot(const recordings::Server::Request& request) {
   fields.add(Field::kEvents, figures.events);
   fields.add(Field::kTimeNs, figures.time_ns);
   std::error_code ignored;
-  fields.add(Field::kTraceName, std::filesystem::absolute(recording.path(), ignored).string());
-  const base::UniqueFd trace = recording.open_trace();
+  fields.add(Field::kTraceName, std::filesystem::absolute((*process)->trace_half->path(), ignored).string());
+  const base::UniqueFd trace = (*process)->trace_half->open_trace();
   server_.answer(request.client, number, fields, trace ? trace.get() : -1);
 }
 

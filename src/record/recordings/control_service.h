@@ -17,6 +17,7 @@ namespace heaptap::recordings {
 
 class ControlService : public supervision::RecordingService {
  public:
+  // Traces of all `processes` are written on this machine.
   ControlService(supervision::RecordedProcesses& processes, supervision::RecordingSource& source);
 
   void add_waits(std::vector<pollfd>& waits) const override;

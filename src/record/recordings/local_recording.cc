@@ -11,10 +11,10 @@
 
 namespace heaptap::recordings {
 
-base::Result<std::unique_ptr<supervision::Recording>> LocalRecording::create_kept(const log::LogOptions& options,
-                                                                                  model::Capture capture,
-                                                                                  const std::string& path,
-                                                                                  bool overwrite, FileKeeper* keeper) {
+base::Result<std::unique_ptr<LocalRecording>> LocalRecording::create_kept(const log::LogOptions& options,
+                                                                          model::Capture capture,
+                                                                          const std::string& path, bool overwrite,
+                                                                          FileKeeper* keeper) {
   log::LogOptions with_rows = options;
   if (capture.via == "agent") with_rows.late_rows_bytes = kOwnRowsBytes;
   auto log = stream::LogEndpoint::create(with_rows, capture);
@@ -24,7 +24,7 @@ base::Result<std::unique_ptr<supervision::Recording>> LocalRecording::create_kep
   capture.time_resolution_ns = supervision::kTimeResolutionNs;
   capture.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
   HEAPTAP_TRY((*writer)->begin(capture));
-  return std::unique_ptr<supervision::Recording>(
+  return std::unique_ptr<LocalRecording>(
       new LocalRecording(std::move(*log), std::move(*writer), std::move(capture), keeper));
 }
 

@@ -9,7 +9,9 @@
 
 #include "capture/stream/log_endpoint.h"
 #include "capture/supervision/jit_names.h"
+#include "capture/supervision/log_half.h"
 #include "capture/supervision/recording.h"
+#include "capture/supervision/trace_half.h"
 #include "record/ingest/trace_builder.h"
 #include "record/recordings/file_keeper.h"
 #include "record/recordings/own_rows.h"
@@ -17,21 +19,19 @@
 
 namespace heaptap::recordings {
 
-class LocalRecording : public supervision::Recording {
+class LocalRecording : public supervision::Recording, public supervision::LogHalf, public supervision::TraceHalf {
  public:
   // Creates the log and the trace file.
-  static base::Result<std::unique_ptr<supervision::Recording>> create(const log::LogOptions& options,
-                                                                      model::Capture capture, const std::string& path,
-                                                                      bool overwrite) {
+  static base::Result<std::unique_ptr<LocalRecording>> create(const log::LogOptions& options, model::Capture capture,
+                                                              const std::string& path, bool overwrite) {
     return create_kept(options, std::move(capture), path, overwrite, nullptr);
   }
   // `keeper` must outlive it; null: no file is kept.
-  static base::Result<std::unique_ptr<supervision::Recording>> create_kept(const log::LogOptions& options,
-                                                                           model::Capture capture,
-                                                                           const std::string& path, bool overwrite,
-                                                                           FileKeeper* keeper);
+  static base::Result<std::unique_ptr<LocalRecording>> create_kept(const log::LogOptions& options,
+                                                                   model::Capture capture, const std::string& path,
+                                                                   bool overwrite, FileKeeper* keeper);
 
-  [[nodiscard]] log::LogMemory* log() override { return &log_->log(); }
+  [[nodiscard]] log::LogMemory& log() override { return log_->log(); }
   [[nodiscard]] const model::Capture& capture() const override { return capture_; }
   [[nodiscard]] const std::string& path() const override { return writer_->path(); }
 

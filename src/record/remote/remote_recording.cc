@@ -169,8 +169,7 @@ uint64_t RemoteRecording::poll() {
   return 0;  // when more comes, the line tells
 }
 
-base::Result<uint32_t> RemoteRecording::scan(const supervision::ScanAccess& /*access*/,
-                                             const std::optional<wire::ExitNotice>& /*ending*/) {
+base::Result<uint32_t> RemoteRecording::scan() {
   const uint32_t before = scan_count_;
   why_no_scan_ = base::make_error("no leak scan: the target's side sent none");
   HEAPTAP_TRY(target_.ask(Kind::kScan, fields_of_process()));

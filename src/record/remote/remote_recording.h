@@ -12,6 +12,7 @@
 #include "capture/stream/raw_stream.h"
 #include "capture/supervision/recording.h"
 #include "capture/supervision/recording_index.h"
+#include "capture/supervision/trace_half.h"
 #include "common/message/message.h"
 #include "record/ingest/trace_builder.h"
 #include "record/trace/trace_writer.h"
@@ -31,7 +32,7 @@ class TargetControl {
 class RemoteRecording;
 using RemoteRecordings = supervision::RecordingIndex<RemoteRecording>;
 
-class RemoteRecording : public supervision::Recording {
+class RemoteRecording : public supervision::Recording, public supervision::TraceHalf {
  public:
   // Creates the trace. `target` must outlive it.
   static base::Result<std::unique_ptr<RemoteRecording>> create(TargetControl& target, model::Capture capture,
@@ -59,14 +60,11 @@ class RemoteRecording : public supervision::Recording {
   // Connection ended for good, without the capture's end.
   void cut_off();
 
-  [[nodiscard]] log::LogMemory* log() override { return nullptr; }
   [[nodiscard]] const model::Capture& capture() const override { return capture_; }
   [[nodiscard]] const std::string& path() const override { return writer_->path(); }
   uint64_t poll() override;
-  void rest() override {}
-  void wake_up() override {}
-  base::Result<uint32_t> scan(const supervision::ScanAccess& access,
-                              const std::optional<wire::ExitNotice>& ending) override;
+  // Leak scan by the other machine. Returns its number.
+  base::Result<uint32_t> scan();
   void begin_behind(const std::vector<model::Mark>& earlier) override;
   base::Result<model::Mark> mark(model::MarkKind kind, std::string name) override;
   // Already done by the target's side before it reports the process.
@@ -74,7 +72,6 @@ class RemoteRecording : public supervision::Recording {
   base::Result<> set_on(bool on) override;
   [[nodiscard]] bool is_on() const override { return is_on_; }
   void set_depth(uint32_t frames) override;
-  void let_go() override {}
   base::Result<> write_up_to_now() override;
   base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) override;
   [[nodiscard]] supervision::RecordingFigures figures() const override;

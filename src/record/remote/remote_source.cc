@@ -441,7 +441,7 @@ void RemoteSource::end_all(const std::string& why) {
 }
 
 base::Result<uint32_t> RemoteSource::scan(supervision::RecordedProcess& process) {
-  return process.recording->scan({}, std::nullopt);
+  return made_.at(*process.recording).scan();
 }
 
 bool RemoteSource::has_left(const supervision::RecordedProcess& process) { return ended_.contains(process.pid); }

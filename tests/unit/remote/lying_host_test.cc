@@ -36,9 +36,9 @@ class Source : public supervision::RecordingSource {
   void add_waits(std::vector<pollfd>& /*waits*/) const override {}
   void take_news() override {}
   base::Result<uint32_t> scan(supervision::RecordedProcess& process) override {
-    return process.recording->scan({.stop = [] { return base::Result<process::StoppedProcess>(base::fail("no")); },
-                                    .finish_exit = [] { return false; }},
-                                   std::nullopt);
+    return process.log_half->scan({.stop = [] { return base::Result<process::StoppedProcess>(base::fail("no")); },
+                                   .finish_exit = [] { return false; }},
+                                  std::nullopt);
   }
   bool has_left(const supervision::RecordedProcess& /*process*/) override { return false; }
   void let_go(supervision::RecordedProcess& process) override { let_go_of.insert(process.pid); }

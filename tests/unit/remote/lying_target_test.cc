@@ -252,9 +252,9 @@ TEST_F(LyingTarget, ThatDoesNotLieIsRecorded) {
   for (const Message& message : said) host->say(message);
   ASSERT_TRUE(host->take_all());
   ASSERT_EQ(host->processes.all().size(), 1u);
-  auto& recorded = *host->processes.all().front().recording;
-  EXPECT_EQ(recorded.figures().scans, 1u) << recorded.capture().notes.size();
-  EXPECT_EQ(recorded.marks().size(), 1u);
+  const supervision::RecordedProcess& recorded = host->processes.all().front();
+  EXPECT_EQ(recorded.recording->figures().scans, 1u) << recorded.recording->capture().notes.size();
+  EXPECT_EQ(recorded.trace_half->marks().size(), 1u);
   host->end_all();
   EXPECT_EQ(files(), 1u);
 }
@@ -433,7 +433,7 @@ TEST_F(LyingTarget, NamesNothingThatIsNotThere) {
   said.push_back(code_names(1, {{6, "last"}}));
   for (const Message& message : said) host->say(message);
   ASSERT_TRUE(host->take_all());
-  const std::string path = host->processes.all().front().recording->path();
+  const std::string path = host->processes.all().front().trace_half->path();
   host->end_all();
   auto trace = trace::TraceReader::open(path);
   ASSERT_TRUE(trace) << trace.error().message;
@@ -470,7 +470,7 @@ TEST_F(LyingTarget, CannotNameWithoutEnd) {
     ASSERT_TRUE(is_taken);
   }
   ASSERT_TRUE(host->take_all());
-  const std::string path = host->processes.all().front().recording->path();
+  const std::string path = host->processes.all().front().trace_half->path();
   host->end_all();
   auto trace = trace::TraceReader::open(path);
   ASSERT_TRUE(trace) << trace.error().message;
@@ -501,8 +501,8 @@ TEST_F(LyingTarget, WritesWhereTheHostWantsIt) {
     ASSERT_TRUE(host.take_all());
     EXPECT_EQ(processes.all().size(), 6u);
     for (const supervision::RecordedProcess& process : processes.all()) {
-      EXPECT_EQ(process.recording->path().find('/'), std::string::npos) << process.recording->path();
-      EXPECT_EQ(process.recording->path().find('\x1b'), std::string::npos);
+      EXPECT_EQ(process.trace_half->path().find('/'), std::string::npos) << process.trace_half->path();
+      EXPECT_EQ(process.trace_half->path().find('\x1b'), std::string::npos);
     }
   }
   std::filesystem::current_path(before);

@@ -45,10 +45,10 @@ class Requests : public testing::Test {
     made.log.report_signal = signal;
     return made;
   }
-  static void count(RecordedProcess& process) { process.recording->log()->header().report_requests.fetch_add(1); }
+  static void count(RecordedProcess& process) { process.log_half->log().header().report_requests.fetch_add(1); }
   static std::vector<std::string> marks(const RecordedProcess& process) {
     std::vector<std::string> names;
-    for (const model::Mark& mark : process.recording->marks()) names.push_back(mark.name);
+    for (const model::Mark& mark : process.trace_half->marks()) names.push_back(mark.name);
     return names;
   }
 

@@ -103,7 +103,7 @@ class TracerSourceTest : public testing::Test {
   model::Capture end(pid_t process) {
     const RecordedProcess* found = processes_.find(process);
     EXPECT_TRUE(found != nullptr && source_.has_left(*found));
-    const std::string path = found->recording->path();
+    const std::string path = found->trace_half->path();
     processes_.end(process, found->exit);
     return (*app::open_trace(path))->capture();
   }
@@ -165,7 +165,7 @@ TEST_F(TracerSourceTest, AnExecutedProgramHasARecordingOfItsOwn) {
 
 TEST_F(TracerSourceTest, AnExecutedProgramThatIsRefusedLeavesTheRecordingItsName) {
   hear({log_wanted(70, LogWanted::Reason::kStart)});
-  const std::string path = processes_.find(70)->recording->path();
+  const std::string path = processes_.find(70)->trace_half->path();
   source_.accept_no_more();
   hear({log_wanted(70, LogWanted::Reason::kExec)});
   EXPECT_EQ(tracer::g_told, (Words{"log 70", "detach 0", "refuse 70"}));

@@ -35,7 +35,7 @@ class FastProgram {
   explicit FastProgram(const std::string& folder)
       : ends_(folder), folder_(folder), child_([](int) { pause(); }), recording_(create()) {
     ends_.target.begin_own_session();
-    const log::LogMemory& log = *recording_->log();
+    const log::LogMemory& log = recording_->log();
     void* const mapped =
         mmap(nullptr, log.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, log.descriptor(), 0);
     writer_ = tracer::LogWriter::create(static_cast<wire::LogHeader*>(mapped), log.bytes());
