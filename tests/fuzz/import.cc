@@ -3,9 +3,11 @@
 
 #include "analysis/imports/import.h"
 #include "analysis/query/analyze.h"
-#include "analysis/report/render.h"
+#include "analysis/report/view.h"
 #include "fuzz/support/expect.h"
 #include "fuzz/support/memory_file.h"
+#include "views/json/render_json.h"
+#include "views/text/render_text.h"
 
 using namespace heaptap;
 
@@ -41,9 +43,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   if (report->stacks.size() == report->stack_count) FUZZ_EXPECT(live_bytes == report->totals.live_bytes);
   for (const View view : {View::kSummary, View::kLeaks, View::kTop, View::kTree, View::kStats, View::kSizes,
                           View::kLifetimes, View::kTimeline, View::kBlocks}) {
-    const report::RenderOptions options{.bottom_up = (variant & 64) != 0};
-    FUZZ_EXPECT(!report::render_text(*report, view, options).empty());
-    FUZZ_EXPECT(report::render_json(*report, view, options).starts_with("{"));
+    const text::RenderOptions options{.bottom_up = (variant & 64) != 0};
+    FUZZ_EXPECT(!text::render_text(*report, view, options).empty());
+    FUZZ_EXPECT(json::render_json(*report, view, options.bottom_up).starts_with("{"));
   }
   return 0;
 }

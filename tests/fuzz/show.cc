@@ -3,11 +3,13 @@
 #include <string>
 
 #include "analysis/query/analyze.h"
-#include "analysis/report/render.h"
+#include "analysis/report/view.h"
 #include "fuzz/support/expect.h"
 #include "fuzz/support/memory_file.h"
 #include "fuzz/support/trace_mutator.h"
 #include "record/trace/trace_reader.h"
+#include "views/json/render_json.h"
+#include "views/text/render_text.h"
 
 using namespace heaptap;
 
@@ -50,10 +52,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   for (const View view : {View::kSummary, View::kLeaks, View::kTop, View::kTree, View::kStats, View::kSizes,
                           View::kLifetimes, View::kTimeline, View::kBlocks, View::kHolders, View::kRetained,
                           View::kGlobals, View::kScans, View::kScanChanges}) {
-    const report::RenderOptions options{.color = (variant & 32) != 0, .bottom_up = (variant & 64) != 0};
-    FUZZ_EXPECT(!report::render_text(*report, view, options).empty());
-    FUZZ_EXPECT(report::render_json(*report, view, options).starts_with("{"));
+    const text::RenderOptions options{.color = (variant & 32) != 0, .bottom_up = (variant & 64) != 0};
+    FUZZ_EXPECT(!text::render_text(*report, view, options).empty());
+    FUZZ_EXPECT(json::render_json(*report, view, options.bottom_up).starts_with("{"));
   }
-  FUZZ_EXPECT(!report::render_end_summary(*report, {}).empty());
+  FUZZ_EXPECT(!text::render_end_summary(*report, {}).empty());
   return 0;
 }

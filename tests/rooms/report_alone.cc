@@ -1,8 +1,10 @@
-// report_alone: renders a report that nobody analysed. Who only shows reports needs the room `report` alone: no traces, no
-// debug information.
+// report_alone: renders a report that nobody analysed. To show reports, `text` and `json` and what they name are
+// enough: no traces, no debug information.
 #include <cstdio>
 
-#include "analysis/report/render.h"
+#include "analysis/report/view.h"
+#include "views/json/render_json.h"
+#include "views/text/render_text.h"
 
 using namespace heaptap;
 
@@ -27,7 +29,7 @@ int main() {
   frame.file = "/src/node.cc";
   frame.line = 12;
   report.stack_count = 1;
-  std::fputs(report::render_text(report, report::View::kSummary, {}).c_str(), stdout);
-  std::fputs(report::render_json(report, report::View::kSummary, {}).c_str(), stdout);
+  std::fputs(text::render_text(report, report::View::kSummary, {}).c_str(), stdout);
+  std::fputs(json::render_json(report, report::View::kSummary).c_str(), stdout);
   return 0;
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# report_alone.sh REPORT_ALONE: a program that links the room `report` alone renders, and knows nothing of debug information.
+# report_alone.sh REPORT_ALONE: a program that links the rooms `text` and `json` alone renders, and knows nothing of debug information.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

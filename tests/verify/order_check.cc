@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/report/note_text.h"
+#include "analysis/findings/note_text.h"
 #include "record/trace/trace_reader.h"
 
 namespace {
@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
   checker.expect("lost events", capture.lost_events, 0);
   checker.expect("events as the trace counts them", capture.event_count, checker.events());
   if (capture.truncated) checker.complain("the trace is cut off: " + capture.damage);
-  for (const std::string& note : report::sentences_of(capture.notes)) {
+  for (const std::string& note : findings::sentences_of(capture.notes)) {
     if (!note.starts_with("events are ordered by a counter")) checker.complain("the trace says: " + note);
   }
   std::printf("%" PRIu64 " events, %" PRIu64 " addresses of blocks that outlived their frame, %" PRIu64 " faults\n",

@@ -10,6 +10,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "analysis/findings/machinery.h"
 #include "analysis/ledger/ledger.h"
 #include "analysis/query/activity_view.h"
 #include "analysis/query/entries.h"
@@ -24,7 +25,7 @@
 #include "analysis/query/view_context.h"
 #include "analysis/query/window.h"
 #include "analysis/report/growth.h"
-#include "analysis/report/machinery.h"
+#include "analysis/report/skipped_names.h"
 #include "common/base/check.h"
 #include "common/base/command_search.h"
 #include "common/base/units.h"
@@ -258,7 +259,7 @@ std::vector<model::SymbolHint> hints_for(const std::vector<model::Frame>& listed
   std::set<std::string_view> shown;
   std::set<std::string_view> lacking;
   for (const model::Frame& frame : listed) {
-    if (report::is_machinery(frame) || report::is_startup(frame)) continue;
+    if (findings::is_machinery(frame) || findings::is_startup(frame)) continue;
     shown.insert(frame.module);
     if (frame.function.empty() || frame.file.empty()) lacking.insert(frame.module);
   }

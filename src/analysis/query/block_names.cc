@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/findings/function_name.h"
 #include "analysis/query/container_type.h"
 #include "analysis/query/register_names.h"
-#include "analysis/report/function_name.h"
 
 namespace heaptap::query {
 namespace {
@@ -58,7 +58,7 @@ const std::string& BlockNames::class_at(uint64_t vtable) {
   const auto [found, is_new] = classes_.try_emplace(vtable);
   if (is_new) {
     if (const model::Module* module = module_at(vtable)) {
-      found->second = report::without_defaults(names_.resolver().type_at(*module, vtable - module->bias));
+      found->second = findings::without_defaults(names_.resolver().type_at(*module, vtable - module->bias));
     }
   }
   return found->second;

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "analysis/report/function_name.h"
+#include "analysis/findings/function_name.h"
 
 namespace heaptap::query {
 namespace {
@@ -76,7 +76,7 @@ std::string container_type(std::span<const model::Frame> frames) {
     if (frame.function.size() > kLongestName || !is_of_library(frame.function)) break;
     if (const std::string_view type = class_of(frame.function); !type.empty()) found = type;
   }
-  return report::without_defaults(found);
+  return findings::without_defaults(found);
 }
 
 }  // namespace heaptap::query

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/function_name.h"
+#include "analysis/findings/function_name.h"
 
 namespace heaptap::query {
 namespace {
@@ -31,7 +31,7 @@ std::string_view plain_name(std::string_view function) {
     }
   }
   // Of an inlined function debug information may not say what it takes.
-  const std::string_view qualified = report::qualified_name(function);
+  const std::string_view qualified = findings::qualified_name(function);
   return qualified.empty() ? function : qualified;
 }
 

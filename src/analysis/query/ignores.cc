@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/function_name.h"
+#include "analysis/findings/function_name.h"
 
 namespace heaptap::query {
 namespace {
@@ -16,7 +16,7 @@ std::vector<std::string> texts_of(const model::Frame& frame) {
   if (!frame.function.empty()) {
     texts.push_back(frame.function);
     // As it is shown.
-    if (std::string shown = report::without_defaults(frame.function); shown != frame.function)
+    if (std::string shown = findings::without_defaults(frame.function); shown != frame.function)
       texts.push_back(std::move(shown));
   }
   if (!frame.file.empty()) {

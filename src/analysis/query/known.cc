@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/report/text_parts.h"
+#include "analysis/findings/capture_text.h"
 
 namespace heaptap::query {
 namespace {
@@ -48,7 +48,7 @@ std::vector<Gap> gaps_of(const report::Report& report) {
   add(capture.lost_events != 0, Gap::kLostEvents);
   // What didn't come over a line is missing as from a damaged log, and is none.
   const bool is_damaged = (capture.gaps & model::kGapDamagedLog) != 0;
-  add(is_damaged, report::lost_sight_of(capture) ? Gap::kCutOff : Gap::kDamagedLog);
+  add(is_damaged, findings::lost_sight_of(capture) ? Gap::kCutOff : Gap::kDamagedLog);
   add((capture.gaps & model::kGapOmittedObjects) != 0, Gap::kOmittedObjects);
   add((capture.gaps & model::kGapPastHooks) != 0, Gap::kPastHooks);
   add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases != 0, Gap::kMissedReleases);

@@ -4,8 +4,8 @@
 #include <map>
 #include <thread>
 
+#include "analysis/findings/note_text.h"
 #include "analysis/query/system_stacks.h"
-#include "analysis/report/note_text.h"
 
 namespace heaptap::query {
 namespace {
@@ -26,7 +26,7 @@ std::unexpected<base::Error> no_scan(const model::EventSource& source) {
     return base::fail("no leak scan in {}'s file: `heaptap run` makes one at the program's end", tool);
   }
   std::string why;
-  for (const std::string& note : report::sentences_of(source.scan_notes())) why += "; " + note;
+  for (const std::string& note : findings::sentences_of(source.scan_notes())) why += "; " + note;
   return base::fail(
       "the trace has no leak scan{}: `heaptap run` makes one at the program's end (not with --no-leak-scan or "
       "--aggregate), `heaptap "

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "analysis/findings/telling_frame.h"
 #include "analysis/query/stack_index.h"
-#include "analysis/report/telling_frame.h"
 
 namespace heaptap::query {
 namespace {
@@ -72,7 +72,7 @@ std::vector<report::FrameIndex> StackNames::list_frames(const model::Tables& tab
 
 model::Frame StackNames::telling_frame(const model::Tables& tables, model::StackId stack) {
   const std::vector<model::Frame> frames = frames_of(tables, stack, kTellingFrames);
-  const model::Frame* const telling = report::telling_frame(report::FrameList(frames), skipped_);
+  const model::Frame* const telling = findings::telling_frame(report::FrameList(frames), skipped_);
   return telling == nullptr ? model::Frame{} : *telling;
 }
 
@@ -80,7 +80,7 @@ report::FrameIndex StackNames::list_telling_frame(const model::Tables& tables, m
   const auto [known, is_new] = telling_.try_emplace(stack, report::kNoFrame);
   if (!is_new) return known->second;
   const std::vector<model::Frame> frames = frames_of(tables, stack, kTellingFrames);
-  const size_t place = report::telling_place(report::FrameList(frames), skipped_);
+  const size_t place = findings::telling_place(report::FrameList(frames), skipped_);
   if (place == frames.size()) return report::kNoFrame;
   known->second = list_frames(tables, stack, static_cast<uint32_t>(place) + 1).back();
   return known->second;

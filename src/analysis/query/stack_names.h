@@ -7,7 +7,7 @@
 #include "analysis/patterns/name_filter.h"
 #include "analysis/query/label_names.h"
 #include "analysis/report/frame_list.h"
-#include "analysis/report/machinery.h"
+#include "analysis/report/skipped_names.h"
 #include "analysis/symbols/resolver.h"
 #include "common/model/tables.h"
 

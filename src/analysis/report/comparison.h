@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/report/render.h"
 #include "analysis/report/report.h"
 
 namespace heaptap::report {
@@ -108,29 +107,6 @@ struct Comparison {
   [[nodiscard]] std::optional<int64_t> change(Figure figure) const;  // of the totals
 };
 
-// The recording's unknown figures, and doubts about the known ones, a sentence each. `leaks`: leak figures are wanted.
-std::vector<std::string> missing_of(const Recording& recording, bool leaks);
-std::vector<std::string> doubts_of(const Recording& recording, bool leaks);
-
-// Doubts about any of the recordings, and unmatched modules, a sentence each.
-std::vector<std::string> remarks_of(const Comparison& comparison);
-
 std::optional<int64_t> change_of(const std::optional<uint64_t>& before, const std::optional<uint64_t>& after);
-
-// For text: "1.0 KiB", "unknown"; "+1.0 KiB"; "+12.5%", empty if the base or the change is 0.
-std::string value_text(Figure figure, const std::optional<uint64_t>& value);
-std::string change_text(Figure figure, const std::optional<int64_t>& change);
-std::string percent_text(const std::optional<int64_t>& change, const std::optional<uint64_t>& before);
-// "before", "after"; in a series "1", "2", …
-std::string label_of(const Comparison& comparison, size_t number);
-
-struct ComparisonOptions {
-  bool color = false;
-  size_t limit = 10;  // stacks; 0: all
-  size_t depth = 8;   // frames per stack; 0: all
-};
-std::string render_comparison(const Comparison& comparison, const ComparisonOptions& options);
-// heaptap-diff, version 1: docs/json.md.
-void write_comparison_json(const Comparison& comparison, const Write& write);
 
 }  // namespace heaptap::report

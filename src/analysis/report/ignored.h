@@ -6,8 +6,6 @@
 
 namespace heaptap::report {
 
-struct Report;
-
 struct IgnoredCount {
   uint64_t stacks = 0;  // those with mappings only included, which `mapped_live_bytes` counts
   uint64_t allocations = 0;
@@ -43,8 +41,5 @@ struct Ignored {
     return sum;
   }
 };
-
-// "2 stacks with 1.2 KiB in 3 blocks are ignored (heaptap.conf:3)"; empty if none is.
-std::string ignored_text(const Report& report);
 
 }  // namespace heaptap::report

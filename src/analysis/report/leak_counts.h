@@ -94,6 +94,20 @@ struct Leaks {
   std::vector<std::string> broad_suppressions;   // that match nearly every stack
 };
 
+// Lost blocks of pools that the program reports: they are included in the live blocks too.
+inline BlockCount lost_in_pools(const Leaks& leaks) {
+  BlockCount lost = leaks.pools.definite;
+  return lost += leaks.pools.indirect;
+}
+
+inline bool leaks_for_certain(const Leaks& leaks) {
+  return leaks.definite.blocks + leaks.indirect.blocks + lost_in_pools(leaks).blocks != 0;
+}
+// At least possibly.
+inline bool leaks_at_all(const Leaks& leaks) {
+  return leaks.scanned && (leaks_for_certain(leaks) || leaks.possible.blocks + leaks.pools.possible.blocks != 0);
+}
+
 // Leaks of one stack: its blocks live at the scan.
 struct StackLeaks {
   BlockCount definite, indirect, possible, reachable, suppressed, ignored, unknown;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "analysis/report/outcome.h"
-
 namespace heaptap::report {
 
 ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {

@@ -13,7 +13,7 @@
 #include "analysis/report/ignored.h"
 #include "analysis/report/leak_counts.h"
 #include "analysis/report/leak_views.h"
-#include "analysis/report/machinery.h"
+#include "analysis/report/skipped_names.h"
 #include "analysis/report/stack_count.h"
 #include "common/model/capture.h"
 #include "common/model/frame.h"

@@ -1,4 +1,4 @@
-// Note: a report of missing data or a failed action, as data. Renderers turn it into a sentence (analysis/report/note_text.h),
+// Note: a report of missing data or a failed action, as data. Renderers turn it into a sentence (analysis/findings/note_text.h),
 // so notes keep the same form in packets and traces. notes.def lists the kinds and the meaning of each one's numbers,
 // module and name.
 #pragma once

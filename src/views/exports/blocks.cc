@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/telling_frame.h"
+#include "analysis/findings/telling_frame.h"
+#include "analysis/report/view.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
 #include "views/exports/finding_writers.h"
@@ -114,7 +115,7 @@ class BlockText {
   [[nodiscard]] std::string module_name(const report::BlockEntry& block) const {
     const auto stack = stacks_.find(block.stack_id);
     const model::Frame* const frame =
-        stack == stacks_.end() ? nullptr : report::telling_frame(report_.list(stack->second->frames));
+        stack == stacks_.end() ? nullptr : findings::telling_frame(report_.list(stack->second->frames));
     return frame == nullptr || frame->module.empty() ? "unknown module" : module_of(*frame);
   }
 

@@ -5,8 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/findings/telling_frame.h"
 #include "analysis/report/label_sums.h"
-#include "analysis/report/telling_frame.h"
+#include "analysis/report/view.h"
 #include "common/base/safe_text.h"
 #include "views/exports/finding_writers.h"
 #include "views/exports/frame_text.h"
@@ -65,7 +66,7 @@ std::string row_of(const report::Report& report, const report::StackEntry& stack
   row.count(stack.leaks, &report::StackLeaks::indirect);
   row.count(stack.leaks, &report::StackLeaks::possible);
   const report::FrameList frames = report.list(stack.frames);
-  const model::Frame* const frame = report::telling_frame(frames);
+  const model::Frame* const frame = findings::telling_frame(frames);
   row.text(frame == nullptr ? "" : name_of(*frame));
   row.text(frame == nullptr ? "" : frame->file);
   row.number(frame != nullptr && frame->line != 0, frame == nullptr ? 0 : frame->line);

@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/json_pieces.h"
-#include "analysis/report/json_writer.h"
+#include "analysis/report/view.h"
 #include "common/base/safe_text.h"
 #include "views/exports/block_events.h"
 #include "views/exports/frame_text.h"
 #include "views/exports/profile_writers.h"
+#include "views/json/json_pieces.h"
+#include "views/json/json_writer.h"
 
 namespace heaptap::exports {
 namespace {
@@ -91,7 +92,7 @@ class FrameTable {
 // A file of another tool doesn't say how long blocks lived.
 bool tells_lives(const report::Report& report) { return report.has_events && report.lifetimes_known; }
 
-void write_head(report::JsonWriter& json, const report::Report& report) {
+void write_head(json::JsonWriter& json, const report::Report& report) {
   const bool has_events = tells_lives(report);
   json.member("dhatFileVersion", 2);
   json.member("mode", "heap");
@@ -110,7 +111,7 @@ void write_head(report::JsonWriter& json, const report::Report& report) {
   if (has_events) json.member("tg", report.totals.peak_time_ns / kNsPerUnit);
 }
 
-void write_lives(report::JsonWriter& json, const HeldBlocks::Counts& counts, const report::StackEntry& stack) {
+void write_lives(json::JsonWriter& json, const HeldBlocks::Counts& counts, const report::StackEntry& stack) {
   json.member("tl", counts.lifetime_ns / kNsPerUnit);
   json.member("mb", counts.most.bytes);
   json.member("mbk", counts.most.blocks);
@@ -120,7 +121,7 @@ void write_lives(report::JsonWriter& json, const HeldBlocks::Counts& counts, con
   json.member("ebk", stack.live_blocks);
 }
 
-void write_frames(report::JsonWriter& json, const report::Report& report, const FrameTable& table) {
+void write_frames(json::JsonWriter& json, const report::Report& report, const FrameTable& table) {
   json.begin_array();
   json.value("[root]");
   for (const model::Frame& frame : report.frames) {
@@ -142,8 +143,8 @@ base::Result<> write_dhat(const Input& input, const report::Write& write) {
   HEAPTAP_TRY(require(metric_of(MetricKind::kAllocations), report));
   HeldBlocks held(report.stacks.size(), report.capture.duration_ns);
   if (tells_lives(report)) HEAPTAP_TRY(replay_blocks(input, held));
-  report::JsonPieces pieces(write);
-  report::JsonWriter& json = pieces.json();
+  json::JsonPieces pieces(write);
+  json::JsonWriter& json = pieces.json();
   json.begin_object();
   write_head(json, report);
   json.entry_on_line();

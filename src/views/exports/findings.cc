@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "analysis/report/verdict.h"
-#include "analysis/report/words.h"
+#include "analysis/findings/words.h"
+#include "analysis/report/certainty.h"
 
 namespace heaptap::exports {
 namespace {
@@ -25,7 +25,7 @@ report::BlockCount count_of(const report::StackLeaks& leaks, LeakKind kind) {
 
 std::string gaps_of(const report::Report& report) {
   std::string text;
-  for (const report::Gap gap : report.known.gaps) text += (text.empty() ? "" : ", ") + report::words_of(gap);
+  for (const report::Gap gap : report.known.gaps) text += (text.empty() ? "" : ", ") + findings::words_of(gap);
   return text;
 }
 

@@ -6,25 +6,26 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/report/json_pieces.h"
-#include "analysis/report/json_writer.h"
+#include "analysis/report/view.h"
 #include "common/base/safe_text.h"
 #include "views/exports/frame_text.h"
 #include "views/exports/profile_writers.h"
+#include "views/json/json_pieces.h"
+#include "views/json/json_writer.h"
 
 namespace heaptap::exports {
 namespace {
 
 // Column with the same value in each row.
 template <typename Value>
-void write_same(report::JsonWriter& json, const char* name, size_t rows, Value value) {
+void write_same(json::JsonWriter& json, const char* name, size_t rows, Value value) {
   json.key(name).begin_array();
   for (size_t row = 0; row < rows; ++row) json.value(value);
   json.end_array();
 }
 
-void write_empty_columns(report::JsonWriter& json, std::initializer_list<const char*> names) {
-  const report::JsonObject table(json);
+void write_empty_columns(json::JsonWriter& json, std::initializer_list<const char*> names) {
+  const json::JsonObject table(json);
   json.member("length", 0);
   for (const char* const name : names) {
     json.key(name).begin_array();
@@ -55,9 +56,9 @@ class ThreadTables {
   size_t add_frame(const std::string& name, const std::string& file, uint32_t line);
   void add_stack(const report::StackEntry& entry);
   size_t node(Place prefix, size_t frame);
-  void write_functions(report::JsonWriter& json) const;
-  void write_frames(report::JsonWriter& json) const;
-  void write_stacks(report::JsonWriter& json) const;
+  void write_functions(json::JsonWriter& json) const;
+  void write_frames(json::JsonWriter& json) const;
+  void write_stacks(json::JsonWriter& json) const;
 
   std::map<std::string, size_t> string_places_;
   std::vector<std::string_view> strings_;  // keys of the places
@@ -103,9 +104,9 @@ void ThreadTables::add_stack(const report::StackEntry& entry) {
   of_stack_.push_back(node(prefix, called->second));
 }
 
-void ThreadTables::write_functions(report::JsonWriter& json) const {
+void ThreadTables::write_functions(json::JsonWriter& json) const {
   const size_t rows = function_names_.size();
-  const report::JsonObject table(json);
+  const json::JsonObject table(json);
   json.member("length", rows);
   json.key("name").values(function_names_);
   json.key("fileName").values(function_files_);
@@ -116,9 +117,9 @@ void ThreadTables::write_functions(report::JsonWriter& json) const {
   write_same(json, "columnNumber", rows, nullptr);
 }
 
-void ThreadTables::write_frames(report::JsonWriter& json) const {
+void ThreadTables::write_frames(json::JsonWriter& json) const {
   const size_t rows = frame_functions_.size();
-  const report::JsonObject table(json);
+  const json::JsonObject table(json);
   json.member("length", rows);
   json.key("func").values(frame_functions_);
   json.key("line").values(frame_lines_);
@@ -132,9 +133,9 @@ void ThreadTables::write_frames(report::JsonWriter& json) const {
   write_same(json, "implementation", rows, nullptr);
 }
 
-void ThreadTables::write_stacks(report::JsonWriter& json) const {
+void ThreadTables::write_stacks(json::JsonWriter& json) const {
   const size_t rows = stack_frames_.size();
-  const report::JsonObject table(json);
+  const json::JsonObject table(json);
   json.member("length", rows);
   json.key("frame").values(stack_frames_);
   json.key("prefix").values(prefixes_);
@@ -144,7 +145,7 @@ void ThreadTables::write_stacks(report::JsonWriter& json) const {
 
 std::string ThreadTables::text() const {
   std::string text;
-  report::JsonWriter json(text);
+  json::JsonWriter json(text);
   json.key("stringArray").values(strings_);
   json.entry_on_line();
   write_functions(json.key("funcTable"));
@@ -161,7 +162,7 @@ std::string ThreadTables::text() const {
   return text;
 }
 
-void write_samples(report::JsonWriter& json, const Metric& metric, const report::Report& report,
+void write_samples(json::JsonWriter& json, const Metric& metric, const report::Report& report,
                    const ThreadTables& tables) {
   std::vector<size_t> stacks;
   std::vector<uint64_t> weights;
@@ -171,7 +172,7 @@ void write_samples(report::JsonWriter& json, const Metric& metric, const report:
     stacks.push_back(tables.stack(place));
     weights.push_back(value);
   }
-  const report::JsonObject table(json);
+  const json::JsonObject table(json);
   json.member("length", stacks.size());
   json.member("weightType", metric.bytes ? "bytes" : "samples");
   json.key("stack").values(stacks);
@@ -179,8 +180,8 @@ void write_samples(report::JsonWriter& json, const Metric& metric, const report:
   write_same(json, "time", stacks.size(), 0);
 }
 
-void write_meta(report::JsonWriter& json, const model::Capture& capture) {
-  const report::JsonObject meta(json);
+void write_meta(json::JsonWriter& json, const model::Capture& capture) {
+  const json::JsonObject meta(json);
   json.member("preprocessedProfileVersion", 47);  // the profiler brings it up to its own
   json.member("version", 27);
   json.member("interval", 1);
@@ -195,7 +196,7 @@ void write_meta(report::JsonWriter& json, const model::Capture& capture) {
   json.key("categories").raw(R"([{"name":"Other","color":"grey","subcategories":["Other"]}])");
 }
 
-void write_thread_head(report::JsonWriter& json, const Metric& metric, uint64_t pid, int number) {
+void write_thread_head(json::JsonWriter& json, const Metric& metric, uint64_t pid, int number) {
   json.member("name", metric.title);
   json.member("pid", std::to_string(pid));
   json.member("tid", number);
@@ -214,8 +215,8 @@ base::Result<> write_firefox(const Input& input, const report::Write& write) {
   const report::Report& report = input.report;
   const ThreadTables tables(report);
   const std::string text = tables.text();
-  report::JsonPieces pieces(write);
-  report::JsonWriter& json = pieces.json();
+  json::JsonPieces pieces(write);
+  json::JsonWriter& json = pieces.json();
   json.begin_object();
   write_meta(json.key("meta"), report.capture);
   json.entry_on_line();

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/report/render.h"
 #include "analysis/report/report.h"
+#include "analysis/report/view.h"
 #include "common/base/result.h"
 #include "common/model/event_source.h"
 #include "views/exports/metric.h"

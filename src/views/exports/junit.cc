@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/text_safe.h"
+#include "analysis/findings/function_name.h"
+#include "analysis/findings/text_safe.h"
+#include "analysis/report/view.h"
 #include "views/exports/finding_writers.h"
 #include "views/exports/findings.h"
 #include "views/exports/frame_text.h"
@@ -45,7 +47,7 @@ std::string path_of(const std::string& called, const report::FrameList& frames) 
   size_t count = 0;
   for (const model::Frame& frame : frames) {
     if (count++ == kMaxFrames) return name + " < ...";
-    name += " < " + report::short_name(name_of(frame), kMaxName);
+    name += " < " + findings::short_name(name_of(frame), kMaxName);
   }
   return name;
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/render.h"
 #include "analysis/report/report.h"
+#include "analysis/report/view.h"
 #include "common/base/result.h"
 #include "views/exports/formats.h"
 

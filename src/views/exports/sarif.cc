@@ -6,19 +6,20 @@
 #include <map>
 #include <string>
 
-#include "analysis/report/json_writer.h"
-#include "analysis/report/telling_frame.h"
+#include "analysis/findings/telling_frame.h"
+#include "analysis/report/view.h"
 #include "common/base/safe_text.h"
 #include "views/exports/finding_writers.h"
 #include "views/exports/findings.h"
 #include "views/exports/frame_text.h"
 #include "views/exports/source_place.h"
+#include "views/json/json_writer.h"
 
 namespace heaptap::exports {
 namespace {
 
-using report::JsonObject;
-using report::JsonWriter;
+using json::JsonObject;
+using json::JsonWriter;
 
 struct Rule {
   std::string_view id;
@@ -122,7 +123,7 @@ class Writer {
   void write_location(JsonWriter& json, const Finding::Stack& stack, const std::string& message) const {
     const report::FrameList frames = report_.list(*stack.frames);
     const auto own = place_below(root_, frames);
-    const model::Frame* const frame = own ? own->frame : report::telling_frame(frames);
+    const model::Frame* const frame = own ? own->frame : findings::telling_frame(frames);
     const JsonObject location(json);
     if (frame != nullptr) write_frame(json, *frame);
     if (!message.empty()) write_text(json.key("message"), message);

@@ -3,17 +3,18 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/json_pieces.h"
-#include "analysis/report/json_writer.h"
+#include "analysis/report/view.h"
 #include "common/base/safe_text.h"
 #include "views/exports/frame_text.h"
 #include "views/exports/profile_writers.h"
+#include "views/json/json_pieces.h"
+#include "views/json/json_writer.h"
 
 namespace heaptap::exports {
 namespace {
 
-void write_frame(report::JsonWriter& json, const model::Frame& frame) {
-  const report::JsonObject object(json);
+void write_frame(json::JsonWriter& json, const model::Frame& frame) {
+  const json::JsonObject object(json);
   json.member("name", name_of(frame));
   const std::string file = frame.file.empty() ? module_of(frame) : file_of(frame);
   if (!file.empty()) json.member("file", file);
@@ -22,7 +23,7 @@ void write_frame(report::JsonWriter& json, const model::Frame& frame) {
 
 class Profiles {
  public:
-  Profiles(const report::Report& report, report::JsonPieces& pieces)
+  Profiles(const report::Report& report, json::JsonPieces& pieces)
       : report_(report), pieces_(pieces), json_(pieces.json()) {}
 
   // The report's frames, and behind them the functions that were called.
@@ -35,13 +36,13 @@ class Profiles {
     for (const report::StackEntry& stack : report_.stacks) {
       if (!called_.try_emplace(stack.function, report_.frames.size() + called_.size()).second) continue;
       json_.later_entry_on_line();
-      const report::JsonObject object(json_);
+      const json::JsonObject object(json_);
       json_.member("name", base::safe_text(stack.function));
     }
   }
 
   void write_profile(const Metric& metric) {
-    const report::JsonObject object(json_);
+    const json::JsonObject object(json_);
     json_.member("type", "sampled");
     json_.member("name", metric.title);
     json_.member("unit", metric.bytes ? "bytes" : "none");
@@ -77,16 +78,16 @@ class Profiles {
   }
 
   const report::Report& report_;
-  report::JsonPieces& pieces_;
-  report::JsonWriter& json_;
+  json::JsonPieces& pieces_;
+  json::JsonWriter& json_;
   std::map<std::string, size_t> called_;
 };
 
 }  // namespace
 
 base::Result<> write_speedscope(const Input& input, const report::Write& write) {
-  report::JsonPieces pieces(write);
-  report::JsonWriter& json = pieces.json();
+  json::JsonPieces pieces(write);
+  json::JsonWriter& json = pieces.json();
   json.begin_object();
   json.member("$schema", "https://www.speedscope.app/file-format-schema.json");
   json.entry_on_line();

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
+#include "analysis/findings/note_text.h"
+#include "analysis/findings/words.h"
 #include "analysis/report/label_sums.h"
-#include "analysis/report/note_text.h"
-#include "analysis/report/words.h"
 #include "common/base/safe_text.h"
 #include "views/exports/finding_writers.h"
 #include "views/exports/frame_text.h"
@@ -160,7 +160,7 @@ class Tables {
       const report::StackLeaks leaks = stack.leaks.value_or(report::StackLeaks{});
       for (const report::BlockCount& count : {leaks.definite, leaks.indirect, leaks.possible})
         row.number(scanned, count.blocks).number(scanned, count.bytes);
-      row.text_if_any(report::ending_of(stack)).number(stack.pooled ? 1 : 0);
+      row.text_if_any(findings::ending_of(stack)).number(stack.pooled ? 1 : 0);
       row.text_if_any(stack.pool).text_if_any(report::path_of_tags(stack.tags));
       row.number(stack.live_known, stack.mapped[static_cast<size_t>(model::MappedKind::kReserved)]).add();
       for (size_t position = 0; position < stack.frames.size(); ++position)
@@ -230,8 +230,8 @@ class Tables {
   void write_notes() {
     Row row(database_, "notes", 5);
     for (const model::Note& note : report_.capture.notes) {
-      row.text(report::name_of(note.kind)).text_if_any(note.module).text_if_any(note.name);
-      row.number(report::count_of(note)).text(report::sentence_of(note)).add();
+      row.text(findings::name_of(note.kind)).text_if_any(note.module).text_if_any(note.name);
+      row.number(findings::count_of(note)).text(findings::sentence_of(note)).add();
     }
     finish(row);
   }

@@ -3,20 +3,21 @@
 #include <algorithm>
 #include <optional>
 
-#include "analysis/report/text_parts.h"
+#include "analysis/findings/capture_text.h"
+#include "analysis/findings/comparison_text.h"
 #include "common/base/units.h"
 #include "views/html/columns.h"
 
 namespace heaptap::html {
 namespace {
 
+using json::JsonObject;
+using json::JsonWriter;
 using report::ComparedStack;
 using report::Comparison;
 using report::Figure;
 using report::FigureFacts;
 using report::Figures;
-using report::JsonObject;
-using report::JsonWriter;
 
 // Sum of several rows' figures in one recording.
 struct RowFigures {
@@ -47,9 +48,9 @@ void write_recordings(JsonWriter& json, const Comparison& comparison) {
   for (const report::Recording& recording : comparison.recordings) {
     const JsonObject object(json);
     json.member("name", name_of(recording));
-    json.member("program", report::program_of(recording.report.capture));
+    json.member("program", findings::program_of(recording.report.capture));
     json.member("pid", recording.report.capture.pid);
-    json.member("end", report::exit_text(recording.report.capture));
+    json.member("end", findings::exit_text(recording.report.capture));
     json.member("trace", recording.report.trace_path);
     json.member("at_ns", recording.at_ns);
     write_figures(json.key("totals"), recording.totals);
@@ -193,7 +194,7 @@ void write_difference(JsonWriter& json, const Comparison& comparison, const Rows
   json.member("sort", facts_of(comparison.sort).key);
   write_counts(json.key("stack_count"), comparison);
   json.key("unmatched_modules").values(comparison.unmatched_modules);
-  json.key("remarks").values(remarks_of(comparison));
+  json.key("remarks").values(findings::remarks_of(comparison));
   const auto stack_of = [&](const Row& row) -> const ComparedStack& { return comparison.stacks[row.stack]; };
   write_column(json, "state", rows.rows, [&](const Row& row) { return name_of(stack_of(row).state); });
   write_column(json, "moved", rows.rows,

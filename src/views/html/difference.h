@@ -3,9 +3,9 @@
 #include <string>
 
 #include "analysis/report/comparison.h"
-#include "analysis/report/json_writer.h"
 #include "analysis/report/report.h"
 #include "views/html/folding.h"
+#include "views/json/json_writer.h"
 
 namespace heaptap::html {
 
@@ -16,7 +16,7 @@ report::Report report_of(const report::Comparison& comparison);
 Weights weights_of(const report::Comparison& comparison);
 
 // As JSON. `rows` are those of report_of().
-void write_difference(report::JsonWriter& json, const report::Comparison& comparison, const Rows& rows);
+void write_difference(json::JsonWriter& json, const report::Comparison& comparison, const Rows& rows);
 
 // "a.htap at 1.5 s": short name of a recording.
 std::string name_of(const report::Recording& recording);

@@ -5,28 +5,30 @@
 #include <optional>
 #include <span>
 
-#include "analysis/report/findings.h"
-#include "analysis/report/json_values.h"
-#include "analysis/report/label_sums.h"
+#include "analysis/findings/block_text.h"
+#include "analysis/findings/capture_text.h"
+#include "analysis/findings/findings.h"
+#include "analysis/findings/function_name.h"
+#include "analysis/findings/ignored_text.h"
+#include "analysis/findings/label_text.h"
+#include "analysis/findings/telling_frame.h"
+#include "analysis/findings/text_safe.h"
+#include "analysis/findings/words.h"
 #include "analysis/report/stack_sums.h"
-#include "analysis/report/telling_frame.h"
-#include "analysis/report/text_blocks.h"
-#include "analysis/report/text_parts.h"
-#include "analysis/report/text_safe.h"
-#include "analysis/report/words.h"
 #include "views/html/columns.h"
 #include "views/html/difference.h"
 #include "views/html/folding.h"
 #include "views/html/process_rows.h"
 #include "views/html/strings.h"
+#include "views/json/json_values.h"
 
 namespace heaptap::html {
 namespace {
 
+using json::JsonHex;
+using json::JsonObject;
+using json::known;
 using report::BlockCount;
-using report::JsonHex;
-using report::JsonObject;
-using report::known;
 using report::Report;
 using report::StackEntry;
 
@@ -85,20 +87,20 @@ class Document {
 
   void summary() {
     const JsonObject value(json_.key("summary"));
-    report::write_target(json_.key("target"), report_.capture);
-    report::write_capture(json_.key("capture"), report_);
+    json::write_target(json_.key("target"), report_.capture);
+    json::write_capture(json_.key("capture"), report_);
     json_.key("notes").begin_array();
-    report::write_notes(json_, report_);
-    if (const std::string ignored = report::ignored_text(report_); !ignored.empty()) {
+    json::write_notes(json_, report_);
+    if (const std::string ignored = findings::ignored_text(report_); !ignored.empty()) {
       const JsonObject note(json_);
       json_.member("kind", "ignored");
       json_.member("text", ignored);
     }
     json_.end_array();
-    json_.member("filter", report::or_null(report_.filter));
+    json_.member("filter", json::or_null(report_.filter));
     write_json(json_.key("totals"), report_.totals);
     write_json(json_.key("leaks"), report_.leaks);
-    if (!report_.ignored.rules.empty()) report::write_ignored(json_.key("ignored"), report_.ignored, report_.totals);
+    if (!report_.ignored.rules.empty()) json::write_ignored(json_.key("ignored"), report_.ignored, report_.totals);
   }
 
   // List of objects; `write_members` writes the members of each.
@@ -114,8 +116,8 @@ class Document {
 
   void verdict() {
     const auto findings =
-        options_.comparison != nullptr ? report::findings_of(*options_.comparison) : report::findings_of(report_);
-    list("verdict", findings, [&](const report::Finding& finding) {
+        options_.comparison != nullptr ? findings::findings_of(*options_.comparison) : findings::findings_of(report_);
+    list("verdict", findings, [&](const findings::Finding& finding) {
       json_.member("severity", name_of(finding.severity));
       json_.member("kind", name_of(finding.kind));
       json_.member("text", finding.text);
@@ -155,7 +157,7 @@ class Document {
     write_column(json_, "file", all, [&](const model::Frame& frame) { return strings_.number_of(frame.file); });
     write_column(json_, "line", all, [](const model::Frame& frame) { return frame.line; });
     write_column(json_, "inlined", all, [](const model::Frame& frame) { return frame.inlined ? 1U : 0U; });
-    write_column(json_, "kind", all, [](const model::Frame& frame) { return report::frame_kind(frame); });
+    write_column(json_, "kind", all, [](const model::Frame& frame) { return findings::frame_kind(frame); });
   }
 
   void nodes() {
@@ -189,11 +191,11 @@ class Document {
     write_column(json_, "telling", rows_.rows, [&](const Row& row) {
       const std::vector<report::FrameIndex>& indices = report_.stacks[row.stack].frames;
       const model::Frame* const telling =
-          row.folded != 0 ? nullptr : report::telling_frame(report_.list(indices), report_.skipped);
+          row.folded != 0 ? nullptr : findings::telling_frame(report_.list(indices), report_.skipped);
       return telling == nullptr ? int64_t{-1} : telling - report_.frames.data();
     });
     write_column(json_, "label", rows_.rows, [&](const Row& row) {
-      return strings_.number_of(row.folded != 0 ? "" : report::labels_of(report_.stacks[row.stack]));
+      return strings_.number_of(row.folded != 0 ? "" : findings::labels_of(report_.stacks[row.stack]));
     });
     const auto column = [&](const char* name, auto value) { write_column(json_, name, figures, value); };
     column("id", [](const StackEntry& stack) { return stack.id; });
@@ -335,7 +337,7 @@ class Document {
     const size_t more = shown.size() > kMaxMarks ? shown.size() - kMaxMarks : 0;
     shown.erase(shown.begin(), shown.begin() + static_cast<std::ptrdiff_t>(more));
     list("marks", shown, [&](const model::Mark* mark) {
-      json_.member("name", report::mark_text(*mark));
+      json_.member("name", findings::mark_text(*mark));
       json_.member("time_ns", mark->time_ns);
     });
     json_.member("more_marks", more);
@@ -396,7 +398,7 @@ class Document {
     list("errors", report_.errors, [&](const report::ErrorEntry& error) {
       json_.member("kind", error.kind);
       json_.member("function", error.function);
-      json_.member("address", report::address_or_null(error.address));
+      json_.member("address", json::address_or_null(error.address));
       json_.member("count", error.count);
       json_.key("frames").values(error.frames);
       origin("allocated", error.allocated);
@@ -407,7 +409,7 @@ class Document {
   void holders() {
     list("holders", report_.stack_holders, [&](const report::StackHolders& entry) {
       json_.member("stack", rows_.of_stack[entry.stack]);
-      json_.key("text").values(report::holder_lines(report_, entry.holders));
+      json_.key("text").values(findings::holder_lines(report_, entry.holders));
       json_.member("blocks", entry.holders.of_stack.blocks);
       json_.member("bytes", entry.holders.of_stack.bytes);
     });
@@ -416,7 +418,7 @@ class Document {
   void globals() {
     const std::vector<report::GlobalEntry> none;
     list("globals", report_.globals ? report_.globals->entries : none, [&](const report::GlobalEntry& entry) {
-      json_.member("name", report::root_text(report_, entry.variable));
+      json_.member("name", findings::root_text(report_, entry.variable));
       json_.member("file", entry.variable.file);
       json_.member("line", entry.variable.line);
       json_.member("direct_bytes", entry.direct.bytes);
@@ -456,7 +458,7 @@ class Document {
     {
       const JsonObject table(json_.key("nodes"));
       write_column(json_, "label", graph.nodes, [&](const Node& node) {
-        return strings_.number_of(node.root ? report::root_text(report_, *node.root) : stack_label(node.stack));
+        return strings_.number_of(node.root ? findings::root_text(report_, *node.root) : stack_label(node.stack));
       });
       write_column(json_, "kind", graph.nodes, [](const Node& node) { return node.root ? "root" : "stack"; });
       write_column(json_, "stack", graph.nodes,
@@ -480,9 +482,9 @@ class Document {
 
   std::string stack_label(uint32_t stack) const {
     const model::Frame* const frame =
-        report::telling_frame(report_.list(report_.stacks[stack].frames), report_.skipped);
+        findings::telling_frame(report_.list(report_.stacks[stack].frames), report_.skipped);
     if (frame == nullptr) return report_.stacks[stack].function;
-    return fmt::format("{} {}", report::function_of(*frame, 48), report::location_of(*frame));
+    return fmt::format("{} {}", findings::function_of(*frame, 48), findings::location_of(*frame));
   }
 
   void address_space() {
@@ -523,10 +525,10 @@ class Document {
     const auto number = [&](const char* name, bool is_known, uint64_t value) {
       json_.member(name, known(is_known, value));
     };
-    json_.member("program", report::short_name(report::program_of(process.capture), kMaxName));
+    json_.member("program", findings::short_name(findings::program_of(process.capture), kMaxName));
     json_.member("pid", process.capture.pid);
     number("parent_pid", process.capture.parent_pid != 0, process.capture.parent_pid);
-    json_.member("exit", is_read ? report::exit_text(process.capture) : process.failure);
+    json_.member("exit", is_read ? findings::exit_text(process.capture) : process.failure);
     number("duration_ns", is_read && process.capture.ended, process.capture.duration_ns);
     number("allocations", is_read && process.totals.calls_known, process.totals.allocations);
     number("peak_live_bytes", is_read && process.totals.peak_known, process.totals.peak_live_bytes);
@@ -600,7 +602,7 @@ class Document {
   Strings strings_;
   boost::unordered_flat_map<uint64_t, uint32_t> rows_by_id_;
   std::string text_;
-  report::JsonWriter json_{text_};
+  json::JsonWriter json_{text_};
 };
 
 }  // namespace

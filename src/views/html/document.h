@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "analysis/report/comparison.h"
-#include "analysis/report/render.h"
 #include "analysis/report/report.h"
+#include "analysis/report/view.h"
 #include "views/html/folding.h"
 #include "views/html/sources.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/report/findings.h"
+#include "analysis/findings/findings.h"
 #include "common/base/safe_text.h"
 #include "views/html/difference.h"
 #include "views/html/document.h"
@@ -41,9 +41,9 @@ std::string escaped(const std::string& text) {
 }
 
 // What a browser without scripts shows: the verdict.
-std::string noscript_of(const std::vector<report::Finding>& findings, const HtmlOptions& options) {
+std::string noscript_of(const std::vector<findings::Finding>& findings, const HtmlOptions& options) {
   std::string text = "<h1>" + escaped(options.title) + "</h1><ul>";
-  for (const report::Finding& finding : findings) text += "<li>" + escaped(finding.text) + "</li>";
+  for (const findings::Finding& finding : findings) text += "<li>" + escaped(finding.text) + "</li>";
   return text + "</ul><p>The rest of this report needs a browser that runs its scripts.</p>";
 }
 
@@ -125,7 +125,8 @@ std::string data_that_fits(const report::Report& report, DocumentOptions documen
   }
 }
 
-std::string html_of(const std::string& data, const std::vector<report::Finding>& findings, const HtmlOptions& options) {
+std::string html_of(const std::string& data, const std::vector<findings::Finding>& findings,
+                    const HtmlOptions& options) {
   const std::string title = escaped(options.title);
   const std::string noscript = noscript_of(findings, options);
   return fill(shell(), {{"{{title}}", title}, {"{{noscript}}", noscript}, {"{{data}}", data}});
@@ -137,14 +138,14 @@ std::string make_html(const report::Report& report, const HtmlOptions& options) 
   Sources sources;
   if (options.sources) sources = read_sources(report, options.sysroots);
   const DocumentOptions document{.title = options.title, .sources = &sources};
-  return html_of(data_that_fits(report, document, options.full), report::findings_of(report), options);
+  return html_of(data_that_fits(report, document, options.full), findings::findings_of(report), options);
 }
 
 std::string make_html(const report::Comparison& comparison, const HtmlOptions& options) {
   const report::Report report = report_of(comparison);
   const Weights weights = weights_of(comparison);
   const DocumentOptions document{.title = options.title, .comparison = &comparison, .weights = &weights};
-  return html_of(data_that_fits(report, document, options.full), report::findings_of(comparison), options);
+  return html_of(data_that_fits(report, document, options.full), findings::findings_of(comparison), options);
 }
 
 }  // namespace heaptap::html

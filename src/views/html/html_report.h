@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "analysis/report/comparison.h"
-#include "analysis/report/render.h"
 #include "analysis/report/report.h"
 
 namespace heaptap::html {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "analysis/report/telling_frame.h"
+#include "analysis/findings/telling_frame.h"
 
 namespace heaptap::html {
 namespace {
@@ -54,7 +54,7 @@ Sources read_sources(const report::Report& report, const std::vector<std::string
   for (const report::StackEntry& stack : report.stacks) {
     for (const report::FrameIndex index : stack.frames) {
       const model::Frame& frame = report.frames[index];
-      if (seen[index] || frame.file.empty() || report::frame_kind(frame) != 0) continue;
+      if (seen[index] || frame.file.empty() || findings::frame_kind(frame) != 0) continue;
       seen[index] = true;
       const auto [entry, is_new] = sources.try_emplace(frame.file);
       if (!is_new) continue;

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/report/function_name.h"
+#include "analysis/findings/function_name.h"
 #include "common/base/safe_text.h"
 
 namespace heaptap::top {
@@ -18,7 +18,9 @@ constexpr size_t kFullWidth = 80;
 constexpr size_t kFullHeight = 24;
 
 // Made safe first: that takes more columns.
-std::string fit(const std::string& text, size_t columns) { return report::cut_middle(base::safe_text(text), columns); }
+std::string fit(const std::string& text, size_t columns) {
+  return findings::cut_middle(base::safe_text(text), columns);
+}
 
 class Drawing {
  public:
@@ -65,10 +67,10 @@ void Drawing::draw_title() {
   std::string end;
   for (const StyledText& state : picture_.state) end += state.text + "  ";
   end += picture_.title_end;
-  size_t end_width = report::shown_width(end) + 1;
+  size_t end_width = findings::shown_width(end) + 1;
   if (end_width + 12 > width) {
     end = picture_.title_end;
-    end_width = report::shown_width(end) + 1;
+    end_width = findings::shown_width(end) + 1;
   }
   if (end_width + 8 > width) end_width = 0;
   grid_.put(1, 0, fit(picture_.title, width > end_width + 3 ? width - end_width - 3 : width), Style::kTitle);
@@ -80,7 +82,7 @@ void Drawing::draw_title() {
   if (needs_attention && end != picture_.title_end) {
     size_t x = width - end_width;
     for (const StyledText& state : picture_.state) {
-      const size_t next = x + report::shown_width(state.text) + 2;
+      const size_t next = x + findings::shown_width(state.text) + 2;
       if (state.style != Style::kPlain) grid_.put(x, 0, state.text, Style::kHeadChosen);
       x = next;
     }
@@ -122,7 +124,7 @@ void Drawing::draw_gauges() {
 void Drawing::draw_few_words() {
   size_t x = 1;
   for (const PictureGauge& gauge : picture_.gauges) {
-    const size_t wanted = report::shown_width(gauge.name) + report::shown_width(gauge.value) + 1;
+    const size_t wanted = findings::shown_width(gauge.name) + findings::shown_width(gauge.value) + 1;
     if (x + wanted > layout_.width) return;
     x = grid_.put(x, 1, gauge.name + " ", Style::kDim);
     x = grid_.put(x, 1, gauge.value, Style::kBold) + 2;
@@ -134,7 +136,7 @@ void Drawing::draw_status() {
   size_t x = 1;
   for (const StyledText& part : picture_.status) {
     const size_t room = layout_.width - std::min(x, layout_.width);
-    const size_t wanted = report::shown_width(base::safe_text(part.text));
+    const size_t wanted = findings::shown_width(base::safe_text(part.text));
     if (x > 1 && room < std::min(wanted, kLeastOfPart) + 3) return;
     if (x > 1) x = grid_.put(x, y, ascii_ ? " | " : " · ", Style::kDim);
     x = grid_.put(x, y, fit(part.text, layout_.width - x), part.style);
@@ -176,7 +178,7 @@ void Drawing::draw_row(const PictureRow& row, size_t y) {
   const size_t room = layout_.width - x;
   const std::string* name = &row.name;
   for (const std::string& shorter : row.shorter_names) {
-    if (report::shown_width(base::safe_text(*name)) > room) name = &shorter;
+    if (findings::shown_width(base::safe_text(*name)) > room) name = &shorter;
   }
   grid_.put(x, y, fit(*name, room), row.named ? Style::kPlain : Style::kDim);
 }
@@ -197,7 +199,7 @@ void Drawing::draw_keys() {
   const size_t y = layout_.height - 1;
   if (!picture_.prompt.empty()) {
     // Its end is where one types.
-    const size_t taken = report::shown_width(picture_.prompt);
+    const size_t taken = findings::shown_width(picture_.prompt);
     const bool fits = taken + 3 <= layout_.width;
     const size_t x = grid_.put(1, y, fits ? picture_.prompt : fit(picture_.prompt, layout_.width - 2), Style::kBold);
     grid_.put(x, y, "_", Style::kKey);
@@ -206,7 +208,7 @@ void Drawing::draw_keys() {
   size_t x = 1;
   for (const KeyHint& hint : picture_.keys) {
     const std::string key = ascii_ && hint.key == "↑↓" ? "Up/Down" : hint.key;
-    const size_t wanted = report::shown_width(key) + 1 + report::shown_width(hint.meaning);
+    const size_t wanted = findings::shown_width(key) + 1 + findings::shown_width(hint.meaning);
     if (x + wanted > layout_.width) break;
     x = grid_.put(x, y, key, Style::kKey);
     x = grid_.put(x + 1, y, hint.meaning, Style::kDim) + 2;

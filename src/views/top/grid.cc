@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "analysis/report/display_width.h"
-#include "analysis/report/function_name.h"
+#include "analysis/findings/display_width.h"
+#include "analysis/findings/function_name.h"
 #include "common/base/safe_text.h"
 
 namespace heaptap::top {
@@ -62,7 +62,7 @@ size_t Grid::put(size_t x, size_t y, std::string_view text, Style style, size_t 
   const std::string safe = base::safe_text(text);
   size_t last = width_;  // the place of the last character: marks over it belong to its cell
   for (size_t place = 0; place < safe.size();) {
-    const auto [bytes, columns] = report::first_character(std::string_view(safe).substr(place));
+    const auto [bytes, columns] = findings::first_character(std::string_view(safe).substr(place));
     const std::string_view character = std::string_view(safe).substr(place, bytes);
     place += bytes;
     if (columns == 0) {
@@ -79,7 +79,7 @@ size_t Grid::put(size_t x, size_t y, std::string_view text, Style style, size_t 
 }
 
 void Grid::put_right(size_t x, size_t y, size_t columns, std::string_view text, Style style) {
-  const size_t taken = report::shown_width(text);
+  const size_t taken = findings::shown_width(text);
   put(x + (taken < columns ? columns - taken : 0), y, text, style, std::min(taken, columns));
 }
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "analysis/report/json_values.h"
+#include "views/json/json_values.h"
 #include "views/top/draw.h"
 #include "views/top/picture.h"
 #include "views/top/screen.h"
@@ -14,9 +14,9 @@
 namespace heaptap::top {
 namespace {
 
-using report::JsonObject;
-using report::JsonWriter;
-using report::known;
+using json::JsonObject;
+using json::JsonWriter;
+using json::known;
 
 constexpr size_t kTextRows = 20;
 constexpr size_t kJsonRows = 10;
@@ -107,7 +107,7 @@ void write_row(JsonWriter& json, const TableRow& row, const NamedStack* name, ui
   if (name != nullptr) {
     json.member("function", name->function);
     json.member("site", name->sites.front());
-    json.member("module", report::or_null(name->module));
+    json.member("module", json::or_null(name->module));
   } else {
     for (const char* member : {"function", "site", "module"}) json.member(member, nullptr);
   }

@@ -8,12 +8,13 @@
 #include <string>
 #include <utility>
 
-#include "analysis/report/frame_text.h"
-#include "analysis/report/function_name.h"
-#include "analysis/report/render.h"
-#include "analysis/report/telling_frame.h"
+#include "analysis/findings/frame_text.h"
+#include "analysis/findings/function_name.h"
+#include "analysis/findings/telling_frame.h"
+#include "analysis/report/view.h"
 #include "common/base/intervals.h"
 #include "common/base/units.h"
+#include "views/text/render_text.h"
 
 namespace heaptap::top {
 namespace {
@@ -35,24 +36,24 @@ std::string searched_text(const report::FrameList& frames, const std::string& fu
 }
 
 // Places in files without source lines only where there is room for all: callers tell more.
-std::vector<std::string> sites_of(const report::FrameText& text, const report::FrameText& brief,
+std::vector<std::string> sites_of(const findings::FrameText& text, const findings::FrameText& brief,
                                   const report::FrameList& frames) {
   std::vector<std::string> sites{text.describe_site(frames, kSiteWidth)};
   for (const size_t width : kShorterSiteWidths) {
     std::string shorter = brief.describe_site(frames, width);
-    if (report::shown_width(shorter) < report::shown_width(sites.back())) sites.push_back(std::move(shorter));
+    if (findings::shown_width(shorter) < findings::shown_width(sites.back())) sites.push_back(std::move(shorter));
   }
   return sites;
 }
 
 std::vector<NamedStack> named_stacks(const report::Report& report) {
-  const report::FrameText text(report.frames, report.skipped, {});
-  const report::FrameText brief(report.frames, report.skipped, {.offsets = false});
+  const findings::FrameText text(report.frames, report.skipped, {});
+  const findings::FrameText brief(report.frames, report.skipped, {.offsets = false});
   std::vector<NamedStack> named;
   named.reserve(report.stacks.size());
   for (const report::StackEntry& stack : report.stacks) {
     const report::FrameList frames = report.list(stack.frames);
-    const model::Frame* const telling = report::telling_frame(frames, report.skipped);
+    const model::Frame* const telling = findings::telling_frame(frames, report.skipped);
     named.push_back({.id = stack.id,
                      .function = stack.function,
                      .sites = sites_of(text, brief, frames),
@@ -152,7 +153,7 @@ std::vector<std::string> frame_lines(const report::Report& report, const report:
   constexpr size_t kBesideFunctions = 30;
   constexpr size_t kLeastOfFunctions = 24;
   const size_t most = std::max(width, kBesideFunctions + kLeastOfFunctions) - kBesideFunctions;
-  const report::FrameText text(report.frames, report.skipped, {});
+  const findings::FrameText text(report.frames, report.skipped, {});
   std::vector<std::string> lines;
   for (const model::Frame& frame : report.list(stack.frames)) {
     lines.push_back(
@@ -186,7 +187,7 @@ void take_holders(client::Recording& recording, client::ProgramId program, Stack
     return;
   }
   if (!report->holders) return;
-  page.holders = lines_of(report::render_text(*report, report::View::kHolders, {.width = width}));
+  page.holders = lines_of(text::render_text(*report, report::View::kHolders, {.width = width}));
 }
 
 }  // namespace

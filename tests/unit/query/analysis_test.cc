@@ -5,14 +5,15 @@
 
 #include <filesystem>
 
+#include "analysis/findings/words.h"
 #include "analysis/patterns/name_filter.h"
 #include "analysis/query/likely_modules.h"
-#include "analysis/report/render.h"
-#include "analysis/report/words.h"
+#include "analysis/report/view.h"
 #include "common/frames/table_frames.h"
 #include "event_script.h"
 #include "record/trace/trace_reader.h"
 #include "record/trace/trace_writer.h"
+#include "views/json/render_json.h"
 
 namespace heaptap::query {
 namespace {
@@ -145,7 +146,7 @@ TEST_F(Analysis, TellsTheEmergencyPoolOfTheCppLibrary) {
   script_.allocate(1, 1, Function::kMalloc, script_.stack({0x1010}));
   const report::Report report = analyzed({.listing = {.sort = SortKey::kStacks}});
   ASSERT_EQ(report.stacks.size(), 4u);
-  EXPECT_EQ(report::words_of(report.stacks[0].purpose), "libstdc++'s emergency pool for exceptions");
+  EXPECT_EQ(findings::words_of(report.stacks[0].purpose), "libstdc++'s emergency pool for exceptions");
   for (size_t i = 1; i < report.stacks.size(); ++i) EXPECT_EQ(report.stacks[i].purpose, report::Purpose::kProgram) << i;
 }
 
@@ -246,8 +247,8 @@ TEST_F(Analysis, ListsLiveBlocksLargestFirst) {
 
 TEST_F(Analysis, GivesTheSameBytesForTheSameTrace) {
   for (uint32_t count = 0; count < 200; ++count) script_.allocate(8, 1, Function::kMalloc, script_.stack({count % 50}));
-  const std::string first = report::render_json(analyzed(), report::View::kSummary, {});
-  EXPECT_EQ(first, report::render_json(analyzed(), report::View::kSummary, {}));
+  const std::string first = json::render_json(analyzed(), report::View::kSummary);
+  EXPECT_EQ(first, json::render_json(analyzed(), report::View::kSummary));
 }
 
 TEST(LikelyModules, AreThoseWhereMostStacksBegin) {

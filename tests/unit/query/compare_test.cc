@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/query/line_map.h"
+#include "views/json/json_comparison.h"
+#include "views/text/text_comparison.h"
 
 namespace heaptap::query {
 namespace {
@@ -322,7 +324,7 @@ TEST(Compare, JsonHasBothSidesAndFramesOfOneTable) {
   const auto before = Recorded("a").stack(16, {at("f", 10), at("main", 20)});
   const auto after = Recorded("b").stack(24, {at("f", 13), at("main", 25)}).stack(4096, {}, "mmap");
   std::string text;
-  report::write_comparison_json(compared({&before, &after}), [&](std::string_view piece) { text += piece; });
+  json::write_comparison_json(compared({&before, &after}), [&](std::string_view piece) { text += piece; });
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json["format"], "heaptap-diff");
   EXPECT_EQ(json["version"], 1);
@@ -348,7 +350,7 @@ TEST(Compare, TextFitsIntoEightyColumnsAndSaysWhatIsDoubtful) {
   before.change().capture.damage = "it ends within a frame at byte 1234 of 5678";
   const auto after =
       Recorded("b").stack(2'000'000, {at(long_name, 13), at("evil\x1b[31m", 25)}).stack(3, {unnamed(0x10)});
-  const std::string text = render_comparison(compared({&before, &after}), {});
+  const std::string text = text::render_comparison(compared({&before, &after}), {});
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = text.find('\n', begin);
     EXPECT_LE(end - begin, 80u) << text.substr(begin, end - begin);

@@ -14,13 +14,15 @@
 #include <vector>
 
 #include "analysis/query/analyze.h"
-#include "analysis/report/render.h"
+#include "analysis/report/view.h"
 #include "common/base/unique_fd.h"
 #include "event_script.h"
 #include "heap_graph.h"
 #include "record/trace/trace_lock.h"
 #include "record/trace/trace_reader.h"
 #include "record/trace/trace_writer.h"
+#include "views/json/render_json.h"
+#include "views/text/render_text.h"
 
 namespace heaptap::query {
 namespace {
@@ -119,8 +121,8 @@ class FollowTest : public testing::Test {
     EXPECT_TRUE(made.has_value()) << made.error().message;
     if (!made) return texts;
     for (const report::View view : kViews) {
-      texts.push_back(report::render_json(*made, view, {}));
-      texts.push_back(report::render_text(*made, view, {}));
+      texts.push_back(json::render_json(*made, view));
+      texts.push_back(text::render_text(*made, view, {}));
     }
     return texts;
   }

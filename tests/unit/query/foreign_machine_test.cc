@@ -2,8 +2,11 @@
 // the trace.
 #include <gtest/gtest.h>
 
-#include "analysis/report/render.h"
 #include "scan_script.h"
+
+#include "analysis/report/view.h"
+#include "views/json/render_json.h"
+#include "views/text/render_text.h"
 
 namespace heaptap::query {
 namespace {
@@ -64,8 +67,8 @@ TEST_F(ForeignMachine, CountsOffsetsInWordsOfTheTrace) {
 TEST_F(ForeignMachine, IsNamedAsTheTraceNamesIt) {
   script_.allocate(100);
   const report::Report made = report({});
-  EXPECT_NE(report::render_json(made, report::View::kSummary, {}).find(R"("arch":"ppc")"), std::string::npos);
-  EXPECT_NE(report::render_text(made, report::View::kSummary, {}).find("ppc"), std::string::npos);
+  EXPECT_NE(json::render_json(made, report::View::kSummary).find(R"("arch":"ppc")"), std::string::npos);
+  EXPECT_NE(text::render_text(made, report::View::kSummary, {}).find("ppc"), std::string::npos);
 }
 
 TEST_F(ForeignMachine, IsReadWhereNothingIsKnownOfIt) {

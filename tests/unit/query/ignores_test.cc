@@ -1,9 +1,12 @@
 // Stacks that are ignored: in the totals, in no list, and counted as such.
 #include "analysis/query/ignores.h"
 
+#include "analysis/findings/ignored_text.h"
 #include "analysis/query/merge.h"
-#include "analysis/report/render.h"
+#include "analysis/report/view.h"
 #include "scan_script.h"
+#include "views/json/render_json.h"
+#include "views/text/render_text.h"
 
 // Functions of the test that stand in stacks.
 extern "C" {
@@ -150,7 +153,7 @@ TEST_F(IgnoredStacks, AreNoLeaksAndNeitherIsWhatIsLostBelowThem) {
   ASSERT_EQ(made.stacks.size(), 1u);
   EXPECT_EQ(made.stacks[0].leaks->ignored.bytes, 30u);
   EXPECT_EQ(made.stacks[0].leaks->below.bytes, 0u);
-  const std::string text = report::render_text(made, report::View::kLeaks, {});
+  const std::string text = text::render_text(made, report::View::kLeaks, {});
   EXPECT_NE(text.find("ignored                   235 B   in 4 blocks, lost\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\n1 stack with 1.2 KiB in 4 blocks not freed is ignored (heaptap.conf:1)\n"), std::string::npos)
       << text;
@@ -173,9 +176,9 @@ TEST_F(IgnoredStacks, CountWithTheFirstRuleThatMatches) {
   EXPECT_EQ(made.ignored.rules[1].count.live_bytes, 2037u);
   EXPECT_EQ(made.ignored.rules[2].count.live_bytes, 1205u);
   EXPECT_EQ(made.ignored.rules[2].place, "heaptap.conf:3");
-  const std::string json = report::render_json(made, report::View::kSummary, {});
+  const std::string json = json::render_json(made, report::View::kSummary);
   EXPECT_NE(json.find(R"("pattern":"outer")"), std::string::npos);
-  const std::string text = report::render_text(made, report::View::kTop, {});
+  const std::string text = text::render_text(made, report::View::kTop, {});
   EXPECT_NE(text.find("2 stacks with 3.2 KiB in 7 blocks not freed are ignored (heaptap.conf:2, heaptap.conf:3)"),
             std::string::npos)
       << text;
@@ -205,7 +208,7 @@ TEST_F(IgnoredStacks, AreNotInListsOfScans) {
   EXPECT_EQ(made.scan_changes->total.appeared().bytes, 4u);
   EXPECT_EQ(made.scan_changes->total.remained.bytes, 7u);
   EXPECT_EQ(made.scan_changes->stacks.size(), 1u);
-  const std::string text = report::render_text(made, report::View::kScans, {});
+  const std::string text = text::render_text(made, report::View::kScans, {});
   EXPECT_NE(text.find("IGNORED"), std::string::npos) << text;
 }
 
@@ -245,8 +248,8 @@ TEST_F(IgnoredStacks, OfSeveralProcessesAddUp) {
 TEST_F(IgnoredStacks, AreNothingWhereThereIsNoRule) {
   const report::Report made = report({});
   EXPECT_TRUE(made.ignored.rules.empty());
-  EXPECT_EQ(report::render_json(made, report::View::kSummary, {}).find("rules"), std::string::npos);
-  EXPECT_EQ(report::ignored_text(made), "");
+  EXPECT_EQ(json::render_json(made, report::View::kSummary).find("rules"), std::string::npos);
+  EXPECT_EQ(findings::ignored_text(made), "");
 }
 
 }  // namespace

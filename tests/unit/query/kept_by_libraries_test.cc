@@ -1,11 +1,13 @@
 // What libraries keep for themselves: by the names of functions, and in a report, where the C library that the test runs with is a
 // module of the trace.
 #include "analysis/query/kept_by_libraries.h"
+#include "analysis/report/view.h"
+#include "views/json/render_json.h"
+#include "views/text/render_text.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
-#include "analysis/report/render.h"
 #include "scan_script.h"
 
 // A function of the test that is in a stack.
@@ -107,11 +109,11 @@ TEST_F(KeptInReports, IsSaidOfWhatIsReachableOrPossiblyLostAndOfNoLeak) {
   EXPECT_EQ(leaks.kept_by_libraries[0].possible.bytes, 20u);
   EXPECT_EQ(made.stacks[0].purpose, Purpose::kProgram);
   EXPECT_EQ(made.stacks[1].purpose, Purpose::kEnvironment);
-  const std::string text = report::render_text(made, report::View::kLeaks, {});
+  const std::string text = text::render_text(made, report::View::kLeaks, {});
   EXPECT_THAT(text, testing::ContainsRegex("possibly lost +20 B +in 1 block\n +of libraries +20 B +in 1 block: glibc's "
                                            "copies of the environment\n"));
   EXPECT_THAT(text, testing::ContainsRegex("still reachable +90 B +in 2 blocks\n +of libraries +10 B +in 1 block: "));
-  EXPECT_THAT(report::render_json(made, report::View::kLeaks, {}),
+  EXPECT_THAT(json::render_json(made, report::View::kLeaks),
               testing::HasSubstr(R"("kept_by_libraries":[{"purpose":"glibc's copies of the environment",)"));
 }
 

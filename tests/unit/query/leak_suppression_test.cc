@@ -1,7 +1,6 @@
 // Suppressions in reports: what they hide, what they hid, which of them were of no use, and those that heaptap writes itself.
 #include <fstream>
 
-#include "analysis/report/render.h"
 #include "scan_script.h"
 
 namespace {

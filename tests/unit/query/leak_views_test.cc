@@ -3,11 +3,12 @@
 
 #include <cstring>
 
+#include "analysis/findings/block_text.h"
 #include "analysis/query/container_type.h"
 #include "analysis/query/register_names.h"
-#include "analysis/report/render.h"
-#include "analysis/report/text_blocks.h"
+#include "analysis/report/view.h"
 #include "scan_script.h"
+#include "views/text/render_text.h"
 
 // What stands in the stacks and among the roots of the made-up traces.
 extern "C" {
@@ -54,7 +55,7 @@ class LeakViews : public test::ScanScript {
   report::Holders why(std::string_view text) {
     const report::Report made = report(asking(text));
     EXPECT_TRUE(made.holders.has_value());
-    text_ = report::render_text(made, report::View::kHolders, {});
+    text_ = text::render_text(made, report::View::kHolders, {});
     return made.holders.value_or(report::Holders{});
   }
 
@@ -192,7 +193,7 @@ TEST_F(LeakViews, TakeABlockOfTheWorstKindOfAStack) {
       << text_;
   EXPECT_NE(text_.find("Only a cycle points to it: #b3 -> #b4 -> #b3"), std::string::npos) << text_;
   report::Report none;
-  EXPECT_THAT(report::holder_lines(none, holders), testing::Contains("Only a cycle points to it: #b3 -> #b4 -> #b3"));
+  EXPECT_THAT(findings::holder_lines(none, holders), testing::Contains("Only a cycle points to it: #b3 -> #b4 -> #b3"));
 }
 
 TEST_F(LeakViews, NameEachKindOfRoot) {
@@ -265,7 +266,7 @@ TEST_F(LeakViews, NameTheStackThatHoldsIndirectlyLostBlocks) {
   node(60);
   scan({{0, 1}, {0, 2}}, {});
   const report::Report made = report({.listing = {.leaks_only = true}});
-  const std::string text = report::render_text(made, report::View::kLeaks, {});
+  const std::string text = text::render_text(made, report::View::kLeaks, {});
   const uint64_t list_stack = made.stacks[0].leaks->definite.blocks != 0 ? made.stacks[0].id : made.stacks[1].id;
   EXPECT_NE(text.find("210 B (100 B direct, 110 B indirect) in 3 blocks definitely lost"), std::string::npos) << text;
   EXPECT_NE(text.find("110 B in 2 blocks indirectly lost (held by #" + std::to_string(list_stack) + ")"),
@@ -374,7 +375,7 @@ TEST_F(LeakViews, AddUpToWhatGlobalVariablesHoldHoweverManyAreListed) {
     EXPECT_EQ(sum.bytes, 1007u) << limit;
     EXPECT_EQ(globals.held.bytes, 1007u) << limit;
     EXPECT_EQ(globals.shared.bytes, 7u) << limit;
-    const std::string text = report::render_text(made, report::View::kGlobals, {});
+    const std::string text = text::render_text(made, report::View::kGlobals, {});
     EXPECT_EQ(text.find(" more: -n N shows more)") != text.npos, limit < kVariables) << text;
     EXPECT_THAT(text, testing::ContainsRegex(" 7 B +1 +\\(several variables together\\)\n"));
   }

@@ -1,4 +1,5 @@
 #include "analysis/report/label_sums.h"
+#include "analysis/findings/label_text.h"
 
 #include <gtest/gtest.h>
 
@@ -34,13 +35,13 @@ TEST(LabelSumsTest, EqualTagsAreOne) {
 
 TEST(LabelSumsTest, WordsForPeopleAreSafe) {
   StackEntry stack;
-  EXPECT_EQ(labels_of(stack), "");
+  EXPECT_EQ(findings::labels_of(stack), "");
   stack.tags = {"request", "par\x1bse"};
-  EXPECT_EQ(labels_of(stack).find('\x1b'), std::string::npos);
+  EXPECT_EQ(findings::labels_of(stack).find('\x1b'), std::string::npos);
   stack.tags = {"request"};
   stack.pooled = true;
   stack.pool = "arena";
-  EXPECT_EQ(labels_of(stack), "pool: arena, tag: request");
+  EXPECT_EQ(findings::labels_of(stack), "pool: arena, tag: request");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <limits>
 
-#include "analysis/report/note_text.h"
+#include "analysis/findings/note_text.h"
 #include "apps/heaptap/commands/trace_file.h"
 #include "apps/heaptap/commands/tracing_news.h"
 #include "capture/supervision/asked_file.h"
@@ -109,7 +109,7 @@ class TracerSourceTest : public testing::Test {
   }
   static bool has_note(const model::Capture& capture, const std::string& word) {
     return std::ranges::any_of(capture.notes,
-                               [&](const model::Note& note) { return report::sentence_of(note).contains(word); });
+                               [&](const model::Note& note) { return findings::sentence_of(note).contains(word); });
   }
 
   std::filesystem::path folder_ =

@@ -15,7 +15,7 @@
 #include <sstream>
 #include <string>
 
-#include "analysis/report/words.h"
+#include "analysis/findings/words.h"
 #include "analysis/symbols/range_map.h"
 #include "analysis/symbols/resolver.h"
 #include "analysis/symbols/unpacked_debug_file.h"
@@ -307,8 +307,8 @@ TEST(Resolver, WithoutDwarfSymbolsGiveNamesAndAHint) {
   EXPECT_EQ(fixture.resolve(resolver, "cold").front().function, kCold);
   const auto hints = resolver.hints(10);
   ASSERT_EQ(hints.size(), 1U);
-  EXPECT_NE(report::words_of(hints[0]).find("named.so has no line information"), std::string::npos)
-      << report::words_of(hints[0]);
+  EXPECT_NE(findings::words_of(hints[0]).find("named.so has no line information"), std::string::npos)
+      << findings::words_of(hints[0]);
 }
 
 TEST(Resolver, AHintNamesThePartsOfDebugInformationThatAreNotFound) {
@@ -322,7 +322,8 @@ TEST(Resolver, AHintNamesThePartsOfDebugInformationThatAreNotFound) {
   ASSERT_EQ(hints.size(), 1U);
   EXPECT_EQ(hints[0].lack, model::SymbolHint::Lack::kParts);
   EXPECT_TRUE(hints[0].missing_part.ends_with(".dwo")) << hints[0].missing_part;
-  EXPECT_NE(report::words_of(hints[0]).find("nor is split.so.dwp"), std::string::npos) << report::words_of(hints[0]);
+  EXPECT_NE(findings::words_of(hints[0]).find("nor is split.so.dwp"), std::string::npos)
+      << findings::words_of(hints[0]);
 }
 
 TEST(Resolver, AHintNamesThePackageOfDebugInformationThatIsNotRead) {
@@ -330,11 +331,11 @@ TEST(Resolver, AHintNamesThePackageOfDebugInformationThatIsNotRead) {
   hint.missing_part = "app.dwo";
   hint.has_package = true;
   hint.package_reader = "0.188";
-  EXPECT_NE(report::words_of(hint).find("app.dwp isn't read by elfutils 0.188 (0.191 and later read it)"),
+  EXPECT_NE(findings::words_of(hint).find("app.dwp isn't read by elfutils 0.188 (0.191 and later read it)"),
             std::string::npos)
-      << report::words_of(hint);
+      << findings::words_of(hint);
   hint.package_reader = "";
-  EXPECT_NE(report::words_of(hint).find("app.dwp doesn't have them"), std::string::npos) << report::words_of(hint);
+  EXPECT_NE(findings::words_of(hint).find("app.dwp doesn't have them"), std::string::npos) << findings::words_of(hint);
 }
 
 TEST(Resolver, AStrippedFileGivesExportsOnlyAndAHint) {
@@ -344,9 +345,9 @@ TEST(Resolver, AStrippedFileGivesExportsOnlyAndAHint) {
   EXPECT_EQ(fixture.resolve(resolver, "hidden inlined").front().function, "symbols_fixture_run");
   const auto hints = resolver.hints(10);
   ASSERT_EQ(hints.size(), 1U);
-  EXPECT_NE(report::words_of(hints[0]).find("stripped.so is stripped: functions without names"), std::string::npos)
-      << report::words_of(hints[0]);
-  EXPECT_NE(report::words_of(hints[0]).find("--symbols DIR"), std::string::npos) << report::words_of(hints[0]);
+  EXPECT_NE(findings::words_of(hints[0]).find("stripped.so is stripped: functions without names"), std::string::npos)
+      << findings::words_of(hints[0]);
+  EXPECT_NE(findings::words_of(hints[0]).find("--symbols DIR"), std::string::npos) << findings::words_of(hints[0]);
 }
 
 TEST(Resolver, AFileWithAnotherBuildIdIsNotUsed) {
@@ -359,13 +360,13 @@ TEST(Resolver, AFileWithAnotherBuildIdIsNotUsed) {
   EXPECT_EQ(frames[0].module, fixture.module().path);
   const auto hints = resolver.hints(10);
   ASSERT_EQ(hints.size(), 1U);
-  EXPECT_NE(report::words_of(hints[0]).find("was replaced since the trace was recorded"), std::string::npos)
-      << report::words_of(hints[0]);
+  EXPECT_NE(findings::words_of(hints[0]).find("was replaced since the trace was recorded"), std::string::npos)
+      << findings::words_of(hints[0]);
   EXPECT_EQ(hints[0].other_path, fixture.module().path);
   EXPECT_EQ(hints[0].other_build_id, SYMBOLS_FIXTURE_ID);
   EXPECT_EQ(hints[0].build_id.size(), hints[0].other_build_id.size());
   for (const std::string& build_id : {hints[0].build_id, hints[0].other_build_id}) {
-    EXPECT_NE(report::words_of(hints[0]).find(build_id), std::string::npos) << report::words_of(hints[0]);
+    EXPECT_NE(findings::words_of(hints[0]).find(build_id), std::string::npos) << findings::words_of(hints[0]);
   }
 }
 
@@ -378,7 +379,7 @@ TEST(Resolver, AnotherBuildBelowASymbolsFolderIsNamed) {
   (void)fixture.resolve(resolver, "inlined");
   const auto hints = resolver.hints(10);
   ASSERT_EQ(hints.size(), 1U);
-  const std::string words = report::words_of(hints[0]);
+  const std::string words = findings::words_of(hints[0]);
   EXPECT_NE(words.find((kFixtures / "copies/lib/moved.so").string() + " is not the one that was recorded"),
             std::string::npos)
       << words;
@@ -404,8 +405,8 @@ TEST(Resolver, AMissingFileLeavesTheOffsetAndAHint) {
   EXPECT_EQ(frames[0].offset, fixture.places.at("inlined") - fixture.module().bias);
   const auto hints = resolver.hints(10);
   ASSERT_EQ(hints.size(), 1U);
-  EXPECT_NE(report::words_of(hints[0]).find("gone.so is not on this machine"), std::string::npos)
-      << report::words_of(hints[0]);
+  EXPECT_NE(findings::words_of(hints[0]).find("gone.so is not on this machine"), std::string::npos)
+      << findings::words_of(hints[0]);
 }
 
 TEST(Resolver, TheVdsoHasNoNamesAndNoHint) {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "analysis/report/function_name.h"
+#include "analysis/findings/function_name.h"
 #include "made_up_recording.h"
 #include "views/top/draw.h"
 #include "views/top/take_sample.h"
@@ -60,7 +60,7 @@ class Pictures : public testing::Test {
     const Grid grid = drawn(width, height);
     for (size_t y = 0; y < grid.height(); ++y) {
       const std::string line = grid.line(y);
-      EXPECT_LE(report::shown_width(line), width) << line;
+      EXPECT_LE(findings::shown_width(line), width) << line;
       for (const char letter : line) EXPECT_TRUE(static_cast<unsigned char>(letter) >= 0x20 && letter != 0x7f) << line;
     }
   }

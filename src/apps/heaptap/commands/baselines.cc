@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/report/text_parts.h"
+#include "analysis/findings/capture_text.h"
 #include "apps/heaptap/commands/trace_file.h"
 #include "apps/heaptap/commands/trace_list.h"
 #include "common/base/safe_text.h"
@@ -35,7 +35,7 @@ base::Result<Baselines> Baselines::open(const std::string& path) {
 std::vector<const Baselines::Entry*> Baselines::matching(const model::Capture& capture) const {
   std::vector<const Entry*> found;
   for (const Entry& entry : entries_) {
-    if (report::program_of(entry.capture) == report::program_of(capture)) found.push_back(&entry);
+    if (findings::program_of(entry.capture) == findings::program_of(capture)) found.push_back(&entry);
   }
   std::vector<const Entry*> same_arguments = found;
   std::erase_if(same_arguments,
@@ -48,7 +48,7 @@ base::Result<std::string> Baselines::of(const std::string& trace) const {
   if (!reader) return std::unexpected(reader.error());
   const std::vector<const Entry*> found = matching((*reader)->capture());
   if (found.size() == 1) return found.front()->path;
-  const std::string program = report::program_of((*reader)->capture());
+  const std::string program = findings::program_of((*reader)->capture());
   if (found.empty()) {
     return base::fail(
         "check: '{}' is a trace of {}, for which '{}' has no baseline: record one there, or check it without "

@@ -8,14 +8,14 @@
 #include <functional>
 #include <optional>
 
+#include "analysis/findings/capture_text.h"
+#include "analysis/findings/ignored_text.h"
+#include "analysis/findings/note_text.h"
+#include "analysis/findings/text_safe.h"
+#include "analysis/findings/verdict.h"
 #include "analysis/query/analyze.h"
-#include "analysis/report/fold.h"
-#include "analysis/report/note_text.h"
-#include "analysis/report/outcome.h"
 #include "analysis/report/process_sums.h"
-#include "analysis/report/text_parts.h"
-#include "analysis/report/text_safe.h"
-#include "analysis/report/verdict.h"
+#include "analysis/report/skipped_names.h"
 #include "apps/heaptap/commands/baselines.h"
 #include "apps/heaptap/commands/name_sources.h"
 #include "apps/heaptap/commands/run_traces.h"
@@ -25,6 +25,10 @@
 #include "common/base/exit_status.h"
 #include "common/base/safe_text.h"
 #include "record/trace/trace_reader.h"
+#include "views/json/json_verdict.h"
+#include "views/text/fold.h"
+#include "views/text/render_text.h"
+#include "views/text/text_verdict.h"
 
 namespace heaptap::app {
 namespace {
@@ -78,7 +82,7 @@ bool is_early_scan(const report::Report& report, const CheckOptions& options) {
 std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, LimitKind kind,
                                                std::vector<report::StackEntry> stacks) {
   std::erase_if(stacks, [&](const report::StackEntry& stack) {
-    const report::BlockCount share = report::share_of(kind, options.possible, stack);
+    const report::BlockCount share = findings::share_of(kind, options.possible, stack);
     const bool counts = kind == LimitKind::kLeaked ? !stack.mapping : !stack.is_apart();  // leaks of pools do
     return !counts || share.blocks + share.bytes == 0;
   });
@@ -95,7 +99,7 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
     remarks.push_back(fmt::format("--max-leaked: leaks are not in {}'s file; use --max-live", tool));
   } else if (options.leaked_bytes && !report.leaks.scanned) {
     std::string why;
-    for (const std::string& note : report::sentences_of(scan_notes)) why += "; " + note;
+    for (const std::string& note : findings::sentences_of(scan_notes)) why += "; " + note;
     remarks.push_back("--max-leaked: the trace has no leak scan" + why +
                       "; record it again without --no-leak-scan and --aggregate, or use --max-live");
   }
@@ -109,17 +113,17 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
   if (report.capture.lost_events != 0) {
     remarks.push_back(fmt::format("{} events were lost: the figures are not exact", report.capture.lost_events));
   }
-  if (const std::string uncertainty = report::uncertainty_of(report); !uncertainty.empty())
+  if (const std::string uncertainty = findings::uncertainty_of(report); !uncertainty.empty())
     remarks.push_back(uncertainty);
   if (report.capture.truncated) {
     remarks.push_back("incomplete: " + report.capture.damage);
   }
-  if (const std::string late = report::late_start_of(report); !late.empty()) remarks.push_back(late);
+  if (const std::string late = findings::late_start_of(report); !late.empty()) remarks.push_back(late);
   if (options.leaked_bytes && is_early_scan(report, options)) {
     remarks.emplace_back("--max-leaked: the last leak scan was made before the end: later leaks are not in it");
   }
-  for (const std::string& note : report::sentences_of(report.capture.notes)) remarks.push_back(note);
-  if (std::string ignored = report::ignored_text(report); !ignored.empty()) remarks.push_back(std::move(ignored));
+  for (const std::string& note : findings::sentences_of(report.capture.notes)) remarks.push_back(note);
+  if (std::string ignored = findings::ignored_text(report); !ignored.empty()) remarks.push_back(std::move(ignored));
   for (const std::string& line : report.leaks.unused_suppressions) {
     remarks.push_back("unused suppression: " + line);
   }
@@ -165,9 +169,9 @@ class Recorded {
 
 // `read`: what is judged, by a query. It is read once for the figures, and again for the stacks of each limit that was exceeded.
 using Read = std::function<base::Result<report::Report>(const query::Query&)>;
-base::Result<report::Verdict> judge(const CheckOptions& options, const query::Suppressions& suppressions,
-                                    const std::string& trace, const std::vector<model::Note>& scan_notes,
-                                    const Read& read) {
+base::Result<findings::Verdict> judge(const CheckOptions& options, const query::Suppressions& suppressions,
+                                      const std::string& trace, const std::vector<model::Note>& scan_notes,
+                                      const Read& read) {
   query::Query query;
   query.listing.stacks = query.counting.statistics = false;
   query.listing.limit = options.stacks + kMaxOthers;
@@ -182,13 +186,13 @@ base::Result<report::Verdict> judge(const CheckOptions& options, const query::Su
   progress.follow(query);
   const auto figures = read(query);
   if (!figures) return std::unexpected(figures.error());
-  report::Verdict verdict{.trace_path = trace,
-                          .possible_counts = options.possible,
-                          .limits = {},
-                          .baseline_path = options.baseline,
-                          .growth = {},
-                          .remarks = remarks_of(options, *figures, scan_notes),
-                          .skipped = report::SkippedNames(options.skip)};
+  findings::Verdict verdict{.trace_path = trace,
+                            .possible_counts = options.possible,
+                            .limits = {},
+                            .baseline_path = options.baseline,
+                            .growth = {},
+                            .remarks = remarks_of(options, *figures, scan_notes),
+                            .skipped = report::SkippedNames(options.skip)};
   query.listing.stacks = options.stacks != 0;
   const auto add = [&](LimitKind kind, const std::optional<uint64_t>& limit) -> base::Result<> {
     if (!limit) return {};
@@ -217,8 +221,8 @@ base::Result<report::Verdict> judge(const CheckOptions& options, const query::Su
 }
 
 // What a wrapper had before it executed the program is gone, and no leak of what is recorded together.
-base::Result<report::Verdict> judge_trace(CheckOptions options, const query::Suppressions& suppressions,
-                                          const std::string& trace, Recorded& recorded) {
+base::Result<findings::Verdict> judge_trace(CheckOptions options, const query::Suppressions& suppressions,
+                                            const std::string& trace, Recorded& recorded) {
   auto reader = open_trace(trace);
   if (!reader) return std::unexpected(std::move(reader).error());
   const bool is_wrapper =
@@ -232,8 +236,8 @@ base::Result<report::Verdict> judge_trace(CheckOptions options, const query::Sup
 }
 
 // All together. Of the peaks, which processes have at different times, the largest counts.
-base::Result<report::Verdict> judge_run(const CheckOptions& options, const query::Suppressions& suppressions,
-                                        const Run& run) {
+base::Result<findings::Verdict> judge_run(const CheckOptions& options, const query::Suppressions& suppressions,
+                                          const Run& run) {
   const char* const need = options.scan != 0 ? "--scan" : !options.growth.empty() ? "--baseline" : nullptr;
   if (need != nullptr) {
     return base::fail_as(base::ErrorKind::kUsage,
@@ -259,9 +263,9 @@ base::Result<std::optional<Baselines>> baselines_of(const CheckOptions& options,
   return *std::move(baselines);
 }
 
-base::Result<report::Verdict> judge_named(CheckOptions options, const std::optional<Baselines>& baselines,
-                                          const query::Suppressions& suppressions, const std::string& named,
-                                          Recorded& recorded) {
+base::Result<findings::Verdict> judge_named(CheckOptions options, const std::optional<Baselines>& baselines,
+                                            const query::Suppressions& suppressions, const std::string& named,
+                                            Recorded& recorded) {
   const auto chosen = chosen_trace(named, options.image);
   if (!chosen) return std::unexpected(chosen.error());
   const std::string& trace = *chosen;
@@ -278,7 +282,7 @@ base::Result<report::Verdict> judge_named(CheckOptions options, const std::optio
 }
 
 // Of one trace, as an exit status.
-int status_of(const report::Verdict& verdict) {
+int status_of(const findings::Verdict& verdict) {
   return verdict.broken() ? kExitBeyond : verdict.passed() ? 0 : base::kExitUnknown;
 }
 
@@ -289,20 +293,20 @@ int worse_of(int one, int other) {
 }
 
 struct Findings {
-  std::vector<report::Verdict> verdicts;
-  std::vector<report::FailedTrace> failures;
+  std::vector<findings::Verdict> verdicts;
+  std::vector<findings::FailedTrace> failures;
   bool several = false;
 };
 
 std::string findings_text(const CheckOptions& options, const Findings& findings) {
-  if (options.json && findings.several) return report::render_verdicts_json(findings.verdicts, findings.failures);
-  const report::RenderOptions render{.color = use_color(options.color, STDOUT_FILENO),
-                                     .width = terminal_width(STDOUT_FILENO),
-                                     .frames = options.frames};
+  if (options.json && findings.several) return json::render_verdicts_json(findings.verdicts, findings.failures);
+  const text::RenderOptions render{.color = use_color(options.color, STDOUT_FILENO),
+                                   .width = terminal_width(STDOUT_FILENO),
+                                   .frames = options.frames};
   std::string text;
-  for (const report::Verdict& verdict : findings.verdicts) {
+  for (const findings::Verdict& verdict : findings.verdicts) {
     if (findings.several) text += base::safe_text(verdict.trace_path) + ":\n";
-    text += options.json ? report::render_verdict_json(verdict) : report::render_verdict(verdict, render);
+    text += options.json ? json::render_verdict_json(verdict) : text::render_verdict(verdict, render);
   }
   return text;
 }
@@ -332,7 +336,7 @@ int perform(const CheckOptions& options) {
   }
   if (options.quiet) return status;
   const size_t width = options.json ? 0 : fold_width(STDOUT_FILENO);
-  const auto printed = print_output(report::folded(findings_text(options, findings), width));
+  const auto printed = print_output(text::folded(findings_text(options, findings), width));
   return printed ? status : complain(printed.error());
 }
 

@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "analysis/findings/frame_text.h"
 #include "analysis/leaks/classify.h"
 #include "analysis/query/ignores.h"
 #include "analysis/query/suppressions.h"
-#include "analysis/report/frame_text.h"
 #include "analysis/report/growth_limit.h"
 #include "analysis/symbols/resolver.h"
 #include "apps/heaptap/options/color_mode.h"
 #include "common/base/result.h"
 
-namespace heaptap::report {
+namespace heaptap::findings {
 struct Verdict;
 }
 
@@ -43,7 +43,7 @@ struct CheckOptions {
   size_t stacks = 3;              // listed for each exceeded limit
   bool allow_incomplete = false;  // uncertain figures count as they are
   std::vector<std::string> skip;  // functions that aren't allocation sites
-  report::FrameTextOptions frames;
+  findings::FrameTextOptions frames;
   bool json = false;
   bool quiet = false;
   ColorMode color = ColorMode::kAuto;
@@ -51,7 +51,7 @@ struct CheckOptions {
 
 // Adds the trace's growth over the baseline to `verdict`.
 base::Result<> judge_growth(const CheckOptions& options, const query::Suppressions& suppressions,
-                            report::Verdict& verdict);
+                            findings::Verdict& verdict);
 
 // Returns heaptap's exit status: 0 if all limits hold, 1 if one is exceeded.
 int perform(const CheckOptions& options);

@@ -1,7 +1,9 @@
 // Baseline comparison of `heaptap check`.
+#include "analysis/findings/comparison_text.h"
+#include "analysis/findings/growth_verdict.h"
+#include "analysis/findings/verdict.h"
 #include "analysis/query/compare.h"
-#include "analysis/report/growth_verdict.h"
-#include "analysis/report/verdict.h"
+#include "analysis/report/comparison.h"
 #include "apps/heaptap/commands/check_command.h"
 #include "apps/heaptap/commands/diff_command.h"
 
@@ -25,14 +27,14 @@ base::Result<report::Report> read_one(const CheckOptions& options, const query::
 report::Certainty certainty_of(const report::Report& before, const report::Report& after, report::LimitKind kind,
                                bool is_scan_asked_for) {
   const bool is_early = report::has_early_scan(after) && !is_scan_asked_for;
-  return report::growth_certainty(report::certainty_of(before, kind, report::has_early_scan(before)),
-                                  report::certainty_of(after, kind, is_early));
+  return findings::growth_certainty(report::certainty_of(before, kind, report::has_early_scan(before)),
+                                    report::certainty_of(after, kind, is_early));
 }
 
 }  // namespace
 
 base::Result<> judge_growth(const CheckOptions& options, const query::Suppressions& suppressions,
-                            report::Verdict& verdict) {
+                            findings::Verdict& verdict) {
   const auto before = read_one(options, suppressions, options.baseline, 0);
   if (!before) return std::unexpected(before.error());
   const auto after = read_one(options, suppressions, verdict.trace_path, options.scan);
@@ -44,12 +46,12 @@ base::Result<> judge_growth(const CheckOptions& options, const query::Suppressio
     leaks = leaks || limit.kind == report::LimitKind::kLeaked;
     const report::Certainty certainty = certainty_of(*before, *after, limit.kind, options.scan != 0);
     verdict.growth.push_back(
-        report::judge_growth(comparison, limit, certainty, options.allow_incomplete, options.stacks));
+        findings::judge_growth(comparison, limit, certainty, options.allow_incomplete, options.stacks));
   }
-  for (const std::string& doubt : report::doubts_of(comparison.recordings.front(), leaks)) {
+  for (const std::string& doubt : findings::doubts_of(comparison.recordings.front(), leaks)) {
     verdict.remarks.push_back("the baseline: " + doubt);
   }
-  for (const std::string& missing : report::missing_of(comparison.recordings.back(), leaks)) {
+  for (const std::string& missing : findings::missing_of(comparison.recordings.back(), leaks)) {
     verdict.remarks.push_back("the trace: " + missing);
   }
   for (const std::string& module : comparison.unmatched_modules) {

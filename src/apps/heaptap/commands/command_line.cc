@@ -6,7 +6,6 @@
 #include <array>
 #include <string_view>
 
-#include "analysis/report/fold.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "apps/heaptap/commands/trace_file.h"
 #include "apps/heaptap/completions/completions.h"
@@ -15,6 +14,7 @@
 #include "common/base/nearest_word.h"
 #include "common/base/safe_text.h"
 #include "common/wire/handshake.h"
+#include "views/text/fold.h"
 
 namespace heaptap::app {
 namespace {
@@ -83,7 +83,7 @@ base::Result<Command> parse_named(const std::string& name, const Arguments& rest
                        name, name);
 }
 
-std::string overview(int file_descriptor) { return report::folded(kHelp, terminal_width(file_descriptor)); }
+std::string overview(int file_descriptor) { return text::folded(kHelp, terminal_width(file_descriptor)); }
 
 bool is_command(const std::string& name) {
   return std::ranges::find(kCommands, name, &NamedCommand::name) != kCommands.end() ||

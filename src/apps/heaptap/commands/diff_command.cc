@@ -4,13 +4,16 @@
 #include <unistd.h>
 
 #include "analysis/query/window.h"
-#include "analysis/report/fold.h"
+#include "analysis/report/comparison.h"
 #include "apps/heaptap/commands/name_sources.h"
 #include "apps/heaptap/commands/run_traces.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "apps/heaptap/commands/trace_file.h"
 #include "common/base/exit_status.h"
 #include "views/html/html_report.h"
+#include "views/json/json_comparison.h"
+#include "views/text/fold.h"
+#include "views/text/text_comparison.h"
 
 namespace heaptap::app {
 namespace {
@@ -107,12 +110,12 @@ base::Result<> write_html(const DiffOptions& options) {
 }
 
 base::Result<> print(const DiffOptions& options, const report::Comparison& comparison) {
-  const report::ComparisonOptions render{
+  const text::ComparisonOptions render{
       .color = use_color(options.color, STDOUT_FILENO), .limit = options.limit, .depth = options.depth};
   if (!options.json)
-    return print_output(report::folded(report::render_comparison(comparison, render), fold_width(STDOUT_FILENO)));
+    return print_output(text::folded(text::render_comparison(comparison, render), fold_width(STDOUT_FILENO)));
   base::Result<> printed;
-  report::write_comparison_json(comparison, [&printed](std::string_view piece) {
+  json::write_comparison_json(comparison, [&printed](std::string_view piece) {
     if (printed) printed = write_output(piece);
   });
   return printed ? flush_output() : printed;

@@ -9,7 +9,6 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/report/fold.h"
 #include "apps/heaptap/commands/discover_text.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "common/base/clock.h"
@@ -17,6 +16,7 @@
 #include "common/base/units.h"
 #include "common/discovery/browser.h"
 #include "common/discovery/service.h"
+#include "views/text/fold.h"
 
 namespace heaptap::app {
 namespace {
@@ -73,7 +73,7 @@ void say_that_nothing_was_found(uint64_t wait_ns) {
       "firewall "
       "drops UDP port 5353\n",
       base::format_duration(wait_ns));
-  print_error(report::folded(text, fold_width(STDERR_FILENO), "heaptap: "));
+  print_error(text::folded(text, fold_width(STDERR_FILENO), "heaptap: "));
 }
 
 // Whether something was found.

@@ -5,20 +5,20 @@
 #include <algorithm>
 #include <optional>
 
-#include "analysis/report/json_writer.h"
-#include "analysis/report/text_table.h"
 #include "common/base/safe_text.h"
 #include "common/base/shell_word.h"
 #include "common/discovery/found_place.h"
 #include "common/discovery/service.h"
+#include "views/json/json_writer.h"
+#include "views/text/text_table.h"
 
 namespace heaptap::app {
 namespace {
 
 using discovery::FoundAddress;
 using discovery::FoundService;
-using report::JsonObject;
-using report::JsonWriter;
+using json::JsonObject;
+using json::JsonWriter;
 
 std::string endpoint_text(const FoundService& service) {
   if (service.addresses.empty()) return fmt::format("?:{}", service.port);
@@ -69,17 +69,17 @@ void write_head(JsonWriter& json) {
 }  // namespace
 
 std::string services_as_table(const std::vector<FoundService>& services, size_t width) {
-  using report::Align;
-  report::TextTable table({{"name", Align::kLeft},
-                           {"host", Align::kLeft},
-                           {"address", Align::kLeft},
-                           {"program", Align::kLeft},
-                           {"CPU", Align::kLeft},
-                           {"version", Align::kLeft},
-                           {"secure", Align::kLeft}},
-                          width);
+  using text::Align;
+  text::TextTable table({{"name", Align::kLeft},
+                         {"host", Align::kLeft},
+                         {"address", Align::kLeft},
+                         {"program", Align::kLeft},
+                         {"CPU", Align::kLeft},
+                         {"version", Align::kLeft},
+                         {"secure", Align::kLeft}},
+                        width);
   for (const FoundService& service : services) table.add(cells_of(service));
-  return table.render(report::Ink(false));
+  return table.render(text::Ink(false));
 }
 
 std::string advice_on(const std::vector<FoundService>& services) {
@@ -115,7 +115,7 @@ std::string advice_on(const std::vector<FoundService>& services) {
 
 std::string services_as_json(const std::vector<FoundService>& services) {
   std::string text;
-  JsonWriter json(text, report::JsonLayout::kLinePerEntry);
+  JsonWriter json(text, json::JsonLayout::kLinePerEntry);
   json.begin_object();
   write_head(json);
   json.key("services").begin_array();

@@ -11,16 +11,17 @@
 #include <span>
 #include <utility>
 
-#include "analysis/report/fold.h"
-#include "analysis/report/outcome.h"
 #include "analysis/report/process_sums.h"
-#include "analysis/report/render.h"
+#include "analysis/report/view.h"
 #include "apps/heaptap/commands/run_traces.h"
 #include "apps/heaptap/commands/symbols_server.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "apps/heaptap/commands/two_at_once.h"
 #include "capture/supervision/trace_name.h"
 #include "record/trace/trace_reader.h"
+#include "views/json/render_json.h"
+#include "views/text/fold.h"
+#include "views/text/render_text.h"
 
 namespace heaptap::app {
 namespace {
@@ -142,7 +143,7 @@ void print_json(const EndReport& end, const std::string& trace, const std::vecto
   auto report = read_main(end, trace, true);
   if (!report) return print_failure(report.error());
   report->processes = processes;
-  const std::string text = report::render_json(*report, report::View::kSummary, {.limit = end.options.count});
+  const std::string text = json::render_json(*report, report::View::kSummary);
   if (end.options.json && !end.options.quiet) print_error(text);
   if (!end.file.is_wanted()) return;
   if (const auto written = end.file.write(text); !written) print_failure(written.error());
@@ -218,12 +219,12 @@ Gate report_end(const EndReport& end, const std::vector<supervision::FinishedTra
                                    model::Note{.name = "--error-exitcode: it is unknown whether it leaks"});
     }
     const size_t width = fold_width(STDERR_FILENO);
-    const std::string summary = report::render_end_summary(*report, {.color = use_color(options.color, STDERR_FILENO),
-                                                                     .limit = options.count,
-                                                                     .all_processes = options.verbose,
-                                                                     .width = width,
-                                                                     .frames = options.frames});
-    print_error(report::folded(summary, width, "heaptap: "));
+    const std::string summary = text::render_end_summary(*report, {.color = use_color(options.color, STDERR_FILENO),
+                                                                   .limit = options.count,
+                                                                   .all_processes = options.verbose,
+                                                                   .width = width,
+                                                                   .frames = options.frames});
+    print_error(text::folded(summary, width, "heaptap: "));
   }
   return gate;
 }

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "analysis/report/text_parts.h"
+#include "analysis/findings/capture_text.h"
 #include "apps/heaptap/commands/name_sources.h"
 #include "apps/heaptap/commands/run_traces.h"
 #include "apps/heaptap/commands/terminal.h"
@@ -58,7 +58,7 @@ base::Result<report::Report> read_all(const ReportOptions& options, const Run& r
 }
 
 std::string title_of(const report::Report& report) {
-  std::string main = report::program_of(report.capture) + report::process_of(report.capture);
+  std::string main = findings::program_of(report.capture) + findings::process_of(report.capture);
   std::set<uint32_t> pids;
   for (const report::ProcessEntry& process : report.processes) pids.insert(process.capture.pid);
   if (!report.of_run || pids.size() < 2) return main;

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/findings/frame_text.h"
 #include "analysis/query/ignores.h"
 #include "analysis/query/sort_key.h"
-#include "analysis/report/frame_text.h"
 #include "apps/heaptap/options/color_mode.h"
 #include "apps/heaptap/options/machine_options.h"
 #include "common/line/compression.h"
@@ -70,7 +70,7 @@ struct RunOptions {
   size_t count = 0;  // 0: the default
   std::vector<std::string> skip;
   query::Ignores ignores;  // stacks counted but not listed at the end
-  report::FrameTextOptions frames;
+  findings::FrameTextOptions frames;
   bool quiet = false;
   bool verbose = false;
   bool json = false;      // on stderr, instead of text

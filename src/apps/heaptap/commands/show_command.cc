@@ -4,13 +4,15 @@
 #include <unistd.h>
 
 #include "analysis/query/known.h"
-#include "analysis/report/fold.h"
 #include "apps/heaptap/commands/name_sources.h"
 #include "apps/heaptap/commands/pager.h"
 #include "apps/heaptap/commands/run_traces.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "apps/heaptap/commands/trace_file.h"
 #include "common/base/exit_status.h"
+#include "views/json/render_json.h"
+#include "views/text/fold.h"
+#include "views/text/render_text.h"
 
 namespace heaptap::app {
 namespace {
@@ -108,7 +110,7 @@ base::Result<report::Report> read_report(const ShowOptions& options, const query
   return read_of_run(options, **run, query);
 }
 
-report::RenderOptions render_options(const ShowOptions& options) {
+text::RenderOptions render_options(const ShowOptions& options) {
   return {.color = use_color(options.color, STDOUT_FILENO),
           .bottom_up = options.bottom_up,
           .limit = options.query.listing.limit,
@@ -118,15 +120,19 @@ report::RenderOptions render_options(const ShowOptions& options) {
 
 void render(const ShowOptions& options, const report::Report& report, const report::Write& write) {
   if (options.query.leaks.generate) return write(report.generated_suppressions);
-  const char* const form = options.json ? "json" : options.ndjson ? "ndjson" : "text";
   const View view = options.query.listing.group == query::GroupBy::kTag    ? View::kTags
                     : options.query.listing.group == query::GroupBy::kPool ? View::kPools
                     : options.table == RunTable::kProcesses                ? View::kProcesses
                     : options.table == RunTable::kPrograms                 ? View::kPrograms
                                                                            : options.view;
-  report::Folder folder(is_for_programs(options) ? 0 : fold_width(STDOUT_FILENO));
-  report::find_renderer(form)->write(report, view, render_options(options),
-                                     [&](std::string_view piece) { write(folder.add(piece)); });
+  text::Folder folder(is_for_programs(options) ? 0 : fold_width(STDOUT_FILENO));
+  const auto fold = [&](std::string_view piece) { write(folder.add(piece)); };
+  if (options.json)
+    json::write_json(report, view, options.bottom_up, fold);
+  else if (options.ndjson)
+    json::write_ndjson(report, view, fold);
+  else
+    fold(text::render_text(report, view, render_options(options)));
   write(folder.rest());
 }
 

@@ -5,8 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/findings/frame_text.h"
 #include "analysis/query/analyze.h"
-#include "analysis/report/render.h"
+#include "analysis/report/view.h"
 #include "apps/heaptap/options/color_mode.h"
 
 namespace heaptap::app {
@@ -26,7 +27,7 @@ struct ShowOptions {
   std::vector<std::string> suppressions;  // files
   bool sorted = false;                    // a sort key is given
   bool bottom_up = false;
-  report::FrameTextOptions frames;
+  findings::FrameTextOptions frames;
   bool no_pager = false;
   bool quiet = false;    // no warnings
   bool running = false;  // the trace is being written: an incomplete end is no damage

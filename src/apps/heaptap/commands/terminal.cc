@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "analysis/report/function_name.h"
+#include "analysis/findings/function_name.h"
 #include "apps/heaptap/commands/interruption.h"
 #include "common/base/exit_status.h"
 #include "common/base/safe_text.h"
@@ -149,7 +149,7 @@ void ProgressLine::show_now_and_then(const std::stop_token& stop) {
   auto wait = kQuietTime;
   while (!changed_.wait_for(lock, stop, wait, [&stop] { return stop.stop_requested(); })) {
     wait = kRefreshTime;
-    const std::string line = report::cut_middle("heaptap: " + text(), terminal_width(STDERR_FILENO) - 1);
+    const std::string line = findings::cut_middle("heaptap: " + text(), terminal_width(STDERR_FILENO) - 1);
     interruption::set_line_shown(true);
     fmt::print(stderr, "\r\x1b[K{}", line);
     std::fflush(stderr);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/note_text.h"
+#include "analysis/findings/note_text.h"
 
 namespace heaptap::app {
 
@@ -31,7 +31,7 @@ std::string text_of(const supervision::TracingNews& news, std::string_view way_o
       break;
   }
   return fmt::format("heaptap: {}: recording has stopped\n",
-                     report::end_of_tracer(supervision::tracer_end_note(news.wait_status)));
+                     findings::end_of_tracer(supervision::tracer_end_note(news.wait_status)));
 }
 
 }  // namespace heaptap::app

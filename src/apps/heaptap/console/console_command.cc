@@ -8,7 +8,6 @@
 #include <set>
 #include <string_view>
 
-#include "analysis/report/fold.h"
 #include "analysis/symbols/stop_transfer.h"
 #include "apps/heaptap/commands/offers.h"
 #include "apps/heaptap/console/console_commands.h"
@@ -19,6 +18,7 @@
 #include "common/base/whole_number.h"
 #include "common/channel/token.h"
 #include "views/shell/shell.h"
+#include "views/text/fold.h"
 
 namespace heaptap::app {
 namespace {
@@ -26,7 +26,7 @@ namespace {
 using Connected = base::Result<std::unique_ptr<client::Recording>>;
 
 void print_complaint(std::string_view text) {
-  print_error(report::folded("heaptap: " + std::string(text), fold_width(STDERR_FILENO), "heaptap: "));
+  print_error(text::folded("heaptap: " + std::string(text), fold_width(STDERR_FILENO), "heaptap: "));
 }
 
 bool is_typed(const ConsoleOptions& options) {

@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "analysis/report/text_blocks.h"
+#include "analysis/findings/amount_text.h"
+#include "analysis/report/view.h"
 #include "apps/heaptap/console/console_commands.h"
 #include "apps/heaptap/options/command_options.h"
 #include "common/base/safe_text.h"
@@ -90,8 +91,8 @@ base::Result<> show_scan(ConsoleSession& session, uint32_t pid, uint32_t number)
 }
 
 std::string new_losses(const report::LossChange& change, uint32_t since) {
-  std::string text = fmt::format("{} lost, allocated since scan {}", report::amount(change.allocated), since);
-  if (change.older.blocks != 0) text += fmt::format("; {} allocated before", report::amount(change.older));
+  std::string text = fmt::format("{} lost, allocated since scan {}", findings::amount(change.allocated), since);
+  if (change.older.blocks != 0) text += fmt::format("; {} allocated before", findings::amount(change.older));
   return text;
 }
 
@@ -107,10 +108,10 @@ base::Result<> show_scan_change(ConsoleSession& session, uint32_t pid, const cli
   if (!report) return std::unexpected(report.error());
   if (!report->scan_changes) return show_scan(session, pid, scan.number);
   const report::LossChange& change = report->scan_changes->total;
-  const std::string what =
-      kind == client::ScanKind::kNew
-          ? new_losses(change, scan.since)
-          : fmt::format("{} still lost, {} no longer", report::amount(change.remained), report::amount(change.gone));
+  const std::string what = kind == client::ScanKind::kNew
+                               ? new_losses(change, scan.since)
+                               : fmt::format("{} still lost, {} no longer", findings::amount(change.remained),
+                                             findings::amount(change.gone));
   const char* const doubt = report->known.leaks ? "" : " (there may be more: `status`)";
   return session.print(
       fmt::format("Scan {}: {}{}\n`show leaks --since {}` lists them\n", scan.number, what, doubt, scan.since));

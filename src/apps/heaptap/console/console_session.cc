@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "analysis/report/fold.h"
+#include "analysis/report/view.h"
 #include "apps/heaptap/commands/name_sources.h"
 #include "apps/heaptap/commands/pager.h"
 #include "apps/heaptap/commands/run_traces.h"
@@ -18,6 +18,7 @@
 #include "capture/supervision/trace_name.h"
 #include "common/base/safe_text.h"
 #include "views/shell/interrupts.h"
+#include "views/text/fold.h"
 
 namespace heaptap::app {
 namespace {
@@ -154,7 +155,7 @@ int ConsoleSession::news_descriptor() const { return recording_ ? recording_->ne
 
 base::Result<> ConsoleSession::print(std::string_view text, bool paged) const {
   Output output(paged && settings.pager);
-  report::Folder folder(fold_width(STDOUT_FILENO));
+  text::Folder folder(fold_width(STDOUT_FILENO));
   HEAPTAP_TRY(output.write(folder.add(text)));
   HEAPTAP_TRY(output.write(folder.rest()));
   return output.finish();

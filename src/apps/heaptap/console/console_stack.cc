@@ -3,19 +3,23 @@
 
 #include <algorithm>
 
-#include "analysis/report/text_blocks.h"
-#include "analysis/report/text_parts.h"
+#include "analysis/findings/amount_text.h"
+#include "analysis/findings/function_name.h"
+#include "analysis/report/view.h"
 #include "apps/heaptap/console/console_commands.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
 #include "common/base/whole_number.h"
+#include "views/text/render_text.h"
+#include "views/text/text_parts.h"
+#include "views/text/text_table.h"
 
 namespace heaptap::app {
 namespace {
 
 using base::format_bytes;
-using report::or_unknown;
-using report::row_text;
+using text::or_unknown;
+using text::row_text;
 
 // "12" or "#12".
 base::Result<uint64_t> parse_stack(const shell::Words& arguments) {
@@ -31,7 +35,7 @@ base::Result<uint64_t> parse_stack(const shell::Words& arguments) {
 std::string leaks_text(const report::StackLeaks& leaks) {
   std::string text;
   const auto row = [&](const char* name, const report::BlockCount& count) {
-    if (count.blocks != 0) text += row_text(name, report::amount(count), "");
+    if (count.blocks != 0) text += row_text(name, findings::amount(count), "");
   };
   row("definitely lost", leaks.definite);
   row("indirectly lost", leaks.indirect);
@@ -43,23 +47,23 @@ std::string leaks_text(const report::StackLeaks& leaks) {
 }
 
 std::string stack_text(const report::Report& report, const report::StackEntry& stack, bool color) {
-  const report::RenderOptions options{.color = color,
-                                      .frames = {.full_names = true, .full_paths = true, .full_stacks = true}};
-  const report::TextContext context{report, options, report::Ink(color),
-                                    report::FrameText(report.frames, report.skipped, options.frames)};
+  const text::RenderOptions options{.color = color,
+                                    .frames = {.full_names = true, .full_paths = true, .full_stacks = true}};
+  const text::TextContext context{report, options, text::Ink(color),
+                                  findings::FrameText(report.frames, report.skipped, options.frames)};
   std::string text = context.ink.bold(fmt::format("#{}", stack.id)) + "  by " +
-                     report::function_text(stack.function, stack.variant) + "\n";
-  const std::string blocks = stack.blocks_known ? " in " + report::counted(stack.live_blocks, "block") : "";
+                     findings::function_text(stack.function, stack.variant) + "\n";
+  const std::string blocks = stack.blocks_known ? " in " + findings::counted(stack.live_blocks, "block") : "";
   text += row_text("not freed", or_unknown(stack.live_known, format_bytes(stack.live_bytes) + blocks), "");
   text += row_text("at the peak", or_unknown(stack.times_known, format_bytes(stack.peak_bytes)), "");
   const std::string temporary =
       stack.temporary_known ? fmt::format(", {} temporary", base::format_count(stack.temporary_allocations)) : "";
   text += row_text("allocated",
                    or_unknown(stack.calls_known, format_bytes(stack.allocated_bytes) + " in " +
-                                                     report::counted(stack.allocations, "allocation") + temporary),
+                                                     findings::counted(stack.allocations, "allocation") + temporary),
                    "");
   if (stack.leaks) text += leaks_text(*stack.leaks);
-  return text + report::frames_text(context, stack);
+  return text + text::frames_text(context, stack);
 }
 
 }  // namespace

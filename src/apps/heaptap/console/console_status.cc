@@ -13,15 +13,15 @@
 #include <map>
 #include <utility>
 
-#include "analysis/report/fold.h"
-#include "analysis/report/text_parts.h"
-#include "analysis/report/text_table.h"
-#include "analysis/report/words.h"
+#include "analysis/findings/amount_text.h"
+#include "analysis/findings/words.h"
 #include "apps/heaptap/console/console_commands.h"
 #include "apps/heaptap/console/console_news.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
 #include "views/shell/interrupts.h"
+#include "views/text/fold.h"
+#include "views/text/text_table.h"
 
 namespace heaptap::app {
 namespace {
@@ -74,8 +74,8 @@ base::Result<std::string> status_of(client::Recording& recording, const client::
   text += fmt::format("  {}, trace {}{}\n", log_text(*figures), format_bytes(figures->trace_bytes),
                       freshness_text(recording, process.pid));
   if (figures->resident_bytes) text += fmt::format("  resident {}\n", format_bytes(*figures->resident_bytes));
-  return text + fmt::format("  {}, {}\n", report::counted(figures->marks, "mark"),
-                            report::counted(figures->scans, "leak scan"));
+  return text + fmt::format("  {}, {}\n", findings::counted(figures->marks, "mark"),
+                            findings::counted(figures->scans, "leak scan"));
 }
 
 // A table for a program that reads it has whole names.
@@ -96,21 +96,21 @@ base::Result<> list_processes(ConsoleSession& session) {
   if (!recording) return std::unexpected(recording.error());
   const auto processes = (*recording)->processes();
   if (!processes) return std::unexpected(processes.error());
-  using Align = report::Align;
-  report::TextTable table({{"PID"},
-                           {"PARENT"},
-                           {"IMAGE"},
-                           {"PROGRAM", Align::kLeft},
-                           {"BY", Align::kLeft},
-                           {"STATE", Align::kLeft},
-                           {"TRACE", Align::kLeft}},
-                          table_width());
+  using Align = text::Align;
+  text::TextTable table({{"PID"},
+                         {"PARENT"},
+                         {"IMAGE"},
+                         {"PROGRAM", Align::kLeft},
+                         {"BY", Align::kLeft},
+                         {"STATE", Align::kLeft},
+                         {"TRACE", Align::kLeft}},
+                        table_width());
   for (const client::Process& process : in_turn(*processes)) {
     table.add({std::to_string(process.pid), process.parent_pid == 0 ? "-" : std::to_string(process.parent_pid),
                std::to_string(process.image), base::safe_text(process.program), base::safe_text(process.via),
                state_text(process), base::safe_text(process.trace)});
   }
-  return session.print(table.render(report::Ink(use_color(session.settings.color, STDOUT_FILENO))));
+  return session.print(table.render(text::Ink(use_color(session.settings.color, STDOUT_FILENO))));
 }
 
 base::Result<> list_marks(ConsoleSession& session, const Words& arguments) {
@@ -121,12 +121,12 @@ base::Result<> list_marks(ConsoleSession& session, const Words& arguments) {
   const auto marks = (*recording)->marks(*pid);
   if (!marks) return std::unexpected(marks.error());
   if (marks->empty()) return session.print("no marks\n");
-  report::TextTable table({{"MARK"}, {"TIME"}, {"EVENTS BEFORE"}, {"NAME", report::Align::kLeft}}, table_width());
+  text::TextTable table({{"MARK"}, {"TIME"}, {"EVENTS BEFORE"}, {"NAME", text::Align::kLeft}}, table_width());
   for (const model::Mark& mark : *marks) {
     table.add({std::to_string(mark.number), format_duration(mark.time_ns), format_count(mark.events_before),
-               base::safe_text(report::mark_text(mark))});
+               base::safe_text(findings::mark_text(mark))});
   }
-  return session.print(table.render(report::Ink(use_color(session.settings.color, STDOUT_FILENO))));
+  return session.print(table.render(text::Ink(use_color(session.settings.color, STDOUT_FILENO))));
 }
 
 std::string settings_of_recording(const client::Settings& settings) {
@@ -257,7 +257,7 @@ base::Result<> print_once(ConsoleSession& session, const ShowOptions& shown, boo
   if (!status) return std::unexpected(status.error());
   const auto view = glance_text(session, shown);
   if (!view) return std::unexpected(view.error());
-  const std::string text = fmt::format("{}\n{}", report::folded(*status, fold_width(STDOUT_FILENO)), *view);
+  const std::string text = fmt::format("{}\n{}", text::folded(*status, fold_width(STDOUT_FILENO)), *view);
   constexpr const char* kClear = "\x1b[H\x1b[2J";
   HEAPTAP_TRY(print_output(clears ? kClear + first_screen(text) : text));
   return {};

@@ -6,8 +6,8 @@
 #include <array>
 #include <sstream>
 
-#include "analysis/report/json_writer.h"
 #include "common/base/safe_text.h"
+#include "views/json/json_writer.h"
 
 namespace heaptap::app {
 namespace {
@@ -63,7 +63,7 @@ std::string render_checks(const std::vector<CheckGroup>& groups) {
 
 std::string render_checks_json(const std::vector<CheckGroup>& groups) {
   std::string text;
-  report::JsonWriter json(text, report::JsonLayout::kLinePerEntry);
+  json::JsonWriter json(text, json::JsonLayout::kLinePerEntry);
   json.begin_object();
   json.member("format", "heaptap-doctor");
   json.member("version", 1);
@@ -71,7 +71,7 @@ std::string render_checks_json(const std::vector<CheckGroup>& groups) {
   json.key("checks").begin_array();
   for (const CheckGroup& group : groups) {
     for (const Check& check : group.checks) {
-      const report::JsonObject object(json);
+      const json::JsonObject object(json);
       json.member("subject", group.subject);
       json.member("name", check.name);
       json.member("verdict", kVerdictsInJson[static_cast<size_t>(check.verdict)]);

@@ -187,7 +187,7 @@ void add_ignore(OptionSet& set, query::Ignores& ignores) {
       .value_name("REGEX");
 }
 
-void add_frame_options(OptionSet& set, report::FrameTextOptions& frames) {
+void add_frame_options(OptionSet& set, findings::FrameTextOptions& frames) {
   set.group(OptionGroup::kSymbols);
   set.flag("--full-names", frames.full_names, "Names with return types and all template arguments");
   set.flag("--full-paths", frames.full_paths, "Files with their directories");

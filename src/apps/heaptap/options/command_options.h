@@ -48,7 +48,7 @@ void add_skip(OptionSet& set, std::vector<std::string>& patterns);
 // --ignore, repeatable: stacks counted but not listed.
 void add_ignore(OptionSet& set, query::Ignores& ignores);
 // --full-names, --full-paths, --full-stacks.
-void add_frame_options(OptionSet& set, report::FrameTextOptions& frames);
+void add_frame_options(OptionSet& set, findings::FrameTextOptions& frames);
 // --config FILE, --no-config: see apps/heaptap/options/settings.h.
 void add_config(OptionSet& set);
 

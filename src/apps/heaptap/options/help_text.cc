@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/report/fold.h"
+#include "views/text/fold.h"
 
 namespace heaptap::app {
 namespace {
@@ -78,7 +78,7 @@ std::string help_text(const CommandHelp& help, size_t width) {
   }
   if (!help.footer.empty()) text += "\n" + help.footer;
   if (!text.ends_with('\n')) text += '\n';
-  return report::folded(text, width);
+  return text::folded(text, width);
 }
 
 }  // namespace heaptap::app

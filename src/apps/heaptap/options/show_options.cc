@@ -7,6 +7,7 @@
 #include "apps/heaptap/commands/trace_file.h"
 #include "apps/heaptap/options/command_options.h"
 #include "common/base/whole_number.h"
+#include "views/json/render_json.h"
 
 namespace heaptap::app {
 namespace {
@@ -307,7 +308,7 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   if (!view) {
     return std::unexpected(view.error());
   }
-  if (options.ndjson && !report::has_ndjson(*view)) {
+  if (options.ndjson && !json::has_ndjson(*view)) {
     return base::fail_as(base::ErrorKind::kUsage, "show: --ndjson is for `show blocks` and `show timeline`\nusage: {}",
                          kShowUsage);
   }

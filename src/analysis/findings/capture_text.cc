@@ -1,0 +1,89 @@
+#include "analysis/findings/capture_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "analysis/findings/amount_text.h"
+#include "analysis/findings/words.h"
+#include "common/base/safe_text.h"
+#include "common/base/units.h"
+
+namespace heaptap::findings {
+
+std::string moment_text(const model::Capture& capture, uint64_t time_ns) {
+  switch (capture.import.unit) {
+    case model::TimeUnit::kInstructions:
+      return counted(time_ns, "instruction");
+    case model::TimeUnit::kAllocatedBytes:
+      return base::format_bytes(time_ns) + " allocated";
+    case model::TimeUnit::kNanoseconds:
+      break;
+  }
+  return base::format_duration(time_ns);
+}
+
+bool is_peak_placed(const report::Report& report) {
+  return report.totals.peak_time_known || !report.capture.import.has_times();
+}
+
+std::string process_of(const model::Capture& capture) {
+  return capture.import.tool.empty() ? fmt::format(" (pid {})", capture.pid) : "";
+}
+
+std::string program_of(const model::Capture& capture) {
+  const std::string& command = capture.command.empty() ? capture.executable : capture.command.front();
+  return base::safe_text(command.substr(command.rfind('/') + 1));
+}
+
+bool lost_sight_of(const model::Capture& capture) {
+  return std::ranges::find(capture.notes, model::NoteKind::kConnectionLost, &model::Note::kind) != capture.notes.end();
+}
+
+std::string exit_text(const model::Capture& capture) {
+  if (capture.running) return "still being recorded";
+  if (capture.truncated) return "incomplete";
+  if (!capture.import.tool.empty()) return "how it ended is not known";
+  if (capture.exit.signal) {
+    const char* const name = sigabbrev_np(*capture.exit.signal);
+    return fmt::format("killed by signal {}{}", *capture.exit.signal,
+                       name != nullptr ? fmt::format(" (SIG{})", name) : "");
+  }
+  if (capture.exit.code) {
+    return fmt::format("exited with {}", *capture.exit.code);
+  }
+  if (lost_sight_of(capture)) return "out of reach";
+  if (capture.executed) return "executed another program";
+  if (capture.detached) return "detached";
+  return capture.ended ? "exit status unknown" : "the recording did not end";
+}
+
+std::string late_start_of(const report::Report& report) {
+  if (report.capture.from_start) return "";
+  return report.of_run ? "some processes inherited blocks from their parent, or were attached to: these earlier blocks "
+                         "are not in their traces"
+                       : "recording began while the program ran: earlier allocations are not in it";
+}
+
+std::string uncertainty_of(const report::Report& report) {
+  const report::Known& known = report.known;
+  if (known.gaps.empty()) return {};
+  std::vector<std::string> unknown;
+  if (!known.leaks && report.leaks.scanned) unknown.emplace_back("which blocks are lost");
+  if (!known.releases) unknown.emplace_back("which releases are bad");
+  std::vector<std::string> gaps;
+  for (const report::Gap gap : known.gaps) {
+    if (gap != report::Gap::kUnrecordedChildren) gaps.push_back(words_of(gap));  // a note says how many there were
+  }
+  if (unknown.empty() || gaps.empty()) return {};
+  return fmt::format("uncertain: {} ({})", fmt::join(unknown, ", "), fmt::join(gaps, ", "));
+}
+
+std::string incomplete_text(const model::Capture& capture) {
+  return capture.running ? capture.damage : "incomplete: " + capture.damage;
+}
+
+}  // namespace heaptap::findings

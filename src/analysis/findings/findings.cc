@@ -1,0 +1,326 @@
+#include "analysis/findings/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "analysis/findings/amount_text.h"
+#include "analysis/findings/capture_text.h"
+#include "analysis/findings/function_name.h"
+#include "analysis/findings/note_text.h"
+#include "analysis/findings/outcome.h"
+#include "analysis/findings/telling_frame.h"
+#include "analysis/findings/text_safe.h"
+#include "analysis/report/growth.h"
+#include "analysis/report/process_sums.h"
+#include "common/base/safe_text.h"
+#include "common/base/units.h"
+
+namespace heaptap::findings {
+namespace {
+
+constexpr size_t kMaxStacks = 8;
+constexpr size_t kMaxErrors = 8;
+
+// "allocated in make_buffer (leak.cc:11)"
+std::string place_sentence(const report::Report& report, const std::vector<report::FrameIndex>& frames) {
+  const model::Frame* const frame = telling_frame(report.list(frames), report.skipped);
+  if (frame == nullptr) return "at an unknown place";
+  return base::safe_text(fmt::format("in {} ({})", function_of(*frame, kNameWidth), location_of(*frame)));
+}
+
+// "3,412 blocks, 1.2 MiB"
+std::string amount_text(const report::BlockCount& count) {
+  return counted(count.blocks, "block") + ", " + base::format_bytes(count.bytes);
+}
+
+// Whether live bytes of a stack grew through the whole run; false where no intervals were counted.
+bool grows(const report::Report& report, uint32_t stack) {
+  if (!report.activity) return false;
+  std::vector<uint64_t> live(report.activity->bin_count);  // at the end of each interval
+  bool is_there = false;
+  for (const report::ActivityCell& cell : report.activity->cells) {
+    if (cell.stack != stack) continue;
+    is_there = true;
+    live[cell.bin] += cell.allocated_bytes - cell.released_bytes;
+  }
+  if (!is_there) return false;
+  for (size_t i = 1; i < live.size(); ++i) live[i] += live[i - 1];
+  return report::grows_to_the_end(live);
+}
+
+class Findings {
+ public:
+  explicit Findings(const report::Report& report) : report_(report) {}
+
+  std::vector<Finding> make() {
+    ending();
+    endings_of_others();
+    leaks();
+    if (report_.leaks.scanned) possible_leaks();
+    growth();
+    bad_releases();
+    peak();
+    reachable();
+    unseen();
+    return std::move(list_);
+  }
+
+ private:
+  void add(Severity severity, FindingKind kind, std::string text, std::optional<uint32_t> stack = {}) {
+    list_.push_back({severity, kind, std::move(text), stack});
+  }
+
+  void ending() {
+    const model::Capture& capture = report_.capture;
+    const std::string after = capture.ended ? " after " + moment_text(capture, capture.duration_ns) : "";
+    const bool is_bad = capture.exit.signal.has_value() || (capture.truncated && !capture.running);
+    add(is_bad ? Severity::kBad : Severity::kInfo, FindingKind::kEnding,
+        fmt::format("{} {}{}.", command_of(capture), ending_text(capture), after));
+  }
+
+  void peak() {
+    const report::Totals& totals = report_.totals;
+    std::string text;
+    if (totals.calls_known) text = counted(totals.allocations, "allocation");
+    if (totals.peak_known) {
+      text += fmt::format("{}at most {} live", text.empty() ? "" : ", ", base::format_bytes(totals.peak_live_bytes));
+      if (is_peak_placed(report_)) text += " (after " + moment_text(report_.capture, totals.peak_time_ns) + ")";
+    }
+    if (totals.live_known)
+      text += fmt::format("{}{} live at the end", text.empty() ? "" : ", ", base::format_bytes(totals.live_bytes));
+    if (report_.of_run && !totals.peak_known) {
+      const std::optional<uint64_t> largest = report::sum_of(report_.processes).largest_peak;
+      if (largest) text += fmt::format(", at most {} live in one process", base::format_bytes(*largest));
+    }
+    if (!text.empty()) add(Severity::kInfo, FindingKind::kPeak, text + ".");
+  }
+
+  // Of a run: how the processes besides the main one ended, where that isn't well.
+  void endings_of_others() {
+    constexpr size_t kMaxEndings = 4;
+    if (!report_.of_run) return;
+    size_t killed = 0, failed = 0;
+    for (const report::ProcessEntry& process :
+         std::span(report_.processes).subspan(std::min<size_t>(1, report_.processes.size()))) {
+      const std::string name =
+          base::safe_text(fmt::format("{} (pid {})", program_of(process.capture), process.capture.pid));
+      if (!process.failure.empty()) {
+        if (failed++ < kMaxEndings)
+          add(Severity::kWarning, FindingKind::kEnding, fmt::format("The trace of {} can't be read.", name));
+      } else if (process.capture.exit.signal && killed++ < kMaxEndings) {
+        add(Severity::kBad, FindingKind::kEnding, fmt::format("{} {}.", name, ending_text(process.capture)));
+      }
+    }
+    std::set<uint32_t> pids;
+    for (const report::ProcessEntry& process : report_.processes) pids.insert(process.capture.pid);
+    std::string rest = base::format_count(pids.size()) + (pids.size() == 1 ? " process" : " processes");
+    if (pids.size() != report_.processes.size())
+      rest += fmt::format(", {} programs", base::format_count(report_.processes.size()));
+    if (killed > kMaxEndings) rest += fmt::format(", {} killed by signals", base::format_count(killed));
+    if (failed > kMaxEndings) rest += fmt::format(", {} whose traces can't be read", base::format_count(failed));
+    add(Severity::kInfo, FindingKind::kEnding, rest + ", all together.");
+  }
+
+  // The largest of them, where pointers that may be chance are all that leads there.
+  void possible_leaks() {
+    constexpr uint64_t kLeastShare = 20;
+    for (const uint32_t stack : largest([](const report::StackLeaks& each) { return each.possible.bytes; })) {
+      const report::BlockCount& possible = report_.stacks[stack].leaks->possible;
+      if (possible.bytes < report_.leaks.possible.bytes / kLeastShare) continue;
+      add(Severity::kWarning, FindingKind::kLeak,
+          fmt::format("{}, allocated {}, possibly lost{}.", amount_text(possible),
+                      place_sentence(report_, report_.stacks[stack].frames), growing(stack, possible.blocks)),
+          stack);
+    }
+  }
+
+  // What was still growing at the end: all of it, and stacks whose blocks something holds.
+  void growth() {
+    if (report_.grows_to_the_end) {
+      add(Severity::kWarning, FindingKind::kGrowth,
+          "Live memory grew through the whole run, and was still growing at its end.");
+    }
+    for (const uint32_t stack : largest([](const report::StackLeaks& each) { return each.reachable.bytes; })) {
+      if (is_worth_a_sentence(stack) && grows(report_, stack)) add_reachable(stack);
+    }
+  }
+
+  void leaks() {
+    const report::Leaks& leaks = report_.leaks;
+    if (!report_.known.any) {
+      return add(Severity::kWarning, FindingKind::kLeaks,
+                 "UNKNOWN: nothing was seen of what it allocates, so leaks are unknown.");
+    }
+    if (!leaks.scanned) {
+      return add(Severity::kWarning, FindingKind::kLeaks, "No leak scan was made: leaks are unknown.");
+    }
+    if (!report::leaks_at_all(leaks)) {
+      if (report_.known.leaks && !report_.known.children)
+        return add(Severity::kInfo, FindingKind::kLeaks, "No leaks in what was recorded, but children ran unrecorded.");
+      if (report_.known.leaks) return add(Severity::kGood, FindingKind::kLeaks, "No leaks.");
+      return add(Severity::kInfo, FindingKind::kLeaks, "No leaks found, but not all could be seen.");
+    }
+    add(report::leaks_for_certain(leaks) ? Severity::kBad : Severity::kWarning, FindingKind::kLeaks,
+        leaks_text(leaks) + doubt_of_leaks(leaks) + ".");
+    for (const uint32_t stack :
+         largest([](const report::StackLeaks& each) { return each.definite.bytes + each.below.bytes; })) {
+      const report::StackLeaks& found = *report_.stacks[stack].leaks;
+      report::BlockCount lost = found.definite;
+      lost += found.below;
+      add(Severity::kBad, FindingKind::kLeak,
+          fmt::format("{}, allocated {}, lost{}{}.", amount_text(lost),
+                      place_sentence(report_, report_.stacks[stack].frames),
+                      found.below.blocks == 0 ? "" : " with all blocks reachable only from them",
+                      growing(stack, found.definite.blocks)),
+          stack);
+    }
+  }
+
+  void reachable() {
+    const report::Leaks& leaks = report_.leaks;
+    if (!leaks.scanned || leaks.reachable.blocks == 0) return;
+    if (report_.globals && !report_.globals->entries.empty()) {
+      const report::GlobalEntry& most = report_.globals->entries.front();
+      const std::string variable = variable_text(most.variable);
+      if (!variable.empty() && most.retained.bytes >= leaks.reachable.bytes / 10) {
+        add(Severity::kInfo, FindingKind::kReachable,
+            fmt::format("{} still reachable, {} of them only through {}.", base::format_bytes(leaks.reachable.bytes),
+                        base::format_bytes(most.retained.bytes), variable));
+      }
+    }
+    for (const uint32_t stack : largest([](const report::StackLeaks& each) { return each.reachable.bytes; })) {
+      if (is_worth_a_sentence(stack) && !grows(report_, stack)) add_reachable(stack);
+    }
+  }
+
+  bool is_worth_a_sentence(uint32_t stack) const {
+    const report::BlockCount& held = report_.stacks[stack].leaks->reachable;
+    return held.bytes >= report_.leaks.reachable.bytes / 20 &&
+           report_.stacks[stack].purpose == report::Purpose::kProgram;
+  }
+
+  void add_reachable(uint32_t stack) {
+    const bool is_growing = grows(report_, stack);
+    add(is_growing ? Severity::kWarning : Severity::kInfo, is_growing ? FindingKind::kGrowth : FindingKind::kReachable,
+        fmt::format("{}, allocated {}, {}{}.", amount_text(report_.stacks[stack].leaks->reachable),
+                    place_sentence(report_, report_.stacks[stack].frames), holder(stack),
+                    growing(stack, report_.stacks[stack].leaks->reachable.blocks)),
+        stack);
+  }
+
+  void bad_releases() {
+    size_t count = 0;
+    for (const report::ErrorEntry& error : report_.errors) {
+      if (count++ == kMaxErrors) break;
+      const auto [noun, rest] = name_of(error);
+      std::string text = counted(error.count, noun) + rest + " " + place_sentence(report_, error.frames);
+      if (error.allocated) text += ", allocated " + place_sentence(report_, error.allocated->frames);
+      add(Severity::kBad, FindingKind::kBadFree, text + ".");
+    }
+    if (report_.errors.size() > kMaxErrors) {
+      add(Severity::kBad, FindingKind::kBadFree,
+          fmt::format("{} more places with bad frees.", report_.errors.size() - kMaxErrors));
+    }
+  }
+
+  void unseen() {
+    const model::Capture& capture = report_.capture;
+    if (capture.lost_events != 0) {
+      add(Severity::kWarning, FindingKind::kUnseen,
+          fmt::format("{} lost: the numbers are not exact.", counted(capture.lost_events, "event")));
+    }
+    if (capture.truncated) {
+      add(Severity::kWarning, FindingKind::kUnseen,
+          (capture.running ? "It is " : "The recording is incomplete: ") + base::safe_text(capture.damage) + ".");
+    }
+    if (const std::string uncertainty = uncertainty_of(report_); !uncertainty.empty()) {
+      add(Severity::kWarning, FindingKind::kUnseen, uncertainty + ".");
+    }
+    for (const std::string& note : sentences_of(capture.notes)) {
+      add(Severity::kWarning, FindingKind::kUnseen, base::safe_text(note) + ".");
+    }
+  }
+
+  // The stacks with most bytes by one figure of their leaks.
+  template <typename Bytes>
+  std::vector<uint32_t> largest(Bytes bytes) {
+    std::vector<uint32_t> stacks;
+    for (uint32_t i = 0; i < report_.stacks.size(); ++i) {
+      if (report_.stacks[i].leaks && bytes(*report_.stacks[i].leaks) != 0) stacks.push_back(i);
+    }
+    std::ranges::stable_sort(stacks, std::ranges::greater(),
+                             [&](uint32_t i) { return bytes(*report_.stacks[i].leaks); });
+    if (stacks.size() > kMaxStacks) stacks.resize(kMaxStacks);
+    return stacks;
+  }
+
+  // Of the blocks of a stack that a sentence is about. A few of many say nothing of how the stack grows.
+  [[nodiscard]] std::string growing(uint32_t stack, uint64_t blocks) const {
+    constexpr uint64_t kFewestBlocks = 4;
+    const bool is_most = blocks >= kFewestBlocks && 2 * blocks >= report_.stacks[stack].live_blocks;
+    return is_most && grows(report_, stack) ? ", growing through the whole run" : "";
+  }
+
+  // By whom a stack's blocks are held, where it is one variable for all of them.
+  [[nodiscard]] std::string holder(uint32_t stack) const {
+    std::string anyone = "still reachable";
+    const auto found = std::ranges::find(report_.stack_holders, stack, &report::StackHolders::stack);
+    if (found == report_.stack_holders.end()) return anyone;
+    const report::Holders& holders = found->holders;
+    if (!holders.held || !holders.held->root || holders.same_root.blocks != holders.of_stack.blocks) return anyone;
+    const std::string variable = variable_text(*holders.held->root);
+    return variable.empty() ? anyone : "reachable only from " + variable;
+  }
+
+  const report::Report& report_;
+  std::vector<Finding> list_;
+};
+
+}  // namespace
+
+const char* name_of(Severity severity) {
+  switch (severity) {
+    case Severity::kGood:
+      return "good";
+    case Severity::kInfo:
+      return "info";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kBad:
+      break;
+  }
+  return "bad";
+}
+
+const char* name_of(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::kEnding:
+      return "ending";
+    case FindingKind::kPeak:
+      return "peak";
+    case FindingKind::kLeaks:
+      return "leaks";
+    case FindingKind::kLeak:
+      return "leak";
+    case FindingKind::kReachable:
+      return "reachable";
+    case FindingKind::kGrowth:
+      return "growth";
+    case FindingKind::kBadFree:
+      return "bad-free";
+    case FindingKind::kTotal:
+      return "total";
+    case FindingKind::kChange:
+      return "change";
+    case FindingKind::kUnseen:
+      break;
+  }
+  return "unseen";
+}
+
+std::vector<Finding> findings_of(const report::Report& report) { return Findings(report).make(); }
+
+}  // namespace heaptap::findings

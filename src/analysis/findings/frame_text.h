@@ -1,0 +1,48 @@
+// Text of frames and of allocation sites; safe for a terminal.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/findings/file_names.h"
+#include "analysis/report/frame_list.h"
+#include "analysis/report/skipped_names.h"
+
+namespace heaptap::findings {
+
+struct FrameTextOptions {
+  bool full_names = false;   // with template arguments and return types, uncut
+  bool full_paths = false;   // of source files and modules
+  bool full_stacks = false;  // with the frames below main() and below a thread's function
+  bool offsets = true;       // in sites, of functions without a known source line
+};
+
+class FrameText {
+ public:
+  // `shown`: all frames displayed together; `skipped` must outlive this.
+  FrameText(std::span<const model::Frame> shown, const report::SkippedNames& skipped, FrameTextOptions options);
+
+  // About `most` characters at most, unless full names are wanted; "??" if unnamed.
+  [[nodiscard]] std::string function(const model::Frame& frame, size_t most) const;
+  // "app.cpp:12", "libfoo.so+0x1234", or the address if no module is known.
+  [[nodiscard]] std::string place(const model::Frame& frame) const;
+  // Function and place: "make_buffer(int) app.cpp:12".
+  [[nodiscard]] std::string both(const model::Frame& frame, size_t most) const;
+
+  // Allocation site of a stack: the telling frame and two of its callers, innermost first, at most `width` characters (0: unlimited):
+  // "make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19". Names are shortened first, then callers dropped. Allocation
+  // machinery, frames below main() and recursive calls are omitted.
+  [[nodiscard]] std::string describe_site(const report::FrameList& frames, size_t width = 0) const;
+
+  // Number of a stack's frames that are listed.
+  [[nodiscard]] size_t listed(const report::FrameList& frames) const;
+  [[nodiscard]] const FrameTextOptions& options() const { return options_; }
+
+ private:
+  [[nodiscard]] std::string written(const std::vector<const model::Frame*>& frames, size_t most) const;
+
+  const report::SkippedNames& skipped_;
+  FrameTextOptions options_;
+  FileNames files_;
+};
+
+}  // namespace heaptap::findings

@@ -1,0 +1,25 @@
+#include "analysis/findings/label_text.h"
+
+#include <fmt/format.h>
+
+#include "analysis/findings/function_name.h"
+#include "analysis/report/label_sums.h"
+#include "common/base/safe_text.h"
+
+namespace heaptap::findings {
+
+std::string labels_of(const report::StackEntry& stack) {
+  std::string text;
+  if (stack.pooled) text = fmt::format("pool: {}", base::safe_text(stack.pool));
+  if (!stack.tags.empty())
+    text += fmt::format("{}tag: {}", text.empty() ? "" : ", ", base::safe_text(report::path_of_tags(stack.tags)));
+  return text;
+}
+
+std::string labels_behind(const report::StackEntry& stack) {
+  constexpr size_t kMaxShown = 48;
+  const std::string labels = labels_of(stack);
+  return labels.empty() ? "" : fmt::format("  [{}]", cut_middle(labels, kMaxShown));
+}
+
+}  // namespace heaptap::findings

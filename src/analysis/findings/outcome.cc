@@ -1,0 +1,97 @@
+#include "analysis/findings/outcome.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "analysis/findings/amount_text.h"
+#include "analysis/findings/capture_text.h"
+#include "analysis/findings/function_name.h"
+#include "common/base/safe_text.h"
+#include "common/base/units.h"
+
+namespace heaptap::findings {
+
+using base::format_count;
+
+std::string ending_text(const model::Capture& capture) {
+  if (capture.exit.signal) {
+    const char* const name = sigabbrev_np(*capture.exit.signal);
+    return name == nullptr ? fmt::format("killed by signal {}", *capture.exit.signal)
+                           : fmt::format("killed by SIG{}", name);
+  }
+  if (capture.exit.code) return fmt::format("exited with {}", *capture.exit.code);
+  if (lost_sight_of(capture)) return "was out of reach";
+  if (capture.executed) return "executed another program";
+  if (capture.running) return "is still being recorded";
+  if (capture.truncated) return "recording was interrupted";
+  if (!capture.import.tool.empty()) return "ended, it is unknown how";
+  if (capture.detached) return "detached, still running";
+  return capture.ended ? "ended, exit status unknown" : "recording did not end";
+}
+
+std::string command_of(const model::Capture& capture) {
+  constexpr size_t kMaxCommand = 32;
+  const std::string& command = capture.command.empty() ? capture.executable : capture.command.front();
+  return command.size() > kMaxCommand ? program_of(capture) : base::safe_text(command);
+}
+
+std::string exact_amount(const report::BlockCount& count) {
+  return fmt::format("{} in {}", counted(count.bytes, "byte"), counted(count.blocks, "block"));
+}
+
+std::string leaks_text(const report::Leaks& leaks) {
+  std::string text;
+  const auto add = [&text](const char* first, const char* next, const std::string& amount) {
+    text += (text.empty() ? first : next) + amount;
+  };
+  if (leaks.definite.blocks + leaks.indirect.blocks != 0) {
+    report::BlockCount lost = leaks.definite;
+    text = "LEAKED " + exact_amount(lost += leaks.indirect);
+    if (leaks.indirect.blocks != 0) {
+      text += fmt::format(" ({} definitely, {} indirectly lost)", format_count(leaks.definite.bytes),
+                          format_count(leaks.indirect.bytes));
+    }
+  }
+  if (const report::BlockCount lost = report::lost_in_pools(leaks); lost.blocks != 0) {
+    add("LEAKED ", "; ",
+        exact_amount(lost) + " of its pools" + (leaks.pools.lost_apart.blocks == 0 ? ", within that" : ""));
+  }
+  if (leaks.possible.blocks != 0) add("POSSIBLY LEAKED ", "; possibly ", exact_amount(leaks.possible));
+  if (leaks.pools.possible.blocks != 0) {
+    add("POSSIBLY LEAKED ", "; possibly ", exact_amount(leaks.pools.possible) + " of its pools");
+  }
+  return text;
+}
+
+std::string doubt_of_leaks(const report::Leaks& leaks) {
+  const bool has_rings =
+      std::ranges::find(leaks.scan.notes, model::NoteKind::kHeldByRing, &model::Note::kind) != leaks.scan.notes.end();
+  std::string text = has_rings ? " (unless requests of its io_uring hold them)" : "";
+  if (leaks.behind_tags.blocks != 0 && leaks.possible.blocks != 0) {
+    text += fmt::format(" ({} of them reachable by tagged pointers or distances only: --tagged-pointers)",
+                        base::format_bytes(leaks.behind_tags.bytes));
+  }
+  return text;
+}
+
+std::string variable_text(const report::NamedRoot& variable) {
+  if (variable.name.empty()) return "";
+  std::string text = "global " + short_name(variable.name, kNameWidth);
+  if (!variable.file.empty()) {
+    text += fmt::format(" ({}:{})", variable.file.substr(variable.file.rfind('/') + 1), variable.line);
+  }
+  return base::safe_text(text);
+}
+
+ErrorName name_of(const report::ErrorEntry& error) {
+  if (error.kind == "double") return {"double free", ""};
+  if (error.kind == "interior") return {"invalid free", " (inside a block)"};
+  if (error.kind != "mismatched") return {"invalid free", ""};
+  std::string rest = " (" + function_text(error.function, error.variant);
+  if (error.allocated) rest += " of " + function_text(error.allocated->function, error.allocated->variant);
+  return {"mismatched free", rest + ")"};
+}
+
+}  // namespace heaptap::findings

@@ -1,0 +1,36 @@
+// Outcome of a program in words: its end and its leaks, shared by the end of a recording and by reports. Safe for a terminal.
+#pragma once
+#include <string>
+
+#include "analysis/report/leak_counts.h"
+#include "analysis/report/leak_views.h"
+#include "analysis/report/report.h"
+
+namespace heaptap::findings {
+
+// "exited with 0", "killed by SIGSEGV", "detached, still running".
+std::string ending_text(const model::Capture& capture);
+
+// Command line, if short: "./leak".
+std::string command_of(const model::Capture& capture);
+
+// "101,956 bytes in 123 blocks"
+std::string exact_amount(const report::BlockCount& count);
+
+// Reason why they may not be lost: " (unless requests of its io_uring hold them)"; empty: none.
+std::string doubt_of_leaks(const report::Leaks& leaks);
+
+// "LEAKED 101,956 bytes in 123 blocks (100,320 definitely, 1,636 indirectly lost)"
+std::string leaks_text(const report::Leaks& leaks);
+
+// "global cache (grow.cc:11)"; empty if the variable has no name.
+std::string variable_text(const report::NamedRoot& variable);
+
+// Kind of a bad release: a noun and a suffix: "mismatched free", " (free of operator new)".
+struct ErrorName {
+  const char* noun;
+  std::string rest;
+};
+ErrorName name_of(const report::ErrorEntry& error);
+
+}  // namespace heaptap::findings

@@ -1,0 +1,81 @@
+#include "analysis/findings/site_rows.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <tuple>
+
+#include "analysis/findings/label_text.h"
+#include "analysis/findings/mapped_text.h"
+#include "analysis/findings/words.h"
+#include "analysis/report/stack_sums.h"
+
+namespace heaptap::findings {
+namespace {
+
+// "(3 stacks: #7 #9 #12)"; empty of a single one.
+std::string others_text(const SiteRow& row) {
+  if (row.ids.size() == 1) return "";
+  constexpr size_t kMaxListed = 4;
+  std::string text = fmt::format("({} stacks:", row.ids.size());
+  for (size_t i = 0; i < std::min(row.ids.size(), kMaxListed); ++i) text += fmt::format(" #{}", row.ids[i]);
+  return text + (row.ids.size() > kMaxListed ? " ...)" : ")");
+}
+
+// What a row is sorted by; 0 of keys that have no sum.
+uint64_t weight_of(const report::StackEntry& sum, std::string_view sort_key) {
+  if (sort_key == "usage") return sum.own_live_bytes();
+  if (sort_key == "growth" && sum.growth) return static_cast<uint64_t>(sum.growth->bytes) ^ uint64_t { 1 } << 63;
+  if (sort_key == "growth") return sum.own_live_bytes();
+  if (sort_key == "total") return sum.own_allocated_bytes();
+  if (sort_key == "allocations") return sum.allocations;
+  if (sort_key == "peak") return sum.own_peak_bytes();
+  if (sort_key == "time") return sum.lifetime_ns;
+  if (sort_key == "mismatched" || sort_key == "bad-frees") return sum.mismatched_releases;
+  return 0;
+}
+
+constexpr size_t kLeastRoom = 24;  // of a site
+
+}  // namespace
+
+std::vector<SiteRow> merge_sites(const FrameText& text, std::span<const model::Frame> frames,
+                                 std::span<const report::StackEntry> stacks, std::string_view sort_key) {
+  using Key = std::tuple<std::string, std::string, std::string, report::Purpose, std::vector<std::string>, std::string>;
+  std::map<Key, size_t> known;
+  std::vector<SiteRow> rows;
+  for (const report::StackEntry& stack : stacks) {
+    const std::string site = text.describe_site(report::FrameList(frames, stack.frames));
+    const auto [place, is_new] =
+        known.try_emplace(Key{stack.function, stack.variant, site, stack.purpose, stack.tags, stack.pool}, rows.size());
+    if (is_new) {
+      rows.push_back({stack, {}});
+    } else {
+      report::add_figures(rows[place->second].sum, stack);
+    }
+    rows[place->second].ids.push_back(stack.id);
+  }
+  std::ranges::stable_sort(rows, std::greater<>(), [&](const SiteRow& row) { return weight_of(row.sum, sort_key); });
+  return rows;
+}
+
+std::string ids_text(const SiteRow& row) {
+  const std::string others = others_text(row);
+  return fmt::format("#{}{}{}", row.ids.front(), others.empty() ? "" : " ", others);
+}
+
+std::string site_line(const FrameText& text, std::span<const model::Frame> frames, const SiteRow& row, size_t width) {
+  const std::string begin = fmt::format("#{}  ", row.ids.front());
+  const std::string others = others_text(row);
+  const std::string end = (others.empty() ? "" : "  " + others) + mapped_behind(row.sum) + labels_behind(row.sum);
+  const size_t taken = begin.size() + end.size();
+  const size_t room = width == 0 ? 0 : std::max(kLeastRoom, width - std::min(width, taken));
+  // The pool is made before the program begins: no frame of it tells anything.
+  const bool is_named = row.sum.purpose == report::Purpose::kEmergencyPool;
+  return begin + (is_named ? words_of(row.sum.purpose) : text.describe_site({frames, row.sum.frames}, room)) + end;
+}
+
+}  // namespace heaptap::findings

@@ -1,0 +1,65 @@
+#include "analysis/findings/telling_frame.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "analysis/findings/machinery.h"
+
+namespace heaptap::findings {
+namespace {
+
+// A frame of the C or C++ library says less than its caller, and so does one of a container that was compiled into the
+// program: its code stands in the system's headers.
+bool of_system(const model::Frame& frame) {
+  const std::string_view module(frame.module);
+  const std::string_view name = module.substr(module.rfind('/') + 1);
+  for (const std::string_view library : {"libc.so", "ld-linux", "libstdc++.so", "libc++.so", "libgcc_s.so"}) {
+    if (name.starts_with(library)) {
+      return true;
+    }
+  }
+  return frame.file.starts_with("/usr/");
+}
+
+}  // namespace
+
+size_t telling_place(const report::FrameList& frames, const report::SkippedNames& skipped) {
+  size_t own = frames.size();
+  size_t own_with_line = frames.size();
+  for (size_t place = 0; place < frames.size(); ++place) {
+    const model::Frame& frame = frames[place];
+    if (!is_machinery(frame) && !skipped.match(frame)) return place;
+    if (of_system(frame)) continue;
+    if (own == frames.size()) own = place;
+    if (own_with_line == frames.size() && !frame.file.empty()) own_with_line = place;
+  }
+  if (own_with_line != frames.size()) return own_with_line;
+  return own != frames.size() || frames.empty() ? own : 0;
+}
+
+const model::Frame* telling_frame(const report::FrameList& frames, const report::SkippedNames& skipped) {
+  const size_t place = telling_place(frames, skipped);
+  return place == frames.size() ? nullptr : &frames[place];
+}
+
+size_t told_frames(const report::FrameList& frames) {
+  size_t told = frames.size();
+  while (told > 0 && is_startup(frames[told - 1])) --told;
+  return told == 0 ? frames.size() : told;
+}
+
+uint32_t frame_kind(const model::Frame& frame) {
+  constexpr std::string_view kStart[] = {"__libc_start_call_main",
+                                         "__libc_start_main",
+                                         "__libc_start_main_impl",
+                                         "_start",
+                                         "start_thread",
+                                         "clone3",
+                                         "__clone3",
+                                         "__clone"};
+  if (std::ranges::find(kStart, frame.function) != std::end(kStart)) return 2;
+  return of_system(frame) ? 1 : 0;
+}
+
+}  // namespace heaptap::findings

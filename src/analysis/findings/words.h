@@ -1,0 +1,29 @@
+// Words for a report's data, used by renderers and by additions to reports.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/report/report.h"
+#include "common/model/symbol_hint.h"
+
+namespace heaptap::findings {
+
+// "events were lost": reason for an uncertain verdict.
+std::string words_of(report::Gap gap);
+const char* name_of(report::Gap gap);  // in JSON: "lost_events"
+// Why a stack has no further frames; empty if complete.
+std::string ending_of(const report::StackEntry& stack);
+// "double free", for an ErrorEntry's kind.
+std::string words_of_error(const std::string& kind);
+// "mark", "off", "on", "reset".
+std::string words_of(model::MarkKind kind);
+// Text of a mark: its name, or the action at that moment.
+std::string mark_text(const model::Mark& mark);
+// Owner and purpose of a stack's blocks; empty if unknown.
+std::string words_of(report::Purpose purpose);
+// "libfoo.so.1 is stripped: …, or pass --symbols DIR": with the package or the option that helps.
+std::string words_of(const model::SymbolHint& hint);
+// Hints for a better report, one sentence each.
+std::vector<std::string> hints_of(const report::Report& report);
+
+}  // namespace heaptap::findings

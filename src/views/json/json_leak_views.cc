@@ -1,0 +1,172 @@
+// JSON of the leak scan views.
+#include "analysis/report/view.h"
+#include "views/json/json_values.h"
+
+namespace heaptap::json {
+namespace {
+
+void write_block(JsonWriter& json, const report::NamedBlock& block) {
+  const JsonObject object(json);
+  json.member("number", block.number);
+  json.member("address", JsonHex{block.address});
+  json.member("size", block.size_bytes);
+  json.member("state", block.state);
+  json.member("suppressed", block.suppressed);
+  json.member("type", or_null(block.type));
+  json.member("stack", block.stack_id);
+  json.member("function", block.function);
+  write_json(json.key("caller"), block.caller);
+  if (!block.name.empty()) json.member("name", block.name);
+}
+
+void write_root(JsonWriter& json, const report::NamedRoot& root) {
+  const JsonObject object(json);
+  json.member("kind", root.kind);
+  json.member("name", or_null(root.name));
+  json.member("file", or_null(root.file));
+  json.member("line", known(!root.file.empty(), root.line));
+  json.member("module", or_null(root.module));
+  json.member("offset", known(!root.module.empty(), root.offset));
+  json.member("thread", known(root.thread != 0, root.thread));
+  json.member("thread_name", or_null(root.thread_name));
+  json.member("address", known(root.kind != "register", JsonHex{root.address}));
+  if (root.frame)
+    write_json(json.key("frame"), *root.frame);
+  else
+    json.member("frame", nullptr);
+}
+
+void write_chain(JsonWriter& json, const std::optional<report::HolderChain>& chain) {
+  if (!chain) return json.value(nullptr);
+  const JsonObject object(json);
+  if (chain->root)
+    write_root(json.key("root"), *chain->root);
+  else
+    json.member("root", nullptr);
+  json.member("pointer", or_null(chain->pointer));
+  json.key("steps").begin_array();
+  for (const report::HolderStep& step : chain->steps) {
+    const JsonObject entry(json);
+    write_block(json.key("block"), step.block);
+    json.member("offset", step.offset);
+    json.member("pointer", step.pointer);
+  }
+  json.end_array();
+  json.member("left_out", chain->left_out);
+}
+
+void write_retained(JsonWriter& json, const report::RetainedEntry& entry) {
+  const JsonObject object(json);
+  if (entry.block) {
+    write_block(json.key("block"), *entry.block);
+  } else if (entry.stack_id != 0) {
+    json.member("stack", entry.stack_id);
+    json.member("function", entry.function);
+    write_json(json.key("caller"), entry.caller);
+  } else {
+    json.member("type", or_null(entry.type));
+  }
+  write_json(json.key("own"), entry.own);
+  write_json(json.key("retained"), entry.retained);
+}
+
+void write_global(JsonWriter& json, const report::GlobalEntry& entry) {
+  const JsonObject object(json);
+  write_root(json.key("variable"), entry.variable);
+  write_json(json.key("direct"), entry.direct);
+  write_json(json.key("retained"), entry.retained);
+}
+
+void write_scan(JsonWriter& json, const report::ScanEntry& entry) {
+  const JsonObject object(json);
+  write_members(json, entry.facts);
+  write_json(json.key("definite"), entry.definite);
+  write_json(json.key("indirect"), entry.indirect);
+  write_json(json.key("possible"), entry.possible);
+  write_json(json.key("reachable"), entry.reachable);
+  write_json(json.key("suppressed"), entry.suppressed);
+  write_json(json.key("ignored"), entry.ignored);
+}
+
+void write_change(JsonWriter& json, const report::LossChange& change) {
+  const JsonObject object(json);
+  write_json(json.key("new"), change.appeared());
+  write_json(json.key("allocated_since"), change.allocated);
+  write_json(json.key("still_there"), change.remained);
+  write_json(json.key("gone"), change.gone);
+}
+
+void write_changed(JsonWriter& json, const report::ChangedStack& stack) {
+  const JsonObject object(json);
+  json.member("id", stack.id);
+  json.member("function", stack.function);
+  json.member("variant", stack.variant);
+  write_change(json.key("lost"), stack.change);
+  json.key("frames").values(stack.frames);
+}
+
+}  // namespace
+
+void json_holders(const report::Report& report, const report::Write& write) {
+  JsonDocument document("holders", report, write);
+  if (!report.holders) return;
+  const report::Holders& holders = *report.holders;
+  write_json(document.key("scan"), report.leaks.scan);
+  document.member("asked", holders.asked);
+  write_block(document.key("block"), holders.block);
+  document.member("offset", holders.offset);
+  if (holders.of_stack.blocks != 0) {
+    write_json(document.key("of_stack"), holders.of_stack);
+    write_json(document.key("of_kind"), holders.of_kind);
+    write_json(document.key("same_root"), holders.same_root);
+  } else {
+    document.member("of_stack", nullptr);
+    document.member("of_kind", nullptr);
+    document.member("same_root", nullptr);
+  }
+  write_chain(document.key("held"), holders.held);
+  write_chain(document.key("below"), holders.below);
+  document.member("earlier_scan", known(holders.earlier_scan != 0, holders.earlier_scan));
+  write_chain(document.key("earlier"), holders.earlier);
+}
+
+void json_retained(const report::Report& report, const report::Write& write) {
+  JsonDocument document("retained", report, write);
+  if (!report.retained) return;
+  write_json(document.key("scan"), report.leaks.scan);
+  document.member("by", report.retained->by);
+  write_json(document.key("held"), report.retained->held);
+  document.member("entry_count", report.retained->entry_count);
+  document.list("entries", report.retained->entries, write_retained);
+}
+
+void json_globals(const report::Report& report, const report::Write& write) {
+  JsonDocument document("globals", report, write);
+  if (!report.globals) return;
+  write_json(document.key("scan"), report.leaks.scan);
+  write_json(document.key("held"), report.globals->held);
+  write_json(document.key("unlisted"), report.globals->unlisted);
+  write_json(document.key("shared"), report.globals->shared);
+  write_json(document.key("elsewhere"), report.globals->elsewhere);
+  document.member("entry_count", report.globals->entry_count);
+  document.list("entries", report.globals->entries, write_global);
+}
+
+void json_scans(const report::Report& report, const report::Write& write) {
+  JsonDocument document("scans", report, write);
+  if (report.scans) document.list("scans", *report.scans, write_scan);
+}
+
+void json_scan_changes(const report::Report& report, const report::Write& write) {
+  JsonDocument document("scan-changes", report, write);
+  if (!report.scan_changes) return;
+  const report::ScanChanges& changes = *report.scan_changes;
+  write_json(document.key("from"), changes.from);
+  write_json(document.key("to"), changes.to);
+  write_change(document.key("lost"), changes.total);
+  document.member("stack_count", changes.stack_count);
+  document.list("stacks", changes.stacks, write_changed);
+  document.list("frames", report.frames);
+}
+
+}  // namespace heaptap::json

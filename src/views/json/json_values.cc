@@ -1,0 +1,532 @@
+#include "views/json/json_values.h"
+
+#include <utility>
+
+#include "analysis/findings/note_text.h"
+#include "analysis/findings/words.h"
+#include "analysis/report/process_sums.h"
+
+namespace heaptap::json {
+
+void write_json(JsonWriter& json, const report::BlockCount& count) {
+  const JsonObject object(json);
+  json.member("blocks", count.blocks);
+  json.member("bytes", count.bytes);
+}
+
+namespace {
+
+void write_count(JsonWriter& json, bool is_known, const report::BlockCount& count) {
+  if (is_known) return write_json(json, count);
+  const JsonObject object(json);
+  json.member("blocks", nullptr);
+  json.member("bytes", nullptr);
+}
+
+enum class OriginOf { kAllocation, kRelease };
+
+void write_origin(JsonWriter& json, const std::optional<report::ErrorEntry::Origin>& origin, OriginOf what) {
+  if (!origin) return json.value(nullptr);
+  const JsonObject object(json);
+  json.member("function", origin->function);
+  json.member("variant", origin->variant);
+  if (what == OriginOf::kAllocation) json.member("size", origin->size_bytes);
+  json.key("frames").values(origin->frames);
+}
+
+void write_kept(JsonWriter& json, const report::Leaks& leaks) {
+  json.begin_array();
+  for (const report::KeptByLibrary& entry : leaks.kept_by_libraries) {
+    const JsonObject object(json);
+    json.member("purpose", findings::words_of(entry.purpose));
+    write_json(json.key("reachable"), entry.reachable);
+    write_json(json.key("possible"), entry.possible);
+  }
+  json.end_array();
+}
+
+void write_suppressions(JsonWriter& json, const std::vector<report::SuppressionEntry>& suppressions) {
+  json.begin_array();
+  for (const report::SuppressionEntry& entry : suppressions) {
+    const JsonObject object(json);
+    json.member("place", entry.place);
+    json.member("text", entry.text);
+    write_json(json.key("hidden"), entry.hidden);
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+void write_members(JsonWriter& json, const report::ScanFacts& scan) {
+  const bool is_one = scan.number != 0;  // else the sums of several
+  json.member("number", known(is_one, scan.number));
+  json.member("at_end", scan.at_end);
+  json.member("time_ns", known(is_one, scan.time_ns));
+  json.member("stopped_ns", scan.stopped_ns);
+  json.member("total_ns", scan.total_ns);
+  json.member("read_bytes", scan.read_bytes);
+  json.member("skipped_bytes", scan.skipped_bytes);
+  json.member("threads", scan.threads);
+  json.member("blocks", scan.blocks);
+  json.member("pointers", scan.pointers);
+  json.member("stored_bytes", scan.stored_bytes);
+}
+
+void write_json(JsonWriter& json, const report::ScanFacts& scan) {
+  const JsonObject object(json);
+  write_members(json, scan);
+}
+
+void write_json(JsonWriter& json, const model::Frame& frame) {
+  const JsonObject object(json);
+  json.member("function", or_null(frame.function));
+  json.member("module", or_null(frame.module));
+  json.member("offset", known(!frame.module.empty(), JsonHex{frame.offset}));
+  json.member("address", address_or_null(frame.address));
+  json.member("file", or_null(frame.file));
+  json.member("line", known(!frame.file.empty() && frame.line != 0, frame.line));
+  json.member("inlined", frame.inlined);
+}
+
+void write_frames(JsonWriter& json, const std::vector<model::Frame>& frames) {
+  json.begin_array();
+  for (const model::Frame& frame : frames) write_json(json, frame);
+  json.end_array();
+}
+
+namespace {
+
+void write_leaks(JsonWriter& json, const std::optional<report::StackLeaks>& leaks) {
+  const JsonObject object(json);
+  const report::StackLeaks counts = leaks.value_or(report::StackLeaks{});
+  write_count(json.key("definite"), leaks.has_value(), counts.definite);
+  write_count(json.key("indirect"), leaks.has_value(), counts.indirect);
+  write_count(json.key("possible"), leaks.has_value(), counts.possible);
+  const std::pair<const char*, const report::BlockCount&> rest[] = {
+      {"reachable", counts.reachable}, {"suppressed", counts.suppressed},         {"ignored", counts.ignored},
+      {"unknown", counts.unknown},     {"behind_headers", counts.behind_headers}, {"below", counts.below}};
+  for (const auto& [name, count] : rest) {
+    if (count.blocks != 0) write_json(json.key(name), count);
+  }
+}
+
+void member_if_any(JsonWriter& json, const char* name, std::string_view text) {
+  if (!text.empty()) json.member(name, text);
+}
+
+}  // namespace
+
+namespace {
+
+void write_mapped(JsonWriter& json, const model::MappedBytes& mapped) {
+  const JsonObject object(json);
+  for (size_t kind = 0; kind < mapped.size(); ++kind) {
+    if (mapped[kind] != 0) json.member(model::kMappedKindNames[kind], mapped[kind]);
+  }
+}
+
+void write_level(JsonWriter& json, const model::MappedLevel& level, bool live_known, bool peak_known) {
+  const JsonObject object(json);
+  json.member("live_bytes", known(live_known, level.live_bytes));
+  json.member("peak_bytes", known(peak_known, level.peak_bytes));
+}
+
+void write_mapped(JsonWriter& json, const report::Totals& totals) {
+  const JsonObject object(json);
+  const bool peak_known = totals.calls_known && totals.mapped_peak_known;
+  const bool memory_known = totals.mapped.are_known();
+  write_level(json.key("memory"), totals.mapped.memory, totals.calls_known && memory_known, peak_known && memory_known);
+  for (size_t kind = 0; kind < model::kMappedKinds; ++kind)
+    write_level(json.key(model::kMappedKindNames[kind]), totals.mapped.kinds[kind], totals.calls_known, peak_known);
+}
+
+}  // namespace
+
+// There may be many: what is empty, or 0 for most, is left out.
+void write_json(JsonWriter& json, const report::StackEntry& stack) {
+  const JsonObject object(json);
+  json.member("id", stack.id);
+  json.member("function", stack.function);
+  member_if_any(json, "variant", stack.variant);
+  if (!stack.tags.empty()) json.key("tags").values(stack.tags);
+  if (stack.pooled) json.member("pool", stack.pool);
+  json.member("allocations", known(stack.calls_known, stack.allocations));
+  json.member("frees", known(stack.live_known && stack.calls_known, stack.releases));
+  json.member("allocated_bytes", known(stack.calls_known, stack.allocated_bytes));
+  json.member("live_blocks", known(stack.live_known && stack.blocks_known, stack.live_blocks));
+  json.member("live_bytes", known(stack.live_known, stack.live_bytes));
+  json.member("peak_bytes", known(stack.times_known, stack.peak_bytes));
+  json.member("temporary_allocations", known(stack.temporary_known, stack.temporary_allocations));
+  const bool mismatched_known = stack.calls_known && stack.mismatched_known;
+  if (!mismatched_known || stack.mismatched_releases != 0)
+    json.member("mismatched_frees", known(mismatched_known, stack.mismatched_releases));
+  json.member("lifetime_ns", known(stack.times_known && stack.lifetime_known, stack.lifetime_ns));
+  if (stack.threads_known)
+    json.key("threads").values(stack.threads);
+  else
+    json.member("threads", nullptr);
+  write_leaks(json.key("leaks"), stack.leaks);
+  json.key("frames").values(stack.frames);
+  if (stack.growth) {
+    json.member("growth_bytes", stack.growth->bytes);
+    json.member("growth_blocks", stack.growth->blocks);
+  }
+  if (stack.mapping && stack.live_known) write_mapped(json.key("mapped"), stack.mapped);
+  member_if_any(json, "ends_early", findings::ending_of(stack));
+  member_if_any(json, "purpose", findings::words_of(stack.purpose));
+}
+
+void write_json(JsonWriter& json, const report::LabelEntry& label) {
+  const report::StackEntry& sum = label.sum;
+  const JsonObject object(json);
+  if (label.is_pool)
+    json.member("pool", label.pool);
+  else
+    json.key("tags").values(label.tags);
+  json.member("allocations", known(sum.calls_known, sum.allocations));
+  json.member("frees", known(sum.live_known && sum.calls_known, sum.releases));
+  json.member("allocated_bytes", known(sum.calls_known, sum.allocated_bytes));
+  json.member("live_blocks", known(sum.live_known && sum.blocks_known, sum.live_blocks));
+  json.member("live_bytes", known(sum.live_known, sum.live_bytes));
+  json.member("peak_bytes", known(sum.times_known, sum.peak_bytes));
+  json.member("temporary_allocations", known(sum.temporary_known, sum.temporary_allocations));
+  write_leaks(json.key("leaks"), sum.leaks);
+}
+
+namespace {
+
+void write_window(JsonWriter& json, const report::Window& window) {
+  const JsonObject object(json);
+  json.member("from_ns", window.from_ns);
+  json.member("to_ns", known(window.to_ns != ~uint64_t{0}, window.to_ns));
+  json.member("from", or_null(window.from));
+  json.member("to", or_null(window.to));
+  if (window.from_is_earlier) json.member("from_is_earlier", true);
+  if (window.to_is_earlier) json.member("to_is_earlier", true);
+  json.member("older_freed_blocks", known(window.has_older, window.older_released_blocks));
+  json.member("older_freed_bytes", known(window.has_older, window.older_released_bytes));
+  json.member("growth_blocks", window.growth.blocks);
+  json.member("growth_bytes", window.growth.bytes);
+}
+
+void write_mark(JsonWriter& json, const model::Mark& mark) {
+  const JsonObject object(json);
+  json.member("number", mark.number);
+  json.member("kind", findings::words_of(mark.kind));
+  json.member("name", mark.name);
+  json.member("time_ns", mark.time_ns);
+  json.member("events_before", mark.events_before);
+  json.member("thread", known(mark.thread != 0, mark.thread));
+}
+
+}  // namespace
+
+void write_json(JsonWriter& json, const report::ErrorEntry& error) {
+  const JsonObject object(json);
+  json.member("kind", error.kind);
+  json.member("function", error.function);
+  json.member("variant", error.variant);
+  json.member("address", address_or_null(error.address));
+  json.member("count", error.count);
+  json.key("frames").values(error.frames);
+  write_origin(json.key("allocated"), error.allocated, OriginOf::kAllocation);
+  write_origin(json.key("released"), error.released, OriginOf::kRelease);
+}
+
+void write_json(JsonWriter& json, const report::Totals& totals) {
+  const JsonObject object(json);
+  json.member("allocations", known(totals.calls_known, totals.allocations));
+  json.member("frees", known(totals.live_known && totals.calls_known, totals.releases));
+  json.member("allocated_bytes", known(totals.calls_known, totals.allocated_bytes));
+  json.member("temporary_allocations", known(totals.temporary_known, totals.temporary_allocations));
+  json.member("live_blocks", known(totals.live_known && totals.blocks_known, totals.live_blocks));
+  json.member("live_bytes", known(totals.live_known, totals.live_bytes));
+  json.member("peak_live_bytes", known(totals.peak_known, totals.peak_live_bytes));
+  json.member("peak_live_blocks", known(totals.peak_known && totals.blocks_known, totals.peak_live_blocks));
+  json.member("peak_time_ns", known(totals.peak_time_known, totals.peak_time_ns));
+  json.member("mapped_live_bytes", known(totals.calls_known, totals.mapped_live_bytes));
+  json.member("peak_mapped_bytes", known(totals.calls_known && totals.mapped_peak_known, totals.peak_mapped_bytes));
+  write_mapped(json.key("mapped"), totals);
+  json.member("pool_allocations", known(totals.calls_known, totals.pool_allocations));
+  json.member("pool_live_blocks", known(totals.calls_known, totals.pool_live_blocks));
+  json.member("pool_live_bytes", known(totals.calls_known, totals.pool_live_bytes));
+  json.member("open_resources", known(totals.calls_known, totals.open_resources));
+  json.member("unknown_pool_frees", known(totals.calls_known, totals.unknown_pool_releases));
+  json.member("bad_frees", known(totals.bad_frees_known, totals.bad_releases));
+  json.member("double_frees", known(totals.bad_frees_known, totals.double_releases));
+  json.member("mismatched_frees", known(totals.calls_known && totals.mismatched_known, totals.mismatched_releases));
+  json.member("unknown_frees", known(totals.calls_known, totals.unknown_releases));
+  json.member("unseen_frees", known(totals.calls_known, totals.unseen_releases));
+}
+
+void write_json(JsonWriter& json, const report::Leaks& leaks) {
+  const auto count = [&](const char* name, const report::BlockCount& value) {
+    write_count(json.key(name), leaks.scanned, value);
+  };
+  const JsonObject object(json);
+  json.member("scanned", leaks.scanned);
+  count("definite", leaks.definite);
+  count("indirect", leaks.indirect);
+  count("possible", leaks.possible);
+  count("reachable", leaks.reachable);
+  count("suppressed", leaks.suppressed);
+  count("ignored", leaks.ignored);
+  count("unknown", leaks.unknown);
+  count("behind_headers", leaks.behind_headers);
+  count("behind_tags", leaks.behind_tags);
+  count("released_since", leaks.released_since);
+  if (leaks.scanned)
+    write_kept(json.key("kept_by_libraries"), leaks);
+  else
+    json.member("kept_by_libraries", nullptr);
+  {
+    const JsonObject pools(json.key("pools"));
+    count("definite", leaks.pools.definite);
+    count("indirect", leaks.pools.indirect);
+    count("possible", leaks.pools.possible);
+    count("reachable", leaks.pools.reachable);
+    count("unknown", leaks.pools.unknown);
+  }
+  if (leaks.scanned)
+    write_json(json.key("scan"), leaks.scan);
+  else
+    json.member("scan", nullptr);
+  json.member("scan_count", leaks.scan_count);
+  write_suppressions(json.key("suppressions"), leaks.suppressions);
+  json.key("unused_suppressions").values(leaks.unused_suppressions);
+  json.key("broad_suppressions").values(leaks.broad_suppressions);
+}
+
+namespace {
+
+void write_members(JsonWriter& json, const report::IgnoredCount& count, const report::Totals& totals) {
+  json.member("stacks", count.stacks);
+  json.member("allocations", known(totals.calls_known, count.allocations));
+  json.member("allocated_bytes", known(totals.calls_known, count.allocated_bytes));
+  json.member("live_blocks", known(totals.live_known && totals.blocks_known, count.live_blocks));
+  json.member("live_bytes", known(totals.live_known, count.live_bytes));
+  json.member("mapped_live_bytes", known(totals.calls_known, count.mapped_live_bytes));
+}
+
+}  // namespace
+
+void write_ignored(JsonWriter& json, const report::Ignored& ignored, const report::Totals& totals) {
+  const JsonObject object(json);
+  write_members(json, ignored.sum(), totals);
+  json.key("rules").begin_array();
+  for (const report::IgnoreRule& rule : ignored.rules) {
+    const JsonObject entry(json);
+    write_members(json, rule.count, totals);
+    json.member("place", rule.place);
+    json.member("pattern", rule.text);
+  }
+  json.end_array();
+}
+
+namespace {
+
+void write_exit(JsonWriter& json, const model::Capture& capture) {
+  if (!capture.exit.code && !capture.exit.signal) return json.value(nullptr);
+  const JsonObject object(json);
+  if (capture.exit.code)
+    json.member("code", *capture.exit.code);
+  else
+    json.member("signal", *capture.exit.signal);
+}
+
+}  // namespace
+
+void write_target(JsonWriter& json, const model::Capture& capture) {
+  const bool is_own = capture.import.tool.empty();
+  const JsonObject object(json);
+  json.key("command").values(capture.command);
+  json.member("executable", or_null(capture.executable));
+  json.member("pid", known(is_own, capture.pid));
+  json.member("parent_pid", known(is_own, capture.parent_pid));
+  json.member("host", or_null(capture.host_name));
+  json.member("arch", capture.architecture);
+  write_exit(json.key("exit"), capture);
+}
+
+void write_json(JsonWriter& json, const report::ProcessEntry& process) {
+  const bool is_read = process.failure.empty();
+  const JsonObject object(json);
+  write_target(json.key("target"), process.capture);
+  json.member("executed", process.capture.executed);
+  json.member("image", known(process.image != 0, process.image));
+  json.member("trace", process.trace_path);
+  json.member("failure", or_null(process.failure));
+  json.member("lost_events", known(is_read, process.capture.lost_events));
+  json.member("truncated", process.capture.truncated);
+  if (is_read) {
+    write_json(json.key("totals"), process.totals);
+    write_json(json.key("leaks"), process.leaks);
+  } else {
+    json.member("totals", nullptr);
+    json.member("leaks", nullptr);
+  }
+  json.member("leaks_known", is_read && process.leaks.scanned && process.leaks_known);
+}
+
+void write_sum(JsonWriter& json, const std::vector<report::ProcessEntry>& processes) {
+  const report::ProcessSums sums = report::sum_of(processes);
+  const JsonObject object(json);
+  json.member("count", processes.size());
+  json.member("largest_peak_live_bytes", sums.largest_peak);
+  json.member("failed", sums.failed);
+  json.member("unscanned", sums.unscanned);
+  json.member("uncertain", sums.uncertain);
+  json.member("allocations", sums.allocations);
+  json.member("allocated_bytes", sums.allocated_bytes);
+  write_json(json.key("definite"), sums.definite);
+  write_json(json.key("indirect"), sums.indirect);
+  write_json(json.key("possible"), sums.possible);
+  json.member("bad_frees", sums.bad_releases);
+  json.member("double_frees", sums.double_releases);
+  json.member("mismatched_frees", sums.mismatched_releases);
+  json.member("lost_events", sums.lost_events);
+}
+
+namespace {
+
+void write_note(JsonWriter& json, const model::Note& note, const std::optional<uint64_t>& scan) {
+  const JsonObject object(json);
+  json.member("kind", findings::name_of(note.kind));
+  json.member("scan", scan);
+  json.member("module", or_null(note.module));
+  json.member("name", or_null(note.name));
+  json.member("count", findings::count_of(note));
+  json.key("numbers").values(note.numbers);
+  json.member("text", findings::sentence_of(note));
+  if (note.pid != 0) json.member("pid", note.pid);
+}
+
+}  // namespace
+
+void write_notes(JsonWriter& json, const report::Report& report) {
+  for (const model::Note& note : report.capture.notes) write_note(json, note, std::nullopt);
+  if (!report.leaks.scanned) return;
+  const report::ScanFacts& scan = report.leaks.scan;
+  for (const model::Note& note : scan.notes) write_note(json, note, known<uint64_t>(scan.number != 0, scan.number));
+}
+
+namespace {
+
+const char* name_of(model::SymbolHint::Lack lack) {
+  using Lack = model::SymbolHint::Lack;
+  switch (lack) {
+    case Lack::kFile:
+      return "file";
+    case Lack::kSameFile:
+      return "same_file";
+    case Lack::kSymbols:
+      return "symbols";
+    case Lack::kParts:
+      return "parts";
+    case Lack::kReadable:
+      return "readable";
+    case Lack::kLines:
+      break;
+  }
+  return "lines";
+}
+
+// What the reader of the report could do better; what the recording couldn't see is in the notes.
+void write_warnings(JsonWriter& json, const report::Report& report) {
+  json.begin_array();
+  if (report.unmatched) {
+    const JsonObject warning(json);
+    json.member("kind", "unmatched_filter");
+    json.member("filter", report.filter);
+  }
+  for (const model::SymbolHint& hint : report.symbol_hints) {
+    const JsonObject warning(json);
+    json.member("kind", "symbols");
+    json.member("module", hint.path);
+    json.member("lacks", name_of(hint.lack));
+    json.member("functions_without_names", hint.without_names);
+    json.member("asked_debuginfod", hint.asked_servers);
+    if (!hint.missing_part.empty()) json.member("missing_file", hint.missing_part);
+    if (hint.other_path.empty()) continue;
+    json.member("build_id", hint.build_id);
+    json.member("other_file", hint.other_path);
+    json.member("other_build_id", hint.other_build_id);
+  }
+  json.end_array();
+}
+
+// Where another tool counted something else in place of time; else null.
+const char* unit_of(const model::Capture& capture) {
+  switch (capture.import.unit) {
+    case model::TimeUnit::kInstructions:
+      return "instructions";
+    case model::TimeUnit::kAllocatedBytes:
+      return "allocated_bytes";
+    case model::TimeUnit::kNanoseconds:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void write_capture(JsonWriter& json, const report::Report& report) {
+  const model::Capture& capture = report.capture;
+  const bool is_own = capture.import.tool.empty();
+  const JsonObject object(json);
+  json.member("via", capture.via);
+  json.member("complete", capture.ended && !capture.truncated && capture.lost_events == 0 && capture.gaps == 0 &&
+                              capture.from_start);
+  {
+    const JsonObject known_of(json.key("known"));
+    json.member("leaks", report.known.leaks);
+    json.member("releases", report.known.releases);
+  }
+  json.key("gaps").begin_array();
+  for (const report::Gap gap : report.known.gaps) json.value(findings::name_of(gap));
+  json.end_array();
+  json.member("from_start", capture.from_start);
+  json.member("start_unix_ns", known(is_own, capture.start_unix_ns));
+  json.member("duration_ns", known(capture.ended && capture.import.has_times(), capture.duration_ns));
+  json.member("known_until_ns", capture.known_until_ns);
+  json.member("time_resolution_ns", known(capture.import.has_times(), capture.time_resolution_ns));
+  json.member("events", known(capture.ended && capture.import.tells(model::kNotRecordedCounts), capture.event_count));
+  json.member("events_kept", report.has_events);
+  json.member("lost_events", capture.lost_events);
+  json.member("truncated", capture.truncated);
+  json.member("running", capture.running);
+  json.member("damage", or_null(capture.damage));
+  json.member("heaptap_version", capture.heaptap_version);
+  if (!is_own) json.member("imported_from", capture.import.tool);
+  if (const char* const unit = unit_of(capture)) json.member("unit_of_times", unit);
+}
+
+JsonDocument::JsonDocument(const char* format, int version, const report::Write& write) : pieces_(write) {
+  pieces_.json().begin_object(JsonLayout::kLinePerEntry);
+  member("format", std::string("heaptap-") + format);
+  member("version", version);
+}
+
+JsonDocument::JsonDocument(const char* view, const report::Report& report, const report::Write& write)
+    : JsonDocument(view, 2, write) {
+  write_target(key("target"), report.capture);
+  write_capture(key("capture"), report);
+  key("notes").begin_array();
+  write_notes(pieces_.json(), report);
+  pieces_.json().end_array();
+  write_warnings(key("warnings"), report);
+  member("filter", or_null(report.filter));
+  if (report.window) write_window(key("window"), *report.window);
+  if (!report.marks.empty()) list("marks", report.marks, write_mark);
+  if (!report.ignored.rules.empty()) write_ignored(key("ignored"), report.ignored, report.totals);
+}
+
+JsonDocument::~JsonDocument() { pieces_.json().end_object(); }
+
+JsonWriter& JsonDocument::key(const char* name) {
+  pieces_.flush();
+  return pieces_.json().key(name);
+}
+
+}  // namespace heaptap::json

@@ -1,0 +1,15 @@
+// Verdict of `heaptap check` as JSON.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/findings/verdict.h"
+
+namespace heaptap::json {
+
+std::string render_verdict_json(const findings::Verdict& verdict);
+// For several traces. `failures` couldn't be judged.
+std::string render_verdicts_json(const std::vector<findings::Verdict>& verdicts,
+                                 const std::vector<findings::FailedTrace>& failures);
+
+}  // namespace heaptap::json

@@ -1,0 +1,427 @@
+// Final lines of `heaptap run` and `attach`: at most 12.
+//
+//   how it ended, peak ┬ leaks, or still reachable memory ┬ their stacks ┬ bad releases ┬ processes ┬ warnings ┬ next
+//
+// Parts of several lines share the lines that the others leave.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <string_view>
+
+#include "analysis/findings/amount_text.h"
+#include "analysis/findings/capture_text.h"
+#include "analysis/findings/frame_text.h"
+#include "analysis/findings/ignored_text.h"
+#include "analysis/findings/label_text.h"
+#include "analysis/findings/mapped_text.h"
+#include "analysis/findings/note_text.h"
+#include "analysis/findings/outcome.h"
+#include "analysis/findings/site_rows.h"
+#include "analysis/findings/telling_frame.h"
+#include "analysis/findings/text_safe.h"
+#include "analysis/findings/words.h"
+#include "analysis/report/process_sums.h"
+#include "common/base/safe_text.h"
+#include "common/base/shell_word.h"
+#include "common/base/units.h"
+#include "views/text/render_text.h"
+#include "views/text/text_table.h"
+
+namespace heaptap::text {
+namespace {
+
+using base::format_bytes;
+using base::format_count;
+
+using Lines = std::vector<std::string>;
+
+constexpr std::string_view kLinePrefix = "heaptap: ";
+constexpr size_t kLeastStackRoom = 24;  // of a stack
+constexpr size_t kMaxLines = 12;
+constexpr size_t kMaxRemarks = 3;
+constexpr size_t kMaxSummaryStacks = 5;
+constexpr size_t kMaxSummaryErrors = 3;
+constexpr size_t kMaxProcesses = 6;
+
+// What a program was before it became this one; null: nothing that was recorded.
+const report::ProcessEntry* before_exec(const report::Report& report) {
+  if (report.capture.executed) return nullptr;
+  for (size_t i = 1; i < report.processes.size(); ++i) {  // the first is the report's own
+    const report::ProcessEntry& process = report.processes[i];
+    if (process.capture.pid == report.capture.pid && process.capture.executed) return &process;
+  }
+  return nullptr;
+}
+
+// "peak 21.5 MiB (at the end: it was still growing)"
+std::string peak_text(const report::Report& report) {
+  const report::Totals& totals = report.totals;
+  if (!totals.peak_known) return "peak unknown";
+  std::string text = "peak " + format_bytes(totals.peak_live_bytes);
+  if (report.grows_to_the_end) return text + " (at the end: it was still growing)";
+  if (totals.peak_time_known && totals.peak_live_bytes != 0)
+    text += " after " + base::format_duration(totals.peak_time_ns);
+  return text;
+}
+
+std::string title_line(const report::Report& report) {
+  const model::Capture& capture = report.capture;
+  const report::ProcessEntry* const wrapper = before_exec(report);
+  const std::string by =
+      wrapper != nullptr ? fmt::format(", executed by {}", findings::program_of(wrapper->capture)) : "";
+  const std::string after = capture.ended ? " after " + base::format_duration(capture.duration_ns) : "";
+  return fmt::format("{} (pid {}{}) {}{}: {}, {}", findings::command_of(capture), capture.pid, by,
+                     findings::ending_text(capture), after, findings::counted(report.totals.allocations, "allocation"),
+                     peak_text(report));
+}
+
+// Where the program's own mappings are more memory than its heap.
+Lines mapping_lines(const report::Totals& totals) {
+  const model::MappedLevels& mapped = totals.mapped;
+  const bool is_known = mapped.are_known();
+  const model::MappedLevel memory =
+      is_known ? mapped.memory : model::MappedLevel{totals.mapped_live_bytes, totals.peak_mapped_bytes};
+  if (!totals.mapped_peak_known || memory.peak_bytes <= totals.peak_live_bytes) return {};
+  std::string text = fmt::format("mmap: peak {}, {} mapped at the end", format_bytes(memory.peak_bytes),
+                                 format_bytes(memory.live_bytes));
+  model::MappedBytes bytes{};
+  for (size_t kind = 0; kind < bytes.size(); ++kind) bytes[kind] = mapped.kinds[kind].live_bytes;
+  const std::string others = findings::beside_memory(bytes);
+  if (!is_known) return {text + " (address space: how much was only reserved is unknown)"};
+  return {others.empty() ? text : text + "; besides " + others};
+}
+
+std::string reachable_text(const report::Report& report) {
+  const report::Leaks& leaks = report.leaks;
+  std::string text = !report.known.leaks      ? "no leaks found"
+                     : !report.known.children ? "no leaks in what was recorded"
+                                              : "no leaks";
+  if (leaks.reachable.blocks == 0) return text;
+  text += fmt::format("; {} still reachable", format_bytes(leaks.reachable.bytes));
+  if (!report.globals || report.globals->entries.empty()) return text;
+  const report::GlobalEntry& largest = report.globals->entries.front();
+  const std::string variable = findings::variable_text(largest.variable);
+  // A variable that holds little explains nothing.
+  if (variable.empty() || largest.retained.bytes < leaks.reachable.bytes / 10) return text;
+  return text + fmt::format(", {} of them by {}", format_bytes(largest.retained.bytes), variable);
+}
+
+// The worst of it; empty: nothing is lost.
+std::string lost_text(report::BlockCount definite, const report::BlockCount& indirect,
+                      const report::BlockCount& possible, const report::BlockCount& in_pools) {
+  definite += indirect;
+  if (definite.blocks != 0) return "leaked " + findings::exact_amount(definite);
+  if (in_pools.blocks != 0) return fmt::format("leaked {} of its pools", findings::exact_amount(in_pools));
+  return possible.blocks != 0 ? "possibly leaked " + findings::exact_amount(possible) : "";
+}
+
+// The one thing that matters.
+std::string outcome_line(const report::Report& report) {
+  const report::Leaks& leaks = report.leaks;
+  if (!report.known.any) return "UNKNOWN: nothing was seen of what it allocates";
+  std::string text =
+      !leaks.scanned ? (report.totals.live_known ? fmt::format("{} not freed in {} (no leak scan: leaks unknown)",
+                                                               format_bytes(report.totals.live_bytes),
+                                                               findings::counted(report.totals.live_blocks, "block"))
+                                                 : "leaks unknown")
+      : report::leaks_at_all(leaks) ? findings::leaks_text(leaks) + findings::doubt_of_leaks(leaks)
+                                    : reachable_text(report);
+  if (leaks.scanned && leaks.suppressed.blocks != 0) text += "; suppressed " + findings::exact_amount(leaks.suppressed);
+  if (leaks.scanned && leaks.ignored.blocks != 0) text += "; ignored " + findings::exact_amount(leaks.ignored);
+  return text;
+}
+
+// The blocks that the line of a stack is about: its leaks where a scan found some, else what is alive.
+report::BlockCount listed_of(const report::Report& report, const report::StackEntry& stack) {
+  if (!report::leaks_at_all(report.leaks) || !stack.leaks) return {stack.live_blocks, stack.live_bytes};
+  return stack.leaks->definite.blocks != 0 ? report::BlockCount(stack.leaks->definite) += stack.leaks->below
+                                           : stack.leaks->possible;
+}
+
+// `width`: of the line; 0: any.
+Lines stack_lines(const report::Report& report, const findings::FrameText& text, size_t most, size_t width) {
+  Lines lines;
+  const bool are_leaks = report::leaks_at_all(report.leaks);
+  std::vector<findings::SiteRow> rows = findings::merge_sites(text, report.frames, report.stacks, report.sort_key);
+  std::ranges::stable_sort(rows, std::greater<>(),
+                           [&](const findings::SiteRow& row) { return listed_of(report, row.sum).bytes; });
+  for (const findings::SiteRow& row : rows) {
+    if (lines.size() >= most) break;
+    const report::StackEntry& stack = row.sum;
+    const report::BlockCount count = listed_of(report, stack);
+    const bool counts = are_leaks ? !stack.mapping : !stack.is_apart();  // leaks of pools do
+    if (!counts || count.blocks == 0 || !stack.live_known) continue;
+    if (!are_leaks && stack.purpose != report::Purpose::kProgram) continue;
+    // Of what is merely alive, what is little says nothing.
+    if (!are_leaks && count.bytes < report.totals.live_bytes / 20) continue;
+    const bool possible = are_leaks && stack.leaks && stack.leaks->definite.blocks == 0;
+    const std::string bytes = are_leaks ? findings::counted(count.bytes, "byte") : format_bytes(count.bytes);
+    std::string line = fmt::format("  {} in {}{}  {}  ", bytes, findings::counted(count.blocks, "block"),
+                                   possible ? " (possibly)" : "", findings::ids_text(row));
+    std::string labels = findings::labels_behind(stack);
+    if (const std::string purpose = findings::words_of(stack.purpose); !purpose.empty()) labels += " (" + purpose + ")";
+    const size_t room =
+        width == 0 ? 0 : std::max(kLeastStackRoom, width - std::min(width, line.size() + labels.size()));
+    line += text.describe_site(report.list(stack.frames), room);
+    line += labels;
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string place_of(const report::Report& report, const std::vector<report::FrameIndex>& frames) {
+  const model::Frame* const frame = findings::telling_frame(report.list(frames), report.skipped);
+  return frame == nullptr ? "unknown place" : base::safe_text(findings::location_of(*frame));
+}
+
+// "1 double free at df.cc:3, allocated at df.cc:1": equal ones added up.
+Lines error_lines(const report::Report& report, size_t most) {
+  struct Line {
+    const char* noun;
+    std::string rest;
+    uint64_t count;
+  };
+  std::vector<Line> equal;
+  for (const report::ErrorEntry& error : report.errors) {
+    const findings::ErrorName name = findings::name_of(error);
+    Line named{name.noun, name.rest + " at " + place_of(report, error.frames), error.count};
+    if (error.allocated) named.rest += ", allocated at " + place_of(report, error.allocated->frames);
+    const auto same = std::ranges::find_if(equal, [&named](const Line& line) {
+      return line.rest == named.rest && std::string_view(line.noun) == named.noun;
+    });
+    if (same != equal.end())
+      same->count += named.count;
+    else
+      equal.push_back(std::move(named));
+  }
+  Lines lines;
+  for (const Line& line : equal) {
+    if (lines.size() == most) break;
+    lines.push_back(findings::counted(line.count, line.noun) + line.rest);
+  }
+  if (!lines.empty() && equal.size() > lines.size()) {
+    lines.back() += fmt::format("; {} more places", equal.size() - lines.size());
+  }
+  return lines;
+}
+
+// Where they aren't listed.
+std::string error_counts(const report::Totals& totals) {
+  std::string text;
+  const auto add = [&](uint64_t count, const char* noun) {
+    if (count != 0) text += (text.empty() ? "" : ", ") + findings::counted(count, noun);
+  };
+  add(totals.double_releases, "double free");
+  add(totals.bad_releases, "invalid free");
+  add(totals.mismatched_releases, "mismatched free");
+  return text;
+}
+
+// Others than the one whose summary it is.
+std::vector<const report::ProcessEntry*> other_processes(const report::Report& report) {
+  return report.processes.empty() ? std::vector<const report::ProcessEntry*>()
+                                  : report::largest_first(std::span(report.processes).subspan(1));
+}
+
+std::string process_line(const report::ProcessEntry& process) {
+  const model::Capture& capture = process.capture;
+  std::string text = fmt::format("  {} (pid {}) ", findings::program_of(capture), capture.pid);
+  if (!process.failure.empty()) return text + "unknown: " + base::safe_text(process.failure);
+  const report::Totals& totals = process.totals;
+  text += findings::ending_text(capture);
+  text += totals.peak_known ? ", peak " + format_bytes(totals.peak_live_bytes) : ", peak unknown";
+  const report::Leaks& leaks = process.leaks;
+  if (!capture.executed) {
+    text += !leaks.scanned || !process.any_known ? ", leaks unknown"
+            : report::leaks_at_all(leaks)
+                ? ", " + lost_text(leaks.definite, leaks.indirect, leaks.possible, report::lost_in_pools(leaks))
+            : process.leaks_known ? ", no leaks"
+                                  : ", no leaks found";
+  }
+  if (const std::string errors = error_counts(totals); !errors.empty()) text += ", " + errors;
+  return text + ": " + base::safe_text(process.trace_path);
+}
+
+std::string all_processes_line(const report::Report& report) {
+  std::set<uint32_t> ids;
+  for (const report::ProcessEntry& process : report.processes) ids.insert(process.capture.pid);
+  const report::ProcessSums sums = report::sum_of(report.processes);
+  std::string text = ids.size() == 1 ? fmt::format("all {} programs of this process", report.processes.size())
+                                     : fmt::format("all {} processes", ids.size());
+  text += ": " + findings::counted(sums.allocations, "allocation");
+  const std::string lost = lost_text(sums.definite, sums.indirect, sums.possible, sums.lost_in_pools);
+  if (!lost.empty())
+    text += ", " + lost;
+  else if (sums.unscanned == 0 && sums.failed == 0)
+    text += sums.uncertain != 0 ? ", no leaks found"
+            : std::ranges::all_of(report.processes, &report::ProcessEntry::children_known)
+                ? ", no leaks"
+                : ", no leaks in what was recorded";
+  if (sums.errors() != 0) text += ", " + findings::counted(sums.errors(), "bad free");
+  if (sums.unscanned != 0)
+    text += fmt::format("; leaks of {} unknown",
+                        sums.unscanned == 1 ? "1 process" : format_count(sums.unscanned) + " processes");
+  if (sums.failed != 0) text += fmt::format("; {} can't be read", findings::counted(sums.failed, "trace"));
+  return text;
+}
+
+// What became another program without anything to tell of says nothing.
+bool is_worth_a_line(const report::ProcessEntry* process) {
+  return !process->capture.executed || !process->failure.empty() || report::leaks_at_all(process->leaks) ||
+         !error_counts(process->totals).empty();
+}
+
+Lines process_lines(const report::Report& report, size_t most, bool all) {
+  if (report.processes.empty() || most == 0) return {};
+  Lines lines{all_processes_line(report)};
+  std::vector<const report::ProcessEntry*> others = other_processes(report);
+  if (!all) std::erase_if(others, [](const report::ProcessEntry* process) { return !is_worth_a_line(process); });
+  const size_t room = most - 1;
+  for (size_t i = 0; i < others.size(); ++i) {
+    const bool is_last = lines.size() == room;
+    if (room == 0) break;
+    if (is_last && i + 1 < others.size()) {
+      lines.push_back(fmt::format("  and {} more (-v lists them)", others.size() - i));
+      break;
+    }
+    lines.push_back(process_line(*others[i]));
+  }
+  return lines;
+}
+
+// Whether it says why a verdict can't be given, and not merely what is less exact.
+bool decides_verdict(const model::Note& note) {
+  using enum model::NoteKind;
+  constexpr std::array kDeciding{
+      kAgentNotLoaded,  kNoCallSeen,        kOwnAllocator,        kStaticAndStripped,    kStaticWithoutFunctions,
+      kMemoryNotOpened, kChildrenUnreached, kChildrenNotFollowed, kChildExecNotRecorded, kExecNotRecorded,
+      kExecNotFollowed, kExecRefused,       kNoScanAtEnd,         kNoTracedScanAtEnd,    kCallsPastHooks,
+      kNoScanAfterExec, kOtherNamesCalled};
+  return std::ranges::find(kDeciding, note.kind) != kDeciding.end();
+}
+
+// What was lost, or could not be seen.
+Lines remark_lines(const report::Report& report, size_t most) {
+  Lines lines;
+  if (std::string ignored = findings::ignored_text(report); !ignored.empty()) lines.push_back(std::move(ignored));
+  if (report.capture.lost_events != 0) {
+    lines.push_back(
+        fmt::format("! {} lost: the numbers are not exact", findings::counted(report.capture.lost_events, "event")));
+  }
+  std::vector<model::Note> deciding = report.capture.notes;
+  const auto rest = std::ranges::stable_partition(deciding, decides_verdict);
+  const std::vector<model::Note> others(rest.begin(), rest.end());
+  deciding.erase(rest.begin(), rest.end());
+  const auto add_notes = [&lines](const std::vector<model::Note>& notes) {
+    for (const std::string& note : findings::sentences_of(notes)) lines.push_back("! " + base::safe_text(note));
+  };
+  add_notes(deciding);
+  // Where nothing was seen, the outcome says it.
+  if (const std::string uncertainty = findings::uncertainty_of(report); !uncertainty.empty() && report.known.any) {
+    lines.push_back("! " + uncertainty);
+  }
+  if (report.capture.truncated) {
+    lines.push_back((report.capture.running ? "! " : "! incomplete: ") + base::safe_text(report.capture.damage));
+  }
+  add_notes(others);
+  for (const std::string& hint : findings::hints_of(report)) {
+    lines.push_back("hint: " + base::safe_text(hint));
+  }
+  if (lines.size() > most) {
+    // The first one stays, whatever room there is.
+    const size_t kept = std::max<size_t>(most, 2) - 1;
+    const std::string more =
+        fmt::format("{}: heaptap show summary {}", findings::counted(lines.size() - kept, "more warning"),
+                    base::safe_text(base::shell_word(report.trace_path)));
+    lines.resize(kept);
+    if (most > 1)
+      lines.push_back("! " + more);
+    else
+      lines.back() += "; " + more;
+  }
+  return lines;
+}
+
+// Distribution of `room` lines over parts that want so many each: one line to each part in turn, while its next one fits.
+template <size_t kParts>
+std::array<size_t, kParts> share(size_t room, const std::array<size_t, kParts>& wanted,
+                                 const std::array<size_t, kParts>& least) {
+  std::array<size_t, kParts> given{};
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (size_t i = 0; i < kParts; ++i) {
+      const size_t next = given[i] == 0 ? std::min(least[i], wanted[i]) : 1;
+      if (next == 0 || given[i] + next > wanted[i] || next > room) continue;
+      given[i] += next;
+      room -= next;
+      goes_on = true;
+    }
+  }
+  return given;
+}
+
+// The command that shows what the end spoke of: the leaks of all where several leak, of this process, or of the one that leaks;
+// who holds what is reachable; what holds most.
+std::string next_line(const report::Report& report) {
+  std::string path = report.trace_path;
+  const char* view = "summary";
+  const std::vector<const report::ProcessEntry*> others = other_processes(report);
+  const auto leaking = std::ranges::count_if(
+      report.processes, [](const report::ProcessEntry& process) { return report::leaks_at_all(process.leaks); });
+  if (leaking > 1 && !report.run_path.empty()) {
+    path = report.run_path;
+    view = "leaks";
+  } else if (report::leaks_at_all(report.leaks)) {
+    view = "leaks";
+  } else if (!others.empty() && report::leaks_for_certain(others.front()->leaks)) {
+    path = others.front()->trace_path;
+    view = "leaks";
+  } else if (!report.errors.empty()) {
+    view = "summary";
+  } else if (report.globals && !report.globals->entries.empty()) {
+    view = "leaks --globals";
+  } else if (report.totals.live_known && report.totals.live_bytes != 0) {
+    view = "top";
+  }
+  return fmt::format("next:  heaptap show {} {}", view, base::safe_text(base::shell_word(path)));
+}
+
+}  // namespace
+
+std::string render_end_summary(const report::Report& report, const RenderOptions& options) {
+  const Ink ink(options.color);
+  const bool is_bad = report::leaks_at_all(report.leaks);
+  Lines lines{ink.bold(title_line(report))};
+  for (std::string& line : mapping_lines(report.totals)) lines.push_back(std::move(line));
+  lines.push_back(is_bad ? ink.red(outcome_line(report)) : outcome_line(report));
+  constexpr size_t kAtTheEnd = 1;
+  const size_t room = kMaxLines - lines.size() - kAtTheEnd;
+  const bool several = !report.processes.empty();
+  const findings::FrameText frames(report.frames, report.skipped, options.frames);
+  const Lines stacks =
+      stack_lines(report, frames, kMaxSummaryStacks, options.width - std::min(options.width, kLinePrefix.size()));
+  Lines errors = error_lines(report, kMaxSummaryErrors);
+  if (const std::string counts = error_counts(report.totals); errors.empty() && !counts.empty()) errors = {counts};
+  enum Part : size_t { kErrors, kRemarks, kStacks, kProcesses };
+  const auto given = share<4>(room,
+                              {errors.size(), remark_lines(report, kMaxRemarks).size(), stacks.size(),
+                               several ? 1 + std::min(report.processes.size() - 1, kMaxProcesses) : 0},
+                              {1, 1, 1, 2});
+  lines.insert(lines.end(), stacks.begin(), stacks.begin() + static_cast<ptrdiff_t>(given[kStacks]));
+  for (size_t i = 0; i < given[kErrors]; ++i) lines.push_back(ink.red(errors[i]));
+  const size_t processes = several && options.all_processes ? report.processes.size() + 1 : given[kProcesses];
+  for (std::string& line : process_lines(report, processes, options.all_processes)) lines.push_back(std::move(line));
+  for (const std::string& remark : remark_lines(report, std::max<size_t>(given[kRemarks], 1))) {
+    lines.push_back(ink.yellow(remark));
+  }
+  lines.push_back(next_line(report));
+  return std::accumulate(lines.begin(), lines.end(), std::string(), [](std::string text, const std::string& line) {
+    return std::move(text) + std::string(kLinePrefix) + line + "\n";
+  });
+}
+
+}  // namespace heaptap::text

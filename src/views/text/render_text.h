@@ -1,0 +1,26 @@
+// Text views of a Report. Output is deterministic.
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "analysis/findings/frame_text.h"
+#include "analysis/report/report.h"
+#include "analysis/report/view.h"
+
+namespace heaptap::text {
+
+struct RenderOptions {
+  bool color = false;          // text: with colours
+  bool bottom_up = false;      // tree: from the allocating functions to their callers
+  size_t limit = 0;            // text: rows of a list; 0: the view's default
+  bool all_processes = false;  // end summary: a line for each process, however many
+  size_t width = 80;           // text: of the terminal, in columns; 0: unlimited
+  findings::FrameTextOptions frames = {};
+};
+
+std::string render_text(const report::Report& report, report::View view, const RenderOptions& options);
+
+// End of `heaptap run`: at most 12 lines.
+std::string render_end_summary(const report::Report& report, const RenderOptions& options);
+
+}  // namespace heaptap::text

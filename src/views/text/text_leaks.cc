@@ -1,0 +1,158 @@
+// Results of a leak scan, as text.
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "analysis/findings/amount_text.h"
+#include "analysis/findings/function_name.h"
+#include "analysis/findings/mapped_text.h"
+#include "analysis/findings/note_text.h"
+#include "analysis/findings/words.h"
+#include "common/base/safe_text.h"
+#include "common/base/units.h"
+#include "views/text/text_parts.h"
+
+namespace heaptap::text {
+namespace {
+
+using base::format_bytes;
+
+// "76.2 KiB (192 B direct, 76.0 KiB indirect) in 8 blocks definitely lost": what one leak leads to counts with it.
+std::string definite_text(const report::StackLeaks& leaks) {
+  report::BlockCount sum = leaks.definite;
+  sum += leaks.below;
+  const std::string parts = leaks.below.blocks == 0
+                                ? ""
+                                : fmt::format(" ({} direct, {} indirect)", format_bytes(leaks.definite.bytes),
+                                              format_bytes(leaks.below.bytes));
+  return fmt::format("{}{} in {} definitely lost", format_bytes(sum.bytes), parts,
+                     findings::counted(sum.blocks, "block"));
+}
+
+std::string indirect_text(const report::StackLeaks& leaks) {
+  const std::string holder =
+      leaks.held_by == 0 ? ""
+                         : fmt::format(" (held by #{}{})", leaks.held_by, leaks.has_more_holders ? " and others" : "");
+  return findings::amount(leaks.indirect) + " indirectly lost" + holder;
+}
+
+std::string leaks_of_stack(const TextContext& context, const report::StackEntry& stack) {
+  const report::StackLeaks& leaks = *stack.leaks;
+  std::vector<std::string> parts;
+  if (leaks.definite.blocks != 0) parts.push_back(definite_text(leaks));
+  // What its own leaks lead to is told with them.
+  const bool is_told = leaks.definite.blocks != 0 && leaks.held_by == 0 && leaks.indirect.blocks <= leaks.below.blocks;
+  if (leaks.indirect.blocks != 0 && !is_told) parts.push_back(indirect_text(leaks));
+  if (leaks.possible.blocks != 0) parts.push_back(findings::amount(leaks.possible) + " possibly lost");
+  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, parts.empty() ? "" : parts.front()));
+  for (size_t i = 1; i < parts.size(); ++i) text += ", " + parts[i];
+  const std::string calls = stack.calls_known ? findings::counted(stack.allocations, "allocation") + " " : "";
+  text += fmt::format("; {}by {}", calls, findings::function_text(stack.function, stack.variant));
+  return text + "\n" + frames_text(context, stack);
+}
+
+std::string live_stack(const TextContext& context, const report::StackEntry& stack) {
+  const std::string blocks = stack.blocks_known ? " in " + findings::counted(stack.live_blocks, "block") : "";
+  std::string text =
+      "  " + context.ink.bold(fmt::format("#{}  {}{} not freed{}", stack.id, format_bytes(stack.own_live_bytes()),
+                                          blocks, findings::mapped_behind(stack)));
+  if (!stack.calls_known) return text + "\n" + frames_text(context, stack);
+  text += fmt::format(" of {} by {}", findings::counted(stack.allocations, "allocation"),
+                      findings::function_text(stack.function, stack.variant));
+  return text + "\n" + frames_text(context, stack);
+}
+
+std::string stack_with_leaks(const TextContext& context, const report::StackEntry& stack) {
+  return stack.leaks ? leaks_of_stack(context, stack) : live_stack(context, stack);
+}
+
+// Of one scan, or of those of a run.
+std::string scan_facts_text(const report::Leaks& leaks) {
+  const report::ScanFacts& scan = leaks.scan;
+  if (scan.number == 0) {
+    return fmt::format("{}: paused {} in all, scanned {}, {}\n", findings::counted(leaks.scan_count, "scan"),
+                       base::format_duration(scan.stopped_ns), format_bytes(scan.read_bytes),
+                       findings::counted(scan.blocks, "block"));
+  }
+  const std::string number = leaks.scan_count > 1 ? fmt::format(" {} of {}", scan.number, leaks.scan_count) : "";
+  return fmt::format(
+      "Scan{} {}: paused {}, scanned {}, {}\n", number,
+      scan.at_end ? "at the program's end" : "at " + base::format_duration(scan.time_ns) + " (on request)",
+      base::format_duration(scan.stopped_ns), format_bytes(scan.read_bytes), findings::counted(scan.blocks, "block"));
+}
+
+std::string scan_text(const report::Leaks& leaks) {
+  std::string text = scan_facts_text(leaks);
+  for (const std::string& note : findings::sentences_of(leaks.scan.notes))
+    text += "  ! " + base::safe_text(note) + "\n";
+  for (const std::string& line : leaks.unused_suppressions) {
+    text += "  ! unused suppression: " + base::safe_text(line) + "\n";
+  }
+  for (const std::string& line : leaks.broad_suppressions) {
+    text += "  ! suppression matches every stack: " + base::safe_text(line) + "\n";
+  }
+  return text;
+}
+
+// Of one kind of blocks: "1.4 KiB in 20 blocks: GLib's types, glibc's locales". Empty: libraries keep none.
+std::string kept_text(const report::Leaks& leaks, report::BlockCount report::KeptByLibrary::* kind) {
+  report::BlockCount sum;
+  std::string purposes;
+  for (const report::KeptByLibrary& kept : leaks.kept_by_libraries) {
+    if ((kept.*kind).blocks == 0) continue;
+    sum += kept.*kind;
+    purposes += (purposes.empty() ? ": " : ", ") + findings::words_of(kept.purpose);
+  }
+  if (sum.blocks == 0) return "";
+  return row_text("  of libraries", format_bytes(sum.bytes), "in " + findings::counted(sum.blocks, "block") + purposes);
+}
+
+}  // namespace
+
+std::string leak_totals_text(const TextContext& context) {
+  const report::Leaks& leaks = context.report.leaks;
+  if (!leaks.scanned) return "";
+  std::string text;
+  const auto kind = [&](const char* name, const report::BlockCount& count, bool is_bad, const char* what = "") {
+    if (count.blocks == 0) return;
+    const std::string line =
+        row_text(name, format_bytes(count.bytes), "in " + findings::counted(count.blocks, "block") + what);
+    text += is_bad ? context.ink.red(line) : line;
+  };
+  kind("definitely lost", leaks.definite, true);
+  kind("indirectly lost", leaks.indirect, true);
+  kind("possibly lost", leaks.possible, true);
+  text += kept_text(leaks, &report::KeptByLibrary::possible);
+  const char* const tags_hint = leaks.possible.blocks == 0
+                                    ? ", reachable by tagged pointers or distances"
+                                    : ", by tagged pointers or distances (--tagged-pointers counts these)";
+  kind("  by tags", leaks.behind_tags, false, tags_hint);
+  kind("lost in pools", report::BlockCount(leaks.pools.definite) += leaks.pools.indirect, true,
+       " of the program's pools, within what is counted as live");
+  if (text.empty() && leaks.unknown.blocks == 0) text += "  no leaks\n";
+  kind("still reachable", leaks.reachable, false);
+  text += kept_text(leaks, &report::KeptByLibrary::reachable);
+  // Where all blocks of a stack or call are pointed to at one offset, or where a class record is, that is a header, not chance.
+  kind("  by a header", leaks.behind_headers, false, ", reachable only by a pointer to a header");
+  kind("suppressed", leaks.suppressed, false);
+  kind("ignored", leaks.ignored, false, ", lost");
+  kind("released since", leaks.released_since, false, ": after the scan, by the program's end");
+  kind("unknown", leaks.unknown, false, ": nothing points to them, but they may have been freed");
+  return text;
+}
+
+std::string text_leaks(const TextContext& context) {
+  const report::Report& report = context.report;
+  std::string text = title_of(context) + "\n";
+  if (report.leaks.scanned) {
+    text += scan_text(report.leaks) + leak_totals_text(context);
+  } else {
+    text += context.ink.yellow("No leak scan was made: these blocks were not freed; some may still be reachable.");
+    text += '\n';
+    text += row_text("not freed", or_unknown(report.totals.live_known, format_bytes(report.totals.live_bytes)),
+                     report.totals.blocks_known ? "in " + findings::counted(report.totals.live_blocks, "block") : "");
+  }
+  return text + stacks_text(context, context.rows(20), stack_with_leaks) + remarks_of(context);
+}
+
+}  // namespace heaptap::text

@@ -1,0 +1,196 @@
+#include "views/text/text_parts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "analysis/findings/amount_text.h"
+#include "analysis/findings/capture_text.h"
+#include "analysis/findings/function_name.h"
+#include "analysis/findings/ignored_text.h"
+#include "analysis/findings/label_text.h"
+#include "analysis/findings/note_text.h"
+#include "analysis/findings/words.h"
+#include "common/base/safe_text.h"
+#include "common/base/units.h"
+
+namespace heaptap::text {
+
+namespace {
+
+std::string run_text(const report::Report& report) {
+  std::set<uint32_t> ids;
+  for (const report::ProcessEntry& process : report.processes) ids.insert(process.capture.pid);
+  if (ids.size() == 1)
+    return fmt::format("with its earlier programs: all {} programs of this process", report.processes.size());
+  return fmt::format("and {}: all {} processes together", findings::counted(ids.size() - 1, "other"), ids.size());
+}
+
+std::string filter_text(const TextContext& context) {
+  const std::string& filter = context.report.filter;
+  return filter.empty() ? "" : context.ink.yellow("only: " + base::safe_text(filter)) + "\n";
+}
+
+// A moment of another program that the process ran before.
+std::string earlier_text(const report::Window& window) {
+  constexpr const char* kWhen = "was set before the process executed this program: ";
+  if (window.to_is_earlier)
+    return fmt::format("mark {} {}nothing of this program was recorded before it\n", base::safe_text(window.to), kWhen);
+  if (!window.from_is_earlier) return "";
+  return fmt::format("mark {} {}everything from this program's start counts\n", base::safe_text(window.from), kWhen);
+}
+
+// What became of a window's blocks, and of older ones in it.
+std::string window_text(const TextContext& context) {
+  const std::optional<report::Window>& window = context.report.window;
+  if (window && (window->from_is_earlier || window->to_is_earlier)) return earlier_text(*window);
+  if (!window || !window->has_older || !context.report.totals.live_known) return "";
+  return fmt::format(
+      "in this window: {} ({})\n  {} in {} allocated and not freed, less {} in {} from before that {} freed\n",
+      findings::signed_bytes(window->growth.bytes), findings::signed_count(window->growth.blocks, "block"),
+      base::format_bytes(context.report.totals.live_bytes),
+      findings::counted(context.report.totals.live_blocks, "block"), base::format_bytes(window->older_released_bytes),
+      findings::counted(window->older_released_blocks, "block"), window->older_released_blocks == 1 ? "was" : "were");
+}
+
+std::string title_of_import(const TextContext& context, const std::string& command) {
+  const model::Capture& capture = context.report.capture;
+  std::string text = command.empty() ? "" : context.ink.bold(base::safe_text(command)) + ": ";
+  text += fmt::format("{} file, imported: {}", capture.import.tool, findings::exit_text(capture));
+  if (capture.duration_ns != 0) text += ", after " + findings::moment_text(capture, capture.duration_ns);
+  return text + "\n" + filter_text(context) + window_text(context);
+}
+
+}  // namespace
+
+std::string title_of(const TextContext& context) {
+  const model::Capture& capture = context.report.capture;
+  std::string command;
+  for (const std::string& argument : capture.command) {
+    command += (command.empty() ? "" : " ") + argument;
+  }
+  if (command.empty()) {
+    command = capture.executable;
+  }
+  constexpr size_t kLongestCommand = 100;
+  if (command.size() > kLongestCommand) {
+    command = command.substr(0, kLongestCommand) + "...";
+  }
+  if (!capture.import.tool.empty()) return title_of_import(context, command);
+  std::string text = context.ink.bold(base::safe_text(command)) + ": " + findings::exit_text(capture);
+  if (capture.ended) text += " after " + base::format_duration(capture.duration_ns);
+  if (capture.detached && capture.ended) text += ", still running";
+  if (!capture.via.empty()) {
+    text += fmt::format("{}with {}", capture.running ? " " : ", recorded ",
+                        capture.via == "agent" ? "the agent" : base::safe_text(capture.via));
+  }
+  text += fmt::format(" (pid {}", capture.pid);
+  if (!capture.architecture.empty()) text += ", " + base::safe_text(capture.architecture);
+  text += ")\n";
+  if (context.report.of_run) text += run_text(context.report) + "\n";
+  return text + filter_text(context) + window_text(context);
+}
+
+std::string remarks_of(const TextContext& context) {
+  const model::Capture& capture = context.report.capture;
+  std::string text;
+  const auto warn = [&](const std::string& line) { text += context.ink.yellow("! " + base::safe_text(line)) + "\n"; };
+  if (const std::string ignored = findings::ignored_text(context.report); !ignored.empty())
+    text += context.ink.dim(ignored) + "\n";
+  if (capture.lost_events != 0) {
+    warn(fmt::format("{} were lost: the numbers are not exact", findings::counted(capture.lost_events, "event")));
+  }
+  if (const std::string uncertainty = findings::uncertainty_of(context.report); !uncertainty.empty()) warn(uncertainty);
+  if (capture.truncated) warn(findings::incomplete_text(capture));
+  if (const std::string late = findings::late_start_of(context.report); !late.empty()) warn(late);
+  if (context.report.errors_dropped != 0) {
+    warn(fmt::format("{} counted but not listed: too many different ones",
+                     findings::counted(context.report.errors_dropped, "bad release")));
+  }
+  const bool is_own = capture.import.tool.empty();
+  if (is_own && !context.report.totals.bad_frees_known && context.report.totals.calls_known &&
+      context.report.filter.empty()) {
+    warn("some bad releases may be double frees: --aggregate doesn't keep released blocks");
+  }
+  for (const std::string& note : findings::sentences_of(capture.notes)) {
+    warn(note);
+  }
+  for (const std::string& hint : findings::hints_of(context.report)) {
+    text += context.ink.dim("hint: " + base::safe_text(hint)) + "\n";
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
+std::string frame_line(const TextContext& context, const model::Frame& frame, size_t indent) {
+  constexpr size_t kLeastName = 24;
+  constexpr size_t kAnyLength = size_t{1} << 20;
+  const std::string place = context.text.place(frame) + (frame.inlined ? " (inlined)" : "");
+  const size_t taken = indent + 2 + findings::shown_width(place);
+  const size_t width = context.options.width;
+  const size_t most = width == 0 ? kAnyLength : std::max(kLeastName, width - std::min(width, taken));
+  return context.text.function(frame, most) + "  " + context.ink.dim(place);
+}
+
+std::string frames_text(const TextContext& context, const report::FrameList& frames) {
+  constexpr size_t kIndent = 6;
+  const std::string indent(kIndent, ' ');
+  std::string text;
+  const size_t listed = context.text.listed(frames);
+  for (size_t index = 0; index < std::min(listed, kMaxFrames); ++index) {
+    text += indent + frame_line(context, frames[index], kIndent) + "\n";
+  }
+  if (listed > kMaxFrames) text += indent + context.ink.dim(fmt::format("({} more)", listed - kMaxFrames)) + "\n";
+  return text;
+}
+
+std::string frames_text(const TextContext& context, const report::StackEntry& stack) {
+  const std::string labels = findings::labels_of(stack);
+  std::string text = labels.empty() ? "" : fmt::format("      {}\n", context.ink.dim(labels));
+  text += frames_text(context, context.report.list(stack.frames));
+  if (const std::string purpose = findings::words_of(stack.purpose); !purpose.empty()) {
+    text += "      " + context.ink.dim("(" + purpose + ")") + "\n";
+  }
+  if (const std::string ending = findings::ending_of(stack); !ending.empty()) {
+    text += "      " + context.ink.dim("(stack ends here: " + ending + ")") + "\n";
+  }
+  return text;
+}
+
+std::string text_not_kept(const TextContext& context, const char* what) {
+  const std::string& tool = context.report.capture.import.tool;
+  const std::string why =
+      tool.empty() ? "not recorded with --aggregate (record again without it)" : fmt::format("not in {}'s file", tool);
+  return title_of(context) + "\n" + context.ink.yellow(fmt::format("{}: {}", what, why)) + "\n" + remarks_of(context);
+}
+
+std::string percent(uint64_t part, uint64_t whole) {
+  return whole == 0 ? "-" : fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string row_text(const char* name, const std::string& value, const std::string& rest) {
+  std::string line = fmt::format("  {:<16}{:>15}   {}", name, value, rest);
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string stacks_text(const TextContext& context, size_t most,
+                        std::string (*text_of)(const TextContext&, const report::StackEntry&)) {
+  const report::Report& report = context.report;
+  const size_t shown = std::min(report.stacks.size(), most);
+  std::string text;
+  for (size_t index = 0; index < shown; ++index) {
+    text += '\n';
+    text += text_of(context, report.stacks[index]);
+  }
+  if (shown < report.stack_count) {
+    text += context.ink.dim(
+                fmt::format("\n({} more: -n N shows more)", findings::counted(report.stack_count - shown, "stack"))) +
+            "\n";
+  }
+  return text;
+}
+
+}  // namespace heaptap::text

@@ -1,0 +1,75 @@
+// Common parts of the text views.
+#pragma once
+#include <string>
+
+#include "views/text/render_text.h"
+#include "views/text/text_table.h"
+
+namespace heaptap::text {
+
+struct TextContext {
+  const report::Report& report;
+  const RenderOptions& options;
+  Ink ink;
+  findings::FrameText text;  // of frames
+  [[nodiscard]] size_t rows(size_t by_default) const { return options.limit != 0 ? options.limit : by_default; }
+};
+
+inline constexpr size_t kMaxFrames = 255;
+
+// "./app --flag: exited with 0 after 3.2 s, recorded with the agent (pid 12, x86_64)"
+std::string title_of(const TextContext& context);
+
+// Warnings about missing data, and hints; empty: none.
+std::string remarks_of(const TextContext& context);
+
+// "make_buffer(int)  app.cpp:12 (inlined)", indented by `indent`.
+std::string frame_line(const TextContext& context, const model::Frame& frame, size_t indent);
+
+// Frames of a stack, one per line, indented; without those below main() unless requested.
+std::string frames_text(const TextContext& context, const report::StackEntry& stack);
+std::string frames_text(const TextContext& context, const report::FrameList& frames);
+
+// The text, or "unknown".
+inline std::string or_unknown(bool is_known, const std::string& text) { return is_known ? text : "unknown"; }
+
+// Message in place of a view that a totals-only trace has no data for.
+std::string text_not_kept(const TextContext& context, const char* what);
+
+// "12.5%"; "-" if `whole` is 0.
+std::string percent(uint64_t part, uint64_t whole);
+
+// Line of totals: name, value, remark.
+std::string row_text(const char* name, const std::string& value, const std::string& rest);
+
+// The report's stacks, at most `most`, each written by `text_of`; then the number of further ones.
+std::string stacks_text(const TextContext& context, size_t most,
+                        std::string (*text_of)(const TextContext&, const report::StackEntry&));
+
+// Totals of the leak scan; empty: none was made.
+std::string leak_totals_text(const TextContext& context);
+
+// Views, one each.
+std::string text_summary(const TextContext& context);
+std::string text_leaks(const TextContext& context);
+std::string text_top(const TextContext& context);
+std::string text_tree(const TextContext& context);
+std::string text_stats(const TextContext& context);
+std::string text_sizes(const TextContext& context);
+std::string text_lifetimes(const TextContext& context);
+std::string text_timeline(const TextContext& context);
+std::string text_blocks(const TextContext& context);
+std::string text_holders(const TextContext& context);
+std::string text_retained(const TextContext& context);
+std::string text_globals(const TextContext& context);
+std::string text_scans(const TextContext& context);
+std::string text_scan_changes(const TextContext& context);
+std::string text_errors(const TextContext& context);
+// Views of a run.
+std::string text_processes(const TextContext& context);
+std::string text_programs(const TextContext& context);
+// Table by tags or pools; `title`: of the name column.
+std::string text_labels(const TextContext& context, const char* title);
+std::string processes_text(const TextContext& context);  // the table alone
+
+}  // namespace heaptap::text

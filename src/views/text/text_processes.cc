@@ -1,0 +1,94 @@
+// Processes of a run: by process, or by program.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/findings/amount_text.h"
+#include "analysis/findings/capture_text.h"
+#include "analysis/report/process_sums.h"
+#include "common/base/safe_text.h"
+#include "common/base/units.h"
+#include "views/text/text_parts.h"
+#include "views/text/text_table.h"
+
+namespace heaptap::text {
+namespace {
+
+using base::format_bytes;
+using base::format_count;
+
+constexpr size_t kProcessRows = 10;
+
+std::string more_text(const TextContext& context, size_t shown, size_t all, const char* noun) {
+  if (shown == all) return "";
+  return context.ink.dim(fmt::format("  ({} more: -n N shows more)", findings::counted(all - shown, noun))) + "\n";
+}
+
+report::BlockCount lost_of(const report::BlockCount& definite, const report::BlockCount& indirect) {
+  return report::BlockCount(definite) += indirect;
+}
+
+bool has_images(const std::vector<report::ProcessEntry>& processes) {
+  return std::ranges::any_of(processes, [](const report::ProcessEntry& process) { return process.image > 1; });
+}
+
+std::vector<std::string> row_of(const report::ProcessEntry& process, bool with_image) {
+  const model::Capture& capture = process.capture;
+  std::vector<std::string> row{findings::program_of(capture), fmt::format("{}", capture.pid)};
+  if (with_image) row.push_back(process.image == 0 ? "?" : fmt::format("{}", process.image));
+  const std::string trace = base::safe_text(process.trace_path);
+  if (!process.failure.empty()) {
+    row.insert(row.end(), {"?", "?", "?", "can't be read", trace});
+    return row;
+  }
+  const report::BlockCount lost = lost_of(process.leaks.definite, process.leaks.indirect);
+  const bool has_leaks = process.leaks.scanned;
+  const std::string at_least = process.leaks_known ? "" : ">= ";
+  const char* const none = capture.executed ? "-" : "?";
+  row.insert(row.end(), {process.totals.peak_known ? format_bytes(process.totals.peak_live_bytes) : "?",
+                         has_leaks ? at_least + format_bytes(lost.bytes) : none,
+                         has_leaks ? at_least + format_count(lost.blocks) : none, findings::exit_text(capture), trace});
+  return row;
+}
+
+std::vector<std::string> row_of(const report::ProgramEntry& program) {
+  const report::ProcessSums sums = report::sum_of(program.processes);
+  const report::BlockCount lost = lost_of(sums.definite, sums.indirect);
+  const char* const at_least = sums.unscanned + sums.uncertain + sums.failed != 0 ? ">= " : "";
+  return {base::safe_text(program.program),
+          format_count(program.processes.size()),
+          (sums.failed != 0 ? ">= " : "") + format_count(sums.allocations),
+          sums.largest_peak ? format_bytes(*sums.largest_peak) : "?",
+          at_least + format_bytes(lost.bytes),
+          at_least + format_count(lost.blocks)};
+}
+
+}  // namespace
+
+std::string processes_text(const TextContext& context) {
+  const bool with_image = has_images(context.report.processes);
+  std::vector<TextTable::Column> columns{{"PROGRAM", Align::kLeft}, {"PID"}};
+  if (with_image) columns.push_back({"IMAGE"});
+  columns.insert(columns.end(), {{"PEAK"}, {"LEAKED"}, {"BLOCKS"}, {"END", Align::kLeft}, {"TRACE", Align::kLeft}});
+  TextTable table(std::move(columns), context.options.width);
+  const std::vector<const report::ProcessEntry*> processes = report::largest_first(context.report.processes);
+  const size_t shown = std::min(processes.size(), context.rows(kProcessRows));
+  for (size_t i = 0; i < shown; ++i) table.add(row_of(*processes[i], with_image));
+  return table.render(context.ink) + more_text(context, shown, processes.size(), "trace");
+}
+
+std::string text_processes(const TextContext& context) {
+  return title_of(context) + "\n" + processes_text(context) + remarks_of(context);
+}
+
+std::string text_programs(const TextContext& context) {
+  TextTable table({{"PROGRAM", Align::kLeft}, {"PROCESSES"}, {"ALLOCATIONS"}, {"LARGEST PEAK"}, {"LEAKED"}, {"BLOCKS"}},
+                  context.options.width);
+  const std::vector<report::ProgramEntry> programs = report::programs_of(context.report.processes);
+  const size_t shown = std::min(programs.size(), context.rows(kProcessRows));
+  for (size_t i = 0; i < shown; ++i) table.add(row_of(programs[i]));
+  return title_of(context) + "\n" + table.render(context.ink) + more_text(context, shown, programs.size(), "program") +
+         remarks_of(context);
+}
+
+}  // namespace heaptap::text

@@ -1,0 +1,197 @@
+// Text views of stacks: summary and top; and of bad releases.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/findings/amount_text.h"
+#include "analysis/findings/capture_text.h"
+#include "analysis/findings/function_name.h"
+#include "analysis/findings/mapped_text.h"
+#include "analysis/findings/site_rows.h"
+#include "analysis/findings/words.h"
+#include "analysis/report/process_sums.h"
+#include "common/base/units.h"
+#include "views/text/text_parts.h"
+#include "views/text/text_table.h"
+
+namespace heaptap::text {
+namespace {
+
+using base::format_bytes;
+using base::format_count;
+
+// Of a run: processes have their peaks at different times.
+std::string largest_peak_text(const report::Report& report) {
+  const report::ProcessSums sums = report::sum_of(report.processes);
+  return row_text(
+      "peak", "unknown",
+      sums.largest_peak ? "of all together; the largest of one process is " + format_bytes(*sums.largest_peak) : "");
+}
+
+std::string peak_text(const report::Totals& totals) {
+  if (!totals.peak_known) return row_text("peak", "unknown", "");
+  const std::string after = totals.peak_time_known ? " after " + base::format_duration(totals.peak_time_ns) : "";
+  return row_text("peak", format_bytes(totals.peak_live_bytes),
+                  fmt::format("{}{}; at most {} at one time", findings::counted(totals.peak_live_bytes, "byte"), after,
+                              findings::counted(totals.peak_live_blocks, "block")));
+}
+
+// Where bytes alone are told.
+std::string bytes_text(const TextContext& context) {
+  const report::Totals& totals = context.report.totals;
+  const std::string after = findings::is_peak_placed(context.report)
+                                ? " after " + findings::moment_text(context.report.capture, totals.peak_time_ns)
+                                : std::string();
+  return row_text("allocations", "unknown", "") +
+         row_text("peak", or_unknown(totals.peak_known, format_bytes(totals.peak_live_bytes)),
+                  totals.peak_known ? findings::counted(totals.peak_live_bytes, "byte") + after : "") +
+         row_text("not freed", or_unknown(totals.live_known, format_bytes(totals.live_bytes)),
+                  totals.live_known ? findings::counted(totals.live_bytes, "byte") : "");
+}
+
+std::string totals_text(const TextContext& context) {
+  const report::Totals& totals = context.report.totals;
+  std::string text;
+  if (!totals.calls_known) return bytes_text(context);
+  text += row_text("allocations", format_count(totals.allocations), format_bytes(totals.allocated_bytes) + " in total");
+  if (!totals.temporary_known) {
+    text += row_text("temporary", "unknown", "threads were not kept apart (use a larger --aggregate-memory)");
+  } else if (totals.temporary_allocations != 0) {
+    text += row_text("temporary", format_count(totals.temporary_allocations),
+                     percent(totals.temporary_allocations, totals.allocations) + " of the allocations");
+  }
+  text += row_text("releases", or_unknown(totals.live_known, format_count(totals.releases)), "");
+  text += context.report.of_run && !totals.peak_known ? largest_peak_text(context.report) : peak_text(totals);
+  text += totals.live_known ? row_text("not freed", format_bytes(totals.live_bytes),
+                                       fmt::format("{} in {}", findings::counted(totals.live_bytes, "byte"),
+                                                   findings::counted(totals.live_blocks, "block")))
+                            : row_text("not freed", "unknown", "");
+  for (const findings::MappedFact& fact : findings::mapped_facts(totals))
+    text += row_text(fact.name, fact.amount, fact.what);
+  if (totals.pool_allocations != 0) {
+    text += row_text("in pools", format_bytes(totals.pool_live_bytes),
+                     fmt::format("{} not freed in pools of the program, within what is counted above",
+                                 findings::counted(totals.pool_live_blocks, "block")));
+  }
+  if (totals.open_resources != 0)
+    text += row_text("open", format_count(totals.open_resources), "resources reported by the program");
+  if (totals.unknown_pool_releases != 0) {
+    text += row_text("unknown", format_count(totals.unknown_pool_releases), "releases of unknown blocks in pools");
+  }
+  if (totals.unknown_releases != 0) {
+    text += row_text("unknown", format_count(totals.unknown_releases),
+                     context.report.capture.from_start ? "releases of blocks whose allocation was not seen"
+                                                       : "releases of blocks from before the recording");
+  }
+  if (totals.unseen_releases != 0) {
+    text += row_text("unseen", format_count(totals.unseen_releases),
+                     "releases, inferred since the address was allocated again");
+  }
+  const auto error = [&](const char* name, uint64_t count, const char* what) {
+    if (count != 0) text += context.ink.red(row_text(name, format_count(count), what));
+  };
+  if (totals.bad_frees_known) {
+    error("invalid frees", totals.bad_releases, "of addresses never allocated, or inside a block");
+    error("double frees", totals.double_releases, "");
+  }
+  error("mismatched frees", totals.mismatched_releases, "the function doesn't match the allocation (malloc, delete)");
+  return text + leak_totals_text(context);
+}
+
+std::string live_text(const report::StackEntry& stack) {
+  if (!stack.live_known) return "not freed: unknown";
+  if (stack.live_bytes == 0 && (stack.live_blocks == 0 || !stack.blocks_known)) return "all freed";
+  const std::string blocks = stack.blocks_known ? " in " + findings::counted(stack.live_blocks, "block") : "";
+  return fmt::format("{}{} not freed{}", format_bytes(stack.own_live_bytes()), blocks, findings::mapped_behind(stack));
+}
+
+std::string stack_text(const TextContext& context, const report::StackEntry& stack) {
+  const std::string function = findings::function_text(stack.function, stack.variant);
+  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, live_text(stack)));
+  if (stack.calls_known) {
+    text += fmt::format("  of {} in {} of {}", format_bytes(stack.allocated_bytes),
+                        findings::counted(stack.allocations, "call"), function);
+  }
+  if (stack.times_known) text += fmt::format(", {} at the peak", format_bytes(stack.own_peak_bytes()));
+  if (stack.growth) text += fmt::format(", {} in the window", findings::signed_bytes(stack.growth->bytes));
+  if (stack.temporary_known && stack.temporary_allocations != 0) {
+    text += fmt::format(", {} temporary", format_count(stack.temporary_allocations));
+  }
+  return text + "\n" + frames_text(context, stack);
+}
+
+}  // namespace
+
+std::string text_summary(const TextContext& context) {
+  const report::Report& report = context.report;
+  std::string text = title_of(context) + "\n";
+  if (report.of_run) text += processes_text(context) + "\n";
+  text += totals_text(context);
+  if (!report.stacks.empty()) {
+    text += fmt::format("\n{}\n", context.ink.bold("Stacks by " + report.sort_key));
+    text += stacks_text(context, context.rows(10), stack_text);
+  }
+  return text + text_errors(context) + remarks_of(context);
+}
+
+std::string text_top(const TextContext& context) {
+  std::vector<TextTable::Column> columns{{"NOT FREED"},
+                                         {"BLOCKS"},
+                                         {"AT PEAK"},
+                                         {"TOTAL"},
+                                         {"CALLS"},
+                                         {"TEMPORARY"},
+                                         {"FUNCTION", Align::kLeft},
+                                         {"STACK AND SITE", Align::kLeft}};
+  const bool has_growth = context.report.window && context.report.window->has_older;
+  if (has_growth) columns.insert(columns.begin(), {"GROWTH"});
+  TextTable table(std::move(columns), context.options.width);
+  const std::span<const report::StackEntry> all(context.report.stacks);
+  for (const findings::SiteRow& row :
+       findings::merge_sites(context.text, context.report.frames, all.first(std::min(all.size(), context.rows(20))),
+                             context.report.sort_key)) {
+    const report::StackEntry& stack = row.sum;
+    std::vector<std::string> cells = {
+        stack.live_known ? format_bytes(stack.own_live_bytes()) : "?",
+        stack.live_known && stack.blocks_known ? format_count(stack.live_blocks) : "?",
+        stack.times_known ? format_bytes(stack.own_peak_bytes()) : "-",
+        stack.calls_known ? format_bytes(stack.own_allocated_bytes()) : "?",
+        stack.calls_known ? format_count(stack.allocations) : "?",
+        stack.temporary_known ? format_count(stack.temporary_allocations) : "?",
+        stack.function,
+        findings::site_line(context.text, context.report.frames, row, TextTable::room_below(context.options.width))};
+    if (has_growth) cells.insert(cells.begin(), stack.growth ? findings::signed_bytes(stack.growth->bytes) : "-");
+    table.add(std::move(cells));
+  }
+  return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
+}
+
+std::string text_errors(const TextContext& context) {
+  std::string text;
+  const size_t shown = std::min(context.report.errors.size(), context.rows(20));
+  for (size_t index = 0; index < shown; ++index) {
+    const report::ErrorEntry& error = context.report.errors[index];
+    const std::string count = error.count == 1 ? "" : ", " + findings::counted(error.count, "time");
+    text += fmt::format("\n  {}\n", context.ink.red(fmt::format(
+                                        "{} of {:#x} by {}{}", findings::words_of_error(error.kind), error.address,
+                                        findings::function_text(error.function, error.variant), count)));
+    text += frames_text(context, context.report.list(error.frames));
+    if (error.allocated) {
+      text += fmt::format("    allocated by {} ({} bytes)\n",
+                          findings::function_text(error.allocated->function, error.allocated->variant),
+                          error.allocated->size_bytes);
+      text += frames_text(context, context.report.list(error.allocated->frames));
+    }
+    if (error.released) {
+      text += fmt::format("    first released by {}\n",
+                          findings::function_text(error.released->function, error.released->variant));
+      text += frames_text(context, context.report.list(error.released->frames));
+    }
+  }
+  if (shown < context.report.errors.size()) {
+    text += fmt::format("\n({} more)\n", context.report.errors.size() - shown);
+  }
+  return text.empty() ? text : fmt::format("\n{}\n{}", context.ink.bold("Invalid, double and mismatched frees"), text);
+}
+
+}  // namespace heaptap::text

@@ -1,0 +1,149 @@
+// Sites in a line: which frame names them, which callers, and how they fit.
+#include "analysis/findings/frame_text.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/findings/function_name.h"
+#include "analysis/findings/site_rows.h"
+#include "analysis/findings/telling_frame.h"
+#include "analysis/report/skipped_names.h"
+#include "golden.h"
+
+namespace heaptap::findings {
+namespace {
+
+using test::frame;
+using Frames = std::vector<model::Frame>;
+
+const report::SkippedNames kNone;
+
+std::string site_of(const Frames& frames, size_t width = 0, const report::SkippedNames& skipped = kNone,
+                    FrameTextOptions options = {}) {
+  return FrameText(frames, skipped, options).describe_site(report::FrameList(frames), width);
+}
+
+const Frames kStack = {frame("operator new(unsigned long)"),
+                       frame("std::vector<int, std::allocator<int> >::push_back(int&&)", "/usr/include/vector", 7),
+                       frame("make_buffer(int)", "/src/leak.cc", 11),
+                       frame("void std::__invoke_impl<void>()", "/usr/include/invoke.h", 3),
+                       frame("process(std::vector<int, std::allocator<int> >&)", "/src/leak.cc", 12),
+                       frame("main", "/src/leak.cc", 19),
+                       frame("__libc_start_call_main"),
+                       frame("_start")};
+
+TEST(Site, IsTheTellingFrameAndItsCallers) {
+  EXPECT_EQ(site_of(kStack), "make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19");
+  EXPECT_EQ(site_of({frame("main", "/src/leak.cc", 19), frame("__libc_start_call_main")}), "main leak.cc:19");
+  EXPECT_EQ(site_of({}), "an unknown caller");
+}
+
+TEST(Site, LeavesOutWhatTheUserSkips) {
+  EXPECT_EQ(site_of(kStack, 0, report::SkippedNames({"make_buffer"})), "process leak.cc:12 < main leak.cc:19");
+  EXPECT_EQ(site_of(kStack, 0, report::SkippedNames({"^proc"})), "make_buffer leak.cc:11 < main leak.cc:19");
+}
+
+TEST(Site, OfMachineryAloneStillHasAFrame) {
+  const Frames own = {frame("malloc_node", "/src/a.cc", 1), frame("xmalloc", "/src/b.cc", 2)};
+  EXPECT_EQ(site_of(own), "malloc_node a.cc:1");
+  EXPECT_EQ(site_of(kStack, 0, report::SkippedNames({"."})), "make_buffer leak.cc:11")
+      << "the first of no system library";
+}
+
+TEST(Site, ToldOnceOfAFunctionThatCallsItself) {
+  EXPECT_EQ(site_of({frame("walk", "/a.c", 3), frame("walk", "/a.c", 9), frame("walk", "/a.c", 9),
+                     frame("main", "/a.c", 20)}),
+            "walk a.c:3 < main a.c:20");
+}
+
+TEST(Site, LeavesOutOffsetsOnlyWhereAFunctionHasNoLine) {
+  const FrameTextOptions brief{.offsets = false};
+  const Frames frames = {frame("insert"), frame(""), frame("main", "/src/leak.cc", 19)};
+  EXPECT_EQ(site_of(frames), "insert shop+0x1000 < shop+0x1000 < main leak.cc:19");
+  EXPECT_EQ(site_of(frames, 0, kNone, brief), "insert < shop+0x1000 < main leak.cc:19");
+  EXPECT_EQ(site_of(frames, 24, kNone, brief), "insert < shop+0x1000");
+}
+
+TEST(Site, FitsByShorterNamesAndThenByFewerCallers) {
+  const Frames frames = {frame(std::string(90, 'a') + "::make(int)", "/src/leak.cc", 11),
+                         frame(std::string(90, 'b') + "::use()", "/src/leak.cc", 12),
+                         frame("main", "/src/leak.cc", 19)};
+  for (const size_t width : {30u, 50u, 80u, 120u, 200u}) {
+    const std::string site = site_of(frames, width);
+    EXPECT_LE(shown_width(site), width) << site;
+    EXPECT_NE(site.find("leak.cc:11"), std::string::npos) << "figures stay: " << site;
+  }
+  EXPECT_NE(site_of(frames, 120).find("< main leak.cc:19"), std::string::npos);
+  EXPECT_GT(site_of(frames, 60, kNone, {.full_names = true}).size(), 180u);
+}
+
+TEST(Frames, HaveNamesAndPathsInFullWhereAskedFor) {
+  const Frames frames = {frame("void f<std::vector<int, std::allocator<int> > >(int)", "/src/a.cc", 1)};
+  EXPECT_EQ(FrameText(frames, kNone, {}).both(frames[0], 80), "f<std::vector<int>>(int) a.cc:1");
+  const FrameText full(frames, kNone, {.full_names = true, .full_paths = true});
+  EXPECT_EQ(full.both(frames[0], 10), "void f<std::vector<int, std::allocator<int> > >(int) /src/a.cc:1");
+}
+
+TEST(Frames, BelowMainAreListedWhereAskedFor) {
+  EXPECT_EQ(FrameText(kStack, kNone, {}).listed(report::FrameList(kStack)), 6u);
+  EXPECT_EQ(FrameText(kStack, kNone, {.full_stacks = true}).listed(report::FrameList(kStack)), 8u);
+  const Frames start = {frame("_start")};
+  EXPECT_EQ(FrameText(start, kNone, {}).listed(report::FrameList(start)), 1u) << "there are no others";
+  const Frames thread = {frame("work", "/a.cc", 1), frame("std::thread::_State_impl<int>::_M_run()"),
+                         frame("execute_native_thread_routine"), frame("start_thread"), frame("clone3")};
+  EXPECT_EQ(FrameText(thread, kNone, {}).listed(report::FrameList(thread)), 1u);
+}
+
+TEST(Files, KeepTheDirectoriesThatTellThemApart) {
+  const Frames frames = {frame("a", "/src/web/cart.cc", 1), frame("b", "/src/shop/cart.cc", 1),
+                         frame("c", "/lib/shop/cart.cc", 1), frame("d", "/src/main.cc", 1), frame("e", "cart.cc", 1)};
+  const FileNames names(frames);
+  EXPECT_EQ(names.of("/src/web/cart.cc"), "web/cart.cc");
+  EXPECT_EQ(names.of("/src/shop/cart.cc"), "/src/shop/cart.cc");
+  EXPECT_EQ(names.of("/lib/shop/cart.cc"), "/lib/shop/cart.cc");
+  EXPECT_EQ(names.of("/src/main.cc"), "main.cc");
+  EXPECT_EQ(names.of("cart.cc"), "cart.cc");
+  EXPECT_EQ(names.of("/other/file.cc"), "file.cc");
+}
+
+report::StackEntry stack(uint64_t id, std::vector<report::FrameIndex> frames, uint64_t bytes) {
+  report::StackEntry made;
+  made.id = id;
+  made.function = "malloc";
+  made.live_bytes = bytes;
+  made.live_blocks = 1;
+  made.frames = std::move(frames);
+  return made;
+}
+
+TEST(SiteRows, AreOneForEqualLines) {
+  const FrameText text(kStack, kNone, {});
+  // The second differs in machinery alone, the third in its telling frame.
+  const std::vector<report::StackEntry> stacks = {stack(5, {0, 1, 2, 4, 5}, 10), stack(7, {0, 2, 3, 4, 5}, 4),
+                                                  stack(8, {0, 4, 5}, 2)};
+  const std::vector<SiteRow> rows = merge_sites(text, kStack, stacks);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].sum.live_bytes, 14u);
+  EXPECT_EQ(rows[0].sum.live_blocks, 2u);
+  EXPECT_EQ(ids_text(rows[0]), "#5 (2 stacks: #5 #7)");
+  EXPECT_EQ(ids_text(rows[1]), "#8");
+  EXPECT_EQ(rows[1].sum.live_bytes, 2u);
+  EXPECT_EQ(site_line(text, kStack, rows[0], 0),
+            "#5  make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19  (2 stacks: #5 #7)");
+  EXPECT_LE(site_line(text, kStack, rows[0], 74).size(), 74u);
+}
+
+TEST(SiteRows, AreSortedByTheirSums) {
+  const std::vector<report::StackEntry> stacks = {stack(1, {0, 5}, 10), stack(2, {0, 2}, 8), stack(3, {0, 1, 2}, 7)};
+  const FrameText text(kStack, kNone, {});
+  EXPECT_EQ(merge_sites(text, kStack, stacks, "usage")[0].ids, (std::vector<uint64_t>{2, 3}));
+  EXPECT_EQ(merge_sites(text, kStack, stacks, "stacks")[0].ids, std::vector<uint64_t>{1});
+}
+
+TEST(SiteRows, KnowWhatAllOfThemKnow) {
+  std::vector<report::StackEntry> stacks = {stack(1, {2}, 1), stack(2, {2}, 1)};
+  stacks[1].live_known = false;
+  EXPECT_FALSE(merge_sites(FrameText(kStack, kNone, {}), kStack, stacks)[0].sum.live_known);
+}
+
+}  // namespace
+}  // namespace heaptap::findings

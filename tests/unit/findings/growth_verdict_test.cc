@@ -1,0 +1,100 @@
+// Which limits of growth hold, of made-up comparisons.
+#include "analysis/findings/growth_verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/findings/verdict.h"
+#include "analysis/report/comparison.h"
+
+namespace heaptap::findings {
+namespace {
+
+report::ComparedStack stack(const std::optional<uint64_t>& before, const std::optional<uint64_t>& after) {
+  report::ComparedStack made;
+  made.function = "malloc";
+  made.sides.resize(2);
+  made.sides[0].figures[report::Figure::kLiveBytes] = before;
+  made.sides[1].figures[report::Figure::kLiveBytes] = after;
+  made.state = report::StackState::kGrown;
+  return made;
+}
+
+report::Comparison comparison(const std::vector<report::ComparedStack>& stacks) {
+  report::Comparison made;
+  made.recordings.resize(2);
+  for (const size_t side : {0u, 1u}) {
+    uint64_t sum = 0;
+    for (const report::ComparedStack& each : stacks)
+      sum += each.sides[side].figures[report::Figure::kLiveBytes].value_or(0);
+    made.recordings[side].totals[report::Figure::kLiveBytes] = sum;
+  }
+  made.stacks = stacks;
+  return made;
+}
+
+GrowthEntry judged(const report::Comparison& compared, const report::GrowthLimit& limit,
+                   report::Certainty certainty = report::Certainty::kExact, bool allow_incomplete = false) {
+  return judge_growth(compared, limit, certainty, allow_incomplete, 3);
+}
+
+constexpr report::LimitKind kLive = report::LimitKind::kLive;
+
+TEST(Growth, IsBeyondALimitByOneByte) {
+  const auto compared = comparison({stack(100, 110), stack(100, 101)});
+  EXPECT_FALSE(judged(compared, {.kind = kLive, .most = 11}).broken());
+  EXPECT_TRUE(judged(compared, {.kind = kLive, .most = 10}).broken());
+  EXPECT_FALSE(judged(compared, {.kind = kLive, .percent = 5.5}).broken());
+  EXPECT_TRUE(judged(compared, {.kind = kLive, .percent = 5.4}).broken());
+  EXPECT_FALSE(judged(comparison({stack(100, 10)}), {.kind = kLive, .most = 0}).broken());
+}
+
+TEST(Growth, OfEachStackIsThatOfTheOneThatGrewMost) {
+  const auto compared = comparison({stack(100, 110), stack(100, 20), stack(0, 30)});
+  const GrowthEntry entry = judged(compared, {.kind = kLive, .each_stack = true, .most = 20});
+  EXPECT_TRUE(entry.broken());
+  EXPECT_EQ(entry.growth, 30);
+  EXPECT_EQ(entry.stacks.size(), 1u);
+  EXPECT_FALSE(judged(compared, {.kind = kLive, .each_stack = true, .most = 30}).broken());
+  EXPECT_FALSE(judged(compared, {.kind = kLive, .most = 0}).broken());
+}
+
+TEST(Growth, ThatIsNotKnownNeverPasses) {
+  const auto compared = comparison({stack(100, 100)});
+  for (const report::Certainty certainty :
+       {report::Certainty::kAtLeast, report::Certainty::kUnknown, report::Certainty::kNone}) {
+    EXPECT_TRUE(judged(compared, {.kind = kLive, .most = 1000}, certainty).unknown());
+    EXPECT_FALSE(judged(compared, {.kind = kLive, .most = 1000}, certainty, true).unknown());
+  }
+  EXPECT_TRUE(judged(compared, {.kind = report::LimitKind::kLeaked, .most = 1000}).unknown());
+  const auto partly = comparison({stack(100, 100), stack(std::nullopt, 5)});
+  EXPECT_TRUE(judged(partly, {.kind = kLive, .each_stack = true, .most = 1000}).unknown());
+  auto unmatched = comparison({stack(0, 100), stack(100, 0)});
+  unmatched.unmatched_modules = {"app"};
+  const GrowthEntry entry = judged(unmatched, {.kind = kLive, .each_stack = true, .most = 10});
+  EXPECT_TRUE(entry.unknown());
+  EXPECT_FALSE(entry.broken());
+}
+
+TEST(Growth, IsOnlyAsCertainAsBothFigures) {
+  using enum report::Certainty;
+  EXPECT_EQ(growth_certainty(kExact, kExact), kExact);
+  EXPECT_EQ(growth_certainty(kExact, kAtLeast), kAtLeast);
+  EXPECT_EQ(growth_certainty(kAtLeast, kExact), kUnknown);
+  EXPECT_EQ(growth_certainty(kUnknown, kExact), kUnknown);
+  EXPECT_EQ(growth_certainty(kNone, kExact), kNone);
+  EXPECT_EQ(growth_certainty(kExact, kNone), kNone);
+}
+
+TEST(Growth, DecidesTheVerdict) {
+  Verdict verdict;
+  verdict.growth = {judged(comparison({stack(1, 2)}), {.kind = kLive, .most = 0})};
+  EXPECT_TRUE(verdict.broken());
+  verdict.growth = {judged(comparison({stack(1, 2)}), {.kind = kLive, .most = 0}, report::Certainty::kUnknown)};
+  EXPECT_FALSE(verdict.broken());
+  EXPECT_FALSE(verdict.passed());
+  verdict.growth = {judged(comparison({stack(1, 2)}), {.kind = kLive, .most = 1})};
+  EXPECT_TRUE(verdict.passed());
+}
+
+}  // namespace
+}  // namespace heaptap::findings

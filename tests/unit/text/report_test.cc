@@ -1,0 +1,396 @@
+// Golden files: HEAPTAP_UPDATE_GOLDEN=1 writes them anew.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+#include "analysis/findings/findings.h"
+#include "analysis/findings/function_name.h"
+#include "analysis/findings/text_safe.h"
+#include "analysis/report/call_tree.h"
+#include "analysis/report/view.h"
+#include "common/base/safe_text.h"
+#include "golden.h"
+#include "views/json/render_json.h"
+#include "views/text/render_text.h"
+
+namespace heaptap::text {
+namespace {
+
+using test::expect_golden;
+using test::frame;
+
+report::StackEntry stack(uint64_t id, uint64_t live, std::vector<report::FrameIndex> frames) {
+  report::StackEntry made;
+  made.id = id;
+  made.function = "malloc";
+  made.allocations = 100 * id;
+  made.live_blocks = live == 0 ? 0 : 3;
+  made.releases = made.allocations - made.live_blocks;
+  made.allocated_bytes = 5000 * id + live;
+  made.live_bytes = live;
+  made.peak_bytes = live + 100;
+  made.temporary_allocations = 7 * id;
+  made.lifetime_ns = 1'000'000 * id;
+  made.threads = {1, 2};
+  made.frames = std::move(frames);
+  return made;
+}
+
+model::MappedLevels mapped_levels() {
+  model::MappedLevels levels;
+  levels.add(model::MappedKind::kPrivate, 1 << 20);
+  levels.remove(model::MappedKind::kPrivate, (1 << 20) - 8192);
+  levels.add(model::MappedKind::kReserved, 1 << 30);
+  levels.add(model::MappedKind::kFile, 4096);
+  return levels;
+}
+
+report::Report example() {
+  report::Report report;
+  model::Capture& capture = report.capture;
+  capture.command = {"./shop", "--port", "80"};
+  capture.executable = "/opt/shop/bin/shop";
+  capture.pid = 4711;
+  capture.architecture = "x86_64";
+  capture.via = "agent";
+  capture.time_resolution_ns = 1'000'000;
+  capture.heaptap_version = "0.1.0";
+  capture.ended = true;
+  capture.exit.code = 3;
+  capture.duration_ns = 12'340'000'000;
+  capture.event_count = 1197;
+  capture.lost_events = 2;
+  capture.notes = {{.name = "/usr/lib/libodd.so can't be read"}};
+  report.totals = {.allocations = 600,
+                   .releases = 594,
+                   .allocated_bytes = 47'222,
+                   .temporary_allocations = 42,
+                   .live_blocks = 6,
+                   .live_bytes = 17'222,
+                   .peak_live_bytes = 20'000,
+                   .peak_live_blocks = 44,
+                   .mapped_live_bytes = (1 << 30) + 8192 + 4096,
+                   .peak_mapped_bytes = (1 << 30) + (1 << 20),
+                   .mapped = mapped_levels(),
+                   .bad_releases = 0,
+                   .double_releases = 1,
+                   .mismatched_releases = 2,
+                   .unknown_releases = 0,
+                   .peak_time_ns = 3'000'000'000};
+  enum : report::FrameIndex { kMain, kServe, kPushBack, kLog, kEvil };
+  report.frames = {frame("main", "/src/shop/main.cc", 70), frame("shop::serve(int)", "/src/shop/serve.cc", 12),
+                   frame("std::vector<shop::Order, std::allocator<shop::Order> >::push_back(shop::Order const&)",
+                         "/usr/include/c++/12/bits/stl_vector.h", 1280),
+                   frame("shop::log(char const*)"), frame("evil\x1b[31m\xff")};
+  report.frames[kPushBack].inlined = true;
+  report.stacks = {stack(2, 16'000, {kPushBack, kServe, kMain}), stack(1, 1222, {kLog, kServe, kMain}),
+                   stack(3, 0, {kEvil, kMain})};
+  report.stacks[2].end = wire::StackEnd::kUnreadable;
+  report.stack_count = 5;
+  report.sort_key = "usage";
+  report.errors_requested = true;
+  report::ErrorEntry error{.kind = "mismatched",
+                           .function = "operator delete",
+                           .variant = "sized",
+                           .address = 0xabc0,
+                           .count = 2,
+                           .frames = {kServe},
+                           .allocated = report::ErrorEntry::Origin{"malloc", "", 24, {kMain}},
+                           .released = {}};
+  report.errors = {error};
+  report.size_classes = {{16, 31, 500, 10'000, 5, 120}, {32, 63, 100, 3'700, 1, 32}};
+  report.top_sizes = {{24, 400, 5}, {16, 100, 0}, {37, 100, 1}};
+  report.lifetimes = {{0, 1'000'000, 500, 12'000}, {1'000'000, 2'000'000, 94, 2'000}};
+  report.timeline = {{4'000'000'000, 18'000, 40, 20'000, 400, 360, (1 << 30) + (1 << 20), 1 << 20},
+                     {8'000'000'000, 17'222, 6, 18'500, 200, 234, (1 << 30) + 8192, 8192}};
+  report.threads = {{1, 4711, "shop", 400, 394, 40'000}, {2, 4712, "", 200, 200, 7'222}};
+  report.blocks = {{17, 0x5000, 8000, 1'000'000, 2, 2, "malloc", kServe}};
+  report.symbol_hints = {{.path = "/usr/lib/libodd.so",
+                          .lack = model::SymbolHint::Lack::kSymbols,
+                          .without_names = true,
+                          .finds_packages = true}};
+  report.trace_path = "heaptap.shop.4711.htap";
+  return report;
+}
+
+// Of a trace of an earlier version.
+TEST(Report, SaysOfUnknownMappingsThatTheyMayBeReserved) {
+  report::Report report = example();
+  report.totals.mapped = {};
+  report.totals.mapped.add(model::MappedKind::kUnknown, 1 << 30);
+  const std::string end = render_end_summary(report, {});
+  EXPECT_NE(end.find("how much was only reserved is unknown"), std::string::npos) << end;
+}
+
+struct NamedView {
+  report::View view;
+  const char* name;
+};
+
+constexpr NamedView kViews[] = {
+    {report::View::kSummary, "summary"},     {report::View::kLeaks, "leaks"},       {report::View::kTop, "top"},
+    {report::View::kTree, "tree"},           {report::View::kStats, "stats"},       {report::View::kSizes, "sizes"},
+    {report::View::kLifetimes, "lifetimes"}, {report::View::kTimeline, "timeline"}, {report::View::kBlocks, "blocks"}};
+
+TEST(Report, RendersEachViewAsItsGoldenFile) {
+  for (const NamedView& each : kViews) {
+    expect_golden(std::string("report_") + each.name + ".txt", render_text(example(), each.view, {}));
+    expect_golden(std::string("report_") + each.name + ".json", json::render_json(example(), each.view));
+  }
+  expect_golden("report_tree_bottom_up.txt", render_text(example(), report::View::kTree, {.bottom_up = true}));
+  expect_golden("report_end_summary.txt", render_end_summary(example(), {.width = 0}));
+}
+
+TEST(Report, IsValidJsonInEachViewAlsoWhenItIsEmpty) {
+  for (const NamedView& each : kViews) {
+    const auto full = nlohmann::json::parse(json::render_json(example(), each.view));
+    EXPECT_EQ(full["format"], std::string("heaptap-") + each.name);
+    EXPECT_EQ(full["version"], 2);
+    EXPECT_EQ(nlohmann::json::parse(json::render_json(report::Report{}, each.view))["version"], 2);
+  }
+}
+
+TEST(Report, SaysNullWhereANumberIsNotKnown) {
+  const auto summary = nlohmann::json::parse(json::render_json(example(), report::View::kSummary));
+  EXPECT_EQ(summary["leaks"]["scanned"], false);
+  EXPECT_TRUE(summary["leaks"]["definite"]["bytes"].is_null());
+  EXPECT_TRUE(summary["stacks"][0]["leaks"]["definite"]["blocks"].is_null());
+}
+
+TEST(Report, LetsNoControlCharacterThrough) {
+  for (const NamedView& each : kViews) {
+    EXPECT_EQ(render_text(example(), each.view, {}).find('\x1b'), std::string::npos) << each.name;
+  }
+  EXPECT_NE(render_text(example(), report::View::kSummary, {.color = true}).find("\x1b[1m"), std::string::npos);
+}
+
+TEST(Report, NamesTheFramesOfStacksAndErrorsByTheirPlacesInOneTable) {
+  const auto summary = nlohmann::json::parse(json::render_json(example(), report::View::kSummary));
+  const auto& frames = summary["frames"];
+  const auto function = [&](const nlohmann::json& indices, size_t place) {
+    return frames[indices[place].get<size_t>()]["function"];
+  };
+  EXPECT_EQ(function(summary["stacks"][0]["frames"], 1), "shop::serve(int)");
+  EXPECT_EQ(function(summary["stacks"][0]["frames"], 2), "main");
+  EXPECT_EQ(function(summary["errors"][0]["frames"], 0), "shop::serve(int)");
+  EXPECT_EQ(function(summary["errors"][0]["allocated"]["frames"], 0), "main");
+}
+
+TEST(Report, WritesALongViewInPiecesThatAreTheSameText) {
+  report::Report report = example();
+  for (int count = 0; count < 3000; ++count) report.stacks.push_back(report.stacks.front());
+  size_t pieces = 0;
+  std::string text;
+  json::write_json(report, report::View::kSummary, false, [&](std::string_view piece) {
+    ++pieces;
+    text += piece;
+    EXPECT_LT(piece.size(), size_t{1} << 19);
+  });
+  EXPECT_GT(pieces, 3U);
+  EXPECT_EQ(text, json::render_json(report, report::View::kSummary));
+  EXPECT_EQ(nlohmann::json::parse(text)["stacks"].size(), report.stacks.size());
+}
+
+TEST(Report, HasBlocksAndTheTimelineAsAnObjectALine) {
+  for (const NamedView& each : kViews) {
+    std::string text;
+    json::write_ndjson(example(), each.view, [&text](std::string_view piece) { text += piece; });
+    EXPECT_EQ(json::has_ndjson(each.view), !text.empty()) << each.name;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_TRUE(nlohmann::json::parse(line).is_object()) << line;
+    }
+  }
+}
+
+TEST(Report, EndsNoLineWithASpace) {
+  for (const NamedView& each : kViews) {
+    EXPECT_EQ(render_text(example(), each.view, {}).find(" \n"), std::string::npos) << each.name;
+  }
+}
+
+// The report of a program that ended with 0 and freed all.
+report::Report clean_run() {
+  report::Report report;
+  report.capture.command = {"./app"};
+  report.capture.pid = 7;
+  report.capture.ended = true;
+  report.capture.exit.code = 0;
+  report.capture.duration_ns = 2'000'000;
+  report.totals.allocations = 3;
+  report.totals.peak_live_bytes = 3000;
+  report.leaks.scanned = true;
+  report.trace_path = "heaptap.app.7.htap";
+  return report;
+}
+
+bool says(const report::Report& report, const std::string& words) {
+  return render_end_summary(report, {.width = 0}).find(words) != std::string::npos;
+}
+
+TEST(EndSummary, SaysThatNothingLeaksWithoutZeros) {
+  const std::string text = render_end_summary(clean_run(), {.width = 0});
+  EXPECT_TRUE(says(clean_run(), "./app (pid 7) exited with 0 after 2.0 ms: 3 allocations, peak 2.9 KiB")) << text;
+  EXPECT_TRUE(says(clean_run(), "heaptap: no leaks\n")) << text;
+  EXPECT_EQ(text.find(" 0 B"), std::string::npos) << text;
+}
+
+TEST(EndSummary, SaysHowTheProgramEnded) {
+  report::Report report = clean_run();
+  report.capture.exit = {.code = {}, .signal = 11};
+  EXPECT_TRUE(says(report, "killed by SIGSEGV after"));
+  report.capture.exit = {};
+  report.capture.detached = true;
+  EXPECT_TRUE(says(report, "detached, still running after"));
+  report.capture.detached = false;
+  EXPECT_TRUE(says(report, "exit status unknown"));
+}
+
+TEST(EndSummary, CountsLeaksExactly) {
+  report::Report report = clean_run();
+  report.leaks.definite = {107, 100'320};
+  report.leaks.indirect = {16, 1636};
+  EXPECT_TRUE(says(report, "LEAKED 101,956 bytes in 123 blocks (100,320 definitely, 1,636 indirectly lost)\n"));
+  EXPECT_TRUE(says(report, "next:  heaptap show leaks heaptap.app.7.htap"));
+  report.leaks.indirect = {};
+  report.leaks.possible = {1, 8};
+  EXPECT_TRUE(says(report, "LEAKED 100,320 bytes in 107 blocks; possibly 8 bytes in 1 block\n"));
+}
+
+TEST(EndSummary, NamesTheVariableThatHoldsWhatIsReachable) {
+  report::Report report = clean_run();
+  report.leaks.reachable = {20, 1 << 20};
+  report.grows_to_the_end = true;
+  report::NamedRoot variable;
+  variable.kind = "global";
+  variable.name = "cache";
+  variable.file = "/src/grow.cc";
+  variable.line = 11;
+  report.globals = report::Globals{.entries = {{variable, {1, 24}, {19, 1 << 19}}},
+                                   .entry_count = 1,
+                                   .held = {},
+                                   .unlisted = {},
+                                   .shared = {},
+                                   .elsewhere = {}};
+  EXPECT_TRUE(says(report, "peak 2.9 KiB (at the end: it was still growing)"));
+  EXPECT_TRUE(says(report, "no leaks; 1.0 MiB still reachable, 512.0 KiB of them by global cache (grow.cc:11)\n"));
+  EXPECT_TRUE(says(report, "next:  heaptap show leaks --globals heaptap.app.7.htap"));
+  report.globals->entries[0].retained.bytes = 1000;
+  EXPECT_FALSE(says(report, "cache")) << "it holds hardly anything of it";
+}
+
+TEST(EndSummary, KnowsNothingOfLeaksWithoutAScan) {
+  report::Report report = clean_run();
+  report.leaks.scanned = false;
+  report.totals.live_bytes = 2048;
+  report.totals.live_blocks = 2;
+  EXPECT_TRUE(says(report, "2.0 KiB not freed in 2 blocks (no leak scan: leaks unknown)"));
+  EXPECT_FALSE(says(report, "no leaks"));
+}
+
+TEST(EndSummary, AddsUpBadReleasesOfOnePlace) {
+  report::Report report = clean_run();
+  report.frames = {frame("main", "/src/df.cc", 3), frame("main", "/src/df.cc", 1)};
+  report::ErrorEntry twice;
+  twice.kind = "double";
+  twice.function = "free";
+  twice.frames = {0};
+  twice.allocated = report::ErrorEntry::Origin{"malloc", "", 24, {1}};
+  report.errors = {twice, twice};
+  EXPECT_TRUE(says(report, "heaptap: 2 double frees at df.cc:3, allocated at df.cc:1\n"));
+}
+
+report::ProcessEntry child_of_clean_run(uint32_t pid) {
+  report::ProcessEntry process;
+  process.capture = clean_run().capture;
+  process.capture.pid = pid;
+  process.leaks.scanned = true;
+  process.trace_path = "heaptap.child.htap";
+  return process;
+}
+
+TEST(EndSummary, SaysThatProcessesLeakNothingOnlyWhereThatIsKnown) {
+  report::Report report = clean_run();
+  report.processes = {child_of_clean_run(7), child_of_clean_run(8)};
+  EXPECT_TRUE(says(report, "all 2 processes: 0 allocations, no leaks\n"));
+  EXPECT_TRUE(says(report, "app (pid 8) exited with 0, peak 0 B, no leaks: heaptap.child.htap\n"));
+  report.processes[1].leaks_known = false;
+  EXPECT_TRUE(says(report, "all 2 processes: 0 allocations, no leaks found\n"));
+  EXPECT_TRUE(says(report, "peak 0 B, no leaks found: heaptap.child.htap\n"));
+  report.processes[1].leaks.possible = {1, 8};
+  EXPECT_TRUE(says(report, "all 2 processes: 0 allocations, possibly leaked 8 bytes in 1 block\n"));
+  report.processes[1].failure = "it is gone";
+  EXPECT_TRUE(says(report, "all 2 processes: 0 allocations; 1 trace can't be read\n"));
+  report.processes[1].failure.clear();
+  report.processes[1].leaks.scanned = false;
+  EXPECT_TRUE(says(report, "all 2 processes: 0 allocations; leaks of 1 process unknown\n"));
+}
+
+TEST(EndSummary, HasAtMostTwelveLines) {
+  report::Report report = example();
+  for (int count = 0; count < 50; ++count) {
+    report.capture.notes.push_back({.name = "a note"});
+    report.symbol_hints.push_back({.path = "/lib/libodd.so", .finds_packages = true});
+    report.stacks.push_back(report.stacks.front());
+  }
+  report.capture.truncated = true;
+  const std::string text = render_end_summary(report, {.width = 0});
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 12);
+  EXPECT_NE(text.find("heaptap show summary heaptap.shop.4711.htap"), std::string::npos);
+}
+
+TEST(Running, SaysUpToWhenAllIsKnown) {
+  report::Report report = example();
+  report.capture.exit = {};
+  report.capture.ended = false;
+  report.capture.running = report.capture.truncated = true;
+  report.capture.known_until_ns = 4'010'000'000;
+  report.capture.damage = "still being recorded: known up to 4.01 s";
+  const std::string said = "\n! " + report.capture.damage + "\n";
+  EXPECT_NE(render_text(report, report::View::kSummary, {}).find(said), std::string::npos);
+  EXPECT_NE(render_end_summary(report, {}).find("! " + report.capture.damage + "\n"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(json::render_json(report, report::View::kSummary))["capture"]["known_until_ns"],
+            4'010'000'000);
+  EXPECT_EQ(nlohmann::json::parse(json::render_json(report, report::View::kSummary))["capture"]["running"], true);
+  const std::vector<findings::Finding> findings = findings::findings_of(report);
+  EXPECT_EQ(findings.front().severity, findings::Severity::kInfo);
+  EXPECT_EQ(findings.front().text, "./shop is still being recorded.");
+  EXPECT_TRUE(std::ranges::any_of(findings, [&](const findings::Finding& finding) {
+    return finding.text == "It is " + report.capture.damage + ".";
+  }));
+}
+
+TEST(SafeText, EscapesWhatATerminalWouldObey) {
+  EXPECT_EQ(base::safe_text("a\x1b[0m\n\t\x7f"), "a\\x1b[0m\\x0a\\x09\\x7f");
+  EXPECT_EQ(base::safe_text("\xc2\x9b"), "\\xc2\\x9b");
+  EXPECT_EQ(base::safe_text("\xe2\x80\xae"), "\\xe2\\x80\\xae");
+  EXPECT_EQ(base::safe_text("gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"), "gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80");
+  EXPECT_EQ(base::safe_text("\xff\xc3"), "\\xff\\xc3");
+}
+
+TEST(ShortName, LeavesOutParametersBeforeTemplateArguments) {
+  EXPECT_EQ(findings::short_name("f(int)", 20), "f(int)");
+  EXPECT_EQ(findings::short_name("name(one, two, three)", 20), "name(...)");
+  EXPECT_EQ(findings::short_name("name() const", 5), "name() const" + std::string());
+  EXPECT_EQ(findings::short_name("std::map<int, long>::find(int const&)", 24), "std::map<...>::find(...)");
+  EXPECT_EQ(findings::short_name("bool operator< <unsigned long>(A const&, B const&)", 25),
+            "bool operator< <...>(...)");
+  EXPECT_EQ(findings::short_name("S::operator()(std::vector<int, std::allocator<int> >)", 24), "S::operator()(...)");
+  EXPECT_EQ(findings::short_name("abcdefghijklmnopqrstuvwxyz", 13), "abcde...vwxyz");
+}
+
+TEST(CallTree, WeighsEachBranchAsMuchAsItsChildrenTogether) {
+  const report::TreeNode root = report::build_tree(example(), report::Weight::kAllocatedBytes, false,
+                                                   [](const report::FrameList& frames) { return frames.size(); });
+  uint64_t sum = 0;
+  for (const report::TreeNode& child : root.children) sum += child.weight;
+  EXPECT_EQ(root.weight, sum);
+  ASSERT_EQ(root.children.size(), 1u);
+  EXPECT_EQ(example().frames[root.children[0].frame].function, "main");
+  EXPECT_EQ(root.children[0].children.size(), 2u);
+}
+
+}  // namespace
+}  // namespace heaptap::text
