@@ -610,6 +610,19 @@ class GoingOn(heaptap_test.TestCase):
         terminal.type("quit\r")
         self.assertEqual(terminal.status(), 0)
 
+    def test_recorders_that_are_stopped_hold_up_no_other(self):
+        stopped = []
+        for _ in range(2):
+            other = GoingOn("test_detach_and_kill")
+            other.setUp()
+            self.addCleanup(other.doCleanups)
+            stopped.append(other.recorder)
+        for process in stopped:
+            process.send_signal(signal.SIGSTOP)
+            self.addCleanup(process.send_signal, signal.SIGCONT)
+        outcome = heaptap("console", self.pid, "-x", "run sleep 1000", "-x", "kill TERM", cwd=self.folder)
+        self.assertEqual(outcome.status, 0, outcome)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -338,6 +338,13 @@ base::Result<std::unique_ptr<Recording>> connect_to_process(uint32_t pid, const 
   return begin(client::Client::connect({static_cast<pid_t>(pid), machine}));
 }
 
+base::Result<std::unique_ptr<Recording>> connect_to_recording_of(pid_t recorder) {
+  for (const endpoint::ProcessName& process : client::processes_with_socket()) {
+    if (client::reachable_recorder(process) == recorder) return begin(client::Client::connect(process));
+  }
+  return base::fail("heaptap (pid {}) is not recording yet", recorder);
+}
+
 base::Result<std::unique_ptr<Recording>> connect_to_socket(const std::string& path) {
   return begin(client::Client::connect(path));
 }
@@ -345,8 +352,9 @@ base::Result<std::unique_ptr<Recording>> connect_to_socket(const std::string& pa
 std::vector<Offer> recordings_of_this_user() {
   std::vector<Offer> offers;
   for (const endpoint::ProcessName& process : client::processes_with_socket()) {
-    if (!client::is_reachable(process)) continue;
-    offers.push_back({static_cast<uint32_t>(process.pid), name_of(process), process.machine});
+    const auto recorder = client::reachable_recorder(process);
+    if (!recorder) continue;
+    offers.push_back({static_cast<uint32_t>(process.pid), name_of(process), process.machine, *recorder});
   }
   return offers;
 }

@@ -169,9 +169,10 @@ base::Result<base::UniqueFd> connect_to_recorder(const endpoint::ProcessName& pr
                     found.peer.user.value_or(static_cast<uid_t>(-1)));
 }
 
-bool is_reachable(const endpoint::ProcessName& process) {
+std::optional<pid_t> reachable_recorder(const endpoint::ProcessName& process) {
   const Found found = look_for_recorder(process, {}, {});
-  return found.connection && found.belief == Belief::kBelieved && found.peer.user == geteuid();
+  const bool serves = found.connection && found.belief == Belief::kBelieved && found.peer.user == geteuid();
+  return serves ? std::optional(found.peer.process) : std::nullopt;
 }
 
 std::vector<endpoint::ProcessName> processes_with_socket() {

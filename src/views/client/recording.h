@@ -1,6 +1,8 @@
 // Recording as used by the console and `top`: a live one, which can be controlled, or finished traces, which are read-only. Processes
 // are identified by their PID; PID 0 means all of them in actions, and the first one in queries. One thread.
 #pragma once
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -160,6 +162,8 @@ base::Result<std::unique_ptr<Recording>> open_past(const std::string& trace, Tra
 
 // Connects to a process's recording. `machine`: where the process runs, as named by its recording; empty: this machine.
 base::Result<std::unique_ptr<Recording>> connect_to_process(uint32_t pid, const std::string& machine = {});
+// Connects to a recording of heaptap `recorder`, of whichever process. Other recorders are not asked: they may be stopped.
+base::Result<std::unique_ptr<Recording>> connect_to_recording_of(pid_t recorder);
 // Connects to a recording by its socket.
 base::Result<std::unique_ptr<Recording>> connect_to_socket(const std::string& path);
 
@@ -168,6 +172,7 @@ struct Offer {
   uint32_t pid = 0;  // of a recorded process
   std::string program;
   std::string machine;  // where it runs; empty: this machine
+  pid_t recorder = 0;   // 0: in another PID namespace
 };
 std::vector<Offer> recordings_of_this_user();
 // Those that run on a machine.

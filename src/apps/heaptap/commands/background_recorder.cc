@@ -87,13 +87,7 @@ void BackgroundRecorder::end(int signal) {
 }
 
 base::Result<std::unique_ptr<client::Recording>> BackgroundRecorder::connect() const {
-  for (const client::Offer& offer : client::recordings_of_this_user()) {
-    auto recording = client::connect_to_process(offer.pid, offer.machine);
-    if (!recording) continue;
-    const auto settings = (*recording)->settings();
-    if (settings && settings->collector_pid == pid()) return recording;
-  }
-  return base::fail("heaptap (pid {}) is not recording yet", pid_);
+  return client::connect_to_recording_of(pid_);
 }
 
 }  // namespace heaptap::app

@@ -44,12 +44,9 @@ std::string offers_text(const std::vector<client::Offer>& offers) {
 // Processes that are recorded together are one recording: the first of them stands for it.
 std::vector<client::Offer> one_of_each(const std::vector<client::Offer>& offers) {
   std::vector<client::Offer> found;
-  std::set<uint32_t> collectors;
+  std::set<pid_t> recorders;
   for (const client::Offer& offer : offers) {
-    const auto recording = offers.size() == 1 ? Connected(nullptr) : connect_to(offer);
-    if (!recording) continue;  // it has ended meanwhile
-    const auto settings = *recording ? (*recording)->settings() : base::Result<client::Settings>();
-    if (settings && collectors.insert(settings->collector_pid).second) found.push_back(offer);
+    if (offer.recorder == 0 || recorders.insert(offer.recorder).second) found.push_back(offer);
   }
   return found;
 }
