@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   FUZZ_EXPECT(!report->capture.import.tool.empty());
   FUZZ_EXPECT(report->threads.empty() && report->blocks.empty() && report->lifetimes.empty());
   uint64_t live_bytes = 0;
-  for (const report::StackEntry& stack : report->stacks) live_bytes += stack.live_bytes;
+  for (const report::StackEntry& stack : report->stacks) live_bytes += stack.live_bytes.counted();
   if (report->stacks.size() == report->stack_count) FUZZ_EXPECT(live_bytes == report->totals.live_bytes);
   for (const View view : {View::kSummary, View::kLeaks, View::kTop, View::kTree, View::kStats, View::kSizes,
                           View::kLifetimes, View::kTimeline, View::kBlocks}) {

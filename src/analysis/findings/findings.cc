@@ -260,7 +260,7 @@ class Findings {
   // Of the blocks of a stack that a sentence is about. A few of many say nothing of how the stack grows.
   [[nodiscard]] std::string growing(uint32_t stack, uint64_t blocks) const {
     constexpr uint64_t kFewestBlocks = 4;
-    const bool is_most = blocks >= kFewestBlocks && 2 * blocks >= report_.stacks[stack].live_blocks;
+    const bool is_most = blocks >= kFewestBlocks && 2 * blocks >= report_.stacks[stack].live_blocks.counted();
     return is_most && grows(report_, stack) ? ", growing through the whole run" : "";
   }
 

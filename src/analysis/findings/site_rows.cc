@@ -27,14 +27,14 @@ std::string others_text(const SiteRow& row) {
 
 // What a row is sorted by; 0 of keys that have no sum.
 uint64_t weight_of(const report::StackEntry& sum, std::string_view sort_key) {
-  if (sort_key == "usage") return sum.own_live_bytes();
+  if (sort_key == "usage") return sum.own_live_bytes().counted();
   if (sort_key == "growth" && sum.growth) return static_cast<uint64_t>(sum.growth->bytes) ^ uint64_t { 1 } << 63;
-  if (sort_key == "growth") return sum.own_live_bytes();
-  if (sort_key == "total") return sum.own_allocated_bytes();
-  if (sort_key == "allocations") return sum.allocations;
-  if (sort_key == "peak") return sum.own_peak_bytes();
-  if (sort_key == "time") return sum.lifetime_ns;
-  if (sort_key == "mismatched" || sort_key == "bad-frees") return sum.mismatched_releases;
+  if (sort_key == "growth") return sum.own_live_bytes().counted();
+  if (sort_key == "total") return sum.own_allocated_bytes().counted();
+  if (sort_key == "allocations") return sum.allocations.counted();
+  if (sort_key == "peak") return sum.own_peak_bytes().counted();
+  if (sort_key == "time") return sum.lifetime_ns.counted();
+  if (sort_key == "mismatched" || sort_key == "bad-frees") return sum.mismatched_releases.counted();
   return 0;
 }
 

@@ -10,13 +10,13 @@ report::BlockCount share_of(report::LimitKind kind, bool possible_counts, const 
       return share;
     }
     case report::LimitKind::kPeak:
-      return {0, stack.peak_bytes};
+      return {0, stack.peak_bytes.counted()};
     case report::LimitKind::kLive:
-      return {stack.live_blocks, stack.live_bytes};
+      return {stack.live_blocks.counted(), stack.live_bytes.counted()};
     case report::LimitKind::kAllocations:
       break;
   }
-  return {stack.allocations, 0};
+  return {stack.allocations.counted(), 0};
 }
 
 }  // namespace heaptap::findings

@@ -101,8 +101,8 @@ class Comparer {
       after.stacks.push_back({.function = called_by(stack.function, stack.variant),
                               .mapping = stack.mapping,
                               .frames = &frames[i],
-                              .allocations = stack.allocations,
-                              .allocated_bytes = stack.allocated_bytes});
+                              .allocations = stack.allocations.counted(),
+                              .allocated_bytes = stack.allocated_bytes.counted()});
     }
     Matching matching = match_stacks(pool_, before, after);
     unnamed_modules_.insert(matching.unnamed_modules.begin(), matching.unnamed_modules.end());

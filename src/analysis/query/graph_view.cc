@@ -81,7 +81,7 @@ std::vector<report::StackHolders> stack_holders_view(const ViewContext& context,
   std::vector<uint32_t> rows;
   for (uint32_t row = 0; row < report.stacks.size(); ++row) {
     const report::StackEntry& stack = report.stacks[row];
-    if (!stack.is_apart() && stack.leaks && stack.live_blocks != 0) rows.push_back(row);
+    if (!stack.is_apart() && stack.leaks && stack.live_blocks.counted() != 0) rows.push_back(row);
   }
   const auto weight = [&](uint32_t row) {
     const report::StackLeaks& leaks = *report.stacks[row].leaks;

@@ -57,9 +57,7 @@ void Lister::count(uint64_t id, report::StackEntry& stack) const {
       0;
   stack.temporary_allocations = stack.mismatched_releases = stack.lifetime_ns = 0;
   stack.mapped = {};
-  stack.live_known = stack.threads_known = true;
-  stack.times_known = !ledger_.gaps().events;
-  stack.temporary_known = !ledger_.gaps().temporary;
+  stack.threads_known = true;
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
     if (site >= ledger_.tallies().size()) {
       continue;
@@ -77,21 +75,24 @@ void Lister::count(uint64_t id, report::StackEntry& stack) const {
     const model::MappedBytes mapped = ledger_.mapped_bytes_of(site);
     for (size_t kind = 0; kind < mapped.size(); ++kind) stack.mapped[kind] += mapped[kind];
     const ledger::SiteMissingData gaps = ledger_.gaps_of(site);
-    stack.live_known = stack.live_known && !gaps.live;
+    if (gaps.live) stack.set_live_unknown();
     stack.threads_known = stack.threads_known && !gaps.threads;
   }
+  if (ledger_.gaps().events) stack.set_times_unknown();
+  if (ledger_.gaps().temporary) stack.temporary_allocations.set_unknown();
   stack.growth.reset();
   if (ledger_.knows_older() && !is_mapping(id)) stack.growth = growth_of(id, stack);
   stack.leaks.reset();
   if (leaks_ != nullptr && !is_mapping(id)) stack.leaks = leaks_of(id);
-  stack.calls_known = asked_.counting.events;
-  if (!asked_.counting.events && stack.leaks) take_from_scan(stack);
+  if (asked_.counting.events) return;
+  stack.set_calls_unknown();
+  if (stack.leaks) take_from_scan(stack);
 }
 
 // What was allocated in the window and is live, less what was there before and isn't any more.
 report::Growth Lister::growth_of(uint64_t id, const report::StackEntry& stack) const {
-  report::Growth growth{.blocks = static_cast<int64_t>(stack.live_blocks),
-                        .bytes = static_cast<int64_t>(stack.live_bytes)};
+  report::Growth growth{.blocks = static_cast<int64_t>(stack.live_blocks.counted()),
+                        .bytes = static_cast<int64_t>(stack.live_bytes.counted())};
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
     const ledger::OlderReleases older = ledger_.older_releases_of(site);
     growth.blocks -= static_cast<int64_t>(older.blocks);
@@ -106,9 +107,11 @@ void Lister::take_from_scan(report::StackEntry& stack) {
   for (const report::BlockCount& more :
        {leaks.possible, leaks.reachable, leaks.suppressed, leaks.ignored, leaks.unknown})
     live += more;
-  stack.live_blocks = live.blocks;
-  stack.live_bytes = live.bytes;
-  stack.times_known = stack.threads_known = stack.temporary_known = false;
+  stack.live_blocks = {live.blocks, stack.live_blocks.is_known()};
+  stack.live_bytes = {live.bytes, stack.live_bytes.is_known()};
+  stack.set_times_unknown();
+  stack.temporary_allocations.set_unknown();
+  stack.threads_known = false;
 }
 
 report::StackLeaks Lister::leaks_of(uint64_t id) const {
@@ -128,9 +131,9 @@ report::StackLeaks Lister::leaks_of(uint64_t id) const {
 
 bool Lister::is_listed(const report::StackEntry& stack) const {
   const bool shrank = stack.growth && (stack.growth->bytes != 0 || stack.growth->blocks != 0);
-  if (stack.allocations == 0 && asked_.counting.events && !shrank) return false;
+  if (stack.allocations.counted() == 0 && asked_.counting.events && !shrank) return false;
   if (!query_.leaks_only) return true;
-  if (leaks_ == nullptr) return stack.live_blocks != 0 && !is_apart(stack.id);
+  if (leaks_ == nullptr) return stack.live_blocks.counted() != 0 && !is_apart(stack.id);
   return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
 }
 
@@ -166,18 +169,18 @@ void Lister::name(report::StackEntry& stack) const {
 }
 
 bool Lister::is_ignored(const report::StackEntry& stack, report::Ignored& ignored) const {
-  if (!ignored_.any() || (asked_.counting.events ? stack.allocations : stack.live_blocks) == 0) return false;
+  if (!ignored_.any() || (asked_.counting.events ? stack.allocations : stack.live_blocks).counted() == 0) return false;
   const model::Site& site = tables_.sites[index_.first_site(stack.id)];
   const uint32_t rule = ignored_.rule_of(tables_, site.stack);
   if (rule == Ignores::kNone) return false;
   const bool is_map = is_mapping(stack.id);
   const bool is_block = !is_apart(stack.id);
   ignored.rules[rule].count += {.stacks = 1,
-                                .allocations = is_block ? stack.allocations : 0,
-                                .allocated_bytes = is_block ? stack.allocated_bytes : 0,
-                                .live_blocks = is_block ? stack.live_blocks : 0,
-                                .live_bytes = is_block ? stack.live_bytes : 0,
-                                .mapped_live_bytes = is_map ? stack.live_bytes : 0};
+                                .allocations = is_block ? stack.allocations.counted() : 0,
+                                .allocated_bytes = is_block ? stack.allocated_bytes.counted() : 0,
+                                .live_blocks = is_block ? stack.live_blocks.counted() : 0,
+                                .live_bytes = is_block ? stack.live_bytes.counted() : 0,
+                                .mapped_live_bytes = is_map ? stack.live_bytes.counted() : 0};
   return true;
 }
 
@@ -239,27 +242,26 @@ void Lister::list(report::Report& report, uint64_t id) const {
 
 report::StackCount Lister::count_of(const report::StackEntry& stack) const {
   const report::BlockCount lost = stack.leaks ? stack.leaks->lost() : report::BlockCount{};
-  return {.allocations = stack.allocations,
+  return {.allocations = stack.allocations.counted(),
           .releases = stack.releases,
-          .allocated_bytes = stack.allocated_bytes,
+          .allocated_bytes = stack.allocated_bytes.counted(),
           .live_blocks = stack.live_blocks,
           .live_bytes = stack.own_live_bytes(),
-          .reserved_bytes = stack.mapped[static_cast<size_t>(model::MappedKind::kReserved)],
-          .temporary_allocations = stack.temporary_allocations,
-          .lifetime_ns = stack.lifetime_ns,
+          .reserved_bytes = stack.reserved_bytes().counted(),
+          .temporary_allocations = stack.temporary_allocations.counted(),
+          .lifetime_ns = stack.lifetime_ns.counted(),
           .live_since_ns = live_since_ns_of(stack),
           .leaked_bytes = lost.bytes,
           .leaked_blocks = lost.blocks,
           .mapping = is_mapping(stack.id),
-          .pooled = kind_of(stack.id) == model::EventKind::kPoolAllocate,
-          .live_known = stack.live_known};
+          .pooled = kind_of(stack.id) == model::EventKind::kPoolAllocate};
 }
 
 uint64_t Lister::live_since_ns_of(const report::StackEntry& stack) const {
   ledger::LiveSince sum;
   for (model::SiteId site = index_.first_site(stack.id); site != StackIndex::kNoSite; site = index_.next_site(site))
     sum += ledger_.live_since_of(site);
-  return sum.mean_ns(stack.live_blocks);
+  return sum.mean_ns(stack.live_blocks.counted());
 }
 
 // The same function called from the same stack has the same number, for any kind of site.

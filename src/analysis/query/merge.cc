@@ -329,7 +329,7 @@ std::vector<FrameIndex> Merger::places_of(std::vector<model::Frame>& frames) {
 // Peaks were at different times.
 void Merger::add_labels(const Report& part) {
   for (report::LabelEntry label : part.labels) {
-    label.sum.times_known = false;
+    label.sum.set_times_unknown();
     report::add_to_labels(merged_.labels, label);
   }
 }
@@ -347,7 +347,7 @@ std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<FrameIn
     made.push_back(static_cast<uint32_t>(stack.id - 1));
     for (uint32_t& thread : stack.threads) thread += threads_;
     stack.peak_bytes = 0;
-    stack.times_known = false;
+    stack.set_times_unknown();
     if (stack.leaks && stack.leaks->held_by != 0) {
       const auto holder = ids.find(stack.leaks->held_by);
       stack.leaks->held_by = holder == ids.end() ? 0 : holder->second;

@@ -14,12 +14,14 @@ void leave_out(const Import& import, report::Totals& totals) {
 }
 
 void leave_out(const Import& import, report::StackEntry& stack) {
-  stack.mismatched_known = import.tells(model::kNotRecordedReleaseErrors);
+  if (!import.tells(model::kNotRecordedReleaseErrors)) stack.mismatched_releases.set_unknown();
   stack.threads_known = import.tells(model::kNotRecordedThreads);
   if (!stack.threads_known) stack.threads.clear();
-  stack.lifetime_known = import.tells(model::kNotRecordedLifetimes);
+  if (!import.tells(model::kNotRecordedLifetimes)) stack.lifetime_ns.set_unknown();
   if (import.tells(model::kNotRecordedCounts)) return;
-  stack.calls_known = stack.blocks_known = stack.temporary_known = false;
+  stack.set_calls_unknown();
+  stack.live_blocks.set_unknown();
+  stack.temporary_allocations.set_unknown();
 }
 
 // Where there is no time, there is one interval.
@@ -63,6 +65,9 @@ void leave_out_not_recorded(report::Report& report) {
   if (import.tool.empty()) return;
   leave_out(import, report.totals);
   for (report::StackEntry& stack : report.stacks) leave_out(import, stack);
+  if (!import.tells(model::kNotRecordedCounts)) {
+    for (report::StackCount& count : report.counts) count.live_blocks.set_unknown();
+  }
   report.threads_known = import.tells(model::kNotRecordedThreads);
   if (!report.threads_known) report.threads.clear();
   report.lifetimes_known = report.blocks_known = import.tells(model::kNotRecordedLifetimes);

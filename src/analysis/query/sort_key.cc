@@ -21,11 +21,11 @@ constexpr std::array<std::pair<std::string_view, SortKey>, 12> kSortKeys{{{"allo
                                                                           {"usage", SortKey::kUsage}}};
 
 uint64_t leaked_bytes(const report::StackEntry& stack) {
-  return stack.leaks ? stack.leaks->definite.bytes + stack.leaks->below.bytes : stack.live_bytes;
+  return stack.leaks ? stack.leaks->definite.bytes + stack.leaks->below.bytes : stack.live_bytes.counted();
 }
 
 uint64_t leaked_blocks(const report::StackEntry& stack) {
-  return stack.leaks ? stack.leaks->definite.blocks + stack.leaks->below.blocks : stack.live_blocks;
+  return stack.leaks ? stack.leaks->definite.blocks + stack.leaks->below.blocks : stack.live_blocks.counted();
 }
 
 // What is lost comes before what is only lost below others, or may be lost.
@@ -42,30 +42,31 @@ uint64_t ascending(int64_t value) {
 std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey key) {
   switch (key) {
     case SortKey::kAllocations:
-      return {stack.allocations, stack.own_allocated_bytes()};
+      return {stack.allocations.counted(), stack.own_allocated_bytes().counted()};
     case SortKey::kAverage:
-      return {stack.allocations == 0 ? 0 : stack.own_allocated_bytes() / stack.allocations,
-              stack.own_allocated_bytes()};
+      return {
+          stack.allocations.counted() == 0 ? 0 : stack.own_allocated_bytes().counted() / stack.allocations.counted(),
+          stack.own_allocated_bytes().counted()};
     case SortKey::kBadFrees:
     case SortKey::kMismatched:
-      return {stack.mismatched_releases, stack.allocations};
+      return {stack.mismatched_releases.counted(), stack.allocations.counted()};
     case SortKey::kGrowth:
-      return {ascending(stack.growth ? stack.growth->bytes : static_cast<int64_t>(stack.own_live_bytes())),
-              ascending(stack.growth ? stack.growth->blocks : static_cast<int64_t>(stack.live_blocks))};
+      return {ascending(stack.growth ? stack.growth->bytes : static_cast<int64_t>(stack.own_live_bytes().counted())),
+              ascending(stack.growth ? stack.growth->blocks : static_cast<int64_t>(stack.live_blocks.counted()))};
     case SortKey::kLeakedBytes:
       return {leaked_bytes(stack), stack.leaks ? doubtful_bytes(stack) : leaked_blocks(stack)};
     case SortKey::kLeaks:
       return {leaked_blocks(stack), leaked_bytes(stack)};
     case SortKey::kPeak:
-      return {stack.own_peak_bytes(), stack.own_live_bytes()};
+      return {stack.own_peak_bytes().counted(), stack.own_live_bytes().counted()};
     case SortKey::kStacks:
       return {0, 0};
     case SortKey::kTotal:
-      return {stack.own_allocated_bytes(), stack.allocations};
+      return {stack.own_allocated_bytes().counted(), stack.allocations.counted()};
     case SortKey::kTime:
-      return {stack.lifetime_ns, stack.allocated_bytes};
+      return {stack.lifetime_ns.counted(), stack.allocated_bytes.counted()};
     case SortKey::kUsage:
-      return {stack.own_live_bytes(), stack.own_allocated_bytes()};
+      return {stack.own_live_bytes().counted(), stack.own_allocated_bytes().counted()};
   }
   return {0, 0};
 }

@@ -31,21 +31,21 @@ struct Divergence {
 uint64_t weight_of(const StackEntry& stack, Weight weight) {
   switch (weight) {
     case Weight::kLiveBytes:
-      return stack.live_bytes;
+      return stack.live_bytes.counted();
     case Weight::kPeakBytes:
-      return stack.peak_bytes;
+      return stack.peak_bytes.counted();
     case Weight::kAllocatedBytes:
-      return stack.allocated_bytes;
+      return stack.allocated_bytes.counted();
     case Weight::kAllocations:
-      return stack.allocations;
+      return stack.allocations.counted();
   }
   return 0;
 }
 
 void grow(Divergence& branch, const StackEntry& stack, uint64_t weight) {
   branch.weight += weight;
-  branch.allocations += stack.allocations;
-  branch.live_blocks += stack.live_blocks;
+  branch.allocations += stack.allocations.counted();
+  branch.live_blocks += stack.live_blocks.counted();
 }
 
 TreeNode finish(const Divergence& branch) {

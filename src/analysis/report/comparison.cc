@@ -44,14 +44,14 @@ std::optional<uint64_t> less(const std::optional<uint64_t>& whole, const std::op
 
 Figures figures_of(const StackEntry& stack) {
   Figures values;
-  values[Figure::kLiveBytes] = if_known(stack.live_known, stack.own_live_bytes());
-  values[Figure::kLiveBlocks] = if_known(stack.live_known && stack.blocks_known, stack.live_blocks);
-  values[Figure::kPeakBytes] = if_known(stack.times_known, stack.own_peak_bytes());
-  values[Figure::kAllocatedBytes] = if_known(stack.calls_known, stack.own_allocated_bytes());
-  values[Figure::kAllocations] = if_known(stack.calls_known, stack.allocations);
+  values[Figure::kLiveBytes] = stack.own_live_bytes().if_known();
+  values[Figure::kLiveBlocks] = stack.live_blocks.if_known();
+  values[Figure::kPeakBytes] = stack.own_peak_bytes().if_known();
+  values[Figure::kAllocatedBytes] = stack.own_allocated_bytes().if_known();
+  values[Figure::kAllocations] = stack.allocations.if_known();
   values[Figure::kReleasedBytes] = less(values[Figure::kAllocatedBytes], values[Figure::kLiveBytes]);
-  values[Figure::kReleases] = if_known(stack.calls_known && stack.live_known, stack.releases);
-  values[Figure::kTemporary] = if_known(stack.temporary_known, stack.temporary_allocations);
+  values[Figure::kReleases] = stack.releases.if_known();
+  values[Figure::kTemporary] = stack.temporary_allocations.if_known();
   if (stack.leaks) {
     values[Figure::kLeakedBytes] = stack.leaks->lost().bytes;
     values[Figure::kLeakedBlocks] = stack.leaks->lost().blocks;

@@ -1,5 +1,5 @@
-// Data model of a report, already counted, sorted, filtered and named. Renderers (text, JSON) use nothing else. An unknown number is
-// an empty optional, never 0.
+// Data model of a report, already counted, sorted, filtered and named. Renderers (text, JSON) use nothing else. What may be
+// unknown is a base::Known, or an optional where nothing was counted; never 0.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "analysis/report/leak_views.h"
 #include "analysis/report/skipped_names.h"
 #include "analysis/report/stack_count.h"
+#include "common/base/known.h"
 #include "common/model/capture.h"
 #include "common/model/frame.h"
 #include "common/model/mapped_memory.h"
@@ -98,35 +99,45 @@ struct StackEntry {
     return mapped[static_cast<size_t>(model::MappedKind::kReserved)] +
            mapped[static_cast<size_t>(model::MappedKind::kFile)];
   }
-  [[nodiscard]] uint64_t own_live_bytes() const { return live_bytes - std::min(live_bytes, beside_memory_bytes()); }
-  [[nodiscard]] uint64_t own_peak_bytes() const { return peak_bytes - std::min(peak_bytes, beside_memory_bytes()); }
-  [[nodiscard]] uint64_t own_allocated_bytes() const {
-    return allocated_bytes - std::min(allocated_bytes, beside_memory_bytes());
+  [[nodiscard]] base::Known<uint64_t> own_live_bytes() const { return own(live_bytes); }
+  [[nodiscard]] base::Known<uint64_t> own_peak_bytes() const { return own(peak_bytes); }
+  [[nodiscard]] base::Known<uint64_t> own_allocated_bytes() const { return own(allocated_bytes); }
+  [[nodiscard]] base::Known<uint64_t> reserved_bytes() const {
+    return {mapped[static_cast<size_t>(model::MappedKind::kReserved)], live_bytes.is_known()};
   }
-  uint64_t allocations = 0;
-  uint64_t releases = 0;  // of this stack's blocks
-  uint64_t allocated_bytes = 0;
-  uint64_t live_blocks = 0;
-  uint64_t live_bytes = 0;
-  uint64_t peak_bytes = 0;  // held at the process's peak_live_bytes
-  uint64_t temporary_allocations = 0;
-  uint64_t mismatched_releases = 0;
-  uint64_t lifetime_ns = 0;  // sum over its released blocks
+  void set_live_unknown() {
+    for (base::Known<uint64_t>* number : {&releases, &live_blocks, &live_bytes}) number->set_unknown();
+  }
+  void set_calls_unknown() {
+    for (base::Known<uint64_t>* number : {&allocations, &releases, &allocated_bytes, &mismatched_releases})
+      number->set_unknown();
+  }
+  void set_times_unknown() {
+    peak_bytes.set_unknown();
+    lifetime_ns.set_unknown();
+  }
+  base::Known<uint64_t> allocations = 0;
+  base::Known<uint64_t> releases = 0;  // of this stack's blocks
+  base::Known<uint64_t> allocated_bytes = 0;
+  base::Known<uint64_t> live_blocks = 0;
+  base::Known<uint64_t> live_bytes = 0;
+  base::Known<uint64_t> peak_bytes = 0;  // held at the process's peak_live_bytes
+  base::Known<uint64_t> temporary_allocations = 0;
+  base::Known<uint64_t> mismatched_releases = 0;
+  base::Known<uint64_t> lifetime_ns = 0;  // sum over its released blocks
   std::vector<uint32_t> threads;
-  std::optional<StackLeaks> leaks;  // empty without a scan
-  std::vector<FrameIndex> frames;   // its callers, innermost first, inlined ones included
-  bool live_known = true;           // releases, live_blocks, live_bytes
-  bool calls_known = true;          // allocations, releases, allocated_bytes, mismatched_releases
-  bool times_known = true;          // peak_bytes, lifetime_ns
-  bool lifetime_known = true;       // lifetime_ns
-  bool blocks_known = true;         // live_blocks
-  bool mismatched_known = true;
-  bool threads_known = true;
-  bool temporary_known = true;
+  bool threads_known = true;                       // false: others may have called it too
+  std::optional<StackLeaks> leaks;                 // empty without a scan
+  std::vector<FrameIndex> frames;                  // its callers, innermost first, inlined ones included
   wire::StackEnd end = wire::StackEnd::kComplete;  // why the frames end here
   uint64_t frames_in_all = 0;                      // if not all are listed; else 0
   Purpose purpose = Purpose::kProgram;
   std::optional<Growth> growth = {};  // in a window with a start; unknown for mappings
+
+ private:
+  [[nodiscard]] base::Known<uint64_t> own(const base::Known<uint64_t>& bytes) const {
+    return {bytes.counted() - std::min(bytes.counted(), beside_memory_bytes()), bytes.is_known()};
+  }
 };
 
 // Sum of the stacks with the same tags, or of one pool's blocks.

@@ -2,15 +2,17 @@
 #pragma once
 #include <cstdint>
 
+#include "common/base/known.h"
+
 namespace heaptap::report {
 
 struct StackCount {
   uint64_t allocations = 0;
-  uint64_t releases = 0;  // of this stack's blocks
+  base::Known<uint64_t> releases = 0;  // of this stack's blocks
   uint64_t allocated_bytes = 0;
-  uint64_t live_blocks = 0;
-  uint64_t live_bytes = 0;      // of a mapping: the program's own memory
-  uint64_t reserved_bytes = 0;  // of a mapping: reserved only
+  base::Known<uint64_t> live_blocks = 0;
+  base::Known<uint64_t> live_bytes = 0;  // of a mapping: the program's own memory
+  uint64_t reserved_bytes = 0;           // of a mapping: reserved only
   uint64_t temporary_allocations = 0;
   uint64_t lifetime_ns = 0;    // sum over its released blocks
   uint64_t live_since_ns = 0;  // mean allocation time of its live blocks
@@ -18,7 +20,9 @@ struct StackCount {
   uint64_t leaked_blocks = 0;
   bool mapping = false;
   bool pooled = false;
-  bool live_known = true;  // releases, live_blocks, live_bytes
+  void set_live_unknown() {
+    for (base::Known<uint64_t>* number : {&releases, &live_blocks, &live_bytes}) number->set_unknown();
+  }
   bool operator==(const StackCount&) const = default;
 };
 

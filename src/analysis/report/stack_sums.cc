@@ -31,14 +31,7 @@ void add_figures(StackEntry& sum, const StackEntry& part) {
     sum.growth->blocks += part.growth->blocks;
     sum.growth->bytes += part.growth->bytes;
   }
-  sum.live_known = sum.live_known && part.live_known;
-  sum.calls_known = sum.calls_known && part.calls_known;
-  sum.times_known = sum.times_known && part.times_known;
   sum.threads_known = sum.threads_known && part.threads_known;
-  sum.temporary_known = sum.temporary_known && part.temporary_known;
-  sum.lifetime_known = sum.lifetime_known && part.lifetime_known;
-  sum.blocks_known = sum.blocks_known && part.blocks_known;
-  sum.mismatched_known = sum.mismatched_known && part.mismatched_known;
 }
 
 }  // namespace heaptap::report

@@ -98,7 +98,7 @@ class Program {
 
 void Program::add(const StackEntry& stack) {
   Costs costs{};
-  for (const Metric* metric : shown_) costs[static_cast<size_t>(metric->kind)] = metric->of(stack);
+  for (const Metric* metric : shown_) costs[static_cast<size_t>(metric->kind)] = metric->of(stack).counted();
   const auto add_to = [&costs](Costs& sum) {
     for (size_t i = 0; i < sum.size(); ++i) sum[i] += costs[i];
   };
@@ -109,7 +109,7 @@ void Program::add(const StackEntry& stack) {
     uint64_t& last = last_stack_[functions_[callee.function].merged];
     if (std::exchange(last, stacks_) != stacks_) {
       Calls& calls = calls_[{caller, callee}];
-      calls.count += stack.calls_known ? stack.allocations : 1;  // one, where their number is not told
+      calls.count += stack.allocations.if_known().value_or(1);  // one, where their number is not told
       add_to(calls.costs);
     }
     caller = callee;

@@ -30,7 +30,8 @@ class CsvRow {
     for (const char character : cell) quoted += character == '"' ? "\"\"" : std::string(1, character);
     add(quoted + "\"");
   }
-  void number(bool is_known, uint64_t value) { add(is_known ? fmt::format("{}", value) : ""); }
+  void number(const base::Known<uint64_t>& value) { add(value.is_known() ? fmt::format("{}", value.counted()) : ""); }
+  void number(bool is_known, uint64_t value) { number({value, is_known}); }
   void count(const std::optional<report::StackLeaks>& leaks, report::BlockCount report::StackLeaks::* member) {
     const report::BlockCount value = leaks ? (*leaks).*member : report::BlockCount{};
     number(leaks.has_value(), value.blocks);
@@ -51,17 +52,17 @@ class CsvRow {
 
 std::string row_of(const report::Report& report, const report::StackEntry& stack) {
   CsvRow row;
-  row.number(true, stack.id);
+  row.number(stack.id);
   row.text(stack.function);
   row.text(stack.variant);
-  row.number(true, stack.mapping ? 1 : 0);
-  row.number(stack.calls_known, stack.allocations);
-  row.number(stack.live_known && stack.calls_known, stack.releases);
-  row.number(stack.calls_known, stack.allocated_bytes);
-  row.number(stack.live_known && stack.blocks_known, stack.live_blocks);
-  row.number(stack.live_known, stack.live_bytes);
-  row.number(stack.times_known, stack.peak_bytes);
-  row.number(stack.temporary_known, stack.temporary_allocations);
+  row.number(stack.mapping ? 1 : 0);
+  row.number(stack.allocations);
+  row.number(stack.releases);
+  row.number(stack.allocated_bytes);
+  row.number(stack.live_blocks);
+  row.number(stack.live_bytes);
+  row.number(stack.peak_bytes);
+  row.number(stack.temporary_allocations);
   row.count(stack.leaks, &report::StackLeaks::definite);
   row.count(stack.leaks, &report::StackLeaks::indirect);
   row.count(stack.leaks, &report::StackLeaks::possible);
@@ -73,10 +74,10 @@ std::string row_of(const report::Report& report, const report::StackEntry& stack
   std::string callers;
   for (const model::Frame& each : frames) callers += (callers.empty() ? "" : " < ") + name_of(each);
   row.text(callers);
-  row.number(true, stack.pooled ? 1 : 0);
+  row.number(stack.pooled ? 1 : 0);
   row.text(stack.pool);
   row.text(report::path_of_tags(stack.tags));
-  row.number(stack.live_known, stack.mapped[static_cast<size_t>(model::MappedKind::kReserved)]);
+  row.number(stack.reserved_bytes());
   return row.finish();
 }
 

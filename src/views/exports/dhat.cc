@@ -117,8 +117,8 @@ void write_lives(json::JsonWriter& json, const HeldBlocks::Counts& counts, const
   json.member("mbk", counts.most.blocks);
   json.member("gb", counts.peak.bytes);
   json.member("gbk", counts.peak.blocks);
-  json.member("eb", stack.live_bytes);
-  json.member("ebk", stack.live_blocks);
+  json.member("eb", stack.live_bytes.counted());
+  json.member("ebk", stack.live_blocks.counted());
 }
 
 void write_frames(json::JsonWriter& json, const report::Report& report, const FrameTable& table) {
@@ -155,8 +155,8 @@ base::Result<> write_dhat(const Input& input, const report::Write& write) {
     if (stack.is_apart()) continue;
     json.entry_on_line();
     json.begin_object();
-    json.member("tb", stack.allocated_bytes);
-    json.member("tbk", stack.allocations);
+    json.member("tb", stack.allocated_bytes.counted());
+    json.member("tbk", stack.allocations.counted());
     if (tells_lives(report)) write_lives(json, held.of(place), stack);
     json.key("fs").begin_array();
     json.value(1 + table.place_of_call(stack, report.frames.size()));

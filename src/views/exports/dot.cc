@@ -41,7 +41,7 @@ std::vector<std::string> path_of(const report::Report& report, const report::Sta
 Graph graph_of(const report::Report& report, const Metric& metric) {
   Graph graph;
   for (const report::StackEntry& stack : report.stacks) {
-    const uint64_t bytes = stack.is_apart() ? 0 : metric.of(stack);
+    const uint64_t bytes = stack.is_apart() ? 0 : metric.of(stack).counted();
     if (bytes == 0) continue;
     const std::vector<std::string> path = path_of(report, stack);
     // A function that stands in a stack twice counts once.

@@ -167,7 +167,7 @@ void write_samples(json::JsonWriter& json, const Metric& metric, const report::R
   std::vector<size_t> stacks;
   std::vector<uint64_t> weights;
   for (size_t place = 0; place < report.stacks.size(); ++place) {
-    const uint64_t value = metric.of(report.stacks[place]);
+    const uint64_t value = metric.of(report.stacks[place]).counted();
     if (report.stacks[place].is_apart() || value == 0) continue;
     stacks.push_back(tables.stack(place));
     weights.push_back(value);

@@ -24,7 +24,7 @@ base::Result<> write_folded(const Input& input, const report::Write& write) {
   const report::Report& report = input.report;
   HEAPTAP_TRY(require(input.metric, report));
   for (const report::StackEntry& stack : report.stacks) {
-    const uint64_t value = input.metric.of(stack);
+    const uint64_t value = input.metric.of(stack).counted();
     if (stack.is_apart() || value == 0) continue;
     std::string line;
     for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {

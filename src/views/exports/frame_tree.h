@@ -16,7 +16,7 @@ struct FrameTree {
 inline FrameTree build_frame_tree(const report::Report& report, const Metric& metric) {
   FrameTree root;
   for (const report::StackEntry& stack : report.stacks) {
-    const uint64_t weight = metric.of(stack);
+    const uint64_t weight = metric.of(stack).counted();
     if (stack.is_apart() || weight == 0) continue;
     FrameTree* node = &root;
     node->weight += weight;

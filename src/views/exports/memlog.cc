@@ -30,7 +30,7 @@ std::string head_line(uint64_t outstanding, uint64_t change) {
 }
 
 // Mappings aren't outstanding.
-uint64_t outstanding_of(const report::StackCount& stack) { return stack.mapping ? 0 : stack.live_bytes; }
+uint64_t outstanding_of(const report::StackCount& stack) { return stack.mapping ? 0 : stack.live_bytes.counted(); }
 
 // Live bytes of stacks, and the part already written. Sums wrap around: sizes in a trace can be arbitrary.
 class HeldByStack {
@@ -153,7 +153,8 @@ class Series : public BlockEvents {
 void add_live_bytes(const report::Report& report, HeldByStack& held) {
   for (size_t place = 0; place < report.stacks.size(); ++place) {
     const report::StackEntry& stack = report.stacks[place];
-    if (!stack.is_apart() && stack.live_bytes != 0) held.add(place, stack.live_bytes);
+    const uint64_t live_bytes = stack.live_bytes.counted();
+    if (!stack.is_apart() && live_bytes != 0) held.add(place, live_bytes);
   }
 }
 

@@ -6,36 +6,31 @@
 namespace heaptap::exports {
 namespace {
 
+using Figure = base::Known<uint64_t>;
 using report::StackEntry;
 
 constexpr std::string_view kAggregated = "--aggregate doesn't record them: record without it";
 constexpr std::string_view kUnscanned = "the trace has no leak scan: record with --leak-scan";
 
+report::BlockCount lost_in(const StackEntry& stack) { return stack.leaks ? stack.leaks->lost() : report::BlockCount{}; }
+
 constexpr std::array<Metric, kMetricCount> kMetrics{{
     {MetricKind::kLive, "live", "LiveBytes", "live bytes", true,
-     [](const StackEntry& stack) { return stack.live_bytes; }, [](const StackEntry& stack) { return stack.live_known; },
-     kAggregated},
+     [](const StackEntry& stack) { return stack.live_bytes; }, kAggregated},
     {MetricKind::kLiveBlocks, "live-blocks", "LiveBlocks", "live blocks", false,
-     [](const StackEntry& stack) { return stack.live_blocks; },
-     [](const StackEntry& stack) { return stack.live_known && stack.blocks_known; }, kAggregated},
+     [](const StackEntry& stack) { return stack.live_blocks; }, kAggregated},
     {MetricKind::kPeak, "peak", "PeakBytes", "bytes at the peak", true,
-     [](const StackEntry& stack) { return stack.peak_bytes; },
-     [](const StackEntry& stack) { return stack.times_known; }, kAggregated},
+     [](const StackEntry& stack) { return stack.peak_bytes; }, kAggregated},
     {MetricKind::kAllocated, "allocated", "AllocatedBytes", "allocated bytes", true,
-     [](const StackEntry& stack) { return stack.allocated_bytes; },
-     [](const StackEntry& stack) { return stack.calls_known; }, kAggregated},
+     [](const StackEntry& stack) { return stack.allocated_bytes; }, kAggregated},
     {MetricKind::kAllocations, "allocations", "Allocations", "allocations", false,
-     [](const StackEntry& stack) { return stack.allocations; },
-     [](const StackEntry& stack) { return stack.calls_known; }, kAggregated},
+     [](const StackEntry& stack) { return stack.allocations; }, kAggregated},
     {MetricKind::kTemporary, "temporary", "Temporary", "temporary allocations", false,
-     [](const StackEntry& stack) { return stack.temporary_allocations; },
-     [](const StackEntry& stack) { return stack.temporary_known; }, kAggregated},
+     [](const StackEntry& stack) { return stack.temporary_allocations; }, kAggregated},
     {MetricKind::kLeaked, "leaked", "LeakedBytes", "leaked bytes", true,
-     [](const StackEntry& stack) { return stack.leaks ? stack.leaks->lost().bytes : 0; },
-     [](const StackEntry& stack) { return stack.leaks.has_value(); }, kUnscanned},
+     [](const StackEntry& stack) { return Figure(lost_in(stack).bytes, stack.leaks.has_value()); }, kUnscanned},
     {MetricKind::kLeakedBlocks, "leaked-blocks", "LeakedBlocks", "leaked blocks", false,
-     [](const StackEntry& stack) { return stack.leaks ? stack.leaks->lost().blocks : 0; },
-     [](const StackEntry& stack) { return stack.leaks.has_value(); }, kUnscanned},
+     [](const StackEntry& stack) { return Figure(lost_in(stack).blocks, stack.leaks.has_value()); }, kUnscanned},
 }};
 
 // Of a report without stacks too.
@@ -70,7 +65,7 @@ const Metric* find_metric(std::string_view name) {
 
 bool is_known(const Metric& metric, const report::Report& report) {
   return is_recorded(metric, report) && std::ranges::all_of(report.stacks, [&](const StackEntry& stack) {
-           return stack.is_apart() || metric.known(stack);
+           return stack.is_apart() || metric.of(stack).is_known();
          });
 }
 
@@ -83,7 +78,7 @@ base::Result<> require(const Metric& metric, const report::Report& report) {
 
 uint64_t sum_of(const Metric& metric, const report::Report& report) {
   uint64_t sum = 0;
-  for (const StackEntry& stack : report.stacks) sum += stack.is_apart() ? 0 : metric.of(stack);
+  for (const StackEntry& stack : report.stacks) sum += stack.is_apart() ? 0 : metric.of(stack).counted();
   return sum;
 }
 

@@ -27,8 +27,7 @@ struct Metric {
   std::string_view event;  // one word, for formats with named numbers
   std::string_view title;
   bool bytes;  // else a count
-  uint64_t (*of)(const report::StackEntry& stack);
-  bool (*known)(const report::StackEntry& stack);
+  base::Known<uint64_t> (*of)(const report::StackEntry& stack);
   std::string_view cure;  // remedy if it is unknown
 };
 

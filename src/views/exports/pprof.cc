@@ -196,7 +196,7 @@ void Profile::write_sample(const report::StackEntry& stack) {
   const std::string called = base::safe_text(stack.function);
   if (locations.empty()) locations.push_back(location_of_call(called));
   std::vector<uint64_t> values;
-  for (const Metric* metric : shown_) values.push_back(metric->of(stack));
+  for (const Metric* metric : shown_) values.push_back(metric->of(stack).counted());
   ProtobufMessage sample;
   sample.add_packed(1, locations);
   sample.add_packed(2, values);

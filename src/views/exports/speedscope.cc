@@ -60,14 +60,14 @@ class Profiles {
     json_.entry_on_line();
     json_.key("weights").begin_array();
     for (const report::StackEntry& stack : report_.stacks) {
-      if (is_sampled(metric, stack)) json_.value(metric.of(stack));
+      if (is_sampled(metric, stack)) json_.value(metric.of(stack).counted());
     }
     json_.end_array();
   }
 
  private:
   static bool is_sampled(const Metric& metric, const report::StackEntry& stack) {
-    return !stack.is_apart() && metric.of(stack) != 0;
+    return !stack.is_apart() && metric.of(stack).counted() != 0;
   }
   // From the outermost frame to the function that was called.
   void write_sample(const report::StackEntry& stack) {

@@ -62,6 +62,7 @@ class Row {
     return check(sqlite3_bind_int64(statement_, ++column_, static_cast<sqlite3_int64>(value)));
   }
   Row& number(bool is_known, uint64_t value) { return is_known ? number(value) : null(); }
+  Row& number(const base::Known<uint64_t>& value) { return number(value.is_known(), value.counted()); }
   Row& null() { return check(sqlite3_bind_null(statement_, ++column_)); }
   Row& text(const std::string& value) {
     const std::string safe = base::safe_text(value);
@@ -151,18 +152,16 @@ class Tables {
     Row frames(database_, "stack_frames", 3);
     for (const report::StackEntry& stack : report_.stacks) {
       row.number(stack.id).text(stack.function).text(stack.variant).number(stack.mapping ? 1 : 0);
-      row.number(stack.calls_known, stack.allocations).number(stack.live_known && stack.calls_known, stack.releases);
-      row.number(stack.calls_known, stack.allocated_bytes)
-          .number(stack.live_known && stack.blocks_known, stack.live_blocks);
-      row.number(stack.live_known, stack.live_bytes).number(stack.times_known, stack.peak_bytes);
-      row.number(stack.temporary_known, stack.temporary_allocations);
+      row.number(stack.allocations).number(stack.releases).number(stack.allocated_bytes);
+      row.number(stack.live_blocks).number(stack.live_bytes).number(stack.peak_bytes);
+      row.number(stack.temporary_allocations);
       const bool scanned = stack.leaks.has_value();
       const report::StackLeaks leaks = stack.leaks.value_or(report::StackLeaks{});
       for (const report::BlockCount& count : {leaks.definite, leaks.indirect, leaks.possible})
         row.number(scanned, count.blocks).number(scanned, count.bytes);
       row.text_if_any(findings::ending_of(stack)).number(stack.pooled ? 1 : 0);
       row.text_if_any(stack.pool).text_if_any(report::path_of_tags(stack.tags));
-      row.number(stack.live_known, stack.mapped[static_cast<size_t>(model::MappedKind::kReserved)]).add();
+      row.number(stack.reserved_bytes()).add();
       for (size_t position = 0; position < stack.frames.size(); ++position)
         frames.number(stack.id).number(position).number(stack.frames[position]).add();
     }

@@ -153,16 +153,15 @@ report::Report report_of(const Comparison& comparison) {
     stack.variant = compared.variant;
     stack.mapping = compared.mapping;
     stack.frames = compared.frames;
-    stack.calls_known = figures[Figure::kAllocations] && figures[Figure::kAllocatedBytes];
-    stack.live_known = figures[Figure::kLiveBytes] && figures[Figure::kLiveBlocks];
-    stack.temporary_known = figures[Figure::kTemporary].has_value();
-    stack.times_known = false;
     stack.allocations = figures[Figure::kAllocations].value_or(0);
     stack.releases = figures[Figure::kReleases].value_or(0);
     stack.allocated_bytes = figures[Figure::kAllocatedBytes].value_or(0);
     stack.live_blocks = figures[Figure::kLiveBlocks].value_or(0);
     stack.live_bytes = figures[Figure::kLiveBytes].value_or(0);
-    stack.temporary_allocations = figures[Figure::kTemporary].value_or(0);
+    stack.temporary_allocations = {figures[Figure::kTemporary].value_or(0), figures[Figure::kTemporary].has_value()};
+    if (!figures[Figure::kAllocations] || !figures[Figure::kAllocatedBytes]) stack.set_calls_unknown();
+    if (!figures[Figure::kLiveBytes] || !figures[Figure::kLiveBlocks]) stack.set_live_unknown();
+    stack.set_times_unknown();
   }
   return made;
 }

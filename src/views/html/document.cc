@@ -202,22 +202,15 @@ class Document {
     column("function", [&](const StackEntry& stack) { return strings_.number_of(stack.function); });
     column("variant", [&](const StackEntry& stack) { return strings_.number_of(stack.variant); });
     column("mapping", [](const StackEntry& stack) { return stack.mapping ? 1U : 0U; });
-    column("allocations", [](const StackEntry& stack) { return known(stack.calls_known, stack.allocations); });
-    column("frees",
-           [](const StackEntry& stack) { return known(stack.calls_known && stack.live_known, stack.releases); });
-    column("allocated_bytes",
-           [](const StackEntry& stack) { return known(stack.calls_known, stack.own_allocated_bytes()); });
-    column("live_blocks",
-           [](const StackEntry& stack) { return known(stack.live_known && stack.blocks_known, stack.live_blocks); });
-    column("live_bytes", [](const StackEntry& stack) { return known(stack.live_known, stack.own_live_bytes()); });
-    column("reserved_bytes", [](const StackEntry& stack) {
-      return known(stack.live_known, stack.mapped[static_cast<size_t>(model::MappedKind::kReserved)]);
-    });
-    column("peak_bytes", [](const StackEntry& stack) { return known(stack.times_known, stack.own_peak_bytes()); });
-    column("temporary_allocations",
-           [](const StackEntry& stack) { return known(stack.temporary_known, stack.temporary_allocations); });
-    column("lifetime_ns",
-           [](const StackEntry& stack) { return known(stack.times_known && stack.lifetime_known, stack.lifetime_ns); });
+    column("allocations", [](const StackEntry& stack) { return stack.allocations.if_known(); });
+    column("frees", [](const StackEntry& stack) { return stack.releases.if_known(); });
+    column("allocated_bytes", [](const StackEntry& stack) { return stack.own_allocated_bytes().if_known(); });
+    column("live_blocks", [](const StackEntry& stack) { return stack.live_blocks.if_known(); });
+    column("live_bytes", [](const StackEntry& stack) { return stack.own_live_bytes().if_known(); });
+    column("reserved_bytes", [](const StackEntry& stack) { return stack.reserved_bytes().if_known(); });
+    column("peak_bytes", [](const StackEntry& stack) { return stack.own_peak_bytes().if_known(); });
+    column("temporary_allocations", [](const StackEntry& stack) { return stack.temporary_allocations.if_known(); });
+    column("lifetime_ns", [](const StackEntry& stack) { return stack.lifetime_ns.if_known(); });
     const auto leaks = [&](const char* blocks, const char* bytes, BlockCount report::StackLeaks::* which) {
       column(blocks, [&](const StackEntry& stack) {
         return stack.leaks ? std::optional(((*stack.leaks).*which).blocks) : std::nullopt;

@@ -33,8 +33,9 @@ class Importance {
  private:
   static std::array<uint64_t, 6> figures_of(const StackEntry& stack) {
     const uint64_t lost = stack.leaks ? stack.leaks->lost().bytes + stack.leaks->possible.bytes : 0;
-    return {stack.own_live_bytes(), stack.own_peak_bytes(),      stack.own_allocated_bytes(),
-            stack.allocations,      stack.temporary_allocations, lost};
+    return {stack.own_live_bytes().counted(),      stack.own_peak_bytes().counted(),
+            stack.own_allocated_bytes().counted(), stack.allocations.counted(),
+            stack.temporary_allocations.counted(), lost};
   }
   std::array<uint64_t, 6> sums_{};
 };
@@ -115,7 +116,7 @@ Rows choose_rows(const report::Report& report, size_t limit, const Weights* weig
     made.of_stack[order[i]] = known->second;
     ++made.rows[known->second].folded;
     ++made.folded_stacks;
-    made.folded_bytes += stack.is_apart() ? 0 : stack.allocated_bytes;
+    made.folded_bytes += stack.is_apart() ? 0 : stack.allocated_bytes.counted();
   }
   return made;
 }

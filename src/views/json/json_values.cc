@@ -151,17 +151,15 @@ void write_json(JsonWriter& json, const report::StackEntry& stack) {
   member_if_any(json, "variant", stack.variant);
   if (!stack.tags.empty()) json.key("tags").values(stack.tags);
   if (stack.pooled) json.member("pool", stack.pool);
-  json.member("allocations", known(stack.calls_known, stack.allocations));
-  json.member("frees", known(stack.live_known && stack.calls_known, stack.releases));
-  json.member("allocated_bytes", known(stack.calls_known, stack.allocated_bytes));
-  json.member("live_blocks", known(stack.live_known && stack.blocks_known, stack.live_blocks));
-  json.member("live_bytes", known(stack.live_known, stack.live_bytes));
-  json.member("peak_bytes", known(stack.times_known, stack.peak_bytes));
-  json.member("temporary_allocations", known(stack.temporary_known, stack.temporary_allocations));
-  const bool mismatched_known = stack.calls_known && stack.mismatched_known;
-  if (!mismatched_known || stack.mismatched_releases != 0)
-    json.member("mismatched_frees", known(mismatched_known, stack.mismatched_releases));
-  json.member("lifetime_ns", known(stack.times_known && stack.lifetime_known, stack.lifetime_ns));
+  json.member("allocations", stack.allocations.if_known());
+  json.member("frees", stack.releases.if_known());
+  json.member("allocated_bytes", stack.allocated_bytes.if_known());
+  json.member("live_blocks", stack.live_blocks.if_known());
+  json.member("live_bytes", stack.live_bytes.if_known());
+  json.member("peak_bytes", stack.peak_bytes.if_known());
+  json.member("temporary_allocations", stack.temporary_allocations.if_known());
+  if (stack.mismatched_releases.may_be_nonzero()) json.member("mismatched_frees", stack.mismatched_releases.if_known());
+  json.member("lifetime_ns", stack.lifetime_ns.if_known());
   if (stack.threads_known)
     json.key("threads").values(stack.threads);
   else
@@ -172,7 +170,7 @@ void write_json(JsonWriter& json, const report::StackEntry& stack) {
     json.member("growth_bytes", stack.growth->bytes);
     json.member("growth_blocks", stack.growth->blocks);
   }
-  if (stack.mapping && stack.live_known) write_mapped(json.key("mapped"), stack.mapped);
+  if (stack.mapping && stack.live_bytes.is_known()) write_mapped(json.key("mapped"), stack.mapped);
   member_if_any(json, "ends_early", findings::ending_of(stack));
   member_if_any(json, "purpose", findings::words_of(stack.purpose));
 }
@@ -184,13 +182,13 @@ void write_json(JsonWriter& json, const report::LabelEntry& label) {
     json.member("pool", label.pool);
   else
     json.key("tags").values(label.tags);
-  json.member("allocations", known(sum.calls_known, sum.allocations));
-  json.member("frees", known(sum.live_known && sum.calls_known, sum.releases));
-  json.member("allocated_bytes", known(sum.calls_known, sum.allocated_bytes));
-  json.member("live_blocks", known(sum.live_known && sum.blocks_known, sum.live_blocks));
-  json.member("live_bytes", known(sum.live_known, sum.live_bytes));
-  json.member("peak_bytes", known(sum.times_known, sum.peak_bytes));
-  json.member("temporary_allocations", known(sum.temporary_known, sum.temporary_allocations));
+  json.member("allocations", sum.allocations.if_known());
+  json.member("frees", sum.releases.if_known());
+  json.member("allocated_bytes", sum.allocated_bytes.if_known());
+  json.member("live_blocks", sum.live_blocks.if_known());
+  json.member("live_bytes", sum.live_bytes.if_known());
+  json.member("peak_bytes", sum.peak_bytes.if_known());
+  json.member("temporary_allocations", sum.temporary_allocations.if_known());
   write_leaks(json.key("leaks"), sum.leaks);
 }
 

@@ -137,7 +137,8 @@ std::string outcome_line(const report::Report& report) {
 
 // The blocks that the line of a stack is about: its leaks where a scan found some, else what is alive.
 report::BlockCount listed_of(const report::Report& report, const report::StackEntry& stack) {
-  if (!report::leaks_at_all(report.leaks) || !stack.leaks) return {stack.live_blocks, stack.live_bytes};
+  if (!report::leaks_at_all(report.leaks) || !stack.leaks)
+    return {stack.live_blocks.counted(), stack.live_bytes.counted()};
   return stack.leaks->definite.blocks != 0 ? report::BlockCount(stack.leaks->definite) += stack.leaks->below
                                            : stack.leaks->possible;
 }
@@ -154,7 +155,7 @@ Lines stack_lines(const report::Report& report, const findings::FrameText& text,
     const report::StackEntry& stack = row.sum;
     const report::BlockCount count = listed_of(report, stack);
     const bool counts = are_leaks ? !stack.mapping : !stack.is_apart();  // leaks of pools do
-    if (!counts || count.blocks == 0 || !stack.live_known) continue;
+    if (!counts || count.blocks == 0 || !stack.live_bytes.is_known()) continue;
     if (!are_leaks && stack.purpose != report::Purpose::kProgram) continue;
     // Of what is merely alive, what is little says nothing.
     if (!are_leaks && count.bytes < report.totals.live_bytes / 20) continue;

@@ -24,12 +24,10 @@ std::string name_of(const report::LabelEntry& label) {
 
 std::vector<std::string> row_of(const report::LabelEntry& label, bool has_leaks) {
   const report::StackEntry& sum = label.sum;
-  std::vector<std::string> cells = {sum.live_known ? format_bytes(sum.live_bytes) : "?",
-                                    sum.live_known && sum.blocks_known ? format_count(sum.live_blocks) : "?",
-                                    sum.times_known ? format_bytes(sum.peak_bytes) : "-",
-                                    sum.calls_known ? format_bytes(sum.allocated_bytes) : "?",
-                                    sum.calls_known ? format_count(sum.allocations) : "?",
-                                    sum.temporary_known ? format_count(sum.temporary_allocations) : "?"};
+  std::vector<std::string> cells = {
+      number_or("?", sum.live_bytes, format_bytes),  number_or("?", sum.live_blocks, format_count),
+      number_or("-", sum.peak_bytes, format_bytes),  number_or("?", sum.allocated_bytes, format_bytes),
+      number_or("?", sum.allocations, format_count), number_or("?", sum.temporary_allocations, format_count)};
   if (has_leaks) cells.push_back(sum.leaks ? format_bytes(sum.leaks->lost().bytes) : "?");
   cells.push_back(name_of(label));
   return cells;

@@ -46,18 +46,22 @@ std::string leaks_of_stack(const TextContext& context, const report::StackEntry&
   if (leaks.possible.blocks != 0) parts.push_back(findings::amount(leaks.possible) + " possibly lost");
   std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, parts.empty() ? "" : parts.front()));
   for (size_t i = 1; i < parts.size(); ++i) text += ", " + parts[i];
-  const std::string calls = stack.calls_known ? findings::counted(stack.allocations, "allocation") + " " : "";
+  const std::optional<uint64_t> allocations = stack.allocations.if_known();
+  const std::string calls = allocations ? findings::counted(*allocations, "allocation") + " " : "";
   text += fmt::format("; {}by {}", calls, findings::function_text(stack.function, stack.variant));
   return text + "\n" + frames_text(context, stack);
 }
 
 std::string live_stack(const TextContext& context, const report::StackEntry& stack) {
-  const std::string blocks = stack.blocks_known ? " in " + findings::counted(stack.live_blocks, "block") : "";
-  std::string text =
-      "  " + context.ink.bold(fmt::format("#{}  {}{} not freed{}", stack.id, format_bytes(stack.own_live_bytes()),
-                                          blocks, findings::mapped_behind(stack)));
-  if (!stack.calls_known) return text + "\n" + frames_text(context, stack);
-  text += fmt::format(" of {} by {}", findings::counted(stack.allocations, "allocation"),
+  // Without blocks are the files of other tools alone. Where releases are missing as well, both figures are what was counted.
+  const bool has_blocks = stack.live_blocks.is_known() || !stack.live_bytes.is_known();
+  const std::string blocks = has_blocks ? " in " + findings::counted(stack.live_blocks.counted(), "block") : "";
+  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}{} not freed{}", stack.id,
+                                                         format_bytes(stack.own_live_bytes().counted()), blocks,
+                                                         findings::mapped_behind(stack)));
+  const std::optional<uint64_t> allocations = stack.allocations.if_known();
+  if (!allocations) return text + "\n" + frames_text(context, stack);
+  text += fmt::format(" of {} by {}", findings::counted(*allocations, "allocation"),
                       findings::function_text(stack.function, stack.variant));
   return text + "\n" + frames_text(context, stack);
 }

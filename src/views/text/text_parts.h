@@ -33,6 +33,12 @@ std::string frames_text(const TextContext& context, const report::FrameList& fra
 // The text, or "unknown".
 inline std::string or_unknown(bool is_known, const std::string& text) { return is_known ? text : "unknown"; }
 
+// The number as text, or what stands for an unknown one.
+inline std::string number_or(const char* unknown, const base::Known<uint64_t>& number,
+                             std::string (*text_of)(uint64_t)) {
+  return number.is_known() ? text_of(number.counted()) : unknown;
+}
+
 // Message in place of a view that a totals-only trace has no data for.
 std::string text_not_kept(const TextContext& context, const char* what);
 

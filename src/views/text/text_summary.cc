@@ -99,23 +99,26 @@ std::string totals_text(const TextContext& context) {
 }
 
 std::string live_text(const report::StackEntry& stack) {
-  if (!stack.live_known) return "not freed: unknown";
-  if (stack.live_bytes == 0 && (stack.live_blocks == 0 || !stack.blocks_known)) return "all freed";
-  const std::string blocks = stack.blocks_known ? " in " + findings::counted(stack.live_blocks, "block") : "";
-  return fmt::format("{}{} not freed{}", format_bytes(stack.own_live_bytes()), blocks, findings::mapped_behind(stack));
+  if (!stack.live_bytes.is_known()) return "not freed: unknown";
+  const std::optional<uint64_t> blocks = stack.live_blocks.if_known();
+  if (stack.live_bytes == 0 && blocks.value_or(0) == 0) return "all freed";
+  return fmt::format("{}{} not freed{}", format_bytes(stack.own_live_bytes().counted()),
+                     blocks ? " in " + findings::counted(*blocks, "block") : "", findings::mapped_behind(stack));
 }
 
 std::string stack_text(const TextContext& context, const report::StackEntry& stack) {
   const std::string function = findings::function_text(stack.function, stack.variant);
   std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, live_text(stack)));
-  if (stack.calls_known) {
-    text += fmt::format("  of {} in {} of {}", format_bytes(stack.allocated_bytes),
-                        findings::counted(stack.allocations, "call"), function);
+  if (const auto allocations = stack.allocations.if_known()) {
+    text += fmt::format("  of {} in {} of {}", number_or("?", stack.allocated_bytes, format_bytes),
+                        findings::counted(*allocations, "call"), function);
   }
-  if (stack.times_known) text += fmt::format(", {} at the peak", format_bytes(stack.own_peak_bytes()));
+  if (const auto bytes = stack.own_peak_bytes().if_known()) {
+    text += fmt::format(", {} at the peak", format_bytes(*bytes));
+  }
   if (stack.growth) text += fmt::format(", {} in the window", findings::signed_bytes(stack.growth->bytes));
-  if (stack.temporary_known && stack.temporary_allocations != 0) {
-    text += fmt::format(", {} temporary", format_count(stack.temporary_allocations));
+  if (const uint64_t temporary = stack.temporary_allocations.if_known().value_or(0); temporary != 0) {
+    text += fmt::format(", {} temporary", format_count(temporary));
   }
   return text + "\n" + frames_text(context, stack);
 }
@@ -152,12 +155,12 @@ std::string text_top(const TextContext& context) {
                              context.report.sort_key)) {
     const report::StackEntry& stack = row.sum;
     std::vector<std::string> cells = {
-        stack.live_known ? format_bytes(stack.own_live_bytes()) : "?",
-        stack.live_known && stack.blocks_known ? format_count(stack.live_blocks) : "?",
-        stack.times_known ? format_bytes(stack.own_peak_bytes()) : "-",
-        stack.calls_known ? format_bytes(stack.own_allocated_bytes()) : "?",
-        stack.calls_known ? format_count(stack.allocations) : "?",
-        stack.temporary_known ? format_count(stack.temporary_allocations) : "?",
+        number_or("?", stack.own_live_bytes(), format_bytes),
+        number_or("?", stack.live_blocks, format_count),
+        number_or("-", stack.own_peak_bytes(), format_bytes),
+        number_or("?", stack.own_allocated_bytes(), format_bytes),
+        number_or("?", stack.allocations, format_count),
+        number_or("?", stack.temporary_allocations, format_count),
         stack.function,
         findings::site_line(context.text, context.report.frames, row, TextTable::room_below(context.options.width))};
     if (has_growth) cells.insert(cells.begin(), stack.growth ? findings::signed_bytes(stack.growth->bytes) : "-");

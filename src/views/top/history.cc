@@ -117,10 +117,10 @@ const report::ThreadEntry* History::thread_of(const SharedSample& sample, uint32
 // A stack that wasn't there held nothing.
 std::optional<int64_t> History::growth_of(uint64_t id) const {
   const report::StackCount* const count = count_of(now_, id);
-  if (count == nullptr || !base_ || !count->live_known) return {};
+  if (count == nullptr || !base_ || !count->live_bytes.is_known()) return {};
   const report::StackCount* const before = count_of(base_, id);
-  if (before != nullptr && !before->live_known) return {};
-  return static_cast<int64_t>(count->live_bytes - (before == nullptr ? 0 : before->live_bytes));
+  if (before != nullptr && !before->live_bytes.is_known()) return {};
+  return static_cast<int64_t>(count->live_bytes.counted() - (before == nullptr ? 0 : before->live_bytes.counted()));
 }
 
 std::optional<double> History::rate_of_stack(uint64_t id, uint64_t report::StackCount::* figure) const {

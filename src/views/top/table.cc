@@ -34,23 +34,25 @@ uint64_t age_ns_of(const Sample& sample, const report::StackCount& count) {
   return sample.counted_until_ns - std::min(sample.counted_until_ns, count.live_since_ns);
 }
 
+std::optional<double> to_figure(const base::Known<uint64_t>& number) {
+  return number.is_known() ? std::optional(static_cast<double>(number.counted())) : std::nullopt;
+}
+
 TableRow stack_row(const History& history, uint64_t id) {
   const Sample& sample = *history.now();
   TableRow row{.key = id};
   const report::StackCount* const found = history.count_of(id);
   if (found == nullptr) return row;
   const report::StackCount& count = *found;
-  if (count.live_known) {
-    row.of(Figure::kLive) = static_cast<double>(count.live_bytes);
-    if (sample.totals.blocks_known) row.of(Figure::kBlocks) = static_cast<double>(count.live_blocks);
-    row.of(Figure::kReleases) = static_cast<double>(count.releases);
-  }
+  row.of(Figure::kLive) = to_figure(count.live_bytes);
+  row.of(Figure::kBlocks) = to_figure(count.live_blocks);
+  row.of(Figure::kReleases) = to_figure(count.releases);
   if (const auto growth = history.growth_of(id)) row.of(Figure::kGrowth) = static_cast<double>(*growth);
   row.of(Figure::kRate) = history.bytes_per_second_of(id);
   row.of(Figure::kCalls) = history.calls_per_second_of(id);
-  if (sample.lifetimes_known && count.live_known && count.releases != 0)
-    row.of(Figure::kLifetime) = static_cast<double>(count.lifetime_ns) / static_cast<double>(count.releases);
-  if (sample.lifetimes_known && count.live_known && count.live_blocks != 0)
+  if (const uint64_t releases = count.releases.if_known().value_or(0); sample.lifetimes_known && releases != 0)
+    row.of(Figure::kLifetime) = static_cast<double>(count.lifetime_ns) / static_cast<double>(releases);
+  if (sample.lifetimes_known && count.live_blocks.if_known().value_or(0) != 0)
     row.of(Figure::kAge) = static_cast<double>(age_ns_of(sample, count));
   if (sample.totals.temporary_known) row.of(Figure::kTemporary) = static_cast<double>(count.temporary_allocations);
   if (const auto leaked = history.leaked_bytes_of(id); leaked && !count.mapping && !count.pooled)
@@ -108,7 +110,7 @@ Table stack_table(const History& history, const NameBook& names, const State& st
     if (!state.filter.empty()) {
       const NamedStack* const name = names.find(id);
       if (name == nullptr) {
-        wanted.add(id, counts[id - 1].live_bytes);
+        wanted.add(id, counts[id - 1].live_bytes.counted());
         continue;
       }
       if (!passes(name->searched, state.filter)) {
@@ -179,15 +181,15 @@ Table module_table(const History& history, const NameBook& names, const State& s
     const report::StackCount& count = sample.counts[id - 1];
     if (count.allocations == 0) continue;
     const NamedStack* const name = names.find(id);
-    if (name == nullptr) wanted.add(id, count.live_bytes);
+    if (name == nullptr) wanted.add(id, count.live_bytes.counted());
     if (name == nullptr) continue;
     ModuleSum& sum = sums[name->module];
     add(sum.row, stack_row(history, id), sum.stacks == 0);
     ++sum.stacks;
     sum.lifetime_ns += count.lifetime_ns;
-    sum.releases += count.releases;
-    sum.age_ns += static_cast<double>(age_ns_of(sample, count)) * static_cast<double>(count.live_blocks);
-    sum.live_blocks += count.live_blocks;
+    sum.releases += count.releases.counted();
+    sum.age_ns += static_cast<double>(age_ns_of(sample, count)) * static_cast<double>(count.live_blocks.counted());
+    sum.live_blocks += count.live_blocks.counted();
   }
   for (auto& [path, sum] : sums) {
     if (!state.filter.empty() && !passes(path, state.filter)) {

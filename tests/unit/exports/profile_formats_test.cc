@@ -276,7 +276,7 @@ TEST(Dhat, HasWhatEachStackHeldAtThePeakAndHowLongItsBlocksLived) {
 TEST(Metrics, WhatOneStackDoesNotKnowIsNotKnown) {
   report::Report report = hostile_report();
   EXPECT_TRUE(is_known(metric_of(MetricKind::kPeak), report));
-  report.stacks[1].times_known = false;
+  report.stacks[1].set_times_unknown();
   EXPECT_FALSE(is_known(metric_of(MetricKind::kPeak), report));
   const auto refused = require(metric_of(MetricKind::kPeak), report);
   ASSERT_FALSE(refused);

@@ -141,8 +141,8 @@ TEST(SiteRows, AreSortedByTheirSums) {
 
 TEST(SiteRows, KnowWhatAllOfThemKnow) {
   std::vector<report::StackEntry> stacks = {stack(1, {2}, 1), stack(2, {2}, 1)};
-  stacks[1].live_known = false;
-  EXPECT_FALSE(merge_sites(FrameText(kStack, kNone, {}), kStack, stacks)[0].sum.live_known);
+  stacks[1].set_live_unknown();
+  EXPECT_FALSE(merge_sites(FrameText(kStack, kNone, {}), kStack, stacks)[0].sum.live_bytes.is_known());
 }
 
 }  // namespace

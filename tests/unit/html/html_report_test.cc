@@ -140,8 +140,8 @@ TEST(Document, SaysWhatTheProgramCallsAStack) {
 
 TEST(Document, SaysWhatIsNotKnownAsNull) {
   Report report = with_stacks(1);
-  report.stacks[0].live_known = false;
-  report.stacks[0].times_known = false;
+  report.stacks[0].set_live_unknown();
+  report.stacks[0].set_times_unknown();
   const auto stacks = document_of(report)["stacks"];
   for (const char* name : {"frees", "live_blocks", "live_bytes", "peak_bytes", "lifetime_ns", "definite_bytes"}) {
     EXPECT_TRUE(stacks[name][0].is_null()) << name;

@@ -119,8 +119,8 @@ TEST_F(IgnoredStacks, AreInTheTotalsAndInNoList) {
   EXPECT_EQ(ignored.live_blocks, 4u);
   EXPECT_EQ(ignored.live_bytes, 1205u);
   EXPECT_EQ(shown.stack_count + ignored.stacks, whole.stack_count);
-  EXPECT_EQ(shown.stacks[0].live_bytes + ignored.live_bytes, shown.totals.live_bytes);
-  EXPECT_EQ(shown.stacks[0].allocations + ignored.allocations, shown.totals.allocations);
+  EXPECT_EQ(shown.stacks[0].live_bytes.counted() + ignored.live_bytes, shown.totals.live_bytes);
+  EXPECT_EQ(shown.stacks[0].allocations.counted() + ignored.allocations, shown.totals.allocations);
   EXPECT_EQ(whole.blocks.size(), 7u);
   EXPECT_EQ(shown.blocks.size(), 3u);
   uint64_t allocations = 0;

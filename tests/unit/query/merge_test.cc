@@ -162,7 +162,7 @@ TEST(Merge, KnowsNoCommonPeakOfSeveralProcesses) {
   EXPECT_FALSE(report.totals.peak_known);
   EXPECT_FALSE(report.totals.mapped_peak_known);
   EXPECT_FALSE(report.totals.peak_time_known);
-  EXPECT_FALSE(report.stacks[0].times_known);
+  EXPECT_FALSE(report.stacks[0].peak_bytes.is_known());
   EXPECT_EQ(report::sum_of(report.processes).largest_peak, 402u);
 }
 
@@ -279,7 +279,7 @@ TEST(Merge, IsAsCertainAsTheLeastCertainProcess) {
   other.capture.truncated = true;
   other.capture.damage = "cut";
   other.totals.temporary_known = false;
-  other.stacks[0].live_known = false;
+  other.stacks[0].set_live_unknown();
   const Report report = merged({part(1, 0), std::move(other)});
   EXPECT_FALSE(report.known.leaks || report.known.releases || report.known.saw_all);
   EXPECT_EQ(report.known.gaps, std::vector<Gap>{Gap::kLostEvents});
@@ -287,8 +287,8 @@ TEST(Merge, IsAsCertainAsTheLeastCertainProcess) {
   EXPECT_TRUE(report.capture.truncated);
   EXPECT_EQ(report.capture.damage, "cut");
   EXPECT_FALSE(report.totals.temporary_known);
-  EXPECT_FALSE(report.stacks[1].live_known);
-  EXPECT_TRUE(report.stacks[0].live_known);
+  EXPECT_FALSE(report.stacks[1].live_bytes.is_known());
+  EXPECT_TRUE(report.stacks[0].live_bytes.is_known());
 }
 
 TEST(Merge, SaysWhichTraceCouldNotBeRead) {

@@ -27,7 +27,7 @@ report::StackEntry stack(uint64_t id, uint64_t live, std::vector<report::FrameIn
   made.function = "malloc";
   made.allocations = 100 * id;
   made.live_blocks = live == 0 ? 0 : 3;
-  made.releases = made.allocations - made.live_blocks;
+  made.releases = made.allocations.counted() - made.live_blocks.counted();
   made.allocated_bytes = 5000 * id + live;
   made.live_bytes = live;
   made.peak_bytes = live + 100;

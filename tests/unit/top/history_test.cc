@@ -100,7 +100,7 @@ TEST_F(Histories, SayWhatIsNotKnown) {
   recording_.totals.live_known = false;
   recording_.now.log_limit_bytes = 0;
   recording_.now.resident_bytes.reset();
-  recording_.stacks[0].count.live_known = false;
+  recording_.stacks[0].count.set_live_unknown();
   history_.add(sample_of(recording_));
   for (const Gauge gauge : {Gauge::kLive, Gauge::kBlocks, Gauge::kLog, Gauge::kResident, Gauge::kReleases})
     EXPECT_FALSE(history_.value(gauge).has_value()) << static_cast<int>(gauge);

@@ -193,7 +193,8 @@ inline void go_on(MadeUpRecording& recording) {
   recording.totals.live_bytes += 60'000;
   recording.stacks[0].count.allocations += 500;
   recording.stacks[0].count.allocated_bytes += 100'000;
-  recording.stacks[0].count.live_bytes -= 40'000;
+  auto& live_bytes = recording.stacks[0].count.live_bytes;
+  live_bytes = {live_bytes.counted() - 40'000, live_bytes.is_known()};
   recording.stacks[1].count.allocations += 1000;
   recording.stacks[1].count.allocated_bytes += 100'000;
   recording.stacks[1].count.live_bytes += 100'000;

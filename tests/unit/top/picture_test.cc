@@ -271,7 +271,7 @@ TEST_F(Pictures, SayWhatIsNotKnown) {
   recording_.totals.temporary_known = false;
   recording_.now.log_limit_bytes = 0;
   recording_.now.resident_bytes.reset();
-  for (auto& stack : recording_.stacks) stack.count.live_known = false;
+  for (auto& stack : recording_.stacks) stack.count.set_live_unknown();
   sample_seconds(2);
   expect_golden("unknown_80x24", text(80, 24));
 }

@@ -71,7 +71,7 @@ TEST_F(Tables, CountAgesUpToWhatIsCounted) {
   recording_.fresh = {.read_bytes = 100, .written_bytes = 5'000'000};
   sample(0);
   EXPECT_EQ(age_s(1), 41.5);
-  recording_.stacks[0].count.live_known = false;
+  recording_.stacks[0].count.set_live_unknown();
   sample(0);
   EXPECT_EQ(age_s(1), -1);
 }

@@ -18,7 +18,7 @@ namespace heaptap::app {
 namespace {
 
 using base::format_bytes;
-using text::or_unknown;
+using text::number_or;
 using text::row_text;
 
 // "12" or "#12".
@@ -46,6 +46,15 @@ std::string leaks_text(const report::StackLeaks& leaks) {
   return text;
 }
 
+std::string allocated_text(const report::StackEntry& stack) {
+  const std::optional<uint64_t> allocations = stack.allocations.if_known();
+  if (!allocations) return "unknown";
+  const std::optional<uint64_t> temporary = stack.temporary_allocations.if_known();
+  return number_or("unknown", stack.allocated_bytes, format_bytes) + " in " +
+         findings::counted(*allocations, "allocation") +
+         (temporary ? fmt::format(", {} temporary", base::format_count(*temporary)) : "");
+}
+
 std::string stack_text(const report::Report& report, const report::StackEntry& stack, bool color) {
   const text::RenderOptions options{.color = color,
                                     .frames = {.full_names = true, .full_paths = true, .full_stacks = true}};
@@ -53,15 +62,12 @@ std::string stack_text(const report::Report& report, const report::StackEntry& s
                                   findings::FrameText(report.frames, report.skipped, options.frames)};
   std::string text = context.ink.bold(fmt::format("#{}", stack.id)) + "  by " +
                      findings::function_text(stack.function, stack.variant) + "\n";
-  const std::string blocks = stack.blocks_known ? " in " + findings::counted(stack.live_blocks, "block") : "";
-  text += row_text("not freed", or_unknown(stack.live_known, format_bytes(stack.live_bytes) + blocks), "");
-  text += row_text("at the peak", or_unknown(stack.times_known, format_bytes(stack.peak_bytes)), "");
-  const std::string temporary =
-      stack.temporary_known ? fmt::format(", {} temporary", base::format_count(stack.temporary_allocations)) : "";
-  text += row_text("allocated",
-                   or_unknown(stack.calls_known, format_bytes(stack.allocated_bytes) + " in " +
-                                                     findings::counted(stack.allocations, "allocation") + temporary),
-                   "");
+  const std::optional<uint64_t> live_blocks = stack.live_blocks.if_known();
+  const std::string blocks = live_blocks ? " in " + findings::counted(*live_blocks, "block") : "";
+  const std::string live = number_or("unknown", stack.live_bytes, format_bytes);
+  text += row_text("not freed", live + blocks, "");
+  text += row_text("at the peak", number_or("unknown", stack.peak_bytes, format_bytes), "");
+  text += row_text("allocated", allocated_text(stack), "");
   if (stack.leaks) text += leaks_text(*stack.leaks);
   return text + text::frames_text(context, stack);
 }
@@ -82,7 +88,7 @@ base::Result<> report_stack(ConsoleSession& session, const shell::Words& argumen
   const report::StackEntry* const stack = &report->stacks.front();
   HEAPTAP_TRY(session.print(stack_text(*report, *stack, use_color(session.settings.color, STDOUT_FILENO)), false));
   // Blocks of a leak scan have holders.
-  if (!stack->leaks || stack->live_blocks == 0) return {};
+  if (!stack->leaks || stack->live_blocks.counted() == 0) return {};
   HEAPTAP_TRY(session.print("\n", false));
   options.view = report::View::kHolders;
   options.query.listing.stack_ids.clear();
