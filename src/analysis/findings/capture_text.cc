@@ -27,7 +27,7 @@ std::string moment_text(const model::Capture& capture, uint64_t time_ns) {
 }
 
 bool is_peak_placed(const report::Report& report) {
-  return report.totals.peak_time_known || !report.capture.import.has_times();
+  return report.totals.peak_time_ns.is_known() || !report.capture.import.has_times();
 }
 
 std::string process_of(const model::Capture& capture) {

@@ -50,7 +50,7 @@ std::vector<std::string> missing_of(const report::Recording& recording, bool lea
   std::vector<std::string> missing;
   if (leaks && !recording.at_ns && !recording.report.leaks.scanned)
     missing.emplace_back("no leak scan: leaks are unknown");
-  if (!totals.peak_known || !totals.live_known || !recording.report.has_events)
+  if (!totals.peak_live_bytes.is_known() || !totals.live_bytes.is_known() || !recording.report.has_events)
     missing.emplace_back("recorded with --aggregate, which doesn't keep the peak of each stack, among others");
   return missing;
 }

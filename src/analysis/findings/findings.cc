@@ -84,14 +84,15 @@ class Findings {
   void peak() {
     const report::Totals& totals = report_.totals;
     std::string text;
-    if (totals.calls_known) text = counted(totals.allocations, "allocation");
-    if (totals.peak_known) {
-      text += fmt::format("{}at most {} live", text.empty() ? "" : ", ", base::format_bytes(totals.peak_live_bytes));
-      if (is_peak_placed(report_)) text += " (after " + moment_text(report_.capture, totals.peak_time_ns) + ")";
+    if (const auto allocations = totals.allocations.if_known()) text = counted(*allocations, "allocation");
+    if (const auto bytes = totals.peak_live_bytes.if_known()) {
+      text += fmt::format("{}at most {} live", text.empty() ? "" : ", ", base::format_bytes(*bytes));
+      if (is_peak_placed(report_))
+        text += " (after " + moment_text(report_.capture, totals.peak_time_ns.counted()) + ")";
     }
-    if (totals.live_known)
-      text += fmt::format("{}{} live at the end", text.empty() ? "" : ", ", base::format_bytes(totals.live_bytes));
-    if (report_.of_run && !totals.peak_known) {
+    if (const auto bytes = totals.live_bytes.if_known())
+      text += fmt::format("{}{} live at the end", text.empty() ? "" : ", ", base::format_bytes(*bytes));
+    if (report_.of_run && !totals.peak_live_bytes.is_known()) {
       const std::optional<uint64_t> largest = report::sum_of(report_.processes).largest_peak;
       if (largest) text += fmt::format(", at most {} live in one process", base::format_bytes(*largest));
     }

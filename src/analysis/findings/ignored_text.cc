@@ -27,9 +27,8 @@ std::string ignored_text(const report::Report& report) {
   const report::IgnoredCount sum = report.ignored.sum();
   if (sum.stacks == 0) return {};
   const report::Totals& totals = report.totals;
-  const std::string bytes = totals.live_known ? base::format_bytes(sum.live_bytes) : "unknown bytes";
-  const std::string blocks =
-      totals.live_known && totals.blocks_known ? " in " + counted(sum.live_blocks, "block") : std::string();
+  const std::string bytes = totals.live_bytes.is_known() ? base::format_bytes(sum.live_bytes) : "unknown bytes";
+  const std::string blocks = totals.live_blocks.is_known() ? " in " + counted(sum.live_blocks, "block") : std::string();
   const std::string mapped =
       sum.mapped_live_bytes != 0 ? fmt::format(", {} mapped,", base::format_bytes(sum.mapped_live_bytes)) : "";
   return fmt::format("{} with {}{}{} not freed {} ignored ({})", counted(sum.stacks, "stack"), bytes, blocks, mapped,

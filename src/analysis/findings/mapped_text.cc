@@ -12,7 +12,8 @@ namespace {
 using model::MappedKind;
 
 std::string at_most(const report::Totals& totals, const char* what, uint64_t peak_bytes) {
-  return totals.mapped_peak_known ? fmt::format("{}; at most {}", what, base::format_bytes(peak_bytes)) : what;
+  return totals.peak_mapped_bytes.is_known() ? fmt::format("{}; at most {}", what, base::format_bytes(peak_bytes))
+                                             : what;
 }
 
 }  // namespace

@@ -378,7 +378,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
   report.skipped = names.skipped();
   report.symbol_hints = hints_for(report.frames, names);
   leave_out_not_recorded(report);
-  if (!report.filter.empty() && report.stack_count == 0 && report.totals.allocations == 0) {
+  if (!report.filter.empty() && report.stack_count == 0 && report.totals.allocations.counted() == 0) {
     report.unmatched = {
         .by_name = !asked.filter.function.empty() || !asked.filter.module.empty() || !asked.filter.tags.empty(),
         .by_thread = asked.filter.thread != 0};

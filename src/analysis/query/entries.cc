@@ -21,13 +21,13 @@ report::Totals totals_of(const ledger::Ledger& ledger) {
   const bool accuses = !has_unwatched_functions(totals);
   const uint64_t unwatched = accuses ? 0 : totals.bad_releases + totals.double_releases;
   return {.allocations = totals.allocations,
-          .releases = totals.releases,
+          .releases = {totals.releases, !gaps.live},
           .allocated_bytes = totals.allocated_bytes,
-          .temporary_allocations = totals.temporary_allocations,
-          .live_blocks = totals.live_blocks(),
-          .live_bytes = totals.live_bytes,
-          .peak_live_bytes = totals.peak_live_bytes,
-          .peak_live_blocks = totals.peak_live_blocks,
+          .temporary_allocations = {totals.temporary_allocations, !gaps.temporary},
+          .live_blocks = {totals.live_blocks(), !gaps.live},
+          .live_bytes = {totals.live_bytes, !gaps.live},
+          .peak_live_bytes = {totals.peak_live_bytes, !gaps.peak},
+          .peak_live_blocks = {totals.peak_live_blocks, !gaps.peak},
           .mapped_live_bytes = totals.mapped_live_bytes,
           .peak_mapped_bytes = totals.peak_mapped_bytes,
           .mapped = totals.mapped,
@@ -36,18 +36,13 @@ report::Totals totals_of(const ledger::Ledger& ledger) {
           .pool_live_bytes = totals.pool_live_bytes,
           .open_resources = totals.open_resources,
           .unknown_pool_releases = totals.unknown_pool_releases,
-          .bad_releases = accuses ? totals.bad_releases : 0,
-          .double_releases = accuses ? totals.double_releases : 0,
+          .bad_releases = {accuses ? totals.bad_releases : 0, !gaps.bad_releases},
+          .double_releases = {accuses ? totals.double_releases : 0, !gaps.bad_releases},
           .mismatched_releases = totals.mismatched_releases,
           .unknown_releases = totals.unknown_releases + unwatched,
           .unseen_releases = totals.unseen_releases,
           .unwatched_releases = unwatched,
-          .peak_time_ns = totals.peak_time_ns,
-          .live_known = !gaps.live,
-          .peak_known = !gaps.peak,
-          .peak_time_known = !gaps.events,
-          .temporary_known = !gaps.temporary,
-          .bad_frees_known = !gaps.bad_releases};
+          .peak_time_ns = {totals.peak_time_ns, !gaps.events}};
 }
 
 report::Totals totals_of(const report::Leaks& leaks) {
@@ -58,8 +53,11 @@ report::Totals totals_of(const report::Leaks& leaks) {
   report::Totals totals;
   totals.live_blocks = live.blocks;
   totals.live_bytes = live.bytes;
-  totals.calls_known = totals.peak_known = totals.peak_time_known = totals.temporary_known = totals.bad_frees_known =
-      false;
+  totals.set_calls_unknown();
+  totals.set_peak_unknown();
+  totals.set_bad_frees_unknown();
+  totals.peak_time_ns.set_unknown();
+  totals.temporary_allocations.set_unknown();
   return totals;
 }
 
@@ -102,6 +100,7 @@ std::vector<report::TimelinePoint> timeline_of(const ledger::Ledger& ledger) {
   std::vector<report::TimelinePoint> points;
   const ledger::Timeline& timeline = ledger.timeline();
   ledger::TimelineState before;
+  const bool are_kinds_known = ledger.totals().mapped.are_known();
   for (const ledger::TimelineBin& bin : ledger.timeline_bins()) {
     points.push_back({.time_ns = timeline.start_ns() + (points.size() + 1) * timeline.width_ns(),
                       .live_bytes = bin.at_end.live_bytes,
@@ -110,7 +109,7 @@ std::vector<report::TimelinePoint> timeline_of(const ledger::Ledger& ledger) {
                       .allocations = bin.at_end.allocations - before.allocations,
                       .releases = bin.at_end.releases - before.releases,
                       .mapped_bytes = bin.at_end.mapped_bytes,
-                      .mapped_memory_bytes = bin.at_end.mapped_memory_bytes});
+                      .mapped_memory_bytes = {bin.at_end.mapped_memory_bytes, are_kinds_known}});
     before = bin.at_end;
   }
   return points;

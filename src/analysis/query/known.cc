@@ -24,10 +24,10 @@ bool saw_nothing(const report::Report& report) {
            note.kind == kStaticAndStripped || note.kind == kMemoryNotOpened;
   });
   const report::Totals& totals = report.totals;
-  const bool is_empty = totals.calls_known && totals.allocations == 0 && totals.unknown_releases == 0;
+  const bool is_empty = totals.allocations == 0 && totals.unknown_releases == 0;
   const bool has_own = (capture.gaps & model::kGapOwnAllocator) != 0;
   // Mappings of a program that never calls an allocator may be that of another one.
-  const bool has_mappings = totals.mapped_peak_known && totals.peak_mapped_bytes != 0;
+  const bool has_mappings = totals.peak_mapped_bytes.if_known().value_or(0) != 0;
   return is_told || (is_empty && report.filter.empty() && !report.window && (has_own || has_mappings));
 }
 
@@ -51,7 +51,8 @@ std::vector<Gap> gaps_of(const report::Report& report) {
   add(is_damaged, findings::lost_sight_of(capture) ? Gap::kCutOff : Gap::kDamagedLog);
   add((capture.gaps & model::kGapOmittedObjects) != 0, Gap::kOmittedObjects);
   add((capture.gaps & model::kGapPastHooks) != 0, Gap::kPastHooks);
-  add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases != 0, Gap::kMissedReleases);
+  add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases.counted() != 0,
+      Gap::kMissedReleases);
   add(report.totals.unwatched_releases != 0, Gap::kUnwatchedFunctions);
   constexpr uint32_t kOff = model::kGapSwitchedOff | model::kGapUnseenWhileOff;
   add((capture.gaps & kOff) != 0 || was_switched_off(report.marks), Gap::kSwitchedOff);

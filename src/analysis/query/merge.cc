@@ -242,15 +242,10 @@ void Merger::add_totals(const report::Totals& part) {
   sum.unknown_releases += part.unknown_releases;
   sum.unseen_releases += part.unseen_releases;
   sum.unwatched_releases += part.unwatched_releases;
-  sum.calls_known = sum.calls_known && part.calls_known;
-  sum.live_known = sum.live_known && part.live_known;
-  sum.temporary_known = sum.temporary_known && part.temporary_known;
-  sum.bad_frees_known = sum.bad_frees_known && part.bad_frees_known;
-  sum.peak_known = sum.peak_known && part.peak_known;
-  sum.peak_live_bytes = std::max(sum.peak_live_bytes, part.peak_live_bytes);
-  sum.peak_live_blocks = std::max(sum.peak_live_blocks, part.peak_live_blocks);
-  sum.peak_mapped_bytes = std::max(sum.peak_mapped_bytes, part.peak_mapped_bytes);
-  sum.peak_time_known = false;
+  sum.peak_live_bytes.raise_to(part.peak_live_bytes);
+  sum.peak_live_blocks.raise_to(part.peak_live_blocks);
+  sum.peak_mapped_bytes.raise_to(part.peak_mapped_bytes);
+  sum.peak_time_ns.set_unknown();
 }
 
 void Merger::add_leaks(const Report& part) {
@@ -439,8 +434,7 @@ void Merger::settle_peak() {
   });
   report::Totals& totals = merged_.totals;
   if (is_one_process) return;
-  totals.peak_known = totals.mapped_peak_known = false;
-  totals.peak_live_bytes = totals.peak_live_blocks = totals.peak_mapped_bytes = 0;
+  totals.peak_live_bytes = totals.peak_live_blocks = totals.peak_mapped_bytes = {0, false};
 }
 
 void Merger::list_stacks(const MergeOptions& options) {

@@ -8,9 +8,22 @@ namespace {
 using model::Import;
 
 void leave_out(const Import& import, report::Totals& totals) {
-  totals.bad_frees_known = totals.mismatched_known = import.tells(model::kNotRecordedReleaseErrors);
+  if (!import.has_times()) totals.peak_time_ns.set_unknown();
+  if (!import.tells(model::kNotRecordedReleaseErrors)) {
+    totals.set_bad_frees_unknown();
+    totals.mismatched_releases.set_unknown();
+  }
   if (import.tells(model::kNotRecordedCounts)) return;
-  totals.calls_known = totals.blocks_known = totals.temporary_known = false;
+  totals.set_calls_unknown();
+  totals.live_blocks.set_unknown();
+  totals.peak_live_blocks.set_unknown();
+  totals.temporary_allocations.set_unknown();
+}
+
+void leave_out_counts(report::TimelinePoint& point) {
+  for (base::Known<uint64_t>* number :
+       {&point.live_blocks, &point.allocations, &point.releases, &point.mapped_bytes, &point.mapped_memory_bytes})
+    number->set_unknown();
 }
 
 void leave_out(const Import& import, report::StackEntry& stack) {
@@ -65,9 +78,6 @@ void leave_out_not_recorded(report::Report& report) {
   if (import.tool.empty()) return;
   leave_out(import, report.totals);
   for (report::StackEntry& stack : report.stacks) leave_out(import, stack);
-  if (!import.tells(model::kNotRecordedCounts)) {
-    for (report::StackCount& count : report.counts) count.live_blocks.set_unknown();
-  }
   report.threads_known = import.tells(model::kNotRecordedThreads);
   if (!report.threads_known) report.threads.clear();
   report.lifetimes_known = report.blocks_known = import.tells(model::kNotRecordedLifetimes);
@@ -75,8 +85,9 @@ void leave_out_not_recorded(report::Report& report) {
   if (!report.blocks_known) report.blocks.clear();
   report.address_space.reset();
   if (report.activity && !import.has_times()) put_into_one_bin(*report.activity);
-  report.totals.peak_time_known = report.totals.peak_time_known && import.has_times();
   if (import.tells(model::kNotRecordedCounts)) return;
+  for (report::StackCount& count : report.counts) count.live_blocks.set_unknown();
+  for (report::TimelinePoint& point : report.timeline) leave_out_counts(point);
   report.sizes_known = false;
   report.size_classes.clear();
   report.top_sizes.clear();

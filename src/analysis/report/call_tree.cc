@@ -74,9 +74,9 @@ Weight choose_weight(const Report& report) {
     return Weight::kAllocatedBytes;
   }
   if (!report.has_events) {
-    return report.totals.live_known && report.totals.live_bytes != 0 ? Weight::kLiveBytes : Weight::kAllocatedBytes;
+    return report.totals.live_bytes.if_known().value_or(0) != 0 ? Weight::kLiveBytes : Weight::kAllocatedBytes;
   }
-  return report.totals.live_bytes != 0 ? Weight::kLiveBytes : Weight::kPeakBytes;
+  return report.totals.live_bytes.counted() != 0 ? Weight::kLiveBytes : Weight::kPeakBytes;
 }
 
 const char* name_of(Weight weight) {

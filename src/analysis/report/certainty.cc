@@ -55,18 +55,19 @@ Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan)
       if (report.of_run && sum_of(report.processes).unscanned != 0) return kAtLeast;
       return has_gaps || is_cut ? kAtLeast : kExact;
     case LimitKind::kPeak:
-      if (report.of_run ? !sum_of(report.processes).largest_peak : !report.totals.peak_known) return kNone;
+      if (report.of_run ? !sum_of(report.processes).largest_peak : !report.totals.peak_live_bytes.is_known())
+        return kNone;
       // Between massif's snapshots there may have been more.
       if (may_be_less) return kUnknown;
-      return has_gaps || is_cut || !report.totals.calls_known ? kAtLeast : kExact;
+      return has_gaps || is_cut || !report.totals.allocations.is_known() ? kAtLeast : kExact;
     case LimitKind::kLive:
-      if (!report.totals.live_known) return kNone;
+      if (!report.totals.live_bytes.is_known()) return kNone;
       if (may_be_less || is_cut) return kUnknown;
       return has_gaps ? kAtLeast : kExact;
     case LimitKind::kAllocations:
       break;
   }
-  if (!report.totals.calls_known) return kNone;
+  if (!report.totals.allocations.is_known()) return kNone;
   return has_gaps || is_cut ? kAtLeast : kExact;
 }
 

@@ -32,10 +32,6 @@ Figures& Figures::operator+=(const Figures& other) {
 
 namespace {
 
-std::optional<uint64_t> if_known(bool is_known, uint64_t value) {
-  return is_known ? std::optional(value) : std::nullopt;
-}
-
 std::optional<uint64_t> less(const std::optional<uint64_t>& whole, const std::optional<uint64_t>& part) {
   return whole && part && *whole >= *part ? std::optional(*whole - *part) : std::nullopt;
 }
@@ -62,18 +58,18 @@ Figures figures_of(const StackEntry& stack) {
 Figures figures_of(const Report& report) {
   const Totals& totals = report.totals;
   Figures values;
-  values[Figure::kLiveBytes] = if_known(totals.live_known, totals.live_bytes);
-  values[Figure::kLiveBlocks] = if_known(totals.live_known && totals.blocks_known, totals.live_blocks);
-  values[Figure::kPeakBytes] = if_known(totals.peak_known, totals.peak_live_bytes);
-  values[Figure::kAllocatedBytes] = if_known(totals.calls_known, totals.allocated_bytes);
-  values[Figure::kAllocations] = if_known(totals.calls_known, totals.allocations);
+  values[Figure::kLiveBytes] = totals.live_bytes.if_known();
+  values[Figure::kLiveBlocks] = totals.live_blocks.if_known();
+  values[Figure::kPeakBytes] = totals.peak_live_bytes.if_known();
+  values[Figure::kAllocatedBytes] = totals.allocated_bytes.if_known();
+  values[Figure::kAllocations] = totals.allocations.if_known();
   values[Figure::kReleasedBytes] = less(values[Figure::kAllocatedBytes], values[Figure::kLiveBytes]);
-  values[Figure::kReleases] = if_known(totals.calls_known && totals.live_known, totals.releases);
-  values[Figure::kTemporary] = if_known(totals.temporary_known, totals.temporary_allocations);
-  values[Figure::kLeakedBytes] =
-      if_known(report.leaks.scanned, report.leaks.definite.bytes + report.leaks.indirect.bytes);
-  values[Figure::kLeakedBlocks] =
-      if_known(report.leaks.scanned, report.leaks.definite.blocks + report.leaks.indirect.blocks);
+  values[Figure::kReleases] = totals.releases.if_known();
+  values[Figure::kTemporary] = totals.temporary_allocations.if_known();
+  if (report.leaks.scanned) {
+    values[Figure::kLeakedBytes] = report.leaks.definite.bytes + report.leaks.indirect.bytes;
+    values[Figure::kLeakedBlocks] = report.leaks.definite.blocks + report.leaks.indirect.blocks;
+  }
   return values;
 }
 

@@ -7,20 +7,20 @@ namespace heaptap::report {
 
 ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
   ProcessSums sums;
+  base::Known<uint64_t> largest_peak;
   for (const ProcessEntry& process : processes) {
     if (!process.failure.empty()) {
       ++sums.failed;
       continue;
     }
     const Totals& totals = process.totals;
-    sums.allocations += totals.allocations;
-    sums.allocated_bytes += totals.allocated_bytes;
-    sums.bad_releases += totals.bad_releases;
-    sums.double_releases += totals.double_releases;
-    sums.mismatched_releases += totals.mismatched_releases;
+    sums.allocations += totals.allocations.counted();
+    sums.allocated_bytes += totals.allocated_bytes.counted();
+    sums.bad_releases += totals.bad_releases.counted();
+    sums.double_releases += totals.double_releases.counted();
+    sums.mismatched_releases += totals.mismatched_releases.counted();
     sums.lost_events += process.capture.lost_events;
-    if (!totals.peak_known) sums.largest_peak.reset();
-    if (sums.largest_peak) sums.largest_peak = std::max(*sums.largest_peak, totals.peak_live_bytes);
+    largest_peak.raise_to(totals.peak_live_bytes);
     if (!process.leaks.scanned) {
       if (!process.capture.executed) ++sums.unscanned;
       continue;
@@ -31,7 +31,8 @@ ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
     sums.indirect += process.leaks.indirect;
     sums.possible += process.leaks.possible;
   }
-  if (sums.failed != 0) sums.largest_peak.reset();
+  if (sums.failed != 0) largest_peak.set_unknown();
+  sums.largest_peak = largest_peak.if_known();
   return sums;
 }
 
@@ -53,7 +54,8 @@ std::vector<const ProcessEntry*> largest_first(std::span<const ProcessEntry> pro
   std::vector<const ProcessEntry*> sorted;
   for (const ProcessEntry& process : processes) sorted.push_back(&process);
   const auto rank = [](const ProcessEntry* process) {
-    return std::tuple(process->capture.executed, ~process->leaks.definite.bytes, ~process->totals.peak_live_bytes);
+    return std::tuple(process->capture.executed, ~process->leaks.definite.bytes,
+                      ~process->totals.peak_live_bytes.counted());
   };
   std::ranges::stable_sort(sorted, {}, rank);
   return sorted;

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,41 +27,45 @@
 namespace heaptap::report {
 
 struct Totals {
-  uint64_t allocations = 0;
-  uint64_t releases = 0;
-  uint64_t allocated_bytes = 0;
-  uint64_t temporary_allocations = 0;
-  uint64_t live_blocks = 0;
-  uint64_t live_bytes = 0;
-  uint64_t peak_live_bytes = 0;
-  uint64_t peak_live_blocks = 0;  // maximum number of live blocks (not necessarily at the peak of bytes)
-  uint64_t mapped_live_bytes = 0;
-  uint64_t peak_mapped_bytes = 0;
-  model::MappedLevels mapped{};  // mapped_live_bytes, by kind
+  base::Known<uint64_t> allocations = 0;
+  base::Known<uint64_t> releases = 0;
+  base::Known<uint64_t> allocated_bytes = 0;
+  base::Known<uint64_t> temporary_allocations = 0;
+  base::Known<uint64_t> live_blocks = 0;
+  base::Known<uint64_t> live_bytes = 0;
+  base::Known<uint64_t> peak_live_bytes = 0;
+  base::Known<uint64_t> peak_live_blocks = 0;  // maximum number of live blocks (not necessarily at the peak of bytes)
+  base::Known<uint64_t> mapped_live_bytes = 0;
+  base::Known<uint64_t> peak_mapped_bytes = 0;
+  model::MappedLevels mapped{};  // the two above, by kind
   // Reported by the program: blocks in its own pools, which lie in blocks and mappings counted above, and other resources.
-  uint64_t pool_allocations = 0;
-  uint64_t pool_live_blocks = 0;
-  uint64_t pool_live_bytes = 0;
-  uint64_t open_resources = 0;
-  uint64_t unknown_pool_releases = 0;  // of unknown blocks or resources
-  uint64_t bad_releases = 0;           // never allocated, or into the middle of a block
-  uint64_t double_releases = 0;
-  uint64_t mismatched_releases = 0;
-  uint64_t unknown_releases = 0;  // of blocks whose allocation wasn't seen
-  uint64_t unseen_releases = 0;   // among `releases`: inferred, since the block's address was allocated again
+  base::Known<uint64_t> pool_allocations = 0;
+  base::Known<uint64_t> pool_live_blocks = 0;
+  base::Known<uint64_t> pool_live_bytes = 0;
+  base::Known<uint64_t> open_resources = 0;
+  base::Known<uint64_t> unknown_pool_releases = 0;  // of unknown blocks or resources
+  base::Known<uint64_t> bad_releases = 0;           // never allocated, or into the middle of a block
+  base::Known<uint64_t> double_releases = 0;
+  base::Known<uint64_t> mismatched_releases = 0;
+  base::Known<uint64_t> unknown_releases = 0;  // of blocks whose allocation wasn't seen
+  base::Known<uint64_t> unseen_releases = 0;   // among `releases`: inferred, since the address was allocated again
   // Among `unknown_releases`: set if they are so many that unwatched functions must have allocated the blocks.
   uint64_t unwatched_releases = 0;
-  uint64_t peak_time_ns = 0;
-  // Where false, the numbers named are meaningless.
-  bool calls_known = true;  // all but live_blocks and live_bytes
-  bool live_known = true;   // releases, live_blocks, live_bytes
-  bool peak_known = true;   // peak_live_bytes, peak_live_blocks
-  bool mapped_peak_known = true;
-  bool peak_time_known = true;
-  bool temporary_known = true;
-  bool bad_frees_known = true;  // bad and double releases as separate figures
-  bool mismatched_known = true;
-  bool blocks_known = true;  // live_blocks, peak_live_blocks
+  base::Known<uint64_t> peak_time_ns = 0;  // where there is no time: in the capture's unit
+
+  void set_live_unknown() { set_unknown({&releases, &live_blocks, &live_bytes}); }
+  void set_peak_unknown() { set_unknown({&peak_live_bytes, &peak_live_blocks}); }
+  void set_bad_frees_unknown() { set_unknown({&bad_releases, &double_releases}); }
+  void set_calls_unknown() {
+    set_unknown({&allocations, &releases, &allocated_bytes, &mapped_live_bytes, &peak_mapped_bytes, &pool_allocations,
+                 &pool_live_blocks, &pool_live_bytes, &open_resources, &unknown_pool_releases, &mismatched_releases,
+                 &unknown_releases, &unseen_releases});
+  }
+
+ private:
+  static void set_unknown(std::initializer_list<base::Known<uint64_t>*> numbers) {
+    for (base::Known<uint64_t>* number : numbers) number->set_unknown();
+  }
 };
 
 // Difference between live memory at a window's end and at its start; negative: it shrank.
@@ -221,12 +226,12 @@ struct LifetimeClass {  // blocks released after lowest..highest ns (highest 0: 
 struct TimelinePoint {
   uint64_t time_ns = 0;  // end of the interval
   uint64_t live_bytes = 0;
-  uint64_t live_blocks = 0;
+  base::Known<uint64_t> live_blocks = 0;
   uint64_t peak_live_bytes = 0;  // within the interval
-  uint64_t allocations = 0;
-  uint64_t releases = 0;
-  uint64_t mapped_bytes = 0;
-  uint64_t mapped_memory_bytes = 0;  // of these: anonymous and accessible
+  base::Known<uint64_t> allocations = 0;
+  base::Known<uint64_t> releases = 0;
+  base::Known<uint64_t> mapped_bytes = 0;
+  base::Known<uint64_t> mapped_memory_bytes = 0;  // of these: anonymous and accessible
 };
 
 struct ThreadEntry {

@@ -94,7 +94,7 @@ class BlockReplay : public model::EventSink {
 }  // namespace
 
 base::Result<> replay_blocks(const Input& input, BlockEvents& events) {
-  if (!input.report.totals.calls_known) {
+  if (!input.report.totals.allocations.is_known()) {
     return base::fail("this format needs single events, which {}'s file doesn't have",
                       input.report.capture.import.tool);
   }

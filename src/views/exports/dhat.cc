@@ -108,7 +108,7 @@ void write_head(json::JsonWriter& json, const report::Report& report) {
   json.member("pid", report.capture.pid);
   json.entry_on_line();
   json.member("te", std::max<uint64_t>(report.capture.duration_ns / kNsPerUnit, 1));
-  if (has_events) json.member("tg", report.totals.peak_time_ns / kNsPerUnit);
+  if (has_events) json.member("tg", report.totals.peak_time_ns.counted() / kNsPerUnit);
 }
 
 void write_lives(json::JsonWriter& json, const HeldBlocks::Counts& counts, const report::StackEntry& stack) {

@@ -102,7 +102,7 @@ std::string doubt_about_leaks(const report::Report& report) {
 
 std::string doubt_about_releases(const report::Report& report) {
   if (!report.capture.import.tool.empty()) return "bad releases are not in the file";
-  if (!report.totals.bad_frees_known) return "double releases are not kept with --aggregate";
+  if (!report.totals.double_releases.is_known()) return "double releases are not kept with --aggregate";
   if (report.known.releases && report.capture.ended && !report.capture.truncated) return {};
   const std::string gaps = gaps_of(report);
   return gaps.empty() ? "the trace is cut off" : gaps;

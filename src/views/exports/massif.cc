@@ -75,14 +75,15 @@ base::Result<> write_massif(const Input& input, const report::Write& write) {
   Snapshots snapshots(report, write);
   snapshots.add(0, 0);
   bool peak_written = false;
+  const uint64_t peak_time_ns = report.totals.peak_time_ns.counted();
   for (const report::TimelinePoint& point : report.timeline) {
-    if (!peak_written && report.totals.peak_time_ns <= point.time_ns) {
-      snapshots.add(report.totals.peak_time_ns, peak, "peak");
+    if (!peak_written && peak_time_ns <= point.time_ns) {
+      snapshots.add(peak_time_ns, peak, "peak");
       peak_written = true;
     }
     if (&point != &report.timeline.back()) snapshots.add(point.time_ns, point.live_bytes);
   }
-  if (!peak_written) snapshots.add(report.totals.peak_time_ns, peak, "peak");
+  if (!peak_written) snapshots.add(peak_time_ns, peak, "peak");
   const uint64_t last_ns = report.timeline.empty() ? 0 : report.timeline.back().time_ns;
   snapshots.add(report.capture.duration_ns != 0 ? report.capture.duration_ns : last_ns, live, "detailed");
   return {};

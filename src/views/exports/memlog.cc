@@ -161,7 +161,7 @@ void add_live_bytes(const report::Report& report, HeldByStack& held) {
 }  // namespace
 
 base::Result<> check_memlog(const report::Report& report) {
-  if (report.totals.live_known) return {};
+  if (report.totals.live_bytes.is_known()) return {};
   return base::fail("live blocks are not known for this trace");
 }
 

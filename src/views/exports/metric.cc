@@ -37,16 +37,16 @@ constexpr std::array<Metric, kMetricCount> kMetrics{{
 bool is_recorded(const Metric& metric, const report::Report& report) {
   switch (metric.kind) {
     case MetricKind::kLive:
-      return report.totals.live_known;
+      return report.totals.live_bytes.is_known();
     case MetricKind::kLiveBlocks:
-      return report.totals.live_known && report.totals.blocks_known;
+      return report.totals.live_blocks.is_known();
     case MetricKind::kPeak:
-      return report.has_events && report.totals.peak_known;
+      return report.has_events && report.totals.peak_live_bytes.is_known();
     case MetricKind::kAllocated:
     case MetricKind::kAllocations:
-      return report.totals.calls_known;
+      return report.totals.allocations.is_known();
     case MetricKind::kTemporary:
-      return report.totals.temporary_known;
+      return report.totals.temporary_allocations.is_known();
     case MetricKind::kLeaked:
     case MetricKind::kLeakedBlocks:
       return report.leaks.scanned;

@@ -121,15 +121,18 @@ class Tables {
     number("truncated", true, capture.truncated ? 1 : 0);
     number("leaks_known", true, report_.known.leaks && report_.leaks.scanned ? 1 : 0);
     number("releases_known", true, report_.known.releases ? 1 : 0);
-    number("allocations", totals.calls_known, totals.allocations);
-    number("frees", totals.live_known && totals.calls_known, totals.releases);
-    number("allocated_bytes", totals.calls_known, totals.allocated_bytes);
-    number("live_blocks", totals.live_known && totals.blocks_known, totals.live_blocks);
-    number("live_bytes", totals.live_known, totals.live_bytes);
-    number("peak_live_bytes", totals.peak_known, totals.peak_live_bytes);
-    number("double_frees", totals.bad_frees_known, totals.double_releases);
-    number("bad_frees", totals.bad_frees_known, totals.bad_releases);
-    number("mismatched_frees", totals.calls_known && totals.mismatched_known, totals.mismatched_releases);
+    const auto figure = [&row](const char* key, const base::Known<uint64_t>& value) {
+      row.text(key).number(value).add();
+    };
+    figure("allocations", totals.allocations);
+    figure("frees", totals.releases);
+    figure("allocated_bytes", totals.allocated_bytes);
+    figure("live_blocks", totals.live_blocks);
+    figure("live_bytes", totals.live_bytes);
+    figure("peak_live_bytes", totals.peak_live_bytes);
+    figure("double_frees", totals.double_releases);
+    figure("bad_frees", totals.bad_releases);
+    figure("mismatched_frees", totals.mismatched_releases);
     finish(row);
   }
 
@@ -207,12 +210,9 @@ class Tables {
   void write_timeline() {
     Row row(database_, "timeline", 8);
     for (const report::TimelinePoint& point : report_.timeline) {
-      const report::Totals& totals = report_.totals;
       row.number(report_.capture.import.has_times(), point.time_ns).number(point.live_bytes);
-      row.number(totals.blocks_known, point.live_blocks).number(point.peak_live_bytes);
-      row.number(totals.calls_known, point.allocations).number(totals.calls_known, point.releases);
-      row.number(totals.calls_known, point.mapped_bytes);
-      row.number(totals.calls_known && totals.mapped.are_known(), point.mapped_memory_bytes).add();
+      row.number(point.live_blocks).number(point.peak_live_bytes).number(point.allocations).number(point.releases);
+      row.number(point.mapped_bytes).number(point.mapped_memory_bytes).add();
     }
     finish(row);
   }

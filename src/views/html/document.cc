@@ -271,7 +271,7 @@ class Document {
     keys(activity.left);
     write_column(json_, "state", activity.left,
                  [](const report::LeftCell& cell) { return static_cast<uint32_t>(cell.state); });
-    const bool has_blocks = report_.totals.blocks_known;
+    const bool has_blocks = report_.capture.import.tells(model::kNotRecordedCounts);
     write_column(json_, "blocks", activity.left,
                  [&](const report::LeftCell& cell) { return known(has_blocks, cell.blocks); });
     write_column(json_, "bytes", activity.left, [](const report::LeftCell& cell) { return cell.bytes; });
@@ -296,7 +296,7 @@ class Document {
   void keys(const Cells& cells) {
     write_column(json_, "stack", cells, [&](const auto& cell) { return cell.stack; });
     const bool has_threads = report_.threads_known;
-    const bool has_sizes = report_.totals.blocks_known;
+    const bool has_sizes = report_.capture.import.tells(model::kNotRecordedCounts);
     write_column(json_, "thread", cells,
                  [&](const auto& cell) { return has_threads ? int64_t{cell.thread} : int64_t{-1}; });
     write_column(json_, "size", cells, [&](const auto& cell) {
@@ -310,7 +310,7 @@ class Document {
     using Cell = report::ActivityCell;
     const JsonObject table(json_.key("cells"));
     keys(cells);
-    const bool calls = report_.totals.calls_known;
+    const bool calls = report_.totals.allocations.is_known();
     write_column(json_, "allocations", cells, [&](const Cell& cell) { return known(calls, cell.allocations); });
     write_column(json_, "allocated_bytes", cells, [](const Cell& cell) { return cell.allocated_bytes; });
     write_column(json_, "frees", cells, [&](const Cell& cell) { return known(calls, cell.releases); });
@@ -345,17 +345,13 @@ class Document {
     json_.member("width_ns", points.front().time_ns - report_.timeline_start_ns);
     using Point = report::TimelinePoint;
     write_column(json_, "live_bytes", points, [](const Point& point) { return point.live_bytes; });
-    const report::Totals& totals = report_.totals;
-    write_column(json_, "live_blocks", points,
-                 [&](const Point& point) { return known(totals.blocks_known, point.live_blocks); });
+    write_column(json_, "live_blocks", points, [](const Point& point) { return point.live_blocks.if_known(); });
     write_column(json_, "peak_live_bytes", points, [](const Point& point) { return point.peak_live_bytes; });
-    const bool calls = totals.calls_known;
-    write_column(json_, "allocations", points, [&](const Point& point) { return known(calls, point.allocations); });
-    write_column(json_, "frees", points, [&](const Point& point) { return known(calls, point.releases); });
-    write_column(json_, "mapped_bytes", points, [&](const Point& point) { return known(calls, point.mapped_bytes); });
-    const bool memory = calls && totals.mapped.are_known();
+    write_column(json_, "allocations", points, [](const Point& point) { return point.allocations.if_known(); });
+    write_column(json_, "frees", points, [](const Point& point) { return point.releases.if_known(); });
+    write_column(json_, "mapped_bytes", points, [](const Point& point) { return point.mapped_bytes.if_known(); });
     write_column(json_, "mapped_memory_bytes", points,
-                 [&](const Point& point) { return known(memory, point.mapped_memory_bytes); });
+                 [](const Point& point) { return point.mapped_memory_bytes.if_known(); });
   }
 
   void sizes() {
@@ -523,9 +519,12 @@ class Document {
     number("parent_pid", process.capture.parent_pid != 0, process.capture.parent_pid);
     json_.member("exit", is_read ? findings::exit_text(process.capture) : process.failure);
     number("duration_ns", is_read && process.capture.ended, process.capture.duration_ns);
-    number("allocations", is_read && process.totals.calls_known, process.totals.allocations);
-    number("peak_live_bytes", is_read && process.totals.peak_known, process.totals.peak_live_bytes);
-    number("live_bytes", is_read && process.totals.live_known, process.totals.live_bytes);
+    const auto figure = [&](const char* name, const base::Known<uint64_t>& value) {
+      number(name, is_read && value.is_known(), value.counted());
+    };
+    figure("allocations", process.totals.allocations);
+    figure("peak_live_bytes", process.totals.peak_live_bytes);
+    figure("live_bytes", process.totals.live_bytes);
     number("definite_bytes", scanned, process.leaks.definite.bytes);
     number("definite_blocks", scanned, process.leaks.definite.blocks);
     number("indirect_bytes", scanned, process.leaks.indirect.bytes);

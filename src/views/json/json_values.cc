@@ -134,11 +134,12 @@ void write_level(JsonWriter& json, const model::MappedLevel& level, bool live_kn
 
 void write_mapped(JsonWriter& json, const report::Totals& totals) {
   const JsonObject object(json);
-  const bool peak_known = totals.calls_known && totals.mapped_peak_known;
+  const bool live_known = totals.mapped_live_bytes.is_known();
+  const bool peak_known = totals.peak_mapped_bytes.is_known();
   const bool memory_known = totals.mapped.are_known();
-  write_level(json.key("memory"), totals.mapped.memory, totals.calls_known && memory_known, peak_known && memory_known);
+  write_level(json.key("memory"), totals.mapped.memory, live_known && memory_known, peak_known && memory_known);
   for (size_t kind = 0; kind < model::kMappedKinds; ++kind)
-    write_level(json.key(model::kMappedKindNames[kind]), totals.mapped.kinds[kind], totals.calls_known, peak_known);
+    write_level(json.key(model::kMappedKindNames[kind]), totals.mapped.kinds[kind], live_known, peak_known);
 }
 
 }  // namespace
@@ -234,28 +235,28 @@ void write_json(JsonWriter& json, const report::ErrorEntry& error) {
 
 void write_json(JsonWriter& json, const report::Totals& totals) {
   const JsonObject object(json);
-  json.member("allocations", known(totals.calls_known, totals.allocations));
-  json.member("frees", known(totals.live_known && totals.calls_known, totals.releases));
-  json.member("allocated_bytes", known(totals.calls_known, totals.allocated_bytes));
-  json.member("temporary_allocations", known(totals.temporary_known, totals.temporary_allocations));
-  json.member("live_blocks", known(totals.live_known && totals.blocks_known, totals.live_blocks));
-  json.member("live_bytes", known(totals.live_known, totals.live_bytes));
-  json.member("peak_live_bytes", known(totals.peak_known, totals.peak_live_bytes));
-  json.member("peak_live_blocks", known(totals.peak_known && totals.blocks_known, totals.peak_live_blocks));
-  json.member("peak_time_ns", known(totals.peak_time_known, totals.peak_time_ns));
-  json.member("mapped_live_bytes", known(totals.calls_known, totals.mapped_live_bytes));
-  json.member("peak_mapped_bytes", known(totals.calls_known && totals.mapped_peak_known, totals.peak_mapped_bytes));
+  json.member("allocations", totals.allocations.if_known());
+  json.member("frees", totals.releases.if_known());
+  json.member("allocated_bytes", totals.allocated_bytes.if_known());
+  json.member("temporary_allocations", totals.temporary_allocations.if_known());
+  json.member("live_blocks", totals.live_blocks.if_known());
+  json.member("live_bytes", totals.live_bytes.if_known());
+  json.member("peak_live_bytes", totals.peak_live_bytes.if_known());
+  json.member("peak_live_blocks", totals.peak_live_blocks.if_known());
+  json.member("peak_time_ns", totals.peak_time_ns.if_known());
+  json.member("mapped_live_bytes", totals.mapped_live_bytes.if_known());
+  json.member("peak_mapped_bytes", totals.peak_mapped_bytes.if_known());
   write_mapped(json.key("mapped"), totals);
-  json.member("pool_allocations", known(totals.calls_known, totals.pool_allocations));
-  json.member("pool_live_blocks", known(totals.calls_known, totals.pool_live_blocks));
-  json.member("pool_live_bytes", known(totals.calls_known, totals.pool_live_bytes));
-  json.member("open_resources", known(totals.calls_known, totals.open_resources));
-  json.member("unknown_pool_frees", known(totals.calls_known, totals.unknown_pool_releases));
-  json.member("bad_frees", known(totals.bad_frees_known, totals.bad_releases));
-  json.member("double_frees", known(totals.bad_frees_known, totals.double_releases));
-  json.member("mismatched_frees", known(totals.calls_known && totals.mismatched_known, totals.mismatched_releases));
-  json.member("unknown_frees", known(totals.calls_known, totals.unknown_releases));
-  json.member("unseen_frees", known(totals.calls_known, totals.unseen_releases));
+  json.member("pool_allocations", totals.pool_allocations.if_known());
+  json.member("pool_live_blocks", totals.pool_live_blocks.if_known());
+  json.member("pool_live_bytes", totals.pool_live_bytes.if_known());
+  json.member("open_resources", totals.open_resources.if_known());
+  json.member("unknown_pool_frees", totals.unknown_pool_releases.if_known());
+  json.member("bad_frees", totals.bad_releases.if_known());
+  json.member("double_frees", totals.double_releases.if_known());
+  json.member("mismatched_frees", totals.mismatched_releases.if_known());
+  json.member("unknown_frees", totals.unknown_releases.if_known());
+  json.member("unseen_frees", totals.unseen_releases.if_known());
 }
 
 void write_json(JsonWriter& json, const report::Leaks& leaks) {
@@ -300,11 +301,11 @@ namespace {
 
 void write_members(JsonWriter& json, const report::IgnoredCount& count, const report::Totals& totals) {
   json.member("stacks", count.stacks);
-  json.member("allocations", known(totals.calls_known, count.allocations));
-  json.member("allocated_bytes", known(totals.calls_known, count.allocated_bytes));
-  json.member("live_blocks", known(totals.live_known && totals.blocks_known, count.live_blocks));
-  json.member("live_bytes", known(totals.live_known, count.live_bytes));
-  json.member("mapped_live_bytes", known(totals.calls_known, count.mapped_live_bytes));
+  json.member("allocations", known(totals.allocations.is_known(), count.allocations));
+  json.member("allocated_bytes", known(totals.allocated_bytes.is_known(), count.allocated_bytes));
+  json.member("live_blocks", known(totals.live_blocks.is_known(), count.live_blocks));
+  json.member("live_bytes", known(totals.live_bytes.is_known(), count.live_bytes));
+  json.member("mapped_live_bytes", known(totals.mapped_live_bytes.is_known(), count.mapped_live_bytes));
 }
 
 }  // namespace

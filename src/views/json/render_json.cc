@@ -62,16 +62,16 @@ void labels(const char* view, const report::Report& report, const report::Write&
 }
 
 // `frame` is null of the function that was called, which has a name alone.
-void write_node(JsonWriter& json, const report::TreeNode& node, const report::Totals& totals) {
+void write_node(JsonWriter& json, const report::TreeNode& node, const report::Report& report) {
   const bool is_called = node.frame == report::kNoFrame;
   const JsonObject object(json);
   json.member("frame", known(!is_called, node.frame));
   json.member("function", known<std::string_view>(is_called, node.function));
   json.member("weight", node.weight);
-  json.member("allocations", known(totals.calls_known, node.allocations));
-  json.member("live_blocks", known(totals.blocks_known, node.live_blocks));
+  json.member("allocations", known(report.totals.allocations.is_known(), node.allocations));
+  json.member("live_blocks", known(report.capture.import.tells(model::kNotRecordedCounts), node.live_blocks));
   json.key("children").begin_array();
-  for (const report::TreeNode& child : node.children) write_node(json, child, totals);
+  for (const report::TreeNode& child : node.children) write_node(json, child, report);
   json.end_array();
 }
 
@@ -85,7 +85,7 @@ void tree(const report::Report& report, bool bottom_up, const report::Write& wri
   document.member("bottom_up", bottom_up);
   document.member("total", root.weight);
   document.list("children", root.children,
-                [&](JsonWriter& json, const report::TreeNode& child) { write_node(json, child, report.totals); });
+                [&](JsonWriter& json, const report::TreeNode& child) { write_node(json, child, report); });
   document.list("frames", report.frames);
 }
 
@@ -156,23 +156,21 @@ void lifetimes(const report::Report& report, const report::Write& write) {
       json.member("blocks", lifetime.blocks);
       json.member("bytes", lifetime.bytes);
     });
-  document.member("live_blocks",
-                  known(report.totals.live_known && report.totals.blocks_known, report.totals.live_blocks));
-  document.member("live_bytes", known(report.totals.live_known, report.totals.live_bytes));
+  document.member("live_blocks", report.totals.live_blocks.if_known());
+  document.member("live_bytes", report.totals.live_bytes.if_known());
 }
 
 void write_point(JsonWriter& json, const report::TimelinePoint& point, const report::Report& report) {
-  const report::Totals& totals = report.totals;
   const bool has_times = report.capture.import.has_times();
   const JsonObject object(json);
   json.member("time_ns", known(has_times, point.time_ns));
   json.member("live_bytes", point.live_bytes);
-  json.member("live_blocks", known(totals.blocks_known, point.live_blocks));
+  json.member("live_blocks", point.live_blocks.if_known());
   json.member("peak_live_bytes", point.peak_live_bytes);
-  json.member("allocations", known(totals.calls_known, point.allocations));
-  json.member("frees", known(totals.calls_known, point.releases));
-  json.member("mapped_bytes", known(totals.calls_known, point.mapped_bytes));
-  json.member("mapped_memory_bytes", known(totals.calls_known && totals.mapped.are_known(), point.mapped_memory_bytes));
+  json.member("allocations", point.allocations.if_known());
+  json.member("frees", point.releases.if_known());
+  json.member("mapped_bytes", point.mapped_bytes.if_known());
+  json.member("mapped_memory_bytes", point.mapped_memory_bytes.if_known());
   if (!has_times) json.member("time", point.time_ns);
 }
 
@@ -208,9 +206,8 @@ void timeline(const report::Report& report, const report::Write& write) {
 
 void blocks(const report::Report& report, const report::Write& write) {
   JsonDocument document("blocks", report, write);
-  document.member("live_blocks",
-                  known(report.totals.live_known && report.totals.blocks_known, report.totals.live_blocks));
-  document.member("live_bytes", known(report.totals.live_known, report.totals.live_bytes));
+  document.member("live_blocks", report.totals.live_blocks.if_known());
+  document.member("live_bytes", report.totals.live_bytes.if_known());
   if (!report.has_events || !report.blocks_known)
     document.member("blocks", nullptr);
   else

@@ -29,6 +29,7 @@
 #include "common/base/shell_word.h"
 #include "common/base/units.h"
 #include "views/text/render_text.h"
+#include "views/text/text_parts.h"
 #include "views/text/text_table.h"
 
 namespace heaptap::text {
@@ -60,11 +61,12 @@ const report::ProcessEntry* before_exec(const report::Report& report) {
 // "peak 21.5 MiB (at the end: it was still growing)"
 std::string peak_text(const report::Report& report) {
   const report::Totals& totals = report.totals;
-  if (!totals.peak_known) return "peak unknown";
-  std::string text = "peak " + format_bytes(totals.peak_live_bytes);
+  const std::optional<uint64_t> bytes = totals.peak_live_bytes.if_known();
+  if (!bytes) return "peak unknown";
+  std::string text = "peak " + format_bytes(*bytes);
   if (report.grows_to_the_end) return text + " (at the end: it was still growing)";
-  if (totals.peak_time_known && totals.peak_live_bytes != 0)
-    text += " after " + base::format_duration(totals.peak_time_ns);
+  if (const auto time_ns = totals.peak_time_ns.if_known(); time_ns && *bytes != 0)
+    text += " after " + base::format_duration(*time_ns);
   return text;
 }
 
@@ -75,8 +77,8 @@ std::string title_line(const report::Report& report) {
       wrapper != nullptr ? fmt::format(", executed by {}", findings::program_of(wrapper->capture)) : "";
   const std::string after = capture.ended ? " after " + base::format_duration(capture.duration_ns) : "";
   return fmt::format("{} (pid {}{}) {}{}: {}, {}", findings::command_of(capture), capture.pid, by,
-                     findings::ending_text(capture), after, findings::counted(report.totals.allocations, "allocation"),
-                     peak_text(report));
+                     findings::ending_text(capture), after,
+                     findings::counted(report.totals.allocations.counted(), "allocation"), peak_text(report));
 }
 
 // Where the program's own mappings are more memory than its heap.
@@ -84,8 +86,9 @@ Lines mapping_lines(const report::Totals& totals) {
   const model::MappedLevels& mapped = totals.mapped;
   const bool is_known = mapped.are_known();
   const model::MappedLevel memory =
-      is_known ? mapped.memory : model::MappedLevel{totals.mapped_live_bytes, totals.peak_mapped_bytes};
-  if (!totals.mapped_peak_known || memory.peak_bytes <= totals.peak_live_bytes) return {};
+      is_known ? mapped.memory
+               : model::MappedLevel{totals.mapped_live_bytes.counted(), totals.peak_mapped_bytes.counted()};
+  if (!totals.peak_mapped_bytes.is_known() || memory.peak_bytes <= totals.peak_live_bytes.counted()) return {};
   std::string text = fmt::format("mmap: peak {}, {} mapped at the end", format_bytes(memory.peak_bytes),
                                  format_bytes(memory.live_bytes));
   model::MappedBytes bytes{};
@@ -123,13 +126,14 @@ std::string lost_text(report::BlockCount definite, const report::BlockCount& ind
 std::string outcome_line(const report::Report& report) {
   const report::Leaks& leaks = report.leaks;
   if (!report.known.any) return "UNKNOWN: nothing was seen of what it allocates";
-  std::string text =
-      !leaks.scanned ? (report.totals.live_known ? fmt::format("{} not freed in {} (no leak scan: leaks unknown)",
-                                                               format_bytes(report.totals.live_bytes),
-                                                               findings::counted(report.totals.live_blocks, "block"))
-                                                 : "leaks unknown")
-      : report::leaks_at_all(leaks) ? findings::leaks_text(leaks) + findings::doubt_of_leaks(leaks)
-                                    : reachable_text(report);
+  std::string text = !leaks.scanned
+                         ? (report.totals.live_bytes.is_known()
+                                ? fmt::format("{} not freed in {} (no leak scan: leaks unknown)",
+                                              format_bytes(report.totals.live_bytes.counted()),
+                                              findings::counted(report.totals.live_blocks.counted(), "block"))
+                                : "leaks unknown")
+                     : report::leaks_at_all(leaks) ? findings::leaks_text(leaks) + findings::doubt_of_leaks(leaks)
+                                                   : reachable_text(report);
   if (leaks.scanned && leaks.suppressed.blocks != 0) text += "; suppressed " + findings::exact_amount(leaks.suppressed);
   if (leaks.scanned && leaks.ignored.blocks != 0) text += "; ignored " + findings::exact_amount(leaks.ignored);
   return text;
@@ -158,7 +162,7 @@ Lines stack_lines(const report::Report& report, const findings::FrameText& text,
     if (!counts || count.blocks == 0 || !stack.live_bytes.is_known()) continue;
     if (!are_leaks && stack.purpose != report::Purpose::kProgram) continue;
     // Of what is merely alive, what is little says nothing.
-    if (!are_leaks && count.bytes < report.totals.live_bytes / 20) continue;
+    if (!are_leaks && count.bytes < report.totals.live_bytes.counted() / 20) continue;
     const bool possible = are_leaks && stack.leaks && stack.leaks->definite.blocks == 0;
     const std::string bytes = are_leaks ? findings::counted(count.bytes, "byte") : format_bytes(count.bytes);
     std::string line = fmt::format("  {} in {}{}  {}  ", bytes, findings::counted(count.blocks, "block"),
@@ -213,7 +217,8 @@ Lines error_lines(const report::Report& report, size_t most) {
 // Where they aren't listed.
 std::string error_counts(const report::Totals& totals) {
   std::string text;
-  const auto add = [&](uint64_t count, const char* noun) {
+  const auto add = [&](const base::Known<uint64_t>& number, const char* noun) {
+    const uint64_t count = number.counted();
     if (count != 0) text += (text.empty() ? "" : ", ") + findings::counted(count, noun);
   };
   add(totals.double_releases, "double free");
@@ -234,7 +239,7 @@ std::string process_line(const report::ProcessEntry& process) {
   if (!process.failure.empty()) return text + "unknown: " + base::safe_text(process.failure);
   const report::Totals& totals = process.totals;
   text += findings::ending_text(capture);
-  text += totals.peak_known ? ", peak " + format_bytes(totals.peak_live_bytes) : ", peak unknown";
+  text += ", peak " + number_or("unknown", totals.peak_live_bytes, format_bytes);
   const report::Leaks& leaks = process.leaks;
   if (!capture.executed) {
     text += !leaks.scanned || !process.any_known ? ", leaks unknown"
@@ -385,7 +390,7 @@ std::string next_line(const report::Report& report) {
     view = "summary";
   } else if (report.globals && !report.globals->entries.empty()) {
     view = "leaks --globals";
-  } else if (report.totals.live_known && report.totals.live_bytes != 0) {
+  } else if (report.totals.live_bytes.if_known().value_or(0) != 0) {
     view = "top";
   }
   return fmt::format("next:  heaptap show {} {}", view, base::safe_text(base::shell_word(path)));

@@ -52,9 +52,11 @@ std::string leaks_of_stack(const TextContext& context, const report::StackEntry&
   return text + "\n" + frames_text(context, stack);
 }
 
+// A file of another tool may have bytes alone.
+bool counts_blocks(const report::Report& report) { return report.capture.import.tells(model::kNotRecordedCounts); }
+
 std::string live_stack(const TextContext& context, const report::StackEntry& stack) {
-  // Without blocks are the files of other tools alone. Where releases are missing as well, both figures are what was counted.
-  const bool has_blocks = stack.live_blocks.is_known() || !stack.live_bytes.is_known();
+  const bool has_blocks = counts_blocks(context.report);
   const std::string blocks = has_blocks ? " in " + findings::counted(stack.live_blocks.counted(), "block") : "";
   std::string text = "  " + context.ink.bold(fmt::format("#{}  {}{} not freed{}", stack.id,
                                                          format_bytes(stack.own_live_bytes().counted()), blocks,
@@ -153,8 +155,9 @@ std::string text_leaks(const TextContext& context) {
   } else {
     text += context.ink.yellow("No leak scan was made: these blocks were not freed; some may still be reachable.");
     text += '\n';
-    text += row_text("not freed", or_unknown(report.totals.live_known, format_bytes(report.totals.live_bytes)),
-                     report.totals.blocks_known ? "in " + findings::counted(report.totals.live_blocks, "block") : "");
+    text +=
+        row_text("not freed", number_or("unknown", report.totals.live_bytes, format_bytes),
+                 counts_blocks(report) ? "in " + findings::counted(report.totals.live_blocks.counted(), "block") : "");
   }
   return text + stacks_text(context, context.rows(20), stack_with_leaks) + remarks_of(context);
 }

@@ -47,13 +47,14 @@ std::string earlier_text(const report::Window& window) {
 std::string window_text(const TextContext& context) {
   const std::optional<report::Window>& window = context.report.window;
   if (window && (window->from_is_earlier || window->to_is_earlier)) return earlier_text(*window);
-  if (!window || !window->has_older || !context.report.totals.live_known) return "";
+  if (!window || !window->has_older || !context.report.totals.live_bytes.is_known()) return "";
   return fmt::format(
       "in this window: {} ({})\n  {} in {} allocated and not freed, less {} in {} from before that {} freed\n",
       findings::signed_bytes(window->growth.bytes), findings::signed_count(window->growth.blocks, "block"),
-      base::format_bytes(context.report.totals.live_bytes),
-      findings::counted(context.report.totals.live_blocks, "block"), base::format_bytes(window->older_released_bytes),
-      findings::counted(window->older_released_blocks, "block"), window->older_released_blocks == 1 ? "was" : "were");
+      base::format_bytes(context.report.totals.live_bytes.counted()),
+      findings::counted(context.report.totals.live_blocks.counted(), "block"),
+      base::format_bytes(window->older_released_bytes), findings::counted(window->older_released_blocks, "block"),
+      window->older_released_blocks == 1 ? "was" : "were");
 }
 
 std::string title_of_import(const TextContext& context, const std::string& command) {
@@ -111,7 +112,7 @@ std::string remarks_of(const TextContext& context) {
                      findings::counted(context.report.errors_dropped, "bad release")));
   }
   const bool is_own = capture.import.tool.empty();
-  if (is_own && !context.report.totals.bad_frees_known && context.report.totals.calls_known &&
+  if (is_own && !context.report.totals.bad_releases.is_known() && context.report.totals.allocations.is_known() &&
       context.report.filter.empty()) {
     warn("some bad releases may be double frees: --aggregate doesn't keep released blocks");
   }

@@ -45,7 +45,7 @@ std::vector<std::string> row_of(const report::ProcessEntry& process, bool with_i
   const bool has_leaks = process.leaks.scanned;
   const std::string at_least = process.leaks_known ? "" : ">= ";
   const char* const none = capture.executed ? "-" : "?";
-  row.insert(row.end(), {process.totals.peak_known ? format_bytes(process.totals.peak_live_bytes) : "?",
+  row.insert(row.end(), {number_or("?", process.totals.peak_live_bytes, format_bytes),
                          has_leaks ? at_least + format_bytes(lost.bytes) : none,
                          has_leaks ? at_least + format_count(lost.blocks) : none, findings::exit_text(capture), trace});
   return row;

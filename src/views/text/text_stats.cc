@@ -26,6 +26,11 @@ std::string per(uint64_t amount, uint64_t count) {
   return count == 0 ? "-" : fmt::format("{:.1f}", static_cast<double>(amount) / static_cast<double>(count));
 }
 
+// "1.5 KiB (1,536 bytes)"
+std::string bytes_twice(uint64_t bytes) {
+  return fmt::format("{} ({})", format_bytes(bytes), findings::counted(bytes, "byte"));
+}
+
 std::string threads_text(const TextContext& context) {
   TextTable table({{"THREAD"}, {"KERNEL ID"}, {"ALLOCATIONS"}, {"BYTES"}, {"RELEASES"}, {"NAME", Align::kLeft}},
                   context.options.width);
@@ -52,38 +57,38 @@ std::string text_stats(const TextContext& context) {
   const report::Totals& totals = context.report.totals;
   const model::Capture& capture = context.report.capture;
   std::string text = title_of(context) + "\n";
-  const bool calls = totals.calls_known;
-  text += fact("allocations", or_unknown(calls, format_count(totals.allocations)));
-  text += fact("releases", or_unknown(totals.live_known && calls, format_count(totals.releases)));
-  text += fact("allocated", or_unknown(calls, fmt::format("{} ({})", format_bytes(totals.allocated_bytes),
-                                                          findings::counted(totals.allocated_bytes, "byte"))));
-  text += fact("average size", or_unknown(calls, per(totals.allocated_bytes, totals.allocations) + " bytes"));
-  text += fact("temporary", or_unknown(totals.temporary_known,
-                                       fmt::format("{} ({})", format_count(totals.temporary_allocations),
-                                                   percent(totals.temporary_allocations, totals.allocations))));
+  const bool calls = totals.allocations.is_known();
+  const uint64_t allocations = totals.allocations.counted();
+  text += fact("allocations", number_or("unknown", totals.allocations, format_count));
+  text += fact("releases", number_or("unknown", totals.releases, format_count));
+  text += fact("allocated", number_or("unknown", totals.allocated_bytes, bytes_twice));
+  text += fact("average size", or_unknown(calls, per(totals.allocated_bytes.counted(), allocations) + " bytes"));
+  const std::optional<uint64_t> temporary = totals.temporary_allocations.if_known();
+  text +=
+      fact("temporary",
+           temporary ? fmt::format("{} ({})", format_count(*temporary), percent(*temporary, allocations)) : "unknown");
   const double seconds = static_cast<double>(capture.duration_ns) / 1e9;
   text += fact("allocations a second",
-               seconds <= 0 || !calls ? "-" : fmt::format("{:.0f}", static_cast<double>(totals.allocations) / seconds));
-  const std::string after =
-      findings::is_peak_placed(context.report) ? " after " + findings::moment_text(capture, totals.peak_time_ns) : "";
-  text += fact("peak",
-               or_unknown(totals.peak_known, fmt::format("{} ({}){}", format_bytes(totals.peak_live_bytes),
-                                                         findings::counted(totals.peak_live_bytes, "byte"), after)));
-  text += fact("most blocks at one time",
-               or_unknown(totals.peak_known && totals.blocks_known, format_count(totals.peak_live_blocks)));
-  const std::string blocks = totals.blocks_known ? " in " + findings::counted(totals.live_blocks, "block") : "";
-  text += fact("not freed",
-               or_unknown(totals.live_known, fmt::format("{} ({}){}", format_bytes(totals.live_bytes),
-                                                         findings::counted(totals.live_bytes, "byte"), blocks)));
+               seconds <= 0 || !calls ? "-" : fmt::format("{:.0f}", static_cast<double>(allocations) / seconds));
+  const std::string after = findings::is_peak_placed(context.report)
+                                ? " after " + findings::moment_text(capture, totals.peak_time_ns.counted())
+                                : "";
+  const std::optional<uint64_t> peak_bytes = totals.peak_live_bytes.if_known();
+  text += fact("peak", peak_bytes ? bytes_twice(*peak_bytes) + after : "unknown");
+  text += fact("most blocks at one time", number_or("unknown", totals.peak_live_blocks, format_count));
+  const std::optional<uint64_t> live_bytes = totals.live_bytes.if_known();
+  const std::optional<uint64_t> live_blocks = totals.live_blocks.if_known();
+  const std::string blocks = live_blocks ? " in " + findings::counted(*live_blocks, "block") : "";
+  text += fact("not freed", live_bytes ? bytes_twice(*live_bytes) + blocks : "unknown");
   for (const findings::MappedFact& mapped : findings::mapped_facts(totals))
     text += fact(mapped.name, mapped.amount + " " + mapped.what);
-  const auto error = [&](const char* name, bool is_known, uint64_t count) {
-    if (!is_known || count != 0) text += fact(name, or_unknown(is_known, format_count(count)));
+  const auto error = [&](const char* name, const base::Known<uint64_t>& count) {
+    if (count.may_be_nonzero()) text += fact(name, number_or("unknown", count, format_count));
   };
-  error("invalid frees", totals.bad_frees_known, totals.bad_releases);
-  error("double frees", totals.bad_frees_known, totals.double_releases);
-  error("mismatched frees", totals.mismatched_known, totals.mismatched_releases);
-  error("frees of unknown blocks", true, totals.unknown_releases);
+  error("invalid frees", totals.bad_releases);
+  error("double frees", totals.double_releases);
+  error("mismatched frees", totals.mismatched_releases);
+  error("frees of unknown blocks", totals.unknown_releases.counted());
   text += fact("different stacks", format_count(context.report.stack_count));
   if (calls)
     text += fact("events", fmt::format("{} recorded, {} lost", format_count(capture.event_count),
@@ -113,7 +118,7 @@ std::string text_sizes(const TextContext& context) {
   for (const report::SizeClass& size : report.size_classes) {
     const bool counts = report.has_events;
     classes.add({format_count(size.lowest), format_count(size.highest), counts ? format_count(size.allocations) : "-",
-                 counts ? percent(size.allocations, report.totals.allocations) : "-",
+                 counts ? percent(size.allocations, report.totals.allocations.counted()) : "-",
                  counts ? format_bytes(size.allocated_bytes) : "-", format_bytes(size.live_bytes),
                  format_count(size.live_blocks)},
                 size.allocations);
@@ -124,7 +129,8 @@ std::string text_sizes(const TextContext& context) {
     const report::ExactSize& size = report.top_sizes[index];
     const bool counts = report.has_events;
     sizes.add({format_count(size.size_bytes), counts ? format_count(size.allocations) : "-",
-               counts ? percent(size.allocations, report.totals.allocations) : "-", format_count(size.live_blocks)});
+               counts ? percent(size.allocations, report.totals.allocations.counted()) : "-",
+               format_count(size.live_blocks)});
   }
   std::string text = title_of(context) + "\n" + classes.render(context.ink) + "\n" + sizes.render(context.ink);
   if (shown < report.top_sizes.size()) {
@@ -150,15 +156,14 @@ std::string text_lifetimes(const TextContext& context) {
     table.add({range, format_count(lifetime.blocks), percent(lifetime.blocks, released), format_bytes(lifetime.bytes)},
               lifetime.blocks);
   }
-  table.add({"not freed", format_count(report.totals.live_blocks), "", format_bytes(report.totals.live_bytes)});
+  table.add({"not freed", format_count(report.totals.live_blocks.counted()), "",
+             format_bytes(report.totals.live_bytes.counted())});
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
 }
 
 std::string text_timeline(const TextContext& context) {
   const report::Report& report = context.report;
   constexpr size_t kRows = 32;
-  const bool calls = report.totals.calls_known;
-  const bool is_known = report.totals.mapped.are_known();
   const size_t rows = std::min(context.rows(kRows), std::max<size_t>(report.timeline.size(), 1));
   TextTable table({{"UNTIL"}, {"NOT FREED"}, {"BLOCKS"}, {"ALLOCS"}, {"FREES"}, {"MAPPED"}, {"PEAK"}},
                   context.options.width);
@@ -172,12 +177,13 @@ std::string text_timeline(const TextContext& context) {
       sum.allocations += report.timeline[index].allocations;
       sum.releases += report.timeline[index].releases;
     }
-    table.add({findings::moment_text(report.capture, sum.time_ns), format_bytes(sum.live_bytes),
-               report.totals.blocks_known ? format_count(sum.live_blocks) : "?",
-               calls ? format_count(sum.allocations) : "?", calls ? format_count(sum.releases) : "?",
-               calls ? format_bytes(is_known ? sum.mapped_memory_bytes : sum.mapped_bytes) : "?",
-               format_bytes(sum.peak_live_bytes)},
-              sum.peak_live_bytes);
+    table.add(
+        {findings::moment_text(report.capture, sum.time_ns), format_bytes(sum.live_bytes),
+         number_or("?", sum.live_blocks, format_count), number_or("?", sum.allocations, format_count),
+         number_or("?", sum.releases, format_count),
+         number_or("?", sum.mapped_memory_bytes.is_known() ? sum.mapped_memory_bytes : sum.mapped_bytes, format_bytes),
+         format_bytes(sum.peak_live_bytes)},
+        sum.peak_live_bytes);
   }
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
 }
@@ -215,9 +221,9 @@ std::string text_blocks(const TextContext& context) {
                fmt::format("#{}", block.stack_id), block.function, site_of(context, block)});
   }
   std::string text = title_of(context) + "\n" + table.render(context.ink);
-  if (shown < report.totals.live_blocks) {
+  if (shown < report.totals.live_blocks.counted()) {
     text += context.ink.dim(fmt::format("  ({} more: -n N shows more)",
-                                        findings::counted(report.totals.live_blocks - shown, "block"))) +
+                                        findings::counted(report.totals.live_blocks.counted() - shown, "block"))) +
             "\n";
   }
   return text + remarks_of(context);

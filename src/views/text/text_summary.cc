@@ -29,73 +29,96 @@ std::string largest_peak_text(const report::Report& report) {
 }
 
 std::string peak_text(const report::Totals& totals) {
-  if (!totals.peak_known) return row_text("peak", "unknown", "");
-  const std::string after = totals.peak_time_known ? " after " + base::format_duration(totals.peak_time_ns) : "";
-  return row_text("peak", format_bytes(totals.peak_live_bytes),
-                  fmt::format("{}{}; at most {} at one time", findings::counted(totals.peak_live_bytes, "byte"), after,
-                              findings::counted(totals.peak_live_blocks, "block")));
+  const std::optional<uint64_t> bytes = totals.peak_live_bytes.if_known();
+  if (!bytes) return row_text("peak", "unknown", "");
+  const std::optional<uint64_t> time_ns = totals.peak_time_ns.if_known();
+  const std::string after = time_ns ? " after " + base::format_duration(*time_ns) : "";
+  return row_text("peak", format_bytes(*bytes),
+                  fmt::format("{}{}; at most {} at one time", findings::counted(*bytes, "byte"), after,
+                              findings::counted(totals.peak_live_blocks.counted(), "block")));
 }
 
+std::string bytes_text(uint64_t bytes) { return findings::counted(bytes, "byte"); }
+
 // Where bytes alone are told.
-std::string bytes_text(const TextContext& context) {
+std::string bytes_alone_text(const TextContext& context) {
   const report::Totals& totals = context.report.totals;
-  const std::string after = findings::is_peak_placed(context.report)
-                                ? " after " + findings::moment_text(context.report.capture, totals.peak_time_ns)
-                                : std::string();
+  const std::string after =
+      findings::is_peak_placed(context.report)
+          ? " after " + findings::moment_text(context.report.capture, totals.peak_time_ns.counted())
+          : std::string();
   return row_text("allocations", "unknown", "") +
-         row_text("peak", or_unknown(totals.peak_known, format_bytes(totals.peak_live_bytes)),
-                  totals.peak_known ? findings::counted(totals.peak_live_bytes, "byte") + after : "") +
-         row_text("not freed", or_unknown(totals.live_known, format_bytes(totals.live_bytes)),
-                  totals.live_known ? findings::counted(totals.live_bytes, "byte") : "");
+         row_text("peak", number_or("unknown", totals.peak_live_bytes, format_bytes),
+                  totals.peak_live_bytes.is_known() ? number_or("", totals.peak_live_bytes, bytes_text) + after : "") +
+         row_text("not freed", number_or("unknown", totals.live_bytes, format_bytes),
+                  number_or("", totals.live_bytes, bytes_text));
+}
+
+std::string pools_text(const report::Totals& totals) {
+  std::string text;
+  if (totals.pool_allocations.counted() != 0) {
+    text += row_text("in pools", format_bytes(totals.pool_live_bytes.counted()),
+                     fmt::format("{} not freed in pools of the program, within what is counted above",
+                                 findings::counted(totals.pool_live_blocks.counted(), "block")));
+  }
+  if (const uint64_t open = totals.open_resources.counted(); open != 0)
+    text += row_text("open", format_count(open), "resources reported by the program");
+  if (const uint64_t unknown = totals.unknown_pool_releases.counted(); unknown != 0)
+    text += row_text("unknown", format_count(unknown), "releases of unknown blocks in pools");
+  return text;
+}
+
+std::string unseen_text(const TextContext& context) {
+  const report::Totals& totals = context.report.totals;
+  std::string text;
+  if (const uint64_t unknown = totals.unknown_releases.counted(); unknown != 0) {
+    text += row_text("unknown", format_count(unknown),
+                     context.report.capture.from_start ? "releases of blocks whose allocation was not seen"
+                                                       : "releases of blocks from before the recording");
+  }
+  if (const uint64_t unseen = totals.unseen_releases.counted(); unseen != 0)
+    text += row_text("unseen", format_count(unseen), "releases, inferred since the address was allocated again");
+  return text;
+}
+
+std::string errors_text(const TextContext& context) {
+  const report::Totals& totals = context.report.totals;
+  std::string text;
+  const auto error = [&](const char* name, const base::Known<uint64_t>& number, const char* what) {
+    const uint64_t count = number.if_known().value_or(0);
+    if (count != 0) text += context.ink.red(row_text(name, format_count(count), what));
+  };
+  error("invalid frees", totals.bad_releases, "of addresses never allocated, or inside a block");
+  error("double frees", totals.double_releases, "");
+  error("mismatched frees", totals.mismatched_releases.counted(),
+        "the function doesn't match the allocation (malloc, delete)");
+  return text;
 }
 
 std::string totals_text(const TextContext& context) {
   const report::Totals& totals = context.report.totals;
   std::string text;
-  if (!totals.calls_known) return bytes_text(context);
-  text += row_text("allocations", format_count(totals.allocations), format_bytes(totals.allocated_bytes) + " in total");
-  if (!totals.temporary_known) {
+  const std::optional<uint64_t> allocations = totals.allocations.if_known();
+  if (!allocations) return bytes_alone_text(context);
+  text += row_text("allocations", format_count(*allocations),
+                   number_or("unknown", totals.allocated_bytes, format_bytes) + " in total");
+  const std::optional<uint64_t> temporary = totals.temporary_allocations.if_known();
+  if (!temporary) {
     text += row_text("temporary", "unknown", "threads were not kept apart (use a larger --aggregate-memory)");
-  } else if (totals.temporary_allocations != 0) {
-    text += row_text("temporary", format_count(totals.temporary_allocations),
-                     percent(totals.temporary_allocations, totals.allocations) + " of the allocations");
+  } else if (*temporary != 0) {
+    text += row_text("temporary", format_count(*temporary), percent(*temporary, *allocations) + " of the allocations");
   }
-  text += row_text("releases", or_unknown(totals.live_known, format_count(totals.releases)), "");
-  text += context.report.of_run && !totals.peak_known ? largest_peak_text(context.report) : peak_text(totals);
-  text += totals.live_known ? row_text("not freed", format_bytes(totals.live_bytes),
-                                       fmt::format("{} in {}", findings::counted(totals.live_bytes, "byte"),
-                                                   findings::counted(totals.live_blocks, "block")))
-                            : row_text("not freed", "unknown", "");
+  text += row_text("releases", number_or("unknown", totals.releases, format_count), "");
+  const bool has_peak = totals.peak_live_bytes.is_known();
+  text += context.report.of_run && !has_peak ? largest_peak_text(context.report) : peak_text(totals);
+  const std::optional<uint64_t> live_bytes = totals.live_bytes.if_known();
+  text += live_bytes ? row_text("not freed", format_bytes(*live_bytes),
+                                fmt::format("{} in {}", findings::counted(*live_bytes, "byte"),
+                                            findings::counted(totals.live_blocks.counted(), "block")))
+                     : row_text("not freed", "unknown", "");
   for (const findings::MappedFact& fact : findings::mapped_facts(totals))
     text += row_text(fact.name, fact.amount, fact.what);
-  if (totals.pool_allocations != 0) {
-    text += row_text("in pools", format_bytes(totals.pool_live_bytes),
-                     fmt::format("{} not freed in pools of the program, within what is counted above",
-                                 findings::counted(totals.pool_live_blocks, "block")));
-  }
-  if (totals.open_resources != 0)
-    text += row_text("open", format_count(totals.open_resources), "resources reported by the program");
-  if (totals.unknown_pool_releases != 0) {
-    text += row_text("unknown", format_count(totals.unknown_pool_releases), "releases of unknown blocks in pools");
-  }
-  if (totals.unknown_releases != 0) {
-    text += row_text("unknown", format_count(totals.unknown_releases),
-                     context.report.capture.from_start ? "releases of blocks whose allocation was not seen"
-                                                       : "releases of blocks from before the recording");
-  }
-  if (totals.unseen_releases != 0) {
-    text += row_text("unseen", format_count(totals.unseen_releases),
-                     "releases, inferred since the address was allocated again");
-  }
-  const auto error = [&](const char* name, uint64_t count, const char* what) {
-    if (count != 0) text += context.ink.red(row_text(name, format_count(count), what));
-  };
-  if (totals.bad_frees_known) {
-    error("invalid frees", totals.bad_releases, "of addresses never allocated, or inside a block");
-    error("double frees", totals.double_releases, "");
-  }
-  error("mismatched frees", totals.mismatched_releases, "the function doesn't match the allocation (malloc, delete)");
-  return text + leak_totals_text(context);
+  return text + pools_text(totals) + unseen_text(context) + errors_text(context) + leak_totals_text(context);
 }
 
 std::string live_text(const report::StackEntry& stack) {

@@ -16,7 +16,8 @@ void append(History::Series& series, std::optional<double> value) {
 // Whether the later one goes on where the earlier one was: nothing was set back meanwhile.
 bool continues(const Sample& earlier, const Sample& later) {
   return later.process.pid == earlier.process.pid && later.process.image == earlier.process.image &&
-         later.figures.time_ns >= earlier.figures.time_ns && later.totals.allocations >= earlier.totals.allocations &&
+         later.figures.time_ns >= earlier.figures.time_ns &&
+         later.totals.allocations.counted() >= earlier.totals.allocations.counted() &&
          later.counts.size() >= earlier.counts.size();
 }
 
@@ -42,9 +43,9 @@ void History::learn_timeline() {
   for (Series& series : series_) series.clear();
   for (const report::TimelinePoint& point : now_->timeline) {
     append(series_[static_cast<size_t>(Gauge::kLive)], static_cast<double>(point.live_bytes));
-    append(series_[static_cast<size_t>(Gauge::kBlocks)], static_cast<double>(point.live_blocks));
-    append(series_[static_cast<size_t>(Gauge::kAllocations)], static_cast<double>(point.allocations));
-    append(series_[static_cast<size_t>(Gauge::kReleases)], static_cast<double>(point.releases));
+    append(series_[static_cast<size_t>(Gauge::kBlocks)], static_cast<double>(point.live_blocks.counted()));
+    append(series_[static_cast<size_t>(Gauge::kAllocations)], static_cast<double>(point.allocations.counted()));
+    append(series_[static_cast<size_t>(Gauge::kReleases)], static_cast<double>(point.releases.counted()));
   }
 }
 
@@ -78,20 +79,22 @@ std::optional<double> History::rate(uint64_t before, uint64_t now) const {
 
 std::optional<double> History::gauge_of_now(Gauge gauge) const {
   const report::Totals& totals = now_->totals;
+  const auto rate_of = [this](const base::Known<uint64_t>& before, const base::Known<uint64_t>& now) {
+    return now.is_known() ? rate(before.counted(), now.counted()) : std::nullopt;
+  };
   const report::Totals earlier = before_ && now_->is_live ? before_->totals : report::Totals{};
   switch (gauge) {
     case Gauge::kLive:
-      return totals.live_known ? std::optional(static_cast<double>(totals.live_bytes)) : std::nullopt;
+      return to_double(totals.live_bytes);
     case Gauge::kBlocks:
-      return totals.live_known && totals.blocks_known ? std::optional(static_cast<double>(totals.live_blocks))
-                                                      : std::nullopt;
+      return to_double(totals.live_blocks);
     case Gauge::kResident:
       if (!now_->figures.resident_bytes) return {};
       return static_cast<double>(*now_->figures.resident_bytes);
     case Gauge::kAllocations:
-      return totals.calls_known ? rate(earlier.allocations, totals.allocations) : std::nullopt;
+      return rate_of(earlier.allocations, totals.allocations);
     case Gauge::kReleases:
-      return totals.calls_known && totals.live_known ? rate(earlier.releases, totals.releases) : std::nullopt;
+      return rate_of(earlier.releases, totals.releases);
     case Gauge::kLog:
       if (now_->figures.log_limit_bytes == 0) return {};
       return static_cast<double>(now_->figures.log_used_bytes) / static_cast<double>(now_->figures.log_limit_bytes);

@@ -140,9 +140,9 @@ void write_totals(JsonWriter& json, const History& history) {
   const JsonObject object(json);
   json.member("live_bytes", whole_number(history.value(Gauge::kLive)));
   json.member("live_blocks", whole_number(history.value(Gauge::kBlocks)));
-  json.member("peak_live_bytes", known(totals.peak_known, totals.peak_live_bytes));
-  json.member("allocations", known(totals.calls_known, totals.allocations));
-  json.member("releases", known(totals.calls_known && totals.live_known, totals.releases));
+  json.member("peak_live_bytes", totals.peak_live_bytes.if_known());
+  json.member("allocations", totals.allocations.if_known());
+  json.member("releases", totals.releases.if_known());
   json.member("allocations_per_second", history.value(Gauge::kAllocations));
   json.member("releases_per_second", history.value(Gauge::kReleases));
   json.member("resident_bytes", history.now()->figures.resident_bytes);

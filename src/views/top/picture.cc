@@ -168,10 +168,11 @@ void add_status(Picture& picture, const PictureInput& input) {
   }
   add_leak_status(picture.status, input.history);
   const report::Totals& totals = sample->totals;
-  const uint64_t mapped = totals.mapped.are_known() ? totals.mapped.memory.live_bytes : totals.mapped_live_bytes;
+  const uint64_t mapped =
+      totals.mapped.are_known() ? totals.mapped.memory.live_bytes : totals.mapped_live_bytes.counted();
   if (mapped != 0) picture.status.push_back({base::format_bytes(mapped) + " mapped", Style::kDim});
-  if (sample->totals.peak_known)
-    picture.status.push_back({"peak " + base::format_bytes(sample->totals.peak_live_bytes), Style::kDim});
+  if (const auto peak = totals.peak_live_bytes.if_known())
+    picture.status.push_back({"peak " + base::format_bytes(*peak), Style::kDim});
 }
 
 // Those for which there is room beside the names; the one that is sorted by is always there.

@@ -21,6 +21,10 @@ struct NamedStack {
   std::string searched;            // all functions and modules, for filters
 };
 
+inline std::optional<double> to_double(const base::Known<uint64_t>& number) {
+  return number.is_known() ? std::optional(static_cast<double>(number.counted())) : std::nullopt;
+}
+
 struct Sample {
   client::Process process;
   size_t place = 0;  // index of the process among

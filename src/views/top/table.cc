@@ -34,19 +34,15 @@ uint64_t age_ns_of(const Sample& sample, const report::StackCount& count) {
   return sample.counted_until_ns - std::min(sample.counted_until_ns, count.live_since_ns);
 }
 
-std::optional<double> to_figure(const base::Known<uint64_t>& number) {
-  return number.is_known() ? std::optional(static_cast<double>(number.counted())) : std::nullopt;
-}
-
 TableRow stack_row(const History& history, uint64_t id) {
   const Sample& sample = *history.now();
   TableRow row{.key = id};
   const report::StackCount* const found = history.count_of(id);
   if (found == nullptr) return row;
   const report::StackCount& count = *found;
-  row.of(Figure::kLive) = to_figure(count.live_bytes);
-  row.of(Figure::kBlocks) = to_figure(count.live_blocks);
-  row.of(Figure::kReleases) = to_figure(count.releases);
+  row.of(Figure::kLive) = to_double(count.live_bytes);
+  row.of(Figure::kBlocks) = to_double(count.live_blocks);
+  row.of(Figure::kReleases) = to_double(count.releases);
   if (const auto growth = history.growth_of(id)) row.of(Figure::kGrowth) = static_cast<double>(*growth);
   row.of(Figure::kRate) = history.bytes_per_second_of(id);
   row.of(Figure::kCalls) = history.calls_per_second_of(id);
@@ -54,7 +50,8 @@ TableRow stack_row(const History& history, uint64_t id) {
     row.of(Figure::kLifetime) = static_cast<double>(count.lifetime_ns) / static_cast<double>(releases);
   if (sample.lifetimes_known && count.live_blocks.if_known().value_or(0) != 0)
     row.of(Figure::kAge) = static_cast<double>(age_ns_of(sample, count));
-  if (sample.totals.temporary_known) row.of(Figure::kTemporary) = static_cast<double>(count.temporary_allocations);
+  if (sample.totals.temporary_allocations.is_known())
+    row.of(Figure::kTemporary) = static_cast<double>(count.temporary_allocations);
   if (const auto leaked = history.leaked_bytes_of(id); leaked && !count.mapping && !count.pooled)
     row.of(Figure::kLeaked) = static_cast<double>(*leaked);
   row.of(Figure::kAllocated) = static_cast<double>(count.allocated_bytes);

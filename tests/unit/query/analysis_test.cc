@@ -196,12 +196,12 @@ TEST_F(Analysis, SumsStacksToTheTotals) {
   const report::Report report = analyzed();
   report::Totals sum;
   for (const report::StackEntry& stack : report.stacks) {
-    sum.allocations += stack.allocations.counted();
-    sum.releases += stack.releases.counted();
-    sum.live_bytes += stack.live_bytes.counted();
-    sum.live_blocks += stack.live_blocks.counted();
-    sum.peak_live_bytes += stack.peak_bytes.counted();
-    sum.temporary_allocations += stack.temporary_allocations.counted();
+    sum.allocations += stack.allocations;
+    sum.releases += stack.releases;
+    sum.live_bytes += stack.live_bytes;
+    sum.live_blocks += stack.live_blocks;
+    sum.peak_live_bytes += stack.peak_bytes;
+    sum.temporary_allocations += stack.temporary_allocations;
     EXPECT_EQ(stack.allocations.counted() - stack.releases.counted(), stack.live_blocks);
   }
   EXPECT_EQ(report.stacks.size(), 17u);

@@ -159,9 +159,9 @@ TEST(Merge, SumsTotals) {
 
 TEST(Merge, KnowsNoCommonPeakOfSeveralProcesses) {
   const Report report = merged({part(1, 0), part(2, 0)});
-  EXPECT_FALSE(report.totals.peak_known);
-  EXPECT_FALSE(report.totals.mapped_peak_known);
-  EXPECT_FALSE(report.totals.peak_time_known);
+  EXPECT_FALSE(report.totals.peak_live_bytes.is_known());
+  EXPECT_FALSE(report.totals.peak_mapped_bytes.is_known());
+  EXPECT_FALSE(report.totals.peak_time_ns.is_known());
   EXPECT_FALSE(report.stacks[0].peak_bytes.is_known());
   EXPECT_EQ(report::sum_of(report.processes).largest_peak, 402u);
 }
@@ -171,7 +171,7 @@ TEST(Merge, KnowsThePeakOfOneProcessThatExecutedOthers) {
   before.capture.executed = true;
   before.totals.peak_live_bytes = 999;
   const Report report = merged({part(1, 0), std::move(before)});
-  EXPECT_TRUE(report.totals.peak_known);
+  EXPECT_TRUE(report.totals.peak_live_bytes.is_known());
   EXPECT_EQ(report.totals.peak_live_bytes, 999u);
 }
 
@@ -278,7 +278,7 @@ TEST(Merge, IsAsCertainAsTheLeastCertainProcess) {
   other.capture.lost_events = 3;
   other.capture.truncated = true;
   other.capture.damage = "cut";
-  other.totals.temporary_known = false;
+  other.totals.temporary_allocations.set_unknown();
   other.stacks[0].set_live_unknown();
   const Report report = merged({part(1, 0), std::move(other)});
   EXPECT_FALSE(report.known.leaks || report.known.releases || report.known.saw_all);
@@ -286,7 +286,7 @@ TEST(Merge, IsAsCertainAsTheLeastCertainProcess) {
   EXPECT_EQ(report.capture.lost_events, 3u);
   EXPECT_TRUE(report.capture.truncated);
   EXPECT_EQ(report.capture.damage, "cut");
-  EXPECT_FALSE(report.totals.temporary_known);
+  EXPECT_FALSE(report.totals.temporary_allocations.is_known());
   EXPECT_FALSE(report.stacks[1].live_bytes.is_known());
   EXPECT_TRUE(report.stacks[0].live_bytes.is_known());
 }
@@ -302,7 +302,7 @@ TEST(Merge, SaysWhichTraceCouldNotBeRead) {
   EXPECT_EQ(report.processes.size(), 2u);
   EXPECT_FALSE(report.known.leaks || report.known.releases || report.known.saw_all);
   EXPECT_EQ(report.known.gaps, std::vector<Gap>{Gap::kUnreadTrace});
-  EXPECT_FALSE(report.totals.peak_known);
+  EXPECT_FALSE(report.totals.peak_live_bytes.is_known());
   EXPECT_FALSE(report::sum_of(report.processes).largest_peak);
 }
 

@@ -240,7 +240,8 @@ TEST(Verdict, WhatWasNotMeasuredHasNoFigure) {
   using enum report::Certainty;
   report::Report report = whole_run();
   report.leaks.scanned = false;
-  report.totals.peak_known = report.totals.live_known = false;
+  report.totals.set_peak_unknown();
+  report.totals.set_live_unknown();
   EXPECT_EQ(certainties(report), (std::array{kNone, kNone, kNone, kExact}));
 }
 

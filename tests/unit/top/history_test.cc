@@ -97,7 +97,7 @@ TEST_F(Histories, KeepSeriesOfFixedLength) {
 }
 
 TEST_F(Histories, SayWhatIsNotKnown) {
-  recording_.totals.live_known = false;
+  recording_.totals.set_live_unknown();
   recording_.now.log_limit_bytes = 0;
   recording_.now.resident_bytes.reset();
   recording_.stacks[0].count.set_live_unknown();

@@ -265,10 +265,10 @@ TEST_F(Pictures, WithAFilterCountWhatItHides) {
 }
 
 TEST_F(Pictures, SayWhatIsNotKnown) {
-  recording_.totals.live_known = false;
-  recording_.totals.calls_known = false;
-  recording_.totals.peak_known = false;
-  recording_.totals.temporary_known = false;
+  recording_.totals.set_live_unknown();
+  recording_.totals.set_calls_unknown();
+  recording_.totals.set_peak_unknown();
+  recording_.totals.temporary_allocations.set_unknown();
   recording_.now.log_limit_bytes = 0;
   recording_.now.resident_bytes.reset();
   for (auto& stack : recording_.stacks) stack.count.set_live_unknown();

@@ -41,7 +41,7 @@ constexpr size_t kMaxOthers = 16;  // stacks that come before others but don't c
 // Of a run the largest of one process. None: it isn't known.
 std::optional<uint64_t> peak_of(const report::Report& report) {
   if (report.of_run) return report::sum_of(report.processes).largest_peak;
-  return report.totals.peak_known ? std::optional(report.totals.peak_live_bytes) : std::nullopt;
+  return report.totals.peak_live_bytes.if_known();
 }
 
 uint64_t figure_of(const report::Report& report, const CheckOptions& options, LimitKind kind) {
@@ -53,11 +53,11 @@ uint64_t figure_of(const report::Report& report, const CheckOptions& options, Li
     case LimitKind::kPeak:
       return peak_of(report).value_or(0);
     case LimitKind::kLive:
-      return report.totals.live_bytes;
+      return report.totals.live_bytes.counted();
     case LimitKind::kAllocations:
       break;
   }
-  return report.totals.allocations;
+  return report.totals.allocations.counted();
 }
 
 query::SortKey sort_of(LimitKind kind) {
@@ -103,9 +103,10 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
     remarks.push_back("--max-leaked: the trace has no leak scan" + why +
                       "; record it again without --no-leak-scan and --aggregate, or use --max-live");
   }
-  if (options.allocations && !report.totals.calls_known)
+  if (options.allocations && !report.totals.allocations.is_known())
     remarks.push_back(fmt::format("--max-allocations: calls are not in {}'s file; use --max-peak", tool));
-  if ((options.peak_bytes && !peak_of(report) && !report.of_run) || (options.live_bytes && !report.totals.live_known)) {
+  if ((options.peak_bytes && !peak_of(report) && !report.of_run) ||
+      (options.live_bytes && !report.totals.live_bytes.is_known())) {
     remarks.emplace_back(
         "recorded with --aggregate, which doesn't keep the values for --max-peak or --max-live; record it again "
         "without it");

@@ -106,7 +106,10 @@ std::vector<ProcessEntry> read_others(const EndReport& end, const report::Report
 bool is_failure(const RunOptions& options, const ProcessEntry& process) {
   const report::Totals& totals = process.totals;
   const bool leaks = process.leaks.scanned && report::leaks_for_certain(process.leaks);
-  return leaks || (options.sanity && totals.bad_releases + totals.double_releases + totals.mismatched_releases != 0);
+  base::Known<uint64_t> errors = totals.bad_releases;
+  errors += totals.double_releases;
+  errors += totals.mismatched_releases;
+  return leaks || (options.sanity && errors.counted() != 0);
 }
 
 // Whether it may have leaks that nobody saw. What a program had before it executed another one is no leak.

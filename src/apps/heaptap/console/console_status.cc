@@ -21,6 +21,7 @@
 #include "common/base/units.h"
 #include "views/shell/interrupts.h"
 #include "views/text/fold.h"
+#include "views/text/text_parts.h"
 #include "views/text/text_table.h"
 
 namespace heaptap::app {
@@ -50,11 +51,11 @@ std::string live_text(client::Recording& recording, uint32_t pid) {
   const auto report = recording.glance(pid, query);
   if (!report) return fmt::format("live: unknown ({})", report.error().message);
   const report::Totals& totals = report->totals;
-  const std::string live =
-      totals.live_known ? fmt::format("{} in {} blocks", format_bytes(totals.live_bytes),
-                                      totals.blocks_known ? format_count(totals.live_blocks) : "an unknown number of")
-                        : "unknown";
-  return fmt::format("live {}, peak {}", live, totals.peak_known ? format_bytes(totals.peak_live_bytes) : "unknown");
+  const std::string live = totals.live_bytes.is_known()
+                               ? fmt::format("{} in {} blocks", format_bytes(totals.live_bytes.counted()),
+                                             text::number_or("an unknown number of", totals.live_blocks, format_count))
+                               : "unknown";
+  return fmt::format("live {}, peak {}", live, text::number_or("unknown", totals.peak_live_bytes, format_bytes));
 }
 
 std::string freshness_text(client::Recording& recording, uint32_t pid) {
