@@ -69,7 +69,7 @@ std::string late_start_of(const report::Report& report) {
 }
 
 std::string uncertainty_of(const report::Report& report) {
-  const report::Known& known = report.known;
+  const report::KnownVerdicts& known = report.known;
   if (known.gaps.empty()) return {};
   std::vector<std::string> unknown;
   if (!known.leaks && report.leaks.scanned) unknown.emplace_back("which blocks are lost");

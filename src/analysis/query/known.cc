@@ -66,9 +66,9 @@ std::vector<Gap> gaps_of(const report::Report& report) {
 
 }  // namespace
 
-report::Known known_of(const report::Report& report) {
+report::KnownVerdicts known_of(const report::Report& report) {
   const model::Capture& capture = report.capture;
-  report::Known known{.gaps = gaps_of(report)};
+  report::KnownVerdicts known{.gaps = gaps_of(report)};
   known.saw_all = known.gaps.empty();
   const bool was_only_off = known.gaps == std::vector{Gap::kSwitchedOff} && capture.gaps == model::kGapUnseenWhileOff;
   known.follows = known.saw_all || was_only_off;

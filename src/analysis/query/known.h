@@ -5,6 +5,6 @@
 namespace heaptap::query {
 
 // Needs the report's capture, totals and leaks.
-report::Known known_of(const report::Report& report);
+report::KnownVerdicts known_of(const report::Report& report);
 
 }  // namespace heaptap::query

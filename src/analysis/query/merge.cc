@@ -293,7 +293,7 @@ void Merger::add_ignored(const report::Ignored& part) {
 }
 
 void Merger::add_known(const Report& part) {
-  report::Known& sum = merged_.known;
+  report::KnownVerdicts& sum = merged_.known;
   // A program that left without a scan, as another one was executed, has no leaks that could be known.
   const bool has_no_leaks = part.capture.executed && !part.leaks.scanned;
   sum.leaks = sum.leaks && (part.known.leaks || has_no_leaks);
@@ -420,7 +420,7 @@ void Merger::add_hints(const Report& part) {
 
 void Merger::settle_unscanned() {
   const report::ProcessSums sums = report::sum_of(merged_.processes);
-  report::Known& known = merged_.known;
+  report::KnownVerdicts& known = merged_.known;
   if (sums.unscanned != 0 && merged_.leaks.scanned) known.gaps.push_back(Gap::kUnscannedProcess);
   if (sums.failed != 0) known.gaps.push_back(Gap::kUnreadTrace);
   if (sums.unscanned + sums.failed != 0 || !merged_.leaks.scanned) known.leaks = false;

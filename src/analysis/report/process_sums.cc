@@ -25,7 +25,7 @@ ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
       if (!process.capture.executed) ++sums.unscanned;
       continue;
     }
-    if (!process.leaks_known) ++sums.uncertain;
+    if (!process.known.leaks) ++sums.uncertain;
     sums.definite += process.leaks.definite;
     sums.lost_in_pools += lost_in_pools(process.leaks);
     sums.indirect += process.leaks.indirect;
@@ -43,9 +43,7 @@ ProcessEntry entry_of(const Report& report) {
                      .failure = "",
                      .totals = report.totals,
                      .leaks = report.leaks,
-                     .leaks_known = report.known.leaks,
-                     .any_known = report.known.any,
-                     .children_known = report.known.children};
+                     .known = report.known};
   entry.capture.suppressions.clear();
   return entry;
 }

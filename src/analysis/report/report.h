@@ -174,7 +174,7 @@ enum class Gap : uint8_t {
 };
 
 // Certainty of the verdicts. An uncertain one holds for what it reports; there may be more.
-struct Known {
+struct KnownVerdicts {
   bool leaks = true;      // lost blocks
   bool releases = true;   // bad, double and mismatched releases
   bool saw_all = true;    // all events from the start of the capture to the end of the trace
@@ -265,9 +265,7 @@ struct ProcessEntry {
   std::string failure;  // why the trace can't be read; the numbers are meaningless then
   Totals totals;
   Leaks leaks;
-  bool leaks_known = true;                // false: there may be more leaks than `leaks` has
-  bool any_known = true;                  // false: none of its allocations were seen
-  bool children_known = true;             // false: some of its children ran unrecorded
+  KnownVerdicts known = {};
   std::vector<uint64_t> live_bytes = {};  // maximum in each of some equal parts of its time; empty: unknown
 };
 
@@ -292,7 +290,7 @@ struct Report {
   bool lifetimes_known = true;
   bool blocks_known = true;  // address and time of single blocks
   bool threads_known = true;
-  Known known;
+  KnownVerdicts known;
   Totals totals;
   Leaks leaks;
   Ignored ignored = {};  // in the totals, and in no list

@@ -365,7 +365,7 @@ void write_json(JsonWriter& json, const report::ProcessEntry& process) {
     json.member("totals", nullptr);
     json.member("leaks", nullptr);
   }
-  json.member("leaks_known", is_read && process.leaks.scanned && process.leaks_known);
+  json.member("leaks_known", is_read && process.leaks.scanned && process.known.leaks);
 }
 
 void write_sum(JsonWriter& json, const std::vector<report::ProcessEntry>& processes) {

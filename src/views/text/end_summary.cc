@@ -242,10 +242,10 @@ std::string process_line(const report::ProcessEntry& process) {
   text += ", peak " + number_or("unknown", totals.peak_live_bytes, format_bytes);
   const report::Leaks& leaks = process.leaks;
   if (!capture.executed) {
-    text += !leaks.scanned || !process.any_known ? ", leaks unknown"
+    text += !leaks.scanned || !process.known.any ? ", leaks unknown"
             : report::leaks_at_all(leaks)
                 ? ", " + lost_text(leaks.definite, leaks.indirect, leaks.possible, report::lost_in_pools(leaks))
-            : process.leaks_known ? ", no leaks"
+            : process.known.leaks ? ", no leaks"
                                   : ", no leaks found";
   }
   if (const std::string errors = error_counts(totals); !errors.empty()) text += ", " + errors;
@@ -264,7 +264,8 @@ std::string all_processes_line(const report::Report& report) {
     text += ", " + lost;
   else if (sums.unscanned == 0 && sums.failed == 0)
     text += sums.uncertain != 0 ? ", no leaks found"
-            : std::ranges::all_of(report.processes, &report::ProcessEntry::children_known)
+            : std::ranges::all_of(report.processes,
+                                  [](const report::ProcessEntry& process) { return process.known.children; })
                 ? ", no leaks"
                 : ", no leaks in what was recorded";
   if (sums.errors() != 0) text += ", " + findings::counted(sums.errors(), "bad free");

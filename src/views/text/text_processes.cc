@@ -43,7 +43,7 @@ std::vector<std::string> row_of(const report::ProcessEntry& process, bool with_i
   }
   const report::BlockCount lost = lost_of(process.leaks.definite, process.leaks.indirect);
   const bool has_leaks = process.leaks.scanned;
-  const std::string at_least = process.leaks_known ? "" : ">= ";
+  const std::string at_least = process.known.leaks ? "" : ">= ";
   const char* const none = capture.executed ? "-" : "?";
   row.insert(row.end(), {number_or("?", process.totals.peak_live_bytes, format_bytes),
                          has_leaks ? at_least + format_bytes(lost.bytes) : none,

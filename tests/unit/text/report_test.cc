@@ -316,7 +316,7 @@ TEST(EndSummary, SaysThatProcessesLeakNothingOnlyWhereThatIsKnown) {
   report.processes = {child_of_clean_run(7), child_of_clean_run(8)};
   EXPECT_TRUE(says(report, "all 2 processes: 0 allocations, no leaks\n"));
   EXPECT_TRUE(says(report, "app (pid 8) exited with 0, peak 0 B, no leaks: heaptap.child.htap\n"));
-  report.processes[1].leaks_known = false;
+  report.processes[1].known.leaks = false;
   EXPECT_TRUE(says(report, "all 2 processes: 0 allocations, no leaks found\n"));
   EXPECT_TRUE(says(report, "peak 0 B, no leaks found: heaptap.child.htap\n"));
   report.processes[1].leaks.possible = {1, 8};

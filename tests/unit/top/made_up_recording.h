@@ -30,7 +30,7 @@ class MadeUpRecording : public client::Recording {
   std::vector<model::Mark> all_marks;
   std::vector<client::News> news;
   std::vector<std::string> asked;  // what was steered
-  report::Known known;
+  report::KnownVerdicts known;
   report::BlockCount possible;  // lost
   std::string failure;          // of reports; empty: none
   uint32_t scans = 0;

@@ -114,8 +114,8 @@ bool is_failure(const RunOptions& options, const ProcessEntry& process) {
 
 // Whether it may have leaks that nobody saw. What a program had before it executed another one is no leak.
 bool is_unknown(const ProcessEntry& process) {
-  if (!process.failure.empty() || !process.any_known || !process.children_known) return true;
-  return process.leaks.scanned ? !process.leaks_known : !process.capture.executed;
+  if (!process.failure.empty() || !process.known.any || !process.known.children) return true;
+  return process.leaks.scanned ? !process.known.leaks : !process.capture.executed;
 }
 
 // Children may fail in crowds, on a full disk say.
