@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const auto report = query::analyze(**source, query_for(variant));
   if (!report) return 0;
   FUZZ_EXPECT(!report->capture.import.tool.empty());
-  FUZZ_EXPECT(report->threads.empty() && report->blocks.empty() && report->lifetimes.empty());
+  FUZZ_EXPECT(!report->threads && !report->blocks && !report->lifetimes);
   uint64_t live_bytes = 0;
   for (const report::StackEntry& stack : report->stacks) live_bytes += stack.live_bytes.counted();
   if (report->stacks.size() == report->stack_count) FUZZ_EXPECT(live_bytes == report->totals.live_bytes);

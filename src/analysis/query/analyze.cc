@@ -163,9 +163,7 @@ std::string filter_text(const ResolvedQuery& query) {
 }
 
 void list_statistics(report::Report& report, const ledger::Ledger& ledger, const model::Tables& tables) {
-  report.size_classes = size_classes_of(ledger);
-  report.top_sizes = sizes_of(ledger);
-  report.uncounted_allocations = ledger.sizes().uncounted_allocations();
+  if (report.sizes) report.sizes = sizes_of(ledger);
   report.lifetimes = lifetimes_of(ledger);
   report.timeline = timeline_of(ledger);
   report.timeline_start_ns = ledger.timeline().start_ns();
@@ -322,7 +320,7 @@ report::Report figures_of_events(const model::EventSource& source, const Resolve
   report.marks = source.marks();
   report.last_event_ns = ledger.now_ns();
   report.has_events = !ledger.gaps().events;
-  report.sizes_known = !ledger.gaps().sizes;
+  if (ledger.gaps().sizes) report.sizes.reset();
   report.grows_to_the_end = report.has_events && !ledger.gaps().live && report::grows_to_the_end(live_bytes_of(ledger));
   if (query.asked.counting.statistics) list_statistics(report, ledgers.shown(), source.tables());
   return report;
@@ -371,7 +369,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
   if (asked.listing.errors) lister.list_errors(report);
   if (asked.listing.blocks) {
     lister.list_blocks(report);
-    give_names(report.blocks, source.block_names());
+    if (report.blocks) give_names(*report.blocks, source.block_names());
   }
   report.frames = names.take_listed();
   report.modules = modules_of(source.tables());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 namespace heaptap::query {
@@ -61,29 +62,22 @@ report::Totals totals_of(const report::Leaks& leaks) {
   return totals;
 }
 
-std::vector<report::SizeClass> size_classes_of(const ledger::Ledger& ledger) {
-  std::vector<report::SizeClass> classes;
+report::Sizes sizes_of(const ledger::Ledger& ledger) {
+  report::Sizes sizes{.classes = {}, .top = {}, .uncounted_allocations = ledger.sizes().uncounted_allocations()};
   for (const ledger::SizeClassCount& count : ledger.sizes().classes()) {
-    classes.push_back({.lowest = count.lowest,
-                       .highest = count.highest,
-                       .allocations = count.allocations,
-                       .allocated_bytes = count.allocated_bytes,
-                       .live_blocks = count.live_blocks,
-                       .live_bytes = count.live_bytes});
+    sizes.classes.push_back({.lowest = count.lowest,
+                             .highest = count.highest,
+                             .allocations = count.allocations,
+                             .allocated_bytes = count.allocated_bytes,
+                             .live_blocks = count.live_blocks,
+                             .live_bytes = count.live_bytes});
   }
-  return classes;
-}
-
-std::vector<report::ExactSize> sizes_of(const ledger::Ledger& ledger) {
-  std::vector<report::ExactSize> sizes;
   for (const ledger::SizeTally::Exact& exact : ledger.sizes().exact()) {
-    sizes.push_back({.size_bytes = exact.size_bytes,
-                     .allocations = exact.count.allocations,
-                     .live_blocks = exact.count.live_blocks});
+    sizes.top.push_back({.size_bytes = exact.size_bytes,
+                         .allocations = exact.count.allocations,
+                         .live_blocks = exact.count.live_blocks});
   }
-  std::stable_sort(sizes.begin(), sizes.end(), [](const report::ExactSize& a, const report::ExactSize& b) {
-    return a.allocations > b.allocations;
-  });
+  std::ranges::stable_sort(sizes.top, std::greater<>(), &report::ExactSize::allocations);
   return sizes;
 }
 

@@ -11,8 +11,7 @@ bool has_unwatched_functions(const ledger::Totals& totals);
 report::Totals totals_of(const ledger::Ledger& ledger);
 // Totals as far as a leak scan has them.
 report::Totals totals_of(const report::Leaks& leaks);
-std::vector<report::SizeClass> size_classes_of(const ledger::Ledger& ledger);
-std::vector<report::ExactSize> sizes_of(const ledger::Ledger& ledger);
+report::Sizes sizes_of(const ledger::Ledger& ledger);
 std::vector<report::LifetimeClass> lifetimes_of(const ledger::Ledger& ledger);
 std::vector<report::TimelinePoint> timeline_of(const ledger::Ledger& ledger);
 std::vector<report::ThreadEntry> threads_of(const ledger::Ledger& ledger, const model::Tables& tables);

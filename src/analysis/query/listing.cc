@@ -360,18 +360,20 @@ void Lister::list_blocks(report::Report& report) const {
   keep_first(found, asked_.listing.limit, [](const Found& a, const Found& b) {
     return a.block.size_bytes != b.block.size_bytes ? a.block.size_bytes > b.block.size_bytes : a.number < b.number;
   });
+  std::vector<report::BlockEntry> blocks;
   for (const auto& [number, block] : found) {
     const model::Site& site = tables_.sites[block.site];
     const report::FrameIndex caller = names_.list_telling_frame(tables_, site.stack);
-    report.blocks.push_back({.number = number,
-                             .address = block.address,
-                             .size_bytes = block.size_bytes,
-                             .allocated_at_ns = block.allocated_at_ns,
-                             .thread = block.thread,
-                             .stack_id = index_.id_of(block.site),
-                             .function = wire::facts_of(site.function).name,
-                             .caller = caller});
+    blocks.push_back({.number = number,
+                      .address = block.address,
+                      .size_bytes = block.size_bytes,
+                      .allocated_at_ns = block.allocated_at_ns,
+                      .thread = block.thread,
+                      .stack_id = index_.id_of(block.site),
+                      .function = wire::facts_of(site.function).name,
+                      .caller = caller});
   }
+  report.blocks = std::move(blocks);
 }
 
 }  // namespace heaptap::query

@@ -139,7 +139,7 @@ void add_suppressions(report::Leaks& sum, const report::Leaks& part) {
 // The highest number that it has for a thread.
 uint32_t last_thread_of(const Report& part) {
   uint32_t last = 0;
-  for (const report::ThreadEntry& thread : part.threads) last = std::max(last, thread.number);
+  for (const report::ThreadEntry& thread : report::or_none(part.threads)) last = std::max(last, thread.number);
   for (const report::StackEntry& stack : part.stacks) {
     for (const uint32_t thread : stack.threads) last = std::max(last, thread);
   }
@@ -194,7 +194,7 @@ void Merger::add(Report part) {
     if (known.build_id != module.build_id) known.build_id.clear();
   }
   merged_.has_events = merged_.has_events && part.has_events;
-  merged_.sizes_known = false;
+  merged_.sizes.reset();
   all_unmatched_ = all_unmatched_ && part.unmatched;
   if (all_unmatched_) merged_.unmatched = part.unmatched;
   merged_.processes.push_back(report::entry_of(part));
@@ -398,11 +398,13 @@ void Merger::add_errors(Report& part, const std::vector<FrameIndex>& places) {
 }
 
 void Merger::add_threads(const Report& part) {
-  for (report::ThreadEntry thread : part.threads) {
+  if (!part.threads) merged_.threads.reset();
+  if (!merged_.threads) return;
+  for (report::ThreadEntry thread : report::or_none(part.threads)) {
     thread.number += threads_;
     thread.pid = part.capture.pid;
     thread.process = static_cast<uint32_t>(merged_.processes.size());
-    merged_.threads.push_back(std::move(thread));
+    merged_.threads->push_back(std::move(thread));
   }
 }
 

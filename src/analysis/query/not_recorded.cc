@@ -78,19 +78,17 @@ void leave_out_not_recorded(report::Report& report) {
   if (import.tool.empty()) return;
   leave_out(import, report.totals);
   for (report::StackEntry& stack : report.stacks) leave_out(import, stack);
-  report.threads_known = import.tells(model::kNotRecordedThreads);
-  if (!report.threads_known) report.threads.clear();
-  report.lifetimes_known = report.blocks_known = import.tells(model::kNotRecordedLifetimes);
-  if (!report.lifetimes_known) report.lifetimes.clear();
-  if (!report.blocks_known) report.blocks.clear();
+  if (!import.tells(model::kNotRecordedThreads)) report.threads.reset();
+  if (!import.tells(model::kNotRecordedLifetimes)) {
+    report.lifetimes.reset();
+    report.blocks.reset();
+  }
   report.address_space.reset();
   if (report.activity && !import.has_times()) put_into_one_bin(*report.activity);
   if (import.tells(model::kNotRecordedCounts)) return;
   for (report::StackCount& count : report.counts) count.live_blocks.set_unknown();
   for (report::TimelinePoint& point : report.timeline) leave_out_counts(point);
-  report.sizes_known = false;
-  report.size_classes.clear();
-  report.top_sizes.clear();
+  report.sizes.reset();
 }
 
 }  // namespace heaptap::query

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -216,6 +217,13 @@ struct ExactSize {
   uint64_t live_blocks = 0;
 };
 
+// Of all blocks.
+struct Sizes {
+  std::vector<SizeClass> classes;
+  std::vector<ExactSize> top;          // most allocations first
+  uint64_t uncounted_allocations = 0;  // of sizes not in `top`: too many distinct ones
+};
+
 struct LifetimeClass {  // blocks released after lowest..highest ns (highest 0: no bound)
   uint64_t lowest_ns = 0;
   uint64_t highest_ns = 0;
@@ -281,15 +289,17 @@ struct UnmatchedFilter {
   bool by_thread = false;
 };
 
+// The entries of a list; none if it is unknown.
+template <typename Entry>
+std::span<const Entry> or_none(const std::optional<std::vector<Entry>>& list) {
+  return list ? std::span<const Entry>(*list) : std::span<const Entry>();
+}
+
 struct Report {
   model::Capture capture;
   uint64_t last_event_ns = 0;  // time of the trace's last event, counted or not
   // False: totals only (--aggregate); no lifetimes, timeline, blocks, sizes of what was released.
   bool has_events = true;
-  bool sizes_known = true;
-  bool lifetimes_known = true;
-  bool blocks_known = true;  // address and time of single blocks
-  bool threads_known = true;
   KnownVerdicts known;
   Totals totals;
   Leaks leaks;
@@ -301,15 +311,13 @@ struct Report {
   uint64_t stack_count = 0;        // passed by the filters and not ignored, listed or not
   std::vector<LabelEntry> labels;  // of those stacks, by tags or pools, if requested
   std::vector<StackCount> counts;  // of all stacks, by id - 1; empty unless requested
-  std::vector<SizeClass> size_classes;
-  std::vector<ExactSize> top_sizes;    // most allocations first
-  uint64_t uncounted_allocations = 0;  // of sizes not in top_sizes: too many distinct ones
-  std::vector<LifetimeClass> lifetimes;
+  std::optional<Sizes> sizes = Sizes{};
+  std::optional<std::vector<LifetimeClass>> lifetimes = std::vector<LifetimeClass>{};
   std::vector<TimelinePoint> timeline;
   uint64_t timeline_start_ns = 0;
   bool grows_to_the_end = false;  // live bytes grew throughout, and were still growing at the end
-  std::vector<ThreadEntry> threads;
-  std::vector<BlockEntry> blocks;  // live; empty unless requested
+  std::optional<std::vector<ThreadEntry>> threads = std::vector<ThreadEntry>{};
+  std::optional<std::vector<BlockEntry>> blocks = std::vector<BlockEntry>{};  // live; none unless requested
   std::string trace_path;
   std::vector<ProcessEntry> processes;  // all of the recording, this one first; empty if it is the only one
   bool of_run = false;                  // figures are sums over `processes` (analysis/query/merge.h)

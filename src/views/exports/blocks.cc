@@ -25,11 +25,11 @@ class BlockText {
  public:
   BlockText(const report::Report& report, const report::Write& write) : report_(report), write_(write) {
     for (const report::StackEntry& stack : report.stacks) stacks_.emplace(stack.id, &stack);
-    for (const report::ThreadEntry& thread : report.threads) threads_.emplace(thread.number, &thread);
+    for (const report::ThreadEntry& thread : report::or_none(report.threads)) threads_.emplace(thread.number, &thread);
   }
 
   void blocks() {
-    for (const report::BlockEntry& block : report_.blocks) {
+    for (const report::BlockEntry& block : report::or_none(report_.blocks)) {
       const std::string address = block.address == 0 ? "an unknown address" : fmt::format("{:#x}", block.address);
       write_(fmt::format("block {}: {} bytes at {} after {} ns by {}\n", block.number, block.size_bytes, address,
                          block.allocated_at_ns, thread_name(block.thread)));
@@ -131,7 +131,7 @@ class BlockText {
 }  // namespace
 
 base::Result<> write_blocks(const report::Report& report, const report::Write& write) {
-  if (!report.blocks_known) return base::fail("{}'s file doesn't have single blocks", report.capture.import.tool);
+  if (!report.blocks) return base::fail("{}'s file doesn't have single blocks", report.capture.import.tool);
   if (!report.has_events) return base::fail("--aggregate doesn't record single blocks; record again without it");
   write(fmt::format("{} (pid {}): {} bytes in {} blocks are not freed\n\n", command_of(report.capture),
                     report.capture.pid, report.totals.live_bytes.counted(), report.totals.live_blocks.counted()));

@@ -90,7 +90,7 @@ class FrameTable {
 };
 
 // A file of another tool doesn't say how long blocks lived.
-bool tells_lives(const report::Report& report) { return report.has_events && report.lifetimes_known; }
+bool tells_lives(const report::Report& report) { return report.has_events && report.lifetimes; }
 
 void write_head(json::JsonWriter& json, const report::Report& report) {
   const bool has_events = tells_lives(report);

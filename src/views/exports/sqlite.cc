@@ -200,7 +200,7 @@ class Tables {
 
   void write_threads() {
     Row row(database_, "threads", 6);
-    for (const report::ThreadEntry& thread : report_.threads) {
+    for (const report::ThreadEntry& thread : report::or_none(report_.threads)) {
       row.number(thread.number).number(thread.kernel_id != 0, thread.kernel_id).text_if_any(thread.name);
       row.number(thread.allocations).number(thread.releases).number(thread.allocated_bytes).add();
     }
@@ -219,7 +219,7 @@ class Tables {
 
   void write_blocks() {
     Row row(database_, "blocks", 7);
-    for (const report::BlockEntry& block : report_.blocks) {
+    for (const report::BlockEntry& block : report::or_none(report_.blocks)) {
       row.number(block.number).number(block.address != 0, block.address).number(block.size_bytes);
       row.number(block.allocated_at_ns).number(block.thread).number(block.stack_id).text(block.function).add();
     }

@@ -141,7 +141,7 @@ report::Report report_of(const Comparison& comparison) {
   made.ignored = last.ignored;
   made.trace_path = last.trace_path;
   made.has_events = false;
-  made.sizes_known = false;
+  made.sizes.reset();
   made.frames = comparison.frames;
   for (const ComparedStack& compared : comparison.stacks) {
     const Figures& figures = compared.sides.back().figures;

@@ -228,7 +228,7 @@ class Document {
   }
 
   void threads() {
-    const std::vector<report::ThreadEntry>& all = report_.threads;
+    const std::span<const report::ThreadEntry> all = report::or_none(report_.threads);
     const JsonObject table(json_.key("threads"));
     write_column(json_, "number", all, [](const report::ThreadEntry& thread) { return thread.number; });
     write_column(json_, "kernel_id", all,
@@ -295,7 +295,7 @@ class Document {
   template <typename Cells>
   void keys(const Cells& cells) {
     write_column(json_, "stack", cells, [&](const auto& cell) { return cell.stack; });
-    const bool has_threads = report_.threads_known;
+    const bool has_threads = report_.threads.has_value();
     const bool has_sizes = report_.capture.import.tells(model::kNotRecordedCounts);
     write_column(json_, "thread", cells,
                  [&](const auto& cell) { return has_threads ? int64_t{cell.thread} : int64_t{-1}; });
@@ -355,9 +355,10 @@ class Document {
   }
 
   void sizes() {
-    if (!report_.sizes_known || !report_.has_events) return json_.member("sizes", nullptr);
+    if (!report_.sizes || !report_.has_events) return json_.member("sizes", nullptr);
     constexpr size_t kMaxSizes = 4096;
-    const std::span sizes(report_.top_sizes.data(), std::min(kMaxSizes, report_.top_sizes.size()));
+    const std::span<const report::ExactSize> all(report_.sizes->top);
+    const auto sizes = all.first(std::min(kMaxSizes, all.size()));
     const JsonObject table(json_.key("sizes"));
     write_column(json_, "size", sizes, [](const report::ExactSize& size) { return size.size_bytes; });
     write_column(json_, "allocations", sizes, [](const report::ExactSize& size) { return size.allocations; });
@@ -365,14 +366,15 @@ class Document {
   }
 
   void lifetimes() {
-    if (!report_.has_events || report_.of_run || !report_.lifetimes_known) return json_.member("lifetimes", nullptr);
+    if (!report_.has_events || report_.of_run || !report_.lifetimes) return json_.member("lifetimes", nullptr);
     using Class = report::LifetimeClass;
+    const std::vector<Class>& classes = *report_.lifetimes;
     const JsonObject table(json_.key("lifetimes"));
-    write_column(json_, "lowest_ns", report_.lifetimes, [](const Class& each) { return each.lowest_ns; });
-    write_column(json_, "highest_ns", report_.lifetimes,
+    write_column(json_, "lowest_ns", classes, [](const Class& each) { return each.lowest_ns; });
+    write_column(json_, "highest_ns", classes,
                  [](const Class& each) { return known(each.highest_ns != 0, each.highest_ns); });
-    write_column(json_, "blocks", report_.lifetimes, [](const Class& each) { return each.blocks; });
-    write_column(json_, "bytes", report_.lifetimes, [](const Class& each) { return each.bytes; });
+    write_column(json_, "blocks", classes, [](const Class& each) { return each.blocks; });
+    write_column(json_, "bytes", classes, [](const Class& each) { return each.bytes; });
   }
 
   void origin(const char* name, const std::optional<report::ErrorEntry::Origin>& origin) {

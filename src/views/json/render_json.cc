@@ -112,21 +112,21 @@ void stats(const report::Report& report, const report::Write& write) {
   JsonDocument document("stats", report, write);
   write_json(document.key("totals"), report.totals);
   document.member("stack_count", report.stack_count);
-  if (!report.threads_known)
+  if (!report.threads)
     document.member("threads", nullptr);
   else
-    document.list("threads", report.threads, write_thread);
+    document.list("threads", *report.threads, write_thread);
   write_collector(document.key("collector"), report.capture);
 }
 
 void sizes(const report::Report& report, const report::Write& write) {
   JsonDocument document("sizes", report, write);
-  if (!report.sizes_known) {
+  if (!report.sizes) {
     for (const char* name : {"classes", "sizes", "uncounted_allocations"}) document.member(name, nullptr);
     return;
   }
   const bool counts = report.has_events;
-  document.list("classes", report.size_classes, [counts](JsonWriter& json, const report::SizeClass& size) {
+  document.list("classes", report.sizes->classes, [counts](JsonWriter& json, const report::SizeClass& size) {
     const JsonObject object(json);
     json.member("lowest", size.lowest);
     json.member("highest", size.highest);
@@ -135,21 +135,21 @@ void sizes(const report::Report& report, const report::Write& write) {
     json.member("live_blocks", size.live_blocks);
     json.member("live_bytes", size.live_bytes);
   });
-  document.list("sizes", report.top_sizes, [counts](JsonWriter& json, const report::ExactSize& size) {
+  document.list("sizes", report.sizes->top, [counts](JsonWriter& json, const report::ExactSize& size) {
     const JsonObject object(json);
     json.member("size", size.size_bytes);
     json.member("allocations", known(counts, size.allocations));
     json.member("live_blocks", size.live_blocks);
   });
-  document.member("uncounted_allocations", known(counts, report.uncounted_allocations));
+  document.member("uncounted_allocations", known(counts, report.sizes->uncounted_allocations));
 }
 
 void lifetimes(const report::Report& report, const report::Write& write) {
   JsonDocument document("lifetimes", report, write);
-  if (!report.has_events || !report.lifetimes_known)
+  if (!report.has_events || !report.lifetimes)
     document.member("lifetimes", nullptr);
   else
-    document.list("lifetimes", report.lifetimes, [](JsonWriter& json, const report::LifetimeClass& lifetime) {
+    document.list("lifetimes", *report.lifetimes, [](JsonWriter& json, const report::LifetimeClass& lifetime) {
       const JsonObject object(json);
       json.member("lowest_ns", lifetime.lowest_ns);
       json.member("highest_ns", known(lifetime.highest_ns != 0, lifetime.highest_ns));
@@ -208,10 +208,10 @@ void blocks(const report::Report& report, const report::Write& write) {
   JsonDocument document("blocks", report, write);
   document.member("live_blocks", report.totals.live_blocks.if_known());
   document.member("live_bytes", report.totals.live_bytes.if_known());
-  if (!report.has_events || !report.blocks_known)
+  if (!report.has_events || !report.blocks)
     document.member("blocks", nullptr);
   else
-    document.list("blocks", report.blocks, [](JsonWriter& json, const report::BlockEntry& block) {
+    document.list("blocks", *report.blocks, [](JsonWriter& json, const report::BlockEntry& block) {
       write_block(json, block, [](JsonWriter& caller, report::FrameIndex frame) { caller.value(frame); });
     });
   document.list("frames", report.frames);
@@ -292,7 +292,7 @@ void write_ndjson(const report::Report& report, report::View view, const report:
     const auto write_caller = [&](JsonWriter& json, report::FrameIndex frame) {
       write_json(json, report.frames[frame]);
     };
-    write_lines(report.blocks, write,
+    write_lines(report::or_none(report.blocks), write,
                 [&](JsonWriter& json, const report::BlockEntry& block) { write_block(json, block, write_caller); });
   }
 }

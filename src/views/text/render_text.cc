@@ -13,8 +13,8 @@ std::string render_text(const report::Report& report, report::View view, const R
     if (view == report::View::kTimeline) return text_not_kept(context, "the timeline");
     if (view == report::View::kBlocks) return text_not_kept(context, "single blocks");
   }
-  if (view == report::View::kLifetimes && !report.lifetimes_known) return text_not_kept(context, "lifetimes");
-  if (view == report::View::kBlocks && !report.blocks_known) return text_not_kept(context, "single blocks");
+  if (view == report::View::kLifetimes && !report.lifetimes) return text_not_kept(context, "lifetimes");
+  if (view == report::View::kBlocks && !report.blocks) return text_not_kept(context, "single blocks");
   switch (view) {
     case report::View::kSummary:
       return text_summary(context);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/capture_text.h"
@@ -34,7 +35,7 @@ std::string bytes_twice(uint64_t bytes) {
 std::string threads_text(const TextContext& context) {
   TextTable table({{"THREAD"}, {"KERNEL ID"}, {"ALLOCATIONS"}, {"BYTES"}, {"RELEASES"}, {"NAME", Align::kLeft}},
                   context.options.width);
-  const std::vector<report::ThreadEntry>& threads = context.report.threads;
+  const std::span<const report::ThreadEntry> threads = report::or_none(context.report.threads);
   const size_t shown = std::min(threads.size(), context.rows(50));
   for (size_t index = 0; index < shown; ++index) {
     const report::ThreadEntry& thread = threads[index];
@@ -111,11 +112,11 @@ std::string text_stats(const TextContext& context) {
 
 std::string text_sizes(const TextContext& context) {
   const report::Report& report = context.report;
-  if (!report.sizes_known) return text_not_kept(context, "sizes of all blocks");
+  if (!report.sizes) return text_not_kept(context, "sizes of all blocks");
   TextTable classes({{"FROM"}, {"TO"}, {"ALLOCATIONS"}, {"SHARE"}, {"BYTES"}, {"NOT FREED"}, {"BLOCKS"}},
                     context.options.width);
   if (report.has_events) classes.name_bar_unit(format_count);
-  for (const report::SizeClass& size : report.size_classes) {
+  for (const report::SizeClass& size : report.sizes->classes) {
     const bool counts = report.has_events;
     classes.add({format_count(size.lowest), format_count(size.highest), counts ? format_count(size.allocations) : "-",
                  counts ? percent(size.allocations, report.totals.allocations.counted()) : "-",
@@ -124,19 +125,20 @@ std::string text_sizes(const TextContext& context) {
                 size.allocations);
   }
   TextTable sizes({{"SIZE"}, {"ALLOCATIONS"}, {"SHARE"}, {"NOT FREED"}}, context.options.width);
-  const size_t shown = std::min(report.top_sizes.size(), context.rows(20));
+  const std::vector<report::ExactSize>& top = report.sizes->top;
+  const size_t shown = std::min(top.size(), context.rows(20));
   for (size_t index = 0; index < shown; ++index) {
-    const report::ExactSize& size = report.top_sizes[index];
+    const report::ExactSize& size = top[index];
     const bool counts = report.has_events;
     sizes.add({format_count(size.size_bytes), counts ? format_count(size.allocations) : "-",
                counts ? percent(size.allocations, report.totals.allocations.counted()) : "-",
                format_count(size.live_blocks)});
   }
   std::string text = title_of(context) + "\n" + classes.render(context.ink) + "\n" + sizes.render(context.ink);
-  if (shown < report.top_sizes.size()) {
-    text += context.ink.dim(fmt::format("  ({} more: -n N shows more)",
-                                        findings::counted(report.top_sizes.size() - shown, "size"))) +
-            "\n";
+  if (shown < top.size()) {
+    text +=
+        context.ink.dim(fmt::format("  ({} more: -n N shows more)", findings::counted(top.size() - shown, "size"))) +
+        "\n";
   }
   if (!report.has_events) text += "\nallocations by size: not recorded with --aggregate\n";
   return text + remarks_of(context);
@@ -145,10 +147,10 @@ std::string text_sizes(const TextContext& context) {
 std::string text_lifetimes(const TextContext& context) {
   const report::Report& report = context.report;
   uint64_t released = 0;
-  for (const report::LifetimeClass& lifetime : report.lifetimes) released += lifetime.blocks;
+  for (const report::LifetimeClass& lifetime : report::or_none(report.lifetimes)) released += lifetime.blocks;
   TextTable table({{"LIVED", Align::kLeft}, {"BLOCKS"}, {"SHARE"}, {"BYTES"}}, context.options.width);
   table.name_bar_unit(format_count);
-  for (const report::LifetimeClass& lifetime : report.lifetimes) {
+  for (const report::LifetimeClass& lifetime : report::or_none(report.lifetimes)) {
     const std::string range = lifetime.lowest_ns == 0 ? "below " + format_duration(lifetime.highest_ns)
                               : lifetime.highest_ns == 0
                                   ? "from " + format_duration(lifetime.lowest_ns)
@@ -213,9 +215,10 @@ std::string text_blocks(const TextContext& context) {
                    {"FUNCTION", Align::kLeft},
                    {"SITE", Align::kLeft}},
                   context.options.width);
-  const size_t shown = std::min(report.blocks.size(), context.rows(20));
+  const std::span<const report::BlockEntry> blocks = report::or_none(report.blocks);
+  const size_t shown = std::min(blocks.size(), context.rows(20));
   for (size_t index = 0; index < shown; ++index) {
-    const report::BlockEntry& block = report.blocks[index];
+    const report::BlockEntry& block = blocks[index];
     table.add({std::to_string(block.number), block.address == 0 ? "?" : fmt::format("{:#x}", block.address),
                format_count(block.size_bytes), format_duration(block.allocated_at_ns), std::to_string(block.thread),
                fmt::format("#{}", block.stack_id), block.function, site_of(context, block)});

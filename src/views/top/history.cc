@@ -113,8 +113,9 @@ const report::StackCount* History::count_of(const SharedSample& sample, uint64_t
 
 const report::ThreadEntry* History::thread_of(const SharedSample& sample, uint32_t number) const {
   if (!sample) return nullptr;
-  const auto found = std::ranges::find(sample->threads, number, &report::ThreadEntry::number);
-  return found == sample->threads.end() ? nullptr : &*found;
+  const auto threads = report::or_none(sample->threads);
+  const auto found = std::ranges::find(threads, number, &report::ThreadEntry::number);
+  return found == threads.end() ? nullptr : &*found;
 }
 
 // A stack that wasn't there held nothing.
@@ -136,7 +137,7 @@ std::optional<double> History::rate_of_stack(uint64_t id, uint64_t report::Stack
 // The one before may have been made without threads.
 std::optional<double> History::rate_of_thread(uint32_t number, uint64_t report::ThreadEntry::* figure) const {
   const report::ThreadEntry* const thread = thread_of(now_, number);
-  if (thread == nullptr || (now_->is_live && (!before_ || !before_->threads_known))) return {};
+  if (thread == nullptr || (now_->is_live && (!before_ || !before_->threads))) return {};
   const report::ThreadEntry* const before = now_->is_live ? thread_of(before_, number) : nullptr;
   return rate(before == nullptr ? 0 : before->*figure, thread->*figure);
 }

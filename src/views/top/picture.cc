@@ -224,7 +224,7 @@ void name_row(PictureRow& row, const PictureInput& input) {
       return;
     }
     case Grouping::kThreads: {
-      const auto& threads = input.history.now()->threads;
+      const auto threads = report::or_none(input.history.now()->threads);
       const auto found = std::ranges::find(threads, row.key, &report::ThreadEntry::number);
       if (found != threads.end())
         row.name = fmt::format("{} {} (tid {})", found->number, found->name, found->kernel_id);
@@ -241,7 +241,7 @@ std::string why_no_rows(const PictureInput& input) {
   const Sample* const sample = input.history.now();
   if (sample == nullptr) return input.message.empty() ? "Reading…" : "";
   if (!input.state.filter.empty()) return "The filter hides all of them.";
-  if (input.state.grouping == Grouping::kThreads && !sample->threads_known) return "No threads known yet.";
+  if (input.state.grouping == Grouping::kThreads && !sample->threads) return "No threads known yet.";
   return "No allocations yet.";
 }
 

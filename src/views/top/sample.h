@@ -42,9 +42,8 @@ struct Sample {
   uint64_t start_unix_ns = 0;  // 0: unknown
   report::Totals totals;
   bool lifetimes_known = true;
-  bool threads_known = false;
   std::vector<report::StackCount> counts;  // by id - 1
-  std::vector<report::ThreadEntry> threads;
+  std::optional<std::vector<report::ThreadEntry>> threads;
   std::vector<report::TimelinePoint> timeline;  // of a finished recording
   std::vector<model::Mark> marks;
   std::vector<NamedStack> named;  // the requested ones

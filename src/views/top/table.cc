@@ -61,7 +61,7 @@ TableRow stack_row(const History& history, uint64_t id) {
 
 TableRow thread_row(const History& history, uint64_t number) {
   TableRow row{.key = number};
-  const auto& threads = history.now()->threads;
+  const auto threads = report::or_none(history.now()->threads);
   const auto found = std::ranges::find(threads, number, &report::ThreadEntry::number);
   if (found == threads.end()) return row;
   row.of(Figure::kAllocated) = static_cast<double>(found->allocated_bytes);
@@ -123,7 +123,7 @@ Table stack_table(const History& history, const NameBook& names, const State& st
 
 Table thread_table(const History& history, const State& state) {
   Table table;
-  for (const report::ThreadEntry& thread : history.now()->threads) {
+  for (const report::ThreadEntry& thread : report::or_none(history.now()->threads)) {
     if (!state.filter.empty() && !passes(thread.name, state.filter)) {
       ++table.hidden;
       continue;

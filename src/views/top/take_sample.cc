@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -131,11 +132,10 @@ query::Query sample_query(const SampleRequest& request, query::Query query, bool
 void take_from(report::Report&& report, Sample& sample) {
   sample.start_unix_ns = report.capture.start_unix_ns;
   sample.totals = report.totals;
-  sample.lifetimes_known = report.has_events && report.lifetimes_known;
-  sample.threads_known = report.threads_known && !report.threads.empty();
+  sample.lifetimes_known = report.has_events && report.lifetimes;
   sample.named = named_stacks(report);
   sample.counts = std::move(report.counts);
-  sample.threads = std::move(report.threads);
+  if (!report::or_none(report.threads).empty()) sample.threads = std::move(report.threads);
   sample.timeline = std::move(report.timeline);
 }
 
@@ -165,7 +165,7 @@ std::vector<std::string> frame_lines(const report::Report& report, const report:
   return lines;
 }
 
-std::vector<std::string> thread_lines(const report::StackEntry& stack, const std::vector<report::ThreadEntry>& all) {
+std::vector<std::string> thread_lines(const report::StackEntry& stack, std::span<const report::ThreadEntry> all) {
   std::vector<std::string> lines;
   for (const uint32_t number : stack.threads) {
     const auto found = std::ranges::find(all, number, &report::ThreadEntry::number);
@@ -262,7 +262,7 @@ base::Result<StackPage> take_stack(client::Recording& recording, client::Program
   const report::StackEntry& stack = report->stacks.front();
   StackPage page{.id = id,
                  .function = stack.function,
-                 .threads = thread_lines(stack, report->threads),
+                 .threads = thread_lines(stack, report::or_none(report->threads)),
                  .frames = frame_lines(*report, stack, width),
                  .holders = {},
                  .why_no_holders = {}};

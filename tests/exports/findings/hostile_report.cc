@@ -41,6 +41,7 @@ report::Report hostile_report() {
   report.leaks.scanned = true;
   report.leaks.scan.at_end = true;
   report.sort_key = "usage";
+  std::vector<report::BlockEntry>& blocks = report.blocks.emplace();
   uint64_t bytes = 1;
   for (const std::string& name : kNames) {
     report.frames.push_back({.function = name,
@@ -59,14 +60,14 @@ report::Report hostile_report() {
     stack.frames = {static_cast<report::FrameIndex>(report.frames.size() - 1)};
     stack.leaks.emplace().definite = {1, bytes};
     report.leaks.definite += {1, bytes};
-    report.blocks.push_back({.number = stack.id,
-                             .address = 0x1000 * stack.id,
-                             .size_bytes = bytes,
-                             .allocated_at_ns = 5,
-                             .thread = 1,
-                             .stack_id = stack.id,
-                             .function = "malloc",
-                             .caller = stack.frames.front()});
+    blocks.push_back({.number = stack.id,
+                      .address = 0x1000 * stack.id,
+                      .size_bytes = bytes,
+                      .allocated_at_ns = 5,
+                      .thread = 1,
+                      .stack_id = stack.id,
+                      .function = "malloc",
+                      .caller = stack.frames.front()});
     report.totals.allocations += 1;
     report.totals.live_blocks += 1;
     report.totals.live_bytes += bytes;
@@ -74,7 +75,7 @@ report::Report hostile_report() {
     report.stacks.push_back(std::move(stack));
     bytes *= 2;
   }
-  report.threads = {{1, 4711, kNames[1], 13, 0, report.totals.live_bytes}};
+  report.threads = std::vector<report::ThreadEntry>{{1, 4711, kNames[1], 13, 0, report.totals.live_bytes.counted()}};
   report.timeline = {{1'000'000'000, 8191, 13, 8191, 13, 0, 0}};
   report::ErrorEntry error{.kind = "double",
                            .function = "free",

@@ -262,7 +262,7 @@ Report with_processes(uint32_t count) {
     process.leaks.scanned = true;
     process.leaks.definite = {1, i};
     process.live_bytes = {1, i, 2};
-    report::ThreadEntry& thread = report.threads.emplace_back();
+    report::ThreadEntry& thread = report.threads->emplace_back();
     thread.number = i + 1;
     thread.process = i;
     report::ActivityCell& cell = report.activity->cells.emplace_back();

@@ -239,10 +239,11 @@ TEST_F(Analysis, ListsLiveBlocksLargestFirst) {
   script_.allocate(30);
   script_.release(script_.allocate(90));
   const report::Report report = analyzed({.listing = {.blocks = true}});
-  ASSERT_EQ(report.blocks.size(), 2u);
-  EXPECT_EQ(report.blocks[0].number, 2u);
-  EXPECT_EQ(report.blocks[0].size_bytes, 30u);
-  EXPECT_EQ(report.blocks[0].address, 0x20000u);
+  ASSERT_EQ(report::or_none(report.blocks).size(), 2u);
+  const std::vector<report::BlockEntry>& blocks = *report.blocks;
+  EXPECT_EQ(blocks[0].number, 2u);
+  EXPECT_EQ(blocks[0].size_bytes, 30u);
+  EXPECT_EQ(blocks[0].address, 0x20000u);
 }
 
 TEST_F(Analysis, GivesTheSameBytesForTheSameTrace) {

@@ -121,23 +121,24 @@ TEST_F(IgnoredStacks, AreInTheTotalsAndInNoList) {
   EXPECT_EQ(shown.stack_count + ignored.stacks, whole.stack_count);
   EXPECT_EQ(shown.stacks[0].live_bytes.counted() + ignored.live_bytes, shown.totals.live_bytes);
   EXPECT_EQ(shown.stacks[0].allocations.counted() + ignored.allocations, shown.totals.allocations);
-  EXPECT_EQ(whole.blocks.size(), 7u);
-  EXPECT_EQ(shown.blocks.size(), 3u);
+  EXPECT_EQ(report::or_none(whole.blocks).size(), 7u);
+  EXPECT_EQ(report::or_none(shown.blocks).size(), 3u);
   uint64_t allocations = 0;
-  for (const report::SizeClass& size : shown.size_classes) allocations += size.allocations;
+  ASSERT_TRUE(shown.sizes);
+  for (const report::SizeClass& size : shown.sizes->classes) allocations += size.allocations;
   EXPECT_EQ(allocations, 3u);
-  EXPECT_EQ(shown.top_sizes.size(), 3u);
+  EXPECT_EQ(shown.sizes->top.size(), 3u);
   EXPECT_EQ(shown.timeline.back().live_bytes, 2037u);
   EXPECT_EQ(whole.timeline.back().live_bytes, 3242u);
   const auto lived = [](const report::Report& report) {
     uint64_t blocks = 0;
-    for (const report::LifetimeClass& lifetime : report.lifetimes) blocks += lifetime.blocks;
+    for (const report::LifetimeClass& lifetime : report::or_none(report.lifetimes)) blocks += lifetime.blocks;
     return blocks;
   };
   EXPECT_EQ(lived(whole), 1u);
   EXPECT_EQ(lived(shown), 0u);
-  EXPECT_EQ(whole.threads.size(), 2u);
-  EXPECT_EQ(shown.threads.size(), 1u);
+  EXPECT_EQ(report::or_none(whole.threads).size(), 2u);
+  EXPECT_EQ(report::or_none(shown.threads).size(), 1u);
 }
 
 TEST_F(IgnoredStacks, AreNoLeaksAndNeitherIsWhatIsLostBelowThem) {

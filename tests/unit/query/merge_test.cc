@@ -85,7 +85,7 @@ Report part(uint32_t pid, uint64_t bias) {
                   .frames = {0},
                   .allocated = report::ErrorEntry::Origin{"operator new", "", 8, {1, 0}},
                   .released = {}}};
-  made.threads = {{.number = 1, .kernel_id = pid, .name = "app"}};
+  made.threads = std::vector<report::ThreadEntry>{{.number = 1, .kernel_id = pid, .name = "app"}};
   made.trace_path = "app.htap";
   return made;
 }
@@ -121,7 +121,7 @@ TEST(Merge, KeepsWhatHappenedByProcessAndNotWhen) {
   uint64_t of_malloc[2] = {0, 0};
   for (const report::ActivityCell& each : all.activity->cells) {
     EXPECT_EQ(each.bin, 0U);
-    EXPECT_EQ(all.threads[each.thread - 1].process, each.process);
+    EXPECT_EQ((*all.threads)[each.thread - 1].process, each.process);
     if (all.stacks[each.stack].function == "malloc") of_malloc[each.process] += each.allocated_bytes;
   }
   EXPECT_EQ(of_malloc[0], 11U);
@@ -317,9 +317,10 @@ TEST(Merge, JoinsEqualErrors) {
 TEST(Merge, KeepsThreadsApart) {
   const Report report = merged({part(1, 0), part(2, 0)});
   EXPECT_EQ(report.stacks[0].threads, (std::vector<uint32_t>{1, 2}));
-  ASSERT_EQ(report.threads.size(), 2u);
-  EXPECT_EQ(report.threads[1].number, 2u);
-  EXPECT_EQ(report.threads[1].pid, 2u);
+  const auto threads = report::or_none(report.threads);
+  ASSERT_EQ(threads.size(), 2u);
+  EXPECT_EQ(threads[1].number, 2u);
+  EXPECT_EQ(threads[1].pid, 2u);
 }
 
 TEST(Merge, NotesHaveTheirProcess) {

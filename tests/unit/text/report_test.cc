@@ -100,13 +100,14 @@ report::Report example() {
                            .allocated = report::ErrorEntry::Origin{"malloc", "", 24, {kMain}},
                            .released = {}};
   report.errors = {error};
-  report.size_classes = {{16, 31, 500, 10'000, 5, 120}, {32, 63, 100, 3'700, 1, 32}};
-  report.top_sizes = {{24, 400, 5}, {16, 100, 0}, {37, 100, 1}};
-  report.lifetimes = {{0, 1'000'000, 500, 12'000}, {1'000'000, 2'000'000, 94, 2'000}};
+  report.sizes->classes = {{16, 31, 500, 10'000, 5, 120}, {32, 63, 100, 3'700, 1, 32}};
+  report.sizes->top = {{24, 400, 5}, {16, 100, 0}, {37, 100, 1}};
+  report.lifetimes = std::vector<report::LifetimeClass>{{0, 1'000'000, 500, 12'000}, {1'000'000, 2'000'000, 94, 2'000}};
   report.timeline = {{4'000'000'000, 18'000, 40, 20'000, 400, 360, (1 << 30) + (1 << 20), 1 << 20},
                      {8'000'000'000, 17'222, 6, 18'500, 200, 234, (1 << 30) + 8192, 8192}};
-  report.threads = {{1, 4711, "shop", 400, 394, 40'000}, {2, 4712, "", 200, 200, 7'222}};
-  report.blocks = {{17, 0x5000, 8000, 1'000'000, 2, 2, "malloc", kServe}};
+  report.threads =
+      std::vector<report::ThreadEntry>{{1, 4711, "shop", 400, 394, 40'000}, {2, 4712, "", 200, 200, 7'222}};
+  report.blocks = std::vector<report::BlockEntry>{{17, 0x5000, 8000, 1'000'000, 2, 2, "malloc", kServe}};
   report.symbol_hints = {{.path = "/usr/lib/libodd.so",
                           .lack = model::SymbolHint::Lack::kSymbols,
                           .without_names = true,
