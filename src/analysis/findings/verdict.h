@@ -9,12 +9,13 @@
 #include "analysis/report/certainty.h"
 #include "analysis/report/report.h"
 #include "analysis/report/skipped_names.h"
+#include "common/base/known.h"
 
 namespace heaptap::findings {
 
 struct LimitEntry {
   report::LimitKind kind = report::LimitKind::kLeaked;
-  uint64_t figure = 0;
+  base::Known<uint64_t> figure = 0;
   uint64_t limit = 0;
   std::vector<report::StackEntry> stacks;  // if exceeded: the largest contributors
   std::vector<model::Frame> frames;        // of `stacks`
@@ -24,7 +25,7 @@ struct LimitEntry {
   [[nodiscard]] bool broken() const {
     const bool counts =
         certainty == report::Certainty::kExact || certainty == report::Certainty::kAtLeast || allow_incomplete;
-    return counts && certainty != report::Certainty::kNone && figure > limit;
+    return counts && figure.exceeds(limit).value_or(false);
   }
   // Whether it can't be decided if the limit holds.
   [[nodiscard]] bool unknown() const {

@@ -41,7 +41,7 @@ void write_growth(JsonWriter& json, const findings::GrowthEntry& entry) {
 void write_limit(JsonWriter& json, const findings::LimitEntry& limit) {
   const JsonObject object(json);
   json.member("limit", report::name_of(limit.kind));
-  json.member("figure", known(limit.certainty != report::Certainty::kNone, limit.figure));
+  json.member("figure", limit.figure.if_known());
   json.member("certainty", report::name_of(limit.certainty));
   json.member("most", limit.limit);
   json.member("broken", limit.broken());

@@ -23,12 +23,12 @@ namespace {
 
 // "FAIL: peak at least 2.0 MiB (2,097,152 bytes), limit 1.0 MiB (1,048,576 bytes)"
 std::string limit_text(const findings::LimitEntry& limit) {
-  const bool has_figure = limit.certainty != report::Certainty::kNone;  // else nothing was found to be in order
+  const bool has_figure = limit.figure.is_known();  // else nothing was found to be in order
   const char* outcome = limit.broken() ? "FAIL" : limit.unknown() ? "UNKNOWN" : has_figure ? "ok" : "not judged";
   const std::string figure = !has_figure ? "unknown"
                              : limit.certainty == report::Certainty::kAtLeast
-                                 ? "at least " + report::figure_text(limit.kind, limit.figure)
-                                 : report::figure_text(limit.kind, limit.figure);
+                                 ? "at least " + report::figure_text(limit.kind, limit.figure.counted())
+                                 : report::figure_text(limit.kind, limit.figure.counted());
   const char* doubt = limit.certainty == report::Certainty::kUnknown ? " or more or less" : "";
   return fmt::format("{}: {} {}{}, limit {}", outcome, report::name_of(limit.kind), figure, doubt,
                      report::figure_text(limit.kind, limit.limit));

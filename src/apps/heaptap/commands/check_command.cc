@@ -197,12 +197,14 @@ base::Result<findings::Verdict> judge(const CheckOptions& options, const query::
   query.listing.stacks = options.stacks != 0;
   const auto add = [&](LimitKind kind, const std::optional<uint64_t>& limit) -> base::Result<> {
     if (!limit) return {};
+    const auto certainty = report::certainty_of(*figures, kind, is_early_scan(*figures, options));
+    const bool has_figure = certainty != report::Certainty::kNone;
     verdict.limits.push_back({.kind = kind,
-                              .figure = figure_of(*figures, options, kind),
+                              .figure = {figure_of(*figures, options, kind), has_figure},
                               .limit = *limit,
                               .stacks = {},
                               .frames = {},
-                              .certainty = report::certainty_of(*figures, kind, is_early_scan(*figures, options)),
+                              .certainty = certainty,
                               .allow_incomplete = options.allow_incomplete});
     if (!verdict.limits.back().broken() || !query.listing.stacks) return {};
     query.listing.sort = sort_of(kind);
