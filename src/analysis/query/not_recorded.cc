@@ -82,6 +82,7 @@ void leave_out_not_recorded(report::Report& report) {
   if (!import.tells(model::kNotRecordedLifetimes)) {
     report.lifetimes.reset();
     report.blocks.reset();
+    for (report::StackCount& count : report.counts) count.set_lifetimes_unknown();
   }
   report.address_space.reset();
   if (report.activity && !import.has_times()) put_into_one_bin(*report.activity);

@@ -14,12 +14,16 @@ struct StackCount {
   base::Known<uint64_t> live_bytes = 0;  // of a mapping: the program's own memory
   uint64_t reserved_bytes = 0;           // of a mapping: reserved only
   uint64_t temporary_allocations = 0;
-  uint64_t lifetime_ns = 0;    // sum over its released blocks
-  uint64_t live_since_ns = 0;  // mean allocation time of its live blocks
-  uint64_t leaked_bytes = 0;   // definitely and indirectly lost; 0 without a scan
+  base::Known<uint64_t> lifetime_ns = 0;    // sum over its released blocks
+  base::Known<uint64_t> live_since_ns = 0;  // mean allocation time of its live blocks
+  uint64_t leaked_bytes = 0;                // definitely and indirectly lost; 0 without a scan
   uint64_t leaked_blocks = 0;
   bool mapping = false;
   bool pooled = false;
+  void set_lifetimes_unknown() {
+    lifetime_ns.set_unknown();
+    live_since_ns.set_unknown();
+  }
   void set_live_unknown() {
     for (base::Known<uint64_t>* number : {&releases, &live_blocks, &live_bytes}) number->set_unknown();
   }

@@ -41,7 +41,6 @@ struct Sample {
   }
   uint64_t start_unix_ns = 0;  // 0: unknown
   report::Totals totals;
-  bool lifetimes_known = true;
   std::vector<report::StackCount> counts;  // by id - 1
   std::optional<std::vector<report::ThreadEntry>> threads;
   std::vector<report::TimelinePoint> timeline;  // of a finished recording

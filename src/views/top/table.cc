@@ -30,8 +30,9 @@ void sort(Table& table) {
 }
 
 // Up to the moment that the counts are of.
-uint64_t age_ns_of(const Sample& sample, const report::StackCount& count) {
-  return sample.counted_until_ns - std::min(sample.counted_until_ns, count.live_since_ns);
+base::Known<uint64_t> age_ns_of(const Sample& sample, const report::StackCount& count) {
+  return {sample.counted_until_ns - std::min(sample.counted_until_ns, count.live_since_ns.counted()),
+          count.live_since_ns.is_known()};
 }
 
 TableRow stack_row(const History& history, uint64_t id) {
@@ -46,10 +47,10 @@ TableRow stack_row(const History& history, uint64_t id) {
   if (const auto growth = history.growth_of(id)) row.of(Figure::kGrowth) = static_cast<double>(*growth);
   row.of(Figure::kRate) = history.bytes_per_second_of(id);
   row.of(Figure::kCalls) = history.calls_per_second_of(id);
-  if (const uint64_t releases = count.releases.if_known().value_or(0); sample.lifetimes_known && releases != 0)
-    row.of(Figure::kLifetime) = static_cast<double>(count.lifetime_ns) / static_cast<double>(releases);
-  if (sample.lifetimes_known && count.live_blocks.if_known().value_or(0) != 0)
-    row.of(Figure::kAge) = static_cast<double>(age_ns_of(sample, count));
+  const uint64_t releases = count.releases.if_known().value_or(0);
+  if (const auto lifetime_ns = to_double(count.lifetime_ns); lifetime_ns && releases != 0)
+    row.of(Figure::kLifetime) = *lifetime_ns / static_cast<double>(releases);
+  if (count.live_blocks.if_known().value_or(0) != 0) row.of(Figure::kAge) = to_double(age_ns_of(sample, count));
   if (sample.totals.temporary_allocations.is_known())
     row.of(Figure::kTemporary) = static_cast<double>(count.temporary_allocations);
   if (const auto leaked = history.leaked_bytes_of(id); leaked && !count.mapping && !count.pooled)
@@ -155,18 +156,19 @@ void add(TableRow& sum, const TableRow& row, bool is_first) {
 struct ModuleSum {
   TableRow row;
   uint64_t stacks = 0;
-  uint64_t lifetime_ns = 0;
+  base::Known<uint64_t> lifetime_ns = 0;
   uint64_t releases = 0;
-  double age_ns = 0;
+  base::Known<double> age_ns = 0;
   uint64_t live_blocks = 0;
 };
 
-void set_means(ModuleSum& sum, bool are_known) {
+void set_means(ModuleSum& sum) {
   sum.row.of(Figure::kLifetime).reset();
   sum.row.of(Figure::kAge).reset();
-  if (are_known && sum.releases != 0)
-    sum.row.of(Figure::kLifetime) = static_cast<double>(sum.lifetime_ns) / static_cast<double>(sum.releases);
-  if (are_known && sum.live_blocks != 0) sum.row.of(Figure::kAge) = sum.age_ns / static_cast<double>(sum.live_blocks);
+  if (const auto lifetime_ns = to_double(sum.lifetime_ns); lifetime_ns && sum.releases != 0)
+    sum.row.of(Figure::kLifetime) = *lifetime_ns / static_cast<double>(sum.releases);
+  if (const auto age_ns = sum.age_ns.if_known(); age_ns && sum.live_blocks != 0)
+    sum.row.of(Figure::kAge) = *age_ns / static_cast<double>(sum.live_blocks);
 }
 
 Table module_table(const History& history, const NameBook& names, const State& state) {
@@ -185,7 +187,9 @@ Table module_table(const History& history, const NameBook& names, const State& s
     ++sum.stacks;
     sum.lifetime_ns += count.lifetime_ns;
     sum.releases += count.releases.counted();
-    sum.age_ns += static_cast<double>(age_ns_of(sample, count)) * static_cast<double>(count.live_blocks.counted());
+    const base::Known<uint64_t> age_ns = age_ns_of(sample, count);
+    sum.age_ns +=
+        {static_cast<double>(age_ns.counted()) * static_cast<double>(count.live_blocks.counted()), age_ns.is_known()};
     sum.live_blocks += count.live_blocks.counted();
   }
   for (auto& [path, sum] : sums) {
@@ -195,7 +199,7 @@ Table module_table(const History& history, const NameBook& names, const State& s
     }
     sum.row.key = table.modules.size() + 1;
     sum.row.of(Figure::kStacks) = static_cast<double>(sum.stacks);
-    set_means(sum, sample.lifetimes_known);
+    set_means(sum);
     table.order.push_back({weight_of(sum.row.of(state.sort()), state.reversed), sum.row.key});
     table.modules.push_back(sum.row);
     table.names.push_back(path);

@@ -132,7 +132,6 @@ query::Query sample_query(const SampleRequest& request, query::Query query, bool
 void take_from(report::Report&& report, Sample& sample) {
   sample.start_unix_ns = report.capture.start_unix_ns;
   sample.totals = report.totals;
-  sample.lifetimes_known = report.has_events && report.lifetimes;
   sample.named = named_stacks(report);
   sample.counts = std::move(report.counts);
   if (!report::or_none(report.threads).empty()) sample.threads = std::move(report.threads);
