@@ -6,6 +6,7 @@
 
 #include "agent/core/exit_signals.h"
 #include "agent/core/kernel.h"
+#include "agent/core/pages.h"
 #include "agent/core/platform.h"
 #include "agent/core/report_signal.h"
 #include "agent/core/session.h"
@@ -108,7 +109,6 @@ void make_reserve() {
   const auto start = reinterpret_cast<uintptr_t>(kernel::map_memory(bytes));
   if (start == 0) return;
   // The whole is one area, forgotten by its first address: who takes a piece and unmaps it never has that one.
-  constexpr size_t kPageBytes = 4096;
   g_reserved.store(bytes, std::memory_order_relaxed);
   g_reserve_end.store(start + bytes, std::memory_order_relaxed);
   g_reserve.store(start + kPageBytes, std::memory_order_release);
@@ -123,7 +123,7 @@ bool keeps_to_reserve() { return g_keeps_to_reserve.load(std::memory_order_relax
 size_t reserve_bytes() { return g_reserved.load(std::memory_order_relaxed); }
 
 void* take_reserve(size_t bytes) {
-  const uintptr_t whole = (bytes + 4095) & ~uintptr_t{4095};
+  const uintptr_t whole = whole_pages(bytes);
   uintptr_t start = g_reserve.load(std::memory_order_acquire);
   do {
     if (start == 0 || whole > g_reserve_end.load(std::memory_order_relaxed) - start) return nullptr;

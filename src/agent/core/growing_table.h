@@ -10,6 +10,7 @@
 
 #include "agent/core/kernel.h"
 #include "agent/core/leftovers.h"
+#include "agent/core/pages.h"
 
 namespace heaptap::agent {
 
@@ -131,8 +132,8 @@ class GrowingTable {
 
   // Frees the memory but keeps the addresses reserved: a thread that still reads the old view finds it empty, which is harmless.
   static void give_back(View* view) {
-    const uintptr_t first = (reinterpret_cast<uintptr_t>(view) + 4096 + 4095) & ~uintptr_t{4095};
-    const uintptr_t end = (reinterpret_cast<uintptr_t>(view) + view->bytes) & ~uintptr_t{4095};
+    const uintptr_t first = whole_pages(reinterpret_cast<uintptr_t>(view) + kPageBytes);
+    const uintptr_t end = page_begin(reinterpret_cast<uintptr_t>(view) + view->bytes);
     if (first < end) kernel::advise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
   }
 

@@ -1,5 +1,6 @@
 #include "agent/core/labels.h"
 
+#include "agent/core/pages.h"
 #include "agent/core/string.h"
 
 namespace heaptap::agent {
@@ -7,8 +8,6 @@ namespace heaptap::agent {
 constinit Labels g_labels{};
 
 namespace {
-
-constexpr uintptr_t kTextPageBytes = 4096;
 
 uint32_t bucket_hash(const Label* parent, wire::LabelKind kind, const char* name, size_t bytes) {
   uint64_t hash = (14695981039346656037u ^ (parent != nullptr ? parent->number : 0)) * 1099511628211u +
@@ -20,7 +19,7 @@ uint32_t bucket_hash(const Label* parent, wire::LabelKind kind, const char* name
 // Eight bytes of a text that ends somewhere; none of the page behind it are touched. False: they would be. (AddressSanitizer
 // minds bytes behind the text's end.)
 __attribute__((no_sanitize("address"))) inline bool load_eight(const char* text, uint64_t& word) {
-  if ((reinterpret_cast<uintptr_t>(text) & (kTextPageBytes - 1)) > kTextPageBytes - sizeof(word)) return false;
+  if (reinterpret_cast<uintptr_t>(text) % kPageBytes > kPageBytes - sizeof(word)) return false;
   __builtin_memcpy(&word, text, sizeof(word));
   return true;
 }

@@ -8,6 +8,7 @@
 #include "agent/core/call_stack.h"
 #include "agent/core/last_writer_table.h"
 #include "agent/core/leftovers.h"
+#include "agent/core/pages.h"
 #include "agent/core/platform.h"
 #include "agent/core/totals.h"
 #include "common/wire/log.h"
@@ -24,11 +25,11 @@ enum class SessionState : uint32_t {
 
 // State in a page of its own that the kernel clears in forked children (MADV_WIPEONFORK): this prevents also a child
 // made without libc's fork from writing into its parent's log.
-struct alignas(4096) SessionPage {
+struct alignas(kPageBytes) SessionPage {
   std::atomic<SessionState> state;
   // The kernel's id of the thread that offered a last look, see exit_request.h; 0: none did.
   std::atomic<uint32_t> exiting_thread;
-  uint8_t padding[4096 - sizeof(std::atomic<SessionState>) - sizeof(std::atomic<uint32_t>)];
+  uint8_t padding[kPageBytes - sizeof(std::atomic<SessionState>) - sizeof(std::atomic<uint32_t>)];
 };
 
 struct alignas(64) Session {

@@ -1,6 +1,7 @@
 #include "agent/core/stack_window.h"
 
 #include "agent/core/kernel.h"
+#include "agent/core/pages.h"
 
 namespace heaptap::agent {
 namespace {
@@ -17,15 +18,15 @@ void StackWindow::enter_elsewhere(uintptr_t sp, bool runs_there) {
     return;
   }
   // Nobody knows about the page below; of one that was interrupted, nor about this page, which is asked for from its start.
-  if (low_ < page_of(sp) || !runs_there) low_ = page_of(sp);
-  high_ = runs_there ? page_of(sp) + kPage : low_;
+  if (low_ < page_begin(sp) || !runs_there) low_ = page_begin(sp);
+  high_ = runs_there ? page_begin(sp) + kPageBytes : low_;
 }
 
 void StackWindow::find_own() {
   was_sought_ = true;
   bounds_ = find_thread_stack();
   own_high_ = bounds_.high;
-  own_low_ = page_of(bounds_.high);  // the control block, or what the kernel passed to the program, is on this page
+  own_low_ = page_begin(bounds_.high);  // the control block, or what the kernel passed to the program, is on this page
   if (own_low_ == own_high_ && own_high_ != 0) own_low_ -= sizeof(uintptr_t);
 }
 
@@ -39,11 +40,12 @@ bool StackWindow::grow_to(uintptr_t sp, bool runs_there) {
   if (own_high_ == 0 || sp >= own_high_ || sp < lowest_own()) return false;
   if (sp >= own_low_) return true;
   const bool is_known = sp >= bounds_.own_low && (runs_there || bounds_.is_whole);
-  for (uintptr_t page = page_of(sp) + (runs_there ? kPage : 0); !is_known && page < own_low_; page += kPage) {
+  for (uintptr_t page = page_begin(sp) + (runs_there ? kPageBytes : 0); !is_known && page < own_low_;
+       page += kPageBytes) {
     if (!kernel::is_readable(page)) return false;
   }
   const uintptr_t lowest = lowest_own();
-  own_low_ = page_of(sp) > lowest ? page_of(sp) : lowest;
+  own_low_ = page_begin(sp) > lowest ? page_begin(sp) : lowest;
   return true;
 }
 
@@ -59,9 +61,9 @@ bool StackWindow::load_elsewhere(uintptr_t address, uintptr_t& word) {
   // What isn't one piece with the page that the walk began on may be anybody's, and go while it is read.
   if (on_own_ || address - high_ > kMaxAsked) return kernel::copy_word(address, word);
   // Page by page, so that what is known stays one piece.
-  while (high_ <= page_of(address)) {
+  while (high_ <= page_begin(address)) {
     if (!kernel::is_readable(high_)) return false;
-    high_ = page_of(high_) + kPage;
+    high_ = page_begin(high_) + kPageBytes;
   }
   word = load_word(address);
   return true;

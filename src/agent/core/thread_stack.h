@@ -3,10 +3,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace heaptap::agent {
+#include "agent/core/pages.h"
 
-inline constexpr uintptr_t kPage = 4096;
-constexpr uintptr_t page_of(uintptr_t address) { return address & ~(kPage - 1); }
+namespace heaptap::agent {
 
 struct StackBounds {
   uintptr_t low = 0;
@@ -28,10 +27,11 @@ inline StackBounds stack_in_control_block(const uintptr_t* words, size_t count, 
     const uintptr_t begin = words[i];
     const uintptr_t bytes = words[i + 1];
     const uintptr_t guard = words[i + 2];
-    if (begin < kPage || begin >= control_block || bytes <= control_block - begin) continue;
+    if (begin < kPageBytes || begin >= control_block || bytes <= control_block - begin) continue;
     const uintptr_t above = bytes - (control_block - begin);
     if (above < kLeastAbove || above > kMaxAbove) continue;
-    if (guard % kPage == 0 && guard < control_block - begin) return {begin + guard, control_block, true, begin + guard};
+    if (guard % kPageBytes == 0 && guard < control_block - begin)
+      return {begin + guard, control_block, true, begin + guard};
   }
   return {};
 }

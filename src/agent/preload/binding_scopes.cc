@@ -2,6 +2,7 @@
 
 #include <linux/futex.h>
 
+#include "agent/core/pages.h"
 #include "agent/preload/loaded_objects.h"
 #include "common/arch/native.h"
 
@@ -25,9 +26,8 @@ bool is_program_scope(const Scope* scope, const link_map* first) {
 
 // Not past the end of its page, where there may be nothing.
 uintptr_t place_in(const link_map& object, const link_map* first) {
-  constexpr uintptr_t kPageBytes = 4096;
   const auto start = reinterpret_cast<uintptr_t>(&object);
-  const uintptr_t end = (start | (kPageBytes - 1)) + 1;
+  const uintptr_t end = page_begin(start) + kPageBytes;
   const auto* words = reinterpret_cast<const uintptr_t*>(start);
   const size_t count = (end - start) / sizeof(uintptr_t);
   for (size_t i = sizeof(link_map) / sizeof(uintptr_t) + kScopesInside + 1; i < count; ++i) {

@@ -8,6 +8,7 @@
 #include "agent/core/exit_signals.h"
 #include "agent/core/kernel.h"
 #include "agent/core/log_areas.h"
+#include "agent/core/pages.h"
 #include "agent/core/streams.h"
 #include "agent/core/string.h"
 #include "agent/preload/limit_hooks.h"
@@ -141,7 +142,6 @@ struct Context {
 void note_memory_call(const uintptr_t* arguments) {
   constexpr uintptr_t kRead = 1;
   constexpr uintptr_t kFixed = 0x10;
-  constexpr uintptr_t kPageMask = 4095;
   if (g_session_page.state.load(std::memory_order_relaxed) != SessionState::kRecording) return;
   const bool goes =
       arguments[0] == __NR_munmap || arguments[0] == __NR_mremap ||
@@ -149,7 +149,7 @@ void note_memory_call(const uintptr_t* arguments) {
       (arguments[0] == __NR_mmap && (arguments[4] & kFixed) != 0);
   if (!goes || kernel::process_id() != g_session.process) return;
   const auto forget = [arguments](uintptr_t begin, uintptr_t bytes) {
-    forget_stack_memory(begin, begin + ((bytes + kPageMask) & ~kPageMask), reinterpret_cast<uintptr_t>(arguments));
+    forget_stack_memory(begin, begin + whole_pages(bytes), reinterpret_cast<uintptr_t>(arguments));
   };
   forget(arguments[1], arguments[2]);
   constexpr uintptr_t kMovesTo = 2;  // MREMAP_FIXED

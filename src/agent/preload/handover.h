@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "agent/core/kernel.h"
+#include "agent/core/pages.h"
 #include "agent/core/session.h"
 #include "agent/preload/log_request.h"
 #include "common/wire/handshake.h"
@@ -17,7 +18,6 @@ using Texts = char* const*;
 class ReadablePages {
  public:
   bool has(const void* address) {
-    constexpr uintptr_t kPageBytes = 4096;
     const auto at = reinterpret_cast<uintptr_t>(address);
     if (at / kPageBytes == page_) return true;
     if (!kernel::is_readable(at & ~uintptr_t{7})) return false;

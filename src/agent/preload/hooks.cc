@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "agent/core/clock.h"
+#include "agent/core/pages.h"
 #include "agent/core/recorder.h"
 #include "agent/core/session.h"
 #include "agent/core/streams.h"
@@ -242,8 +243,6 @@ inline void release_new(Function function, void* block, uintptr_t b, uintptr_t c
   }
 }
 
-constexpr size_t kPageBytes = 4096;
-constexpr size_t whole_pages(size_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
 inline void* const kMapFailed = reinterpret_cast<void*>(-1);
 
 // The allocator's own calls aren't the program's.

@@ -6,6 +6,7 @@
 #include "agent/core/call_permission.h"
 #include "agent/core/kernel.h"
 #include "agent/core/log_areas.h"
+#include "agent/core/pages.h"
 #include "agent/core/platform.h"
 #include "agent/core/session.h"
 #include "agent/preload/real_functions.h"
@@ -72,12 +73,11 @@ OwnRange first_own(uint64_t from, uint64_t end) {
 
 // Visits what is the program's of a mapping.
 void visit_programs(uint64_t begin, uint64_t end, Visit* visit, void* context) {
-  constexpr uint64_t kInPage = 4095;
   while (begin < end && end <= kEndOfUserSpace) {
     const OwnRange own = first_own(begin, end);
-    const uint64_t until = own.begin & ~kInPage;
+    const uint64_t until = page_begin(own.begin);
     if (until > begin) visit(context, begin, until < end ? until : end);
-    begin = (own.end + kInPage) & ~kInPage;
+    begin = whole_pages(own.end);
   }
 }
 

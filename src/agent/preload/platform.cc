@@ -6,6 +6,7 @@
 
 #include "agent/core/exit_signals.h"
 #include "agent/core/kernel.h"
+#include "agent/core/pages.h"
 #include "agent/core/platform.h"
 #include "agent/core/session.h"
 #include "agent/core/string.h"
@@ -112,7 +113,7 @@ void read_segment(const ElfW(Phdr) & segment, uintptr_t bias, ModuleFacts& facts
   switch (segment.p_type) {
     case PT_LOAD: {
       const uintptr_t end = start + segment.p_memsz;
-      if (facts.end == 0 || start < facts.start) facts.start = start & ~uintptr_t{4095};
+      if (facts.end == 0 || start < facts.start) facts.start = page_begin(start);
       if (end > facts.end) facts.end = end;
       if (segment.p_offset == 0 && segment.p_filesz >= sizeof(ElfW(Ehdr)) && (segment.p_flags & PF_R) != 0) {
         const auto entry = reinterpret_cast<const ElfW(Ehdr)*>(start)->e_entry;
@@ -199,13 +200,12 @@ bool visit_module_at(uintptr_t address, void (*visit)(void*, const ModuleFacts&)
   const auto start = reinterpret_cast<uintptr_t>(found.dlfo_map_start);
   const size_t bytes = reinterpret_cast<uintptr_t>(found.dlfo_map_end) - start;
   const auto* const header = static_cast<const ElfW(Ehdr)*>(found.dlfo_map_start);
-  constexpr size_t kFirstPageBytes = 4096;
-  if (bytes < kFirstPageBytes || found.dlfo_link_map == nullptr) return false;
+  if (bytes < kPageBytes || found.dlfo_link_map == nullptr) return false;
   const unsigned char* const magic = header->e_ident;
   const bool is_elf = magic[0] == ELFMAG0 && magic[1] == ELFMAG1 && magic[2] == ELFMAG2 && magic[3] == ELFMAG3;
   if (!is_elf || header->e_phentsize != sizeof(ElfW(Phdr))) return false;
   const size_t headers_bytes = size_t{header->e_phnum} * sizeof(ElfW(Phdr));
-  if (header->e_phoff > kFirstPageBytes || headers_bytes > kFirstPageBytes - header->e_phoff) return false;
+  if (header->e_phoff > kPageBytes || headers_bytes > kPageBytes - header->e_phoff) return false;
   dl_phdr_info object{};
   object.dlpi_addr = found.dlfo_link_map->l_addr;
   object.dlpi_name = found.dlfo_link_map->l_name;
@@ -264,9 +264,8 @@ uintptr_t thread_control_block() {
 uint32_t thread_number_in_block() {
   const uintptr_t block = thread_control_block();
   if (block == 0) return 0;
-  constexpr uintptr_t kInPage = 4095;
   const uintptr_t place = block + arch::native::kGlibcThreadNumber;
-  if ((place & ~kInPage) != (block & ~kInPage) && !kernel::is_readable(place)) return 0;
+  if (page_begin(place) != page_begin(block) && !kernel::is_readable(place)) return 0;
   return *reinterpret_cast<const volatile uint32_t*>(place);
 }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "analysis/symbols/section_inflater.h"
+#include "common/base/pages.h"
 
 namespace heaptap::symbols {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 constexpr uint64_t kMaxBytes = uint64_t{1} << 32;
 // That deflate is capable of. zstd could do more, which no debug information gives occasion for.
 constexpr uint64_t kMaxInflation = 1032;
-constexpr uint64_t kPageBytes = 4096;
 constexpr std::string_view kInfo = ".debug_info";
 constexpr std::string_view kLine = ".debug_line";
 constexpr std::string_view kAddressRanges = ".debug_aranges";
@@ -112,7 +112,7 @@ bool UnpackedDebugFile::list_sections() {
     return false;
   const char* text = reinterpret_cast<const char*>(packed_.begin) + names.sh_offset;
   if (text[names.sh_size - 1] != '\0') return false;
-  uint64_t end = (packed_.bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  uint64_t end = base::whole_pages(packed_.bytes);
   for (size_t i = 0; i * sizeof(Elf64_Shdr) < headers_.size(); ++i) {
     auto header = header_at(i);
     if (header.sh_type == SHT_NOBITS || header.sh_name >= names.sh_size) continue;
@@ -146,7 +146,7 @@ bool UnpackedDebugFile::list_sections() {
                            .bytes = compression.ch_size,
                            .compression = compression.ch_type});
       header.sh_offset = end;
-      end += (compression.ch_size + kPageBytes - 1) / kPageBytes * kPageBytes;
+      end += base::whole_pages(compression.ch_size);
     }
     header.sh_size = compression.ch_size;
     header.sh_addralign = std::max<uint64_t>(compression.ch_addralign, 1);

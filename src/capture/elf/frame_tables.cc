@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/arch/walked_cpus.h"
+#include "common/base/pages.h"
 #include "common/unwind/cfi.h"
 #include "common/unwind/fde_scan.h"
 
@@ -21,7 +22,6 @@ using unwind::Row;
 using unwind::RowKind;
 
 constexpr Row kNoTable(RowKind::kNoTable);
-constexpr uint64_t kReadPageBytes = 4096;
 constexpr uint64_t kMaxRangeBytes = uint64_t{4} << 30;
 constexpr uint64_t kMaxEntryBytes = 65536;
 constexpr uint64_t kMaxTableBytes = 256u << 20;
@@ -48,7 +48,7 @@ class FrameTables::Copy {
  public:
   Copy(base::AddressRange range, uint64_t header, MemoryReader read)
       : range_(range), header_(header), read_(std::move(read)) {
-    range_.begin &= ~(kReadPageBytes - 1);
+    range_.begin = base::page_begin(range_.begin);
     if (range_.end <= range_.begin || range_.size() > kMaxRangeBytes) return;
     void* copy =
         mmap(nullptr, range_.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -66,13 +66,14 @@ class FrameTables::Copy {
   void fill(uint64_t begin, uint64_t bytes) {
     if (!is_made() || !range_.contains(begin)) return;
     const uint64_t end = begin + std::min(bytes, range_.end - begin);
-    for (uint64_t page = begin & ~(kReadPageBytes - 1); page < end;) {
+    const uint64_t page_bytes = base::page_bytes();
+    for (uint64_t page = base::page_begin(begin); page < end;) {
       // As many pages at a time as are missing.
       uint64_t behind = page;
-      while (behind < end && filled_.insert(behind).second) behind += kReadPageBytes;
+      while (behind < end && filled_.insert(behind).second) behind += page_bytes;
       const uint64_t size = std::min(behind, range_.end) - page;
       if (size > 0) read_(page, {bytes_ + (page - range_.begin), size});
-      page = std::max(behind, page + kReadPageBytes);
+      page = std::max(behind, page + page_bytes);
     }
   }
 

@@ -1,10 +1,11 @@
 #include "capture/elf/mapped_object.h"
 
 #include <elf.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
+
+#include "common/base/pages.h"
 
 namespace heaptap::elf {
 namespace {
@@ -15,12 +16,6 @@ using process::Mapping;
 constexpr uint32_t kGoBuildId = 4;                        // of Go's notes
 constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 46;  // of one segment; more is nonsense
 constexpr size_t kMaxPathBytes = 4096;
-constexpr uint64_t kReportedPageBytes = 4096;  // a module's start is rounded to these, as the agent does
-
-uint64_t file_page_begin(uint64_t address) {
-  static const auto page_bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return address & ~(page_bytes - 1);
-}
 
 // A file that the program only reads has such headers, too, but its code isn't where they say. (What was moved to anonymous
 // memory, into huge pages, has no file any more.)
@@ -28,12 +23,12 @@ bool is_code_there(const std::vector<Mapping>& map, const Mapping& first, uint64
   const Mapping* mapping = find_mapping(map, address);
   if (mapping == nullptr || !mapping->executable) return false;
   if (!mapping->has_file() || !first.has_file()) return true;
-  const uint64_t offset = mapping->offset + (file_page_begin(address) - mapping->range.begin);
-  return mapping->inode == first.inode && mapping->device == first.device && offset == file_page_begin(segment.offset);
+  const uint64_t offset = mapping->offset + (base::page_begin(address) - mapping->range.begin);
+  return mapping->inode == first.inode && mapping->device == first.device && offset == base::page_begin(segment.offset);
 }
 
 void note_loaded(MappedObject& object, const ElfSegment& segment, AddressRange place) {
-  const uint64_t start = place.begin & ~(kReportedPageBytes - 1);
+  const uint64_t start = base::page_begin(place.begin);
   if (object.loaded.empty() || start < object.range.begin) object.range.begin = start;
   object.range.end = std::max(object.range.end, place.end);
   object.loaded.push_back(segment);
@@ -75,13 +70,13 @@ std::optional<MappedObject> read_object(const ByteSource& memory, const std::vec
   }
   const uint64_t highest = cpu.word_bytes() == 8 ? ~uint64_t{0} : uint64_t{UINT32_MAX};
   const auto at_start = std::ranges::find_if(file->segments(), [](const ElfSegment& segment) {
-    return segment.type == PT_LOAD && file_page_begin(segment.offset) == 0;
+    return segment.type == PT_LOAD && base::page_begin(segment.offset) == 0;
   });
   if (at_start == file->segments().end()) return std::nullopt;
   MappedObject object;
   object.first = first;
   object.is_vdso = first.is_kernels("[vdso]");
-  object.bias = first.range.begin - file_page_begin(at_start->address);  // may be "negative"
+  object.bias = first.range.begin - base::page_begin(at_start->address);  // may be "negative"
   for (const ElfSegment& segment : file->segments()) {
     const uint64_t begin = object.bias + segment.address;
     if (segment.memory_bytes == 0 || segment.memory_bytes > kMaxSegmentBytes) continue;

@@ -7,15 +7,13 @@
 #include <cstring>
 #include <optional>
 
+#include "common/base/pages.h"
+
 namespace heaptap::elf {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kMaxImageSegmentBytes = uint64_t{1} << 40;  // of one segment; more is nonsense
 constexpr unsigned kMaxHeaders = 128;
-
-uint64_t page_begin(uint64_t address) { return address & ~(kPageBytes - 1); }
-uint64_t page_end(uint64_t address) { return page_begin(address + kPageBytes - 1); }
 
 constexpr unsigned char kByteOrder = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 
@@ -38,7 +36,7 @@ std::vector<Elf64_Phdr> read_headers_of(const process::ProcessMemory& memory, ui
   const auto header = memory.value<FileHeader>(address);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != elf_class ||
       header->e_ident[EI_DATA] != kByteOrder || header->e_phentsize != sizeof(ProgramHeader) ||
-      header->e_phnum > kMaxHeaders || header->e_phoff > kPageBytes) {
+      header->e_phnum > kMaxHeaders || header->e_phoff > base::page_bytes()) {
     return {};
   }
   std::vector<ProgramHeader> headers(header->e_phnum);
@@ -63,13 +61,13 @@ bool is_loaded(const process::ProcessMemory& memory, const process::Mapping& fir
                const Elf64_Phdr& header) {
   const process::Mapping* mapping = process::find_mapping(memory.map(), segment.begin);
   if (mapping == nullptr) return false;
-  const uint64_t offset = mapping->offset + (page_begin(segment.begin) - mapping->range.begin);
+  const uint64_t offset = mapping->offset + (base::page_begin(segment.begin) - mapping->range.begin);
   return mapping->inode == first.inode && mapping->name == first.name &&
-         (!first.has_file() || offset == page_begin(header.p_offset));
+         (!first.has_file() || offset == base::page_begin(header.p_offset));
 }
 
 void note_segment(ModuleImage& module, const Elf64_Phdr& header, base::AddressRange segment) {
-  const base::AddressRange pages{page_begin(segment.begin), page_end(segment.end)};
+  const base::AddressRange pages{base::page_begin(segment.begin), base::whole_pages(segment.end)};
   if ((header.p_flags & PF_W) != 0) {
     module.writable.push_back(pages);
     module.page_rests.push_back({pages.begin, segment.begin});
@@ -82,12 +80,13 @@ void note_segment(ModuleImage& module, const Elf64_Phdr& header, base::AddressRa
 
 std::optional<ModuleImage> read_module(const process::ProcessMemory& memory, const process::Mapping& first) {
   const std::vector<Elf64_Phdr> headers = read_headers(memory, first.range.begin);
-  const auto at_start = std::ranges::find_if(
-      headers, [](const Elf64_Phdr& header) { return header.p_type == PT_LOAD && page_begin(header.p_offset) == 0; });
+  const auto at_start = std::ranges::find_if(headers, [](const Elf64_Phdr& header) {
+    return header.p_type == PT_LOAD && base::page_begin(header.p_offset) == 0;
+  });
   if (at_start == headers.end()) return std::nullopt;
   ModuleImage module;
   module.path = first.name;
-  module.bias = first.range.begin - page_begin(at_start->p_vaddr);
+  module.bias = first.range.begin - base::page_begin(at_start->p_vaddr);
   for (const Elf64_Phdr& header : headers) {
     const base::AddressRange range{module.bias + header.p_vaddr, module.bias + header.p_vaddr + header.p_memsz};
     if (range.end <= range.begin) continue;

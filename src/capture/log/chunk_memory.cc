@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "common/base/pages.h"
 #include "common/wire/log.h"
 
 namespace heaptap::log {
@@ -14,11 +15,10 @@ namespace {
 #ifndef MADV_POPULATE_WRITE
 constexpr int MADV_POPULATE_WRITE = 23;  // since Linux 5.14
 #endif
-constexpr uint64_t kPageBytes = 4096;
 
 // What is there stays as it is.
 void touch(uint8_t* pages, uint64_t bytes) {
-  for (uint64_t at = 0; at < bytes; at += kPageBytes) {
+  for (uint64_t at = 0; at < bytes; at += base::page_bytes()) {
     std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(pages + at)).fetch_or(0, std::memory_order_relaxed);
   }
 }

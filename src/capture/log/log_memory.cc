@@ -12,11 +12,14 @@
 
 #include "capture/log/log_clock.h"
 #include "common/base/fresh_name.h"
+#include "common/base/pages.h"
 #include "common/wire/labels.h"
 #include "common/wire/totals.h"
 
 namespace heaptap::log {
 namespace {
+
+using base::whole_pages;
 
 // What a log holds where nothing presses. All of it is sparse: only what is touched is memory.
 struct Sizes {
@@ -37,8 +40,6 @@ struct Sizes {
 constexpr uint64_t kMaxFileBytes = uint64_t{32} << 20;
 constexpr uint64_t kLeastFileBytes = uint64_t{2} << 20;
 
-constexpr uint64_t whole_pages(uint64_t bytes) { return (bytes + 4095) & ~uint64_t{4095}; }
-
 uint64_t totals_bytes_of(const Sizes& sizes) {
   if (sizes.entries == 0) return 0;
   return whole_pages(sizeof(wire::TotalsHeader)) + whole_pages(wire::kOwnThreads * sizeof(wire::TotalsThread)) +
@@ -48,8 +49,9 @@ uint64_t totals_bytes_of(const Sizes& sizes) {
 }
 
 uint64_t total_of(const Sizes& sizes) {
-  return 4096 + whole_pages(sizes.slots * sizeof(wire::StreamSlot)) + whole_pages(sizes.modules_bytes) +
-         whole_pages(sizes.codes * sizeof(wire::CodeEntry)) + whole_pages(sizes.nodes * sizeof(wire::StackNode)) +
+  return whole_pages(sizeof(wire::LogHeader)) + whole_pages(sizes.slots * sizeof(wire::StreamSlot)) +
+         whole_pages(sizes.modules_bytes) + whole_pages(sizes.codes * sizeof(wire::CodeEntry)) +
+         whole_pages(sizes.nodes * sizeof(wire::StackNode)) +
          whole_pages(sizes.stack_areas * sizeof(wire::StackAreaEntry)) +
          whole_pages(sizes.own_areas * sizeof(wire::OwnArea)) + whole_pages(sizes.labels * sizeof(wire::LabelEntry)) +
          whole_pages(sizes.late_rows_bytes) + sizes.chunks * wire::kChunkBytes + totals_bytes_of(sizes);
@@ -113,7 +115,7 @@ bool shrink(Sizes& sizes, uint64_t fewest_chunks) {
 // Rows for unwinding take a sixteenth of the memory, at most.
 Sizes totals_sizes_with_rows(const LogOptions& options) {
   const uint64_t bytes = std::max(options.totals_bytes, kLeastTotalsBytes);
-  const uint64_t rows_bytes = std::min(options.late_rows_bytes, bytes / 16) & ~uint64_t{4095};
+  const uint64_t rows_bytes = base::page_begin(std::min(options.late_rows_bytes, bytes / 16));
   if (bytes - rows_bytes < kLeastTotalsBytes) return totals_sizes(bytes);
   Sizes sizes = totals_sizes(bytes - rows_bytes);
   sizes.late_rows_bytes = rows_bytes;
@@ -156,7 +158,6 @@ void lay_out_totals(wire::LogHeader& log, const Sizes& sizes) {
 }
 
 void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options) {
-  static_assert(sizeof(wire::LogHeader) <= 4096);
   log.magic = wire::kLogMagic;
   log.version = wire::kLogVersion;
   log.total_bytes = total_of(sizes);
@@ -166,7 +167,7 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.chunk_count = static_cast<uint32_t>(sizes.chunks);
   log.start_chunks = static_cast<uint32_t>(sizes.start_chunks);
   log.usable_chunks.store(log.start_chunks, std::memory_order_relaxed);
-  log.slots_offset = 4096;
+  log.slots_offset = whole_pages(sizeof(wire::LogHeader));
   log.modules_offset = log.slots_offset + whole_pages(sizes.slots * sizeof(wire::StreamSlot));
   log.modules_capacity = sizes.modules_bytes;
   log.codes_offset = log.modules_offset + whole_pages(sizes.modules_bytes);

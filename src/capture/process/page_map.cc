@@ -9,10 +9,10 @@
 #include <span>
 #include <string>
 
+#include "common/base/pages.h"
+
 namespace heaptap::process {
 namespace {
-
-constexpr uint64_t kPageBytes = 4096;
 
 // Linux include/uapi/linux/fs.h, since 6.7.
 struct ScanRegion {
@@ -46,7 +46,7 @@ constexpr uint64_t kEntrySwapped = uint64_t{1} << 62;
 constexpr uint64_t kEntryFile = uint64_t{1} << 61;
 
 base::AddressRange whole_pages(base::AddressRange range) {
-  return {range.begin & ~(kPageBytes - 1), (range.end + kPageBytes - 1) & ~(kPageBytes - 1)};
+  return {base::page_begin(range.begin), base::whole_pages(range.end)};
 }
 
 ScanArguments arguments_for(base::AddressRange range, std::span<ScanRegion> regions) {
@@ -123,16 +123,17 @@ bool PageMap::scan(base::AddressRange range, bool own_only, std::vector<base::Ad
 
 bool PageMap::read_entries(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const {
   constexpr uint64_t kMaxEntries = 65536;
-  std::vector<uint64_t> entries(std::min(kMaxEntries, range.size() / kPageBytes));
-  for (uint64_t page = range.begin / kPageBytes; page < range.end / kPageBytes;) {
-    const size_t wanted = std::min<uint64_t>(entries.size(), range.end / kPageBytes - page);
+  const uint64_t page_bytes = base::page_bytes();
+  std::vector<uint64_t> entries(std::min(kMaxEntries, range.size() / page_bytes));
+  for (uint64_t page = range.begin / page_bytes; page < range.end / page_bytes;) {
+    const size_t wanted = std::min<uint64_t>(entries.size(), range.end / page_bytes - page);
     const ssize_t got =
         pread(file_.get(), entries.data(), wanted * sizeof(uint64_t), static_cast<off_t>(page * sizeof(uint64_t)));
     if (got <= 0) return false;
     for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(uint64_t); ++i, ++page) {
       const bool held = (entries[i] & (kEntryPresent | kEntrySwapped)) != 0;
       if (!held || (own_only && (entries[i] & kEntryFile) != 0)) continue;
-      append({page * kPageBytes, (page + 1) * kPageBytes}, parts);
+      append({page * page_bytes, (page + 1) * page_bytes}, parts);
     }
   }
   return true;

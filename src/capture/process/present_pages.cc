@@ -8,15 +8,12 @@
 #include <cerrno>
 #include <string>
 
+#include "common/base/pages.h"
+
 namespace heaptap::process {
 
 PresentPages::PresentPages(pid_t thread)
     : file_(open(("/proc/" + std::to_string(thread) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)) {}
-
-uint64_t PresentPages::page_bytes() {
-  static const auto bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
 
 size_t PresentPages::read_entries(uint64_t page, std::span<uint64_t> entries) const {
   ssize_t got = -1;
@@ -30,7 +27,7 @@ uint64_t PresentPages::bytes_there(uint64_t address, uint64_t bytes, Access acce
   if (!file_) return bytes;
   constexpr size_t kAtOnce = 32;
   std::array<uint64_t, kAtOnce> entries;
-  const uint64_t page_size = page_bytes();
+  const uint64_t page_size = base::page_bytes();
   uint64_t done = 0;
   while (done < bytes) {
     const uint64_t page = (address + done) / page_size;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "capture/process/userfaults.h"
+#include "common/base/pages.h"
 
 namespace heaptap::process {
 
@@ -51,7 +52,7 @@ ProcessMemory::PageBits& ProcessMemory::bits_of(uint64_t page) const {
 uint64_t ProcessMemory::bytes_alike(uint64_t address, uint64_t bytes, bool& there) const {
   there = true;
   if (!present_.is_known()) return bytes;
-  const uint64_t page_size = PresentPages::page_bytes();
+  const uint64_t page_size = base::page_bytes();
   const auto is_known_there = [&](uint64_t page) {
     const uint64_t bit = page % kPagesAtOnce;
     return (bits_of(page)[bit / 64] >> bit % 64 & 1) != 0;
@@ -82,7 +83,7 @@ size_t ProcessMemory::read_there(uint64_t address, std::span<uint8_t> to) const 
 // What was never touched of a process's own memory is zero, and stays untouched. Of a file or shared memory somebody has to bring it;
 // what a userfaultfd watches, only the program can.
 size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to) const {
-  const uint64_t page_size = PresentPages::page_bytes();
+  const uint64_t page_size = base::page_bytes();
   size_t done = 0;
   while (done < to.size()) {
     const uint64_t at = address + done;

@@ -14,6 +14,7 @@
 #include "capture/process/present_pages.h"
 #include "capture/process/userfaults.h"
 #include "common/arch/cpu.h"
+#include "common/base/pages.h"
 #include "common/base/unique_fd.h"
 
 namespace heaptap::process {
@@ -44,7 +45,7 @@ class TracedMemory final : public arch::TargetMemory {
   std::shared_ptr<const base::UniqueFd> file_;
   PresentPages pages_;
   mutable Userfaults userfaults_;
-  const uint64_t page_bytes_ = PresentPages::page_bytes();
+  const uint64_t page_bytes_ = base::page_bytes();
   uint64_t used_page_ = 0;
   mutable bool has_given_up_ = false;
 };

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "capture/scan/memory_reader.h"
+#include "common/base/pages.h"
 
 namespace heaptap::scan {
 namespace {
@@ -34,7 +34,7 @@ std::optional<ArenaHead> arena_head_at(const process::ProcessMemory& memory, uin
   const ArenaHead head{words[0], words[1], words[2], words[3]};
   const uint64_t alignment = arena_alignment(memory);
   if (head.arena % (2 * word) != 0 || head.size > alignment || head.protected_size > alignment || head.size == 0 ||
-      head.size % kPageBytes != 0 || head.protected_size < head.size) {
+      !base::is_page_aligned(head.size) || head.protected_size < head.size) {
     return std::nullopt;
   }
   const uint64_t first = head.arena & ~(alignment - 1);
@@ -87,7 +87,7 @@ void for_each_heap(process::ProcessMemory& memory, base::AddressRange range, Use
     const uint64_t next = aligned(memory.skip_untouched(at, range.end));
     if (next < at || next >= range.end) return;
     at = next;
-    if (memory.touched_ranges(at, at + kPageBytes).empty()) continue;
+    if (memory.touched_ranges(at, at + base::page_bytes()).empty()) continue;
     if (const auto head = arena_head_at(memory, at)) use(at, *head);
   }
 }
@@ -102,13 +102,14 @@ void find_arenas(process::ProcessMemory& memory, base::AddressRange range, std::
 std::optional<base::AddressRange> group_at(const process::ProcessMemory& memory, uint64_t address) {
   const uint64_t word = memory.word_bytes();
   const uint64_t meta = memory.word(address).value_or(0);
-  if (meta < kPageBytes || meta % word != 0) return std::nullopt;
+  if (meta < base::page_bytes() || meta % word != 0) return std::nullopt;
   constexpr uint64_t kMasksBytes = 8;
+  constexpr uint64_t kMuslPageBytes = 4096;  // struct meta, maplen: in these on every machine
   const uint64_t bits_place = 3 * word + kMasksBytes;
   if (memory.word(meta + 2 * word) != address) return std::nullopt;
   const uint64_t pages = memory.word(meta + bits_place).value_or(0) >> 12;
-  if (pages == 0 || pages > kMaxMainHeapBytes / kPageBytes) return std::nullopt;
-  return base::AddressRange{address, address + pages * kPageBytes};
+  if (pages == 0 || pages > kMaxMainHeapBytes / kMuslPageBytes) return std::nullopt;
+  return base::AddressRange{address, address + pages * kMuslPageBytes};
 }
 
 void find_groups(process::ProcessMemory& memory, base::AddressRange range, std::vector<base::AddressRange>& groups) {
@@ -117,7 +118,7 @@ void find_groups(process::ProcessMemory& memory, base::AddressRange range, std::
     for (at = std::max(at, touched.begin); at < std::min(touched.end, range.end);) {
       const auto group = group_at(memory, at);
       if (group) groups.push_back({group->begin, std::min(group->end, range.end)});
-      at = group ? groups.back().end : at + kPageBytes;
+      at = group ? groups.back().end : at + base::page_bytes();
     }
   }
 }
@@ -130,7 +131,7 @@ std::optional<base::AddressRange> own_memory_of_block(const process::ProcessMemo
   if (head.size() < 2 || (head[1] & 7) != kIsMapped) return std::nullopt;
   const uint64_t size = head[1] & ~uint64_t{7};
   const uint64_t begin = chunk - head[0];
-  if (begin % kPageBytes != 0 || (head[0] + size) % kPageBytes != 0 || size == 0) return std::nullopt;
+  if (!base::is_page_aligned(begin) || !base::is_page_aligned(head[0] + size) || size == 0) return std::nullopt;
   return base::AddressRange{begin, chunk + size};
 }
 
@@ -180,10 +181,10 @@ uint64_t end_of_main_heap(const process::ProcessMemory& memory, base::AddressRan
   // The last chunk; it reaches to the end. Its address, and the last remainder's, stand before the bins.
   const uint64_t bins = bins_of_main_arena(memory, main_arena);
   const uint64_t top = memory.word(bins - 2 * word).value_or(0);
-  if (top < kPageBytes || main_arena.contains(top)) return 0;  // no memory yet: top is a bin
+  if (top < base::page_bytes() || main_arena.contains(top)) return 0;  // no memory yet: top is a bin
   const uint64_t size = memory.word(top + word).value_or(0) & ~uint64_t{7};
   const uint64_t end = top + size;
-  return size < kMaxMainHeapBytes && end % kPageBytes == 0 ? end : 0;
+  return size < kMaxMainHeapBytes && base::is_page_aligned(end) ? end : 0;
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "capture/scan/allocator_memory.h"
-#include "capture/scan/memory_reader.h"
+#include "common/base/pages.h"
 
 namespace heaptap::scan {
 namespace {
@@ -215,10 +215,11 @@ class ChunkLives {
       }
       const uint64_t chunk = blocks_[i].begin - kHeadBytes;
       const uint64_t bytes = head[1] & ~kFlags;
-      if ((head[1] & kFlags) != kIsMapped || (chunk - head[0]) % kPageBytes != 0 || (head[0] + bytes) % kPageBytes != 0)
+      if ((head[1] & kFlags) != kIsMapped || !base::is_page_aligned(chunk - head[0]) ||
+          !base::is_page_aligned(head[0] + bytes))
         continue;
       const uint64_t least = blocks_[i].size() + kHeadBytes;
-      if (bytes >= least && bytes - least < 2 * kPageBytes) lives_[i] = ChunkLife::kInUse;
+      if (bytes >= least && bytes - least < 2 * base::page_bytes()) lives_[i] = ChunkLife::kInUse;
     }
   }
 

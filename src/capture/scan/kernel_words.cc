@@ -8,12 +8,11 @@
 #include <string>
 
 #include "capture/process/process_status.h"
+#include "common/base/pages.h"
 #include "common/base/small_file.h"
 
 namespace heaptap::scan {
 namespace {
-
-constexpr uint64_t kLowestAddress = 4096;
 
 // Calls `line` with each line that begins so, without that beginning.
 template <typename Line>
@@ -30,7 +29,7 @@ void add_hexadecimal(std::string_view text, std::vector<uint64_t>& words) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   uint64_t word = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), word, 16);
-  if (error == std::errc() && word >= kLowestAddress) words.push_back(word);
+  if (error == std::errc() && word >= base::page_bytes()) words.push_back(word);
 }
 
 bool leads_to(int directory, const char* name, std::string_view what) {

@@ -8,9 +8,6 @@
 
 namespace heaptap::scan {
 
-// Page size of the scanned machines.
-constexpr uint64_t kPageBytes = 4096;
-
 class MemoryReader {
  public:
   MemoryReader() = default;

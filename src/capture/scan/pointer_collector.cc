@@ -7,6 +7,7 @@
 
 #include "capture/scan/memory_plan.h"
 #include "capture/scan/relative_pointers.h"
+#include "common/base/pages.h"
 
 namespace heaptap::scan {
 namespace {
@@ -95,7 +96,7 @@ void PointerCollector<Word>::read(base::AddressRange range, Use use) {
     at += wanted;
     if (got >= wanted) continue;
     const uint64_t failed = at - wanted + got;
-    at = std::min(range.end, (failed / kPageBytes + 1) * kPageBytes);
+    at = std::min(range.end, (failed / base::page_bytes() + 1) * base::page_bytes());
     unread_bytes_ += at - failed;
   }
 }

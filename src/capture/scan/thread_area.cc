@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "capture/scan/memory_reader.h"
+#include "common/base/pages.h"
 
 namespace heaptap::scan {
 namespace {
@@ -68,7 +68,7 @@ std::optional<base::AddressRange> find_thread_area(const process::ProcessMemory&
     // glibc: stackblock, stackblock_size; musl: map_base, map_size.
     const bool fits = words[i + 1] <= kLargestStack && area.begin % 16 == 0 && area.begin < thread_pointer &&
                       area.end > thread_pointer + least_behind && area.end <= thread_pointer + 65536;
-    if (!fits || thread_pointer - area.begin < kPageBytes) continue;
+    if (!fits || thread_pointer - area.begin < base::page_bytes()) continue;
     if (process::find_mapping(memory.map(), area.begin) != nullptr) return area;
   }
   return std::nullopt;
@@ -76,7 +76,7 @@ std::optional<base::AddressRange> find_thread_area(const process::ProcessMemory&
 
 bool is_musl_thread(const process::ProcessMemory& memory, uint64_t thread_pointer) {
   const auto points_to_itself = [&](uint64_t address) {
-    return address >= kPageBytes && memory.word(address) == address;
+    return address >= base::page_bytes() && memory.word(address) == address;
   };
   const unsigned word = memory.word_bytes();
   const auto head = memory.words({thread_pointer, thread_pointer + uint64_t{4} * word});  // self, table, previous, next
@@ -84,10 +84,10 @@ bool is_musl_thread(const process::ProcessMemory& memory, uint64_t thread_pointe
 }
 
 std::optional<uint64_t> find_control_block(process::ProcessMemory& memory, const process::Mapping& mapping) {
-  constexpr uint64_t kSearched = 2 * kPageBytes;
+  const uint64_t end_bytes = 2 * base::page_bytes();
   constexpr uint64_t kLargestStack = uint64_t{64} << 20;
   constexpr uint64_t kMaxSearched = uint64_t{1} << 20;
-  if (mapping.range.size() < 2 * kSearched) return std::nullopt;
+  if (mapping.range.size() < 2 * end_bytes) return std::nullopt;
   const auto find_in = [&](base::AddressRange range) -> std::optional<uint64_t> {
     const auto words = memory.words(range);
     for (size_t i = 0; i + 2 < words.size(); ++i) {
@@ -96,7 +96,7 @@ std::optional<uint64_t> find_control_block(process::ProcessMemory& memory, const
     }
     return std::nullopt;
   };
-  const base::AddressRange end{mapping.range.end - kSearched, mapping.range.end};
+  const base::AddressRange end{mapping.range.end - end_bytes, mapping.range.end};
   if (!memory.touched_ranges(end.begin, end.end).empty()) {
     if (const auto found = find_in(end)) return found;
   }
@@ -117,7 +117,7 @@ uint64_t thread_local_table_memory(const process::ProcessMemory& memory, uint64_
   if (is_musl_thread(memory, control_block)) return 0;
   const uint64_t entries = memory.word(control_block + memory.word_bytes()).value_or(0);
   const uint64_t head = uint64_t{2} * memory.word_bytes();  // how many entries there are
-  return entries < kPageBytes ? 0 : entries - head;
+  return entries < base::page_bytes() ? 0 : entries - head;
 }
 
 bool waits_for_join(const process::ProcessMemory& memory, const arch::ThreadFacts& facts, uint64_t control_block) {
@@ -156,7 +156,7 @@ ThreadLocalTable read_thread_local_table(const process::ProcessMemory& memory, u
   ThreadLocalTable table;
   table.static_begin = thread_pointer;
   const uint64_t entries = memory.word(thread_pointer + word).value_or(0);
-  if (entries < kPageBytes || entries % word != 0) return table;
+  if (entries < base::page_bytes() || entries % word != 0) return table;
   const uint64_t entry_words = modules.musl ? 1 : 2;  // glibc: block, what to free
   const uint64_t head = modules.musl ? 0 : 2 * word;  // glibc: how many entries there are
   const uint64_t count = memory.word(entries - head).value_or(0);
@@ -173,7 +173,7 @@ ThreadLocalTable read_thread_local_table(const process::ProcessMemory& memory, u
     if (has_static_place) begin = static_begin;
     const uint64_t not_yet = word == sizeof(uint32_t) ? 0xffffffff : ~uint64_t{0};  // glibc: allocated at first use
     constexpr uint64_t kHighest = uint64_t{1} << 47;
-    if (begin < kPageBytes || begin >= kHighest || begin == not_yet) continue;
+    if (begin < base::page_bytes() || begin >= kHighest || begin == not_yet) continue;
     // In a static program the offset of the one module isn't known.
     const bool has_place = modules.musl ? known && (has_static_place || module->static_offset == 0)
                                         : !known || has_static_place || modules.modules.size() == 1;

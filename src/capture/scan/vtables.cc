@@ -37,17 +37,17 @@ bool Vtables::holds(uint64_t address) const {
 
 bool Vtables::is_vtable(uint64_t address, MemoryReader& reader) {
   if (address % (1u << word_shift_) != 0) return false;
-  const uint64_t page = address / kPageBytes;
-  if (page != last_page_) {
+  const uint64_t piece = address / kPieceBytes;
+  if (piece != last_piece_) {
     if (!holds(address)) return false;
-    const auto [found, is_new] = pages_.try_emplace(page);
+    const auto [found, is_new] = pieces_.try_emplace(piece);
     if (is_new) {
-      found->second = word_shift_ == 2 ? read_page<uint32_t>(page, reader) : read_page<uint64_t>(page, reader);
+      found->second = word_shift_ == 2 ? read_piece<uint32_t>(piece, reader) : read_piece<uint64_t>(piece, reader);
     }
     last_ = found->second;
-    last_page_ = page;
+    last_piece_ = piece;
   }
-  const size_t word = address % kPageBytes >> word_shift_;
+  const size_t word = address % kPieceBytes >> word_shift_;
   return (last_[word / 64] >> word % 64 & 1) != 0;
 }
 
@@ -63,20 +63,20 @@ bool Vtables::looks_like_one(const Word* words) const {
 }
 
 template <typename Word>
-Vtables::Page Vtables::read_page(uint64_t page, MemoryReader& reader) const {
-  constexpr size_t kPageWords = kPageBytes / sizeof(Word);
-  std::array<Word, kWordsBefore + kPageWords> words{};
-  const uint64_t begin = page * kPageBytes;
+Vtables::Piece Vtables::read_piece(uint64_t piece, MemoryReader& reader) const {
+  constexpr size_t kPieceWords = kPieceBytes / sizeof(Word);
+  std::array<Word, kWordsBefore + kPieceWords> words{};
+  const uint64_t begin = piece * kPieceBytes;
   const auto bytes = std::as_writable_bytes(std::span(words));
   const std::span to(reinterpret_cast<uint8_t*>(bytes.data()), bytes.size());
   const uint64_t before = kWordsBefore * sizeof(Word);
-  // What is in front of a range's first page can't be read, perhaps.
+  // What is in front of a range's first piece can't be read, perhaps.
   if (!holds(begin - before) || reader.read(begin - before, to) < to.size()) {
     words = {};
     reader.read(begin, to.subspan(before));
   }
-  Page found{};
-  for (size_t i = 0; i < kPageWords; ++i) {
+  Piece found{};
+  for (size_t i = 0; i < kPieceWords; ++i) {
     const bool is_one = holds(begin + i * sizeof(Word)) && looks_like_one(&words[kWordsBefore + i]);
     found[i / 64] |= uint64_t{is_one} << i % 64;
   }

@@ -21,25 +21,26 @@ class Vtables {
   // Contains those that the index may take for blocks; mostly empty.
   [[nodiscard]] base::AddressRange span_beside(const BlockIndex& blocks) const;
 
-  // Reads the target's memory, each page at most once.
+  // Reads the target's memory, each piece at most once.
   [[nodiscard]] bool is_vtable(uint64_t address, MemoryReader& reader);
 
  private:
-  static constexpr size_t kMaxPageWords = kPageBytes / sizeof(uint32_t);
-  static constexpr size_t kWordsBefore = 2;               // fields before a vtable's address
-  using Page = std::array<uint64_t, kMaxPageWords / 64>;  // a bit for each word that is a vtable's address
+  static constexpr uint64_t kPieceBytes = 4096;  // of memory; divides each machine's pages
+  static constexpr size_t kMaxPieceWords = kPieceBytes / sizeof(uint32_t);
+  static constexpr size_t kWordsBefore = 2;                 // fields before a vtable's address
+  using Piece = std::array<uint64_t, kMaxPieceWords / 64>;  // a bit for each word that is a vtable's address
 
   [[nodiscard]] bool holds(uint64_t address) const;
   template <typename Word>
   [[nodiscard]] bool looks_like_one(const Word* words) const;
   template <typename Word>
-  [[nodiscard]] Page read_page(uint64_t page, MemoryReader& reader) const;
+  [[nodiscard]] Piece read_piece(uint64_t piece, MemoryReader& reader) const;
 
   unsigned word_shift_ = 3;                 // of a word's bytes
   std::vector<base::AddressRange> ranges_;  // ascending
-  boost::unordered_flat_map<uint64_t, Page> pages_;
-  uint64_t last_page_ = 0;
-  Page last_{};
+  boost::unordered_flat_map<uint64_t, Piece> pieces_;
+  uint64_t last_piece_ = 0;
+  Piece last_{};
 };
 
 }  // namespace heaptap::scan

@@ -17,6 +17,7 @@
 #include "common/arch/thread_facts.h"
 #include "common/base/bounded_calls.h"
 #include "common/base/clock.h"
+#include "common/base/pages.h"
 
 namespace heaptap::supervision {
 namespace {
@@ -53,11 +54,10 @@ class ProcessReader : public scan::MemoryReader {
 
 // Where live blocks lie, small gaps included: enough to tell heaps from other memory.
 std::vector<base::AddressRange> heap_ranges(const std::vector<model::ScannedBlock>& blocks) {
-  constexpr uint64_t kPage = 4096;
   std::vector<base::AddressRange> ranges;
   for (const model::ScannedBlock& block : blocks) {
     const uint64_t end = block.address + std::max<uint64_t>(block.size_bytes, 1);
-    if (!ranges.empty() && block.address <= ranges.back().end + kPage) {
+    if (!ranges.empty() && block.address <= ranges.back().end + base::page_bytes()) {
       ranges.back().end = std::max(ranges.back().end, end);
     } else {
       ranges.push_back({block.address, end});

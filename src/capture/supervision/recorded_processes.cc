@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -17,6 +16,7 @@
 #include "capture/supervision/trace_name.h"
 #include "common/arch/cpu.h"
 #include "common/arch/native.h"
+#include "common/base/pages.h"
 #include "common/base/small_file.h"
 
 namespace heaptap::supervision {
@@ -46,7 +46,7 @@ model::Machine own_machine() {
   own.architecture = wire::name_of(arch::native::kArchitecture);
   own.elf_machine = wire::elf_machine_of(arch::native::kArchitecture);
   own.word_bytes = sizeof(void*);
-  own.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
+  own.page_bytes = static_cast<uint32_t>(base::page_bytes());
   own.big_endian = std::endian::native == std::endian::big;
   return own;
 }

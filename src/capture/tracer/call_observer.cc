@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/pages.h"
 #include "common/wire/functions.h"
 #include "common/wire/mapping_call.h"
 
@@ -13,9 +14,6 @@ namespace {
 using wire::Function;
 using wire::RecordKind;
 using wire::Role;
-
-constexpr uint64_t kPageBytes = 4096;  // mappings are counted in these, whatever the target's are
-constexpr uint64_t whole_pages(uint64_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
 
 // Which argument says what; -1: none does.
 struct Arguments {
@@ -190,7 +188,7 @@ void CallObserver::begin_reallocation(PendingCall call) {
 // What is unmapped may be mapped by another thread before this one is seen to return.
 void CallObserver::begin_mapping(PendingCall call) {
   const bool moves = wire::facts_of(call.called.function).role == Role::kRemap;
-  const uint64_t size_bytes = whole_pages(moves ? call.old_size_bytes : call.size_bytes);
+  const uint64_t size_bytes = base::whole_pages(moves ? call.old_size_bytes : call.size_bytes);
   const bool unmaps = call.is_event && !(moves && call.leaves_old);
   if (unmaps)
     space_.unmappings().begin(thread_.id(), stream(), event_of(RecordKind::kUnmap, call, call.block, size_bytes));
@@ -282,7 +280,8 @@ void CallObserver::finish(const PendingCall& call, uint64_t result) {
       finish_mapping(call, result);
       break;
     case Role::kProtect:
-      if (is_status_of_success(result)) write(RecordKind::kProtect, call, call.block, whole_pages(call.size_bytes));
+      if (is_status_of_success(result))
+        write(RecordKind::kProtect, call, call.block, base::whole_pages(call.size_bytes));
       break;
     case Role::kRelease:
     case Role::kNone:
@@ -331,10 +330,10 @@ void CallObserver::finish_mapping(const PendingCall& call, uint64_t result) {
   const bool failed = unmaps_only ? !is_status_of_success(result) : result == all_ones;
   const bool is_new = space_.unmappings().end(thread_.id());
   if (failed) return;
-  const uint64_t unmapped = whole_pages(unmaps_only ? call.size_bytes : call.old_size_bytes);
+  const uint64_t unmapped = base::whole_pages(unmaps_only ? call.size_bytes : call.old_size_bytes);
   if (is_new) write(RecordKind::kUnmap, call, call.block, unmapped);
   if (unmaps_only) return;
-  const uint64_t mapped = whole_pages(call.size_bytes);
+  const uint64_t mapped = base::whole_pages(call.size_bytes);
   space_.unmappings().mapped(thread_.id(), {result, result + mapped}, space_.log());
   write(RecordKind::kMap, call, result, mapped);
 }

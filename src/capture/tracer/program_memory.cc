@@ -6,6 +6,8 @@
 #include <array>
 #include <cerrno>
 
+#include "common/base/pages.h"
+
 namespace heaptap::tracer {
 namespace {
 
@@ -25,17 +27,17 @@ int copy(Copy function, pid_t thread, void* here, uint64_t there, size_t bytes) 
 // A part that lies in one page is copied or not (process_vm_readv(2)).
 size_t ProgramMemory::read_some(pid_t thread, const process::TracedMemory& memory, uint64_t address, void* to,
                                 size_t bytes) {
-  constexpr uint64_t kPageBytes = 4096;
   constexpr size_t kMaxParts = 32;
   std::array<iovec, kMaxParts> parts{};
   bytes = memory.bytes_there(address, bytes, process::Access::kRead);
+  const uint64_t page_bytes = base::page_bytes();
   size_t done = 0;
   while (done < bytes) {
     size_t count = 0;
     size_t wanted = 0;
     for (; count < kMaxParts && done + wanted < bytes; ++count) {
       const uint64_t at = address + done + wanted;
-      const size_t size = std::min<size_t>(kPageBytes - at % kPageBytes, bytes - done - wanted);
+      const size_t size = std::min<size_t>(page_bytes - at % page_bytes, bytes - done - wanted);
       parts[count] = {reinterpret_cast<void*>(at), size};
       wanted += size;
     }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "common/base/pages.h"
 #include "common/base/safe_text.h"
 #include "common/base/small_file.h"
 #include "common/base/units.h"
@@ -27,7 +28,7 @@ uint64_t resident_bytes(pid_t process) {
   const std::vector<std::string> pages =
       base::words_of(base::read_small_file("/proc/" + std::to_string(process) + "/statm"));
   const auto resident = pages.size() > 1 ? base::whole_number<uint64_t>(pages[1]) : std::nullopt;
-  return resident.value_or(0) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return resident.value_or(0) * base::page_bytes();
 }
 
 }  // namespace

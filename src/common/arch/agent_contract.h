@@ -11,6 +11,10 @@
 
 namespace heaptap::arch {
 
+// Page size: a power of two.
+static_assert(std::same_as<decltype(native::kPageBytes), const uintptr_t> &&
+              (native::kPageBytes & (native::kPageBytes - 1)) == 0);
+
 // System calls without errno: the result is the kernel's.
 static_assert(requires(long argument) {
   { native::system_call(argument, argument, argument, argument, argument, argument, argument) } -> std::same_as<long>;

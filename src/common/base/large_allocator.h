@@ -8,6 +8,8 @@
 #include <new>
 #include <vector>
 
+#include "common/base/pages.h"
+
 namespace heaptap::base {
 
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;
@@ -51,7 +53,6 @@ struct LargeAllocator {
  private:
   // From half a huge page on, one is used: less would waste more than it saves.
   static constexpr bool is_large(size_t bytes) { return bytes >= kHugePageBytes / 2; }
-  static constexpr size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 };
 
 // Reserves capacity before a vector grows to `size`, so that it is rarely copied. Untouched memory costs nothing.

@@ -14,6 +14,7 @@
 #include "capture/process/stat_line.h"
 #include "capture/supervision/trace_half.h"
 #include "common/base/clock.h"
+#include "common/base/pages.h"
 #include "common/base/signal_names.h"
 #include "common/base/small_file.h"
 
@@ -86,7 +87,7 @@ void add_system_figures(Fields& fields, pid_t pid) {
   const auto pages = stat.number(process::StatLine::kResident);
   const auto user = stat.number(process::StatLine::kUserTime);
   const auto system = stat.number(process::StatLine::kSystemTime);
-  if (pages) fields.add(Field::kResidentBytes, *pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+  if (pages) fields.add(Field::kResidentBytes, *pages * base::page_bytes());
   constexpr uint64_t kNsASecond = 1'000'000'000;
   const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
   if (user && system && ticks > 0) fields.add(Field::kTargetCpuNs, (*user + *system) * (kNsASecond / ticks));

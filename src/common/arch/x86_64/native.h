@@ -3,6 +3,7 @@
 #include "common/arch/x86_64/bytes.h"
 #include "common/arch/x86_64/clock.h"
 #include "common/arch/x86_64/counter.h"
+#include "common/arch/x86_64/pages.h"
 #include "common/arch/x86_64/prefetch.h"
 #include "common/arch/x86_64/registers.h"
 #include "common/arch/x86_64/relax.h"
