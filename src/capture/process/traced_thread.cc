@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "common/arch/cpu.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::process {
 
@@ -32,12 +33,11 @@ TracedThread::State TracedThread::poll() {
     return state_;
   }
   state_ = State::kStopped;
-  const int kind = event.si_status >> 8;
-  const int signal = event.si_status & 0x7f;
-  if (kind == PTRACE_EVENT_STOP) {
-    group_stopped_ = signal != SIGTRAP;
-  } else if (kind == 0) {
-    signal_ = signal;
+  const auto stop = base::WaitStatus::of_stop(event.si_status);
+  if (stop.event() == PTRACE_EVENT_STOP) {
+    group_stopped_ = stop.stop_signal() != SIGTRAP;
+  } else if (stop.event() == 0) {
+    signal_ = stop.stop_signal();
   }
   return state_;
 }

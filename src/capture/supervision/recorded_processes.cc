@@ -1,7 +1,6 @@
 #include "capture/supervision/recorded_processes.h"
 
 #include <fcntl.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <bit>
@@ -18,6 +17,7 @@
 #include "common/arch/native.h"
 #include "common/base/pages.h"
 #include "common/base/small_file.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::supervision {
 namespace {
@@ -76,10 +76,10 @@ const std::string& program_of(const model::Capture& capture) {
   return capture.command.empty() ? capture.executable : capture.command.front();
 }
 
-model::ExitStatus exit_of(int wait_status) {
+model::ExitStatus exit_of(base::WaitStatus status) {
   model::ExitStatus exit;
-  if (WIFEXITED(wait_status)) exit.code = WEXITSTATUS(wait_status);
-  if (WIFSIGNALED(wait_status)) exit.signal = WTERMSIG(wait_status);
+  if (status.has_exited()) exit.code = status.exit_code();
+  if (status.was_killed()) exit.signal = status.end_signal();
   return exit;
 }
 

@@ -17,6 +17,7 @@
 #include "capture/supervision/recording.h"
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
+#include "common/base/wait_status.h"
 #include "common/endpoint/process_socket.h"
 #include "common/wire/architecture.h"
 
@@ -65,7 +66,7 @@ struct StartedProgram {
   pid_t process = -1;              // -1: none
   base::UniqueFd descriptor = {};  // pidfd; none: not provided by the kernel
   bool ended = false;
-  int status = 0;  // from waitpid
+  base::WaitStatus status = {};
 
   [[nodiscard]] bool is(pid_t other) const { return process > 0 && process == other; }
   [[nodiscard]] bool runs() const { return process > 0 && !ended; }
@@ -109,7 +110,7 @@ struct FinishedTrace {
   std::string first_path = {};  // path taken over by another program's trace; empty: `path` is the first
 };
 
-model::ExitStatus exit_of(int wait_status);
+model::ExitStatus exit_of(base::WaitStatus status);
 
 // Program name as started, or its file where unknown.
 const std::string& program_of(const model::Capture& capture);

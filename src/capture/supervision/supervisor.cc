@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/stop_signals.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::supervision {
 namespace {
@@ -17,14 +18,6 @@ constexpr uint64_t kBacklogBytes = 1024 * 1024;  // a drain that brought that ma
 constexpr uint64_t kBusyBytes = 256 * 1024;  // a drain that brought that many records is followed by the next one soon
 constexpr std::chrono::seconds kLongestLeave{10};
 constexpr std::chrono::seconds kLongestHurry{1};  // the same, where the user asks a second time
-
-// What waitpid tells of a process may also be that a scan has stopped it just now.
-bool has_ended(pid_t pid, int& status) {
-  int news = 0;
-  if (waitpid(pid, &news, WNOHANG) != pid || (!WIFEXITED(news) && !WIFSIGNALED(news))) return false;
-  status = news;
-  return true;
-}
 
 }  // namespace
 
@@ -114,7 +107,11 @@ void Supervisor::set_marks() {
 
 void Supervisor::look_after_program() {
   StartedProgram& program = processes_.program();
-  if (!program.runs() || !has_ended(program.process, program.status)) return;
+  if (!program.runs()) return;
+  // It may also be that a scan has stopped it just now.
+  const auto status = base::wait_for(program.process, WNOHANG);
+  if (!status || !status->has_ended()) return;
+  program.status = *status;
   program.ended = true;
   base::stop_signals::forward_to(0);
   source_.take_news();  // a program that ended before its recording came this far is in the queue still

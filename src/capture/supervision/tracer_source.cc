@@ -1,7 +1,5 @@
 #include "capture/supervision/tracer_source.h"
 
-#include <sys/wait.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "capture/supervision/asked_file.h"
 #include "common/base/exit_status.h"
 #include "common/base/small_file.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::supervision {
 namespace {
@@ -42,9 +41,9 @@ class EndGoesOn {
 
 }  // namespace
 
-model::Note tracer_end_note(int wait_status) {
-  const bool by_signal = WIFSIGNALED(wait_status);
-  const int number = by_signal ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+model::Note tracer_end_note(base::WaitStatus status) {
+  const bool by_signal = status.was_killed();
+  const int number = by_signal ? status.end_signal() : status.exit_code();
   return {.kind = model::NoteKind::kTracerEnded, .numbers = {by_signal, static_cast<uint64_t>(number)}};
 }
 
@@ -195,7 +194,7 @@ void TracerSource::take(const tracer::TracerGone& message) {
   is_broken_ = true;
   failures_ += unanswered;
   const model::Note why = tracer_end_note(message.wait_status);
-  tell({.kind = TracingNews::Kind::kTracerEnded, .wait_status = message.wait_status});
+  tell({.kind = TracingNews::Kind::kTracerEnded, .status = message.wait_status});
   for (RecordedProcess& process : processes_.all()) {
     if (!left_.contains(process.pid)) process.recording->note(why);
     left_.emplace(process.pid, Left::Reason::kFailed);

@@ -11,6 +11,7 @@
 #include "capture/supervision/pending_answers.h"
 #include "capture/supervision/recording_source.h"
 #include "capture/tracer/tracer_client.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::supervision {
 
@@ -21,11 +22,11 @@ struct TracingNews {
   pid_t process = 0;         // for kTracerWaits and kTracerLooks: the tracer itself
   std::string program = {};  // for kRecording, where known
   std::string why = {};  // for kNotRecorded: an error's message; for the tracer: its position in the kernel, if known
-  int wait_status = 0;   // for kTracerEnded
+  base::WaitStatus status = {};  // for kTracerEnded
 };
 
 // Note on an unexpected end of the tracer.
-model::Note tracer_end_note(int wait_status);
+model::Note tracer_end_note(base::WaitStatus status);
 
 struct TracerSourceOptions {
   bool follows_exec = false;

@@ -4,18 +4,16 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <string>
 
 #include "capture/process/memory_map.h"
 #include "capture/process/thread_state.h"
 #include "common/base/small_file.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::tracer {
 namespace {
-
-constexpr int kCallStop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
 
 bool is_filtered(pid_t thread) {
   constexpr std::string_view kField = "\nSeccomp:\t";
@@ -63,21 +61,17 @@ InjectedCall::~InjectedCall() {
 bool InjectedCall::go_to_call_stop() {
   while (true) {
     if (ptrace(PTRACE_SYSCALL, thread_, nullptr, nullptr) != 0) return false;
-    int status = 0;
-    pid_t stopped = -1;
-    do {
-      stopped = waitpid(thread_, &status, __WALL);
-    } while (stopped < 0 && errno == EINTR);
-    if (stopped != thread_) return false;
-    if (!WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_EXIT) {
+    const auto status = base::wait_for(thread_, __WALL);
+    if (!status) return false;
+    if (!status->has_stopped() || status->event() == PTRACE_EVENT_EXIT) {
       end_status_ = status;
       return false;
     }
-    if (WSTOPSIG(status) == kCallStop) return true;
-    if (status >> 16 == PTRACE_EVENT_STOP) {
+    if (status->is_in_system_call()) return true;
+    if (status->event() == PTRACE_EVENT_STOP) {
       was_interrupted_ = true;
     } else {
-      signal_ = WSTOPSIG(status);
+      signal_ = status->stop_signal();
     }
   }
 }

@@ -12,6 +12,7 @@
 
 #include "capture/process/traced_memory.h"
 #include "common/arch/cpu.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::tracer {
 
@@ -32,8 +33,8 @@ class InjectedCall {
   // The kernel's result. None: the thread is gone; end_status() has its status.
   std::optional<int64_t> make(uint64_t number, const std::array<uint64_t, 4>& arguments);
 
-  // A waitpid status still to be handled.
-  [[nodiscard]] std::optional<int> end_status() const { return end_status_; }
+  // Still to be handled.
+  [[nodiscard]] std::optional<base::WaitStatus> end_status() const { return end_status_; }
   // The thread was asked to stop during the call and must be asked again, or got a signal that can't be withheld.
   [[nodiscard]] bool was_interrupted() const { return was_interrupted_; }
   [[nodiscard]] int signal() const { return signal_; }
@@ -51,7 +52,7 @@ class InjectedCall {
   uint64_t instruction_ = 0;
   uint64_t room_ = 0;
   std::array<uint8_t, kRoomBytes> before_{};
-  std::optional<int> end_status_;
+  std::optional<base::WaitStatus> end_status_;
   bool was_interrupted_ = false;
   bool was_in_call_ = false;
   bool has_run_ = false;

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 
 #include <cerrno>
 #include <charconv>
@@ -16,6 +15,7 @@
 #include "capture/process/process_status.h"
 #include "capture/process/stat_line.h"
 #include "common/base/small_file.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -117,7 +117,8 @@ bool Tracee::is_being_killed() const {
 
 bool Tracee::ends_by_itself() const {
   unsigned long status = 0;
-  return ptrace(PTRACE_GETEVENTMSG, id_, nullptr, &status) == 0 && WIFEXITED(static_cast<int>(status));
+  return ptrace(PTRACE_GETEVENTMSG, id_, nullptr, &status) == 0 &&
+         base::WaitStatus(static_cast<int>(status)).has_exited();
 }
 
 bool Tracee::has_pending_trap() const {

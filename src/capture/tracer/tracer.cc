@@ -18,12 +18,12 @@
 #include "capture/tracer/guardian_protection.h"
 #include "capture/tracer/program_memory.h"
 #include "capture/tracer/trap.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::tracer {
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr int kSystemCall = 0x80;           // PTRACE_O_TRACESYSGOOD
 constexpr unsigned kMaxSystemCalls = 2000;  // stops, in a handler: two to a call
 
 // The kernel's reason for a SIGTRAP; 0: the thread was killed meanwhile.
@@ -114,7 +114,9 @@ void Tracer::watch() {
     std::tie(id, answered_status_) = unanswered_.front();
     unanswered_.pop_front();
   } else {
-    id = waitpid(-1, &answered_status_, __WALL);
+    int status = 0;
+    id = waitpid(-1, &status, __WALL);
+    answered_status_ = base::WaitStatus(status);
   }
   if (id > 0) {
     answered_ = id;
@@ -127,25 +129,24 @@ void Tracer::watch() {
   }
 }
 
-void Tracer::answer(pid_t id, int status) {
-  if (WIFEXITED(status) || WIFSIGNALED(status)) return answer_end(id, status);
-  const int event = status >> 16;
-  const int signal = WSTOPSIG(status);
+void Tracer::answer(pid_t id, base::WaitStatus status) {
+  if (status.has_ended()) return answer_end(id, status);
+  const int event = status.event();
   if (event == PTRACE_EVENT_EXEC) return answer_exec(id);
   const auto known = threads_.find(id);
   if (known == threads_.end()) return stopped_early(id, status);
   Tracee& thread = *known->second;
   thread.stopped = true;
   ++thread.process().stops;
-  thread.is_in_call_stop = (event != 0 && event != PTRACE_EVENT_STOP) || signal == (SIGTRAP | kSystemCall);
+  thread.is_in_call_stop = (event != 0 && event != PTRACE_EVENT_STOP) || status.is_in_system_call();
   thread.met_address = 0;
   thread.may_be_making = false;
   thread.question = {};
   if (thread.bare_address != 0) plant_again(thread);
-  if (event != 0) return answer_event(thread, event, signal);
-  if (signal == (SIGTRAP | kSystemCall)) return answer_system_call(thread);
-  if (signal == SIGTRAP) return answer_trap(thread);
-  answer_signal(thread, signal);
+  if (event != 0) return answer_event(thread, event, status.stop_signal());
+  if (status.is_in_system_call()) return answer_system_call(thread);
+  if (status.stop_signal() == SIGTRAP) return answer_trap(thread);
+  answer_signal(thread, status.stop_signal());
 }
 
 void Tracer::answer_event(Tracee& thread, int event, int signal) {
@@ -418,7 +419,7 @@ void Tracer::answer_signal(Tracee& thread, int signal) {
   resume(thread);
 }
 
-void Tracer::answer_end(pid_t id, int status) {
+void Tracer::answer_end(pid_t id, base::WaitStatus status) {
   early_.erase(id);
   const auto known = threads_.find(id);
   TracedProcess* process = known != threads_.end() ? &known->second->process() : find_process(id);
@@ -429,17 +430,17 @@ void Tracer::answer_end(pid_t id, int status) {
   if (ends) process_ended(*process, status);
 }
 
-void Tracer::process_ended(TracedProcess& process, int status) {
+void Tracer::process_ended(TracedProcess& process, base::WaitStatus status) {
   if (process.was_recorded) {
     Packet packet;
     packet.header = {.kind = PacketKind::kLeft, .process = process.id};
     packet.header.reason =
         static_cast<uint32_t>(process.phase == Phase::kLeaving ? process.left_reason : Left::Reason::kEnded);
-    packet.header.wait_status = status;
+    packet.header.wait_status = status.raw();
     send(std::move(packet));
   }
   leave_memory(process);
-  const bool may_have_made = !process.is_vfork_child && (WIFSIGNALED(status) || process.had_threads);
+  const bool may_have_made = !process.is_vfork_child && (status.was_killed() || process.had_threads);
   const CloneParent clone_parent{.id = process.id, .phase = process.phase, .space = process.space, .since = {}};
   forget_process(process.id);
   if (may_have_made) keep_as_clone_parent(clone_parent);

@@ -22,6 +22,7 @@
 #include "capture/tracer/tracer_affinity.h"
 #include "capture/tracer/tracer_packet.h"
 #include "common/base/result.h"
+#include "common/base/wait_status.h"
 #include "common/model/note_code.h"
 
 namespace heaptap::tracer {
@@ -48,7 +49,7 @@ class Tracer {
  private:
   // Stops: tracer.cc.
   void watch();
-  void answer(pid_t id, int status);
+  void answer(pid_t id, base::WaitStatus status);
   void answer_event(Tracee& thread, int event, int signal);
   void answer_trap(Tracee& thread);
   void answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterImage& registers);
@@ -58,8 +59,8 @@ class Tracer {
   void answer_system_call(Tracee& thread);
   void answer_signal(Tracee& thread, int signal);
   [[nodiscard]] bool is_report_request(const Tracee& thread, int signal) const;
-  void answer_end(pid_t id, int status);
-  void process_ended(TracedProcess& process, int status);
+  void answer_end(pid_t id, base::WaitStatus status);
+  void process_ended(TracedProcess& process, base::WaitStatus status);
   static void call_is_lost(Tracee& thread);
   void may_miss_returns(const AddressSpace& space, uint64_t address);
   static void end_awaits(Tracee& thread);
@@ -110,7 +111,7 @@ class Tracer {
 
   // New threads and processes, and their creators: tracer_children.cc.
   struct EarlyStop {
-    int status;
+    base::WaitStatus status;
     TracedProcess::Clock::time_point since;
   };
   struct CloneParent {
@@ -125,11 +126,11 @@ class Tracer {
   static std::vector<pid_t> vfork_children_of(const Tracee& thread);
   void attach_vfork_children(TracedProcess& process);
   static void begin_copy(TracedProcess& child, const AddressSpace* original);
-  void stopped_early(pid_t id, int status);
+  void stopped_early(pid_t id, base::WaitStatus status);
   void keep_as_clone_parent(const CloneParent& ended);
   void adopt_orphans();
   [[nodiscard]] std::optional<CloneParent> find_clone_parent(pid_t child, bool also_living);
-  void adopt(pid_t id, int status, const std::optional<CloneParent>& clone_parent);
+  void adopt(pid_t id, base::WaitStatus status, const std::optional<CloneParent>& clone_parent);
   void begin_child(Tracee& child);
   void answer_exec(pid_t id);
 
@@ -186,8 +187,8 @@ class Tracer {
   // Freed when memory runs out: the amount needed to detach from all.
   std::vector<std::unique_ptr<char[]>> reserve_;
   pid_t answered_ = 0;  // whose stop is being handled; 0: none
-  int answered_status_ = 0;
-  std::deque<std::pair<pid_t, int>> unanswered_;  // ends seen while waiting for something else
+  base::WaitStatus answered_status_;
+  std::deque<std::pair<pid_t, base::WaitStatus>> unanswered_;  // ends seen while waiting for something else
   bool broke_off_ = false;
   bool closing_ = false;  // heaptap is gone or finished
   TracedProcess::Clock::time_point closing_since_{};

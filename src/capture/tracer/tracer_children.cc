@@ -2,11 +2,9 @@
 #include <linux/kcmp.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -15,6 +13,7 @@
 #include "capture/process/process_status.h"
 #include "capture/tracer/tracer.h"
 #include "common/base/small_file.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -84,7 +83,7 @@ void Tracer::take_child(Tracee& clone_parent, pid_t id, int event) {
 }
 
 // A stop of what nobody has told of yet: its clone parent will, if it isn't killed first. A thread is known by its process.
-void Tracer::stopped_early(pid_t id, int status) {
+void Tracer::stopped_early(pid_t id, base::WaitStatus status) {
   const auto facts = process::read_thread_status(id);
   TracedProcess* process = facts && facts->process != id ? find_process(facts->process) : nullptr;
   if (process == nullptr) {
@@ -193,7 +192,7 @@ std::optional<Tracer::CloneParent> Tracer::find_clone_parent(pid_t child, bool a
 }
 
 // Without a clone parent: what has no breakpoints is detached as it is.
-void Tracer::adopt(pid_t id, int status, const std::optional<CloneParent>& clone_parent) {
+void Tracer::adopt(pid_t id, base::WaitStatus status, const std::optional<CloneParent>& clone_parent) {
   early_.erase(id);
   TracedProcess& added =
       add_process(id, clone_parent ? clone_parent->id : 0, clone_parent ? clone_parent->phase : Phase::kLeaving);
@@ -217,7 +216,7 @@ void Tracer::begin_child(Tracee& child) {
 void Tracer::answer_exec(pid_t id) {
   TracedProcess* process = find_process(id);
   if (process == nullptr) {  // made by one of ours that hasn't told of it yet
-    return stopped_early(id, PTRACE_EVENT_EXEC << 16 | SIGTRAP << 8 | 0x7f);
+    return stopped_early(id, base::WaitStatus::stopped(SIGTRAP, PTRACE_EVENT_EXEC));
   }
   give_up_hold(*process, base::make_error("it executed another program"));
   const CloneParent clone_parent{.id = id, .phase = process->phase, .space = process->space, .since = {}};

@@ -13,6 +13,7 @@
 #include "capture/tracer/guardian_protection.h"
 #include "capture/tracer/tracer_packet.h"
 #include "common/base/unique_fd.h"
+#include "common/base/wait_status.h"
 #include "common/model/note_code.h"
 
 namespace heaptap::tracer {
@@ -40,7 +41,7 @@ std::optional<TracerMessage> message_of(Packet& packet) {
                    std::move(packet.text)};
     case PacketKind::kLeft:
       return Left{header.process, static_cast<Left::Reason>(header.reason),
-                  header.wait_status >= 0 ? std::optional<int>(header.wait_status) : std::nullopt};
+                  header.wait_status >= 0 ? std::optional(base::WaitStatus(header.wait_status)) : std::nullopt};
     case PacketKind::kNoted: {
       auto note = model::decode_note(packet.text);
       if (!note) return std::nullopt;
@@ -134,9 +135,8 @@ std::optional<TracerMessage> TracerClient::receive() {
   }
   if (!state.closed || state.gone_told) return std::nullopt;
   state.gone_told = true;
-  TracerGone gone;
-  waitpid(state.guardian, &gone.wait_status, 0);  // its end of the line is closed by its end only
-  return gone;
+  // Its end of the line is closed by its end only.
+  return TracerGone{base::wait_for(state.guardian).value_or(base::WaitStatus())};
 }
 
 base::Result<> TracerClient::attach_before_exec(pid_t process) {

@@ -17,6 +17,7 @@
 #include "capture/log/log_memory.h"
 #include "capture/process/stopped_process.h"
 #include "common/base/result.h"
+#include "common/base/wait_status.h"
 #include "common/model/note.h"
 #include "common/model/told_functions.h"
 #include "common/wire/architecture.h"
@@ -80,7 +81,7 @@ struct Left {
   enum class Reason : uint32_t { kEnded, kDetached, kExecuted, kFailed };
   pid_t process = 0;
   Reason reason = Reason::kEnded;
-  std::optional<int> wait_status;  // if it ended
+  std::optional<base::WaitStatus> wait_status;  // if it ended
 };
 // Note on missing data, for the trace of this process.
 struct Noted {
@@ -89,7 +90,7 @@ struct Noted {
 };
 // The tracer itself is gone. No more messages.
 struct TracerGone {
-  int wait_status = 0;
+  base::WaitStatus wait_status;
 };
 using TracerMessage = std::variant<LogWanted, Attached, NotAttached, Exiting, Asked, Left, Noted, TracerGone>;
 

@@ -50,7 +50,7 @@ struct PacketHeader {
   uint32_t word_bytes = 0;
   uint64_t value = 0;
   uint64_t question = 0;     // for kAsked, kAnswer
-  int32_t wait_status = -1;  // for kLeft; -1: unknown
+  int32_t wait_status = -1;  // for kLeft: of waitpid; -1: unknown
   wire::ExitNotice notice{};
   Answer::Counts counts{};
 };

@@ -5,7 +5,6 @@
 #include <spawn.h>
 #include <stdio_ext.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,11 +12,12 @@
 #include <csignal>
 #include <cstdio>
 
+#include "common/base/wait_status.h"
+
 namespace heaptap::shell {
 namespace {
 
 constexpr mode_t kOutputMode = 0666;  // less what the umask takes
-constexpr int kSignalled = 128;
 
 }  // namespace
 
@@ -98,13 +98,11 @@ base::Result<int> RedirectedOutput::end(bool keep) {
   (void)dup2(before_.get(), STDOUT_FILENO);
   before_.reset();
   goal_.reset();
-  int status = 0;
-  while (child_ != 0 && waitpid(child_, &status, 0) < 0 && errno == EINTR) {
-  }
+  const auto status = child_ != 0 ? base::wait_for(child_) : std::nullopt;
   child_ = 0;
   if (!keep && !made_.empty()) (void)unlink(made_.c_str());
   if (!is_written) return base::fail("can't write the output: {}", base::reason_of(reason));
-  return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+  return status.value_or(base::WaitStatus()).shell_status();
 }
 
 RedirectedOutput::~RedirectedOutput() {

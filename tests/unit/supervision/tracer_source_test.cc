@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -129,7 +130,7 @@ TEST_F(TracerSourceTest, RecordsWhatIsAttachedUntilItLeaves) {
   EXPECT_EQ(tracer::g_told, (Words{"attach 70", "log 70"}));
   EXPECT_FALSE(source_.has_left(*processes_.find(70)));
   hear({tracer::Noted{70, {.kind = model::NoteKind::kUnwindTableCompressed, .module = "libx.so"}},
-        Left{70, Left::Reason::kEnded, 3 << 8}});
+        Left{70, Left::Reason::kEnded, base::WaitStatus(3 << 8)}});
   const model::Capture capture = end(70);
   EXPECT_EQ(capture.exit.code, 3);
   EXPECT_FALSE(capture.from_start);
@@ -158,7 +159,7 @@ TEST_F(TracerSourceTest, AProgramThatIsntRecordedHasATraceThatSaysSo) {
 TEST_F(TracerSourceTest, AnExecutedProgramHasARecordingOfItsOwn) {
   hear({log_wanted(70, LogWanted::Reason::kStart), log_wanted(70, LogWanted::Reason::kExec)});
   EXPECT_TRUE(processes_.find(70)->recording->capture().from_start);
-  hear({Left{70, Left::Reason::kEnded, 0}});
+  hear({Left{70, Left::Reason::kEnded, base::WaitStatus()}});
   end(70);
   EXPECT_EQ(processes_.take_traces({}).size(), 2u);
 }
@@ -194,7 +195,7 @@ TEST_F(TracerSourceTest, WhoLeavesByExecutingIsToldSo) {
 TEST_F(TracerSourceTest, AProgramsEndMayGoOnAlsoWhereNobodyCanLook) {
   hear({log_wanted(70, LogWanted::Reason::kStart), tracer::Exiting{70, {}}, tracer::Exiting{71, {}}});
   EXPECT_EQ(tracer::g_told, (Words{"log 70", "hold 70", "end 70", "end 71"}));
-  hear({Left{70, Left::Reason::kEnded, 0}});
+  hear({Left{70, Left::Reason::kEnded, base::WaitStatus()}});
   EXPECT_TRUE(has_note(end(70), "it can't be held"));
 }
 
@@ -248,7 +249,7 @@ TEST_F(TracerSourceTest, TheFileOfAThreadThatIsGoneIsNotOpened) {
 TEST_F(TracerSourceTest, TheTracersOwnEndIsInEveryTrace) {
   source_.attach(71);
   hear({log_wanted(70, LogWanted::Reason::kStart)});
-  hear({tracer::TracerGone{11}});
+  hear({tracer::TracerGone{base::WaitStatus(SIGSEGV)}});
   EXPECT_TRUE(said_.contains("signal 11"));
   EXPECT_TRUE(source_.is_broken());
   EXPECT_TRUE(source_.is_settled());

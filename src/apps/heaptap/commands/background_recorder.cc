@@ -13,6 +13,7 @@
 
 #include "common/base/own_limits.h"
 #include "common/base/unique_fd.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::app {
 namespace {
@@ -80,9 +81,7 @@ bool BackgroundRecorder::has_ended() {
 void BackgroundRecorder::end(int signal) {
   if (has_ended()) return;
   (void)kill(pid_, signal);
-  int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  (void)base::wait_for(pid_);
   is_ended_ = true;
 }
 

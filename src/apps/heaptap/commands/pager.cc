@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +13,7 @@
 #include "apps/heaptap/commands/terminal.h"
 #include "common/base/command_search.h"
 #include "common/base/unique_fd.h"
+#include "common/base/wait_status.h"
 #include "views/shell/interrupts.h"
 
 namespace heaptap::app {
@@ -89,8 +89,7 @@ Output::~Output() {
   struct sigaction before{};
   ignored.sa_handler = SIG_IGN;
   (void)sigaction(SIGINT, &ignored, &before);
-  while (waitpid(pager_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  (void)base::wait_for(pager_);
   (void)sigaction(SIGINT, &before, nullptr);
 }
 

@@ -4,7 +4,6 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,6 +39,7 @@
 #include "common/base/own_limits.h"
 #include "common/base/stop_signals.h"
 #include "common/base/user_accounts.h"
+#include "common/base/wait_status.h"
 #include "common/base/whole_number.h"
 #include "common/wire/handshake.h"
 #include "record/recordings/control_service.h"
@@ -173,7 +173,7 @@ Outcome outcome_of(supervision::RecordedProcesses& processes, std::vector<pid_t>
   const supervision::StartedProgram& program = processes.program();
   if (program.process > 0) {
     named.insert(named.begin(), program.process);
-    outcome.status = WIFSIGNALED(program.status) ? 128 + WTERMSIG(program.status) : WEXITSTATUS(program.status);
+    outcome.status = program.status.shell_status();
   } else if (has_failed) {
     outcome.status = base::kExitFailed;
   }
@@ -190,8 +190,7 @@ void watch(supervision::Supervisor& supervisor, supervision::RecordedProcesses& 
   if (!program.runs()) throw;
   source.accept_no_more();  // a tracer detaches: the process may be stopped and wait for an answer
   print_error(fmt::format("heaptap: the recording ended before the program: {}\n", error.what()));
-  while (waitpid(program.process, &program.status, 0) < 0 && errno == EINTR) {
-  }
+  program.status = base::wait_for(program.process).value_or(program.status);
   program.ended = true;
 }
 

@@ -31,7 +31,7 @@ std::string text_of(const supervision::TracingNews& news, std::string_view way_o
       break;
   }
   return fmt::format("heaptap: {}: recording has stopped\n",
-                     findings::end_of_tracer(supervision::tracer_end_note(news.wait_status)));
+                     findings::end_of_tracer(supervision::tracer_end_note(news.status)));
 }
 
 }  // namespace heaptap::app

@@ -6,7 +6,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -24,6 +23,7 @@
 #include "common/base/own_limits.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::app {
 namespace {
@@ -106,8 +106,7 @@ class Child {
   ~Child() {
     if (pid_ <= 0) return;
     kill(pid_, SIGKILL);
-    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    (void)base::wait_for(pid_);
   }
 
   [[nodiscard]] pid_t pid() const { return pid_; }
