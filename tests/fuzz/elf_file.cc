@@ -20,10 +20,10 @@ using namespace heaptap::elf;
 
 namespace {
 
-class SpanBytes final : public ByteSource {
+class SpanBytes final : public base::ByteSource {
  public:
   explicit SpanBytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
-  size_t read(uint64_t offset, void* to, size_t bytes) const override {
+  size_t read_some(uint64_t offset, void* to, size_t bytes) const override {
     if (offset >= bytes_.size() || bytes == 0) return 0;
     const size_t count = std::min<size_t>(bytes, bytes_.size() - offset);
     std::memcpy(to, bytes_.data() + offset, count);
@@ -34,7 +34,7 @@ class SpanBytes final : public ByteSource {
   std::span<const uint8_t> bytes_;
 };
 
-void search(const ByteSource& source, ElfForm form, const SymbolTable& table) {
+void search(const base::ByteSource& source, ElfForm form, const SymbolTable& table) {
   const tracer::WatchedNames names(form.word_bytes);
   search_symbols(source, form, table, names.symbols(), [&](size_t name, const ElfSymbol& symbol, uint64_t number) {
     FUZZ_EXPECT(name < names.symbols().size() && number < table.count);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "common/arch/i386/registers.h"
 #include "common/arch/x86_64/registers.h"
@@ -16,10 +17,26 @@ namespace {
 
 constexpr uint64_t kStart = 0x10000;
 
+// From kStart on.
+class Memory final : public base::ByteSource {
+ public:
+  explicit Memory(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+  size_t read_some(uint64_t address, void* to, size_t bytes) const override {
+    const uint64_t end = kStart + bytes_.size();
+    if (address < kStart || address >= end) return 0;
+    const size_t readable = std::min<uint64_t>(bytes, end - address);
+    std::memcpy(to, bytes_.data() + (address - kStart), readable);
+    return readable;
+  }
+
+ private:
+  std::span<const uint8_t> bytes_;
+};
+
 template <typename Cpu>
-void look_up(elf::FrameTablePlaces places, const elf::MemoryReader& read, uint64_t pc) {
+void look_up(elf::FrameTablePlaces places, const base::ByteSource& memory, uint64_t pc) {
   places.word_bytes = sizeof(typename Cpu::Word);
-  elf::FrameTables tables(places, read);
+  elf::FrameTables tables(places, memory);
   for (const uint64_t address : {pc, pc + 1, places.range.begin, places.bias + 1, ~uint64_t{0}, uint64_t{0}}) {
     [[maybe_unused]] const unwind::Row row = tables.row_for<Cpu>(address);
   }
@@ -36,13 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const auto bias = source.take<uint32_t>();
   const auto pc = source.take<uint32_t>();
   const std::span<const uint8_t> rest = source.rest();
-  const elf::MemoryReader read = [&](uint64_t address, std::span<uint8_t> to) -> size_t {
-    const uint64_t end = kStart + std::min<uint64_t>(rest.size(), unreadable != 0 ? unreadable : UINT64_MAX);
-    if (address < kStart || address >= end) return 0;
-    const size_t readable = std::min<uint64_t>(to.size(), end - address);
-    std::memcpy(to.data(), rest.data() + (address - kStart), readable);
-    return readable;
-  };
+  const Memory memory(unreadable != 0 && unreadable < rest.size() ? rest.first(unreadable) : rest);
   const fuzz::MemoryFile file(rest);
   const elf::FrameTablePlaces places{.range = {kStart, kStart + rest.size()},
                                      .header = header != 0 ? kStart + header : 0,
@@ -52,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
                                      .file = file.descriptor(),
                                      .file_offset = table,
                                      .file_bytes = table_bytes};
-  look_up<arch::x86_64::Unwinding>(places, read, pc);
-  look_up<arch::i386::Unwinding>(places, read, pc);
+  look_up<arch::x86_64::Unwinding>(places, memory, pc);
+  look_up<arch::i386::Unwinding>(places, memory, pc);
   return 0;
 }

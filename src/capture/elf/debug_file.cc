@@ -13,12 +13,12 @@ namespace {
 constexpr const char* kDebugFolder = "/usr/lib/debug";
 
 // None: the file is longer than a debug file is.
-std::optional<uint32_t> checksum_of(const ByteSource& file) {
+std::optional<uint32_t> checksum_of(const base::ByteSource& file) {
   constexpr uint64_t kMaxBytes = uint64_t{4} << 30;
   std::vector<uint8_t> piece(size_t{64} << 10);
   base::Crc32 crc;
   for (uint64_t at = 0;;) {
-    const size_t got = file.read(at, piece.data(), piece.size());
+    const size_t got = file.read_some(at, piece.data(), piece.size());
     crc.add(std::span(piece).first(got));
     if (got < piece.size()) return crc.value();
     at += got;
@@ -35,7 +35,7 @@ bool is_of_object(const base::UniqueFd& file, const std::vector<uint8_t>& build_
 
 }  // namespace
 
-DebugLink read_debug_link(const ByteSource& file, ElfForm form, const std::vector<ElfSection>& sections) {
+DebugLink read_debug_link(const base::ByteSource& file, ElfForm form, const std::vector<ElfSection>& sections) {
   constexpr size_t kMaxNameBytes = 256;
   const ElfSection* section = find_section(sections, ".gnu_debuglink");
   if (section == nullptr || section->bytes < 8) return {};
@@ -44,7 +44,8 @@ DebugLink read_debug_link(const ByteSource& file, ElfForm form, const std::vecto
   link.name = read_text(file, section->offset, static_cast<size_t>(std::min<uint64_t>(section->bytes, kMaxNameBytes)));
   std::array<uint8_t, 4> raw{};
   const uint64_t at = section->offset + ((link.name.size() + 1 + 3) & ~uint64_t{3});
-  const bool is_sound = link.name.find('/') == std::string::npos && file.read(at, raw.data(), raw.size()) == raw.size();
+  const bool is_sound =
+      link.name.find('/') == std::string::npos && file.read_some(at, raw.data(), raw.size()) == raw.size();
   if (!is_sound) return {};
   link.checksum = static_cast<uint32_t>(form.number(raw.data(), raw.size()));
   return link;

@@ -9,6 +9,7 @@
 
 #include "capture/elf/elf_file.h"
 #include "capture/elf/object_file.h"
+#include "common/base/byte_source.h"
 
 namespace heaptap::elf {
 
@@ -17,7 +18,7 @@ struct DebugLink {
   uint32_t checksum = 0;
 };
 // Empty name: none.
-DebugLink read_debug_link(const ByteSource& file, ElfForm form, const std::vector<ElfSection>& sections);
+DebugLink read_debug_link(const base::ByteSource& file, ElfForm form, const std::vector<ElfSection>& sections);
 
 // Path of a debug file with that build-id, below /usr/lib/debug.
 std::string debug_path_of(const std::vector<uint8_t>& build_id);

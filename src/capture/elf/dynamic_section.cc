@@ -13,11 +13,11 @@ constexpr uint64_t kMaxHashSymbols = uint64_t{1} << 22;
 
 // Numbers of 4 bytes from there on, in pieces, until `take` has enough or `most` have come. False: they end before.
 template <typename Take>
-bool read_numbers(const ByteSource& memory, ElfForm form, uint64_t at, uint64_t most, const Take& take) {
+bool read_numbers(const base::ByteSource& memory, ElfForm form, uint64_t at, uint64_t most, const Take& take) {
   std::array<uint8_t, 4096> piece;
   for (uint64_t done = 0; done < most;) {
     const auto wanted = static_cast<size_t>(std::min<uint64_t>(piece.size() / 4, most - done));
-    const size_t got = memory.read(at + done * 4, piece.data(), wanted * 4) / 4;
+    const size_t got = memory.read_some(at + done * 4, piece.data(), wanted * 4) / 4;
     for (size_t i = 0; i < got; ++i) {
       if (take(form.number(&piece[i * 4], 4))) return true;
     }
@@ -29,9 +29,9 @@ bool read_numbers(const ByteSource& memory, ElfForm form, uint64_t at, uint64_t 
 
 // Header (4 numbers: buckets, first symbol, filter words, shift), filter, buckets, chains. The last chain's last entry, which
 // is odd, belongs to the last symbol.
-uint64_t count_by_gnu_hash(const ByteSource& memory, ElfForm form, uint64_t table) {
+uint64_t count_by_gnu_hash(const base::ByteSource& memory, ElfForm form, uint64_t table) {
   std::array<uint8_t, 16> header{};
-  if (memory.read(table, header.data(), header.size()) != header.size()) return 0;
+  if (memory.read_some(table, header.data(), header.size()) != header.size()) return 0;
   const uint64_t bucket_count = std::min(form.number(&header[0], 4), kMaxHashSymbols);
   const uint64_t first_symbol = form.number(&header[4], 4);
   const uint64_t buckets = table + header.size() + form.number(&header[8], 4) * form.word_bytes;
@@ -53,12 +53,12 @@ uint64_t count_by_gnu_hash(const ByteSource& memory, ElfForm form, uint64_t tabl
 
 }  // namespace
 
-DynamicSection::DynamicSection(const ByteSource& memory, ElfForm form, uint64_t address, uint64_t bytes, uint64_t bias,
-                               base::AddressRange object)
+DynamicSection::DynamicSection(const base::ByteSource& memory, ElfForm form, uint64_t address, uint64_t bytes,
+                               uint64_t bias, base::AddressRange object)
     : form_(form), start_(address), bias_(bias), object_(object) {
   if (address == 0) return;
   std::vector<uint8_t> raw(static_cast<size_t>(std::min<uint64_t>(bytes, kMaxSectionBytes)));
-  raw.resize(memory.read(address, raw.data(), raw.size()));
+  raw.resize(memory.read_some(address, raw.data(), raw.size()));
   const size_t entry_bytes = 2 * size_t{form.word_bytes};
   for (size_t at = 0; at + entry_bytes <= raw.size(); at += entry_bytes) {
     const uint64_t tag = form.number(&raw[at], form.word_bytes);
@@ -88,7 +88,7 @@ uint64_t DynamicSection::place(int64_t tag) const {
   return start_ + static_cast<uint64_t>(found - entries_.begin()) * 2 * form_.word_bytes;
 }
 
-uint64_t DynamicSection::count_symbols(const ByteSource& memory) const {
+uint64_t DynamicSection::count_symbols(const base::ByteSource& memory) const {
   // DT_HASH's table begins with the number of buckets, then that of symbols.
   if (const uint64_t hash = address(DT_HASH); hash != 0) {
     uint64_t count = 0;
@@ -102,7 +102,7 @@ uint64_t DynamicSection::count_symbols(const ByteSource& memory) const {
   return hash == 0 ? 0 : count_by_gnu_hash(memory, form_, hash);
 }
 
-SymbolTable DynamicSection::symbols(const ByteSource& memory) const {
+SymbolTable DynamicSection::symbols(const base::ByteSource& memory) const {
   const SymbolTable table{address(DT_SYMTAB), count_symbols(memory), address(DT_STRTAB), value(DT_STRSZ).value_or(0)};
   return table.symbols == 0 || table.strings == 0 ? SymbolTable{} : table;
 }

@@ -7,13 +7,14 @@
 #include "capture/elf/elf_file.h"
 #include "capture/elf/symbol_search.h"
 #include "common/base/address_range.h"
+#include "common/base/byte_source.h"
 
 namespace heaptap::elf {
 
 class DynamicSection {
  public:
   // For an object mapped in `object`, with `bias` added to its link addresses.
-  DynamicSection(const ByteSource& memory, ElfForm form, uint64_t address, uint64_t bytes, uint64_t bias,
+  DynamicSection(const base::ByteSource& memory, ElfForm form, uint64_t address, uint64_t bytes, uint64_t bias,
                  base::AddressRange object);
 
   // Value of the first entry with the tag.
@@ -24,14 +25,14 @@ class DynamicSection {
   [[nodiscard]] uint64_t place(int64_t tag) const;
 
   // Exported symbols, in memory. Count 0: unknown.
-  [[nodiscard]] SymbolTable symbols(const ByteSource& memory) const;
+  [[nodiscard]] SymbolTable symbols(const base::ByteSource& memory) const;
 
  private:
   struct Entry {
     int64_t tag;
     uint64_t value;
   };
-  [[nodiscard]] uint64_t count_symbols(const ByteSource& memory) const;
+  [[nodiscard]] uint64_t count_symbols(const base::ByteSource& memory) const;
 
   ElfForm form_;
   uint64_t start_;

@@ -30,14 +30,15 @@ Order order_of(ElfForm form) { return {form.is_big_endian != (std::endian::nativ
 
 // As many whole entries as come. In pieces: what a header promises isn't allocated before it is there.
 template <typename Raw>
-std::vector<Raw> read_entries(const ByteSource& source, uint64_t at, size_t count) {
+std::vector<Raw> read_entries(const base::ByteSource& source, uint64_t at, size_t count) {
   constexpr size_t kPiece = 512;
   std::vector<Raw> entries;
   while (entries.size() < count) {
     const size_t before = entries.size();
     const size_t wanted = std::min(kPiece, count - before);
     entries.resize(before + wanted);
-    const size_t got = source.read(at + before * sizeof(Raw), &entries[before], wanted * sizeof(Raw)) / sizeof(Raw);
+    const size_t got =
+        source.read_some(at + before * sizeof(Raw), &entries[before], wanted * sizeof(Raw)) / sizeof(Raw);
     entries.resize(before + got);
     if (got < wanted) break;
   }
@@ -55,7 +56,7 @@ ElfSegment segment_of(const Raw& raw, Order order) {
 }
 
 template <typename Raw>
-std::vector<ElfSegment> segments_of(const ByteSource& source, uint64_t at, unsigned count, Order order) {
+std::vector<ElfSegment> segments_of(const base::ByteSource& source, uint64_t at, unsigned count, Order order) {
   std::vector<ElfSegment> segments;
   for (const Raw& raw : read_entries<Raw>(source, at, std::min(count, kMaxSegments))) {
     segments.push_back(segment_of(raw, order));
@@ -69,7 +70,7 @@ std::string name_at(const std::string& names, uint64_t at) {
 }
 
 template <typename Raw>
-std::vector<ElfSection> sections_of(const ByteSource& source, uint64_t at, unsigned count, unsigned names_index,
+std::vector<ElfSection> sections_of(const base::ByteSource& source, uint64_t at, unsigned count, unsigned names_index,
                                     Order order) {
   constexpr uint64_t kMaxNamesBytes = 1 << 20;
   const std::vector<Raw> raw_sections = read_entries<Raw>(source, at, count);
@@ -77,7 +78,7 @@ std::vector<ElfSection> sections_of(const ByteSource& source, uint64_t at, unsig
   if (names_index < raw_sections.size()) {
     const Raw& raw = raw_sections[names_index];
     names.resize(static_cast<size_t>(std::min<uint64_t>(order(raw.sh_size), kMaxNamesBytes)));
-    names.resize(source.read(order(raw.sh_offset), names.data(), names.size()));
+    names.resize(source.read_some(order(raw.sh_offset), names.data(), names.size()));
   }
   std::vector<ElfSection> sections;
   for (const Raw& raw : raw_sections) {
@@ -94,7 +95,7 @@ std::vector<ElfSection> sections_of(const ByteSource& source, uint64_t at, unsig
 }
 
 template <typename Raw>
-std::vector<ElfSymbol> symbols_of(const ByteSource& source, uint64_t at, size_t count, Order order) {
+std::vector<ElfSymbol> symbols_of(const base::ByteSource& source, uint64_t at, size_t count, Order order) {
   std::vector<ElfSymbol> symbols;
   symbols.reserve(count);
   for (const Raw& raw : read_entries<Raw>(source, at, count)) {
@@ -110,7 +111,7 @@ std::vector<ElfSymbol> symbols_of(const ByteSource& source, uint64_t at, size_t 
 
 }  // namespace
 
-size_t FileBytes::read(uint64_t offset, void* to, size_t bytes) const {
+size_t FileBytes::read_some(uint64_t offset, void* to, size_t bytes) const {
   size_t done = 0;
   while (done < bytes) {
     const ssize_t got = pread(file_, static_cast<char*>(to) + done, bytes - done, static_cast<off_t>(offset + done));
@@ -130,9 +131,9 @@ uint64_t ElfForm::number(const uint8_t* at, unsigned bytes) const {
   return value;
 }
 
-std::optional<ElfFile> ElfFile::read(const ByteSource& source, uint64_t at) {
+std::optional<ElfFile> ElfFile::read(const base::ByteSource& source, uint64_t at) {
   std::array<uint8_t, EI_NIDENT> identity{};
-  if (source.read(at, identity.data(), identity.size()) != identity.size() ||
+  if (source.read_some(at, identity.data(), identity.size()) != identity.size() ||
       std::memcmp(identity.data(), ELFMAG, SELFMAG) != 0) {
     return std::nullopt;
   }
@@ -166,7 +167,7 @@ std::optional<ElfFile> ElfFile::read(const ByteSource& source, uint64_t at) {
   return file;
 }
 
-std::vector<ElfSection> ElfFile::read_sections(const ByteSource& source) const {
+std::vector<ElfSection> ElfFile::read_sections(const base::ByteSource& source) const {
   const Order order = order_of(form_);
   return form_.word_bytes == 8 ? sections_of<Elf64_Shdr>(source, sections_offset_, sections_, section_names_, order)
                                : sections_of<Elf32_Shdr>(source, sections_offset_, sections_, section_names_, order);
@@ -179,17 +180,17 @@ const ElfSection* find_section(const std::vector<ElfSection>& sections, std::str
 
 size_t symbol_bytes(ElfForm form) { return form.word_bytes == 8 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym); }
 
-std::vector<ElfSymbol> read_symbols(const ByteSource& source, ElfForm form, uint64_t at, uint64_t most) {
+std::vector<ElfSymbol> read_symbols(const base::ByteSource& source, ElfForm form, uint64_t at, uint64_t most) {
   const auto count = static_cast<size_t>(std::min<uint64_t>(most, kMaxSymbolsAtOnce));
   const Order order = order_of(form);
   return form.word_bytes == 8 ? symbols_of<Elf64_Sym>(source, at, count, order)
                               : symbols_of<Elf32_Sym>(source, at, count, order);
 }
 
-std::vector<uint8_t> find_note(const ByteSource& source, ElfForm form, uint64_t at, uint64_t bytes,
+std::vector<uint8_t> find_note(const base::ByteSource& source, ElfForm form, uint64_t at, uint64_t bytes,
                                std::string_view owner, uint32_t type) {
   std::vector<uint8_t> notes(static_cast<size_t>(std::min<uint64_t>(bytes, kMaxNoteBytes)));
-  notes.resize(source.read(at, notes.data(), notes.size()));
+  notes.resize(source.read_some(at, notes.data(), notes.size()));
   constexpr size_t kHeaderBytes = 12;  // sizes of name and value, type
   const auto padded = [](uint64_t size) { return (size + 3) & ~uint64_t{3}; };
   for (uint64_t here = 0; here + kHeaderBytes <= notes.size();) {
@@ -208,9 +209,9 @@ std::vector<uint8_t> find_note(const ByteSource& source, ElfForm form, uint64_t 
   return {};
 }
 
-std::string read_text(const ByteSource& source, uint64_t at, size_t most) {
+std::string read_text(const base::ByteSource& source, uint64_t at, size_t most) {
   std::string text(most, '\0');
-  text.resize(source.read(at, text.data(), most));
+  text.resize(source.read_some(at, text.data(), most));
   const size_t end = text.find('\0');
   if (end != std::string::npos) text.resize(end);
   return text;

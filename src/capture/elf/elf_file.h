@@ -8,39 +8,19 @@
 #include <string_view>
 #include <vector>
 
-#include "capture/process/traced_memory.h"
+#include "common/base/byte_source.h"
 
 namespace heaptap::elf {
 
-// Random-access source of bytes.
-class ByteSource {
- public:
-  // Returns the number of bytes before the first missing one.
-  virtual size_t read(uint64_t offset, void* to, size_t bytes) const = 0;
-
- protected:
-  ~ByteSource() = default;
-};
-
 // File source. Reads instead of mapping: a truncated file must not crash the reader.
-class FileBytes final : public ByteSource {
+class FileBytes final : public base::ByteSource {
  public:
   // Doesn't own the descriptor.
   explicit FileBytes(int file) : file_(file) {}
-  size_t read(uint64_t offset, void* to, size_t bytes) const override;
+  size_t read_some(uint64_t offset, void* to, size_t bytes) const override;
 
  private:
   int file_;
-};
-
-// Memory source. Offsets are addresses.
-class MemoryBytes final : public ByteSource {
- public:
-  explicit MemoryBytes(const process::TracedMemory& memory) : memory_(memory) {}
-  size_t read(uint64_t offset, void* to, size_t bytes) const override { return memory_.read_some(offset, to, bytes); }
-
- private:
-  const process::TracedMemory& memory_;
 };
 
 struct ElfForm {
@@ -84,7 +64,7 @@ struct ElfSymbol {
 class ElfFile {
  public:
   // `at`: offset of the ELF header, which segment headers are relative to. None: not ELF.
-  static std::optional<ElfFile> read(const ByteSource& source, uint64_t at = 0);
+  static std::optional<ElfFile> read(const base::ByteSource& source, uint64_t at = 0);
 
   [[nodiscard]] ElfForm form() const { return form_; }
   [[nodiscard]] uint16_t type() const { return type_; }
@@ -93,7 +73,7 @@ class ElfFile {
   [[nodiscard]] const std::vector<ElfSegment>& segments() const { return segments_; }
 
   // For files: memory doesn't contain them. Empty: none.
-  [[nodiscard]] std::vector<ElfSection> read_sections(const ByteSource& source) const;
+  [[nodiscard]] std::vector<ElfSection> read_sections(const base::ByteSource& source) const;
 
  private:
   ElfForm form_;
@@ -111,13 +91,13 @@ const ElfSection* find_section(const std::vector<ElfSection>& sections, std::str
 
 size_t symbol_bytes(ElfForm form);
 // The next symbols of a table, up to `most` and up to 4,096; fewer: end of the table.
-std::vector<ElfSymbol> read_symbols(const ByteSource& source, ElfForm form, uint64_t at, uint64_t most);
+std::vector<ElfSymbol> read_symbols(const base::ByteSource& source, ElfForm form, uint64_t at, uint64_t most);
 
 // The value of the first note of this owner and type; empty: none.
-std::vector<uint8_t> find_note(const ByteSource& source, ElfForm form, uint64_t at, uint64_t bytes,
+std::vector<uint8_t> find_note(const base::ByteSource& source, ElfForm form, uint64_t at, uint64_t bytes,
                                std::string_view owner, uint32_t type);
 
 // A NUL-terminated text, up to `most` bytes.
-std::string read_text(const ByteSource& source, uint64_t at, size_t most);
+std::string read_text(const base::ByteSource& source, uint64_t at, size_t most);
 
 }  // namespace heaptap::elf

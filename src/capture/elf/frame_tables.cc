@@ -46,8 +46,8 @@ std::vector<uint8_t> read_file(int file, uint64_t offset, uint64_t bytes) {
 // The memory that the tables lie in, of which only the pages that are needed are filled.
 class FrameTables::Copy {
  public:
-  Copy(base::AddressRange range, uint64_t header, MemoryReader read)
-      : range_(range), header_(header), read_(std::move(read)) {
+  Copy(base::AddressRange range, uint64_t header, const base::ByteSource& memory)
+      : range_(range), header_(header), memory_(memory) {
     range_.begin = base::page_begin(range_.begin);
     if (range_.end <= range_.begin || range_.size() > kMaxRangeBytes) return;
     void* copy =
@@ -72,7 +72,7 @@ class FrameTables::Copy {
       uint64_t behind = page;
       while (behind < end && filled_.insert(behind).second) behind += page_bytes;
       const uint64_t size = std::min(behind, range_.end) - page;
-      if (size > 0) read_(page, {bytes_ + (page - range_.begin), size});
+      if (size > 0) memory_.read_some(page, bytes_ + (page - range_.begin), size);
       page = std::max(behind, page + page_bytes);
     }
   }
@@ -96,7 +96,7 @@ class FrameTables::Copy {
 
   base::AddressRange range_;
   uint64_t header_;
-  MemoryReader read_;
+  const base::ByteSource& memory_;
   uint8_t* bytes_ = nullptr;
   std::unordered_set<uint64_t> filled_;
 };
@@ -132,8 +132,8 @@ class FrameTables::Index {
   std::vector<Entry> entries_;
 };
 
-FrameTables::FrameTables(FrameTablePlaces places, MemoryReader read) : places_(places) {
-  copy_ = std::make_unique<Copy>(places_.range, places_.header, std::move(read));
+FrameTables::FrameTables(FrameTablePlaces places, const base::ByteSource& memory) : places_(places) {
+  copy_ = std::make_unique<Copy>(places_.range, places_.header, memory);
   if (copy_->is_made() && places_.header != 0 && places_.range.contains(places_.header)) read_header();
 }
 

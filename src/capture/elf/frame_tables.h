@@ -2,11 +2,10 @@
 // search table, else .debug_frame. Copies what is requested; trusts no byte.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <span>
 
 #include "common/base/address_range.h"
+#include "common/base/byte_source.h"
 #include "common/unwind/row.h"
 
 namespace heaptap::elf {
@@ -24,12 +23,10 @@ struct FrameTablePlaces {
   uint64_t file_bytes = 0;  // 0: none
 };
 
-// Returns the number of bytes before the first unreadable one.
-using MemoryReader = std::function<size_t(uint64_t address, std::span<uint8_t> to)>;
-
 class FrameTables {
  public:
-  FrameTables(FrameTablePlaces places, MemoryReader read);
+  // `memory` must live as long as the tables.
+  FrameTables(FrameTablePlaces places, const base::ByteSource& memory);
   ~FrameTables();
   FrameTables(const FrameTables&) = delete;
   FrameTables& operator=(const FrameTables&) = delete;

@@ -12,10 +12,10 @@ constexpr size_t kMaxNameBytes = 4096;
 
 // Words of the target, from one place of its memory. Empty: they can't be read.
 template <size_t count>
-std::optional<std::array<uint64_t, count>> read_words(const ByteSource& memory, ElfForm form, uint64_t at) {
+std::optional<std::array<uint64_t, count>> read_words(const base::ByteSource& memory, ElfForm form, uint64_t at) {
   std::array<uint8_t, count * 8> raw{};
   const size_t bytes = count * form.word_bytes;
-  if (memory.read(at, raw.data(), bytes) != bytes) return std::nullopt;
+  if (memory.read_some(at, raw.data(), bytes) != bytes) return std::nullopt;
   std::array<uint64_t, count> words;
   for (size_t i = 0; i < count; ++i) words[i] = form.number(&raw[i * form.word_bytes], form.word_bytes);
   return words;
@@ -28,7 +28,7 @@ struct ListHead {
 };
 
 // struct r_debug { int r_version; struct link_map* r_map; ElfW(Addr) r_brk; enum r_state; … }
-std::optional<ListHead> read_head(const ByteSource& memory, ElfForm form, uint64_t list) {
+std::optional<ListHead> read_head(const base::ByteSource& memory, ElfForm form, uint64_t list) {
   const auto words = list == 0 ? std::nullopt : read_words<4>(memory, form, list);
   if (!words) return std::nullopt;
   // int and enum have 4 bytes; on a big-endian machine these are the upper ones of their word.
@@ -67,14 +67,14 @@ AuxiliaryVector parse_auxiliary_vector(std::string_view bytes, ElfForm form) {
   return vector;
 }
 
-std::optional<LoaderList> read_loader_state(const ByteSource& memory, ElfForm form, uint64_t list) {
+std::optional<LoaderList> read_loader_state(const base::ByteSource& memory, ElfForm form, uint64_t list) {
   const auto head = read_head(memory, form, list);
   if (!head) return std::nullopt;
   return LoaderList{.change_notice = head->change_notice, .is_consistent = head->is_consistent, .objects = {}};
 }
 
 // struct link_map { ElfW(Addr) l_addr; char* l_name; ElfW(Dyn)* l_ld; struct link_map *l_next, *l_prev; }
-std::optional<LoaderList> read_loader_list(const ByteSource& memory, ElfForm form, uint64_t list) {
+std::optional<LoaderList> read_loader_list(const base::ByteSource& memory, ElfForm form, uint64_t list) {
   const auto head = read_head(memory, form, list);
   if (!head) return std::nullopt;
   LoaderList result{.change_notice = head->change_notice, .is_consistent = head->is_consistent, .objects = {}};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "capture/elf/elf_file.h"
+#include "common/base/byte_source.h"
 
 namespace heaptap::elf {
 
@@ -33,8 +34,8 @@ struct LoaderList {
   std::vector<ListedObject> objects;  // the program is the first
 };
 // `list`: address of the r_debug. None: there is none (yet).
-std::optional<LoaderList> read_loader_list(const ByteSource& memory, ElfForm form, uint64_t list);
+std::optional<LoaderList> read_loader_list(const base::ByteSource& memory, ElfForm form, uint64_t list);
 // As above, without the objects.
-std::optional<LoaderList> read_loader_state(const ByteSource& memory, ElfForm form, uint64_t list);
+std::optional<LoaderList> read_loader_state(const base::ByteSource& memory, ElfForm form, uint64_t list);
 
 }  // namespace heaptap::elf

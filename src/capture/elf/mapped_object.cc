@@ -35,7 +35,7 @@ void note_loaded(MappedObject& object, const ElfSegment& segment, AddressRange p
   if ((segment.flags & PF_X) != 0) object.code.push_back(place);
 }
 
-void note_segment(MappedObject& object, const ByteSource& memory, ElfForm form, const ElfSegment& segment) {
+void note_segment(MappedObject& object, const base::ByteSource& memory, ElfForm form, const ElfSegment& segment) {
   const AddressRange place{object.bias + segment.address, object.bias + segment.address + segment.memory_bytes};
   switch (segment.type) {
     case PT_LOAD:
@@ -62,8 +62,8 @@ void note_segment(MappedObject& object, const ByteSource& memory, ElfForm form, 
   }
 }
 
-std::optional<MappedObject> read_object(const ByteSource& memory, const std::vector<Mapping>& map, const Mapping& first,
-                                        const arch::Cpu& cpu) {
+std::optional<MappedObject> read_object(const base::ByteSource& memory, const std::vector<Mapping>& map,
+                                        const Mapping& first, const arch::Cpu& cpu) {
   const auto file = ElfFile::read(memory, first.range.begin);
   if (!file || file->form() != ElfForm{cpu.word_bytes(), cpu.is_big_endian()} || file->machine() != cpu.elf_machine()) {
     return std::nullopt;
@@ -93,7 +93,7 @@ std::optional<MappedObject> read_object(const ByteSource& memory, const std::vec
 
 }  // namespace
 
-std::vector<MappedObject> find_mapped_objects(const ByteSource& memory, const std::vector<Mapping>& map,
+std::vector<MappedObject> find_mapped_objects(const base::ByteSource& memory, const std::vector<Mapping>& map,
                                               const arch::Cpu& cpu) {
   std::vector<MappedObject> objects;
   for (const Mapping& mapping : map) {

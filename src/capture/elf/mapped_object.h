@@ -9,6 +9,7 @@
 #include "capture/process/memory_map.h"
 #include "common/arch/cpu.h"
 #include "common/base/address_range.h"
+#include "common/base/byte_source.h"
 
 namespace heaptap::elf {
 
@@ -29,7 +30,7 @@ struct MappedObject {
 };
 
 // Those of the CPU's architecture, ascending.
-std::vector<MappedObject> find_mapped_objects(const ByteSource& memory, const std::vector<process::Mapping>& map,
+std::vector<MappedObject> find_mapped_objects(const base::ByteSource& memory, const std::vector<process::Mapping>& map,
                                               const arch::Cpu& cpu);
 
 }  // namespace heaptap::elf

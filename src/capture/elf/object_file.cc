@@ -65,7 +65,7 @@ base::UniqueFd open_as_seen_by(pid_t thread, const std::string& path) {
   return {};
 }
 
-std::vector<uint8_t> read_build_id(const ByteSource& file) {
+std::vector<uint8_t> read_build_id(const base::ByteSource& file) {
   const auto elf = ElfFile::read(file);
   if (!elf) return {};
   for (const ElfSegment& segment : elf->segments()) {

@@ -8,6 +8,7 @@
 
 #include "capture/elf/mapped_object.h"
 #include "capture/process/memory_map.h"
+#include "common/base/byte_source.h"
 #include "common/base/served_files.h"
 #include "common/base/unique_fd.h"
 
@@ -17,7 +18,7 @@ namespace heaptap::elf {
 base::UniqueFd open_as_seen_by(pid_t thread, const std::string& path);
 
 // The build-id in a file's notes; empty: none.
-std::vector<uint8_t> read_build_id(const ByteSource& file);
+std::vector<uint8_t> read_build_id(const base::ByteSource& file);
 
 struct ObjectFile {
   base::UniqueFd file;

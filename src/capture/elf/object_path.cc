@@ -9,7 +9,7 @@ namespace heaptap::elf {
 namespace {
 
 // "linux-vdso.so.1" or the like: no loader has another name for it.
-std::string own_name(const ByteSource& memory, ElfForm form, const MappedObject& mapped) {
+std::string own_name(const base::ByteSource& memory, ElfForm form, const MappedObject& mapped) {
   constexpr size_t kMaxOwnNameBytes = 64;
   const DynamicSection dynamic(memory, form, mapped.dynamic, mapped.dynamic_bytes, mapped.bias, mapped.range);
   const uint64_t strings = dynamic.address(DT_STRTAB);
@@ -28,7 +28,7 @@ std::string listed_name(const LoaderList& list, const MappedObject& mapped) {
 
 }  // namespace
 
-std::string object_path(const ByteSource& memory, ElfForm form, const PathQuestion& question) {
+std::string object_path(const base::ByteSource& memory, ElfForm form, const PathQuestion& question) {
   const MappedObject& mapped = question.mapped;
   if (mapped.is_vdso) {
     const std::string name = own_name(memory, form, mapped);

@@ -6,6 +6,7 @@
 
 #include "capture/elf/loader_list.h"
 #include "capture/elf/mapped_object.h"
+#include "common/base/byte_source.h"
 
 namespace heaptap::elf {
 
@@ -16,6 +17,6 @@ struct PathQuestion {
   const LoaderList& list;
   const std::string& interpreter;  // requested by the program
 };
-std::string object_path(const ByteSource& memory, ElfForm form, const PathQuestion& question);
+std::string object_path(const base::ByteSource& memory, ElfForm form, const PathQuestion& question);
 
 }  // namespace heaptap::elf

@@ -44,7 +44,7 @@ class Endings {
   std::array<std::vector<size_t>, 256> by_letter_;
 };
 
-Places find_places(const ByteSource& source, const SymbolTable& table, std::span<const std::string_view> names) {
+Places find_places(const base::ByteSource& source, const SymbolTable& table, std::span<const std::string_view> names) {
   Places places;
   const Endings endings(names);
   const size_t longest = endings.longest();
@@ -53,7 +53,7 @@ Places find_places(const ByteSource& source, const SymbolTable& table, std::span
   size_t kept = 0;  // of the last chunk, in front of this one
   for (uint64_t at = 0; at < end && places.size() < kMaxFound;) {
     const auto wanted = static_cast<size_t>(std::min<uint64_t>(kChunkBytes, end - at));
-    const size_t got = source.read(table.strings + at, chunk.data() + kept, wanted);
+    const size_t got = source.read_some(table.strings + at, chunk.data() + kept, wanted);
     const std::string_view text(chunk.data(), kept + got);
     for (size_t zero = text.find('\0', kept); zero != std::string_view::npos; zero = text.find('\0', zero + 1)) {
       const size_t begin = zero > longest ? zero - longest : 0;
@@ -79,7 +79,7 @@ SymbolTable table_in_file(ElfForm form, const std::vector<ElfSection>& sections,
   return {};
 }
 
-void search_symbols(const ByteSource& source, ElfForm form, const SymbolTable& table,
+void search_symbols(const base::ByteSource& source, ElfForm form, const SymbolTable& table,
                     std::span<const std::string_view> names, const SymbolFound& found) {
   if (table.count == 0) return;
   const Places places = find_places(source, table, names);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capture/elf/elf_file.h"
+#include "common/base/byte_source.h"
 
 namespace heaptap::elf {
 
@@ -23,7 +24,7 @@ SymbolTable table_in_file(ElfForm form, const std::vector<ElfSection>& sections,
 
 // Calls found(index of the name, symbol, number of the symbol in the table) for each match.
 using SymbolFound = std::function<void(size_t, const ElfSymbol&, uint64_t)>;
-void search_symbols(const ByteSource& source, ElfForm form, const SymbolTable& table,
+void search_symbols(const base::ByteSource& source, ElfForm form, const SymbolTable& table,
                     std::span<const std::string_view> names, const SymbolFound& found);
 
 }  // namespace heaptap::elf

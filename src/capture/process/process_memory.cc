@@ -23,7 +23,8 @@ ProcessMemory::ProcessMemory(pid_t thread, unsigned word_bytes)
       present_(thread),
       userfaults_(read_userfault_ranges(thread)) {}
 
-size_t ProcessMemory::read(uint64_t address, std::span<uint8_t> to) const {
+size_t ProcessMemory::read_some(uint64_t address, void* into, size_t wanted) const {
+  const std::span to(static_cast<uint8_t*>(into), wanted);
   size_t done = 0;
   while (done < to.size()) {
     bool there = false;
@@ -149,8 +150,7 @@ std::vector<Word> ProcessMemory::words_of(base::AddressRange range) const {
   for (size_t done = 0; done < most;) {
     result.resize(std::min(most, done + kPiece));
     const std::span<Word> piece = std::span(result).subspan(done);
-    const size_t got =
-        read(range.begin + done * sizeof(Word), {reinterpret_cast<uint8_t*>(piece.data()), piece.size_bytes()});
+    const size_t got = read_some(range.begin + done * sizeof(Word), piece.data(), piece.size_bytes());
     done += got / sizeof(Word);
     if (got == piece.size_bytes()) continue;
     result.resize(done);

@@ -18,18 +18,19 @@
 #include "capture/process/page_touch.h"
 #include "capture/process/present_pages.h"
 #include "common/base/address_range.h"
+#include "common/base/byte_source.h"
 #include "common/base/unique_fd.h"
 
 namespace heaptap::process {
 
-class ProcessMemory {
+class ProcessMemory final : public base::ByteSource {
  public:
   // `thread` is any live thread of the process (StoppedProcess::live_thread), `word_bytes` 4 or 8. Reads the memory map, once.
   explicit ProcessMemory(pid_t thread, unsigned word_bytes = sizeof(uint64_t));
 
-  // Returns the number of bytes before the first unreadable one. Includes private memory that the process itself may
-  // not read. Large ranges are best read in pieces that fit the cache (256 KiB: over 5 GB/s).
-  size_t read(uint64_t address, std::span<uint8_t> to) const;
+  // Includes private memory that the process itself may not read. Large ranges are best read in pieces that fit the
+  // cache (256 KiB: over 5 GB/s).
+  size_t read_some(uint64_t address, void* to, size_t bytes) const override;
 
   // An access timed out: absent memory isn't read any more, and the process should be released by whatever stopped it.
   [[nodiscard]] bool has_given_up() const { return has_given_up_; }
@@ -43,8 +44,7 @@ class ProcessMemory {
   std::optional<T> value(uint64_t address) const {
     static_assert(std::is_trivially_copyable_v<T>);
     T result;
-    const std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(&result), sizeof(result));
-    if (read(address, bytes) != sizeof(result)) return std::nullopt;
+    if (read_some(address, &result, sizeof(result)) != sizeof(result)) return std::nullopt;
     return result;
   }
 

@@ -14,12 +14,13 @@
 #include "capture/process/present_pages.h"
 #include "capture/process/userfaults.h"
 #include "common/arch/cpu.h"
+#include "common/base/byte_source.h"
 #include "common/base/pages.h"
 #include "common/base/unique_fd.h"
 
 namespace heaptap::process {
 
-class TracedMemory final : public arch::TargetMemory {
+class TracedMemory final : public arch::TargetMemory, public base::ByteSource {
  public:
   // `thread`: any live thread of the process.
   explicit TracedMemory(pid_t thread);
@@ -27,8 +28,7 @@ class TracedMemory final : public arch::TargetMemory {
   [[nodiscard]] bool is_open() const { return static_cast<bool>(*file_); }
   bool read(uint64_t address, void* to, size_t bytes) override;
   bool write(uint64_t address, const void* from, size_t bytes) override;
-  // Returns the number of bytes before the first unreadable one.
-  size_t read_some(uint64_t address, void* to, size_t bytes) const;
+  size_t read_some(uint64_t address, void* to, size_t bytes) const override;
 
   // A thread is at this stack pointer and has just used its stack: the page is present.
   void note_stack_pointer(uint64_t stack_pointer) { used_page_ = stack_pointer / page_bytes_; }

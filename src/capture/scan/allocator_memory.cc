@@ -209,7 +209,7 @@ std::string names_of(const process::ProcessMemory& memory, const elf::ModuleImag
   if (table == 0 || bytes == 0 || bytes > kMaxBytes) return {};
   if (table < module.bias) table += module.bias;  // some loaders relocate it in place
   std::string names(bytes, '\0');
-  names.resize(memory.read(table, {reinterpret_cast<uint8_t*>(names.data()), names.size()}));
+  names.resize(memory.read_some(table, names.data(), names.size()));
   return names;
 }
 

@@ -45,7 +45,7 @@ class Words {
   std::optional<uint64_t> at(uint64_t address) {
     if (address < begin_ || address + kWord > begin_ + bytes_) {
       begin_ = address;
-      bytes_ = memory_.read(address, piece_);
+      bytes_ = memory_.read_some(address, piece_.data(), piece_.size());
       if (bytes_ < kWord) return std::nullopt;
     }
     uint64_t word = 0;
@@ -292,8 +292,8 @@ class ChunkLives {
     std::array<uint8_t, kCacheChunk - kHeadBytes> bytes{};
     const uint64_t chunk = memory_.word(cache - kWord).value_or(0) & ~kFlags;
     const bool is_old = chunk == kOldCacheChunk;
-    const std::span<uint8_t> read(bytes.data(), is_old ? kOldCacheChunk - kHeadBytes : bytes.size());
-    if (memory_.read(cache, read) != read.size()) return false;
+    const size_t wanted = is_old ? kOldCacheChunk - kHeadBytes : bytes.size();
+    if (memory_.read_some(cache, bytes.data(), wanted) != wanted) return false;
     std::array<uint64_t, kCacheLists> lists{};
     const size_t count_bytes = is_old ? 1 : 2;
     std::memcpy(lists.data(), bytes.data() + kCacheLists * count_bytes, sizeof(lists));

@@ -363,7 +363,7 @@ bool RootFinder::may_use_red_zone(uint64_t pc) {
   const base::AddressRange function = walk_.function_at(pc);
   if (cpu == nullptr || function.size() == 0 || function.size() > kMaxFunctionBytes) return true;
   std::vector<uint8_t> code(function.size());
-  if (memory_.read(function.begin, code) != code.size()) return true;
+  if (memory_.read_some(function.begin, code.data(), code.size()) != code.size()) return true;
   return cpu->may_use_red_zone(code, pc - function.begin);
 }
 

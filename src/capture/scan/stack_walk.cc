@@ -88,8 +88,7 @@ std::unique_ptr<elf::FrameTables> StackWalk::make_tables(const elf::ModuleImage&
                                      .table_bytes = 0,
                                      .word_bytes = memory_.word_bytes(),
                                      .bias = image.bias};
-  return std::make_unique<elf::FrameTables>(
-      places, [this](uint64_t address, std::span<uint8_t> to) { return memory_.read(address, to); });
+  return std::make_unique<elf::FrameTables>(places, memory_);
 }
 
 template <typename Cpu>
@@ -114,7 +113,7 @@ bool StackWalk::step(Row row, unwind::Position<Cpu>& at) {
 const arch::SignalTrampoline* StackWalk::signal_at(uint64_t address) const {
   const auto trampolines = trampolines_of(architecture_);
   uint8_t code[arch::SignalTrampoline::kMaxBytes] = {};
-  memory_.read(address, code);
+  memory_.read_some(address, code, sizeof(code));
   for (const arch::SignalTrampoline& trampoline : trampolines) {
     if (trampoline.is(code)) return &trampoline;
   }

@@ -105,7 +105,7 @@ std::string lasting_path(pid_t process, const model::Module& module) {
 
 std::string read_piece(const base::UniqueFd& file, uint64_t offset, size_t max_bytes) {
   std::string piece(max_bytes, '\0');
-  piece.resize(elf::FileBytes(file.get()).read(offset, piece.data(), piece.size()));
+  piece.resize(elf::FileBytes(file.get()).read_some(offset, piece.data(), piece.size()));
   return piece;
 }
 

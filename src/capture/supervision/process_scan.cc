@@ -28,7 +28,7 @@ class ProcessReader : public scan::MemoryReader {
   explicit ProcessReader(process::ProcessMemory& memory) : memory_(memory) {}
 
   size_t read(uint64_t address, std::span<uint8_t> to) override {
-    const size_t bytes = memory_.read(address, to);
+    const size_t bytes = memory_.read_some(address, to.data(), to.size());
     read_bytes_ += bytes;
     return bytes;
   }

@@ -105,7 +105,7 @@ std::optional<model::SuppressionText> find_suppressions(pid_t thread, const std:
   const auto code_at = function ? offset_of(*elf, *function) : std::nullopt;
   if (!code_at) return std::nullopt;
   std::array<uint8_t, 32> code{};
-  const size_t got = bytes.read(*code_at, code.data(), code.size());
+  const size_t got = bytes.read_some(*code_at, code.data(), code.size());
   const auto address = returned_address(std::span(code).first(got), *function);
   const auto text_at = address ? offset_of(*elf, *address) : std::nullopt;
   if (!text_at) return std::nullopt;

@@ -1,7 +1,6 @@
 // Cache from a return address to its frame rule and code entry, each made once. `Cpu` is an arch's TracedUnwinding.
 #pragma once
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -156,9 +155,7 @@ class FrameRules {
                                        .file = loaded.frame_file,
                                        .file_offset = loaded.frame_offset,
                                        .file_bytes = loaded.frame_file >= 0 ? loaded.frame_bytes : 0};
-    object.tables = std::make_unique<elf::FrameTables>(places, [this](uint64_t address, std::span<uint8_t> to) {
-      return memory_.read_some(address, to.data(), to.size());
-    });
+    object.tables = std::make_unique<elf::FrameTables>(places, memory_);
     object.entry = entry_of(loaded);
     if (loaded.is_go) return object;
     object.rows_key = wire::late_rows_key(loaded.build_id.data(), loaded.build_id_bytes);

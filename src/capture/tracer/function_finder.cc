@@ -60,7 +60,7 @@ bool FunctionFinder::is_in_code(uint64_t address) const {
   return std::ranges::any_of(object_.code, [&](const auto& range) { return range.contains(address); });
 }
 
-void FunctionFinder::search(const elf::ByteSource& source, elf::ElfForm form, const elf::SymbolTable& table,
+void FunctionFinder::search(const base::ByteSource& source, elf::ElfForm form, const elf::SymbolTable& table,
                             bool is_dynamic) {
   elf::search_symbols(source, form, table, names_.symbols(), [&](size_t name, const elf::ElfSymbol& symbol, uint64_t) {
     if (symbol.section != SHN_UNDEF && symbol.section != SHN_ABS) {

@@ -8,6 +8,7 @@
 #include "capture/elf/symbol_search.h"
 #include "capture/tracer/loaded_objects.h"
 #include "capture/tracer/watched_names.h"
+#include "common/base/byte_source.h"
 
 namespace heaptap::tracer {
 
@@ -30,7 +31,7 @@ class FunctionFinder {
   FunctionFinder(const WatchedNames& names, const elf::MappedObject& object, bool is_program)
       : names_(names), object_(object), is_program_(is_program) {}
 
-  void search(const elf::ByteSource& source, elf::ElfForm form, const elf::SymbolTable& table, bool is_dynamic);
+  void search(const base::ByteSource& source, elf::ElfForm form, const elf::SymbolTable& table, bool is_dynamic);
   // Another machine reports this function's name; that a function begins there is proven. Ignored unless WatchedName::may_be_told().
   void note_told(const model::ToldFunction& told, base::AddressRange function);
   // A dynamic loader, as far as known yet.

@@ -23,7 +23,7 @@ unsigned word_bytes_of(wire::Architecture architecture) {
 
 }  // namespace
 
-FunctionStarts::FunctionStarts(const elf::ByteSource& memory, wire::Architecture architecture,
+FunctionStarts::FunctionStarts(const base::ByteSource& memory, wire::Architecture architecture,
                                const LoadedObject& object)
     : architecture_(architecture) {
   const elf::FrameTablePlaces places{.range = {object.start, object.end},
@@ -32,9 +32,7 @@ FunctionStarts::FunctionStarts(const elf::ByteSource& memory, wire::Architecture
                                      .table_bytes = object.unwind_table_bytes,
                                      .word_bytes = word_bytes_of(architecture),
                                      .bias = object.bias};
-  tables_ = std::make_unique<elf::FrameTables>(places, [&memory](uint64_t address, std::span<uint8_t> to) {
-    return memory.read(address, to.data(), to.size());
-  });
+  tables_ = std::make_unique<elf::FrameTables>(places, memory);
 }
 
 base::AddressRange FunctionStarts::function_from(uint64_t address) {

@@ -7,6 +7,7 @@
 #include "capture/elf/frame_tables.h"
 #include "capture/tracer/loaded_objects.h"
 #include "common/base/address_range.h"
+#include "common/base/byte_source.h"
 #include "common/wire/architecture.h"
 
 namespace heaptap::tracer {
@@ -14,7 +15,7 @@ namespace heaptap::tracer {
 class FunctionStarts {
  public:
   // `memory` must outlive it.
-  FunctionStarts(const elf::ByteSource& memory, wire::Architecture architecture, const LoadedObject& object);
+  FunctionStarts(const base::ByteSource& memory, wire::Architecture architecture, const LoadedObject& object);
 
   // Code of the function that begins there. Empty: none, according to the table; the cold part of a function, which is
   // reached by a jump, doesn't count.

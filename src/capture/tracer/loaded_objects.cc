@@ -47,7 +47,7 @@ pid_t process_of(pid_t thread) {
 struct LoadedObjects::State {
   pid_t process;
   const arch::Cpu& cpu;
-  elf::MemoryBytes memory;
+  const process::TracedMemory& memory;
   elf::ElfForm form;
   WatchedNames names;
   const model::ToldFunctions* told;
@@ -180,7 +180,7 @@ void LoadedObjects::State::find_roles() {
 
 uint64_t LoadedObjects::State::pointer(uint64_t at) const {
   std::array<uint8_t, 8> raw{};
-  if (at == 0 || memory.read(at, raw.data(), form.word_bytes) != form.word_bytes) return 0;
+  if (at == 0 || memory.read_some(at, raw.data(), form.word_bytes) != form.word_bytes) return 0;
   return form.number(raw.data(), form.word_bytes);
 }
 

@@ -43,7 +43,7 @@ enum class Told : uint8_t { kNotAsked, kNothing, kNotProven };
 
 class ObjectReader {
  public:
-  ObjectReader(const elf::ByteSource& memory, elf::ElfForm form, const ObjectQuestion& question)
+  ObjectReader(const base::ByteSource& memory, elf::ElfForm form, const ObjectQuestion& question)
       : memory_(memory),
         form_(form),
         question_(question),
@@ -66,7 +66,7 @@ class ObjectReader {
     result_.notes.push_back({kind, std::move(numbers), object_.path, std::move(name)});
   }
 
-  const elf::ByteSource& memory_;
+  const base::ByteSource& memory_;
   elf::ElfForm form_;
   const ObjectQuestion& question_;
   const elf::MappedObject& mapped_;
@@ -198,7 +198,7 @@ ReadObject ObjectReader::read() {
 
 }  // namespace
 
-ReadObject read_object(const elf::ByteSource& memory, elf::ElfForm form, const ObjectQuestion& question) {
+ReadObject read_object(const base::ByteSource& memory, elf::ElfForm form, const ObjectQuestion& question) {
   return ObjectReader(memory, form, question).read();
 }
 

@@ -10,6 +10,7 @@
 #include "capture/tracer/function_finder.h"
 #include "capture/tracer/loaded_objects.h"
 #include "capture/tracer/watched_names.h"
+#include "common/base/byte_source.h"
 #include "common/base/unique_fd.h"
 #include "common/model/note.h"
 #include "common/model/told_functions.h"
@@ -34,6 +35,6 @@ struct ObjectQuestion {
   wire::Architecture architecture = wire::Architecture::kUnknown;
   const model::ToldFunctions* told = nullptr;  // null: no machine was asked
 };
-ReadObject read_object(const elf::ByteSource& memory, elf::ElfForm form, const ObjectQuestion& question);
+ReadObject read_object(const base::ByteSource& memory, elf::ElfForm form, const ObjectQuestion& question);
 
 }  // namespace heaptap::tracer

@@ -17,7 +17,7 @@ struct Table {
   bool has_addends;
 };
 
-std::vector<Table> tables_of(const elf::ByteSource& memory, elf::ElfForm form, const elf::MappedObject& object,
+std::vector<Table> tables_of(const base::ByteSource& memory, elf::ElfForm form, const elf::MappedObject& object,
                              int file) {
   std::vector<Table> tables;
   if (object.dynamic != 0) {
@@ -43,10 +43,10 @@ std::vector<Table> tables_of(const elf::ByteSource& memory, elf::ElfForm form, c
   return tables;
 }
 
-void read_table(const elf::ByteSource& memory, elf::ElfForm form, uint64_t bias, const Table& table,
+void read_table(const base::ByteSource& memory, elf::ElfForm form, uint64_t bias, const Table& table,
                 std::vector<Relocation>& relocations) {
   std::vector<uint8_t> raw(static_cast<size_t>(std::min(table.bytes, kMaxTableBytes)));
-  raw.resize(memory.read(table.address, raw.data(), raw.size()));
+  raw.resize(memory.read_some(table.address, raw.data(), raw.size()));
   const size_t word_bytes = form.word_bytes;
   const size_t entry_bytes = (table.has_addends ? 3 : 2) * word_bytes;
   for (size_t at = 0; at + entry_bytes <= raw.size(); at += entry_bytes) {
@@ -60,7 +60,7 @@ void read_table(const elf::ByteSource& memory, elf::ElfForm form, uint64_t bias,
 
 }  // namespace
 
-std::vector<Relocation> read_relocations(const elf::ByteSource& memory, elf::ElfForm form,
+std::vector<Relocation> read_relocations(const base::ByteSource& memory, elf::ElfForm form,
                                          const elf::MappedObject& object, int file) {
   std::vector<Relocation> relocations;
   for (const Table& table : tables_of(memory, form, object, file)) {
@@ -69,7 +69,7 @@ std::vector<Relocation> read_relocations(const elf::ByteSource& memory, elf::Elf
   return relocations;
 }
 
-std::map<uint64_t, wire::Function> find_symbol_numbers(const elf::ByteSource& memory, elf::ElfForm form,
+std::map<uint64_t, wire::Function> find_symbol_numbers(const base::ByteSource& memory, elf::ElfForm form,
                                                        const elf::MappedObject& object, const WatchedNames& names) {
   std::map<uint64_t, wire::Function> numbers;
   const elf::DynamicSection dynamic(memory, form, object.dynamic, object.dynamic_bytes, object.bias, object.range);

@@ -8,6 +8,7 @@
 #include "capture/elf/elf_file.h"
 #include "capture/elf/mapped_object.h"
 #include "capture/tracer/watched_names.h"
+#include "common/base/byte_source.h"
 
 namespace heaptap::tracer {
 
@@ -18,11 +19,11 @@ struct Relocation {
   bool has_addend = false;  // false: the addend is in the slot
 };
 // `file`: the object's, for data found through sections only; or -1.
-std::vector<Relocation> read_relocations(const elf::ByteSource& memory, elf::ElfForm form,
+std::vector<Relocation> read_relocations(const base::ByteSource& memory, elf::ElfForm form,
                                          const elf::MappedObject& object, int file);
 
 // Numbers of its dynamic symbols with the names of watched functions, wherever these are defined.
-std::map<uint64_t, wire::Function> find_symbol_numbers(const elf::ByteSource& memory, elf::ElfForm form,
+std::map<uint64_t, wire::Function> find_symbol_numbers(const base::ByteSource& memory, elf::ElfForm form,
                                                        const elf::MappedObject& object, const WatchedNames& names);
 
 }  // namespace heaptap::tracer

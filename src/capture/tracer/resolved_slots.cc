@@ -22,13 +22,13 @@ uint64_t file_offset(const elf::MappedObject& object, uint64_t address) {
 
 }  // namespace
 
-ResolvedSlots::ResolvedSlots(const elf::ByteSource& memory, elf::ElfForm form, pid_t thread,
+ResolvedSlots::ResolvedSlots(const base::ByteSource& memory, elf::ElfForm form, pid_t thread,
                              std::span<const FoundFunction> resolvers, const WatchedNames& names)
     : memory_(memory), form_(form), thread_(thread), resolvers_(resolvers), names_(names) {}
 
-uint64_t ResolvedSlots::word(const elf::ByteSource& source, uint64_t at) const {
+uint64_t ResolvedSlots::word(const base::ByteSource& source, uint64_t at) const {
   std::array<uint8_t, 8> raw{};
-  if (source.read(at, raw.data(), form_.word_bytes) != form_.word_bytes) return 0;
+  if (source.read_some(at, raw.data(), form_.word_bytes) != form_.word_bytes) return 0;
   return form_.number(raw.data(), form_.word_bytes);
 }
 

@@ -37,7 +37,7 @@ struct RowFile {
     if (section == nullptr || section->type == SHT_NOBITS || (section->flags & SHF_COMPRESSED) != 0) return {};
     if (section->bytes > kMaxFrameBytes) return {};
     std::vector<uint8_t> frames(section->bytes);
-    frames.resize(elf::FileBytes(file.get()).read(section->offset, frames.data(), frames.size()));
+    frames.resize(elf::FileBytes(file.get()).read_some(section->offset, frames.data(), frames.size()));
     return frames;
   }
 };

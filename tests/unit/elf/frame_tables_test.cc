@@ -41,7 +41,8 @@ int find_library(dl_phdr_info* object, size_t, void* context) {
   return 1;
 }
 
-class FrameTablesTest : public ::testing::Test {
+// The source of their bytes, too.
+class FrameTablesTest : public ::testing::Test, public base::ByteSource {
  protected:
   void SetUp() override {
     dl_iterate_phdr(find_library, &library_);
@@ -51,15 +52,12 @@ class FrameTablesTest : public ::testing::Test {
     std::memcpy(bytes_.data(), reinterpret_cast<const void*>(range.begin), bytes_.size());
     library_.tables = {range.begin, range.end, bytes_.data(), library_.places.header};
   }
-  size_t read(uint64_t address, std::span<uint8_t> to) const {
+  size_t read_some(uint64_t address, void* to, size_t bytes) const override {
     const base::AddressRange range = library_.places.range;
     if (address < range.begin || address >= range.end) return 0;
-    const size_t readable = std::min<size_t>(to.size(), range.end - address);
-    std::memcpy(to.data(), bytes_.data() + (address - range.begin), readable);
+    const size_t readable = std::min<size_t>(bytes, range.end - address);
+    std::memcpy(to, bytes_.data() + (address - range.begin), readable);
     return readable;
-  }
-  MemoryReader reader() const {
-    return [this](uint64_t address, std::span<uint8_t> to) { return read(address, to); };
   }
   // As many as there are rows in a function's code.
   void expect_same_rows(FrameTables& tables) {
@@ -77,7 +75,7 @@ class FrameTablesTest : public ::testing::Test {
 };
 
 TEST_F(FrameTablesTest, BySearchTable) {
-  FrameTables tables(library_.places, reader());
+  FrameTables tables(library_.places, *this);
   expect_same_rows(tables);
 }
 
@@ -89,7 +87,7 @@ TEST_F(FrameTablesTest, WithoutASearchTable) {
   places.header = 0;
   places.table = header.pointer(encoding, library_.places.header, sizeof(uint64_t));
   places.table_bytes = places.range.end - places.table;
-  FrameTables tables(places, reader());
+  FrameTables tables(places, *this);
   expect_same_rows(tables);
 }
 
@@ -98,14 +96,14 @@ TEST_F(FrameTablesTest, WithASearchTableOfAnotherForm) {
   uint8_t* header = bytes_.data() + (library_.places.header - library_.places.range.begin);
   const uint8_t before[2] = {header[2], header[3]};
   header[2] = header[3] = unwind::kPointerOmitted;
-  FrameTables tables(library_.places, reader());
+  FrameTables tables(library_.places, *this);
   header[2] = before[0];
   header[3] = before[1];
   expect_same_rows(tables);
 }
 
 TEST_F(FrameTablesTest, NoTablesAtAll) {
-  FrameTables tables({}, reader());
+  FrameTables tables({}, *this);
   EXPECT_EQ(tables.row_for<Cpu>(library_.code.begin + 100).kind(), unwind::RowKind::kNoTable);
 }
 

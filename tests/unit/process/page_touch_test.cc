@@ -130,7 +130,7 @@ TEST(ProcessMemory, OfItsOwnThatWasNeverTouchedIsZeroAndStaysUntouched) {
   ASSERT_TRUE(child.receive(address));
   const ProcessMemory memory(child.id());
   std::vector<uint8_t> bytes(2 * kPage, 0xff);
-  EXPECT_EQ(memory.read(address, bytes), bytes.size());
+  EXPECT_EQ(memory.read_some(address, bytes.data(), bytes.size()), bytes.size());
   EXPECT_EQ(bytes[0], 7);
   EXPECT_EQ(bytes[kPage], 0);
   EXPECT_EQ(PresentPages(child.id()).bytes_there(address, 2 * kPage, Access::kRead), kPage);
@@ -141,7 +141,7 @@ TEST(ProcessMemory, EndsWhereTheProgramHasToFillIt) {
   if (holder.address == 0) GTEST_SKIP() << "no userfaultfd";
   const ProcessMemory memory(holder.child.id());
   std::vector<uint8_t> bytes(4 * kPage);
-  EXPECT_EQ(memory.read(holder.address, bytes), kPage);
+  EXPECT_EQ(memory.read_some(holder.address, bytes.data(), bytes.size()), kPage);
   EXPECT_EQ(memory.value<uint8_t>(holder.address + 3 * kPage), 8);
   EXPECT_FALSE(memory.has_given_up());
 }

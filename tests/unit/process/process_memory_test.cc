@@ -148,9 +148,9 @@ TEST(ProcessMemory, ReadsUpToTheFirstByteThatIsNotThere) {
   ASSERT_TRUE(child.receive(area));
   const ProcessMemory memory(child.id());
   std::vector<uint8_t> bytes(3 * kPage);
-  EXPECT_EQ(memory.read(area.begin + 100, bytes), 2 * kPage - 100);
+  EXPECT_EQ(memory.read_some(area.begin + 100, bytes.data(), bytes.size()), 2 * kPage - 100);
   EXPECT_EQ(bytes[0], 'a');
-  EXPECT_EQ(memory.read(0, bytes), 0u);
+  EXPECT_EQ(memory.read_some(0, bytes.data(), bytes.size()), 0u);
   EXPECT_EQ(memory.value<uint64_t>(area.begin + 2 * kPage - 4), std::nullopt);
 }
 
@@ -165,7 +165,7 @@ TEST(ProcessMemory, ReadsWhatTheProcessMayNot) {
   ASSERT_TRUE(child.receive(area));
   const ProcessMemory memory(child.id());
   std::vector<uint8_t> bytes(3 * kPage);
-  EXPECT_EQ(memory.read(area.begin, bytes), 3 * kPage);
+  EXPECT_EQ(memory.read_some(area.begin, bytes.data(), bytes.size()), 3 * kPage);
   EXPECT_EQ(bytes[2 * kPage - 1], 'a');
 }
 
