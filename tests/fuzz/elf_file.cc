@@ -1,5 +1,5 @@
 // An ELF file of any content, of either word size and byte order: read as a file, and as what a process has mapped.
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 
 #include <elf.h>
 
@@ -47,7 +47,7 @@ void search(const base::ByteSource& source, ElfForm form, const SymbolTable& tab
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const SpanBytes source({bytes, size_bytes});
-  const auto file = ElfFile::read(source);
+  const auto file = ElfHeaders::read(source);
   if (!file) return 0;
   const ElfForm form = file->form();
   const std::vector<ElfSection> sections = file->read_sections(source);

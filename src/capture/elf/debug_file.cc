@@ -28,7 +28,7 @@ std::optional<uint32_t> checksum_of(const base::ByteSource& file) {
 
 bool is_of_object(const base::UniqueFd& file, const std::vector<uint8_t>& build_id, const DebugLink& link) {
   const FileBytes bytes(file.get());
-  if (!ElfFile::read(bytes)) return false;
+  if (!ElfHeaders::read(bytes)) return false;
   if (!build_id.empty()) return read_build_id(bytes) == build_id;
   return !link.name.empty() && checksum_of(bytes) == link.checksum;
 }

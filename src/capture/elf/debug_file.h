@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/object_file.h"
 #include "common/base/byte_source.h"
 

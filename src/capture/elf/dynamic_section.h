@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/symbol_search.h"
 #include "common/base/address_range.h"
 #include "common/base/byte_source.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "common/base/byte_source.h"
 
 namespace heaptap::elf {

@@ -1,11 +1,10 @@
-// ELF objects mapped by a process for execution, found through its memory map and their headers in memory: the loader's
-// list may not exist yet, be changing, or belong to another loader.
+// ELF objects mapped by a process for execution, as the tracer needs them.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/process/memory_map.h"
 #include "common/arch/cpu.h"
 #include "common/base/address_range.h"

@@ -1,4 +1,4 @@
-// Module facts from the ELF headers in the target's memory, as mapped by the loader. Trusts no byte.
+// Modules mapped by a process, as a leak scan needs them.
 #pragma once
 #include <cstdint>
 #include <string>

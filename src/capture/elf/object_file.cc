@@ -66,7 +66,7 @@ base::UniqueFd open_as_seen_by(pid_t thread, const std::string& path) {
 }
 
 std::vector<uint8_t> read_build_id(const base::ByteSource& file) {
-  const auto elf = ElfFile::read(file);
+  const auto elf = ElfHeaders::read(file);
   if (!elf) return {};
   for (const ElfSegment& segment : elf->segments()) {
     if (segment.type != PT_NOTE) continue;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "common/base/byte_source.h"
 
 namespace heaptap::elf {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/object_file.h"
 #include "capture/elf/symbol_search.h"
 #include "capture/tracer/watched_names.h"
@@ -13,7 +13,7 @@ namespace heaptap::launch {
 
 std::optional<FunctionsToTell> find_functions_to_tell(int file) {
   const elf::FileBytes bytes(file);
-  const auto program = elf::ElfFile::read(bytes);
+  const auto program = elf::ElfHeaders::read(bytes);
   if (!program || std::ranges::count(program->segments(), uint32_t{PT_INTERP}, &elf::ElfSegment::type) != 0) return {};
   const auto sections = program->read_sections(bytes);
   if (elf::table_in_file(program->form(), sections, SHT_SYMTAB).count != 0) return {};

@@ -8,7 +8,7 @@
 #include <array>
 #include <string_view>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/symbol_search.h"
 #include "capture/process/process_status.h"
 #include "common/base/served_files.h"
@@ -51,7 +51,7 @@ const Runtime* find_runtime(const std::string& executable) {
   std::array<std::string_view, std::size(kRuntimes)> names;
   std::ranges::transform(kRuntimes, names.begin(), &Runtime::symbol);
   size_t first = names.size();
-  if (const auto elf = elf::ElfFile::read(bytes)) {
+  if (const auto elf = elf::ElfHeaders::read(bytes)) {
     const auto sections = elf->read_sections(bytes);
     // Those that come from a library are undefined here, but named.
     for (const uint32_t kind : {SHT_DYNSYM, SHT_SYMTAB}) {

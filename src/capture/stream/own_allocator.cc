@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/object_file.h"
 #include "capture/elf/symbol_search.h"
 #include "common/base/served_files.h"
@@ -19,7 +19,7 @@ OwnAllocator find_allocator(pid_t process, const std::string& executable) {
   if (!file) file = elf::open_as_seen_by(0, executable);  // it has ended
   if (!file) return OwnAllocator::kNone;
   const elf::FileBytes bytes(file.get());
-  const auto elf = elf::ElfFile::read(bytes);
+  const auto elf = elf::ElfHeaders::read(bytes);
   if (!elf) return OwnAllocator::kNone;
   const std::vector<elf::ElfSection> sections = elf->read_sections(bytes);
   if (elf::find_section(sections, ".go.buildinfo") != nullptr) return OwnAllocator::kGo;

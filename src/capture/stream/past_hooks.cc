@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/object_file.h"
 #include "capture/elf/symbol_search.h"
 #include "capture/tracer/allocator_names.h"
@@ -49,7 +49,7 @@ NamesOfObject names_of_object(pid_t process, const std::string& path) {
   const base::UniqueFd file = elf::open_as_seen_by(process, path);
   if (!file) return found;
   const elf::FileBytes bytes(file.get());
-  const auto elf = elf::ElfFile::read(bytes);
+  const auto elf = elf::ElfHeaders::read(bytes);
   if (!elf) return found;
   const elf::SymbolTable table = elf::table_in_file(elf->form(), elf->read_sections(bytes), SHT_DYNSYM);
   elf::search_symbols(bytes, elf->form(), table, wanted_names(),

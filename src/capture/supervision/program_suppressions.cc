@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/object_file.h"
 #include "capture/elf/symbol_search.h"
 #include "common/base/served_files.h"
@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMaxTextBytes = 64 << 10;
 
 // Where it lies in the file; none: nowhere.
-std::optional<uint64_t> offset_of(const elf::ElfFile& elf, uint64_t address) {
+std::optional<uint64_t> offset_of(const elf::ElfHeaders& elf, uint64_t address) {
   for (const elf::ElfSegment& segment : elf.segments()) {
     const bool holds = segment.type == PT_LOAD && address - segment.address < segment.file_bytes;
     if (holds && address >= segment.address) return segment.offset + (address - segment.address);
@@ -82,7 +82,7 @@ std::string only_leaks(std::string_view text) {
   return kept;
 }
 
-std::optional<uint64_t> find_function(const elf::FileBytes& bytes, const elf::ElfFile& elf) {
+std::optional<uint64_t> find_function(const elf::FileBytes& bytes, const elf::ElfHeaders& elf) {
   constexpr std::array<std::string_view, 1> kNames{"__lsan_default_suppressions"};
   const std::vector<elf::ElfSection> sections = elf.read_sections(bytes);
   std::optional<uint64_t> function;
@@ -99,7 +99,7 @@ std::optional<model::SuppressionText> find_suppressions(pid_t thread, const std:
   const base::UniqueFd file = elf::open_as_seen_by(thread, executable);
   if (!file) return std::nullopt;
   const elf::FileBytes bytes(file.get());
-  const auto elf = elf::ElfFile::read(bytes);
+  const auto elf = elf::ElfHeaders::read(bytes);
   if (!elf || elf->machine() != EM_X86_64) return std::nullopt;
   const auto function = find_function(bytes, *elf);
   const auto code_at = function ? offset_of(*elf, *function) : std::nullopt;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 
 namespace heaptap::tracer {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/frame_tables.h"
 #include "capture/tracer/loaded_objects.h"
 #include "common/base/address_range.h"

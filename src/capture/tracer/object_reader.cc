@@ -23,7 +23,7 @@ struct FileView {
   std::vector<elf::ElfSection> sections;
 
   FileView(const base::UniqueFd& file, elf::ElfForm form) : descriptor(file.get()), bytes(descriptor) {
-    const auto elf = file ? elf::ElfFile::read(bytes) : std::nullopt;
+    const auto elf = file ? elf::ElfHeaders::read(bytes) : std::nullopt;
     if (elf && elf->form() == form) sections = elf->read_sections(bytes);
   }
 

@@ -34,7 +34,7 @@ std::vector<Table> tables_of(const base::ByteSource& memory, elf::ElfForm form, 
   }
   // A program without a loader relocates itself by what only its sections name.
   const elf::FileBytes bytes(file);
-  const auto elf = elf::ElfFile::read(bytes);
+  const auto elf = elf::ElfHeaders::read(bytes);
   if (!elf) return tables;
   for (const elf::ElfSection& section : elf->read_sections(bytes)) {
     if ((section.flags & SHF_ALLOC) == 0 || (section.type != SHT_RELA && section.type != SHT_REL)) continue;

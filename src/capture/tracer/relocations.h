@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/mapped_object.h"
 #include "capture/tracer/watched_names.h"
 #include "common/base/byte_source.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/mapped_object.h"
 #include "capture/tracer/loaded_objects.h"
 #include "capture/tracer/watched_names.h"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/object_file.h"
 #include "capture/launch/functions_to_tell.h"
 #include "capture/launch/launch.h"
@@ -277,7 +277,7 @@ class Session {
 
 // Of a program without any unwind table.
 std::optional<uint64_t> address_without_row(const elf::FileBytes& bytes) {
-  const auto file = elf::ElfFile::read(bytes);
+  const auto file = elf::ElfHeaders::read(bytes);
   if (!file) return std::nullopt;
   const bool has_header = std::ranges::any_of(file->segments(), [](const elf::ElfSegment& segment) {
     return segment.type == PT_GNU_EH_FRAME && segment.memory_bytes > 0;

@@ -20,13 +20,13 @@ namespace {
 
 struct RowFile {
   base::UniqueFd file;
-  std::optional<elf::ElfFile> elf = {};
+  std::optional<elf::ElfHeaders> elf = {};
   std::vector<elf::ElfSection> sections = {};
 
   explicit RowFile(base::UniqueFd opened) : file(std::move(opened)) {
     if (!file) return;
     const elf::FileBytes bytes(file.get());
-    elf = elf::ElfFile::read(bytes);
+    elf = elf::ElfHeaders::read(bytes);
     if (elf) sections = elf->read_sections(bytes);
   }
 

@@ -51,7 +51,7 @@ std::vector<uint64_t> some_addresses() {
   const base::UniqueFd file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   const elf::FileBytes bytes(file.get());
   std::vector<uint64_t> addresses;
-  const auto own = elf::ElfFile::read(bytes);
+  const auto own = elf::ElfHeaders::read(bytes);
   for (const elf::ElfSegment& segment : own->segments()) {
     if (segment.type != 1 || (segment.flags & 1) == 0) continue;
     for (uint64_t at = 0; at < segment.memory_bytes; at += 97) addresses.push_back(segment.address + at);

@@ -15,7 +15,7 @@
 #include <memory>
 #include <thread>
 
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/object_file.h"
 #include "capture/elf/symbol_search.h"
 #include "capture/tracer/watched_names.h"
@@ -51,7 +51,7 @@ struct Look {
 
   static const arch::Cpu* cpu_of(pid_t thread) {
     const int file = open(("/proc/" + std::to_string(thread) + "/exe").c_str(), O_RDONLY);
-    const auto elf = elf::ElfFile::read(elf::FileBytes(file));
+    const auto elf = elf::ElfHeaders::read(elf::FileBytes(file));
     close(file);
     return arch::cpu_of_elf(elf->machine(), elf->form().word_bytes);
   }
@@ -216,7 +216,7 @@ class BarePrograms : public HeldPrograms {
     const std::string kind = std::string(GetParam()).substr(std::strlen("bare"));
     const base::UniqueFd file(open((kFolder + "/static" + kind).c_str(), O_RDONLY | O_CLOEXEC));
     const elf::FileBytes bytes(file.get());
-    const auto elf = elf::ElfFile::read(bytes);
+    const auto elf = elf::ElfHeaders::read(bytes);
     const std::vector<uint8_t> id = elf::read_build_id(bytes);
     build_id_.assign(id.begin(), id.end());
     const WatchedNames names(elf->form().word_bytes);

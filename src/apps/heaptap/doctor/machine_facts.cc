@@ -16,7 +16,7 @@
 #include <sstream>
 
 #include "capture/elf/debug_file.h"
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/object_file.h"
 #include "capture/process/process_status.h"
 #include "capture/process/stopped_process.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "capture/elf/debug_file.h"
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 #include "capture/elf/object_file.h"
 #include "capture/elf/symbol_search.h"
 #include "common/base/unique_fd.h"
@@ -24,14 +24,14 @@ bool has_section(const Sections& sections, std::string_view name) {
   return section != nullptr && section->type != SHT_NOBITS;
 }
 
-bool has_lines(const elf::FileBytes& bytes, const elf::ElfFile& elf, const Sections& sections,
+bool has_lines(const elf::FileBytes& bytes, const elf::ElfHeaders& elf, const Sections& sections,
                const std::string& file) {
   if (has_section(sections, ".debug_info") || has_section(sections, ".zdebug_info")) return true;
   const elf::DebugLink link = elf::read_debug_link(bytes, elf.form(), sections);
   return static_cast<bool>(elf::open_debug_file(0, file, elf::read_build_id(bytes), link));
 }
 
-bool defines_allocator(const elf::FileBytes& bytes, const elf::ElfFile& elf, const Sections& sections) {
+bool defines_allocator(const elf::FileBytes& bytes, const elf::ElfHeaders& elf, const Sections& sections) {
   constexpr std::array<std::string_view, 1> kAllocators{"malloc"};
   bool is_defined = false;
   for (const uint32_t kind : {SHT_DYNSYM, SHT_SYMTAB}) {
@@ -49,7 +49,7 @@ std::optional<ProgramFacts> read_program_facts(const std::string& file) {
   const base::UniqueFd descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!descriptor) return std::nullopt;
   const elf::FileBytes bytes(descriptor.get());
-  const auto elf = elf::ElfFile::read(bytes);
+  const auto elf = elf::ElfHeaders::read(bytes);
   if (!elf) return std::nullopt;
   const Sections sections = elf->read_sections(bytes);
   ProgramFacts facts;

@@ -1,4 +1,4 @@
-#include "capture/elf/elf_file.h"
+#include "capture/elf/elf_headers.h"
 
 #include <elf.h>
 #include <unistd.h>
@@ -52,7 +52,8 @@ ElfSegment segment_of(const Raw& raw, Order order) {
           .offset = order(raw.p_offset),
           .address = order(raw.p_vaddr),
           .file_bytes = order(raw.p_filesz),
-          .memory_bytes = order(raw.p_memsz)};
+          .memory_bytes = order(raw.p_memsz),
+          .alignment = order(raw.p_align)};
 }
 
 template <typename Raw>
@@ -131,7 +132,7 @@ uint64_t ElfForm::number(const uint8_t* at, unsigned bytes) const {
   return value;
 }
 
-std::optional<ElfFile> ElfFile::read(const base::ByteSource& source, uint64_t at) {
+std::optional<ElfHeaders> ElfHeaders::read(const base::ByteSource& source, uint64_t at) {
   std::array<uint8_t, EI_NIDENT> identity{};
   if (source.read_some(at, identity.data(), identity.size()) != identity.size() ||
       std::memcmp(identity.data(), ELFMAG, SELFMAG) != 0) {
@@ -143,7 +144,7 @@ std::optional<ElfFile> ElfFile::read(const base::ByteSource& source, uint64_t at
       (byte_order != ELFDATA2LSB && byte_order != ELFDATA2MSB)) {
     return std::nullopt;
   }
-  ElfFile file;
+  ElfHeaders file;
   file.form_ = {word_class == ELFCLASS64 ? 8u : 4u, byte_order == ELFDATA2MSB};
   const Order order = order_of(file.form_);
   const auto take = [&]<typename Header, typename Segment>(const std::vector<Header>& headers,
@@ -167,7 +168,7 @@ std::optional<ElfFile> ElfFile::read(const base::ByteSource& source, uint64_t at
   return file;
 }
 
-std::vector<ElfSection> ElfFile::read_sections(const base::ByteSource& source) const {
+std::vector<ElfSection> ElfHeaders::read_sections(const base::ByteSource& source) const {
   const Order order = order_of(form_);
   return form_.word_bytes == 8 ? sections_of<Elf64_Shdr>(source, sections_offset_, sections_, section_names_, order)
                                : sections_of<Elf32_Shdr>(source, sections_offset_, sections_, section_names_, order);

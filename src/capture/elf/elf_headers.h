@@ -39,6 +39,7 @@ struct ElfSegment {
   uint64_t address = 0;
   uint64_t file_bytes = 0;
   uint64_t memory_bytes = 0;
+  uint64_t alignment = 0;
 };
 
 struct ElfSection {
@@ -61,10 +62,10 @@ struct ElfSymbol {
   uint64_t size_bytes = 0;
 };
 
-class ElfFile {
+class ElfHeaders {
  public:
   // `at`: offset of the ELF header, which segment headers are relative to. None: not ELF.
-  static std::optional<ElfFile> read(const base::ByteSource& source, uint64_t at = 0);
+  static std::optional<ElfHeaders> read(const base::ByteSource& source, uint64_t at = 0);
 
   [[nodiscard]] ElfForm form() const { return form_; }
   [[nodiscard]] uint16_t type() const { return type_; }
