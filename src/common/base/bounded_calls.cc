@@ -12,12 +12,6 @@
 #include "common/base/signals_blocked.h"
 
 namespace heaptap::base {
-namespace {
-
-// Each of them that doesn't come back waits in the kernel.
-constexpr unsigned kMaxGivenUp = 4;
-
-}  // namespace
 
 // What both threads know. It lives as long as either.
 struct BoundedCalls::Worker {

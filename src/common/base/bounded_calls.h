@@ -13,6 +13,7 @@ class BoundedCalls {
   static constexpr std::chrono::milliseconds kLongest{2000};
   static constexpr std::chrono::milliseconds kLate{1000};
   static constexpr const char* kThreadName = "heaptap-look";
+  static constexpr unsigned kMaxGivenUp = 4;  // each is a thread that waits in the kernel
 
   enum class Outcome : uint8_t { kTrue, kFalse, kGivenUp };  // the call's result, or that it didn't return in time
 

@@ -17,9 +17,6 @@
 namespace heaptap::base {
 namespace {
 
-// Each of them is a thread that waits in the kernel.
-constexpr size_t kMaxServersGivenUp = 4;
-
 constexpr std::array<std::string_view, 15> kServed{"fuse",   "fuseblk", "nfs",      "nfs4",   "cifs",
                                                    "smb3",   "9p",      "virtiofs", "autofs", "ceph",
                                                    "lustre", "afs",     "coda",     "ncpfs",  "orangefs"};
@@ -109,7 +106,7 @@ ServedFiles& ServedFiles::of_process() {
 
 bool ServedFiles::is_silent(const Server& server) const {
   const std::scoped_lock lock(mutex_);
-  return given_up_.size() >= kMaxServersGivenUp || (server.device && silent_.contains(*server.device));
+  return given_up_.size() >= BoundedCalls::kMaxGivenUp || (server.device && silent_.contains(*server.device));
 }
 
 void ServedFiles::give_up(const SilentFile& file, const Server& server) {
