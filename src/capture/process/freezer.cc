@@ -1,7 +1,6 @@
 #include "capture/process/freezer.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "common/base/small_file.h"
 
@@ -27,17 +26,12 @@ std::string freezer_group(std::string_view cgroup) {
   return "";
 }
 
-// "… ROOT PLACE OPTIONS … - cgroup SOURCE CONTROLLERS" (proc(5)). What is mounted of a part of the tree only isn't looked for.
-std::string freezer_mount(std::string_view mountinfo) {
-  constexpr size_t kRoot = 3;
-  constexpr size_t kPlace = 4;
-  for (const std::string& line : base::split(std::string(mountinfo), '\n')) {
-    const std::vector<std::string> words = base::words_of(line);
-    const auto separator = std::ranges::find(words, "-");
-    if (words.end() - separator < 4 || words.size() <= kPlace) continue;
-    if (separator[1] == "cgroup" && has_word(separator[3], "freezer") && words[kRoot] == "/") return words[kPlace];
-  }
-  return "";
+// The controllers of a tree are among its options (proc(5)). Mounts of a part of the tree aren't considered.
+std::string freezer_mount(const std::vector<base::Mount>& mounts) {
+  const auto found = std::ranges::find_if(mounts, [](const base::Mount& mount) {
+    return mount.type == "cgroup" && mount.root == "/" && has_word(mount.options, "freezer");
+  });
+  return found == mounts.end() ? std::string() : found->point;
 }
 
 bool is_frozen(pid_t process) {
@@ -45,7 +39,7 @@ bool is_frozen(pid_t process) {
   if (base::read_small_file(own + "/wchan", 64) == "__refrigerator") return true;
   const std::string group = freezer_group(base::read_small_file(own + "/cgroup"));
   if (group.empty() || group == "/") return false;
-  const std::string mount = freezer_mount(base::read_small_file("/proc/self/mountinfo"));
+  const std::string mount = freezer_mount(*base::own_mounts());
   if (mount.empty()) return false;
   const std::string state = base::read_small_file(mount + group + "/freezer.state", 64);
   return state.starts_with("FROZEN") || state.starts_with("FREEZING");

@@ -5,13 +5,16 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "common/base/mount_table.h"
 
 namespace heaptap::process {
 
 // The process's group in the freezer's tree, from /proc/PID/cgroup; empty: in none.
 std::string freezer_group(std::string_view cgroup);
-// Mount point of the freezer's tree, from /proc/PID/mountinfo; empty: not mounted.
-std::string freezer_mount(std::string_view mountinfo);
+// Mount point of the freezer's tree; empty: not mounted.
+std::string freezer_mount(const std::vector<base::Mount>& mounts);
 
 // Whether the process is in a group of version 1 that is frozen or freezing. False where unknown.
 bool is_frozen(pid_t process);

@@ -53,8 +53,12 @@ std::vector<Mount> parse_mounts(std::string_view mountinfo) {
     const auto major = device.size() == 2 ? whole_number<unsigned>(device[0]) : std::nullopt;
     const auto minor = device.size() == 2 ? whole_number<unsigned>(device[1]) : std::nullopt;
     if (!number || !major || !minor) continue;
-    mounts.push_back(
-        {.number = *number, .device = makedev(*major, *minor), .point = unescaped(fields[4]), .type = *(end + 1)});
+    mounts.push_back({.number = *number,
+                      .device = makedev(*major, *minor),
+                      .point = unescaped(fields[4]),
+                      .type = end[1],
+                      .root = unescaped(fields[3]),
+                      .options = fields.end() - end > 3 ? end[3] : std::string()});
   }
   return mounts;
 }

@@ -13,8 +13,10 @@ namespace heaptap::base {
 struct Mount {
   uint64_t number = 0;  // unique on the machine
   dev_t device = 0;
-  std::string point;  // mount point, below the process's root
-  std::string type;   // "ext4", "fuse.sshfs"
+  std::string point;         // mount point, below the process's root
+  std::string type;          // "ext4", "fuse.sshfs"
+  std::string root = {};     // directory of the file system that is mounted there
+  std::string options = {};  // of the file system, with commas between them
 };
 
 // Skips invalid lines.

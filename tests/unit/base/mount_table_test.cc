@@ -26,6 +26,8 @@ TEST(MountTable, IsReadWithAnyNumberOfOptionalFields) {
   EXPECT_EQ(mounts[1].device, makedev(0, 42));
   EXPECT_EQ(mounts[1].point, "/mnt/a b");
   EXPECT_EQ(mounts[1].type, "fuse.sshfs");
+  EXPECT_EQ(mounts[1].root, "/below");
+  EXPECT_EQ(mounts[1].options, "rw");
 }
 
 TEST(MountTable, LeavesOutWhatMakesNoSense) {
