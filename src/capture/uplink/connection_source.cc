@@ -1,9 +1,9 @@
 #include "capture/uplink/connection_source.h"
 
 #include <chrono>
-#include <string_view>
 
 #include "common/base/intervals.h"
+#include "common/channel/failure.h"
 
 namespace heaptap::uplink {
 
@@ -59,9 +59,8 @@ std::optional<channel::Connection> Connector::next(bool is_alone, line::TimePoin
 
 void Connector::note_failure(const std::string& why, line::TimePoint now) {
   constexpr std::chrono::minutes kRest{1};
-  constexpr std::string_view kSays = "can't ";  // of whom it speaks
   const std::string peer = tried_ && finder_ != nullptr ? name_ + " (" + tried_->to_text() + ")" : name_;
-  std::string text = why.starts_with(kSays) ? why : peer + ": " + why;
+  std::string text = channel::names_peer(why) ? why : peer + ": " + why;
   if (text == told_ && now - told_at_ < kRest) return;
   told_at_ = now;
   told_ = std::move(text);

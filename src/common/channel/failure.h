@@ -21,6 +21,9 @@ inline std::unexpected<base::Error> fail(std::initializer_list<std::string_view>
   return std::unexpected(make_error(parts));
 }
 
+// Whether a reason names the peer itself, as those of failed attempts do ("can't connect to PEER: …").
+inline bool names_peer(std::string_view why) { return why.starts_with("can't "); }
+
 inline base::Error why_broken(int error_number) {
   return make_error({"the connection broke: ", base::reason_of(error_number)});
 }

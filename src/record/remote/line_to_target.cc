@@ -1,11 +1,11 @@
 #include "record/remote/line_to_target.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "common/base/intervals.h"
 #include "common/base/safe_text.h"
+#include "common/channel/failure.h"
 
 namespace heaptap::remote {
 namespace {
@@ -130,8 +130,7 @@ base::Result<> LineToTarget::connect(std::chrono::nanoseconds most) {
     if (is_over_) return base::fail("can't connect to {}: {}", name_, why_over_);
     if (Clock::now() >= until) {
       const std::string why = link_.why_down().empty() ? "no answer" : link_.why_down();
-      constexpr std::string_view kSays = "can't connect";  // of the last try, to which address
-      if (why.starts_with(kSays)) {
+      if (channel::names_peer(why)) {
         return base::fail("{}; on the target `heaptap-target serve` waits for a host", why);
       }
       return base::fail("can't connect to {}: {}; on the target `heaptap-target serve` waits for a host", name_, why);
