@@ -135,7 +135,7 @@ FACTS = (
     doc_facts.Fact("docs/format.md", r"Version (\d+)", ("kMajorVersion",), "kMagic"),
     doc_facts.Fact("docs/format.md", r"(\d+) MiB, ([\d,]+) ms", ("kMaxBytes", "kPause"), units=(1 << 20, 1)),
 )
-NUMBERS = (doc_facts.Numbers("docs/format.md", "## Kinds", (doc_facts.FIRST_CELL,), "enum class Kind", "kMagic"),)
+NUMBERS = (doc_facts.Numbers("docs/format.md", "## Kinds", (doc_facts.FIRST_CELL,), (("enum class Kind", "kMagic"),)),)
 SOUND = {
     "src/any/format.h": FORMAT,
     "src/second/message.h": "constexpr uint32_t kMajorVersion = 5;\n",

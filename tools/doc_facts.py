@@ -40,7 +40,7 @@ FACTS = (
     Fact(WIRE, r"by itself; at most (\d+) times what is stored", ("kMaxPacking",)),
     Fact(WIRE, r"how many events follow, at most ([\d,]+)", ("kMaxEvents",), "kMaxEventsOfByte"),
     Fact(WIRE, r"steps of at most (\d+) us and ([\d,]+) ticks", ("time_step_ns", "kMaxStepTicks"), units=(1000, 1)),
-    Fact(WIRE, r"a request has at most ([\d,]+), an answer (\d+) MiB", ("kMaxRequestBytes", "kMaxAnswerBytes"), "kFunctionsSinceMinor",
+    Fact(WIRE, r"a request has at most ([\d,]+), an answer (\d+) MiB", ("kMaxRequestBytes", "kMaxAnswerBytes"), "enum class CommonKind",
          (1, MIB)),
     Fact(WIRE, r"since minor version (\d+) of the host's", ("kFunctionsSinceMinor",)),
     Fact(WIRE, r"same messages, of at most (\d+) MiB", ("kMaxMessageBytes",), "kSessionBytes", (MIB,)),
@@ -94,21 +94,20 @@ FACTS = (
 
 @dataclasses.dataclass(frozen=True)
 class Numbers:
-    """A section of a page names each number of an enumeration, and no other, where these patterns find numbers."""
+    """A section of a page names each number of some enumerations, and no other, where these patterns find numbers."""
 
     page: str
     section: str  # its heading
     says: tuple
-    enumeration: str  # its head in the sources
-    beside: str
+    enumerations: tuple  # their heads in the sources, each with what stands beside it in its file
 
 
 FIRST_CELL = r"^\| ([\d, ]+) \|"
 NUMBERS = (
-    Numbers(WIRE, "## A frame", (FIRST_CELL,), "enum class FrameType", "kFrameSync"),
-    Numbers(WIRE, "## The control protocol", (FIRST_CELL, r"\bkind (\d+)\b", r"(\d+) \*(?:received|heartbeat)\*"), "enum class Kind",
-            "kFunctionsSinceMinor"),
-    Numbers(WIRE, "## Capture and end", (FIRST_CELL, r"^\|[^|]*\|[^|]*\| \| (\d+) \|"), "enum class Field", "kCollectorPeakRssBytes"),
+    Numbers(WIRE, "## A frame", (FIRST_CELL,), (("enum class FrameType", "kFrameSync"),)),
+    Numbers(WIRE, "## The control protocol", (FIRST_CELL, r"\bkind (\d+)\b", r"(\d+) \*(?:received|heartbeat)\*"),
+            (("enum class CommonKind", "kMajorVersion"), ("enum class Kind", "kSubscribe"), ("enum class Kind", "kHeartbeat"))),
+    Numbers(WIRE, "## Capture and end", (FIRST_CELL, r"^\|[^|]*\|[^|]*\| \| (\d+) \|"), (("enum class Field", "kCollectorPeakRssBytes"),)),
 )
 
 # Names of the project's own: constants, members of classes, tests.
@@ -232,11 +231,12 @@ def check_numbers(sources, name, text):
         section = text[begin : end.start() if end else len(text)]
         cells = [cell for pattern in numbers.says for cell in re.findall(pattern, section, re.MULTILINE)]
         said = {int(number) for cell in cells for number in re.findall(r"\d+", cell)}
-        real = sources.enumeration(numbers.enumeration, numbers.beside)
+        real = {number for head, beside in numbers.enumerations for number in sources.enumeration(head, beside)}
+        what = numbers.enumerations[-1][0].split()[-1]
         for number in sorted(real - said):
-            yield line_at(text, begin), f"{numbers.section.strip('# ')}: {number} of {numbers.enumeration.split()[-1]} is missing"
+            yield line_at(text, begin), f"{numbers.section.strip('# ')}: {number} of {what} is missing"
         for number in sorted(said - real):
-            yield line_at(text, begin), f"{numbers.section.strip('# ')}: {number} is no {numbers.enumeration.split()[-1]}"
+            yield line_at(text, begin), f"{numbers.section.strip('# ')}: {number} is no {what}"
 
 
 def check_commands(sources, name, text):

@@ -13,6 +13,7 @@
 #include "common/line/function_codec.h"
 #include "common/line/message_fields.h"
 #include "common/line/record_order.h"
+#include "common/message/common_messages.h"
 #include "common/message/message.h"
 #include "common/model/note_code.h"
 
@@ -149,7 +150,7 @@ line::FoundFunctions some_functions() {
 }
 
 template <typename Bytes>
-Fields with(Field field, const Bytes& bytes) {
+Fields with(message::Number field, const Bytes& bytes) {
   Fields fields;
   fields.add(Field::kStream, uint64_t{3});
   fields.add(field, line::text_of(bytes));
@@ -181,10 +182,12 @@ std::vector<Message> all_messages() {
   // Those of numbers and texts alone: one number of each length.
   for (int kind = 0; kind < 256; ++kind) {
     Fields fields;
-    for (unsigned bits = 0; bits < 64; bits += 7) fields.add(static_cast<Field>(bits), uint64_t{1} << bits | 1);
+    for (unsigned bits = 0; bits < 64; bits += 7)
+      fields.add(message::Number(static_cast<uint8_t>(bits)), uint64_t{1} << bits | 1);
     fields.add(Field::kText, std::string("a text\0with all \xff", 17));
-    all.push_back(
-        {.kind = static_cast<Kind>(kind), .number = uint64_t{0x0123'4567'89ab'cdef}, .fields = std::move(fields)});
+    all.push_back({.kind = message::Number(static_cast<uint8_t>(kind)),
+                   .number = uint64_t{0x0123'4567'89ab'cdef},
+                   .fields = std::move(fields)});
   }
   return all;
 }

@@ -10,6 +10,7 @@
 #include "common/base/check.h"
 #include "common/frames/capture_frames.h"
 #include "common/line/message_fields.h"
+#include "common/message/common_messages.h"
 #include "fuzz/support/byte_source.h"
 #include "record/remote/remote_source.h"
 #include "unit/support/two_ends.h"
@@ -35,11 +36,11 @@ Message sound_recording() {
 }
 
 // One of the target's.
-Kind some_kind(uint8_t byte) {
+message::Number some_kind(uint8_t byte) {
   constexpr uint8_t kFirst = 80;
   constexpr uint8_t kKinds = 12;
-  if (byte < 128) return static_cast<Kind>(kFirst + byte % kKinds);
-  if (byte < 192) return byte % 2 == 0 ? Kind::kAnswer : Kind::kRefusal;
+  if (byte < 128) return message::Number(static_cast<uint8_t>(kFirst + byte % kKinds));
+  if (byte < 192) return byte % 2 == 0 ? message::CommonKind::kAnswer : message::CommonKind::kRefusal;
   if (byte >= 224) return Kind::kCodeNames;
   return byte % 2 == 0 ? Kind::kRowsWanted : Kind::kFunctionsWanted;
 }
@@ -49,7 +50,7 @@ Message some_message(fuzz::ByteSource& source) {
   Message message{.kind = some_kind(kind), .number = kind, .fields = {}};
   bool has_stream = false;
   for (uint8_t fields = source.take<uint8_t>() % 8; fields > 0; --fields) {
-    const auto field = static_cast<Field>(source.take<uint8_t>());
+    const auto field = message::Number(source.take<uint8_t>());
     has_stream = has_stream || field == Field::kStream;
     if (fields % 4 == 0) {
       message.fields.add(field, source.take<uint64_t>());

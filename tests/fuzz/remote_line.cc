@@ -11,6 +11,7 @@
 
 #include "common/base/check.h"
 #include "common/line/reliable_line.h"
+#include "common/message/common_messages.h"
 #include "fuzz/support/byte_source.h"
 
 namespace heaptap {
@@ -26,9 +27,9 @@ std::string text_of(std::span<const uint8_t> bytes) {
 
 // One that has the fields of greetings.
 Message some_message(fuzz::ByteSource& source) {
-  Message message{.kind = static_cast<Kind>(source.take<uint8_t>()), .number = source.take<uint8_t>(), .fields = {}};
+  Message message{.kind = message::Number(source.take<uint8_t>()), .number = source.take<uint8_t>(), .fields = {}};
   const auto has = source.take<uint8_t>();
-  if ((has & 1) != 0) message.fields.add(Field::kMajor, uint64_t{source.take<uint8_t>()});
+  if ((has & 1) != 0) message.fields.add(message::CommonField::kMajor, uint64_t{source.take<uint8_t>()});
   if ((has & 2) != 0) message.fields.add(Field::kNumber, source.take<uint64_t>() >> (source.take<uint8_t>() & 63));
   if ((has & 4) != 0)
     message.fields.add(Field::kSession, std::string((has & 8) != 0 ? line::kSessionBytes : has >> 4, 's'));

@@ -13,6 +13,7 @@
 #include "capture/uplink/row_store.h"
 #include "common/arch/native.h"
 #include "common/base/check.h"
+#include "common/message/common_messages.h"
 #include "common/message/message.h"
 #include "common/model/row_table.h"
 #include "common/unwind/late_row.h"

@@ -32,7 +32,7 @@ base::Result<std::string> build_id_in(const Fields& request) {
 }  // namespace
 
 base::Result<Fields> Answers::answer(const message::Message& request) {
-  switch (request.kind) {
+  switch (request.kind.as<Kind>()) {
     case Kind::kSymbolLevels:
       return levels(request.fields);
     case Kind::kFramesAt:
@@ -42,8 +42,7 @@ base::Result<Fields> Answers::answer(const message::Message& request) {
     case Kind::kRowsOf:
       return rows(request.fields);
     default:
-      return fail_as(ErrorKind::kUsage, "a symbol server doesn't support requests of kind {}",
-                     static_cast<unsigned>(request.kind));
+      return fail_as(ErrorKind::kUsage, "a symbol server doesn't support requests of kind {}", request.kind.value);
   }
 }
 

@@ -8,11 +8,13 @@
 
 #include "analysis/symbol_server/name_bytes.h"
 #include "common/base/byte_span.h"
+#include "common/message/common_messages.h"
 
 namespace heaptap::symbol_server {
 namespace {
 
 using channel::Clock;
+using message::CommonKind;
 using message::Field;
 using message::Fields;
 using message::Kind;
@@ -76,7 +78,7 @@ base::Result<> Client::say_hello(channel::Time until) {
   HEAPTAP_TRY(send(message::hello(), until));
   const auto hello = next_message(until);
   if (!hello) return std::unexpected(hello.error());
-  if (hello->kind == Kind::kHello && hello->fields.number_or_0(Field::kMajor) == message::kMajorVersion) return {};
+  if (message::is_hello_of_this_version(*hello)) return {};
   return base::fail("it speaks another version of the protocol");
 }
 
@@ -136,7 +138,7 @@ void Client::look_at_connection() {
   if (connection_->is_gone()) connection_.reset();
 }
 
-base::Result<Fields> Client::ask(Kind kind, Fields fields) {
+base::Result<Fields> Client::ask(message::Number kind, Fields fields) {
   look_at_connection();
   if (!connection_) HEAPTAP_TRY(connect());
   const uint64_t number = ++last_number_;
@@ -148,12 +150,12 @@ base::Result<Fields> Client::ask(Kind kind, Fields fields) {
   waited_ += Clock::now() - began;
   if (!message) return std::unexpected(message.error());
   if (message->number != number) return std::unexpected(wrong());
-  if (message->kind == Kind::kRefusal) return base::fail("{}", message->fields.text_or_empty(Field::kText));
-  if (message->kind != Kind::kAnswer) return std::unexpected(wrong());
+  if (message->kind == CommonKind::kRefusal) return base::fail("{}", message::decode_refusal(message->fields).message);
+  if (message->kind != CommonKind::kAnswer) return std::unexpected(wrong());
   return std::move(message->fields);
 }
 
-std::optional<Fields> Client::ask_or_give_up(Kind kind, Fields fields) {
+std::optional<Fields> Client::ask_or_give_up(message::Number kind, Fields fields) {
   if (is_given_up_) return std::nullopt;
   auto answer = ask(kind, std::move(fields));
   if (answer) return *std::move(answer);

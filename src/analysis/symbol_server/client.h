@@ -16,6 +16,7 @@
 #include "common/channel/connection.h"
 #include "common/channel/listener.h"
 #include "common/channel/security.h"
+#include "common/message/common_messages.h"
 #include "common/message/message.h"
 #include "common/model/row_table.h"
 
@@ -49,7 +50,7 @@ class Client : public symbols::NameSource {
   [[nodiscard]] bool is_given_up() const { return is_given_up_; }
 
  private:
-  base::Result<message::Fields> ask(message::Kind kind, message::Fields fields);
+  base::Result<message::Fields> ask(message::Number kind, message::Fields fields);
   base::Result<> connect();
   base::Result<> await_server();
   base::Result<> say_hello(channel::Time until);
@@ -57,7 +58,7 @@ class Client : public symbols::NameSource {
   base::Result<message::Message> next_message(channel::Time until);
   base::Result<> exchange(channel::Time until);
   base::Result<> send(const message::Message& message, channel::Time until);
-  std::optional<message::Fields> ask_or_give_up(message::Kind kind, message::Fields fields);
+  std::optional<message::Fields> ask_or_give_up(message::Number kind, message::Fields fields);
   void give_up(const base::Error& why);
 
   ClientOptions options_;

@@ -9,22 +9,13 @@
 namespace heaptap::symbol_server {
 namespace {
 
-using message::Field;
-using message::Fields;
-using message::Kind;
+using message::CommonKind;
 using message::Message;
 
 constexpr size_t kMaxClients = 32;
 constexpr std::chrono::seconds kLongestUnread{30};   // of an answer
 constexpr std::chrono::minutes kLongestSilence{10};  // of a client
 constexpr size_t kMaxNews = 100;
-
-Message refusal_of(uint64_t number, const base::Error& error) {
-  Fields fields;
-  fields.add(Field::kText, error.message);
-  fields.add(Field::kErrorKind, static_cast<uint64_t>(error.kind));
-  return {Kind::kRefusal, number, std::move(fields)};
-}
 
 }  // namespace
 
@@ -94,12 +85,12 @@ bool Server::take(Client& client, const Message& message) {
   if (!client.said_hello) {
     client.said_hello = true;
     client.unsent = message::encode(message::hello());
-    return message.kind == Kind::kHello && message.fields.number_or_0(Field::kMajor) == message::kMajorVersion;
+    return message::is_hello_of_this_version(message);
   }
-  if (message.kind == Kind::kHello || message.number == 0) return false;
+  if (message.kind == CommonKind::kHello || message.number == 0) return false;
   auto answer = answers_.answer(message);
-  client.unsent = message::encode(answer ? Message{Kind::kAnswer, message.number, *std::move(answer)}
-                                         : refusal_of(message.number, answer.error()));
+  client.unsent = message::encode(answer ? message::answer_to(message.number, *std::move(answer))
+                                         : message::refusal_of(message.number, answer.error()));
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include "analysis/symbol_server/answers.h"
 #include "common/channel/connection.h"
 #include "common/channel/listener.h"
+#include "common/message/common_messages.h"
 #include "common/message/message.h"
 
 namespace heaptap::symbol_server {

@@ -110,7 +110,7 @@ ForwardedRecording::~ForwardedRecording() {
   if (!is_finished_) send(Kind::kDropped, {});
 }
 
-void ForwardedRecording::send(Kind kind, Fields fields) {
+void ForwardedRecording::send(message::Number kind, Fields fields) {
   fields.add(Field::kStream, number_);
   uplink_.send({.kind = kind, .number = 0, .fields = std::move(fields)});
 }

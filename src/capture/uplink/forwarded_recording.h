@@ -88,7 +88,7 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   void take_what_is_there();
   void take_all();
   void send_bytes();
-  void send(message::Kind kind, message::Fields fields);
+  void send(message::Number kind, message::Fields fields);
   void tell_figures();
   void tell_beginning();
   [[nodiscard]] supervision::JitNamesOptions names_options() const;

@@ -10,6 +10,7 @@
 
 #include "common/base/signal_names.h"
 #include "common/line/message_fields.h"
+#include "common/message/common_messages.h"
 
 namespace heaptap::uplink {
 
@@ -37,12 +38,7 @@ base::Result<> send_signal(pid_t process, int signal) {
 }  // namespace
 
 void answer(line::ReliableLine& line, uint64_t number, const base::Result<>& result) {
-  Fields fields;
-  if (!result) {
-    fields.add(Field::kText, result.error().message);
-    fields.add(Field::kErrorKind, static_cast<uint64_t>(result.error().kind));
-  }
-  line.send({.kind = result ? Kind::kAnswer : Kind::kRefusal, .number = number, .fields = std::move(fields)});
+  line.send(result ? message::answer_to(number, {}) : message::refusal_of(number, result.error()));
 }
 
 void HostService::serve() {
@@ -99,7 +95,7 @@ void HostService::answer(const message::Message& request) {
 
 base::Result<> HostService::perform(const message::Message& request) {
   const Fields& fields = request.fields;
-  switch (request.kind) {
+  switch (request.kind.as<Kind>()) {
     case Kind::kStart:
     case Kind::kStop: {
       const bool on = request.kind == Kind::kStart;
@@ -156,7 +152,7 @@ base::Result<> HostService::perform(const message::Message& request) {
       wants_end_ = true;
       return {};
     default:
-      return base::fail("heaptap-target doesn't support requests of kind {}", static_cast<unsigned>(request.kind));
+      return base::fail("heaptap-target doesn't support requests of kind {}", request.kind.value);
   }
 }
 

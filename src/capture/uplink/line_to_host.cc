@@ -128,7 +128,7 @@ void LineToHost::receive_while(const std::function<bool()>& goes_on,
   }
 }
 
-std::optional<message::Message> LineToHost::await(message::Kind kind, uint64_t stream,
+std::optional<message::Message> LineToHost::await(message::Number kind, uint64_t stream,
                                                   const std::function<bool()>& goes_on) {
   std::optional<message::Message> found;
   receive_while(goes_on, [&](message::Message message) {

@@ -40,7 +40,7 @@ class LineToHost final : public Uplink {
   std::optional<message::Message> next();
   // The next message of this kind and stream; others are queued for next(). None: `goes_on` returned false, the
   // connection is lost, the end is requested, or too many other messages came and the host is given up.
-  std::optional<message::Message> await(message::Kind kind, uint64_t stream, const std::function<bool()>& goes_on);
+  std::optional<message::Message> await(message::Number kind, uint64_t stream, const std::function<bool()>& goes_on);
 
   // Receives requested rows and functions until none is pending, or this time.
   void take_answers(const std::function<bool()>& is_awaited, line::TimePoint until);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "capture/uplink/stream_replay.h"
+#include "common/message/common_messages.h"
 
 namespace heaptap::uplink {
 namespace {
@@ -89,8 +90,8 @@ base::Result<RecordingFileReader> RecordingFileReader::read(base::UniqueFd file,
   RecordingFileReader reader(std::move(file));
   reader.offset_ = kMagic.size();
   const auto hello = reader.next();
-  if (!hello || hello->kind != message::Kind::kHello) return base::fail("the beginning of {} is damaged", path);
-  if (const uint32_t major = hello->fields.small_number(message::Field::kMajor); major != message::kMajorVersion) {
+  if (!hello || hello->kind != message::CommonKind::kHello) return base::fail("the beginning of {} is damaged", path);
+  if (const uint32_t major = message::decode_hello(hello->fields).major; major != message::kMajorVersion) {
     return base::fail(
         "{} is of version {} of the protocol, this heaptap reads version {}: use the same release of both", path, major,
         message::kMajorVersion);

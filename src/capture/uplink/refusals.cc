@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/message/common_messages.h"
+
 namespace heaptap::uplink {
 
 void Refusals::add(const std::string& peer, const base::Error& why, line::TimePoint now) {

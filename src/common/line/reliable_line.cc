@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/message/common_messages.h"
+
 namespace heaptap::line {
 namespace {
 
+using message::CommonField;
+using message::CommonKind;
 using message::Field;
 using message::Kind;
 using message::Message;
@@ -57,8 +61,8 @@ void ReliableLine::begin(const Greeting& greeting, TimePoint now) {
 }
 
 void ReliableLine::refuse(std::string_view why) {
-  Message refusal{.kind = Kind::kRefusal, .number = 0, .fields = {}};
-  refusal.fields.add(Field::kText, why);
+  Message refusal{.kind = CommonKind::kRefusal, .number = 0, .fields = {}};
+  refusal.fields.add(CommonField::kText, why);
   urgent_ += encode(message::hello());
   urgent_ += encode(refusal);
 }
@@ -105,17 +109,18 @@ bool ReliableLine::confirm(uint64_t received) {
 
 bool ReliableLine::take_greeting(const Message& message) {
   if (!said_hello_) {
-    if (message.kind != Kind::kHello) return false;
+    if (message.kind != CommonKind::kHello) return false;
     greeting_.reset();
     said_hello_ = true;
-    pending_.major = message.fields.small_number(Field::kMajor);
-    pending_.minor = message.fields.small_number(Field::kMinor);
+    const message::Version version = message::decode_hello(message.fields);
+    pending_.major = version.major;
+    pending_.minor = version.minor;
     // Another major version says the rest in its own way.
     if (pending_.major != message::kMajorVersion) greeting_ = pending_;
     return true;
   }
-  if (message.kind == Kind::kRefusal) refusal_ = message.fields.text_or_empty(Field::kText);
-  if (message.kind != Kind::kResume) return message.kind == Kind::kRefusal;
+  if (message.kind == CommonKind::kRefusal) refusal_ = message.fields.text_or_empty(CommonField::kText);
+  if (message.kind != Kind::kResume) return message.kind == CommonKind::kRefusal;
   pending_.session = message.fields.text_or_empty(Field::kSession);
   if (!pending_.session.empty() && pending_.session.size() != kSessionBytes) return false;
   pending_.received = message.fields.number_or_0(Field::kNumber);
@@ -138,14 +143,17 @@ void ReliableLine::receive(std::string_view bytes, TimePoint now) {
       is_sound_ = take_greeting(*message);
       continue;
     }
-    switch (message->kind) {
+    if (message->kind == CommonKind::kHello) {
+      is_sound_ = false;
+      return;
+    }
+    switch (message->kind.as<Kind>()) {
       case Kind::kHeartbeat:
         break;
       case Kind::kReceived:
         claimed_ = message->fields.number_or_0(Field::kNumber);
         is_sound_ = !is_resumed_ || confirm(claimed_);
         break;
-      case Kind::kHello:
       case Kind::kResume:
         is_sound_ = false;
         break;

@@ -27,31 +27,31 @@ std::optional<Message> read_message(std::string_view bytes) {
   if (!in.ok() || kind > UINT8_MAX) return std::nullopt;
   auto fields = Fields::read(bytes.substr(bytes.size() - in.left()));
   if (!fields) return std::nullopt;
-  return Message{static_cast<Kind>(kind), number, *std::move(fields)};
+  return Message{Number(static_cast<uint8_t>(kind)), number, *std::move(fields)};
 }
 
 }  // namespace
 
-void Fields::add(Field field, std::string_view text) {
-  put_varint(bytes_, static_cast<uint64_t>(field));
+void Fields::add(Number field, std::string_view text) {
+  put_varint(bytes_, field.value);
   put_varint(bytes_, text.size());
   places_.push_back({field, bytes_.size(), text.size()});
   bytes_ += text;
 }
 
-void Fields::add(Field field, uint64_t number) {
+void Fields::add(Number field, uint64_t number) {
   uint8_t coded[wire::kMaxVarintBytes];
   const uint8_t* const end = wire::write_varint(coded, number);
   add(field, std::string_view(reinterpret_cast<const char*>(coded), static_cast<size_t>(end - coded)));
 }
 
-std::optional<std::string_view> Fields::text(Field field) const {
+std::optional<std::string_view> Fields::text(Number field) const {
   const auto place = std::ranges::find(places_, field, &Place::field);
   if (place == places_.end()) return std::nullopt;
   return std::string_view(bytes_).substr(place->begin, place->size);
 }
 
-std::optional<uint64_t> Fields::number(Field field) const {
+std::optional<uint64_t> Fields::number(Number field) const {
   const auto bytes = text(field);
   if (!bytes) return std::nullopt;
   wire::VarintReader in = reader_of(*bytes);
@@ -60,12 +60,12 @@ std::optional<uint64_t> Fields::number(Field field) const {
   return number;
 }
 
-uint32_t Fields::small_number(Field field) const {
+uint32_t Fields::small_number(Number field) const {
   const uint64_t value = number_or_0(field);
   return value <= UINT32_MAX ? static_cast<uint32_t>(value) : 0;
 }
 
-std::vector<std::string_view> Fields::texts(Field field) const {
+std::vector<std::string_view> Fields::texts(Number field) const {
   std::vector<std::string_view> found;
   for (const Place& place : places_) {
     if (place.field == field) found.push_back(std::string_view(bytes_).substr(place.begin, place.size));
@@ -83,26 +83,20 @@ std::optional<Fields> Fields::read(std::string_view bytes) {
     const size_t begin = bytes.size() - in.left();
     if (!in.ok() || in.bytes(size) == nullptr) return std::nullopt;
     // What a later version adds is passed over.
-    if (field <= UINT8_MAX) fields.places_.push_back({static_cast<Field>(field), begin, static_cast<size_t>(size)});
+    if (field <= UINT8_MAX)
+      fields.places_.push_back({Number(static_cast<uint8_t>(field)), begin, static_cast<size_t>(size)});
   }
   return fields;
 }
 
 std::string encode(const Message& message) {
   std::string payload;
-  put_varint(payload, static_cast<uint64_t>(message.kind));
+  put_varint(payload, message.kind.value);
   put_varint(payload, message.number);
   payload += message.fields.bytes();
   uint8_t length[kLengthBytes];
   wire::put_u32(length, static_cast<uint32_t>(payload.size()));
   return std::string(reinterpret_cast<const char*>(length), sizeof(length)) + payload;
-}
-
-Message hello() {
-  Message message{.kind = Kind::kHello, .number = 0, .fields = {}};
-  message.fields.add(Field::kMajor, kMajorVersion);
-  message.fields.add(Field::kMinor, kMinorVersion);
-  return message;
 }
 
 void MessageReader::add(std::string_view bytes) {

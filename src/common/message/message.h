@@ -1,30 +1,43 @@
-// Control protocol between a recording heaptap and its clients (console, top, leaks, mark), over a stream. Versioned,
-// independent of byte order and word size, described in docs/wire.md. Messages are not trusted.
+// Codec of messages, for the protocols between a recording heaptap and its clients, two machines, and a symbol server
+// and its clients: over a stream, independent of byte order and word size, described in docs/wire.md. Messages are not
+// trusted.
 //
 //   message  ┌ bytes after this: 4, little-endian ┬ kind: varint │ number: varint ┬ field ┬ field ┬ … ┐
 //   field    ┌ which: varint │ bytes: varint ┬ a text, or one varint ┐
 //
-// Each side begins with a kHello. An answer has its request's number. News have number 0, and come at any time.
+// An answer has its request's number. Messages that answer nothing and need no answer have number 0.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace heaptap::message {
 
-inline constexpr uint32_t kMajorVersion = 1;         // others are rejected
-inline constexpr uint32_t kMinorVersion = 2;         // higher ones only add kinds and fields
+// Number of a kind of message or of a field. Each protocol enumerates its own: the codec knows none of them.
+struct Number {
+  constexpr Number() = default;
+  constexpr explicit Number(uint8_t number) : value(number) {}
+  template <typename Enumeration>
+    requires std::is_enum_v<Enumeration> && (sizeof(Enumeration) == sizeof(uint8_t))
+  // NOLINTNEXTLINE(google-explicit-constructor,hicpp-explicit-conversions): an enumerator is its number
+  constexpr Number(Enumeration each) : value(static_cast<uint8_t>(each)) {}
+  bool operator==(const Number&) const = default;
+  // For switches over one protocol's enumeration. A number that isn't in it is none of its enumerators.
+  template <typename Enumeration>
+  [[nodiscard]] constexpr Enumeration as() const {
+    return static_cast<Enumeration>(value);
+  }
+
+  uint8_t value = 0;
+};
+
 inline constexpr uint32_t kFunctionsSinceMinor = 2;  // earlier ones don't answer kFunctionsWanted
-inline constexpr size_t kMaxRequestBytes = size_t{64} << 10;
-inline constexpr size_t kMaxAnswerBytes = size_t{16} << 20;
 
 enum class Kind : uint8_t {
-  kHello = 1,
-  kAnswer = 2,
-  kRefusal = 3,  // of a request: kText has the reason, kErrorKind the severity
   kNews = 4,
 
   // Requests. kPid names the process; without it all, or the first.
@@ -84,10 +97,7 @@ enum class Kind : uint8_t {
 };
 
 enum class Field : uint8_t {
-  kMajor = 1,  // of the protocol
-  kMinor = 2,
-  kText = 3,  // of a refusal, of news
-  kErrorKind = 4,
+  kText = 3,  // as in CommonField
   kPid = 5,
   kEntry = 6,  // fields of an entry of a list, one each
 
@@ -197,24 +207,24 @@ enum class NewsKind : uint8_t {
 
 class Fields {
  public:
-  void add(Field field, uint64_t number);
-  void add(Field field, std::string_view text);
-  void add(Field field, const char* text) { add(field, std::string_view(text)); }
-  void add(Field field, bool flag) { add(field, uint64_t{flag}); }
-  void add(Field field, uint32_t number) { add(field, uint64_t{number}); }
-  void add(Field field, const Fields& entry) { add(field, std::string_view(entry.bytes())); }
-  template <typename Number>
-  void add_known(Field field, const std::optional<Number>& number) {
+  void add(Number field, uint64_t number);
+  void add(Number field, std::string_view text);
+  void add(Number field, const char* text) { add(field, std::string_view(text)); }
+  void add(Number field, bool flag) { add(field, uint64_t{flag}); }
+  void add(Number field, uint32_t number) { add(field, uint64_t{number}); }
+  void add(Number field, const Fields& entry) { add(field, std::string_view(entry.bytes())); }
+  template <typename Value>
+  void add_known(Number field, const std::optional<Value>& number) {
     if (number) add(field, static_cast<uint64_t>(*number));
   }
 
   // The first of several.
-  [[nodiscard]] std::optional<uint64_t> number(Field field) const;
-  [[nodiscard]] std::optional<std::string_view> text(Field field) const;
-  [[nodiscard]] uint64_t number_or_0(Field field) const { return number(field).value_or(0); }
-  [[nodiscard]] uint32_t small_number(Field field) const;  // 0 where it is missing or too large
-  [[nodiscard]] std::string text_or_empty(Field field) const { return std::string(text(field).value_or("")); }
-  [[nodiscard]] std::vector<std::string_view> texts(Field field) const;
+  [[nodiscard]] std::optional<uint64_t> number(Number field) const;
+  [[nodiscard]] std::optional<std::string_view> text(Number field) const;
+  [[nodiscard]] uint64_t number_or_0(Number field) const { return number(field).value_or(0); }
+  [[nodiscard]] uint32_t small_number(Number field) const;  // 0 where it is missing or too large
+  [[nodiscard]] std::string text_or_empty(Number field) const { return std::string(text(field).value_or("")); }
+  [[nodiscard]] std::vector<std::string_view> texts(Number field) const;
 
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
   // None: invalid.
@@ -223,7 +233,7 @@ class Fields {
  private:
   std::string bytes_;
   struct Place {
-    Field field;
+    Number field;
     size_t begin;
     size_t size;
   };
@@ -231,13 +241,12 @@ class Fields {
 };
 
 struct Message {
-  Kind kind = Kind::kHello;
+  Number kind;
   uint64_t number = 0;
   Fields fields;
 };
 
 std::string encode(const Message& message);
-Message hello();
 
 // Incremental parser of messages.
 class MessageReader {

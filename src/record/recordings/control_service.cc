@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <span>
 #include <utility>
 
 #include "capture/process/stat_line.h"
@@ -21,76 +22,56 @@
 namespace heaptap::recordings {
 namespace {
 
-using message::Field;
+using control::Kind;
+using control::News;
 using message::Fields;
-using message::Kind;
-using message::NewsKind;
 
 constexpr size_t kMaxNameBytes = 256;
 constexpr uint32_t kMaxDepth = 65535;
 
-Fields news_of(NewsKind kind, uint32_t pid) {
-  Fields news;
-  news.add(Field::kNewsKind, static_cast<uint64_t>(kind));
-  news.add(Field::kPid, pid);
-  return news;
+std::string program_of(const supervision::RecordedProcess& process) {
+  return std::string(base::file_name_of(supervision::program_of(process.recording->capture())));
 }
 
-void add_exit(Fields& fields, const model::ExitStatus& exit) {
-  fields.add_known(Field::kExitCode, exit.code);
-  fields.add_known(Field::kExitSignal, exit.signal);
-}
-
-Fields entry_of(const supervision::RecordedProcess& process) {
+control::Process description_of(const supervision::RecordedProcess& process) {
   const model::Capture& capture = process.recording->capture();
-  Fields entry;
-  entry.add(Field::kPid, capture.pid);
-  entry.add(Field::kParentPid, capture.parent_pid);
-  entry.add(Field::kImage, process.image);
-  entry.add(Field::kProgram, base::file_name_of(supervision::program_of(capture)));
-  entry.add(Field::kVia, capture.via);
-  entry.add(Field::kTraceName, base::file_name_of(process.trace_half->path()));
-  entry.add(Field::kIsRecorded, true);
-  entry.add(Field::kIsOn, process.recording->is_on());
-  return entry;
+  return {.pid = capture.pid,
+          .parent_pid = capture.parent_pid,
+          .image = process.image,
+          .program = program_of(process),
+          .via = capture.via,
+          .trace = std::string(base::file_name_of(process.trace_half->path())),
+          .runs = true,
+          .is_on = process.recording->is_on()};
 }
 
-Fields entry_of(const supervision::EndedProcess& process) {
-  Fields entry;
-  entry.add(Field::kPid, process.pid);
-  entry.add(Field::kParentPid, process.parent_pid);
-  entry.add(Field::kImage, process.image);
-  entry.add(Field::kProgram, base::file_name_of(process.program));
-  entry.add(Field::kVia, process.via);
-  entry.add(Field::kTraceName, base::file_name_of(process.trace));
-  entry.add(Field::kIsRecorded, false);
-  entry.add(Field::kHasExecuted, process.executed);
-  entry.add(Field::kIsDetached, process.detached);
-  add_exit(entry, process.exit);
-  return entry;
+control::Process description_of(const supervision::EndedProcess& process) {
+  return {.pid = process.pid,
+          .parent_pid = process.parent_pid,
+          .image = process.image,
+          .program = std::string(base::file_name_of(process.program)),
+          .via = process.via,
+          .trace = std::string(base::file_name_of(process.trace)),
+          .executed = process.executed,
+          .detached = process.detached,
+          .exit = process.exit};
 }
 
-Fields entry_of(const model::Mark& mark) {
-  Fields entry;
-  entry.add(Field::kNumber, mark.number);
-  entry.add(Field::kMarkKind, static_cast<uint64_t>(mark.kind));
-  entry.add(Field::kName, mark.name);
-  entry.add(Field::kTimeNs, mark.time_ns);
-  entry.add(Field::kEventsBefore, mark.events_before);
-  entry.add(Field::kThread, mark.thread);
-  return entry;
+std::string absolute_path(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::absolute(path, ignored).string();
 }
 
 // What /proc knows of the process.
-void add_system_figures(Fields& fields, pid_t pid) {
+void add_system_figures(control::Figures& figures, pid_t pid) {
   const auto stat = process::StatLine::of(pid);
   const auto pages = stat.number(process::StatLine::kResident);
   const auto user = stat.number(process::StatLine::kUserTime);
   const auto system = stat.number(process::StatLine::kSystemTime);
-  if (pages) fields.add(Field::kResidentBytes, *pages * base::page_bytes());
+  if (pages) figures.resident_bytes = *pages * base::page_bytes();
   constexpr uint64_t kNsASecond = 1'000'000'000;
   const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
-  if (user && system && ticks > 0) fields.add(Field::kTargetCpuNs, (*user + *system) * (kNsASecond / ticks));
+  if (user && system && ticks > 0) figures.target_cpu_ns = (*user + *system) * (kNsASecond / ticks);
 }
 
 }  // namespace
@@ -140,10 +121,12 @@ void ControlService::tell_what_happened() {
     Told told{.pid = pid,
               .image = process.image,
               .marks = static_cast<uint32_t>(std::ranges::count_if(process.trace_half->marks(), is_earlier))};
-    Fields news = news_of(NewsKind::kBegan, pid);
-    news.add(Field::kParentPid, process.recording->capture().parent_pid);
-    news.add(Field::kText, base::file_name_of(supervision::program_of(process.recording->capture())));
-    if (process.image == 1) server_.tell(news);  // of others their end by exec was told
+    if (process.image == 1) {  // of others their end by exec was told
+      server_.tell(control::encode(News{.kind = News::Kind::kBegan,
+                                        .pid = pid,
+                                        .parent_pid = process.recording->capture().parent_pid,
+                                        .text = program_of(process)}));
+    }
     tell_of(process, told);
     told_.push_back(told);
   }
@@ -151,34 +134,29 @@ void ControlService::tell_what_happened() {
     const supervision::EndedProcess& ended = processes_.ended()[ended_count_];
     std::erase_if(told_, [&](const Told& told) { return told.pid == ended.pid && told.image == ended.image; });
     const supervision::RecordedProcess* const next = processes_.find(static_cast<pid_t>(ended.pid));
-    const NewsKind kind = ended.executed && next != nullptr ? NewsKind::kExecuted
-                          : ended.detached                  ? NewsKind::kDetached
-                                                            : NewsKind::kEnded;
-    Fields news = news_of(kind, ended.pid);
-    if (kind == NewsKind::kExecuted)
-      news.add(Field::kText, base::file_name_of(supervision::program_of(next->recording->capture())));
-    add_exit(news, ended.exit);
-    server_.tell(news);
+    const bool has_executed = ended.executed && next != nullptr;
+    server_.tell(control::encode(News{.kind = has_executed     ? News::Kind::kExecuted
+                                              : ended.detached ? News::Kind::kDetached
+                                                               : News::Kind::kEnded,
+                                      .pid = ended.pid,
+                                      .exit = ended.exit,
+                                      .text = has_executed ? program_of(*next) : ""}));
   }
 }
 
 void ControlService::tell_of(const supervision::RecordedProcess& process, Told& told) {
   const supervision::RecordingFigures figures = process.recording->figures();
   for (; told.scans < figures.scans; ++told.scans) {
-    Fields news = news_of(NewsKind::kScanned, told.pid);
-    news.add(Field::kNumber, told.scans + 1);
-    server_.tell(news);
+    const News news{.kind = News::Kind::kScanned, .pid = told.pid, .number = told.scans + 1};
+    server_.tell(control::encode(news));
   }
   const std::vector<model::Mark>& marks = process.trace_half->marks();
   for (; told.marks < marks.size(); ++told.marks) {
     const model::Mark& mark = marks[told.marks];
-    const NewsKind kind = mark.kind == model::MarkKind::kStopped   ? NewsKind::kSwitchedOff
-                          : mark.kind == model::MarkKind::kStarted ? NewsKind::kSwitchedOn
-                                                                   : NewsKind::kMarked;
-    Fields news = news_of(kind, told.pid);
-    news.add(Field::kNumber, mark.number);
-    news.add(Field::kText, mark.name);
-    server_.tell(news);
+    const News::Kind kind = mark.kind == model::MarkKind::kStopped   ? News::Kind::kSwitchedOff
+                            : mark.kind == model::MarkKind::kStarted ? News::Kind::kSwitchedOn
+                                                                     : News::Kind::kMarked;
+    server_.tell(control::encode(News{.kind = kind, .pid = told.pid, .number = mark.number, .text = mark.name}));
   }
 }
 
@@ -189,160 +167,149 @@ void ControlService::answer(const recordings::Server::Request& request) {
   if (reply) {
     server_.answer(request.client, request.message.number, *reply);
   } else {
-    server_.refuse(request.client, request.message.number, reply.error().message,
-                   static_cast<uint32_t>(reply.error().kind));
+    server_.refuse(request.client, request.message.number, reply.error());
   }
 }
 
 ControlService::Reply ControlService::reply_to(const message::Message& message) {
-  switch (message.kind) {
+  const Fields& fields = message.fields;
+  switch (message.kind.as<Kind>()) {
     case Kind::kSettings:
       return settings();
     case Kind::kProcesses:
       return list();
     case Kind::kFigures:
-      return figures(message.fields);
+      return figures(control::decode_process_request(fields));
     case Kind::kMarks:
-      return marks(message.fields);
+      return marks(control::decode_process_request(fields));
     case Kind::kStart:
-      return switch_to(message.fields, true);
+      return switch_to(control::decode_process_request(fields), true);
     case Kind::kStop:
-      return switch_to(message.fields, false);
+      return switch_to(control::decode_process_request(fields), false);
     case Kind::kReset:
-      return mark(message.fields, model::MarkKind::kReset);
-    case Kind::kMark:
-      return mark(message.fields, model::MarkKind::kNamed);
+      return mark(control::decode_process_request(fields).pid, model::MarkKind::kReset, "reset");
+    case Kind::kMark: {
+      const control::MarkRequest request = control::decode_mark_request(fields);
+      return mark(request.pid, model::MarkKind::kNamed, request.name);
+    }
     case Kind::kScan:
-      return scan(message.fields);
+      return scan(control::decode_process_request(fields));
     case Kind::kDepth:
-      return set_depth(message.fields);
+      return set_depth(control::decode_depth_request(fields));
     case Kind::kDetach:
-      return detach(message.fields);
+      return detach(control::decode_process_request(fields));
     case Kind::kKill:
-      return kill(message.fields);
+      return kill(control::decode_kill_request(fields));
     case Kind::kSubscribe:
       return Fields{};
     default:
-      return base::fail("this heaptap ({}) doesn't support requests of kind {}", HEAPTAP_VERSION,
-                        static_cast<unsigned>(message.kind));
+      return base::fail("this heaptap ({}) doesn't support requests of kind {}", HEAPTAP_VERSION, message.kind.value);
   }
 }
 
 ControlService::Reply ControlService::settings() const {
   const supervision::RecordingOptions& options = processes_.options();
-  Fields fields;
-  fields.add(Field::kPid, static_cast<uint32_t>(getpid()));
-  fields.add(Field::kHeaptapVersion, HEAPTAP_VERSION);
-  fields.add(Field::kVia, options.via);
-  fields.add(Field::kDepth, processes_.depth());
-  fields.add(Field::kFollowsFork, (options.log.flags & wire::kFollowFork) != 0);
-  fields.add(Field::kFollowsExec, (options.log.flags & wire::kFollowExec) != 0);
-  fields.add(Field::kScansAtEnd, (options.log.flags & wire::kScanAtEnd) != 0);
-  fields.add(Field::kDropsOnOverflow, options.log.overflow_policy == wire::OverflowPolicy::kDrop);
-  for (const std::string& argument : options.command) fields.add(Field::kArgument, argument);
-  return fields;
+  return control::encode(
+      control::Settings{.collector_pid = static_cast<uint32_t>(getpid()),
+                        .heaptap_version = HEAPTAP_VERSION,
+                        .via = options.via,
+                        .depth = processes_.depth(),
+                        .follows_fork = (options.log.flags & wire::kFollowFork) != 0,
+                        .follows_exec = (options.log.flags & wire::kFollowExec) != 0,
+                        .scans_at_end = (options.log.flags & wire::kScanAtEnd) != 0,
+                        .drops_on_overflow = options.log.overflow_policy == wire::OverflowPolicy::kDrop,
+                        .command = options.command});
 }
 
 ControlService::Reply ControlService::list() const {
-  Fields fields;
-  for (const supervision::RecordedProcess& process : processes_.all()) fields.add(Field::kEntry, entry_of(process));
-  for (const supervision::EndedProcess& process : processes_.ended()) fields.add(Field::kEntry, entry_of(process));
-  return fields;
+  std::vector<control::Process> all;
+  for (const supervision::RecordedProcess& process : processes_.all()) all.push_back(description_of(process));
+  for (const supervision::EndedProcess& process : processes_.ended()) all.push_back(description_of(process));
+  return control::encode(all);
 }
 
-ControlService::Reply ControlService::figures(const Fields& request) {
-  const auto process = one(request);
+ControlService::Reply ControlService::figures(const control::ProcessRequest& request) {
+  const auto process = one(request.pid);
   if (!process) return std::unexpected(process.error());
   const supervision::Recording& recording = *(*process)->recording;
-  const supervision::RecordingFigures figures = recording.figures();
-  Fields fields;
-  fields.add(Field::kPid, recording.capture().pid);
-  fields.add(Field::kTimeNs, figures.time_ns);
-  fields.add(Field::kEvents, figures.events);
-  fields.add(Field::kLostEvents, figures.lost_events);
-  fields.add(Field::kLogUsedBytes, figures.log_used_bytes);
-  fields.add(Field::kLogLimitBytes, figures.log_limit_bytes);
-  fields.add(Field::kTraceBytes, figures.trace_bytes);
-  fields.add(Field::kMarkCount, figures.marks);
-  fields.add(Field::kScanCount, figures.scans);
-  fields.add(Field::kIsOn, recording.is_on());
-  fields.add(Field::kCollectorCpuNs, base::clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-  add_system_figures(fields, (*process)->pid);
-  return fields;
+  const supervision::RecordingFigures recorded = recording.figures();
+  control::Figures figures{.pid = recording.capture().pid,
+                           .time_ns = recorded.time_ns,
+                           .events = recorded.events,
+                           .lost_events = recorded.lost_events,
+                           .log_used_bytes = recorded.log_used_bytes,
+                           .log_limit_bytes = recorded.log_limit_bytes,
+                           .trace_bytes = recorded.trace_bytes,
+                           .collector_cpu_ns = base::clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+                           .is_on = recording.is_on(),
+                           .marks = recorded.marks,
+                           .scans = recorded.scans};
+  add_system_figures(figures, (*process)->pid);
+  return control::encode(figures);
 }
 
-ControlService::Reply ControlService::marks(const Fields& request) {
-  const auto process = one(request);
+ControlService::Reply ControlService::marks(const control::ProcessRequest& request) {
+  const auto process = one(request.pid);
   if (!process) return std::unexpected(process.error());
   // As many of the last ones as an answer holds.
   constexpr size_t kMaxMarks = 10'000;
   const std::vector<model::Mark>& marks = (*process)->trace_half->marks();
-  Fields fields;
-  for (size_t i = marks.size() > kMaxMarks ? marks.size() - kMaxMarks : 0; i < marks.size(); ++i) {
-    fields.add(Field::kEntry, entry_of(marks[i]));
-  }
-  return fields;
+  return control::encode(std::span(marks).last(std::min(marks.size(), kMaxMarks)));
 }
 
-ControlService::Reply ControlService::switch_to(const Fields& request, bool on) {
+ControlService::Reply ControlService::switch_to(const control::ProcessRequest& request, bool on) {
   // Of all, that holds for those that begin later, too.
-  if (!request.number(Field::kPid)) processes_.begin_switched_off(!on);
-  return for_each(
-      request, [on](supervision::RecordedProcess& process) -> base::Result<> { return process.recording->set_on(on); });
+  if (!request.pid) processes_.begin_switched_off(!on);
+  return for_each(request.pid, [on](supervision::RecordedProcess& process) -> base::Result<> {
+    return process.recording->set_on(on);
+  });
 }
 
-ControlService::Reply ControlService::mark(const Fields& request, model::MarkKind kind) {
-  std::string name = request.text_or_empty(Field::kName);
-  if (kind == model::MarkKind::kReset) name = "reset";
+ControlService::Reply ControlService::mark(std::optional<uint64_t> pid, model::MarkKind kind, const std::string& name) {
   if (name.empty() || name.size() > kMaxNameBytes) {
     return base::fail_as(base::ErrorKind::kUsage, "a mark's name has 1 to {} bytes", kMaxNameBytes);
   }
-  Fields fields;
-  const auto done = for_each(request, [&](supervision::RecordedProcess& process) -> base::Result<> {
-    const auto mark = process.recording->mark(kind, name);
+  std::vector<model::Mark> marks;
+  const auto done = for_each(pid, [&](supervision::RecordedProcess& process) -> base::Result<> {
+    auto mark = process.recording->mark(kind, name);
     if (!mark) return std::unexpected(mark.error());
-    fields.add(Field::kEntry, entry_of(*mark));
+    marks.push_back(*std::move(mark));
     return {};
   });
   if (!done) return std::unexpected(done.error());
-  return fields;
+  return control::encode(marks);
 }
 
-ControlService::Reply ControlService::scan(const Fields& request) {
-  const auto process = one(request);
+ControlService::Reply ControlService::scan(const control::ProcessRequest& request) {
+  const auto process = one(request.pid);
   if (!process) return std::unexpected(process.error());
   const auto number = source_.scan(**process);
   if (!number) return std::unexpected(number.error());
-  Fields fields;
-  fields.add(Field::kPid, (*process)->recording->capture().pid);
-  fields.add(Field::kNumber, *number);
-  return fields;
+  return control::encode(control::Scanned{.pid = (*process)->recording->capture().pid, .number = *number});
 }
 
-ControlService::Reply ControlService::set_depth(const Fields& request) {
-  const uint64_t depth = request.number_or_0(Field::kDepth);
-  if (depth > kMaxDepth) {
+ControlService::Reply ControlService::set_depth(const control::DepthRequest& request) {
+  if (request.depth > kMaxDepth) {
     return base::fail_as(base::ErrorKind::kUsage, "a depth is 0 (all frames) to {}", kMaxDepth);
   }
-  processes_.set_depth(static_cast<uint32_t>(depth));
+  processes_.set_depth(static_cast<uint32_t>(request.depth));
   return Fields{};
 }
 
-ControlService::Reply ControlService::detach(const Fields& request) {
-  return for_each(request, [this](supervision::RecordedProcess& process) -> base::Result<> {
+ControlService::Reply ControlService::detach(const control::ProcessRequest& request) {
+  return for_each(request.pid, [this](supervision::RecordedProcess& process) -> base::Result<> {
     process.recording->note_detached();
     source_.let_go(process);
     return {};
   });
 }
 
-ControlService::Reply ControlService::kill(const Fields& request) {
-  const std::string name = request.text_or_empty(Field::kSignal);
-  const auto signal = base::signal_number(name.empty() ? "TERM" : name);
+ControlService::Reply ControlService::kill(const control::KillRequest& request) {
+  const auto signal = base::signal_number(request.signal.empty() ? "TERM" : request.signal);
   if (!signal) {
-    return base::fail_as(base::ErrorKind::kUsage, "unknown signal '{}': use TERM, KILL, INT, HUP, …", name);
+    return base::fail_as(base::ErrorKind::kUsage, "unknown signal '{}': use TERM, KILL, INT, HUP, …", request.signal);
   }
-  const auto process = one(request);
+  const auto process = one(request.pid);
   if (!process) return std::unexpected(process.error());
   if (::kill((*process)->pid, *signal) != 0) {
     return base::fail("can't send SIG{} to process {}: {}", base::signal_name(*signal), (*process)->pid,
@@ -354,41 +321,38 @@ ControlService::Reply ControlService::kill(const Fields& request) {
 // Up to now, written. A process that has ended has all of it in its trace, which can be asked for as well.
 void ControlService::snapshot(const recordings::Server::Request& request) {
   const uint64_t number = request.message.number;
-  const auto process = one(request.message.fields);
-  const uint32_t image = request.message.fields.small_number(Field::kImage);
+  const control::SnapshotRequest asked = control::decode_snapshot_request(request.message.fields);
+  const auto process = one(asked.pid);
+  const uint32_t image = asked.image;
   const bool is_earlier = process && image != 0 && image != (*process)->image;
-  if ((!process || is_earlier) && give_ended_trace(request)) return;
+  if ((!process || is_earlier) && give_ended_trace(request, asked)) return;
   if (is_earlier) {
-    const base::Error none = base::make_error("process {} has no image {}", (*process)->pid, image);
-    return server_.refuse(request.client, number, none.message, static_cast<uint32_t>(base::ErrorKind::kUsage));
+    base::Error none = base::make_error("process {} has no image {}", (*process)->pid, image);
+    none.kind = base::ErrorKind::kUsage;
+    return server_.refuse(request.client, number, none);
   }
-  if (!process) {
-    return server_.refuse(request.client, number, process.error().message, static_cast<uint32_t>(process.error().kind));
-  }
+  if (!process) return server_.refuse(request.client, number, process.error());
   supervision::Recording& recording = *(*process)->recording;
   if (const auto written = recording.write_up_to_now(); !written) {
-    return server_.refuse(request.client, number, written.error().message, static_cast<uint32_t>(written.error().kind));
+    return server_.refuse(request.client, number, written.error());
   }
   const supervision::RecordingFigures figures = recording.figures();
-  Fields fields;
-  fields.add(Field::kPid, recording.capture().pid);
-  fields.add(Field::kImage, (*process)->image);
-  fields.add(Field::kTraceBytes, figures.trace_bytes);
-  fields.add(Field::kEvents, figures.events);
-  fields.add(Field::kTimeNs, figures.time_ns);
-  std::error_code ignored;
-  fields.add(Field::kTraceName, std::filesystem::absolute((*process)->trace_half->path(), ignored).string());
+  const control::Snapshot snapshot{.pid = recording.capture().pid,
+                                   .image = (*process)->image,
+                                   .trace_bytes = figures.trace_bytes,
+                                   .events = figures.events,
+                                   .time_ns = figures.time_ns,
+                                   .trace = absolute_path((*process)->trace_half->path())};
   const base::UniqueFd trace = (*process)->trace_half->open_trace();
-  server_.answer(request.client, number, fields, trace ? trace.get() : -1);
+  server_.answer(request.client, number, control::encode(snapshot), trace ? trace.get() : -1);
 }
 
 // Of a program that isn't recorded any more: the last one of its process, or the one that was asked for.
-bool ControlService::give_ended_trace(const recordings::Server::Request& request) {
-  const Fields& asked = request.message.fields;
-  const uint32_t image = asked.small_number(Field::kImage);
-  const auto pid = asked.number(Field::kPid);
+bool ControlService::give_ended_trace(const recordings::Server::Request& request,
+                                      const control::SnapshotRequest& asked) {
   const auto is_meant = [&](const supervision::EndedProcess& process) {
-    return (!pid || process.pid == *pid) && (image == 0 || process.image == image) && !process.trace.empty();
+    return (!asked.pid || process.pid == *asked.pid) && (asked.image == 0 || process.image == asked.image) &&
+           !process.trace.empty();
   };
   const std::vector<supervision::EndedProcess>& all = processes_.ended();
   const auto found = std::find_if(all.rbegin(), all.rend(), is_meant);
@@ -396,18 +360,15 @@ bool ControlService::give_ended_trace(const recordings::Server::Request& request
   const base::UniqueFd trace(open(found->trace.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat facts{};
   if (!trace || fstat(trace.get(), &facts) != 0) return false;
-  Fields fields;
-  fields.add(Field::kPid, found->pid);
-  fields.add(Field::kImage, found->image);
-  fields.add(Field::kTraceBytes, static_cast<uint64_t>(facts.st_size));
-  std::error_code ignored;
-  fields.add(Field::kTraceName, std::filesystem::absolute(found->trace, ignored).string());
-  server_.answer(request.client, request.message.number, fields, trace.get());
+  const control::Snapshot snapshot{.pid = found->pid,
+                                   .image = found->image,
+                                   .trace_bytes = static_cast<uint64_t>(facts.st_size),
+                                   .trace = absolute_path(found->trace)};
+  server_.answer(request.client, request.message.number, control::encode(snapshot), trace.get());
   return true;
 }
 
-base::Result<supervision::RecordedProcess*> ControlService::one(const Fields& request) {
-  const auto pid = request.number(Field::kPid);
+base::Result<supervision::RecordedProcess*> ControlService::one(std::optional<uint64_t> pid) {
   std::vector<supervision::RecordedProcess>& all = processes_.all();
   if (all.empty()) return base::fail("the recording has ended");
   if (!pid) {
@@ -423,9 +384,9 @@ base::Result<supervision::RecordedProcess*> ControlService::one(const Fields& re
 }
 
 ControlService::Reply ControlService::for_each(
-    const Fields& request, const std::function<base::Result<>(supervision::RecordedProcess&)>& act) {
-  if (request.number(Field::kPid)) {
-    const auto process = one(request);
+    std::optional<uint64_t> pid, const std::function<base::Result<>(supervision::RecordedProcess&)>& act) {
+  if (pid) {
+    const auto process = one(pid);
     if (!process) return std::unexpected(process.error());
     HEAPTAP_TRY(act(**process));
     return Fields{};

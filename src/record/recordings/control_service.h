@@ -10,6 +10,7 @@
 #include "capture/supervision/recording_service.h"
 #include "capture/supervision/recording_source.h"
 #include "common/base/result.h"
+#include "common/control/control_messages.h"
 #include "common/endpoint/socket_file.h"
 #include "record/recordings/server.h"
 
@@ -41,22 +42,21 @@ class ControlService : public supervision::RecordingService {
   Reply reply_to(const message::Message& message);
   Reply settings() const;
   Reply list() const;
-  Reply figures(const message::Fields& request);
-  Reply marks(const message::Fields& request);
-  Reply switch_to(const message::Fields& request, bool on);
-  Reply mark(const message::Fields& request, model::MarkKind kind);
-  Reply scan(const message::Fields& request);
-  Reply set_depth(const message::Fields& request);
-  Reply detach(const message::Fields& request);
-  Reply kill(const message::Fields& request);
+  Reply figures(const control::ProcessRequest& request);
+  Reply marks(const control::ProcessRequest& request);
+  Reply switch_to(const control::ProcessRequest& request, bool on);
+  Reply mark(std::optional<uint64_t> pid, model::MarkKind kind, const std::string& name);
+  Reply scan(const control::ProcessRequest& request);
+  Reply set_depth(const control::DepthRequest& request);
+  Reply detach(const control::ProcessRequest& request);
+  Reply kill(const control::KillRequest& request);
   void snapshot(const recordings::Server::Request& request);
-  bool give_ended_trace(const recordings::Server::Request& request);
+  bool give_ended_trace(const recordings::Server::Request& request, const control::SnapshotRequest& asked);
 
-  // The process named by a request: without a name the first one.
-  base::Result<supervision::RecordedProcess*> one(const message::Fields& request);
-  // For each process that it names: without a name for all.
-  Reply for_each(const message::Fields& request,
-                 const std::function<base::Result<>(supervision::RecordedProcess&)>& act);
+  // The process named by a request: without a PID the first one.
+  base::Result<supervision::RecordedProcess*> one(std::optional<uint64_t> pid);
+  // For the process that it names: without a PID for all.
+  Reply for_each(std::optional<uint64_t> pid, const std::function<base::Result<>(supervision::RecordedProcess&)>& act);
 
   supervision::RecordedProcesses& processes_;
   supervision::RecordingSource& source_;

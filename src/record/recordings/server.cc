@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "common/base/descriptor_message.h"
+#include "common/control/control_messages.h"
 #include "common/endpoint/address.h"
+#include "common/message/common_messages.h"
 
 namespace heaptap::recordings {
 namespace {
@@ -86,7 +88,7 @@ void Server::read_from(Client& client) {
 
 std::optional<message::Message> Server::next_of(Client& client) {
   while (auto message = client.reader.next()) {
-    if (client.said_hello && message->kind != message::Kind::kHello) return message;
+    if (client.said_hello && message->kind != message::CommonKind::kHello) return message;
     take_hello(client, *message);
     if (client.is_gone) return std::nullopt;
   }
@@ -96,8 +98,7 @@ std::optional<message::Message> Server::next_of(Client& client) {
 }
 
 void Server::take_hello(Client& client, const message::Message& message) {
-  const bool is_known = message.fields.number_or_0(message::Field::kMajor) == message::kMajorVersion;
-  client.is_gone = message.kind != message::Kind::kHello || !is_known || client.said_hello;
+  client.is_gone = !message::is_hello_of_this_version(message) || client.said_hello;
   client.said_hello = true;
 }
 
@@ -106,14 +107,11 @@ void Server::answer(uint64_t client, uint64_t number, const message::Fields& fie
 }
 
 void Server::answer(uint64_t client, uint64_t number, const message::Fields& fields, int file) {
-  if (Client* const found = find(client)) send(*found, {message::Kind::kAnswer, number, fields}, file);
+  if (Client* const found = find(client)) send(*found, message::answer_to(number, fields), file);
 }
 
-void Server::refuse(uint64_t client, uint64_t number, std::string_view why, uint32_t kind) {
-  message::Fields fields;
-  fields.add(message::Field::kText, why);
-  fields.add(message::Field::kErrorKind, kind);
-  if (Client* const found = find(client)) send(*found, {message::Kind::kRefusal, number, fields}, -1);
+void Server::refuse(uint64_t client, uint64_t number, const base::Error& why) {
+  if (Client* const found = find(client)) send(*found, message::refusal_of(number, why), -1);
 }
 
 void Server::subscribe(uint64_t client) {
@@ -122,7 +120,7 @@ void Server::subscribe(uint64_t client) {
 
 void Server::tell(const message::Fields& news) {
   for (Client& client : clients_) {
-    if (client.subscribed) send(client, {message::Kind::kNews, 0, news}, -1);
+    if (client.subscribed) send(client, {control::Kind::kNews, 0, news}, -1);
   }
 }
 

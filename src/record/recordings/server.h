@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "common/base/result.h"
 #include "common/base/unique_fd.h"
+#include "common/message/common_messages.h"
 #include "common/message/message.h"
 
 namespace heaptap::recordings {
@@ -31,7 +33,7 @@ class Server {
   void answer(uint64_t client, uint64_t number, const message::Fields& fields);
   // `file` is sent along; it stays the caller's.
   void answer(uint64_t client, uint64_t number, const message::Fields& fields, int file);
-  void refuse(uint64_t client, uint64_t number, std::string_view why, uint32_t kind);
+  void refuse(uint64_t client, uint64_t number, const base::Error& why);
   void subscribe(uint64_t client);
   // To all subscribers.
   void tell(const message::Fields& news);

@@ -26,7 +26,7 @@ class TargetControl {
   TargetControl(const TargetControl&) = delete;
   TargetControl& operator=(const TargetControl&) = delete;
   virtual ~TargetControl() = default;
-  virtual base::Result<> ask(message::Kind request, message::Fields fields) = 0;
+  virtual base::Result<> ask(message::Number request, message::Fields fields) = 0;
 };
 
 class RemoteRecording;

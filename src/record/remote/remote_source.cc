@@ -14,11 +14,13 @@
 #include "common/frames/capture_frames.h"
 #include "common/line/message_fields.h"
 #include "common/line/wait_budget.h"
+#include "common/message/common_messages.h"
 #include "common/model/file_identity.h"
 
 namespace heaptap::remote {
 namespace {
 
+using message::CommonKind;
 using message::Field;
 using message::Fields;
 using message::Kind;
@@ -51,9 +53,8 @@ model::ExitStatus exit_in(const Fields& fields) {
 }
 
 base::Error error_in(const Fields& fields) {
-  base::Error error = base::make_error("{}", text_in(fields));
-  const uint64_t kind = fields.number_or_0(Field::kErrorKind);
-  if (kind <= static_cast<uint64_t>(base::ErrorKind::kNotExecutable)) error.kind = static_cast<base::ErrorKind>(kind);
+  base::Error error = message::decode_refusal(fields);
+  error.message = base::safe_text(error.message);
   return error;
 }
 
@@ -136,10 +137,12 @@ void RemoteSource::look_after_break(line::TimePoint now) {
              .message});
 }
 
-base::Result<> RemoteSource::ask(Kind request, Fields fields) { return ask(request, std::move(fields), kLongestBreak); }
+base::Result<> RemoteSource::ask(message::Number request, Fields fields) {
+  return ask(request, std::move(fields), kLongestBreak);
+}
 
 // What is waited for comes among all the rest, which is taken as it comes.
-base::Result<> RemoteSource::ask(Kind request, Fields fields, std::chrono::seconds longest_break) {
+base::Result<> RemoteSource::ask(message::Number request, Fields fields, std::chrono::seconds longest_break) {
   const uint64_t number = ++last_request_;
   asked_.emplace(number, std::nullopt);
   line_.link().line().send({.kind = request, .number = number, .fields = std::move(fields)});
@@ -238,12 +241,12 @@ void RemoteSource::take(const Message& message) {
     else
       ended_.insert(*executed);
   }
+  if (message.kind == CommonKind::kAnswer) return take_answer(message.number, {});
+  if (message.kind == CommonKind::kRefusal) {
+    return take_answer(message.number, std::unexpected(error_in(message.fields)));
+  }
   const uint64_t stream = message.fields.number_or_0(Field::kStream);
-  switch (message.kind) {
-    case Kind::kAnswer:
-      return take_answer(message.number, {});
-    case Kind::kRefusal:
-      return take_answer(message.number, std::unexpected(error_in(message.fields)));
+  switch (message.kind.as<Kind>()) {
     case Kind::kRecording:
       return begin_recording(message);
     case Kind::kRowsWanted:
@@ -307,7 +310,7 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
   if (recording == nullptr) return;
   const pid_t pid = streams_.at(stream);
   const Fields& fields = message.fields;
-  switch (message.kind) {
+  switch (message.kind.as<Kind>()) {
     case Kind::kBytes:
       return recording->receive(fields.text(Field::kBytes).value_or(""));
     case Kind::kCodeNames:

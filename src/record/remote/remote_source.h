@@ -47,7 +47,7 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   void accept_no_more() override;
   [[nodiscard]] bool is_letting_go() override;
   bool hand_on(int signal) override;
-  base::Result<> ask(message::Kind request, message::Fields fields) override;
+  base::Result<> ask(message::Number request, message::Fields fields) override;
 
   // Exit status of the program started there, where known.
   [[nodiscard]] const model::ExitStatus& program_exit() const { return program_exit_; }
@@ -56,7 +56,7 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
  private:
   void take(const message::Message& message);
   // longest_break: maximum time without a connection.
-  base::Result<> ask(message::Kind request, message::Fields fields, std::chrono::seconds longest_break);
+  base::Result<> ask(message::Number request, message::Fields fields, std::chrono::seconds longest_break);
   base::Result<> wait_for_answer(uint64_t number, std::chrono::seconds longest_break);
   void take_answer(uint64_t number, base::Result<> answer);
   void begin_recording(const message::Message& message);

@@ -11,6 +11,7 @@
 
 #include "common/base/descriptor_message.h"
 #include "common/base/socket_peer.h"
+#include "common/control/control_messages.h"
 #include "views/client/recorder.h"
 
 namespace heaptap::client {
@@ -57,8 +58,8 @@ base::Result<> Client::greet() {
   const auto deadline = std::chrono::steady_clock::now() + kLongestGreeting;
   while (true) {
     if (const auto message = reader_.next()) {
-      const uint64_t version = message->fields.number_or_0(message::Field::kMajor);
-      if (message->kind == message::Kind::kHello && version == message::kMajorVersion) return {};
+      if (message::is_hello_of_this_version(*message)) return {};
+      const uint32_t version = message::decode_hello(message->fields).major;
       return base::fail("the heaptap that records {} speaks another version of the protocol ({}, this one {})", name_,
                         version, message::kMajorVersion);
     }
@@ -72,21 +73,20 @@ base::Result<> Client::greet() {
   }
 }
 
-base::Result<Answer> Client::ask(message::Kind request, const message::Fields& fields) {
+base::Result<Answer> Client::ask(message::Number request, const message::Fields& fields) {
   if (!is_connected_) return lost(base::make_error("the connection has ended"));
   const uint64_t number = ++last_number_;
   HEAPTAP_TRY(send({request, number, fields}));
   while (true) {
     while (auto message = reader_.next()) {
-      if (message->kind == message::Kind::kNews) news_.push_back(std::move(message->fields));
+      if (message->kind == control::Kind::kNews) news_.push_back(std::move(message->fields));
       if (message->number != number) continue;  // of a request that was given up
-      if (message->kind == message::Kind::kAnswer) return Answer{std::move(message->fields), std::move(file_)};
-      if (message->kind != message::Kind::kRefusal) continue;
-      const auto kind =
-          message->fields.number_or_0(message::Field::kErrorKind) == static_cast<uint64_t>(base::ErrorKind::kUsage)
-              ? base::ErrorKind::kUsage
-              : base::ErrorKind::kFailed;
-      return std::unexpected(base::Error{message->fields.text_or_empty(message::Field::kText), kind});
+      if (message->kind == message::CommonKind::kAnswer) return Answer{std::move(message->fields), std::move(file_)};
+      if (message->kind != message::CommonKind::kRefusal) continue;
+      base::Error why = message::decode_refusal(message->fields);
+      // The others lead to exit statuses for a program that can't be started.
+      if (why.kind != base::ErrorKind::kUsage) why.kind = base::ErrorKind::kFailed;
+      return std::unexpected(std::move(why));
     }
     if (!reader_.is_sound()) return lost(base::make_error("invalid message"));
     HEAPTAP_TRY(read(true));
@@ -99,7 +99,7 @@ std::optional<message::Fields> Client::next_news() {
     if (poll(&wait, 1, 0) <= 0) break;
   }
   while (auto message = reader_.next()) {
-    if (message->kind == message::Kind::kNews) news_.push_back(std::move(message->fields));
+    if (message->kind == control::Kind::kNews) news_.push_back(std::move(message->fields));
   }
   if (!reader_.is_sound()) is_connected_ = false;
   if (news_.empty()) return std::nullopt;

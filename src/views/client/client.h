@@ -12,6 +12,7 @@
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
 #include "common/endpoint/address.h"
+#include "common/message/common_messages.h"
 #include "common/message/message.h"
 
 namespace heaptap::client {
@@ -28,7 +29,7 @@ class Client {
   static base::Result<std::unique_ptr<Client>> connect(const std::string& socket_path);
 
   // Waits for the answer: scans take long, so it is bounded only by the connection's lifetime, and `give_up`.
-  base::Result<Answer> ask(message::Kind request, const message::Fields& fields);
+  base::Result<Answer> ask(message::Number request, const message::Fields& fields);
 
   // Called whenever a signal interrupts a wait: true ends it with an error. The request is executed nevertheless.
   void set_give_up(std::function<bool()> give_up) { give_up_ = std::move(give_up); }

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "common/control/control_messages.h"
 #include "views/client/client.h"
 #include "views/client/live_trace.h"
 #include "views/client/recorder.h"
@@ -15,102 +16,11 @@
 namespace heaptap::client {
 namespace {
 
-using message::Field;
-using message::Fields;
-using message::Kind;
+using control::Kind;
 
-Fields of_process(uint32_t pid) {
-  Fields fields;
-  if (pid != 0) fields.add(Field::kPid, pid);
-  return fields;
-}
+std::optional<uint64_t> known(uint32_t pid) { return pid != 0 ? std::optional(uint64_t{pid}) : std::nullopt; }
 
-model::ExitStatus exit_in(const Fields& fields) {
-  const auto number = [&](Field field) -> std::optional<int> {
-    const auto value = fields.number(field);
-    constexpr uint64_t kMax = 255;
-    if (!value || *value > kMax) return std::nullopt;
-    return static_cast<int>(*value);
-  };
-  return {.code = number(Field::kExitCode), .signal = number(Field::kExitSignal)};
-}
-
-Process process_in(const Fields& fields) {
-  return {.pid = fields.small_number(Field::kPid),
-          .parent_pid = fields.small_number(Field::kParentPid),
-          .image = fields.small_number(Field::kImage),
-          .program = fields.text_or_empty(Field::kProgram),
-          .via = fields.text_or_empty(Field::kVia),
-          .trace = fields.text_or_empty(Field::kTraceName),
-          .runs = fields.number_or_0(Field::kIsRecorded) != 0,
-          .is_on = fields.number_or_0(Field::kIsOn) != 0,
-          .executed = fields.number_or_0(Field::kHasExecuted) != 0,
-          .detached = fields.number_or_0(Field::kIsDetached) != 0,
-          .exit = exit_in(fields)};
-}
-
-Figures figures_in(const Fields& fields) {
-  return {.pid = fields.small_number(Field::kPid),
-          .time_ns = fields.number_or_0(Field::kTimeNs),
-          .events = fields.number_or_0(Field::kEvents),
-          .lost_events = fields.number_or_0(Field::kLostEvents),
-          .log_used_bytes = fields.number_or_0(Field::kLogUsedBytes),
-          .log_limit_bytes = fields.number_or_0(Field::kLogLimitBytes),
-          .trace_bytes = fields.number_or_0(Field::kTraceBytes),
-          .resident_bytes = fields.number(Field::kResidentBytes),
-          .target_cpu_ns = fields.number(Field::kTargetCpuNs),
-          .collector_cpu_ns = fields.number_or_0(Field::kCollectorCpuNs),
-          .stops = fields.number(Field::kStops),
-          .is_on = fields.number_or_0(Field::kIsOn) != 0,
-          .marks = fields.small_number(Field::kMarkCount),
-          .scans = fields.small_number(Field::kScanCount)};
-}
-
-model::Mark mark_in(const Fields& fields) {
-  const uint64_t kind = fields.number_or_0(Field::kMarkKind);
-  const bool is_known = kind <= static_cast<uint64_t>(model::MarkKind::kEarlier);
-  return {.number = fields.small_number(Field::kNumber),
-          .kind = is_known ? static_cast<model::MarkKind>(kind) : model::MarkKind::kNamed,
-          .name = fields.text_or_empty(Field::kName),
-          .time_ns = fields.number_or_0(Field::kTimeNs),
-          .events_before = fields.number_or_0(Field::kEventsBefore),
-          .thread = fields.small_number(Field::kThread)};
-}
-
-std::optional<News> news_in(const Fields& fields) {
-  News news{.kind = News::Kind::kBegan,
-            .pid = fields.small_number(Field::kPid),
-            .parent_pid = fields.small_number(Field::kParentPid),
-            .number = fields.small_number(Field::kNumber),
-            .exit = exit_in(fields),
-            .text = fields.text_or_empty(Field::kText)};
-  switch (static_cast<message::NewsKind>(fields.number_or_0(Field::kNewsKind))) {
-    case message::NewsKind::kBegan:
-      return news;
-    case message::NewsKind::kExecuted:
-      news.kind = News::Kind::kExecuted;
-      return news;
-    case message::NewsKind::kEnded:
-      news.kind = News::Kind::kEnded;
-      return news;
-    case message::NewsKind::kDetached:
-      news.kind = News::Kind::kDetached;
-      return news;
-    case message::NewsKind::kScanned:
-      news.kind = News::Kind::kScanned;
-      return news;
-    case message::NewsKind::kMarked:
-      news.kind = News::Kind::kMarked;
-      return news;
-    case message::NewsKind::kSwitchedOn:
-      news.kind = News::Kind::kSwitchedOn;
-      return news;
-    case message::NewsKind::kSwitchedOff:
-      news.kind = News::Kind::kSwitchedOff;
-      return news;
-  }
-  return std::nullopt;  // a later version's
-}
+message::Fields of_process(uint32_t pid) { return control::encode(control::ProcessRequest{.pid = known(pid)}); }
 
 class LiveRecording : public Recording {
  public:
@@ -120,7 +30,7 @@ class LiveRecording : public Recording {
     HEAPTAP_TRY(client_->ask(Kind::kSubscribe, {}));
     const auto main = client_->ask(Kind::kFigures, {});
     if (!main) return std::unexpected(main.error());
-    main_ = main->fields.small_number(Field::kPid);
+    main_ = control::decode_figures(main->fields).pid;
     return {};
   }
   void set_give_up(std::function<bool()> give_up) override { client_->set_give_up(std::move(give_up)); }
@@ -131,35 +41,24 @@ class LiveRecording : public Recording {
   base::Result<std::vector<Process>> processes() override {
     const auto answer = client_->ask(Kind::kProcesses, {});
     if (!answer) return std::unexpected(answer.error());
-    return read_entries<Process>(answer->fields, process_in);
+    return control::decode_processes(answer->fields);
   }
 
   base::Result<Figures> figures(uint32_t pid) override {
     const auto answer = client_->ask(Kind::kFigures, of_process(pid));
     if (!answer) return std::unexpected(answer.error());
-    return figures_in(answer->fields);
+    return control::decode_figures(answer->fields);
   }
 
   base::Result<Settings> settings() override {
     const auto answer = client_->ask(Kind::kSettings, {});
     if (!answer) return std::unexpected(answer.error());
-    const Fields& fields = answer->fields;
-    Settings settings{.collector_pid = fields.small_number(Field::kPid),
-                      .heaptap_version = fields.text_or_empty(Field::kHeaptapVersion),
-                      .via = fields.text_or_empty(Field::kVia),
-                      .depth = fields.small_number(Field::kDepth),
-                      .follows_fork = fields.number_or_0(Field::kFollowsFork) != 0,
-                      .follows_exec = fields.number_or_0(Field::kFollowsExec) != 0,
-                      .scans_at_end = fields.number_or_0(Field::kScansAtEnd) != 0,
-                      .drops_on_overflow = fields.number_or_0(Field::kDropsOnOverflow) != 0,
-                      .command = {}};
-    for (const std::string_view argument : fields.texts(Field::kArgument)) settings.command.emplace_back(argument);
-    return settings;
+    return control::decode_settings(answer->fields);
   }
 
   base::Result<std::vector<model::Mark>> marks(uint32_t pid) override {
     const auto answer = client_->ask(Kind::kMarks, of_process(pid));
-    if (answer) return read_entries<model::Mark>(answer->fields, mark_in);
+    if (answer) return control::decode_marks(answer->fields);
     // Of one that isn't recorded any more its trace has them.
     const auto opened = open_trace(pid);
     if (!opened) return std::unexpected(answer.error());
@@ -195,30 +94,24 @@ class LiveRecording : public Recording {
   base::Result<> reset(uint32_t pid) override { return tell(Kind::kReset, of_process(pid)); }
 
   base::Result<> mark(uint32_t pid, const std::string& name) override {
-    Fields fields = of_process(pid);
-    fields.add(Field::kName, name);
-    return tell(Kind::kMark, fields);
+    return tell(Kind::kMark, control::encode(control::MarkRequest{.pid = known(pid), .name = name}));
   }
 
   base::Result<ScanResult> scan(uint32_t pid, ScanKind kind) override {
     const auto answer = client_->ask(Kind::kScan, of_process(pid));
     if (!answer) return std::unexpected(answer.error());
-    const uint32_t number = answer->fields.small_number(Field::kNumber);
+    const uint32_t number = control::decode_scanned(answer->fields).number;
     return ScanResult{.number = number, .since = kind == ScanKind::kAll || number < 2 ? 0 : number - 1};
   }
 
   base::Result<> set_depth(uint32_t depth) override {
-    Fields fields;
-    fields.add(Field::kDepth, depth);
-    return tell(Kind::kDepth, fields);
+    return tell(Kind::kDepth, control::encode(control::DepthRequest{.depth = depth}));
   }
 
   base::Result<> detach(uint32_t pid) override { return tell(Kind::kDetach, of_process(pid)); }
 
   base::Result<> kill(uint32_t pid, const std::string& signal) override {
-    Fields fields = of_process(pid);
-    fields.add(Field::kSignal, signal);
-    return tell(Kind::kKill, fields);
+    return tell(Kind::kKill, control::encode(control::KillRequest{.pid = known(pid), .signal = signal}));
   }
 
   [[nodiscard]] int news_descriptor() const override { return client_->is_connected() ? client_->descriptor() : -1; }
@@ -226,7 +119,7 @@ class LiveRecording : public Recording {
   std::vector<News> take_news() override {
     std::vector<News> all;
     while (const auto fields = client_->next_news()) {
-      auto news = news_in(*fields);
+      auto news = control::decode_news(*fields);
       if (!news) continue;
       if (news->kind == News::Kind::kExecuted) current_.erase(news->pid);
       all.push_back(*std::move(news));
@@ -234,8 +127,7 @@ class LiveRecording : public Recording {
     *recorder_lives_ = client_->is_connected();
     if (!client_->is_connected() && !told_loss_) {
       told_loss_ = true;
-      all.push_back(
-          {.kind = News::Kind::kConnectionLost, .pid = 0, .parent_pid = 0, .number = 0, .exit = {}, .text = ""});
+      all.push_back({.kind = News::Kind::kConnectionLost, .pid = 0, .parent_pid = 0, .number = 0});
     }
     return all;
   }
@@ -247,16 +139,7 @@ class LiveRecording : public Recording {
     uint64_t bytes = 0;  // up to which it is written
   };
 
-  template <typename Entry>
-  static std::vector<Entry> read_entries(const Fields& fields, Entry (*read)(const Fields&)) {
-    std::vector<Entry> entries;
-    for (const std::string_view bytes : fields.texts(Field::kEntry)) {
-      if (const auto entry = Fields::read(bytes)) entries.push_back(read(*entry));
-    }
-    return entries;
-  }
-
-  base::Result<> tell(Kind kind, const Fields& fields) {
+  base::Result<> tell(message::Number kind, const message::Fields& fields) {
     const auto answer = client_->ask(kind, fields);
     if (!answer) return std::unexpected(answer.error());
     return {};
@@ -274,9 +157,8 @@ class LiveRecording : public Recording {
   // With all that was recorded up to now. Where nobody can be asked any more, what was open stays so.
   base::Result<Opened> open_trace(ProgramId program) {
     const uint32_t pid = program.pid == 0 ? main_ : program.pid;
-    Fields fields = of_process(pid);
-    if (program.image != 0) fields.add(Field::kImage, program.image);
-    auto answer = client_->ask(Kind::kSnapshot, fields);
+    const control::SnapshotRequest request{.pid = known(pid), .image = program.image};
+    auto answer = client_->ask(Kind::kSnapshot, control::encode(request));
     *recorder_lives_ = client_->is_connected();
     const bool is_any = program.pid == 0 && program.image == 0 && main_ != 0;
     if (!answer && is_any && client_->is_connected()) answer = client_->ask(Kind::kSnapshot, {});
@@ -285,16 +167,16 @@ class LiveRecording : public Recording {
       if (known == nullptr) return std::unexpected(std::move(answer).error());
       return Opened{known, pid, known->freshness().written_bytes};
     }
-    const std::pair key(answer->fields.small_number(Field::kPid), answer->fields.small_number(Field::kImage));
-    if (!traces_.contains(key)) HEAPTAP_TRY(add_trace(key, *answer));
+    const control::Snapshot snapshot = control::decode_snapshot(answer->fields);
+    const std::pair key(snapshot.pid, snapshot.image);
+    if (!traces_.contains(key)) HEAPTAP_TRY(add_trace(key, std::move(answer->file), snapshot.trace));
     uint32_t& current = current_[key.first];
     current = std::max(current, key.second);
-    return Opened{traces_.at(key).get(), key.first, answer->fields.number_or_0(Field::kTraceBytes)};
+    return Opened{traces_.at(key).get(), key.first, snapshot.trace_bytes};
   }
 
-  base::Result<> add_trace(std::pair<uint32_t, uint32_t> key, client::Answer& answer) {
-    auto opened =
-        LiveTrace::open(std::move(answer.file), answer.fields.text_or_empty(Field::kTraceName), recorder_lives_);
+  base::Result<> add_trace(std::pair<uint32_t, uint32_t> key, base::UniqueFd file, const std::string& path) {
+    auto opened = LiveTrace::open(std::move(file), path, recorder_lives_);
     if (!opened) return std::unexpected(opened.error());
     traces_.emplace(key, std::move(*opened));
     return {};

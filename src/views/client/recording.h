@@ -13,26 +13,17 @@
 #include "analysis/query/analyze.h"
 #include "analysis/report/report.h"
 #include "common/base/result.h"
+#include "common/control/control_messages.h"
 #include "common/model/capture.h"
 #include "common/model/event_source.h"
 #include "common/model/mark.h"
 
 namespace heaptap::client {
 
-// Program of a recorded process. A process that executed others has several in succession: its images.
-struct Process {
-  uint32_t pid = 0;
-  uint32_t parent_pid = 0;
-  uint32_t image = 1;   // number of the program within its process, from 1
-  std::string program;  // as it was started
-  std::string via;      // "agent" or "ptrace"
-  std::string trace;    // file name at its creation
-  bool runs = false;    // running and being recorded
-  bool is_on = true;    // false: recording is switched off
-  bool executed = false;
-  bool detached = false;
-  model::ExitStatus exit;  // if ended and known
-};
+using control::Figures;
+using control::News;
+using control::Process;
+using control::Settings;
 
 // Selector of a program.
 struct ProgramId {
@@ -42,42 +33,11 @@ struct ProgramId {
   uint32_t image;  // 0: the last one
 };
 
-// Cost and progress of capturing a process.
-struct Figures {
-  uint32_t pid = 0;
-  uint64_t time_ns = 0;  // since the start of its capture
-  uint64_t events = 0;
-  uint64_t lost_events = 0;
-  uint64_t log_used_bytes = 0;
-  uint64_t log_limit_bytes = 0;
-  uint64_t trace_bytes = 0;
-  std::optional<uint64_t> resident_bytes;  // of the process
-  std::optional<uint64_t> target_cpu_ns;   // used so far
-  uint64_t collector_cpu_ns = 0;           // of heaptap, for all processes
-  std::optional<uint64_t> stops;           // ptrace only: how often the process was stopped
-  bool is_on = true;
-  uint32_t marks = 0;
-  uint32_t scans = 0;
-};
-
 // Lag of the live ledger behind the trace.
 struct Freshness {
   uint64_t read_bytes = 0;     // of the trace, by the live ledger
   uint64_t written_bytes = 0;  // of the trace
   [[nodiscard]] bool is_behind() const { return read_bytes < written_bytes; }
-};
-
-// Settings of the whole recording.
-struct Settings {
-  uint32_t collector_pid = 0;
-  std::string heaptap_version;
-  std::string via;
-  uint32_t depth = 0;  // frames kept per stack; 0: all
-  bool follows_fork = false;
-  bool follows_exec = false;
-  bool scans_at_end = false;
-  bool drops_on_overflow = false;
-  std::vector<std::string> command;
 };
 
 enum class ScanKind : uint8_t {
@@ -89,27 +49,6 @@ enum class ScanKind : uint8_t {
 struct ScanResult {
   uint32_t number = 0;  // of the scan in the process's trace, from 1
   uint32_t since = 0;   // the scan it is compared with; 0: none
-};
-
-// Spontaneous event of a recording.
-struct News {
-  enum class Kind : uint8_t {
-    kBegan,     // a process started being recorded; `parent_pid`
-    kExecuted,  // it executed another program; `text`
-    kEnded,     // `exit`
-    kDetached,
-    kScanned,     // `number`: of the scan, from any requester
-    kMarked,      // `number`, `text`: its name
-    kSwitchedOn,  // recording
-    kSwitchedOff,
-    kConnectionLost,  // the recording has ended, or its heaptap process; `text`: reason, if known
-  };
-  Kind kind = Kind::kConnectionLost;
-  uint32_t pid = 0;
-  uint32_t parent_pid = 0;
-  uint32_t number = 0;
-  model::ExitStatus exit;
-  std::string text;
 };
 
 class Recording {

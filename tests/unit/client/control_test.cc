@@ -12,9 +12,11 @@
 #include <string>
 #include <thread>
 
+#include "common/control/control_messages.h"
 #include "common/endpoint/address.h"
 #include "common/endpoint/process_socket.h"
 #include "common/endpoint/socket_file.h"
+#include "common/message/common_messages.h"
 #include "common/message/message.h"
 #include "record/recordings/server.h"
 #include "views/client/client.h"
@@ -24,14 +26,14 @@ namespace heaptap::client {
 namespace {
 
 TEST(Message, KeepsItsFields) {
-  message::Message message{.kind = message::Kind::kMark, .number = 77, .fields = {}};
-  message.fields.add(message::Field::kName, "before the request");
-  message.fields.add(message::Field::kPid, uint64_t{1} << 40);
-  message.fields.add(message::Field::kArgument, "a");
-  message.fields.add(message::Field::kArgument, std::string_view("\0b", 2));
+  message::Message message{.kind = control::Kind::kMark, .number = 77, .fields = {}};
+  message.fields.add(control::Field::kName, "before the request");
+  message.fields.add(control::Field::kPid, uint64_t{1} << 40);
+  message.fields.add(control::Field::kArgument, "a");
+  message.fields.add(control::Field::kArgument, std::string_view("\0b", 2));
   message::Fields entry;
-  entry.add(message::Field::kNumber, uint64_t{5});
-  message.fields.add(message::Field::kEntry, entry);
+  entry.add(control::Field::kNumber, uint64_t{5});
+  message.fields.add(control::Field::kEntry, entry);
   message::MessageReader reader(1000);
   for (const char byte : message::encode(message)) {
     EXPECT_FALSE(reader.next().has_value());
@@ -39,15 +41,15 @@ TEST(Message, KeepsItsFields) {
   }
   const auto read = reader.next();
   ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(read->kind, message::Kind::kMark);
+  EXPECT_EQ(read->kind, control::Kind::kMark);
   EXPECT_EQ(read->number, 77u);
-  EXPECT_EQ(read->fields.text(message::Field::kName), "before the request");
-  EXPECT_EQ(read->fields.number(message::Field::kPid), uint64_t{1} << 40);
-  EXPECT_EQ(read->fields.small_number(message::Field::kPid), 0u);
-  EXPECT_EQ(read->fields.texts(message::Field::kArgument),
+  EXPECT_EQ(read->fields.text(control::Field::kName), "before the request");
+  EXPECT_EQ(read->fields.number(control::Field::kPid), uint64_t{1} << 40);
+  EXPECT_EQ(read->fields.small_number(control::Field::kPid), 0u);
+  EXPECT_EQ(read->fields.texts(control::Field::kArgument),
             (std::vector<std::string_view>{"a", std::string_view("\0b", 2)}));
-  EXPECT_EQ(message::Fields::read(*read->fields.text(message::Field::kEntry))->number(message::Field::kNumber), 5u);
-  EXPECT_FALSE(read->fields.number(message::Field::kDepth).has_value());
+  EXPECT_EQ(message::Fields::read(*read->fields.text(control::Field::kEntry))->number(control::Field::kNumber), 5u);
+  EXPECT_FALSE(read->fields.number(control::Field::kDepth).has_value());
   EXPECT_FALSE(reader.next().has_value());
   EXPECT_TRUE(reader.is_sound());
 }
@@ -103,15 +105,15 @@ class ControlTest : public testing::Test {
 
   void answer(const recordings::Server::Request& request) {
     const message::Message& message = request.message;
-    if (message.kind == message::Kind::kSubscribe) server_.subscribe(request.client);
-    if (message.kind == message::Kind::kSnapshot) {
+    if (message.kind == control::Kind::kSubscribe) server_.subscribe(request.client);
+    if (message.kind == control::Kind::kSnapshot) {
       const base::UniqueFd file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
       return server_.answer(request.client, message.number, message.fields, file.get());
     }
-    if (message.kind != message::Kind::kMark && message.kind != message::Kind::kSubscribe) {
-      return server_.refuse(request.client, message.number, "no such request", 1);
+    if (message.kind != control::Kind::kMark && message.kind != control::Kind::kSubscribe) {
+      return server_.refuse(request.client, message.number, {"no such request", base::ErrorKind::kUsage});
     }
-    if (message.kind == message::Kind::kMark) server_.tell(message.fields);
+    if (message.kind == control::Kind::kMark) server_.tell(message.fields);
     server_.answer(request.client, message.number, message.fields);
   }
 
@@ -123,9 +125,9 @@ class ControlTest : public testing::Test {
 
   static std::string marked(Client& client, const std::string& name) {
     message::Fields fields;
-    fields.add(message::Field::kName, name);
-    const auto answer = client.ask(message::Kind::kMark, fields);
-    return answer ? answer->fields.text_or_empty(message::Field::kName) : "error: " + answer.error().message;
+    fields.add(control::Field::kName, name);
+    const auto answer = client.ask(control::Kind::kMark, fields);
+    return answer ? answer->fields.text_or_empty(control::Field::kName) : "error: " + answer.error().message;
   }
 
   // One that says what it likes.
@@ -149,7 +151,7 @@ TEST_F(ControlTest, RequestsAreAnsweredAndRefused) {
   const auto client = connected();
   ASSERT_NE(client, nullptr);
   EXPECT_EQ(marked(*client, "one"), "one");
-  const auto refused = client->ask(message::Kind::kDepth, {});
+  const auto refused = client->ask(control::Kind::kDepth, {});
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().message, "no such request");
   EXPECT_EQ(refused.error().kind, base::ErrorKind::kUsage);
@@ -161,7 +163,7 @@ TEST_F(ControlTest, AFileComesWithItsAnswer) {
   const auto client = connected();
   ASSERT_NE(client, nullptr);
   for (int i = 0; i < 3; ++i) {
-    const auto answer = client->ask(message::Kind::kSnapshot, {});
+    const auto answer = client->ask(control::Kind::kSnapshot, {});
     ASSERT_TRUE(answer.has_value());
     struct stat got{};
     struct stat own{};
@@ -176,10 +178,10 @@ TEST_F(ControlTest, AFileComesWithItsAnswer) {
 TEST_F(ControlTest, AFileComesBehindNews) {
   const auto client = connected();
   const auto other = connected();
-  ASSERT_TRUE(client->ask(message::Kind::kSubscribe, {}).has_value());
+  ASSERT_TRUE(client->ask(control::Kind::kSubscribe, {}).has_value());
   for (int i = 0; i < 200; ++i) {
     EXPECT_EQ(marked(*other, "mark"), "mark");
-    const auto answer = client->ask(message::Kind::kSnapshot, {});
+    const auto answer = client->ask(control::Kind::kSnapshot, {});
     ASSERT_TRUE(answer.has_value());
     ASSERT_TRUE(static_cast<bool>(answer->file)) << i;
   }
@@ -188,15 +190,15 @@ TEST_F(ControlTest, AFileComesBehindNews) {
 TEST_F(ControlTest, NewsComeToThoseWhoAskedForThem) {
   const auto listener = connected();
   const auto other = connected();
-  ASSERT_TRUE(listener->ask(message::Kind::kSubscribe, {}).has_value());
+  ASSERT_TRUE(listener->ask(control::Kind::kSubscribe, {}).has_value());
   for (int i = 0; i < 50; ++i) EXPECT_EQ(marked(*other, "mark " + std::to_string(i)), "mark " + std::to_string(i));
   EXPECT_EQ(marked(*listener, "own"), "own");  // news before its answer aren't lost
   for (int i = 0; i < 50; ++i) {
     const auto news = listener->next_news();
     ASSERT_TRUE(news.has_value());
-    EXPECT_EQ(news->text_or_empty(message::Field::kName), "mark " + std::to_string(i));
+    EXPECT_EQ(news->text_or_empty(control::Field::kName), "mark " + std::to_string(i));
   }
-  EXPECT_EQ(listener->next_news()->text_or_empty(message::Field::kName), "own");
+  EXPECT_EQ(listener->next_news()->text_or_empty(control::Field::kName), "own");
   EXPECT_FALSE(listener->next_news().has_value());
   EXPECT_FALSE(other->next_news().has_value());
 }
@@ -204,7 +206,7 @@ TEST_F(ControlTest, NewsComeToThoseWhoAskedForThem) {
 TEST_F(ControlTest, MalformedRequestsEndTheirConnectionAlone) {
   const auto client = connected();
   std::mt19937_64 random(11);
-  const std::string sound = message::encode(message::hello()) + message::encode({message::Kind::kMark, 1, {}});
+  const std::string sound = message::encode(message::hello()) + message::encode({control::Kind::kMark, 1, {}});
   for (int i = 0; i < 10'000; ++i) {
     const base::UniqueFd connection = raw_connection();
     std::string bytes = sound;
@@ -228,8 +230,8 @@ TEST_F(ControlTest, OneThatDoesNotReadIsDropped) {
   const auto client = connected();
   const base::UniqueFd deaf = raw_connection();
   ASSERT_TRUE(say(deaf, message::encode(message::hello())));
-  message::Message request{message::Kind::kMark, 1, {}};
-  request.fields.add(message::Field::kName, std::string(30'000, 'n'));
+  message::Message request{control::Kind::kMark, 1, {}};
+  request.fields.add(control::Field::kName, std::string(30'000, 'n'));
   const std::string bytes = message::encode(request);
   bool is_dropped = false;
   for (int i = 0; i < 1000 && !is_dropped; ++i) is_dropped = !say(deaf, bytes);
@@ -255,14 +257,14 @@ TEST_F(ControlTest, ThoseWhoSayNothingGiveWay) {
 // What it asked for before it went is done.
 TEST_F(ControlTest, OneThatHasSaidItsLastIsAnswered) {
   const base::UniqueFd connection = raw_connection();
-  ASSERT_TRUE(say(connection, message::encode(message::hello()) + message::encode({message::Kind::kMark, 9, {}})));
+  ASSERT_TRUE(say(connection, message::encode(message::hello()) + message::encode({control::Kind::kMark, 9, {}})));
   ASSERT_EQ(shutdown(connection.get(), SHUT_WR), 0);
   message::MessageReader reader(message::kMaxAnswerBytes);
   std::array<char, 4096> piece{};
   for (ssize_t bytes = 0; (bytes = recv(connection.get(), piece.data(), piece.size(), 0)) > 0;) {
     reader.add({piece.data(), static_cast<size_t>(bytes)});
   }
-  EXPECT_EQ(reader.next()->kind, message::Kind::kHello);
+  EXPECT_EQ(reader.next()->kind, message::CommonKind::kHello);
   const auto answer = reader.next();
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->number, 9u);
@@ -270,8 +272,8 @@ TEST_F(ControlTest, OneThatHasSaidItsLastIsAnswered) {
 
 TEST_F(ControlTest, AnotherVersionIsNotSpokenWith) {
   const base::UniqueFd connection = raw_connection();
-  message::Message other{message::Kind::kHello, 0, {}};
-  other.fields.add(message::Field::kMajor, uint64_t{message::kMajorVersion + 1});
+  message::Message other{message::CommonKind::kHello, 0, {}};
+  other.fields.add(message::CommonField::kMajor, uint64_t{message::kMajorVersion + 1});
   ASSERT_TRUE(say(connection, message::encode(other)));
   std::array<char, 4096> piece{};
   ssize_t bytes = 0;

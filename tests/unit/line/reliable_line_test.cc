@@ -1,5 +1,6 @@
 // Messages over connections that end at any byte: each arrives once, and in order.
 #include "common/line/reliable_line.h"
+#include "common/message/common_messages.h"
 
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 
 #include "capture/stream/scan_bytes.h"
 #include "common/line/message_fields.h"
+#include "common/message/common_messages.h"
 #include "two_ends.h"
 
 namespace heaptap::line {
@@ -22,7 +23,7 @@ using std::chrono::seconds;
 
 constexpr size_t kKeptBytes = size_t{1} << 20;
 
-Message some(Kind kind) {
+Message some(message::Number kind) {
   Message message{.kind = kind, .number = 0, .fields = {}};
   message.fields.add(Field::kStream, uint64_t{1});
   message.fields.add(Field::kText, std::string(1000, 'a'));

@@ -109,8 +109,8 @@ class Target {
   uplink::HostService service;
 };
 
-Message message(Kind kind, uint64_t number = 0) { return {.kind = kind, .number = number, .fields = {}}; }
-Message about(Kind kind, pid_t pid, uint64_t number = 0) {
+Message message(message::Number kind, uint64_t number = 0) { return {.kind = kind, .number = number, .fields = {}}; }
+Message about(message::Number kind, pid_t pid, uint64_t number = 0) {
   Message made = message(kind, number);
   made.fields.add(Field::kPid, static_cast<uint64_t>(pid));
   return made;

@@ -14,6 +14,7 @@
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
 #include "common/line/message_fields.h"
+#include "common/message/common_messages.h"
 #include "common/model/note_code.h"
 #include "message_lies.h"
 #include "record/remote/remote_source.h"
@@ -51,7 +52,7 @@ Message recording(uint64_t stream, const model::Capture& capture) {
   return message;
 }
 
-Message of_stream(Kind kind, uint64_t stream) {
+Message of_stream(message::Number kind, uint64_t stream) {
   Message message{.kind = kind, .number = 0, .fields = {}};
   message.fields.add(Field::kStream, stream);
   return message;
@@ -138,10 +139,10 @@ class Honest {
     said.push_back({.kind = Kind::kNotRecorded, .number = 0, .fields = {}});
     said.back().fields.add(Field::kPid, uint64_t{pid});
     said.back().fields.add(Field::kText, "can't be recorded");
-    said.push_back({.kind = Kind::kAnswer, .number = 7, .fields = {}});
-    said.push_back({.kind = Kind::kRefusal, .number = 8, .fields = {}});
+    said.push_back({.kind = message::CommonKind::kAnswer, .number = 7, .fields = {}});
+    said.push_back({.kind = message::CommonKind::kRefusal, .number = 8, .fields = {}});
     said.back().fields.add(Field::kText, "no");
-    said.back().fields.add(Field::kErrorKind, uint64_t{1});
+    said.back().fields.add(message::CommonField::kErrorKind, uint64_t{1});
     return said;
   }
 
@@ -373,9 +374,9 @@ TEST_F(LyingTarget, CannotHoldEventsBackWithoutEnd) {
 
 TEST_F(LyingTarget, CannotAnswerWhatNobodyAsked) {
   const auto host = this->host();
-  for (uint64_t i = 0; i < 100; ++i) host->say({.kind = Kind::kAnswer, .number = i, .fields = {}});
+  for (uint64_t i = 0; i < 100; ++i) host->say({.kind = message::CommonKind::kAnswer, .number = i, .fields = {}});
   ASSERT_TRUE(host->take_all());
-  Message refusal{.kind = Kind::kRefusal, .number = 1, .fields = {}};
+  Message refusal{.kind = message::CommonKind::kRefusal, .number = 1, .fields = {}};
   refusal.fields.add(Field::kText, "no: \x1b[31m");
   host->say(refusal);
   host->ends.proceed();

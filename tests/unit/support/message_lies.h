@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/message/common_messages.h"
 #include "common/message/message.h"
 #include "common/wire/varint.h"
 
@@ -26,7 +27,7 @@ class MessageLies {
     if (pick(5) != 0) {
       for (uint32_t i = 1 + pick(3); i > 0; --i) change(message, entries);
     }
-    for (const Entry& entry : entries) message.fields.add(static_cast<message::Field>(entry.first), entry.second);
+    for (const Entry& entry : entries) message.fields.add(message::Number(entry.first), entry.second);
     return message;
   }
 
@@ -76,10 +77,10 @@ class MessageLies {
   }
 
   // Excludes kinds of the transport itself, which are no messages at this level.
-  message::Kind some_kind() {
+  message::Number some_kind() {
     while (true) {
-      const auto kind = static_cast<message::Kind>(pick(120));
-      const bool is_of_line = kind == message::Kind::kHello || kind == message::Kind::kResume ||
+      const auto kind = message::Number(static_cast<uint8_t>(pick(120)));
+      const bool is_of_line = kind == message::CommonKind::kHello || kind == message::Kind::kResume ||
                               kind == message::Kind::kReceived || kind == message::Kind::kHeartbeat;
       if (!is_of_line) return kind;
     }

@@ -18,6 +18,7 @@
 #include "analysis/symbol_server/file_index.h"
 #include "analysis/symbol_server/name_bytes.h"
 #include "capture/elf/object_file.h"
+#include "common/message/common_messages.h"
 
 namespace heaptap::symbol_server {
 namespace {
@@ -61,7 +62,7 @@ std::vector<uint64_t> some_addresses() {
   return addresses;
 }
 
-Message request(Kind kind, uint64_t number, Fields fields = {}) { return {kind, number, std::move(fields)}; }
+Message request(message::Number kind, uint64_t number, Fields fields = {}) { return {kind, number, std::move(fields)}; }
 
 class ServerTest : public ::testing::Test {
  protected:
@@ -214,10 +215,12 @@ TEST_F(ServerTest, AServerThatLiesIsNotBelieved) {
   Fields text;
   text.add(Field::kFrames, "\xff\xff\xff\xff\x0f");
   for (const std::string& answer :
-       {message::encode(request(Kind::kAnswer, 1, wrong_level)), message::encode(request(Kind::kAnswer, 77)),
-        message::encode(request(Kind::kHello, 1)), message::encode(request(Kind::kAnswer, 1)),
-        message::encode(request(Kind::kRefusal, 1)), std::string("\xff\xff\xff\xff nonsense"), std::string(100, '\0'),
-        message::encode(request(Kind::kAnswer, 1, text))}) {
+       {message::encode(request(message::CommonKind::kAnswer, 1, wrong_level)),
+        message::encode(request(message::CommonKind::kAnswer, 77)),
+        message::encode(request(message::CommonKind::kHello, 1)),
+        message::encode(request(message::CommonKind::kAnswer, 1)),
+        message::encode(request(message::CommonKind::kRefusal, 1)), std::string("\xff\xff\xff\xff nonsense"),
+        std::string(100, '\0'), message::encode(request(message::CommonKind::kAnswer, 1, text))}) {
     told_.clear();
     lie(answer);
     ClientOptions impatient = options();

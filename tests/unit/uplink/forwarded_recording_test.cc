@@ -26,7 +26,9 @@ constexpr uint64_t kLogBytes = uint64_t{8} << 20;
 
 class NoTarget : public remote::TargetControl {
  public:
-  base::Result<> ask(Kind /*request*/, message::Fields /*fields*/) override { return base::fail("nobody is there"); }
+  base::Result<> ask(message::Number /*request*/, message::Fields /*fields*/) override {
+    return base::fail("nobody is there");
+  }
 };
 
 // A program that is faster than the line, and the recording of it in a session that waits for its host.

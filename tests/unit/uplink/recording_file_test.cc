@@ -34,7 +34,7 @@ class RecordingFileTest : public testing::Test {
     rmdir(path_.substr(0, path_.rfind('/')).c_str());
   }
 
-  static Message message(Kind kind, const std::string& bytes) {
+  static Message message(message::Number kind, const std::string& bytes) {
     Message made{.kind = kind, .number = 0, .fields = {}};
     made.fields.add(Field::kBytes, bytes);
     return made;

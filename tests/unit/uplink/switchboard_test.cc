@@ -14,6 +14,7 @@
 
 #include "common/base/descriptor_message.h"
 #include "common/line/message_fields.h"
+#include "common/message/common_messages.h"
 #include "no_more_files.h"
 
 namespace heaptap::uplink {
@@ -168,8 +169,8 @@ TEST_F(SwitchboardTest, TellsWhomItSentAwayAndWhy) {
 // There is room for four; each of these would have had a process that waits for ever.
 TEST_F(SwitchboardTest, WhoCantBeSpokenWithHasNoSession) {
   const line::TimePoint now = Clock::now();
-  message::Message other{.kind = message::Kind::kHello, .number = 0, .fields = {}};
-  other.fields.add(message::Field::kMajor, uint64_t{message::kMajorVersion + 1});
+  message::Message other{.kind = message::CommonKind::kHello, .number = 0, .fields = {}};
+  other.fields.add(message::CommonField::kMajor, uint64_t{message::kMajorVersion + 1});
   line::ReliableLine late(1u << 20);
   late.set_takes_over(false);
   late.begin(now);
