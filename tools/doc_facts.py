@@ -106,7 +106,8 @@ FIRST_CELL = r"^\| ([\d, ]+) \|"
 NUMBERS = (
     Numbers(WIRE, "## A frame", (FIRST_CELL,), (("enum class FrameType", "kFrameSync"),)),
     Numbers(WIRE, "## The control protocol", (FIRST_CELL, r"\bkind (\d+)\b", r"(\d+) \*(?:received|heartbeat)\*"),
-            (("enum class CommonKind", "kMajorVersion"), ("enum class Kind", "kSubscribe"), ("enum class Kind", "kHeartbeat"))),
+            (("enum class CommonKind", "kMajorVersion"), ("enum class Kind", "kSubscribe"), ("enum class Kind", "kHeartbeat"),
+             ("enum class Kind", "kFramesAt"))),
     Numbers(WIRE, "## Capture and end", (FIRST_CELL, r"^\|[^|]*\|[^|]*\| \| (\d+) \|"), (("enum class Field", "kCollectorPeakRssBytes"),)),
 )
 

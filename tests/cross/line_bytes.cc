@@ -11,6 +11,7 @@
 #include "capture/stream/scan_bytes.h"
 #include "common/frames/capture_frames.h"
 #include "common/line/function_codec.h"
+#include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 #include "common/line/record_order.h"
 #include "common/message/common_messages.h"
@@ -20,9 +21,9 @@
 namespace heaptap {
 namespace {
 
-using message::Field;
+using line::Field;
+using line::Kind;
 using message::Fields;
-using message::Kind;
 using message::Message;
 
 // The same numbers on every machine.
@@ -177,8 +178,8 @@ std::vector<Message> all_messages() {
   frames::ByteBuffer end;
   frames::write_capture_end(end, some_capture());
   all.push_back({.kind = Kind::kEnded, .number = 0, .fields = with(Field::kCapture, end)});
-  all.push_back(question_of(some_request()));
-  all.push_back(answer_of(some_functions()));
+  all.push_back(message_of(some_request()));
+  all.push_back(message_of(some_functions()));
   // Those of numbers and texts alone: one number of each length.
   for (int kind = 0; kind < 256; ++kind) {
     Fields fields;
@@ -250,7 +251,7 @@ bool reads_all(const std::string& bytes) {
       if (!expect(answer && answer->roots.ranges[0].end == 0x7fff'ffff'f000, "what a scan found")) return false;
     }
     if (message->kind == Kind::kFunctionsWanted && message->number == 0) {
-      const auto request = line::decode_request(message->fields);
+      const auto request = line::decode_function_request(message->fields);
       if (!expect(request && request->names == some_request().names, "which functions are wanted")) return false;
     }
     if (message->kind == Kind::kFunctions && message->number == 0) {

@@ -17,7 +17,7 @@ import heaptap_test
 
 SOURCE = pathlib.Path(os.environ["SOURCE"])
 BUILD = pathlib.Path(os.environ["BUILD"])
-FILES = ["common/message/message", "common/message/common_messages", "common/line/record_order", "common/line/function_codec", "capture/stream/raw_stream", "capture/stream/raw_events", "capture/stream/sent_tables",
+FILES = ["common/message/message", "common/message/common_messages", "common/control/control_messages", "common/line/line_messages", "common/line/record_order", "common/line/function_codec", "capture/stream/raw_stream", "capture/stream/raw_events", "capture/stream/sent_tables",
          "capture/stream/event_guesses", "capture/stream/scan_bytes", "capture/stream/live_heap", "common/frames/table_frames", "common/frames/capture_frames"]
 # compiler, how it is run here
 MACHINES = {"this one": (["g++"], []),

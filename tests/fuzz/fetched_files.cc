@@ -10,12 +10,13 @@
 
 #include "capture/uplink/offered_files.h"
 #include "common/base/check.h"
+#include "common/line/line_messages.h"
 #include "record/remote/file_fetcher.h"
 
 namespace {
 
 using namespace heaptap;
-using message::Field;
+using line::Field;
 
 constexpr uint64_t kFileBytes = 300;
 constexpr uint64_t kAllBytes = 500;
@@ -89,7 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::optional<message::Message> request;
   for (size_t at = 0; at + 3 <= size; at += 3) {
     while (auto message = fetcher.next_message()) {
-      if (message->kind == message::Kind::kFileWanted) request = std::move(message);
+      if (message->kind == line::Kind::kFileWanted) request = std::move(message);
     }
     if (request) fetcher.take(answer_of(*request, data + at));
     HEAPTAP_CHECK(fetcher.received_bytes() <= kAllBytes && fetcher.done_bytes() <= kFileBytes);
@@ -97,9 +98,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view rest(reinterpret_cast<const char*>(data), size);
   if (const auto fields = message::Fields::read(rest)) {
     fetcher.take(*fields);
-    for (const auto kind : {message::Kind::kFileWanted, message::Kind::kFileSettled}) {
+    for (const auto kind : {line::Kind::kFileWanted, line::Kind::kFileSettled}) {
       HEAPTAP_CHECK(offered.take({.kind = kind, .number = 0, .fields = *fields}));
-      if (const auto answer = offered.answer()) HEAPTAP_CHECK(!answer->text(Field::kBytes));  // it has no file
+      if (const auto answer = offered.answer())
+        HEAPTAP_CHECK(answer->why_not && answer->bytes.empty());  // it has no file
     }
   }
   fetcher.give_up("it is over");

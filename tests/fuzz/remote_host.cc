@@ -9,6 +9,7 @@
 
 #include "common/base/check.h"
 #include "common/frames/capture_frames.h"
+#include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 #include "common/message/common_messages.h"
 #include "fuzz/support/byte_source.h"
@@ -18,8 +19,8 @@
 namespace heaptap {
 namespace {
 
-using message::Field;
-using message::Kind;
+using line::Field;
+using line::Kind;
 using message::Message;
 
 Message sound_recording() {

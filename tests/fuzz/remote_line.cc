@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "common/base/check.h"
+#include "common/line/line_messages.h"
 #include "common/line/reliable_line.h"
 #include "common/message/common_messages.h"
 #include "fuzz/support/byte_source.h"
@@ -17,8 +18,7 @@
 namespace heaptap {
 namespace {
 
-using message::Field;
-using message::Kind;
+using line::Field;
 using message::Message;
 
 std::string text_of(std::span<const uint8_t> bytes) {

@@ -16,11 +16,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     constexpr size_t kMostFunctions = 512;
     HEAPTAP_CHECK(!found->build_id.empty() && found->functions.size() <= kMostFunctions);
     HEAPTAP_CHECK(std::ranges::none_of(found->functions, &std::string::empty, &model::ToldFunction::name));
-    const auto again = line::decode_functions(answer_of(*found).fields);
+    const auto again = line::decode_functions(message_of(*found).fields);
     HEAPTAP_CHECK(again && again->functions == found->functions);
   }
-  if (const auto request = line::decode_request(*fields)) {
-    const auto again = line::decode_request(question_of(*request).fields);
+  if (const auto request = line::decode_function_request(*fields)) {
+    const auto again = line::decode_function_request(message_of(*request).fields);
     HEAPTAP_CHECK(again && again->names == request->names && again->path == request->path);
   }
   return 0;

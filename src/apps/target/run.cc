@@ -76,7 +76,7 @@ void see_off(const Options& options, uplink::LineToHost& host, std::chrono::nano
   while (!host.has_left() && base::stop_signals::requests() == 0) {
     host.wait(kPauseMs);
     while (const auto message = host.next()) {
-      if (message->kind == message::Kind::kFarewell) host.say_farewell();
+      if (message->kind == line::Kind::kFarewell) host.say_farewell();
       if (message->number != 0) {
         uplink::answer(host.link().line(), message->number, base::fail("the recording has ended"));
       }

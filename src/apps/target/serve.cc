@@ -32,8 +32,8 @@ constexpr size_t kMaxSessions = 16;
 // Whatever a host says before it says what to record is answered in the same way.
 std::optional<message::Message> next_order(uplink::LineToHost& host) {
   while (auto message = host.next()) {
-    if (message->kind == message::Kind::kRecord) return message;
-    if (message->kind == message::Kind::kFarewell) host.say_farewell();
+    if (message->kind == line::Kind::kRecord) return message;
+    if (message->kind == line::Kind::kFarewell) host.say_farewell();
     if (message->number != 0) {
       uplink::answer(host.link().line(), message->number, base::fail("no recording yet"));
     }

@@ -9,16 +9,13 @@
 #include "common/base/clock.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 #include "common/model/mapped_memory.h"
 #include "common/model/note_code.h"
 
 namespace heaptap::uplink {
 namespace {
-
-using message::Field;
-using message::Fields;
-using message::Kind;
 
 constexpr size_t kPieceBytes = size_t{128} << 10;
 constexpr uint64_t kMaxBytesTaken = 1024 * 1024;  // of records, in one go
@@ -39,14 +36,6 @@ std::string end_of(const model::Capture& capture) {
 void note_mapping(const wire::RawEvent& event, stream::MappedRanges& mapped) {
   if (event.kind() == wire::RecordKind::kMap) mapped.add(event.address(), wire::mapped_length(event.size_bytes));
   if (event.kind() == wire::RecordKind::kUnmap) mapped.remove(event.address(), event.size_bytes);
-}
-
-void add_facts(Fields& fields, const supervision::ScanFacts& facts) {
-  fields.add(Field::kStoppedNs, facts.stopped_ns);
-  fields.add(Field::kReadBytes, facts.read_bytes);
-  fields.add(Field::kSkippedBytes, facts.skipped_bytes);
-  fields.add(Field::kThreads, facts.threads);
-  for (const model::Note& note : facts.notes) fields.add(Field::kNote, model::encode(note));
 }
 
 }  // namespace
@@ -80,11 +69,9 @@ ForwardedRecording::ForwardedRecording(Uplink& uplink, uint64_t number, std::uni
 }
 
 void ForwardedRecording::tell_beginning() {
-  Fields fields;
-  fields.add(Field::kCapture, start_of(capture_));
-  const auto kept_ns = static_cast<uint64_t>(forwarding_.orphan_timeout.count());
-  if (kept_ns > 0) fields.add(Field::kTimeNs, kept_ns);
-  send(Kind::kRecording, std::move(fields));
+  const std::string capture = start_of(capture_);
+  uplink_.send(line::message_of(line::RecordingBegun{
+      .stream = number_, .capture = capture, .kept_ns = static_cast<uint64_t>(forwarding_.orphan_timeout.count())}));
 }
 
 // As of a process that was attached to: what the host before has isn't known to this one.
@@ -107,21 +94,14 @@ void ForwardedRecording::begin_anew() {
 }
 
 ForwardedRecording::~ForwardedRecording() {
-  if (!is_finished_) send(Kind::kDropped, {});
-}
-
-void ForwardedRecording::send(message::Number kind, Fields fields) {
-  fields.add(Field::kStream, number_);
-  uplink_.send({.kind = kind, .number = 0, .fields = std::move(fields)});
+  if (!is_finished_) uplink_.send(line::message_of(line::RecordingDropped{.stream = number_}));
 }
 
 void ForwardedRecording::send_bytes() {
   const std::vector<uint8_t> bytes = writer_->take();
   for (size_t at = 0; at < bytes.size(); at += kPieceBytes) {
     const auto piece = std::span(bytes).subspan(at, std::min(kPieceBytes, bytes.size() - at));
-    Fields fields;
-    fields.add(Field::kBytes, line::text_of(piece));
-    send(Kind::kBytes, std::move(fields));
+    uplink_.send(line::message_of(line::StreamBytes{.stream = number_, .bytes = line::text_of(piece)}));
   }
 }
 
@@ -196,9 +176,8 @@ void ForwardedRecording::send_names() {
     rest = rest.subspan(piece.size());
     frames::ByteBuffer bytes;
     frames::write_code_names(bytes, piece);
-    Fields fields;
-    fields.add(Field::kBytes, line::text_of(bytes));
-    send(Kind::kCodeNames, std::move(fields));
+    const std::string text = line::text_of(bytes);
+    uplink_.send(line::message_of(line::CodeNames{.stream = number_, .names = text}));
   }
 }
 
@@ -276,11 +255,15 @@ base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess&
                  .tables = tables});
   HEAPTAP_TRY(look->let_go());
   stream::ScanAnswer answer = look->hand_over();
-  Fields end;
-  add_facts(end, look->facts());
-  end.add(Field::kChecksum, checksum);
-  end.add(Field::kTimeNs, time_ns);
-  end.add(Field::kReason, uint64_t{ending.has_value()});
+  const supervision::ScanFacts& facts = look->facts();
+  const line::ScanEnd end{.stopped_ns = facts.stopped_ns,
+                          .read_bytes = facts.read_bytes,
+                          .skipped_bytes = facts.skipped_bytes,
+                          .threads = facts.threads,
+                          .notes = facts.notes,
+                          .checksum = checksum,
+                          .time_ns = time_ns,
+                          .is_at_exit = ending.has_value()};
   if (!scanned_.empty())
     note(
         model::failure_note(base::make_error("no leak scan: the connection was too slow until the next scan").message));
@@ -302,22 +285,20 @@ void ForwardedRecording::look_ahead(stream::MappedRanges& mapped) {
 }
 
 // A part of the answer to a scan, and behind the last one what is said at its end.
-void ForwardedRecording::keep_answer(std::span<const uint8_t> bytes, Fields* end) {
+void ForwardedRecording::keep_answer(std::span<const uint8_t> bytes, const line::ScanEnd* end) {
   bool more = true;
   while (more) {
     const auto piece = bytes.first(std::min(kPieceBytes, bytes.size()));
     bytes = bytes.subspan(piece.size());
     more = !bytes.empty();
     const bool is_end = !more && end != nullptr;
-    Fields fields = is_end ? std::move(*end) : Fields{};
-    fields.add(Field::kBytes, line::text_of(piece));
-    fields.add(Field::kMore, !is_end);
-    scanned_.push_back(std::move(fields));
+    scanned_.push_back(line::message_of(line::ScanPiece{
+        .stream = number_, .bytes = line::text_of(piece), .end = is_end ? std::optional(*end) : std::nullopt}));
   }
 }
 
 void ForwardedRecording::send_scan() {
-  for (Fields& fields : std::exchange(scanned_, {})) send(Kind::kScanned, std::move(fields));
+  for (const message::Message& piece : std::exchange(scanned_, {})) uplink_.send(piece);
 }
 
 base::Result<> ForwardedRecording::no_memory() {
@@ -346,11 +327,8 @@ void ForwardedRecording::take_all() {
 base::Result<model::Mark> ForwardedRecording::mark(model::MarkKind kind, std::string name) {
   take_what_is_there();
   model::Mark mark{.number = 0, .kind = kind, .name = std::move(name), .time_ns = log_->stream().now_ns()};
-  Fields fields;
-  fields.add(Field::kMarkKind, static_cast<uint64_t>(kind));
-  fields.add(Field::kName, mark.name);
-  fields.add(Field::kTimeNs, mark.time_ns);
-  send(Kind::kMarked, std::move(fields));
+  uplink_.send(line::message_of(line::Marked{
+      .stream = number_, .kind = static_cast<uint64_t>(kind), .name = mark.name, .time_ns = mark.time_ns}));
   return mark;
 }
 
@@ -389,12 +367,11 @@ supervision::RecordingFigures ForwardedRecording::figures() const {
 
 void ForwardedRecording::tell_figures() {
   const supervision::RecordingFigures figures = this->figures();
-  Fields fields;
-  fields.add(Field::kTimeNs, figures.time_ns);
-  fields.add(Field::kLostEvents, figures.lost_events);
-  fields.add(Field::kLogUsedBytes, figures.log_used_bytes);
-  fields.add(Field::kLogLimitBytes, figures.log_limit_bytes);
-  send(Kind::kFiguresNow, std::move(fields));
+  uplink_.send(line::message_of(line::StreamFigures{.stream = number_,
+                                                    .time_ns = figures.time_ns,
+                                                    .lost_events = figures.lost_events,
+                                                    .log_used_bytes = figures.log_used_bytes,
+                                                    .log_limit_bytes = figures.log_limit_bytes}));
 }
 
 // While the line has room, poll() takes what is there.
@@ -426,10 +403,9 @@ base::Result<> ForwardedRecording::finish(const model::ExitStatus& exit) {
     note({.kind = model::NoteKind::kRowsLeftOut, .numbers = {count}});
   }
   is_finished_ = true;
-  Fields fields;
-  fields.add(Field::kCapture, end_of(capture_));
-  fields.add(Field::kNotesBefore, uint64_t{notes_before});
-  send(Kind::kEnded, std::move(fields));
+  const std::string capture = end_of(capture_);
+  uplink_.send(
+      line::message_of(line::RecordingEnded{.stream = number_, .capture = capture, .notes_before = notes_before}));
   return {};
 }
 

@@ -22,6 +22,7 @@
 #include "capture/uplink/row_supply.h"
 #include "capture/uplink/uplink.h"
 #include "common/line/compression.h"
+#include "common/line/line_messages.h"
 
 namespace heaptap::uplink {
 
@@ -88,7 +89,6 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   void take_what_is_there();
   void take_all();
   void send_bytes();
-  void send(message::Number kind, message::Fields fields);
   void tell_figures();
   void tell_beginning();
   [[nodiscard]] supervision::JitNamesOptions names_options() const;
@@ -98,7 +98,7 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   static base::Result<> no_memory();
   base::Result<> ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait);
   base::Result<> look_at_memory(const supervision::ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
-  void keep_answer(std::span<const uint8_t> bytes, message::Fields* end);
+  void keep_answer(std::span<const uint8_t> bytes, const line::ScanEnd* end);
   void send_scan();
 
   Uplink& uplink_;
@@ -124,7 +124,7 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   // During a scan: the live blocks; while the host is asked for them, including later events from the log.
   std::optional<stream::LiveBlocks> live_;
   std::optional<std::deque<wire::RawEvent>> behind_question_;
-  std::vector<message::Fields> scanned_;  // pieces of a scan's answer, kept until the earlier events have been sent
+  std::vector<message::Message> scanned_;  // pieces of a scan's answer, kept until the earlier events have been sent
   bool was_off_ = false;
   stream::Seen seen_;
   bool is_finished_ = false;

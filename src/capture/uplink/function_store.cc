@@ -2,16 +2,18 @@
 
 #include <utility>
 
+#include "common/line/line_messages.h"
+
 namespace heaptap::uplink {
 
 void FunctionStore::want(line::ReliableLine& line, const line::FunctionRequest& request) {
   if (told_.contains(request.build_id) || !awaited_.insert(request.build_id).second) return;
-  line.send(line::question_of(request));
+  line.send(line::message_of(request));
 }
 
 void FunctionStore::take(const message::Fields& fields) {
   // What makes no sense is an answer as well.
-  if (awaited_.erase(fields.text_or_empty(message::Field::kBuildId)) == 0) return;
+  if (awaited_.erase(fields.text_or_empty(line::Field::kBuildId)) == 0) return;
   if (auto found = line::decode_functions(fields)) told_[found->build_id] = std::move(found->functions);
 }
 

@@ -9,14 +9,11 @@
 #include <utility>
 
 #include "common/base/signal_names.h"
-#include "common/line/message_fields.h"
+#include "common/control/control_messages.h"
+#include "common/line/line_messages.h"
 #include "common/message/common_messages.h"
 
 namespace heaptap::uplink {
-
-using message::Field;
-using message::Fields;
-using message::Kind;
 
 namespace {
 
@@ -72,10 +69,8 @@ void HostService::look_for_reports() {
   for (supervision::RecordedProcess& process : processes_.all()) {
     const uint32_t counted = process.log_half->log().header().report_requests.load(std::memory_order_relaxed);
     if (std::exchange(process.report_requests_seen, counted) == counted) continue;
-    Fields fields;
-    fields.add(Field::kPid, static_cast<uint64_t>(process.pid));
-    fields.add(Field::kReason, line::kReportBySignal);
-    host_.send({.kind = Kind::kFiguresNow, .number = 0, .fields = std::move(fields)});
+    host_.send(line::message_of(
+        line::ReportWanted{.pid = static_cast<uint64_t>(process.pid), .reason = line::kReportBySignal}));
   }
 }
 
@@ -90,70 +85,83 @@ void HostService::answer(const message::Message& request) {
   const uint64_t before = line.sent();
   const base::Result<> result = perform(request);
   if (request.number != 0) uplink::answer(line, request.number, result);
-  if (line.sent() > before) unheard_.push_back({line.sent(), request.kind == Kind::kScan});
+  if (line.sent() > before) unheard_.push_back({line.sent(), request.kind == control::Kind::kScan});
 }
 
 base::Result<> HostService::perform(const message::Message& request) {
-  const Fields& fields = request.fields;
-  switch (request.kind.as<Kind>()) {
-    case Kind::kStart:
-    case Kind::kStop: {
-      const bool on = request.kind == Kind::kStart;
-      if (!fields.number(Field::kPid)) processes_.begin_switched_off(!on);
-      return for_each(fields, [on](supervision::RecordedProcess& process) { return process.recording->set_on(on); });
+  switch (request.kind.as<line::Kind>()) {
+    case line::Kind::kRows:
+      host_.rows()->take(request.fields);
+      return {};
+    case line::Kind::kFunctions:  // too late: what was asked about runs already
+      host_.functions().take(request.fields);
+      return {};
+    case line::Kind::kFarewell:
+      host_.say_farewell();
+      wants_end_ = true;
+      return {};
+    case line::Kind::kLetGo:
+      wants_end_ = true;
+      return {};
+    default:
+      return perform_passed_on(request);
+  }
+}
+
+// Of the control protocol.
+base::Result<> HostService::perform_passed_on(const message::Message& request) {
+  const message::Fields& fields = request.fields;
+  const std::optional<uint64_t> pid = control::decode_process_request(fields).pid;
+  switch (request.kind.as<control::Kind>()) {
+    case control::Kind::kStart:
+    case control::Kind::kStop: {
+      const bool on = request.kind == control::Kind::kStart;
+      if (!pid) processes_.begin_switched_off(!on);
+      return for_each(pid, [on](supervision::RecordedProcess& process) { return process.recording->set_on(on); });
     }
-    case Kind::kMark: {
-      const std::string name = fields.text_or_empty(Field::kName);
-      HEAPTAP_TRY(check_mark(fields.number_or_0(Field::kMarkKind), name));
-      const auto kind = static_cast<model::MarkKind>(fields.small_number(Field::kMarkKind));
-      return for_each(fields, [&](supervision::RecordedProcess& process) -> base::Result<> {
-        const auto mark = process.recording->mark(kind, name);
-        if (!mark) return std::unexpected(mark.error());
-        return {};
-      });
-    }
-    case Kind::kSnapshot:
-      return for_each(fields,
-                      [](supervision::RecordedProcess& process) { return process.recording->write_up_to_now(); });
-    case Kind::kScan:
+    case control::Kind::kMark:
+      return mark(control::decode_mark_request(fields));
+    case control::Kind::kSnapshot:
+      return for_each(pid, [](supervision::RecordedProcess& process) { return process.recording->write_up_to_now(); });
+    case control::Kind::kScan:
       if (std::ranges::count(unheard_, true, &Unheard::is_scan) >= kMaxUnheardScans) {
         return base::fail("no leak scan: earlier scans are still waiting for the host");
       }
-      return for_each(fields, [this](supervision::RecordedProcess& process) -> base::Result<> {
+      return for_each(pid, [this](supervision::RecordedProcess& process) -> base::Result<> {
         const auto scanned = source_.scan(process);
         if (!scanned) return std::unexpected(scanned.error());
         return await_scan(recordings_.at(*process.recording));
       });
-    case Kind::kDetach:
-      return for_each(fields, [this](supervision::RecordedProcess& process) -> base::Result<> {
+    case control::Kind::kDetach:
+      return for_each(pid, [this](supervision::RecordedProcess& process) -> base::Result<> {
         process.recording->note_detached();
         source_.let_go(process);
         return {};
       });
-    case Kind::kKill: {
-      const auto signal = base::signal_number(fields.text_or_empty(Field::kSignal));
-      if (!signal) return base::fail_as(base::ErrorKind::kUsage, "unknown signal");
-      if (!may_kill_) return base::fail("this target doesn't let hosts send signals (serve --attach-only)");
-      if (fields.number(Field::kPid) == 0) return signal_program(*signal);
-      return for_each(fields,
-                      [&signal](supervision::RecordedProcess& process) { return send_signal(process.pid, *signal); });
-    }
-    case Kind::kRows:
-      host_.rows()->take(fields);
-      return {};
-    case Kind::kFunctions:  // too late: what was asked about runs already
-      host_.functions().take(fields);
-      return {};
-    case Kind::kFarewell:
-      host_.say_farewell();
-      wants_end_ = true;
-      return {};
-    case Kind::kLetGo:
-      wants_end_ = true;
-      return {};
+    case control::Kind::kKill:
+      return kill(control::decode_kill_request(fields));
     default:
       return base::fail("heaptap-target doesn't support requests of kind {}", request.kind.value);
   }
+}
+
+base::Result<> HostService::mark(const control::MarkRequest& request) {
+  const uint64_t kind = request.kind.value_or(0);
+  HEAPTAP_TRY(check_mark(kind, request.name));
+  return for_each(request.pid, [&](supervision::RecordedProcess& process) -> base::Result<> {
+    const auto mark = process.recording->mark(static_cast<model::MarkKind>(kind), request.name);
+    if (!mark) return std::unexpected(mark.error());
+    return {};
+  });
+}
+
+base::Result<> HostService::kill(const control::KillRequest& request) {
+  const auto signal = base::signal_number(request.signal);
+  if (!signal) return base::fail_as(base::ErrorKind::kUsage, "unknown signal");
+  if (!may_kill_) return base::fail("this target doesn't let hosts send signals (serve --attach-only)");
+  if (request.pid == 0) return signal_program(*signal);
+  return for_each(request.pid,
+                  [&signal](supervision::RecordedProcess& process) { return send_signal(process.pid, *signal); });
 }
 
 // The client that asked for it looks for it after the answer.
@@ -180,9 +188,8 @@ base::Result<> HostService::signal_program(int signal) {
   return send_signal(program.process, signal);
 }
 
-base::Result<> HostService::for_each(const Fields& request,
+base::Result<> HostService::for_each(std::optional<uint64_t> pid,
                                      const std::function<base::Result<>(supervision::RecordedProcess&)>& act) {
-  const auto pid = request.number(Field::kPid);
   if (!pid) {
     for (supervision::RecordedProcess& process : processes_.all()) HEAPTAP_TRY(act(process));
     return {};

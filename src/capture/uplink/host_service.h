@@ -3,6 +3,8 @@
 #pragma once
 #include <chrono>
 #include <deque>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "capture/supervision/recorded_processes.h"
@@ -11,6 +13,7 @@
 #include "capture/uplink/forwarded_recording.h"
 #include "capture/uplink/line_to_host.h"
 #include "capture/uplink/local_console.h"
+#include "common/control/control_messages.h"
 
 namespace heaptap::uplink {
 
@@ -44,9 +47,12 @@ class HostService : public supervision::RecordingService {
   // Whether the host sends requests but doesn't receive the answers.
   [[nodiscard]] bool is_deaf();
   base::Result<> perform(const message::Message& request);
+  base::Result<> perform_passed_on(const message::Message& request);
+  base::Result<> mark(const control::MarkRequest& request);
+  base::Result<> kill(const control::KillRequest& request);
   base::Result<> await_scan(ForwardedRecording& recording);
   base::Result<> signal_program(int signal);
-  base::Result<> for_each(const message::Fields& request,
+  base::Result<> for_each(std::optional<uint64_t> pid,
                           const std::function<base::Result<>(supervision::RecordedProcess&)>& act);
 
   LineToHost& host_;

@@ -7,6 +7,7 @@
 #include "capture/uplink/stream_replay.h"
 #include "common/base/intervals.h"
 #include "common/base/units.h"
+#include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 #include "common/line/session_name.h"
 
@@ -66,7 +67,7 @@ void LineToHost::end_session() {
 
 void LineToHost::want_functions(const line::FunctionRequest& request) {
   const std::optional<line::Greeting>& host = link_.line().greeting();
-  if (host && host->minor >= message::kFunctionsSinceMinor) functions_.want(link_.line(), request);
+  if (host && host->minor >= line::kFunctionsSinceMinor) functions_.want(link_.line(), request);
 }
 
 // The next message that isn't about files.
@@ -83,7 +84,7 @@ std::optional<message::Message> LineToHost::receive() {
 void LineToHost::send_file() {
   constexpr size_t kNearlyNothing = size_t{64} << 10;
   if (!files_.is_asked() || link_.line().kept_bytes() > kNearlyNothing) return;
-  link_.line().send({.kind = message::Kind::kFilePiece, .number = 0, .fields = *files_.answer()});
+  link_.line().send(line::message_of(*files_.answer()));
 }
 
 std::optional<message::Message> LineToHost::next() {
@@ -96,15 +97,15 @@ std::optional<message::Message> LineToHost::next() {
 
 // One that came while another one was awaited. True: it says that nothing is to be awaited any more.
 bool LineToHost::keep(message::Message message) {
-  if (message.kind == message::Kind::kRows) {  // they can be much, and have no place among the others
+  if (message.kind == line::Kind::kRows) {  // they can be much, and have no place among the others
     rows_.take(message.fields);
     return false;
   }
-  if (message.kind == message::Kind::kFunctions) {
+  if (message.kind == line::Kind::kFunctions) {
     functions_.take(message.fields);
     return false;
   }
-  const bool asks_for_end = message.kind == message::Kind::kLetGo || message.kind == message::Kind::kFarewell;
+  const bool asks_for_end = message.kind == line::Kind::kLetGo || message.kind == line::Kind::kFarewell;
   kept_bytes_ += message.fields.bytes().size();
   kept_.push_back(std::move(message));
   if (kept_.size() > kMaxKeptMessages || kept_bytes_ > kMaxKeptBytes) give_up();
@@ -132,7 +133,7 @@ std::optional<message::Message> LineToHost::await(message::Number kind, uint64_t
                                                   const std::function<bool()>& goes_on) {
   std::optional<message::Message> found;
   receive_while(goes_on, [&](message::Message message) {
-    const bool is_it = message.kind == kind && message.fields.number_or_0(message::Field::kStream) == stream;
+    const bool is_it = message.kind == kind && line::stream_in(message.fields) == stream;
     if (!is_it) return keep(std::move(message));
     found = std::move(message);
     return true;
@@ -173,10 +174,7 @@ base::Result<stream::LiveBlocks> LineToHost::live_blocks(uint64_t stream, uint64
   was_late_ = was_late_ && link_.line().kept_bytes() > kCaughtUpBytes;
   if (exit_wait && was_late_)
     return base::fail("no leak scan: the connection is slow, and another process has waited for it without success");
-  message::Message wanted{.kind = message::Kind::kBlocksWanted, .number = 0, .fields = {}};
-  wanted.fields.add(message::Field::kStream, stream);
-  wanted.fields.add(message::Field::kQuestion, ++questions_);
-  send(wanted);
+  send(line::message_of(line::BlocksWanted{.stream = stream, .question = ++questions_}));
   const line::TimePoint since = Clock::now();
   line::PatienceLimits limits = wait_budget_;
   if (exit_wait) limits.in_all = std::min(limits.in_all, *exit_wait);
@@ -195,7 +193,7 @@ base::Result<stream::LiveBlocks> LineToHost::live_blocks(uint64_t stream, uint64
   uint64_t count = 0;  // of blocks, and of what isn't settled of them: each is of an event
   bool more = true;
   while (more) {
-    const auto message = await(message::Kind::kBlocks, stream, goes_on);
+    const auto message = await(line::Kind::kBlocks, stream, goes_on);
     if (!message && exit_wait) {
       was_late_ = true;
       return base::fail(
@@ -204,29 +202,28 @@ base::Result<stream::LiveBlocks> LineToHost::live_blocks(uint64_t stream, uint64
     }
     if (!message) return base::fail("no leak scan: the host didn't send the live blocks in time");
     // The late answer to a scan that was given up.
-    if (message->fields.number_or_0(message::Field::kQuestion) != questions_) continue;
-    if (const auto told = message->fields.text(message::Field::kUnsettled)) {
-      const auto unsettled = stream::read_unsettled(line::bytes_of(*told));
+    const line::BlocksPiece piece = line::decode_blocks_piece(message->fields);
+    if (piece.question != questions_) continue;
+    if (piece.content == line::BlocksPiece::Content::kUnsettled) {
+      const auto unsettled = stream::read_unsettled(line::bytes_of(piece.bytes));
       if (!unsettled) return base::fail("no leak scan: the host's list of live blocks is damaged");
       count += unsettled->owed.size() + unsettled->released.size();
       if (count > events) return base::fail("no leak scan: the host's list of live blocks is longer than possible");
       live.add_unsettled(*unsettled);
       continue;
     }
-    const auto pooled = message->fields.text(message::Field::kPooled);
-    const auto told = pooled ? pooled : message->fields.text(message::Field::kBytes);
-    const auto blocks = stream::read_scanned_blocks(line::bytes_of(told.value_or("")));
+    const auto blocks = stream::read_scanned_blocks(line::bytes_of(piece.bytes));
     if (!blocks) return base::fail("no leak scan: the host's list of live blocks is damaged");
     count += blocks->size();
     if (count > events) return base::fail("no leak scan: the host's list of live blocks is longer than possible");
     for (const model::ScannedBlock& block : *blocks) {
-      if (pooled) {
+      if (piece.content == line::BlocksPiece::Content::kPooled) {
         live.add_pooled(block.address, block.size_bytes);
       } else {
         live.add(block.address, block.size_bytes);
       }
     }
-    more = message->fields.number_or_0(message::Field::kMore) != 0;
+    more = piece.more;
   }
   return live;
 }

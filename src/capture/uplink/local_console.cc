@@ -15,7 +15,7 @@
 #include "common/base/whole_number.h"
 #include "common/endpoint/address.h"
 #include "common/endpoint/own_directory.h"
-#include "common/line/message_fields.h"
+#include "common/line/line_messages.h"
 
 namespace heaptap::uplink {
 namespace {
@@ -169,10 +169,8 @@ base::Result<std::string> LocalConsole::report(std::string_view process) {
   const auto found = named(process);
   if (!found) return std::unexpected(found.error());
   for (const supervision::RecordedProcess* const each : *found) {
-    message::Fields fields;
-    fields.add(message::Field::kPid, static_cast<uint64_t>(each->pid));
-    fields.add(message::Field::kReason, line::kReportByConsole);
-    host_->send({.kind = message::Kind::kFiguresNow, .number = 0, .fields = std::move(fields)});
+    host_->send(line::message_of(
+        line::ReportWanted{.pid = static_cast<uint64_t>(each->pid), .reason = line::kReportByConsole}));
   }
   return host().to_line();
 }

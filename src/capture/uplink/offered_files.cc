@@ -10,10 +10,6 @@
 namespace heaptap::uplink {
 namespace {
 
-using message::Field;
-using message::Fields;
-using message::Kind;
-
 // What a host that answers nothing, or a program that maps without end, may cost this machine.
 constexpr size_t kMaxOffers = 2048;
 constexpr size_t kMaxOpen = 128;
@@ -49,14 +45,13 @@ void OfferedFiles::add(uint64_t stream, uint64_t first, pid_t process, std::span
 }
 
 bool OfferedFiles::take(const message::Message& message) {
-  if (message.kind != Kind::kFileWanted && message.kind != Kind::kFileSettled) return false;
-  const Fields& fields = message.fields;
-  const Place place{fields.number_or_0(Field::kStream), fields.number_or_0(Field::kModule)};
-  if (message.kind == Kind::kFileWanted) {
-    wanted_ = Wanted{place, fields.number_or_0(Field::kOffset)};
+  if (message.kind == line::Kind::kFileWanted) {
+    wanted_ = line::decode_file_wanted(message.fields);
     return true;
   }
-  const auto offer = offers_.find(place);
+  if (message.kind != line::Kind::kFileSettled) return false;
+  const line::FilePlace place = line::decode_file_settled(message.fields).place;
+  const auto offer = offers_.find({place.stream, place.module});
   if (offer == offers_.end()) return true;
   const std::string build_id = offer->second.module.build_id;
   if (settled_.size() < kMaxSettled) settled_.insert(build_id);
@@ -65,9 +60,9 @@ bool OfferedFiles::take(const message::Message& message) {
   return true;
 }
 
-base::Result<> OfferedFiles::fill_in(const Wanted& wanted, Fields& answer) {
+base::Result<> OfferedFiles::fill_in(line::FilePiece& answer) {
   if (is_forbidden_) return base::fail("heaptap-target was started with --no-fetch");
-  const auto offer = offers_.find(wanted.place);
+  const auto offer = offers_.find({answer.place.stream, answer.place.module});
   if (offer == offers_.end())
     return base::fail("the target doesn't offer it: no recorded process has mapped it, or too many files are mapped");
   const base::UniqueFd* const file = open(offer->second);
@@ -75,22 +70,19 @@ base::Result<> OfferedFiles::fill_in(const Wanted& wanted, Fields& answer) {
   struct stat status{};
   if (fstat(file->get(), &status) != 0) return base::fail("it can't be read: {}", base::reason_of(errno));
   const auto bytes = static_cast<uint64_t>(status.st_size);
-  if (wanted.offset > bytes) return base::fail("it is shorter than before");
-  const auto piece_bytes = static_cast<size_t>(std::min<uint64_t>(kFilePieceBytes, bytes - wanted.offset));
-  answer.add(Field::kFileBytes, bytes);
-  answer.add(Field::kBuildId, offer->second.module.build_id);
-  answer.add(Field::kBytes, stream::read_piece(*file, wanted.offset, piece_bytes));
+  if (answer.offset > bytes) return base::fail("it is shorter than before");
+  const auto piece_bytes = static_cast<size_t>(std::min<uint64_t>(kFilePieceBytes, bytes - answer.offset));
+  answer.file_bytes = bytes;
+  answer.build_id = offer->second.module.build_id;
+  answer.bytes = stream::read_piece(*file, answer.offset, piece_bytes);
   return {};
 }
 
-std::optional<Fields> OfferedFiles::answer() {
+std::optional<line::FilePiece> OfferedFiles::answer() {
   if (!wanted_) return std::nullopt;
-  const Wanted wanted = *std::exchange(wanted_, std::nullopt);
-  Fields answer;
-  answer.add(Field::kStream, wanted.place.first);
-  answer.add(Field::kModule, wanted.place.second);
-  answer.add(Field::kOffset, wanted.offset);
-  if (const auto filled = fill_in(wanted, answer); !filled) answer.add(Field::kText, filled.error().message);
+  const line::FileWanted wanted = *std::exchange(wanted_, std::nullopt);
+  line::FilePiece answer{.place = wanted.place, .offset = wanted.offset};
+  if (const auto filled = fill_in(answer); !filled) answer.why_not = filled.error().message;
   return answer;
 }
 

@@ -14,6 +14,7 @@
 
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
+#include "common/line/line_messages.h"
 #include "common/message/message.h"
 #include "common/model/tables.h"
 
@@ -38,7 +39,7 @@ class OfferedFiles {
   // Handles kFileWanted and kFileSettled; false: another kind.
   bool take(const message::Message& message);
   // The next answer to a request, in turn; none: no request.
-  std::optional<message::Fields> answer();
+  std::optional<line::FilePiece> answer();
   [[nodiscard]] bool is_asked() const { return wanted_.has_value(); }
 
  private:
@@ -47,20 +48,15 @@ class OfferedFiles {
     model::Module module;
   };
   using Place = std::pair<uint64_t, uint64_t>;  // stream, number in it
-  struct Wanted {
-    Place place;
-    uint64_t offset = 0;
-  };
-
   const base::UniqueFd* open(const Offer& offer);
-  base::Result<> fill_in(const Wanted& wanted, message::Fields& answer);
+  base::Result<> fill_in(line::FilePiece& answer);
 
   bool is_forbidden_ = false;
   bool is_wanted_ = false;
   std::map<Place, Offer> offers_;
   std::map<std::string, base::UniqueFd> open_;  // by build-id
   std::set<std::string> settled_;               // build-ids
-  std::optional<Wanted> wanted_;
+  std::optional<line::FileWanted> wanted_;
 };
 
 }  // namespace heaptap::uplink

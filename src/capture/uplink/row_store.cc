@@ -2,14 +2,11 @@
 
 #include <utility>
 
+#include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 
 namespace heaptap::uplink {
 namespace {
-
-using message::Field;
-using message::Fields;
-using message::Kind;
 
 constexpr size_t kMaxAsked = 512;
 constexpr size_t kMaxRowBytes = size_t{16} << 20;
@@ -33,21 +30,18 @@ void RowStore::want(line::ReliableLine& line, const std::string& build_id, std::
   if (is_known || (known != asked_.end() && !asks_more)) return;
   asked.had_address = address.has_value();
   ++asked.answers_due;
-  Fields fields;
-  fields.add(Field::kBuildId, build_id);
-  fields.add(Field::kName, path);
-  fields.add_known(Field::kAddress, address);
-  line.send({.kind = Kind::kRowsWanted, .number = 0, .fields = std::move(fields)});
+  line.send(line::message_of(line::RowRequest{.build_id = build_id, .path = std::string(path), .address = address}));
 }
 
-void RowStore::take(const Fields& fields) {
-  const std::string build_id = fields.text_or_empty(Field::kBuildId);
+void RowStore::take(const message::Fields& fields) {
+  const line::RowsPiece piece = line::decode_rows_piece(fields);
+  const std::string& build_id = piece.build_id;
   const auto asked = asked_.find(build_id);
   if (asked == asked_.end() || asked->second.answers_due == 0) return;
   std::string& bytes = asked->second.bytes;
-  bytes += fields.text(Field::kRows).value_or("");
+  bytes += piece.rows;
   const bool is_too_much = bytes.size() > kMaxRowBytes;
-  if (!is_too_much && fields.number_or_0(Field::kMore) != 0) return;
+  if (!is_too_much && piece.more) return;
   --asked->second.answers_due;
   auto rows = is_too_much || bytes.empty() ? std::nullopt : model::decode_rows(line::bytes_of(bytes));
   bytes = {};

@@ -2,16 +2,16 @@
 
 #include <utility>
 
+#include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 
 namespace heaptap::uplink {
 
-using message::Field;
-using message::Kind;
-
 void StreamReplay::take(const message::Message& message) {
-  if (message.kind != Kind::kBytes || message.fields.number_or_0(Field::kStream) != stream_) return;
-  received_.receive(line::bytes_of(message.fields.text(Field::kBytes).value_or("")));
+  if (message.kind != line::Kind::kBytes) return;
+  const line::StreamBytes piece = line::decode_stream_bytes(message.fields);
+  if (piece.stream != stream_) return;
+  received_.receive(line::bytes_of(piece.bytes));
   do {
     events_.clear();
     received_.drain(events_, false);

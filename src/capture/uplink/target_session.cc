@@ -32,15 +32,13 @@
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
 #include "common/base/user_accounts.h"
+#include "common/line/line_messages.h"
 
 namespace heaptap::uplink {
 namespace {
 
 using base::ErrorKind;
 using base::fail_as;
-using message::Field;
-using message::Fields;
-using message::Kind;
 
 // What is going to be done, found out before anything is started or stopped.
 struct Plan {
@@ -223,10 +221,8 @@ class Session {
   [[nodiscard]] std::function<void(const supervision::TracingNews&)> teller() {
     return [this](const supervision::TracingNews& news) {
       if (news.kind != supervision::TracingNews::Kind::kNotRecorded) return;
-      Fields fields;
-      fields.add(Field::kPid, static_cast<uint64_t>(news.process));
-      fields.add(Field::kText, news.why);
-      hooks_.uplink.send({.kind = Kind::kNotRecorded, .number = 0, .fields = std::move(fields)});
+      hooks_.uplink.send(
+          line::message_of(line::NotRecorded{.pid = static_cast<uint64_t>(news.process), .why = news.why}));
     };
   }
 
@@ -237,15 +233,10 @@ class Session {
   }
 
   model::ExitStatus tell_end() {
-    Fields fields;
     model::ExitStatus exit;
     const supervision::StartedProgram& program = processes_.program();
-    if (program.ended) {
-      exit = supervision::exit_of(program.status);
-      fields.add_known(Field::kExitCode, exit.code);
-      fields.add_known(Field::kExitSignal, exit.signal);
-    }
-    hooks_.uplink.send({.kind = Kind::kAllEnded, .number = 0, .fields = std::move(fields)});
+    if (program.ended) exit = supervision::exit_of(program.status);
+    hooks_.uplink.send(line::message_of(line::AllEnded{.exit = exit}));
     return exit;
   }
 

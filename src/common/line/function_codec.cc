@@ -4,14 +4,13 @@
 #include <string_view>
 #include <utility>
 
+#include "common/line/line_messages.h"
 #include "common/model/file_identity.h"
 
 namespace heaptap::line {
 namespace {
 
-using message::Field;
 using message::Fields;
-using message::Kind;
 
 // There are fewer names, and most of them have one symbol.
 constexpr size_t kMaxFunctions = 512;
@@ -23,7 +22,7 @@ bool is_function_name(std::string_view name) {
 
 }  // namespace
 
-message::Message question_of(const FunctionRequest& request) {
+message::Message message_of(const FunctionRequest& request) {
   Fields fields;
   fields.add(Field::kBuildId, request.build_id);
   fields.add(Field::kName, request.path);
@@ -31,7 +30,7 @@ message::Message question_of(const FunctionRequest& request) {
   return {.kind = Kind::kFunctionsWanted, .number = 0, .fields = std::move(fields)};
 }
 
-std::optional<FunctionRequest> decode_request(const Fields& fields) {
+std::optional<FunctionRequest> decode_function_request(const Fields& fields) {
   FunctionRequest request{
       .build_id = fields.text_or_empty(Field::kBuildId), .path = fields.text_or_empty(Field::kName), .names = {}};
   const std::vector<std::string_view> names = fields.texts(Field::kEntry);
@@ -41,7 +40,7 @@ std::optional<FunctionRequest> decode_request(const Fields& fields) {
   return request;
 }
 
-message::Message answer_of(const FoundFunctions& found) {
+message::Message message_of(const FoundFunctions& found) {
   Fields fields;
   fields.add(Field::kBuildId, found.build_id);
   for (size_t i = 0; i < std::min(found.functions.size(), kMaxFunctions); ++i) {

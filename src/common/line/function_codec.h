@@ -21,12 +21,12 @@ struct FoundFunctions {
   std::vector<model::ToldFunction> functions;  // empty: none found
 };
 
-message::Message question_of(const FunctionRequest& request);
+message::Message message_of(const FunctionRequest& request);
 // None: invalid, or too large.
-std::optional<FunctionRequest> decode_request(const message::Fields& fields);
+std::optional<FunctionRequest> decode_function_request(const message::Fields& fields);
 
 // At most the maximum size of an answer.
-message::Message answer_of(const FoundFunctions& found);
+message::Message message_of(const FoundFunctions& found);
 // None: invalid, or too large.
 std::optional<FoundFunctions> decode_functions(const message::Fields& fields);
 

@@ -1,11 +1,11 @@
 #include "common/line/record_order.h"
 
 #include "common/base/whole_number.h"
+#include "common/line/line_messages.h"
 
 namespace heaptap::line {
 namespace {
 
-using message::Field;
 using message::Fields;
 
 constexpr uint64_t kMaxSignal = 64;

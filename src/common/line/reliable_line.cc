@@ -3,28 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/line/line_messages.h"
 #include "common/message/common_messages.h"
 
 namespace heaptap::line {
 namespace {
 
-using message::CommonField;
 using message::CommonKind;
-using message::Field;
-using message::Kind;
 using message::Message;
 
 // So that the other end needn't keep much: what was received is reported at the latest then.
 constexpr size_t kReportEveryBytes = size_t{64} << 10;
 constexpr std::chrono::milliseconds kReportEvery{50};
-
-std::string numbered(Kind kind, uint64_t number) {
-  Message message{.kind = kind, .number = 0, .fields = {}};
-  message.fields.add(Field::kNumber, number);
-  return encode(message);
-}
-
-constexpr uint64_t kByForce = 2;
 
 }  // namespace
 
@@ -61,20 +51,18 @@ void ReliableLine::begin(const Greeting& greeting, TimePoint now) {
 }
 
 void ReliableLine::refuse(std::string_view why) {
-  Message refusal{.kind = CommonKind::kRefusal, .number = 0, .fields = {}};
-  refusal.fields.add(CommonField::kText, why);
   urgent_ += encode(message::hello());
-  urgent_ += encode(refusal);
+  urgent_ += encode(refusal_of_line(why));
 }
 
 void ReliableLine::greet() {
-  Message resume{.kind = Kind::kResume, .number = 0, .fields = {}};
-  resume.fields.add(Field::kSession, session_);
-  resume.fields.add(Field::kNumber, received_);
-  if (takes_over_ && session_.empty()) resume.fields.add(Field::kTakesOver, uint64_t{by_force_ ? kByForce : 1});
-  if (takes_over_ && session_.empty() && process_ != 0) resume.fields.add(Field::kPid, process_);
+  Resume resume{.session = session_, .received = received_};
+  if (takes_over_ && session_.empty()) {
+    resume.takes_over = by_force_ ? kTakeOverByForce : kTakeOver;
+    resume.process = process_;
+  }
   urgent_ += encode(message::hello());
-  urgent_ += encode(resume);
+  urgent_ += encode(message_of(resume));
   reported_ = received_;
   unreported_bytes_ = 0;
 }
@@ -119,15 +107,15 @@ bool ReliableLine::take_greeting(const Message& message) {
     if (pending_.major != message::kMajorVersion) greeting_ = pending_;
     return true;
   }
-  if (message.kind == CommonKind::kRefusal) refusal_ = message.fields.text_or_empty(CommonField::kText);
+  if (message.kind == CommonKind::kRefusal) refusal_ = message::decode_refusal(message.fields).message;
   if (message.kind != Kind::kResume) return message.kind == CommonKind::kRefusal;
-  pending_.session = message.fields.text_or_empty(Field::kSession);
+  Resume resume = decode_resume(message.fields);
+  pending_.session = std::move(resume.session);
   if (!pending_.session.empty() && pending_.session.size() != kSessionBytes) return false;
-  pending_.received = message.fields.number_or_0(Field::kNumber);
-  const uint64_t takes_over = message.fields.number_or_0(Field::kTakesOver);
-  pending_.takes_over = takes_over != 0;
-  pending_.by_force = takes_over == kByForce;
-  pending_.process = message.fields.number_or_0(Field::kPid);
+  pending_.received = resume.received;
+  pending_.takes_over = resume.takes_over != kNoTakeOver;
+  pending_.by_force = resume.takes_over == kTakeOverByForce;
+  pending_.process = resume.process;
   greeting_ = pending_;
   return true;
 }
@@ -151,7 +139,7 @@ void ReliableLine::receive(std::string_view bytes, TimePoint now) {
       case Kind::kHeartbeat:
         break;
       case Kind::kReceived:
-        claimed_ = message->fields.number_or_0(Field::kNumber);
+        claimed_ = decode_received(message->fields).messages;
         is_sound_ = !is_resumed_ || confirm(claimed_);
         break;
       case Kind::kResume:
@@ -180,14 +168,14 @@ std::string ReliableLine::take_outgoing(size_t most, TimePoint now) {
   std::string bytes = std::exchange(urgent_, {});
   if (is_resumed_) {
     if (is_report_due(now)) {
-      bytes += numbered(Kind::kReceived, received_);
+      bytes += encode(message_of(Received{.messages = received_}));
       reported_ = received_;
       reported_at_ = now;
       unreported_bytes_ = 0;
     }
     while (bytes.size() < most && next_unsent_ < kept_.size()) bytes += kept_[next_unsent_++];
     if (bytes.empty() && now - said_at_ >= base::intervals().heartbeat) {
-      bytes = encode(Message{.kind = Kind::kHeartbeat, .number = 0, .fields = {}});
+      bytes = encode(message_of(Kind::kHeartbeat));
     }
   }
   if (!bytes.empty()) said_at_ = now;

@@ -9,20 +9,10 @@
 namespace heaptap::remote {
 namespace {
 
-using message::Field;
-using message::Fields;
-using message::Kind;
 using message::Message;
 
 constexpr size_t kMaxBuildIds = 8192;  // more than programs have modules
 constexpr size_t kMaxTold = 20;
-
-Fields place_of(uint64_t stream, uint64_t number) {
-  Fields fields;
-  fields.add(Field::kStream, stream);
-  fields.add(Field::kModule, number);
-  return fields;
-}
 
 }  // namespace
 
@@ -43,7 +33,7 @@ void FileFetcher::add(uint64_t stream, uint64_t first, std::span<const model::Mo
 }
 
 void FileFetcher::settle(uint64_t stream, uint64_t number) {
-  settled_.push_back({.kind = Kind::kFileSettled, .number = 0, .fields = place_of(stream, number)});
+  settled_.push_back(line::message_of(line::FileSettled{.place = {.stream = stream, .module = number}}));
 }
 
 std::optional<Message> FileFetcher::next_message() {
@@ -54,28 +44,28 @@ std::optional<Message> FileFetcher::next_message() {
   }
   if (wanted_.empty() || is_asked_) return std::nullopt;
   is_asked_ = true;
-  Message message{
-      .kind = Kind::kFileWanted, .number = 0, .fields = place_of(wanted_.front().stream, wanted_.front().number)};
-  message.fields.add(Field::kOffset, done_bytes_);
-  return message;
+  const Wanted& wanted = wanted_.front();
+  return line::message_of(
+      line::FileWanted{.place = {.stream = wanted.stream, .module = wanted.number}, .offset = done_bytes_});
 }
 
-void FileFetcher::take(const Fields& piece) {
+void FileFetcher::take(const message::Fields& fields) {
   if (!is_asked_) return;  // nobody asked for it
+  const auto piece = line::decode_file_piece(fields);
   const Wanted& wanted = wanted_.front();
-  const bool is_it = piece.number(Field::kStream) == wanted.stream && piece.number(Field::kModule) == wanted.number &&
-                     piece.number(Field::kOffset) == done_bytes_;
+  const bool is_it = piece && piece->place.stream == wanted.stream && piece->place.module == wanted.number &&
+                     piece->offset == done_bytes_;
   if (!is_it) return;
   is_asked_ = false;
-  if (const auto taken = take_piece(piece); !taken) fail(taken.error().message);
+  if (const auto taken = take_piece(*piece); !taken) fail(taken.error().message);
 }
 
-base::Result<> FileFetcher::take_piece(const Fields& piece) {
-  if (const auto why = piece.text(Field::kText)) return base::fail("{}", *why);
-  const std::string_view bytes = piece.text(Field::kBytes).value_or("");
-  const uint64_t file_bytes = piece.number_or_0(Field::kFileBytes);
+base::Result<> FileFetcher::take_piece(const line::FilePiece& piece) {
+  if (piece.why_not) return base::fail("{}", *piece.why_not);
+  const std::string& bytes = piece.bytes;
+  const uint64_t file_bytes = piece.file_bytes;
   if (!is_begun_) {
-    if (piece.text(Field::kBuildId) != wanted_.front().module.build_id) {
+    if (piece.build_id != wanted_.front().module.build_id) {
       return base::fail("the target's file has a different build-id");
     }
     if (file_bytes > limits_.file_bytes) {

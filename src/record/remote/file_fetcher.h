@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "common/line/line_messages.h"
 #include "common/message/message.h"
 #include "common/model/tables.h"
 
@@ -53,7 +54,7 @@ class FileFetcher {
   // The next message to send; none: nothing to send, or an answer is pending.
   std::optional<message::Message> next_message();
   // Processes an answer.
-  void take(const message::Fields& piece);
+  void take(const message::Fields& fields);
   // Cancels all outstanding files.
   void give_up(const std::string& why);
 
@@ -75,7 +76,7 @@ class FileFetcher {
     model::Module module;
   };
 
-  base::Result<> take_piece(const message::Fields& piece);
+  base::Result<> take_piece(const line::FilePiece& piece);
   void settle(uint64_t stream, uint64_t number);
   void fail(std::string why);
   void end_file();

@@ -6,6 +6,7 @@
 #include "common/base/intervals.h"
 #include "common/base/safe_text.h"
 #include "common/channel/failure.h"
+#include "common/line/line_messages.h"
 
 namespace heaptap::remote {
 namespace {
@@ -83,7 +84,7 @@ void LineToTarget::read_file() {
   for (int i = 0; i < kMaxMessages; ++i) {
     auto message = file_->next();
     if (message) {
-      is_whole_ |= message->kind == message::Kind::kAllEnded;
+      is_whole_ |= message->kind == line::Kind::kAllEnded;
       link_.line().deliver(*std::move(message));
       continue;
     }
@@ -120,7 +121,7 @@ void LineToTarget::proceed(line::TimePoint now) {
 void LineToTarget::say_farewell() {
   if (file_) return;
   constexpr std::chrono::seconds kLastWords{2};
-  link_.line().send({.kind = message::Kind::kFarewell, .number = 0, .fields = {}});
+  link_.line().send(line::message_of(line::Kind::kFarewell));
   link_.flush(Clock::now() + kLastWords);
 }
 

@@ -6,6 +6,7 @@
 
 #include "capture/stream/log_endpoint.h"
 #include "common/base/clock.h"
+#include "common/control/control_messages.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
 #include "common/line/message_fields.h"
@@ -13,14 +14,6 @@
 #include "record/recordings/recorded_blocks.h"
 
 namespace heaptap::remote {
-namespace {
-
-using message::Field;
-using message::Fields;
-using message::Kind;
-
-}  // namespace
-
 base::Result<std::unique_ptr<RemoteRecording>> RemoteRecording::create(TargetControl& target, model::Capture capture,
                                                                        const std::string& path, bool overwrite) {
   auto writer = trace::TraceWriter::create(path, overwrite);
@@ -99,7 +92,7 @@ stream::LiveBlocks RemoteRecording::live_blocks() {
                                     [this](model::SiteId site) { return recordings::is_pool_memory(maker_, site); });
 }
 
-base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, const Fields& fields) {
+base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, const line::ScanEnd& end) {
   auto answer = stream::read_scan_answer(found);
   if (!answer) return base::fail("no leak scan: its data is damaged");
   take_received();
@@ -107,22 +100,19 @@ base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, con
   maker_.take_tables();
   supervision::Recorded recorded = recordings::recorded_by(maker_, maker_.sees_all_releases());
   std::ranges::sort(recorded.blocks, {}, &model::ScannedBlock::address);
-  if (stream::fingerprint(recorded.blocks, recorded.pooled) != fields.number_or_0(Field::kChecksum)) {
+  if (stream::fingerprint(recorded.blocks, recorded.pooled) != end.checksum) {
     return base::fail("no leak scan: the two machines don't agree on the live blocks");
   }
-  supervision::ScanFacts facts{.stopped_ns = fields.number_or_0(Field::kStoppedNs),
-                               .read_bytes = fields.number_or_0(Field::kReadBytes),
-                               .skipped_bytes = fields.number_or_0(Field::kSkippedBytes),
-                               .threads = fields.small_number(Field::kThreads),
-                               .notes = {}};
-  for (const std::string_view bytes : fields.texts(Field::kNote)) {
-    if (auto note = model::decode_note(bytes)) facts.notes.push_back(*std::move(note));
-  }
+  const supervision::ScanFacts facts{.stopped_ns = end.stopped_ns,
+                                     .read_bytes = end.read_bytes,
+                                     .skipped_bytes = end.skipped_bytes,
+                                     .threads = end.threads,
+                                     .notes = end.notes};
   auto scan = supervision::resolve_elsewhere(*std::move(answer), facts, std::move(recorded));
   if (!scan) return std::unexpected(std::move(scan).error());
-  scan->time_ns = fields.number_or_0(Field::kTimeNs);
+  scan->time_ns = end.time_ns;
   scan->number = ++scan_count_;
-  scan->reason = fields.number_or_0(Field::kReason) != 0 ? model::ScanReason::kEnd : model::ScanReason::kAsked;
+  scan->reason = end.is_at_exit ? model::ScanReason::kEnd : model::ScanReason::kAsked;
   maker_.write_scan(*scan);
   return maker_.written();
 }
@@ -132,7 +122,7 @@ void RemoteRecording::refuse_scan(const base::Error& why) {
   why_no_scan_ = why;
 }
 
-void RemoteRecording::receive_figures(const supervision::RecordingFigures& figures) { figures_ = figures; }
+void RemoteRecording::receive_figures(const line::StreamFigures& figures) { told_ = figures; }
 
 // What was known from the start stays as it was told then.
 void RemoteRecording::receive_end(std::string_view capture, size_t notes_before) {
@@ -172,7 +162,7 @@ uint64_t RemoteRecording::poll() {
 base::Result<uint32_t> RemoteRecording::scan() {
   const uint32_t before = scan_count_;
   why_no_scan_ = base::make_error("no leak scan: the target's side sent none");
-  HEAPTAP_TRY(target_.ask(Kind::kScan, fields_of_process()));
+  HEAPTAP_TRY(target_.ask(control::Kind::kScan, fields_of_process()));
   if (scan_count_ == before) return std::unexpected(why_no_scan_);
   return scan_count_;
 }
@@ -181,25 +171,21 @@ void RemoteRecording::begin_behind(const std::vector<model::Mark>& earlier) {
   maker_.begin_behind(ingest::as_earlier(earlier));
 }
 
-Fields RemoteRecording::fields_of_process() const {
-  Fields fields;
-  fields.add(Field::kPid, capture_.pid);
-  return fields;
+message::Fields RemoteRecording::fields_of_process() const {
+  return control::encode(control::ProcessRequest{.pid = capture_.pid});
 }
 
 // The mark comes among the events, before the answer.
 base::Result<model::Mark> RemoteRecording::mark(model::MarkKind kind, std::string name) {
   const size_t before = maker_.marks().size();
-  Fields fields = fields_of_process();
-  fields.add(Field::kMarkKind, static_cast<uint64_t>(kind));
-  fields.add(Field::kName, name);
-  HEAPTAP_TRY(target_.ask(Kind::kMark, std::move(fields)));
+  const control::MarkRequest request{.pid = capture_.pid, .kind = static_cast<uint64_t>(kind), .name = std::move(name)};
+  HEAPTAP_TRY(target_.ask(control::Kind::kMark, control::encode(request)));
   if (maker_.marks().size() == before) return base::fail("the target's side set no mark");
   return maker_.marks().back();
 }
 
 base::Result<> RemoteRecording::set_on(bool on) {
-  return target_.ask(on ? Kind::kStart : Kind::kStop, fields_of_process());
+  return target_.ask(on ? control::Kind::kStart : control::Kind::kStop, fields_of_process());
 }
 
 void RemoteRecording::set_depth(uint32_t frames) {
@@ -215,7 +201,7 @@ base::Result<> RemoteRecording::write_frame() {
 }
 
 base::Result<> RemoteRecording::write_up_to_now() {
-  (void)target_.ask(Kind::kSnapshot, fields_of_process());  // without a connection: as far as it came
+  (void)target_.ask(control::Kind::kSnapshot, fields_of_process());  // without a connection: as far as it came
   take_received();
   return write_frame();
 }
@@ -226,13 +212,14 @@ base::Result<> RemoteRecording::write_up_to_mark(model::MarkKind kind, std::stri
 }
 
 supervision::RecordingFigures RemoteRecording::figures() const {
-  supervision::RecordingFigures figures = figures_;
-  figures.time_ns = std::max(figures.time_ns, stream_.state().elapsed_ns);
-  figures.events = maker_.event_count();
-  figures.trace_bytes = writer_->bytes_written();
-  figures.scans = scan_count_;
-  figures.marks = static_cast<uint32_t>(maker_.marks().size());
-  return figures;
+  return {.time_ns = std::max(told_.time_ns, stream_.state().elapsed_ns),
+          .events = maker_.event_count(),
+          .lost_events = told_.lost_events,
+          .log_used_bytes = told_.log_used_bytes,
+          .log_limit_bytes = told_.log_limit_bytes,
+          .trace_bytes = writer_->bytes_written(),
+          .marks = static_cast<uint32_t>(maker_.marks().size()),
+          .scans = scan_count_};
 }
 
 void RemoteRecording::note(model::Note note) { stream::add_note(capture_, std::move(note)); }

@@ -13,6 +13,7 @@
 #include "capture/supervision/recording.h"
 #include "capture/supervision/recording_index.h"
 #include "capture/supervision/trace_half.h"
+#include "common/line/line_messages.h"
 #include "common/message/message.h"
 #include "record/ingest/trace_builder.h"
 #include "record/trace/trace_writer.h"
@@ -51,10 +52,10 @@ class RemoteRecording : public supervision::Recording, public supervision::Trace
   // Live blocks after all data received.
   [[nodiscard]] stream::LiveBlocks live_blocks();
   // Result of a scan, with its facts.
-  base::Result<> receive_scan(std::span<const uint8_t> found, const message::Fields& fields);
+  base::Result<> receive_scan(std::span<const uint8_t> found, const line::ScanEnd& end);
   // Reason why there is no scan, though the other machine sent one.
   void refuse_scan(const base::Error& why);
-  void receive_figures(const supervision::RecordingFigures& figures);
+  void receive_figures(const line::StreamFigures& figures);
   // End of the capture as reported by the other machine; `notes_before` of its notes precede this side's.
   void receive_end(std::string_view capture, size_t notes_before);
   // Connection ended for good, without the capture's end.
@@ -95,7 +96,7 @@ class RemoteRecording : public supervision::Recording, public supervision::Trace
   stream::DeflateUnpacker unpacker_;
   stream::ReceivedStream stream_{&unpacker_};
   ingest::TraceBuilder maker_;
-  supervision::RecordingFigures figures_;  // last report of the other machine
+  line::StreamFigures told_;            // last report of the other machine
   std::vector<model::CodeName> names_;  // of codes, by their numbers in the stream, that no taken event has used so far
   std::vector<bool> named_;             // by these numbers
   size_t name_bytes_ = 0;               // received

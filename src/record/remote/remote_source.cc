@@ -11,7 +11,9 @@
 #include "common/base/safe_text.h"
 #include "common/base/signal_names.h"
 #include "common/base/units.h"
+#include "common/control/control_messages.h"
 #include "common/frames/capture_frames.h"
+#include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 #include "common/line/wait_budget.h"
 #include "common/message/common_messages.h"
@@ -20,10 +22,8 @@
 namespace heaptap::remote {
 namespace {
 
-using message::CommonKind;
-using message::Field;
+using line::Kind;
 using message::Fields;
-using message::Kind;
 using message::Message;
 using Clock = std::chrono::steady_clock;
 
@@ -39,19 +39,6 @@ constexpr uint64_t kMaxKeptNs = uint64_t{1} << 60;
 constexpr uint64_t kMaxResolutionNs = 1'000'000'000;
 
 // For a terminal: the other machine says it.
-std::string text_in(const Fields& fields) { return base::safe_text(fields.text_or_empty(Field::kText)); }
-
-model::ExitStatus exit_in(const Fields& fields) {
-  model::ExitStatus exit;
-  constexpr uint64_t kMaxCode = 255;
-  constexpr uint64_t kMaxExitSignal = 64;
-  if (const auto code = fields.number(Field::kExitCode); code && *code <= kMaxCode) exit.code = static_cast<int>(*code);
-  if (const auto signal = fields.number(Field::kExitSignal); signal && *signal <= kMaxExitSignal) {
-    exit.signal = static_cast<int>(*signal);
-  }
-  return exit;
-}
-
 base::Error error_in(const Fields& fields) {
   base::Error error = message::decode_refusal(fields);
   error.message = base::safe_text(error.message);
@@ -241,26 +228,27 @@ void RemoteSource::take(const Message& message) {
     else
       ended_.insert(*executed);
   }
-  if (message.kind == CommonKind::kAnswer) return take_answer(message.number, {});
-  if (message.kind == CommonKind::kRefusal) {
+  if (message.kind == message::CommonKind::kAnswer) return take_answer(message.number, {});
+  if (message.kind == message::CommonKind::kRefusal) {
     return take_answer(message.number, std::unexpected(error_in(message.fields)));
   }
-  const uint64_t stream = message.fields.number_or_0(Field::kStream);
+  const uint64_t stream = line::stream_in(message.fields);
   switch (message.kind.as<Kind>()) {
     case Kind::kRecording:
-      return begin_recording(message);
+      return begin_recording(line::decode_recording_begun(message.fields));
     case Kind::kRowsWanted:
-      return want_rows(message.fields);
+      return want_rows(line::decode_row_request(message.fields));
     case Kind::kFunctionsWanted:
       return want_functions(message.fields);
     case Kind::kNotRecorded:
       has_failed_ = true;
-      return tell_({line::LineNews::Kind::kNotRecorded, text_in(message.fields)});
+      return tell_(
+          {line::LineNews::Kind::kNotRecorded, base::safe_text(line::decode_not_recorded(message.fields).why)});
     case Kind::kAllEnded:
-      program_exit_ = exit_in(message.fields);
+      program_exit_ = line::decode_all_ended(message.fields).exit;
       return end_all("");
     case Kind::kFiguresNow:
-      if (message.fields.number_or_0(Field::kReason) != 0) return want_report(message.fields);
+      if (const auto wanted = line::decode_report_wanted(message.fields)) return want_report(*wanted);
       return take_of_stream(message, stream);
     default:
       return take_of_stream(message, stream);
@@ -268,40 +256,36 @@ void RemoteSource::take(const Message& message) {
 }
 
 // A signal to the process asks for it; where this side didn't say which, it asks for nothing. Or somebody at the target's console.
-void RemoteSource::want_report(const Fields& fields) {
+void RemoteSource::want_report(const line::ReportWanted& wanted) {
   constexpr size_t kMaxReportsByConsole = 1000;
-  const auto pid = fields.number(Field::kPid);
-  if (!pid || *pid > INT_MAX) return;
-  if (fields.number_or_0(Field::kReason) == line::kReportByConsole) {
+  if (!wanted.pid || *wanted.pid > INT_MAX) return;
+  if (wanted.reason == line::kReportByConsole) {
     if (++reports_by_console_ > kMaxReportsByConsole) return;
   } else if (processes_->options().log.report_signal == 0) {
     return;
   }
-  supervision::RecordedProcess* const process = processes_->find(static_cast<pid_t>(*pid));
+  supervision::RecordedProcess* const process = processes_->find(static_cast<pid_t>(*wanted.pid));
   if (process != nullptr) process->is_report_wanted = true;
 }
 
-void RemoteSource::begin_recording(const Message& message) {
-  const std::string_view bytes = message.fields.text(Field::kCapture).value_or("");
-  wire::VarintReader in(line::bytes_of(bytes).data(), bytes.size());
+void RemoteSource::begin_recording(const line::RecordingBegun& begun) {
+  wire::VarintReader in(line::bytes_of(begun.capture).data(), begun.capture.size());
   model::Capture capture;
   // A peer that says one of these lies.
   if (!frames::read_capture(in, capture) || capture.pid == 0 || capture.pid > INT_MAX) return;
   if (capture.time_resolution_ns == 0 || capture.time_resolution_ns > kMaxResolutionNs) return;
   const auto pid = static_cast<pid_t>(capture.pid);
-  const uint64_t stream = message.fields.number_or_0(Field::kStream);
-  if (processes_->find(pid) != nullptr || streams_.contains(stream)) return;
+  if (processes_->find(pid) != nullptr || streams_.contains(begun.stream)) return;
   if (processes_->all().size() >= kMaxAtOnce || recordings_ >= kMaxInAll) {
     has_failed_ = true;
     return;
   }
   ++recordings_;
-  const uint64_t kept_ns = message.fields.number_or_0(Field::kTimeNs);
-  if (kept_ns > 0 && kept_ns < kMaxKeptNs) kept_there_ = std::chrono::nanoseconds(kept_ns);
+  if (begun.kept_ns > 0 && begun.kept_ns < kMaxKeptNs) kept_there_ = std::chrono::nanoseconds(begun.kept_ns);
   capture.suppressions = processes_->options().suppressions;
   ended_.erase(pid);
   if (processes_->begin(capture, false) != nullptr) {
-    streams_.emplace(stream, pid);
+    streams_.emplace(begun.stream, pid);
   }
 }
 
@@ -312,37 +296,33 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
   const Fields& fields = message.fields;
   switch (message.kind.as<Kind>()) {
     case Kind::kBytes:
-      return recording->receive(fields.text(Field::kBytes).value_or(""));
+      return recording->receive(line::decode_stream_bytes(fields).bytes);
     case Kind::kCodeNames:
-      return recording->receive_names(fields.text(Field::kBytes).value_or(""));
+      return recording->receive_names(line::decode_code_names(fields).names);
     case Kind::kMarked: {
-      const uint64_t kind = fields.number_or_0(Field::kMarkKind);
-      std::string name = fields.text_or_empty(Field::kName);
-      if (kind > static_cast<uint64_t>(model::MarkKind::kReset) || name.size() > kMaxNameBytes) return;
+      line::Marked mark = line::decode_marked(fields);
+      if (mark.kind > static_cast<uint64_t>(model::MarkKind::kReset) || mark.name.size() > kMaxNameBytes) return;
       return recording->receive_mark({.number = 0,
-                                      .kind = static_cast<model::MarkKind>(kind),
-                                      .name = std::move(name),
-                                      .time_ns = fields.number_or_0(Field::kTimeNs)});
+                                      .kind = static_cast<model::MarkKind>(mark.kind),
+                                      .name = std::move(mark.name),
+                                      .time_ns = mark.time_ns});
     }
     case Kind::kFiguresNow:
-      return recording->receive_figures({.time_ns = fields.number_or_0(Field::kTimeNs),
-                                         .lost_events = fields.number_or_0(Field::kLostEvents),
-                                         .log_used_bytes = fields.number_or_0(Field::kLogUsedBytes),
-                                         .log_limit_bytes = fields.number_or_0(Field::kLogLimitBytes),
-                                         .scans = recording->figures().scans});
+      return recording->receive_figures(line::decode_stream_figures(fields));
     case Kind::kBlocksWanted:
       // A client that asks again before it took what it asked for gets nothing.
       if (!line_.link().line().has_room()) return;
-      return send_blocks(stream, fields.number_or_0(Field::kQuestion), recording->live_blocks());
+      return send_blocks(stream, line::decode_blocks_wanted(fields).question, recording->live_blocks());
     case Kind::kScanned:
-      if (const auto taken = take_scan(*recording, stream, fields); !taken) {
+      if (const auto taken = take_scan(*recording, line::decode_scan_piece(fields)); !taken) {
         recording->refuse_scan(taken.error());
       }
       return;
-    case Kind::kEnded:
+    case Kind::kEnded: {
       look_for_files(stream, true);
       modules_seen_.erase(stream);
-      recording->receive_end(fields.text(Field::kCapture).value_or(""), fields.number_or_0(Field::kNotesBefore));
+      const line::RecordingEnded ended = line::decode_recording_ended(fields);
+      recording->receive_end(ended.capture, ended.notes_before);
       streams_.erase(stream);
       if (recording->capture().executed) {
         maybe_executed_ = pid;
@@ -350,6 +330,7 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
         ended_.insert(pid);
       }
       return;
+    }
     case Kind::kDropped:
       streams_.erase(stream);
       return processes_->drop(pid);
@@ -358,11 +339,10 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
   }
 }
 
-base::Result<> RemoteSource::take_scan(RemoteRecording& recording, uint64_t stream, const Fields& fields) {
-  const auto piece = line::bytes_of(fields.text(Field::kBytes).value_or(""));
-  const auto found = incoming_scan_.take(stream, piece, fields.number_or_0(Field::kMore) == 0);
+base::Result<> RemoteSource::take_scan(RemoteRecording& recording, const line::ScanPiece& piece) {
+  const auto found = incoming_scan_.take(piece.stream, line::bytes_of(piece.bytes), piece.end.has_value());
   if (!found) return std::unexpected(found.error());
-  return *found ? recording.receive_scan(**found, fields) : base::Result<>();
+  return *found ? recording.receive_scan(**found, *piece.end) : base::Result<>();
 }
 
 void RemoteSource::add_waits(std::vector<pollfd>& waits) const {
@@ -370,10 +350,7 @@ void RemoteSource::add_waits(std::vector<pollfd>& waits) const {
   if (rows_ != nullptr) waits.push_back({rows_->descriptor(), POLLIN, 0});
 }
 
-void RemoteSource::want_rows(const Fields& fields) {
-  RowRequest request{.build_id = fields.text_or_empty(Field::kBuildId),
-                     .path = fields.text_or_empty(Field::kName),
-                     .address = fields.number(Field::kAddress)};
+void RemoteSource::want_rows(RowRequest request) {
   const bool is_sound = model::is_build_id(request.build_id) && model::is_path_or_empty(request.path);
   if (rows_ != nullptr && is_sound) return rows_->find(std::move(request));
   send(FoundRows{.build_id = std::move(request.build_id), .rows = {}});
@@ -381,13 +358,13 @@ void RemoteSource::want_rows(const Fields& fields) {
 
 // What makes no sense needs no answer: that is somebody who lies.
 void RemoteSource::want_functions(const Fields& fields) {
-  auto request = line::decode_request(fields);
+  auto request = line::decode_function_request(fields);
   if (!request) return;
   if (rows_ != nullptr) return rows_->find(*std::move(request));
   send(line::FoundFunctions{.build_id = std::move(request->build_id), .functions = {}});
 }
 
-void RemoteSource::send(const line::FoundFunctions& found) { line_.link().line().send(line::answer_of(found)); }
+void RemoteSource::send(const line::FoundFunctions& found) { line_.link().line().send(line::message_of(found)); }
 
 void RemoteSource::send(const FoundRows& found) {
   constexpr size_t kPieceBytes = size_t{128} << 10;
@@ -396,39 +373,31 @@ void RemoteSource::send(const FoundRows& found) {
   for (size_t at = 0; more; at += kPieceBytes) {
     const auto piece = std::span(bytes).subspan(at, std::min(kPieceBytes, bytes.size() - at));
     more = at + piece.size() < bytes.size();
-    Fields fields;
-    fields.add(Field::kBuildId, found.build_id);
-    fields.add(Field::kRows, line::text_of(piece));
-    fields.add(Field::kMore, more);
-    line_.link().line().send({.kind = Kind::kRows, .number = 0, .fields = std::move(fields)});
+    line_.link().line().send(
+        line::message_of(line::RowsPiece{.build_id = found.build_id, .rows = line::text_of(piece), .more = more}));
   }
 }
 
 // Blocks last: the last message is one of them.
 void RemoteSource::send_blocks(uint64_t stream, uint64_t question, const stream::LiveBlocks& live) {
   constexpr size_t kMaxBlocks = 20'000;  // of 20 bytes each, at most
-  const auto send = [&](Field field, std::span<const model::ScannedBlock> blocks, bool is_last) {
+  using Content = line::BlocksPiece::Content;
+  const auto send = [&](Content content, std::span<const uint8_t> bytes, bool more) {
+    line_.link().line().send(line::message_of(line::BlocksPiece{
+        .stream = stream, .question = question, .content = content, .bytes = line::text_of(bytes), .more = more}));
+  };
+  const auto send_all = [&](Content content, std::span<const model::ScannedBlock> blocks, bool is_last) {
     bool more = true;
     while (more) {
       const auto piece = blocks.first(std::min(kMaxBlocks, blocks.size()));
       blocks = blocks.subspan(piece.size());
       more = !blocks.empty();
-      Fields fields;
-      fields.add(Field::kStream, stream);
-      fields.add(Field::kQuestion, question);
-      fields.add(field, line::text_of(stream::write_scanned_blocks(piece)));
-      fields.add(Field::kMore, more || !is_last);
-      line_.link().line().send({.kind = Kind::kBlocks, .number = 0, .fields = std::move(fields)});
+      send(content, stream::write_scanned_blocks(piece), more || !is_last);
     }
   };
-  Fields unsettled;
-  unsettled.add(Field::kStream, stream);
-  unsettled.add(Field::kQuestion, question);
-  unsettled.add(Field::kUnsettled, line::text_of(stream::write_unsettled(live.unsettled())));
-  unsettled.add(Field::kMore, true);
-  line_.link().line().send({.kind = Kind::kBlocks, .number = 0, .fields = std::move(unsettled)});
-  if (const auto pooled = live.pooled_to_tell(); !pooled.empty()) send(Field::kPooled, pooled, false);
-  send(Field::kBytes, live.alive(), true);
+  send(Content::kUnsettled, stream::write_unsettled(live.unsettled()), true);
+  if (const auto pooled = live.pooled_to_tell(); !pooled.empty()) send_all(Content::kPooled, pooled, false);
+  send_all(Content::kBlocks, live.alive(), true);
 }
 
 // Nothing comes any more.
@@ -450,9 +419,8 @@ base::Result<uint32_t> RemoteSource::scan(supervision::RecordedProcess& process)
 bool RemoteSource::has_left(const supervision::RecordedProcess& process) { return ended_.contains(process.pid); }
 
 void RemoteSource::let_go(supervision::RecordedProcess& process) {
-  Fields fields;
-  fields.add(Field::kPid, static_cast<uint64_t>(process.pid));
-  line_.link().line().send({.kind = Kind::kDetach, .number = 0, .fields = std::move(fields)});
+  const control::ProcessRequest request{.pid = static_cast<uint64_t>(process.pid)};
+  line_.link().line().send({.kind = control::Kind::kDetach, .number = 0, .fields = control::encode(request)});
 }
 
 // In order behind all else that it is asked for; where it can't be reached now, it isn't waited for.
@@ -460,17 +428,15 @@ bool RemoteSource::hand_on(int signal) {
   if (!has_program_ || all_ended_ || !line_.link().is_up()) return false;
   handed_on_ = signal;
   handed_on_at_ = Clock::now();
-  Fields fields;
-  fields.add(Field::kPid, uint64_t{0});
-  fields.add(Field::kSignal, base::signal_name(signal));
-  line_.link().line().send({.kind = Kind::kKill, .number = 0, .fields = std::move(fields)});
+  const control::KillRequest request{.pid = 0, .signal = base::signal_name(signal)};
+  line_.link().line().send({.kind = control::Kind::kKill, .number = 0, .fields = control::encode(request)});
   return true;
 }
 
 void RemoteSource::accept_no_more() {
   let_go_since_ = Clock::now();
   let_go_patience_.emplace(kPatience, line_.link().line(), *let_go_since_);
-  line_.link().line().send({.kind = Kind::kLetGo, .number = 0, .fields = {}});
+  line_.link().line().send(line::message_of(Kind::kLetGo));
   let_go_at_message_ = line_.link().line().sent();
   if (has_program_) {
     tell_({line::LineNews::Kind::kSaid,

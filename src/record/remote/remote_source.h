@@ -8,6 +8,7 @@
 
 #include "capture/supervision/recorded_processes.h"
 #include "capture/supervision/recording_source.h"
+#include "common/line/line_messages.h"
 #include "common/line/record_order.h"
 #include "common/line/wait_budget.h"
 #include "record/remote/file_fetcher.h"
@@ -59,17 +60,17 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   base::Result<> ask(message::Number request, message::Fields fields, std::chrono::seconds longest_break);
   base::Result<> wait_for_answer(uint64_t number, std::chrono::seconds longest_break);
   void take_answer(uint64_t number, base::Result<> answer);
-  void begin_recording(const message::Message& message);
+  void begin_recording(const line::RecordingBegun& begun);
   void take_of_stream(const message::Message& message, uint64_t stream);
   void look_for_files(uint64_t stream, bool all);
   void ask_for_files();
-  void want_report(const message::Fields& fields);
-  void want_rows(const message::Fields& fields);
+  void want_report(const line::ReportWanted& wanted);
+  void want_rows(RowRequest request);
   void want_functions(const message::Fields& fields);
   void send(const FoundRows& found);
   void send(const line::FoundFunctions& found);
   void send_blocks(uint64_t stream, uint64_t question, const stream::LiveBlocks& live);
-  base::Result<> take_scan(RemoteRecording& recording, uint64_t stream, const message::Fields& fields);
+  base::Result<> take_scan(RemoteRecording& recording, const line::ScanPiece& piece);
   void end_all(const std::string& why);
   void look_after_end(line::TimePoint now);
   void look_after_break(line::TimePoint now);

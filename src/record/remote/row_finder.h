@@ -7,15 +7,12 @@
 #include <variant>
 
 #include "common/line/function_codec.h"
+#include "common/line/line_messages.h"
 #include "common/model/row_table.h"
 
 namespace heaptap::remote {
 
-struct RowRequest {
-  std::string build_id;
-  std::string path;                 // in the target
-  std::optional<uint64_t> address;  // link-time, without a row, or kNoRowAnywhere; none: no miss so far
-};
+using line::RowRequest;
 
 struct FoundRows {
   std::string build_id;

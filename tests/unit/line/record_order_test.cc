@@ -1,12 +1,12 @@
 // What a host asks a target's side to record, as a message.
 #include "common/line/record_order.h"
+#include "common/line/line_messages.h"
 
 #include <gtest/gtest.h>
 
 namespace heaptap::line {
 namespace {
 
-using message::Field;
 using message::Fields;
 
 RecordOrder order_with_all() {

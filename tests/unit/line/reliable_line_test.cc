@@ -1,5 +1,6 @@
 // Messages over connections that end at any byte: each arrives once, and in order.
 #include "common/line/reliable_line.h"
+#include "common/line/line_messages.h"
 #include "common/message/common_messages.h"
 
 #include <gtest/gtest.h>
@@ -10,8 +11,6 @@
 namespace heaptap::line {
 namespace {
 
-using message::Field;
-using message::Kind;
 using message::Message;
 using std::chrono::milliseconds;
 using std::chrono::seconds;

@@ -1,5 +1,6 @@
 // How long either end waits for the other one: as long as something gets through, but not for ever, and no longer than is wanted.
 #include "common/line/wait_budget.h"
+#include "common/line/line_messages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +16,6 @@
 namespace heaptap::line {
 namespace {
 
-using message::Field;
-using message::Kind;
 using message::Message;
 using std::chrono::milliseconds;
 using std::chrono::seconds;

@@ -1,5 +1,6 @@
 // Which files are asked for, in which pieces; and that a side that lies gets nothing kept, costs a bounded amount, and is told of.
 #include "record/remote/file_fetcher.h"
+#include "common/line/line_messages.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +12,9 @@
 namespace heaptap::remote {
 namespace {
 
-using message::Field;
+using line::Field;
+using line::Kind;
 using message::Fields;
-using message::Kind;
 
 // Keeps files in memory. Of what is begun it takes any content but "bad".
 class KeptFiles : public FileTaker {

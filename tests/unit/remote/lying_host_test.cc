@@ -13,6 +13,8 @@
 #include "capture/stream/scan_bytes.h"
 #include "capture/uplink/forwarded_recording.h"
 #include "capture/uplink/host_service.h"
+#include "common/control/control_messages.h"
+#include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 #include "common/line/record_order.h"
 #include "message_lies.h"
@@ -23,8 +25,8 @@
 namespace heaptap::remote {
 namespace {
 
-using message::Field;
-using message::Kind;
+using line::Field;
+using line::Kind;
 using message::Message;
 
 constexpr pid_t kNoProcess = 0x7fff'fff0;     // that there never is
@@ -142,15 +144,16 @@ std::vector<Message> honest() {
   std::vector<Message> said;
   uint64_t number = 0;
   said.push_back({.kind = Kind::kRecord, .number = ++number, .fields = line::encode(some_order())});
-  for (const Kind kind : {Kind::kStop, Kind::kStart, Kind::kSnapshot, Kind::kDetach}) {
+  for (const control::Kind kind :
+       {control::Kind::kStop, control::Kind::kStart, control::Kind::kSnapshot, control::Kind::kDetach}) {
     said.push_back(about(kind, kNoProcess, ++number));
     said.push_back(message(kind, ++number));
   }
-  said.push_back(about(Kind::kMark, kNoProcess, ++number));
+  said.push_back(about(control::Kind::kMark, kNoProcess, ++number));
   said.back().fields.add(Field::kMarkKind, uint64_t{3});
   said.back().fields.add(Field::kName, "mark");
-  said.push_back(about(Kind::kKill, kNoProcess, ++number));
-  said.back().fields.add(Field::kSignal, "TERM");
+  said.push_back(about(control::Kind::kKill, kNoProcess, ++number));
+  said.back().fields.add(control::Field::kSignal, "TERM");
   said.push_back(message(Kind::kBlocks));
   said.back().fields.add(Field::kStream, uint64_t{1});
   const std::vector<model::ScannedBlock> blocks = {
@@ -163,7 +166,7 @@ std::vector<Message> honest() {
   said.back().fields.add(Field::kBuildId, kBuildId);
   said.back().fields.add(Field::kRows, line::text_of(model::encode(rows)));
   said.back().fields.add(Field::kMore, true);
-  said.push_back(line::answer_of(line::FoundFunctions{.build_id = kBuildId, .functions = two_lies()}));
+  said.push_back(line::message_of(line::FoundFunctions{.build_id = kBuildId, .functions = two_lies()}));
   for (const Kind kind : {Kind::kFileWanted, Kind::kFileSettled}) {
     said.push_back(message(kind));
     said.back().fields.add(Field::kStream, uint64_t{1});
@@ -197,7 +200,7 @@ TEST_F(LyingHost, DoesNoHarmByAnyMessage) {
     }
     Message lie = lies.of(session[lies.pick(session.size())]);
     // A scan waits for what the host tells: below.
-    if (lie.kind == Kind::kScan) lie.kind = Kind::kMark;
+    if (lie.kind == control::Kind::kScan) lie.kind = control::Kind::kMark;
     target->say(lie);
     if (lies.pick(20) == 0) target->serve();
     ASSERT_LE(target->ends.target.link().line().kept_bytes(), size_t{8} << 20);
@@ -235,7 +238,7 @@ TEST_F(LyingHost, GetsNoAnswersWithoutEndWhileItDoesNotListen) {
   line::ReliableLine& kept = target->ends.target.link().line();
   const std::string name(200, 'n');
   for (uint64_t i = 1; i <= 30'000; ++i) {
-    Message mark = message(Kind::kMark, i);
+    Message mark = message(control::Kind::kMark, i);
     mark.fields.add(Field::kMarkKind, uint64_t{0});
     mark.fields.add(Field::kName, name);
     target->say(mark);
@@ -253,12 +256,12 @@ TEST_F(LyingHost, SetsNoMarkThatIsNone) {
   const auto target = this->target();
   const size_t before = target->ends.target.link().line().kept_bytes();
   for (const std::string& name : {std::string(), std::string(257, 'n'), std::string(100'000, 'n')}) {
-    Message mark = message(Kind::kMark);
+    Message mark = message(control::Kind::kMark);
     mark.fields.add(Field::kMarkKind, uint64_t{0});
     mark.fields.add(Field::kName, name);
     target->say(mark);
   }
-  Message mark = message(Kind::kMark);
+  Message mark = message(control::Kind::kMark);
   mark.fields.add(Field::kMarkKind, uint64_t{99});
   mark.fields.add(Field::kName, "a name");
   target->say(mark);
@@ -272,12 +275,12 @@ TEST_F(LyingHost, SetsNoMarkThatIsNone) {
 TEST_F(LyingHost, TellsOfNoMoreFunctionsThanThereCanBeNorOfOtherPrograms) {
   const auto target = this->target();
   target->want_functions("another");
-  Message many = line::answer_of(line::FoundFunctions{.build_id = kBuildId, .functions = two_lies()});
+  Message many = line::message_of(line::FoundFunctions{.build_id = kBuildId, .functions = two_lies()});
   for (int i = 0; i < 511; ++i) many.fields.add(Field::kEntry, *many.fields.text(Field::kEntry));
   target->say(many);
-  target->say(line::answer_of(line::FoundFunctions{.build_id = "stranger", .functions = two_lies()}));
-  target->say(line::answer_of(line::FoundFunctions{.build_id = "another", .functions = two_lies()}));
-  target->say(line::answer_of(line::FoundFunctions{.build_id = "another", .functions = {}}));
+  target->say(line::message_of(line::FoundFunctions{.build_id = "stranger", .functions = two_lies()}));
+  target->say(line::message_of(line::FoundFunctions{.build_id = "another", .functions = two_lies()}));
+  target->say(line::message_of(line::FoundFunctions{.build_id = "another", .functions = {}}));
   EXPECT_TRUE(target->serve_all());
   const model::ToldFunctions expected{{"another", two_lies()}};
   EXPECT_EQ(target->ends.target.functions().told(), expected);
@@ -287,12 +290,12 @@ TEST_F(LyingHost, TellsOfNoMoreFunctionsThanThereCanBeNorOfOtherPrograms) {
 TEST_F(LyingHost, DoesNotKeepAScanWaiting) {
   for (const bool tells_blocks : {true, false}) {
     const auto target = this->target();
-    target->say(about(Kind::kScan, kNoProcess, 1));
+    target->say(about(control::Kind::kScan, kNoProcess, 1));
     std::vector<model::ScannedBlock> blocks;
     for (uint64_t i = 0; i < 10'000; ++i) {
       blocks.push_back({.address = i * 16, .size_bytes = 8, .number = 0, .site = 0, .type = 0});
     }
-    Message more = message(tells_blocks ? Kind::kBlocks : Kind::kSnapshot);
+    Message more = message(tells_blocks ? message::Number(Kind::kBlocks) : control::Kind::kSnapshot);
     more.fields.add(Field::kStream, uint64_t{1});
     more.fields.add(Field::kQuestion, uint64_t{1});
     more.fields.add(Field::kBytes, line::text_of(stream::write_scanned_blocks(blocks)));

@@ -13,6 +13,7 @@
 #include "capture/stream/scan_bytes.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 #include "common/message/common_messages.h"
 #include "common/model/note_code.h"
@@ -25,8 +26,8 @@
 namespace heaptap::remote {
 namespace {
 
-using message::Field;
-using message::Kind;
+using line::Field;
+using line::Kind;
 using message::Message;
 
 model::Capture some_capture(uint32_t pid) {

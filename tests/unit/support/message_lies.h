@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/line/line_messages.h"
 #include "common/message/common_messages.h"
 #include "common/message/message.h"
 #include "common/wire/varint.h"
@@ -80,8 +81,8 @@ class MessageLies {
   message::Number some_kind() {
     while (true) {
       const auto kind = message::Number(static_cast<uint8_t>(pick(120)));
-      const bool is_of_line = kind == message::CommonKind::kHello || kind == message::Kind::kResume ||
-                              kind == message::Kind::kReceived || kind == message::Kind::kHeartbeat;
+      const bool is_of_line = kind == message::CommonKind::kHello || kind == line::Kind::kResume ||
+                              kind == line::Kind::kReceived || kind == line::Kind::kHeartbeat;
       if (!is_of_line) return kind;
     }
   }

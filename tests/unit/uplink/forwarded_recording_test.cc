@@ -12,6 +12,7 @@
 
 #include "capture/tracer/log_writer.h"
 #include "child_process.h"
+#include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 #include "record/remote/remote_recording.h"
 #include "two_ends.h"
@@ -19,8 +20,7 @@
 namespace heaptap::uplink {
 namespace {
 
-using message::Field;
-using message::Kind;
+using line::Kind;
 
 constexpr uint64_t kLogBytes = uint64_t{8} << 20;
 
@@ -81,12 +81,12 @@ class FastProgram {
     const auto is_told = [&] {
       (void)recording_->poll();
       while (const auto message = ends_.host.link().line().next()) {
-        const message::Fields& fields = message->fields;
-        const std::string_view bytes = fields.text(Field::kBytes).value_or("");
-        if (message->kind == Kind::kBytes) trace.receive(bytes);
-        if (message->kind == Kind::kScanned) scanned += bytes;
-        if (message->kind == Kind::kScanned && fields.number_or_0(Field::kMore) == 0) {
-          const auto taken = trace.receive_scan(line::bytes_of(scanned), fields);
+        if (message->kind == Kind::kBytes) trace.receive(line::decode_stream_bytes(message->fields).bytes);
+        if (message->kind != Kind::kScanned) continue;
+        const line::ScanPiece piece = line::decode_scan_piece(message->fields);
+        scanned += piece.bytes;
+        if (piece.end) {
+          const auto taken = trace.receive_scan(line::bytes_of(scanned), *piece.end);
           EXPECT_TRUE(taken) << taken.error().message;
         }
       }

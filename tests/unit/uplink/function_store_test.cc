@@ -7,14 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "common/line/line_messages.h"
 #include "common/message/message.h"
 
 namespace heaptap::uplink {
 namespace {
 
-using message::Field;
+using line::Field;
+using line::Kind;
 using message::Fields;
-using message::Kind;
 
 line::FunctionRequest functions_request(const std::string& build_id) {
   return {.build_id = build_id, .path = "/bin/program", .names = {"malloc", "_Znwm"}};
@@ -25,7 +26,7 @@ std::vector<model::ToldFunction> two_functions() {
 }
 
 Fields functions_answer(const std::string& build_id, std::vector<model::ToldFunction> functions) {
-  return line::answer_of(line::FoundFunctions{.build_id = build_id, .functions = std::move(functions)}).fields;
+  return line::message_of(line::FoundFunctions{.build_id = build_id, .functions = std::move(functions)}).fields;
 }
 
 Fields answer_with(const Fields& entry) {
@@ -36,7 +37,7 @@ Fields answer_with(const Fields& entry) {
 }
 
 TEST(FunctionCodec, SaysAndReadsTheSame) {
-  const auto request = line::decode_request(line::question_of(functions_request("\x01\xff")).fields);
+  const auto request = line::decode_function_request(line::message_of(functions_request("\x01\xff")).fields);
   ASSERT_TRUE(request);
   EXPECT_EQ(request->build_id, "\x01\xff");
   EXPECT_EQ(request->path, "/bin/program");
@@ -49,20 +50,20 @@ TEST(FunctionCodec, SaysAndReadsTheSame) {
 }
 
 TEST(FunctionCodec, TakesNoQuestionThatMakesNoSense) {
-  EXPECT_FALSE(line::decode_request({}));
-  EXPECT_FALSE(line::decode_request(line::question_of(functions_request("")).fields));
-  EXPECT_FALSE(line::decode_request(line::question_of(functions_request(std::string(65, 'b'))).fields));
+  EXPECT_FALSE(line::decode_function_request({}));
+  EXPECT_FALSE(line::decode_function_request(line::message_of(functions_request("")).fields));
+  EXPECT_FALSE(line::decode_function_request(line::message_of(functions_request(std::string(65, 'b'))).fields));
   for (const std::string& name : {std::string(), std::string(129, 'n'), std::string("a\0b", 3)}) {
-    EXPECT_FALSE(
-        line::decode_request(line::question_of({.build_id = "one", .path = "/bin/program", .names = {name}}).fields));
+    EXPECT_FALSE(line::decode_function_request(
+        line::message_of(line::FunctionRequest{.build_id = "one", .path = "/bin/program", .names = {name}}).fields));
   }
-  EXPECT_FALSE(
-      line::decode_request(line::question_of({.build_id = "one", .path = std::string(4097, 'p'), .names = {}}).fields));
-  EXPECT_FALSE(
-      line::decode_request(line::question_of({.build_id = "one", .path = std::string("a\0b", 3), .names = {}}).fields));
+  EXPECT_FALSE(line::decode_function_request(
+      line::message_of(line::FunctionRequest{.build_id = "one", .path = std::string(4097, 'p'), .names = {}}).fields));
+  EXPECT_FALSE(line::decode_function_request(
+      line::message_of(line::FunctionRequest{.build_id = "one", .path = std::string("a\0b", 3), .names = {}}).fields));
   const std::vector<std::string> many(513, "malloc");
-  EXPECT_FALSE(
-      line::decode_request(line::question_of({.build_id = "one", .path = "/bin/program", .names = many}).fields));
+  EXPECT_FALSE(line::decode_function_request(
+      line::message_of(line::FunctionRequest{.build_id = "one", .path = "/bin/program", .names = many}).fields));
 }
 
 TEST(FunctionCodec, TakesNoAnswerThatMakesNoSense) {

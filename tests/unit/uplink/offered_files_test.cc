@@ -14,15 +14,16 @@
 #include <sstream>
 
 #include "common/base/mount_table.h"
+#include "common/control/control_messages.h"
+#include "common/line/line_messages.h"
 #include "own_module.h"
 
 namespace heaptap::uplink {
 namespace {
 
 namespace fs = std::filesystem;
-using message::Field;
-using message::Fields;
-using message::Kind;
+using line::Field;
+using line::Kind;
 using message::Message;
 
 std::string content_of(const std::string& path) {
@@ -80,7 +81,7 @@ class OfferedFilesTest : public testing::Test {
     child = 0;
   }
 
-  std::optional<Fields> ask(uint64_t stream, uint64_t number, uint64_t offset) {
+  std::optional<line::FilePiece> ask(uint64_t stream, uint64_t number, uint64_t offset) {
     EXPECT_TRUE(files.take(wanted(stream, number, offset)));
     return files.answer();
   }
@@ -89,11 +90,11 @@ class OfferedFilesTest : public testing::Test {
     std::string content;
     while (true) {
       const auto piece = ask(stream, number, content.size());
-      if (!piece || piece->text(Field::kText)) return piece ? piece->text_or_empty(Field::kText) : "nothing";
-      EXPECT_EQ(piece->text(Field::kBuildId), module.build_id);
-      content += piece->text(Field::kBytes).value_or("");
-      if (content.size() >= piece->number_or_0(Field::kFileBytes)) return content;
-      if (piece->text_or_empty(Field::kBytes).empty()) return "an empty piece";
+      if (!piece || piece->why_not) return piece ? *piece->why_not : "nothing";
+      EXPECT_EQ(piece->build_id, module.build_id);
+      content += piece->bytes;
+      if (content.size() >= piece->file_bytes) return content;
+      if (piece->bytes.empty()) return "an empty piece";
     }
   }
 
@@ -111,17 +112,17 @@ TEST_F(OfferedFilesTest, GivesAMappedFileInPieces) {
   files.add(3, 5, getpid(), std::vector{module});
   EXPECT_TRUE(fetch(3, 5) == content_of(module.path));
   const auto first = ask(3, 5, 0);
-  EXPECT_EQ(first->text(Field::kBytes)->size(), kFilePieceBytes);
+  EXPECT_EQ(first->bytes.size(), kFilePieceBytes);
   EXPECT_FALSE(files.answer().has_value());  // one answer to one question
 }
 
 TEST_F(OfferedFilesTest, KnowsNothingElse) {
   files.add(3, 5, getpid(), std::vector{module});
   for (const auto& [stream, number] : {std::pair<uint64_t, uint64_t>{3, 4}, {3, 6}, {4, 5}, {0, 0}}) {
-    EXPECT_TRUE(ask(stream, number, 0)->text(Field::kText).has_value());
+    EXPECT_TRUE(ask(stream, number, 0)->why_not.has_value());
   }
-  EXPECT_TRUE(ask(3, 5, uint64_t{1} << 60)->text(Field::kText).has_value());
-  EXPECT_FALSE(files.take({.kind = Kind::kMark, .number = 0, .fields = {}}));
+  EXPECT_TRUE(ask(3, 5, uint64_t{1} << 60)->why_not.has_value());
+  EXPECT_FALSE(files.take({.kind = control::Kind::kMark, .number = 0, .fields = {}}));
 }
 
 TEST_F(OfferedFilesTest, OfANamedFileOnlyTheOneThatIsMeantIsGiven) {
@@ -136,7 +137,7 @@ TEST_F(OfferedFilesTest, OfANamedFileOnlyTheOneThatIsMeantIsGiven) {
   model::Module none = module;
   none.build_id.clear();
   files.add(3, 0, getpid(), std::vector{lie, secret, device, none});
-  for (uint64_t number = 0; number < 4; ++number) EXPECT_TRUE(ask(3, number, 0)->text(Field::kText).has_value());
+  for (uint64_t number = 0; number < 4; ++number) EXPECT_TRUE(ask(3, number, 0)->why_not.has_value());
 }
 
 TEST_F(OfferedFilesTest, GivesAFileThatWasDeletedAndWhoseProcessIsGone) {
@@ -177,15 +178,15 @@ TEST_F(OfferedFilesTest, WhatIsSettledIsClosed) {
   EXPECT_EQ(count_open(), before);
   files.add(3, 0, getpid(), std::vector{module});
   EXPECT_EQ(count_open(), before);
-  EXPECT_TRUE(ask(2, 0, 0)->text(Field::kText).has_value());
-  EXPECT_TRUE(ask(3, 0, 0)->text(Field::kText).has_value());
+  EXPECT_TRUE(ask(2, 0, 0)->why_not.has_value());
+  EXPECT_TRUE(ask(3, 0, 0)->why_not.has_value());
 }
 
 TEST_F(OfferedFilesTest, NothingIsOpenedForAHostThatWantsNone) {
   files.end();
   files.begin(false, true);
   files.add(1, 0, getpid(), std::vector{module});
-  EXPECT_TRUE(ask(1, 0, 0)->text(Field::kText).has_value());
+  EXPECT_TRUE(ask(1, 0, 0)->why_not.has_value());
 }
 
 TEST_F(OfferedFilesTest, WhereItIsForbiddenNothingLeaves) {
@@ -195,15 +196,15 @@ TEST_F(OfferedFilesTest, WhereItIsForbiddenNothingLeaves) {
   EXPECT_TRUE(forbidden.take(wanted(1, 0, 0)));
   const auto answer = forbidden.answer();
   ASSERT_TRUE(answer.has_value());
-  EXPECT_NE(answer->text_or_empty(Field::kText).find("--no-fetch"), std::string::npos);
-  EXPECT_FALSE(answer->text(Field::kBytes).has_value());
+  EXPECT_NE(answer->why_not->find("--no-fetch"), std::string::npos);
+  EXPECT_TRUE(answer->bytes.empty());
 }
 
 TEST_F(OfferedFilesTest, AnotherHostHasNothingOfTheOneBefore) {
   files.add(1, 0, getpid(), std::vector{module});
   files.end();
   files.begin(true, true);
-  EXPECT_TRUE(ask(1, 0, 0)->text(Field::kText).has_value());
+  EXPECT_TRUE(ask(1, 0, 0)->why_not.has_value());
 }
 
 }  // namespace

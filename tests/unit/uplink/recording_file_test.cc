@@ -14,13 +14,14 @@
 #include <string>
 #include <vector>
 
+#include "common/line/line_messages.h"
 #include "record/remote/line_to_target.h"
 
 namespace heaptap::uplink {
 namespace {
 
-using message::Field;
-using message::Kind;
+using line::Field;
+using line::Kind;
 using message::Message;
 
 class RecordingFileTest : public testing::Test {

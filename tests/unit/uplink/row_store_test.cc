@@ -7,12 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 
 namespace heaptap::uplink {
 namespace {
 
-using message::Field;
+using line::Field;
 using message::Fields;
 
 std::string rows_bytes(unsigned rows) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "capture/log/log_memory.h"
+#include "common/line/line_messages.h"
 #include "common/wire/late_rows.h"
 #include "two_ends.h"
 
@@ -65,7 +66,7 @@ class RowSupplyTest : public ::testing::Test {
       message = ends_.host.link().line().next();
       return message.has_value();
     });
-    return message && message->kind == message::Kind::kRowsWanted ? std::optional(message->fields) : std::nullopt;
+    return message && message->kind == line::Kind::kRowsWanted ? std::optional(message->fields) : std::nullopt;
   }
 
   test::OwnFolder folder_;
@@ -122,8 +123,8 @@ TEST_F(RowSupplyTest, AsksForAllOfWhatHasNoTable) {
   miss(rows, module_of("bare", wire::kModuleHasNoCfi));
   const auto question = asked();
   ASSERT_TRUE(question);
-  EXPECT_EQ(question->text(message::Field::kBuildId), "bare");
-  EXPECT_EQ(question->number(message::Field::kAddress), model::kNoRowAnywhere);
+  EXPECT_EQ(question->text(line::Field::kBuildId), "bare");
+  EXPECT_EQ(question->number(line::Field::kAddress), model::kNoRowAnywhere);
 }
 
 TEST_F(RowSupplyTest, AsksForTheAddressThatHasNoRow) {
@@ -132,7 +133,7 @@ TEST_F(RowSupplyTest, AsksForTheAddressThatHasNoRow) {
   miss(rows, module_of("with some"), kStart + 0x100);
   const auto question = asked();
   ASSERT_TRUE(question);
-  EXPECT_EQ(question->number(message::Field::kAddress), uint64_t{0xff});
+  EXPECT_EQ(question->number(line::Field::kAddress), uint64_t{0xff});
 }
 
 }  // namespace
