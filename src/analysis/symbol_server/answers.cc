@@ -14,19 +14,16 @@ namespace {
 
 using base::ErrorKind;
 using base::fail_as;
-using message::Field;
 using message::Fields;
-using message::Kind;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxIds = 1024;
 // Others wait meanwhile. Who asked for more asks again for the rest.
 constexpr std::chrono::milliseconds kMaxTime{200};
 
-base::Result<std::string> build_id_in(const Fields& request) {
-  const auto id = request.text(Field::kBuildId);
-  if (!model::is_build_id(id.value_or(""))) return fail_as(ErrorKind::kUsage, "missing build-id");
-  return std::string(*id);
+base::Result<> check_build_id(std::string_view id) {
+  if (model::is_build_id(id)) return {};
+  return fail_as(ErrorKind::kUsage, "missing build-id");
 }
 
 }  // namespace
@@ -34,13 +31,13 @@ base::Result<std::string> build_id_in(const Fields& request) {
 base::Result<Fields> Answers::answer(const message::Message& request) {
   switch (request.kind.as<Kind>()) {
     case Kind::kSymbolLevels:
-      return levels(request.fields);
+      return levels(decode_levels_request(request.fields));
     case Kind::kFramesAt:
-      return frames(request.fields);
+      return frames(decode_frames_request(request.fields));
     case Kind::kVariableAt:
-      return variable(request.fields);
+      return variable(decode_variable_request(request.fields));
     case Kind::kRowsOf:
-      return rows(request.fields);
+      return rows(decode_rows_request(request.fields));
     default:
       return fail_as(ErrorKind::kUsage, "a symbol server doesn't support requests of kind {}", request.kind.value);
   }
@@ -60,76 +57,60 @@ symbols::ModuleNames& Answers::names_of(const std::string& build_id) {
   return open_.front().second;
 }
 
-base::Result<Fields> Answers::levels(const Fields& request) {
-  const std::vector<std::string_view> ids = request.texts(Field::kBuildId);
+base::Result<Fields> Answers::levels(const LevelsRequest& request) {
+  const std::vector<std::string>& ids = request.build_ids;
   if (ids.empty() || ids.size() > kMaxIds) return fail_as(ErrorKind::kUsage, "no build-ids, or too many");
-  Fields answer;
+  LevelsAnswer answer;
   const Clock::time_point until = Clock::now() + kMaxTime;
-  for (const std::string_view id : ids) {
+  for (const std::string& id : ids) {
     if (!model::is_build_id(id)) return fail_as(ErrorKind::kUsage, "invalid build-id");
-    Fields entry;
-    entry.add(Field::kLevel, static_cast<uint64_t>(names_of(std::string(id)).level()));
-    answer.add(Field::kEntry, entry);
+    answer.levels.push_back(static_cast<uint64_t>(names_of(id).level()));
     if (Clock::now() >= until) break;
   }
-  return answer;
+  return encode(answer);
 }
 
-base::Result<Fields> Answers::frames(const Fields& request) {
-  const auto id = build_id_in(request);
-  if (!id) return std::unexpected(id.error());
-  const auto addresses = read_addresses(request.text(Field::kAddresses).value_or(""));
+base::Result<Fields> Answers::frames(const FramesRequest& request) {
+  HEAPTAP_TRY(check_build_id(request.build_id));
+  const auto addresses = read_addresses(request.addresses);
   if (!addresses) return fail_as(ErrorKind::kUsage, "the addresses are damaged, or too many");
-  symbols::ModuleNames& names = names_of(*id);
-  Fields answer;
-  if (names.level() == symbols::SymbolLevel::kNothing) return answer;
+  symbols::ModuleNames& names = names_of(request.build_id);
+  if (names.level() == symbols::SymbolLevel::kNothing) return encode(FramesAnswer{});
   FrameWriter frames(kMaxAnswerBytes);
   const Clock::time_point until = Clock::now() + kMaxTime;
   for (const uint64_t address : *addresses) {
     if (!frames.add(names.frames_at(address)) || Clock::now() >= until) break;
   }
-  answer.add(Field::kFrames, frames.bytes());
-  return answer;
+  return encode(FramesAnswer{.frames = frames.bytes()});
 }
 
-base::Result<Fields> Answers::variable(const Fields& request) {
-  const auto id = build_id_in(request);
-  if (!id) return std::unexpected(id.error());
-  const auto address = request.number(Field::kAddress);
-  if (!address) return fail_as(ErrorKind::kUsage, "missing address");
-  Fields answer;
-  const auto found = names_of(*id).variable_at(*address, request.number_or_0(Field::kIsThreadLocal) != 0);
-  if (!found) return answer;
-  answer.add(Field::kName, found->name);
-  answer.add(Field::kFile, found->file);
-  answer.add(Field::kLine, found->line);
-  answer.add(Field::kBegin, found->begin);
-  answer.add(Field::kSizeBytes, found->size_bytes);
-  return answer;
+base::Result<Fields> Answers::variable(const VariableRequest& request) {
+  HEAPTAP_TRY(check_build_id(request.build_id));
+  if (!request.address) return fail_as(ErrorKind::kUsage, "missing address");
+  return encode(names_of(request.build_id).variable_at(*request.address, request.is_thread_local));
 }
 
-base::Result<Fields> Answers::rows(const Fields& request) {
-  const auto id = build_id_in(request);
-  if (!id) return std::unexpected(id.error());
-  const auto wanted = request.number(Field::kAddress);
+base::Result<Fields> Answers::rows(const RowsRequest& request) {
+  HEAPTAP_TRY(check_build_id(request.build_id));
+  const std::string& id = request.build_id;
+  const std::optional<uint64_t> wanted = request.address;
   const bool is_known =
-      rows_.build_id == *id && rows_.has_wanted == wanted.has_value() && rows_.wanted == wanted.value_or(0);
+      rows_.build_id == id && rows_.has_wanted == wanted.has_value() && rows_.wanted == wanted.value_or(0);
   if (!is_known || rows_.bytes.empty()) {
-    rows_ = {.build_id = *id, .wanted = wanted.value_or(0), .has_wanted = wanted.has_value(), .table = {}, .bytes = {}};
-    if (const auto frames = symbols::find_frame_bytes(files_, *id)) rows_.table = rows_of(*frames, wanted);
+    rows_ = {.build_id = id, .wanted = wanted.value_or(0), .has_wanted = wanted.has_value(), .table = {}, .bytes = {}};
+    if (const auto frames = symbols::find_frame_bytes(files_, id)) rows_.table = rows_of(*frames, wanted);
     const std::vector<uint8_t> bytes = model::encode(rows_.table);
     rows_.bytes.assign(bytes.begin(), bytes.end());
   }
-  Fields answer;
+  RowsAnswer answer;
   // A single address, where the whole module isn't asked for.
-  if (wanted) answer.add(Field::kRow, rows_.table.row_at(*wanted));
-  const auto begins = request.number(Field::kBegins);
-  if (!begins || rows_.table.empty() || *begins >= rows_.bytes.size()) return answer;
-  const auto at = static_cast<size_t>(*begins);
-  const std::string_view piece = std::string_view(rows_.bytes).substr(at, kMaxAnswerBytes / 2);
-  answer.add(Field::kRows, piece);
-  answer.add(Field::kMore, at + piece.size() < rows_.bytes.size());
-  return answer;
+  if (wanted) answer.row = rows_.table.row_at(*wanted);
+  if (request.begins && !rows_.table.empty() && *request.begins < rows_.bytes.size()) {
+    const auto at = static_cast<size_t>(*request.begins);
+    answer.rows = std::string_view(rows_.bytes).substr(at, kMaxAnswerBytes / 2);
+    answer.more = at + answer.rows->size() < rows_.bytes.size();
+  }
+  return encode(answer);
 }
 
 }  // namespace heaptap::symbol_server

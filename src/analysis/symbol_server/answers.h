@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/symbol_server/symbol_messages.h"
 #include "analysis/symbols/file_provider.h"
 #include "analysis/symbols/module_names.h"
 #include "common/base/result.h"
@@ -37,10 +38,10 @@ class Answers {
   };
 
   symbols::ModuleNames& names_of(const std::string& build_id);
-  base::Result<message::Fields> levels(const message::Fields& request);
-  base::Result<message::Fields> frames(const message::Fields& request);
-  base::Result<message::Fields> variable(const message::Fields& request);
-  base::Result<message::Fields> rows(const message::Fields& request);
+  base::Result<message::Fields> levels(const LevelsRequest& request);
+  base::Result<message::Fields> frames(const FramesRequest& request);
+  base::Result<message::Fields> variable(const VariableRequest& request);
+  base::Result<message::Fields> rows(const RowsRequest& request);
 
   symbols::FileProvider& files_;
   std::list<std::pair<std::string, symbols::ModuleNames>> open_;  // by build-id, most recently used first

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/symbol_server/name_bytes.h"
+#include "analysis/symbol_server/symbol_messages.h"
 #include "common/base/byte_span.h"
 #include "common/message/common_messages.h"
 
@@ -14,10 +15,7 @@ namespace heaptap::symbol_server {
 namespace {
 
 using channel::Clock;
-using message::CommonKind;
-using message::Field;
 using message::Fields;
-using message::Kind;
 using message::Message;
 using symbols::SymbolLevel;
 
@@ -150,8 +148,9 @@ base::Result<Fields> Client::ask(message::Number kind, Fields fields) {
   waited_ += Clock::now() - began;
   if (!message) return std::unexpected(message.error());
   if (message->number != number) return std::unexpected(wrong());
-  if (message->kind == CommonKind::kRefusal) return base::fail("{}", message::decode_refusal(message->fields).message);
-  if (message->kind != CommonKind::kAnswer) return std::unexpected(wrong());
+  if (message->kind == message::CommonKind::kRefusal)
+    return base::fail("{}", message::decode_refusal(message->fields).message);
+  if (message->kind != message::CommonKind::kAnswer) return std::unexpected(wrong());
   return std::move(message->fields);
 }
 
@@ -166,13 +165,11 @@ std::optional<Fields> Client::ask_or_give_up(message::Number kind, Fields fields
 SymbolLevel Client::level_of(const std::string& build_id) {
   const std::scoped_lock lock(mutex_);
   if (const auto known = levels_.find(build_id); known != levels_.end()) return known->second;
-  Fields fields;
-  fields.add(Field::kBuildId, build_id);
-  const auto answer = ask_or_give_up(Kind::kSymbolLevels, std::move(fields));
+  const auto answer = ask_or_give_up(Kind::kSymbolLevels, encode(LevelsRequest{.build_ids = {build_id}}));
   SymbolLevel level = SymbolLevel::kNothing;
   if (answer) {
-    const auto entry = Fields::read(answer->text(Field::kEntry).value_or(""));
-    const uint64_t value = entry ? entry->number_or_0(Field::kLevel) : UINT64_MAX;
+    const std::vector<uint64_t> levels = decode_levels_answer(*answer).levels;
+    const uint64_t value = levels.empty() ? 0 : levels.front();
     if (value <= static_cast<uint64_t>(SymbolLevel::kLines)) {
       level = static_cast<SymbolLevel>(value);
     } else {
@@ -188,12 +185,11 @@ std::vector<std::vector<model::Frame>> Client::frames_at(const std::string& buil
   std::vector<std::vector<model::Frame>> all;
   while (all.size() < addresses.size()) {
     const auto piece = addresses.subspan(all.size(), std::min(kMaxAddresses, addresses.size() - all.size()));
-    Fields fields;
-    fields.add(Field::kBuildId, build_id);
-    fields.add(Field::kAddresses, write_addresses(piece));
-    const auto answer = ask_or_give_up(Kind::kFramesAt, std::move(fields));
-    if (!answer || !answer->text(Field::kFrames)) break;
-    auto frames = read_frames(*answer->text(Field::kFrames));
+    const FramesRequest request{.build_id = build_id, .addresses = write_addresses(piece)};
+    const auto answer = ask_or_give_up(Kind::kFramesAt, encode(request));
+    const auto bytes = answer ? decode_frames_answer(*answer).frames : std::nullopt;
+    if (!bytes) break;
+    auto frames = read_frames(*bytes);
     if (!frames || frames->empty() || frames->size() > piece.size()) {
       give_up(wrong());
       break;
@@ -206,36 +202,25 @@ std::vector<std::vector<model::Frame>> Client::frames_at(const std::string& buil
 std::optional<symbols::Variable> Client::variable_at(const std::string& build_id, uint64_t address,
                                                      bool is_thread_local) {
   const std::scoped_lock lock(mutex_);
-  Fields fields;
-  fields.add(Field::kBuildId, build_id);
-  fields.add(Field::kAddress, address);
-  fields.add(Field::kIsThreadLocal, is_thread_local);
-  const auto answer = ask_or_give_up(Kind::kVariableAt, std::move(fields));
-  if (!answer || !answer->text(Field::kName)) return std::nullopt;
-  return symbols::Variable{.name = answer->text_or_empty(Field::kName),
-                           .file = answer->text_or_empty(Field::kFile),
-                           .line = answer->small_number(Field::kLine),
-                           .begin = answer->number_or_0(Field::kBegin),
-                           .size_bytes = answer->number_or_0(Field::kSizeBytes)};
+  const VariableRequest request{.build_id = build_id, .address = address, .is_thread_local = is_thread_local};
+  const auto answer = ask_or_give_up(Kind::kVariableAt, encode(request));
+  return answer ? decode_variable_answer(*answer) : std::nullopt;
 }
 
 model::RowTable Client::rows_of(const std::string& build_id, std::optional<uint64_t> wanted) {
   const std::scoped_lock lock(mutex_);
   std::string bytes;
   for (bool more = true; more;) {
-    Fields fields;
-    fields.add(Field::kBuildId, build_id);
-    fields.add_known(Field::kAddress, wanted);
-    fields.add(Field::kBegins, uint64_t{bytes.size()});
-    const auto answer = ask_or_give_up(Kind::kRowsOf, std::move(fields));
-    const auto piece = answer ? answer->text(Field::kRows) : std::nullopt;
-    if (!piece) return {};
-    more = answer->number_or_0(Field::kMore) != 0;
-    if (piece->empty() || bytes.size() + piece->size() > kMaxRowBytes) {
+    const RowsRequest request{.build_id = build_id, .address = wanted, .begins = bytes.size()};
+    const auto answer = ask_or_give_up(Kind::kRowsOf, encode(request));
+    const RowsAnswer rows = answer ? decode_rows_answer(*answer) : RowsAnswer{};
+    if (!rows.rows) return {};
+    more = rows.more;
+    if (rows.rows->empty() || bytes.size() + rows.rows->size() > kMaxRowBytes) {
       give_up(wrong());
       return {};
     }
-    bytes += *piece;
+    bytes += *rows.rows;
   }
   auto rows = model::decode_rows(base::bytes_of(bytes));
   if (!rows) give_up(wrong());

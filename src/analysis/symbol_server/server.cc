@@ -9,7 +9,6 @@
 namespace heaptap::symbol_server {
 namespace {
 
-using message::CommonKind;
 using message::Message;
 
 constexpr size_t kMaxClients = 32;
@@ -87,7 +86,7 @@ bool Server::take(Client& client, const Message& message) {
     client.unsent = message::encode(message::hello());
     return message::is_hello_of_this_version(message);
   }
-  if (message.kind == CommonKind::kHello || message.number == 0) return false;
+  if (message.kind == message::CommonKind::kHello || message.number == 0) return false;
   auto answer = answers_.answer(message);
   client.unsent = message::encode(answer ? message::answer_to(message.number, *std::move(answer))
                                          : message::refusal_of(message.number, answer.error()));

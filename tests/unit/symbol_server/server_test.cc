@@ -24,9 +24,7 @@ namespace heaptap::symbol_server {
 namespace {
 
 namespace fs = std::filesystem;
-using message::Field;
 using message::Fields;
-using message::Kind;
 using message::Message;
 using symbols::SymbolLevel;
 using namespace std::chrono_literals;
@@ -281,8 +279,8 @@ TEST(AnswersTest, RequestsThatMakeNoSenseAreRefused) {
   EXPECT_FALSE(answers.answer(request(Kind::kFramesAt, 1, damaged)));
   EXPECT_FALSE(answers.answer(request(Kind::kVariableAt, 1, id)));
   EXPECT_FALSE(answers.answer(request(Kind::kRowsOf, 1, large)));
-  EXPECT_FALSE(answers.answer(request(Kind::kKill, 1, id)));
-  EXPECT_FALSE(answers.answer(request(Kind::kRecord, 1, id)));
+  EXPECT_FALSE(answers.answer(request(message::Number(28), 1, id)));
+  EXPECT_FALSE(answers.answer(request(message::Number(70), 1, id)));
 }
 
 TEST(AnswersTest, ARowOfOneAddressIsGivenAlone) {
