@@ -33,7 +33,6 @@ class AgentSource : public RecordingSource {
   bool has_left(const RecordedProcess& process) override;
   void serve_programs(ReportRequests& reports) override { reports_ = &reports; }
   void let_go(RecordedProcess& process) override;
-  void accept_no_more() override {}
 
  private:
   void begin(AgentRequest request);

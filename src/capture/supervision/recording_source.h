@@ -38,7 +38,7 @@ class RecordingSource {
   // Signal that would end the recording, for a program that was started elsewhere: true if that program gets it, and recording continues.
   virtual bool hand_on(int /*signal*/) { return false; }
   // From now on no recording begins, and a tracer detaches from all processes.
-  virtual void accept_no_more() = 0;
+  virtual void accept_no_more() {}
   // After that: whether the last detaching is still in progress.
   [[nodiscard]] virtual bool is_letting_go() { return false; }
 };

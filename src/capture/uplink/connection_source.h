@@ -24,7 +24,8 @@ class ConnectionSource {
   virtual ~ConnectionSource() = default;
 
   virtual void add_waits(std::vector<pollfd>& waits) const = 0;
-  virtual void proceed(line::TimePoint now) = 0;
+  // For sources with work of their own between connections.
+  virtual void proceed(line::TimePoint /*now*/) {}
   // The next connection; the other end hasn't named its session yet. `is_alone`: there is no current one.
   virtual std::optional<channel::Connection> next(bool is_alone, line::TimePoint now) = 0;
   // The last one ended before the other end named its session.

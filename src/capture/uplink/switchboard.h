@@ -34,7 +34,6 @@ class SwitchedConnections : public ConnectionSource {
   // `switchboard`: this end of the channel.
   explicit SwitchedConnections(base::UniqueFd switchboard) : switchboard_(std::move(switchboard)) {}
   void add_waits(std::vector<pollfd>& waits) const override;
-  void proceed(line::TimePoint /*now*/) override {}
   std::optional<channel::Connection> next(bool is_alone, line::TimePoint now) override;
   void tell_session(const std::string& name) override;
   [[nodiscard]] bool is_of_one_host() const override { return true; }

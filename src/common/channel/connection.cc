@@ -136,8 +136,7 @@ void Connection::proceed(Time now) {
   if (phase_ == Phase::kEnding) go_on_ending();
   const auto limit = deadline();
   if (!limit || now < *limit) return;
-  if (phase_ == Phase::kEnding)
-    return end_in_order(make_error({"this side closed the connection, but the other side didn't"}));
+  if (phase_ == Phase::kEnding) return drop(make_error({"this side closed the connection, but the other side didn't"}));
   if (phase_ == Phase::kConnecting) return drop(cant_connect(peer_, ETIMEDOUT));
   drop(make_error({"no greeting from the other side within ",
                    std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limits_.greeting).count()),
@@ -194,7 +193,7 @@ void Connection::flush() {
 
 void Connection::end(Time now) {
   if (phase_ == Phase::kGone || phase_ == Phase::kEnding) return;
-  if (phase_ != Phase::kReady) return end_in_order(make_error({"this side canceled the connection"}));
+  if (phase_ != Phase::kReady) return drop(make_error({"this side canceled the connection"}));
   phase_ = Phase::kEnding;
   deadline_ = now + limits_.ending;
   go_on_ending();
@@ -219,22 +218,16 @@ void Connection::go_on_ending() {
     const Transfer got = stream_.receive(dropped);
     if (got.outcome == Transfer::Outcome::kLater) return;
     if (got.outcome == Transfer::Outcome::kDone) continue;
-    if (has_shut_down_) return end_in_order(make_error({"this side closed the connection"}));
+    if (has_shut_down_) return drop(make_error({"this side closed the connection"}));
     return drop(make_error({"the other side closed the connection before it had received everything"}));
   }
 }
 
 void Connection::settle() {
-  if (session_->state() == Session::State::kEnded)
-    return end_in_order(make_error({"the other side closed the connection"}));
+  if (session_->state() == Session::State::kEnded) return drop(make_error({"the other side closed the connection"}));
   if (session_->state() != Session::State::kFailed) return;
   session_->write(stream_, outgoing_);  // its last words, if they go now
   drop({session_->why()});
-}
-
-void Connection::end_in_order(base::Error why) {
-  drop(std::move(why));
-  has_ended_in_order_ = true;
 }
 
 void Connection::drop(base::Error why) {

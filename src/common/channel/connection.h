@@ -67,8 +67,6 @@ class Connection {
   // when the other side has closed as well.
   void end(Time now);
   [[nodiscard]] bool is_gone() const { return phase_ == Phase::kGone; }
-  // Gone at the request of one of the sides; otherwise there was a failure.
-  [[nodiscard]] bool has_ended_in_order() const { return has_ended_in_order_; }
   // Gone because an end is the wrong peer: another attempt would end the same way.
   [[nodiscard]] bool is_refused() const { return is_gone() && session_->is_refused(); }
   // Reason for being gone: a sentence without a full stop, without the name of the peer.
@@ -99,7 +97,6 @@ class Connection {
   void go_on_ending();
   // Evaluates the session's state.
   void settle();
-  void end_in_order(base::Error why);
 
   SocketStream stream_;
   std::unique_ptr<Session> session_;
@@ -110,7 +107,6 @@ class Connection {
   Phase phase_ = Phase::kConnecting;
   bool has_said_end_ = false;
   bool has_shut_down_ = false;
-  bool has_ended_in_order_ = false;
   std::optional<Time> deadline_;
   std::string why_;
 };

@@ -44,7 +44,6 @@ class Source : public supervision::RecordingSource {
   }
   bool has_left(const supervision::RecordedProcess& /*process*/) override { return false; }
   void let_go(supervision::RecordedProcess& process) override { let_go_of.insert(process.pid); }
-  void accept_no_more() override {}
   std::set<pid_t> let_go_of;
 };
 

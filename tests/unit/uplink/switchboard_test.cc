@@ -31,7 +31,6 @@ class MadeConnections : public ConnectionSource {
  public:
   explicit MadeConnections(std::list<channel::Connection>& made) : made_(made) {}
   void add_waits(std::vector<pollfd>& /*waits*/) const override {}
-  void proceed(line::TimePoint /*now*/) override {}
   std::optional<channel::Connection> next(bool /*is_alone*/, line::TimePoint /*now*/) override {
     if (made_.empty()) return std::nullopt;
     std::optional<channel::Connection> first(std::move(made_.front()));
