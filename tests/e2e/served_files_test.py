@@ -8,6 +8,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import far
 import heaptap_test
 from heaptap_test import HEAPTAP, built, heaptap, summary
 from waiting import descendants, ended, wait_for
@@ -114,6 +115,17 @@ class Served(heaptap_test.SteppedTestCase):
         self.errors_have(rb"waiting for \S+/library\.so: its file system \(fuse\) doesn't respond")
         self.runs_to_its_end(program)
         ended(reader)
+
+    def test_the_target_says_what_it_waits_for(self):
+        program = self.serve("process")
+        with self.errors.open("ab") as errors:
+            target = subprocess.Popen(["nsenter", f"--mount=/proc/{program.pid}/ns/mnt", far.HEAPTAP_TARGET, "record", "-q", "-o", self.folder / "far.rec",
+                                       "--", self.folder / "served/library.so"],
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, cwd="/")
+        self.addCleanup(self.end, target)
+        self.errors_have(rb"heaptap-target: waiting for \S+/library\.so: its file system \(fuse\) doesn't respond")
+        self.runs_to_its_end(program)
+        ended(target)
 
     def errors_have(self, pattern):
         wait_for(f"heaptap says '{pattern.decode()}'", lambda: re.search(pattern, self.errors.read_bytes()), state=self.state)

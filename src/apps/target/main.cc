@@ -6,12 +6,12 @@
 
 #include "apps/target/command_line.h"
 #include "apps/target/console.h"
+#include "apps/target/file_news.h"
 #include "apps/target/pair.h"
 #include "apps/target/run.h"
 #include "apps/target/serve.h"
 #include "apps/target/setup.h"
 #include "common/base/exit_status.h"
-#include "common/base/safe_text.h"
 #include "common/base/served_files.h"
 
 namespace {
@@ -31,19 +31,14 @@ int print_result(const heaptap::base::Result<std::string>& text) {
   return 0;
 }
 
-void tell(const heaptap::base::SilentFile& file, heaptap::base::ServedFiles::Stage stage) {
-  const bool waits = stage == heaptap::base::ServedFiles::Stage::kWaits;
-  const std::string type = file.type.empty() ? "" : " (" + file.type + ")";
-  heaptap::target::complain(heaptap::base::safe_text(
-      (waits ? "waiting for " + file.path + ": its file system" + type + " doesn't respond"
-             : "gave up on " + file.path + ": its file system" + type + " doesn't respond and isn't used any more")));
-}
-
 }  // namespace
 
 int main(int count, char** arguments) try {
   using heaptap::target::Command;
-  heaptap::base::ServedFiles::of_process().tell_by(tell);
+  heaptap::base::ServedFiles::of_process().tell_by(
+      [](const heaptap::base::SilentFile& file, heaptap::base::ServedFiles::Stage stage) {
+        heaptap::target::warn(heaptap::target::text_of(file, stage));
+      });
   const auto options = heaptap::target::parse({arguments + 1, static_cast<size_t>(count > 0 ? count - 1 : 0)});
   if (!options) return fail(options.error());
   if (options->command == Command::kHelp) {

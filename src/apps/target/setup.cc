@@ -8,6 +8,7 @@
 
 #include "apps/target/announced_host.h"
 #include "apps/target/carried_agent.h"
+#include "apps/target/file_news.h"
 #include "apps/target/host_by_name.h"
 #include "apps/target/host_command.h"
 #include "common/base/safe_text.h"
@@ -77,6 +78,10 @@ void complain(const std::string& line) {
   if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
+void warn(const std::string& line) {
+  if (can_complain()) complain(line);
+}
+
 void log(const std::string& line) {
   static int missing = 0;
   if (!can_complain()) {
@@ -97,6 +102,10 @@ uplink::TargetOptions target_options(const Options& options) {
   target.duration = options.duration;
   target.compression = options.compression;
   target.gives_files = !options.no_fetch;
+  target.tell_of_wait = [](const supervision::StandingThread& thread) { warn(text_of(thread)); };
+  target.tell_of_tracer = [](const supervision::TracingNews& news) {
+    if (const std::string text = text_of(news); !text.empty()) warn(text);
+  };
   target.policy = {.attach_only = options.attach_only, .allowed = options.allowed, .has_user = !options.user.empty()};
   return target;
 }

@@ -17,6 +17,8 @@ namespace heaptap::target {
 void say(const Options& options, const std::string& line);
 // Prints an error, even if quiet.
 void complain(const std::string& line);
+// Prints a warning, even if quiet, unless writing would block: nothing that is recorded waits for who reads it. Thread-safe.
+void warn(const std::string& line);
 // Prints a line of the access log, even if quiet, unless writing would block. Omitted lines are counted in the next
 // one.
 void log(const std::string& line);

@@ -24,6 +24,7 @@
 #include "capture/stream/frame_packing.h"
 #include "capture/supervision/agent_server.h"
 #include "capture/supervision/agent_source.h"
+#include "capture/supervision/own_waits.h"
 #include "capture/supervision/supervisor.h"
 #include "capture/supervision/tracer_source.h"
 #include "capture/uplink/forwarded_recording.h"
@@ -118,6 +119,12 @@ log::LogOptions log_options(const line::RecordOrder& order, const TargetOptions&
   return log;
 }
 
+// To be there while no process is forked that continues as heaptap.
+std::optional<supervision::OwnWaits> watch_own_waits(const TargetOptions& options) {
+  if (!options.tell_of_wait) return std::nullopt;
+  return std::optional<supervision::OwnWaits>(std::in_place, options.tell_of_wait);
+}
+
 class Session {
  public:
   Session(const line::RecordOrder& order, const TargetOptions& options, const SessionHooks& hooks, const Plan& plan)
@@ -147,6 +154,7 @@ class Session {
     auto launched = launch::launch(*launch);
     if (!launched) return std::unexpected(std::move(launched).error());
     hooks_.began();
+    const auto waits = watch_own_waits(options_);
     supervisor.watch(*std::move(launched));
     return tell_end();
   }
@@ -179,6 +187,7 @@ class Session {
       launched = *std::move(made);
     }
     hooks_.began();
+    const auto waits = watch_own_waits(options_);
     supervisor.watch(std::move(launched));
     return tell_end();
   }
@@ -220,6 +229,7 @@ class Session {
 
   [[nodiscard]] std::function<void(const supervision::TracingNews&)> teller() {
     return [this](const supervision::TracingNews& news) {
+      if (options_.tell_of_tracer) options_.tell_of_tracer(news);
       if (news.kind != supervision::TracingNews::Kind::kNotRecorded) return;
       hooks_.uplink.send(
           line::message_of(line::NotRecorded{.pid = static_cast<uint64_t>(news.process), .why = news.why}));
@@ -352,9 +362,11 @@ SessionHooks hooks_of(LineToHost& host, const TargetOptions& options) {
 
 base::Result<model::ExitStatus> record(const line::RecordOrder& order, const TargetOptions& options,
                                        const SessionHooks& hooks) {
+  auto waits = watch_own_waits(options);
   const auto plan = make_plan(order, options);
   if (!plan) return std::unexpected(plan.error());
   if (plan->program) hooks.prepare(*plan->program);
+  waits.reset();
   Session session(order, options, hooks, *plan);
   return plan->by_tracer ? session.record_with_tracer() : session.record_with_agent();
 }

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "capture/launch/program_check.h"
+#include "capture/supervision/kernel_waits.h"
 #include "capture/supervision/recorded_processes.h"
 #include "capture/supervision/recording_service.h"
 #include "capture/supervision/recording_source.h"
+#include "capture/supervision/tracer_source.h"
 #include "capture/uplink/forwarded_recording.h"
 #include "capture/uplink/line_to_host.h"
 #include "capture/uplink/order_policy.h"
@@ -34,6 +36,9 @@ struct TargetOptions {
   bool gives_files = true;                                 // provides files mapped by recorded processes, on request
   std::optional<std::chrono::nanoseconds> duration = {};   // detaches after this time
   OrderPolicy policy = {};
+  // Waits of this process's threads in the kernel, as soon as they have lasted for a second; called in a thread of its own.
+  std::function<void(const supervision::StandingThread&)> tell_of_wait = {};
+  std::function<void(const supervision::TracingNews&)> tell_of_tracer = {};
 };
 
 // Session hooks: receiver of the events, and services during the recording.
