@@ -95,12 +95,27 @@ class MemoryGroups(heaptap_test.TestCase):
         group = self.group(64 * MIB)
         self.check(heaptap_test.run(group.joining(HEAPTAP, "run", "-q", "-o", self.trace, "--", self.program, "20")))
 
+    def test_a_program_that_needs_nearly_all_of_it_beside_a_stopped_heaptap(self):
+        shown = self.overflow(self.group(24 * MIB), "18")
+        self.assertLess(int(re.search(rb"RssShmem:\s+(\d+)", shown).group(1)), 3000, "the log is the program's memory")
+
     def test_what_is_lost_there_is_said_with_its_cause(self):
         group = self.group(24 * MIB)
+        self.overflow(group, "12")
+        cause = f"the memory group (cgroup) /{group.name} had little left of its limit of 24.0 MiB"
+        shown = heaptap("show", "summary", self.trace)
+        self.assertIn(cause, " ".join(shown.stdout.decode().split()), shown)
+        report = summary(self.trace)
+        self.assertGreater(report["capture"]["lost_events"], 0)
+        self.assertIn("log_without_room", [note["kind"] for note in report["notes"]])
+        self.assertTrue(any(cause in note for note in heaptap_test.notes_of(report)), report["notes"])
+
+    def overflow(self, group, mebibytes):
+        """The program with so much memory in use, and a log that is full for sure. Returns its output."""
         errors = self.folder / "errors"
         with errors.open("wb") as stderr:
             recorded = subprocess.Popen([HEAPTAP, "run", "--on-overflow", "drop", "--no-leak-scan", "-o", self.trace, "--",
-                                         *group.joining(self.program, "12", "line")],
+                                         *group.joining(self.program, mebibytes, "line")],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
         self.addCleanup(recorded.communicate)
         self.addCleanup(heaptap_test.end, recorded)
@@ -109,16 +124,10 @@ class MemoryGroups(heaptap_test.TestCase):
         recorded.send_signal(signal.SIGSTOP)  # so that the log is full for sure
         recorded.stdin.write(b"\n")
         recorded.stdin.flush()
-        read_until(program.fileno(), "done", lambda text: b"done" in text, state=[recorded, errors])
+        shown = read_until(program.fileno(), "done", lambda text: b"done" in text, state=[recorded, errors])
         recorded.send_signal(signal.SIGCONT)
         self.assertEqual(ended(recorded), 0, errors.read_text())
-        cause = f"the memory group (cgroup) /{group.name} had little left of its limit of 24.0 MiB"
-        shown = heaptap("show", "summary", self.trace)
-        self.assertIn(cause, " ".join(shown.stdout.decode().split()), shown)
-        report = summary(self.trace)
-        self.assertGreater(report["capture"]["lost_events"], 0)
-        self.assertIn("log_without_room", [note["kind"] for note in report["notes"]])
-        self.assertTrue(any(cause in note for note in heaptap_test.notes_of(report)), report["notes"])
+        return shown
 
     def test_what_is_not_used_is_given_back(self):
         outcome = heaptap("run", "-q", "-o", self.trace, "--", self.program, "0", "waits")

@@ -137,7 +137,7 @@ class LogStreams {
     slot.thread_number = thread.number;
     const uint32_t index = claim_chunk(slot);
     if (index == kNoChunk) {
-      set_state(slot, StreamState::kFree);
+      give_slot_back(slot);
       return false;
     }
     begin_chunk(stream, index, earliest);
@@ -169,6 +169,17 @@ class LogStreams {
  private:
   static void set_state(StreamSlot& slot, StreamState state) {
     slot.state.store(static_cast<uint32_t>(state), std::memory_order_release);  // pairs with the collector's acquire
+  }
+
+  // The next attempt begins with it: while the log is full, each event of a thread without a stream is an attempt, and
+  // touching one slot after another would make all of the table the program's memory.
+  void give_slot_back(StreamSlot& slot) {
+    set_state(slot, StreamState::kFree);
+    const auto index = static_cast<uint32_t>(&slot - &log_.slot(0));
+    std::atomic<uint32_t>& hint = log_.header().free_slot_hint;
+    uint32_t start = hint.load(std::memory_order_relaxed);
+    while (index < start && !hint.compare_exchange_weak(start, index, std::memory_order_relaxed)) {
+    }
   }
 
   StreamSlot* try_slot() {

@@ -146,6 +146,20 @@ class Belongings {
   std::atomic<uint32_t> doubled_{0};
 };
 
+TEST_F(LogStreamsTest, WithoutAChunkTheSameSlotIsTriedAgain) {
+  LogOptions options = small();
+  options.overflow_policy = wire::OverflowPolicy::kDrop;
+  make(options);
+  wire::LogStream first{};
+  ASSERT_TRUE(open(first, 1));
+  while (write(first, 1, true)) continue;
+  for (int i = 0; i < 1000; ++i) {
+    wire::LogStream another{};
+    ASSERT_FALSE(open(another, 2));
+  }
+  EXPECT_EQ(log().slots_used.load(), 2u);
+}
+
 TEST_F(LogStreamsTest, NoTwoThreadsPopTheSameFreeChunk) {
   constexpr uint32_t kFew = 6;
   make(small());
