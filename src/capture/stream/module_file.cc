@@ -3,15 +3,13 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <optional>
+#include <algorithm>
+#include <cerrno>
 #include <string_view>
-#include <utility>
 
 #include "capture/elf/object_file.h"
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
-#include "common/base/result.h"
-#include "common/base/served_files.h"
 #include "common/base/small_file.h"
 #include "common/wire/log.h"
 
@@ -60,6 +58,23 @@ base::UniqueFd open_it(pid_t thread, const std::optional<process::Mapping>& firs
   return is_file_of(file, module) ? std::move(file) : base::UniqueFd();
 }
 
+bool has_exact_file(const model::Module& module) {
+  return !module.build_id.empty() && (module.flags & wire::kModuleIsVdso) == 0;
+}
+
+// Where a module's file is, as its process sees it while it lives.
+struct Lookup {
+  Lookup(pid_t process, const model::Module& module)
+      : thread(process::find_live_thread(process)),
+        first(thread != 0 ? mapping_of(thread, module) : std::nullopt),
+        place(first ? elf::place_of(thread, *first) : base::FilePlace{.viewer = thread, .path = module.path}) {}
+  [[nodiscard]] base::UniqueFd open(const model::Module& module) const { return open_it(thread, first, module); }
+
+  pid_t thread;
+  std::optional<process::Mapping> first;
+  base::FilePlace place;
+};
+
 std::string follow(pid_t thread, const std::string& path) {
   const base::UniqueFd opened = elf::open_as_seen_by(thread, path);
   if (!opened) return {};
@@ -73,13 +88,10 @@ std::string follow(pid_t thread, const std::string& path) {
 }  // namespace
 
 base::UniqueFd open_module_file(pid_t process, const model::Module& module) {
-  if (module.build_id.empty() || (module.flags & wire::kModuleIsVdso) != 0) return {};
-  const pid_t thread = process::find_live_thread(process);
-  const auto first = thread != 0 ? mapping_of(thread, module) : std::nullopt;
-  const base::FilePlace place =
-      first ? elf::place_of(thread, *first) : base::FilePlace{.viewer = thread, .path = module.path};
-  const auto open = [thread, first, module] { return base::own_copy(open_it(thread, first, module)); };
-  auto file = base::ServedFiles::of_process().look<base::UniqueFd>(place, open);
+  if (!has_exact_file(module)) return {};
+  const Lookup lookup(process, module);
+  const auto open = [lookup, module] { return base::own_copy(lookup.open(module)); };
+  auto file = base::ServedFiles::of_process().look<base::UniqueFd>(lookup.place, open);
   return file ? *std::move(file) : base::UniqueFd();
 }
 
@@ -103,10 +115,29 @@ std::string lasting_path(pid_t process, const model::Module& module) {
   return name.starts_with('/') ? name : module.path;
 }
 
-std::string read_piece(const base::UniqueFd& file, uint64_t offset, size_t max_bytes) {
-  std::string piece(max_bytes, '\0');
-  piece.resize(elf::FileBytes(file.get()).read_some(offset, piece.data(), piece.size()));
-  return piece;
+std::optional<PiecewiseFile> PiecewiseFile::open(pid_t process, const model::Module& module) {
+  if (!has_exact_file(module)) return std::nullopt;
+  const Lookup lookup(process, module);
+  auto& files = base::ServedFiles::of_process();
+  std::optional<base::FileServer> server = base::ServedFiles::server_of(lookup.place);
+  auto file = files.look<base::UniqueFd>(lookup.place, server, [lookup, module] { return lookup.open(module); });
+  if (!file || !*file) return std::nullopt;
+  return PiecewiseFile(lookup.place, std::move(server), files.keep(lookup.place, *std::move(file)));
+}
+
+base::Result<PiecewiseFile::Piece> PiecewiseFile::read(uint64_t offset, size_t max_bytes) const {
+  const auto look = [file = file_, offset, max_bytes]() -> base::Result<Piece> {
+    struct stat status{};
+    if (fstat(file->get(), &status) != 0) return base::fail("it can't be read: {}", base::reason_of(errno));
+    Piece piece{.file_bytes = static_cast<uint64_t>(status.st_size)};
+    const uint64_t rest_bytes = piece.file_bytes - std::min(piece.file_bytes, offset);
+    piece.bytes.resize(static_cast<size_t>(std::min<uint64_t>(max_bytes, rest_bytes)));
+    piece.bytes.resize(elf::FileBytes(file->get()).read_some(offset, piece.bytes.data(), piece.bytes.size()));
+    return piece;
+  };
+  auto piece = base::ServedFiles::of_process().look<base::Result<Piece>>(place_, server_, look);
+  if (!piece) return base::fail("it can't be read: its file system doesn't respond");
+  return *std::move(piece);
 }
 
 }  // namespace heaptap::stream

@@ -156,7 +156,7 @@ bool JitNames::is_believed(uid_t owner) const { return std::ranges::find(owners_
 JitNames::Source JitNames::source_of(const base::FilePlace& place, base::UniqueFd file, uint64_t inode) {
   return {.file = base::ServedFiles::of_process().keep(place, std::move(file)),
           .place = place,
-          .is_served = base::ServedFiles::may_wait(place),
+          .server = base::ServedFiles::server_of(place),
           .inode = inode};
 }
 
@@ -266,8 +266,7 @@ JitNames::Piece JitNames::read_bytes(const Source& source) {
     piece.bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
     return piece;
   };
-  if (!source.is_served) return read();
-  return base::ServedFiles::of_process().look<Piece>(source.place, read).value_or(Piece());
+  return base::ServedFiles::of_process().look<Piece>(source.place, source.server, read).value_or(Piece());
 }
 
 // False: there is no more of it, for now.

@@ -54,7 +54,7 @@ class JitNames {
   struct Source {
     std::shared_ptr<const base::UniqueFd> file;
     base::FilePlace place;
-    bool is_served = false;  // its file system may not answer
+    std::optional<base::FileServer> server = {};  // none: its file system always responds
     bool is_dump = false;
     uint64_t inode = 0;
     uint64_t read_bytes = 0;       // end of the last search

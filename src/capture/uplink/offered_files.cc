@@ -1,12 +1,5 @@
 #include "capture/uplink/offered_files.h"
 
-#include <sys/stat.h>
-
-#include <algorithm>
-#include <cerrno>
-
-#include "capture/stream/module_file.h"
-
 namespace heaptap::uplink {
 namespace {
 
@@ -25,13 +18,13 @@ void OfferedFiles::end() {
   wanted_.reset();
 }
 
-const base::UniqueFd* OfferedFiles::open(const Offer& offer) {
+const stream::PiecewiseFile* OfferedFiles::open(const Offer& offer) {
   const std::string& build_id = offer.module.build_id;
   if (const auto found = open_.find(build_id); found != open_.end()) return &found->second;
   if (open_.size() >= kMaxOpen) return nullptr;
-  base::UniqueFd file = stream::open_module_file(offer.process, offer.module);
+  auto file = stream::PiecewiseFile::open(offer.process, offer.module);
   if (!file) return nullptr;
-  return &open_.emplace(build_id, std::move(file)).first->second;
+  return &open_.emplace(build_id, *std::move(file)).first->second;
 }
 
 void OfferedFiles::add(uint64_t stream, uint64_t first, pid_t process, std::span<const model::Module> modules) {
@@ -65,16 +58,15 @@ base::Result<> OfferedFiles::fill_in(line::FilePiece& answer) {
   const auto offer = offers_.find({answer.place.stream, answer.place.module});
   if (offer == offers_.end())
     return base::fail("the target doesn't offer it: no recorded process has mapped it, or too many files are mapped");
-  const base::UniqueFd* const file = open(offer->second);
-  if (file == nullptr) return base::fail("its process has ended, and the file no longer exists");
-  struct stat status{};
-  if (fstat(file->get(), &status) != 0) return base::fail("it can't be read: {}", base::reason_of(errno));
-  const auto bytes = static_cast<uint64_t>(status.st_size);
-  if (answer.offset > bytes) return base::fail("it is shorter than before");
-  const auto piece_bytes = static_cast<size_t>(std::min<uint64_t>(kFilePieceBytes, bytes - answer.offset));
-  answer.file_bytes = bytes;
+  const stream::PiecewiseFile* const file = open(offer->second);
+  if (file == nullptr)
+    return base::fail("its process has ended and the file no longer exists, or its file system doesn't respond");
+  auto piece = file->read(answer.offset, kFilePieceBytes);
+  if (!piece) return std::unexpected(piece.error());
+  if (answer.offset > piece->file_bytes) return base::fail("it is shorter than before");
+  answer.file_bytes = piece->file_bytes;
   answer.build_id = offer->second.module.build_id;
-  answer.bytes = stream::read_piece(*file, answer.offset, piece_bytes);
+  answer.bytes = std::move(piece->bytes);
   return {};
 }
 

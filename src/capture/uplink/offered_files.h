@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "capture/stream/module_file.h"
 #include "common/base/result.h"
-#include "common/base/unique_fd.h"
 #include "common/line/line_messages.h"
 #include "common/message/message.h"
 #include "common/model/tables.h"
@@ -48,14 +48,14 @@ class OfferedFiles {
     model::Module module;
   };
   using Place = std::pair<uint64_t, uint64_t>;  // stream, number in it
-  const base::UniqueFd* open(const Offer& offer);
+  const stream::PiecewiseFile* open(const Offer& offer);
   base::Result<> fill_in(line::FilePiece& answer);
 
   bool is_forbidden_ = false;
   bool is_wanted_ = false;
   std::map<Place, Offer> offers_;
-  std::map<std::string, base::UniqueFd> open_;  // by build-id
-  std::set<std::string> settled_;               // build-ids
+  std::map<std::string, stream::PiecewiseFile> open_;  // by build-id
+  std::set<std::string> settled_;                      // build-ids
   std::optional<line::FileWanted> wanted_;
 };
 

@@ -64,6 +64,26 @@ bool has_same_mounts(pid_t viewer) {
   return !own.empty() && read_link("/proc/" + std::to_string(viewer) + "/ns/mnt") == own;
 }
 
+// Where nothing is mounted that is served, no more is looked at.
+std::optional<FileServer> server_among(const std::vector<Mount>& mounts, const FilePlace& place) {
+  if (std::ranges::none_of(mounts, is_served, &Mount::type)) return std::nullopt;
+  if (place.device) {
+    const auto mount = std::ranges::find(mounts, *place.device, &Mount::device);
+    if (mount == mounts.end()) return FileServer{place.device, {}};  // it was unmounted, but for who uses it
+    if (is_served(mount->type)) return FileServer{mount->device, mount->type};
+  }
+  uint64_t number = 0;
+  const Reach found = reach(place, number);
+  if (found == Reach::kNowhere) return std::nullopt;
+  const auto mount = std::ranges::find(mounts, number, &Mount::number);
+  if (found == Reach::kThere && mount != mounts.end()) {
+    return is_served(mount->type) ? std::optional(FileServer{mount->device, mount->type}) : std::nullopt;
+  }
+  // A guess, for what is said of it, and for which file system is left alone.
+  const Mount* const guess = find_mount(mounts, place.path);
+  return guess != nullptr && is_served(guess->type) ? FileServer{guess->device, guess->type} : FileServer{};
+}
+
 }  // namespace
 
 bool is_served(std::string_view type) {
@@ -71,7 +91,7 @@ bool is_served(std::string_view type) {
 }
 
 // Of the place itself, and of where this process would find the same path: callers try both.
-std::optional<ServedFiles::Server> ServedFiles::server_of(const FilePlace& place) {
+std::optional<FileServer> ServedFiles::server_of(const FilePlace& place) {
   const pid_t viewer = place.viewer != 0 ? place.viewer : process_in_path(place.path);
   const auto own = own_mounts();
   if (viewer == 0 || has_same_mounts(viewer)) return server_among(*own, place);
@@ -79,44 +99,23 @@ std::optional<ServedFiles::Server> ServedFiles::server_of(const FilePlace& place
   return server_among(*own, {.path = place.path});
 }
 
-// Where nothing is mounted that is served, no more is looked at.
-std::optional<ServedFiles::Server> ServedFiles::server_among(const std::vector<Mount>& mounts, const FilePlace& place) {
-  if (std::ranges::none_of(mounts, is_served, &Mount::type)) return std::nullopt;
-  if (place.device) {
-    const auto mount = std::ranges::find(mounts, *place.device, &Mount::device);
-    if (mount == mounts.end()) return Server{place.device, {}};  // it was unmounted, but for who uses it
-    if (is_served(mount->type)) return Server{mount->device, mount->type};
-  }
-  uint64_t number = 0;
-  const Reach found = reach(place, number);
-  if (found == Reach::kNowhere) return std::nullopt;
-  const auto mount = std::ranges::find(mounts, number, &Mount::number);
-  if (found == Reach::kThere && mount != mounts.end()) {
-    return is_served(mount->type) ? std::optional(Server{mount->device, mount->type}) : std::nullopt;
-  }
-  // A guess, for what is said of it, and for which file system is left alone.
-  const Mount* const guess = find_mount(mounts, place.path);
-  return guess != nullptr && is_served(guess->type) ? Server{guess->device, guess->type} : Server{};
-}
-
 ServedFiles& ServedFiles::of_process() {
   static ServedFiles files;
   return files;
 }
 
-bool ServedFiles::is_silent(const Server& server) const {
+bool ServedFiles::is_silent(const FileServer& server) const {
   const std::scoped_lock lock(mutex_);
   return given_up_.size() >= BoundedCalls::kMaxGivenUp || (server.device && silent_.contains(*server.device));
 }
 
-void ServedFiles::give_up(const SilentFile& file, const Server& server) {
+void ServedFiles::give_up(const SilentFile& file, const FileServer& server) {
   const std::scoped_lock lock(mutex_);
   given_up_.push_back(file);
   if (server.device) silent_.insert(*server.device);
 }
 
-bool ServedFiles::run(const FilePlace& place, std::function<void()> look) {
-  const std::optional<Server> server = server_of(place);
+bool ServedFiles::run(const FilePlace& place, const std::optional<FileServer>& server, std::function<void()> look) {
   if (!server) {
     look();
     return true;
@@ -139,8 +138,8 @@ bool ServedFiles::run(const FilePlace& place, std::function<void()> look) {
 
 // One that can't be closed without waiting stays open.
 std::shared_ptr<const UniqueFd> ServedFiles::keep(const FilePlace& place, UniqueFd file) {
-  const auto close_it = [this, place](const UniqueFd* kept) {
-    (void)look<bool>(place, [kept] {
+  const auto close_it = [this, place, server = server_of(place)](const UniqueFd* kept) {
+    (void)look<bool>(place, server, [kept] {
       delete kept;
       return true;
     });

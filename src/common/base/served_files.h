@@ -35,6 +35,12 @@ struct SilentFile {
   std::string type;  // of the file system: "fuse.sshfs"; empty: unknown
 };
 
+// File system of a place that may block, as far as it is known without accessing it.
+struct FileServer {
+  std::optional<dev_t> device;
+  std::string type;
+};
+
 class ServedFiles {
  public:
   enum class Stage : uint8_t { kWaits, kGivenUp };
@@ -52,13 +58,19 @@ class ServedFiles {
   // given up: it must own what it uses. It closes what it opens there, or keeps it by keep().
   template <typename Result>
   std::optional<Result> look(const FilePlace& place, std::function<Result()> look) {
-    const auto found = std::make_shared<std::optional<Result>>();
-    const bool is_done = run(place, [found, look = std::move(look)] { *found = look(); });
-    return is_done ? std::move(*found) : std::nullopt;
+    return this->look(place, server_of(place), std::move(look));
   }
 
-  // Whether an access there may block, for callers that repeat it.
-  [[nodiscard]] static bool may_wait(const FilePlace& place) { return server_of(place).has_value(); }
+  // None: no access there blocks. Callers that keep a file open keep this with it: while the process exists in whose view
+  // the place is.
+  [[nodiscard]] static std::optional<FileServer> server_of(const FilePlace& place);
+  template <typename Result>
+  std::optional<Result> look(const FilePlace& place, const std::optional<FileServer>& server,
+                             std::function<Result()> look) {
+    const auto found = std::make_shared<std::optional<Result>>();
+    const bool is_done = run(place, server, [found, look = std::move(look)] { *found = look(); });
+    return is_done ? std::move(*found) : std::nullopt;
+  }
 
   // Keeps an opened file for later accesses: closing it may block as well. This object must outlive it.
   std::shared_ptr<const UniqueFd> keep(const FilePlace& place, UniqueFd file);
@@ -67,16 +79,9 @@ class ServedFiles {
   [[nodiscard]] std::vector<SilentFile> given_up() const;
 
  private:
-  // Facts of a place that are known without accessing it.
-  struct Server {
-    std::optional<dev_t> device;
-    std::string type;
-  };
-  [[nodiscard]] static std::optional<Server> server_of(const FilePlace& place);
-  [[nodiscard]] static std::optional<Server> server_among(const std::vector<Mount>& mounts, const FilePlace& place);
-  bool run(const FilePlace& place, std::function<void()> look);
-  [[nodiscard]] bool is_silent(const Server& server) const;
-  void give_up(const SilentFile& file, const Server& server);
+  bool run(const FilePlace& place, const std::optional<FileServer>& server, std::function<void()> look);
+  [[nodiscard]] bool is_silent(const FileServer& server) const;
+  void give_up(const SilentFile& file, const FileServer& server);
 
   const std::chrono::milliseconds longest_;
   Tell tell_;

@@ -17,6 +17,7 @@
 #include "common/control/control_messages.h"
 #include "common/line/line_messages.h"
 #include "own_module.h"
+#include "served_file.h"
 
 namespace heaptap::uplink {
 namespace {
@@ -161,6 +162,31 @@ TEST_F(OfferedFilesTest, GivesADeletedFileOfAProcessThatRuns) {
 TEST_F(OfferedFilesTest, WithoutAProcessTheFileOfThatBuildIdIsGiven) {
   files.add(1, 0, 0, std::vector{module});
   EXPECT_TRUE(fetch(1, 0) == content_of(module.path));
+}
+
+TEST_F(OfferedFilesTest, OfAServedFileNothingIsCopied) {
+  const test::ServedFile served(folder, content_of(module.path));
+  if (!served.is_there()) GTEST_SKIP() << "needs root, and FUSE";
+  const std::string content = content_of(module.path);
+  module.path = served.path();
+  files.add(1, 0, 0, std::vector{module});
+  for (const auto& file : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code is_closed;
+    EXPECT_EQ(fs::read_symlink(file, is_closed).string().find("/memfd:"), std::string::npos);
+  }
+  EXPECT_TRUE(fetch(1, 0) == content);
+}
+
+TEST_F(OfferedFilesTest, AServerThatFallsSilentIsGivenUp) {
+  const test::ServedFile served(folder, content_of(module.path));
+  if (!served.is_there()) GTEST_SKIP() << "needs root, and FUSE";
+  module.path = served.path();
+  files.add(1, 0, 0, std::vector{module});
+  EXPECT_EQ(ask(1, 0, 0)->bytes.size(), kFilePieceBytes);
+  served.fall_silent();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_NE(ask(1, 0, kFilePieceBytes)->why_not.value_or("").find("doesn't respond"), std::string::npos);
+  }
 }
 
 TEST_F(OfferedFilesTest, WhatIsSettledIsClosed) {
