@@ -13,6 +13,8 @@ import heaptap_test
 from heaptap_test import HEAPTAP, built, heaptap, summary
 from waiting import descendants, ended, wait_for
 
+AGENT = pathlib.Path(HEAPTAP).resolve().parent / "libheaptap_agent.so"
+
 NO_FUSE = ("file systems of programs (FUSE) can't be mounted here",
            "modprobe fuse, and run as root (a container: --device /dev/fuse --cap-add SYS_ADMIN)")
 
@@ -115,6 +117,18 @@ class Served(heaptap_test.SteppedTestCase):
         self.errors_have(rb"waiting for \S+/library\.so: its file system \(fuse\) doesn't respond")
         self.runs_to_its_end(program)
         ended(reader)
+
+    def test_what_keeps_it_from_exiting_is_said(self):
+        log = pathlib.Path(f"{self.trace}.log")
+        program = self.serve("process", "env", f"LD_PRELOAD={AGENT}", f"HEAPTAP_OUTPUT={self.trace}", f"HEAPTAP_COLLECTOR={HEAPTAP}", is_read=True)
+        self.step(program, "works")
+        self.state.append(log)
+        wait_for("the file is given up", lambda: b"gave up on" in log.read_bytes(), state=self.state)
+        self.assertEqual(heaptap("console", program.pid, "-x", "detach").status, 0)
+        says = rb"still waiting for \S+/library\.so: if heaptap doesn't exit, end the program that serves its file system, or write 1 to /sys/fs/fuse/connections/\d+/abort"
+        wait_for("the file is named at the end", lambda: re.search(says, log.read_bytes()), state=self.state)
+        self.step(program, "answers", "done")
+        self.assertEqual(ended(program, state=self.state), 0)
 
     def test_the_target_says_what_it_waits_for(self):
         program = self.serve("process")

@@ -54,7 +54,9 @@ int perform_command(int argc, char** argv) try {
   if (!records) interruption::clean_up_first();
   std::optional<supervision::OwnWaits> waits;
   if (reads_traces(*command)) waits.emplace(watch_own_waits());
-  return std::visit([](const auto& options) { return perform(options); }, *command);
+  const int status = std::visit([](const auto& options) { return perform(options); }, *command);
+  print_awaited_files();
+  return status;
 } catch (const std::exception& error) {
   print_error(fmt::format("heaptap: internal error: {}\n", error.what()));
   return base::kExitFailed;

@@ -25,6 +25,13 @@ std::string text_of(const supervision::StandingThread& thread) {
          " doesn't respond";
 }
 
+std::string text_at_end(const base::SilentFile& file) {
+  const std::string end = base::abort_switch(file);
+  return "still waiting for " + file.path +
+         ": if heaptap-target doesn't exit, end the program that serves its file system" +
+         (end.empty() ? "" : ", or write 1 to " + end + " (as root)");
+}
+
 std::string text_of(const supervision::TracingNews& news) {
   using Kind = supervision::TracingNews::Kind;
   const std::string tracer = "the tracer (process " + std::to_string(news.process) + ") is ";

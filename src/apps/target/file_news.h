@@ -12,5 +12,7 @@ std::string text_of(const base::SilentFile& file, base::ServedFiles::Stage stage
 std::string text_of(const supervision::StandingThread& thread);
 // Empty: not about a wait of the tracer.
 std::string text_of(const supervision::TracingNews& news);
+// Of a file for which an abandoned thread of this process still waits at the process's end.
+std::string text_at_end(const base::SilentFile& file);
 
 }  // namespace heaptap::target

@@ -31,9 +31,7 @@ int print_result(const heaptap::base::Result<std::string>& text) {
   return 0;
 }
 
-}  // namespace
-
-int main(int count, char** arguments) try {
+int perform(int count, char** arguments) {
   using heaptap::target::Command;
   heaptap::base::ServedFiles::of_process().tell_by(
       [](const heaptap::base::SilentFile& file, heaptap::base::ServedFiles::Stage stage) {
@@ -61,6 +59,16 @@ int main(int count, char** arguments) try {
   }
   const auto done = heaptap::target::serve(*options);
   return done ? 0 : fail(done.error());
+}
+
+}  // namespace
+
+int main(int count, char** arguments) try {
+  const int status = perform(count, arguments);
+  for (const heaptap::base::SilentFile& file : heaptap::base::ServedFiles::of_process().awaited()) {
+    heaptap::target::warn(heaptap::target::text_at_end(file));
+  }
+  return status;
 } catch (const std::exception& error) {
   print(STDERR_FILENO, std::string("heaptap-target: ") + error.what() + "\n");
   return heaptap::base::kExitFailed;

@@ -4,6 +4,7 @@
 #include <linux/openat2.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -109,10 +110,10 @@ bool ServedFiles::is_silent(const FileServer& server) const {
   return given_up_.size() >= BoundedCalls::kMaxGivenUp || (server.device && silent_.contains(*server.device));
 }
 
-void ServedFiles::give_up(const SilentFile& file, const FileServer& server) {
+void ServedFiles::give_up(GivenUp what) {
   const std::scoped_lock lock(mutex_);
-  given_up_.push_back(file);
-  if (server.device) silent_.insert(*server.device);
+  if (what.file.device) silent_.insert(*what.file.device);
+  given_up_.push_back(std::move(what));
 }
 
 bool ServedFiles::run(const FilePlace& place, const std::optional<FileServer>& server, std::function<void()> look) {
@@ -121,17 +122,20 @@ bool ServedFiles::run(const FilePlace& place, const std::optional<FileServer>& s
     return true;
   }
   if (is_silent(*server)) return false;
-  const SilentFile file{.path = place.path, .type = server->type};
+  const SilentFile file{.path = place.path, .type = server->type, .device = server->device};
   const auto tell = [&](Stage stage) {
     if (tell_) tell_(file, stage);
   };
   BoundedCalls calls(longest_);
-  const auto call = [look = std::move(look)] {
+  const auto is_looking = std::make_shared<std::atomic<bool>>(false);
+  const auto call = [look = std::move(look), is_looking] {
+    is_looking->store(true);
     look();
+    is_looking->store(false);
     return true;
   };
   if (calls.run(call, [&] { tell(Stage::kWaits); }) == BoundedCalls::Outcome::kTrue) return true;
-  give_up(file, *server);
+  give_up({.file = file, .is_awaited = is_looking});
   tell(Stage::kGivenUp);
   return false;
 }
@@ -149,7 +153,23 @@ std::shared_ptr<const UniqueFd> ServedFiles::keep(const FilePlace& place, Unique
 
 std::vector<SilentFile> ServedFiles::given_up() const {
   const std::scoped_lock lock(mutex_);
-  return given_up_;
+  std::vector<SilentFile> files;
+  for (const GivenUp& each : given_up_) files.push_back(each.file);
+  return files;
+}
+
+std::vector<SilentFile> ServedFiles::awaited() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<SilentFile> files;
+  for (const GivenUp& each : given_up_) {
+    if (each.is_awaited->load()) files.push_back(each.file);
+  }
+  return files;
+}
+
+std::string abort_switch(const SilentFile& file) {
+  if (!file.device || (!file.type.starts_with("fuse.") && file.type != "fuse")) return {};
+  return "/sys/fs/fuse/connections/" + std::to_string(minor(*file.device)) + "/abort";
 }
 
 UniqueFd own_copy(UniqueFd file, uint64_t max_bytes) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -33,6 +34,7 @@ struct FilePlace {
 struct SilentFile {
   std::string path;
   std::string type;  // of the file system: "fuse.sshfs"; empty: unknown
+  std::optional<dev_t> device = {};
 };
 
 // File system of a place that may block, as far as it is known without accessing it.
@@ -77,21 +79,30 @@ class ServedFiles {
 
   // The first silent file of each file system.
   [[nodiscard]] std::vector<SilentFile> given_up() const;
+  // Those of them for which abandoned threads still wait: this process may be unable to end before they return.
+  [[nodiscard]] std::vector<SilentFile> awaited() const;
 
  private:
   bool run(const FilePlace& place, const std::optional<FileServer>& server, std::function<void()> look);
   [[nodiscard]] bool is_silent(const FileServer& server) const;
-  void give_up(const SilentFile& file, const FileServer& server);
+  struct GivenUp {
+    SilentFile file;
+    std::shared_ptr<const std::atomic<bool>> is_awaited;
+  };
+  void give_up(GivenUp what);
 
   const std::chrono::milliseconds longest_;
   Tell tell_;
   mutable std::mutex mutex_;  // guards the following
   std::set<dev_t> silent_;
-  std::vector<SilentFile> given_up_;
+  std::vector<GivenUp> given_up_;
 };
 
 // Whether a file system of this type depends on a server.
 bool is_served(std::string_view type);
+
+// The kernel's file for ending all requests to a program that serves files (FUSE), by writing 1 to it; empty: unknown, or no such file system.
+std::string abort_switch(const SilentFile& file);
 
 // Returns the file itself, or for one served by a program (FUSE) a copy in memory. None: unreadable, or too large. For use in look().
 UniqueFd own_copy(UniqueFd file, uint64_t max_bytes = uint64_t{256} << 20);

@@ -4,8 +4,17 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <optional>
+#include <string>
 #include <thread>
+
+#include "common/base/small_file.h"
+#include "served_file.h"
+#include "waiting.h"
 
 namespace heaptap::base {
 namespace {
@@ -37,6 +46,33 @@ TEST(ServedFiles, LookHandsOverWhatCanOnlyBeMoved) {
     EXPECT_NE(fcntl(descriptor, F_GETFD), -1);
   }
   EXPECT_EQ(fcntl(descriptor, F_GETFD), -1);
+}
+
+TEST(ServedFiles, WhatIsStillWaitedForIsKnown) {
+  const std::string folder = testing::TempDir() + "served_files." + std::to_string(getpid());
+  std::filesystem::create_directories(folder);
+  std::optional<test::ServedFile> served(std::in_place, folder, "content");
+  if (!served->is_there()) GTEST_SKIP() << "needs root, and FUSE";
+  const FilePlace place{.path = served->path()};
+  ServedFiles files;
+  const auto read = [path = place.path] { return read_small_file(path); };
+  EXPECT_EQ(files.look<std::string>(place, read), "content");
+  served->fall_silent();
+  EXPECT_FALSE(files.look<std::string>(place, read).has_value());
+  ASSERT_EQ(files.awaited().size(), 1u);
+  EXPECT_EQ(files.awaited().front().path, place.path);
+  EXPECT_TRUE(abort_switch(files.awaited().front()).starts_with("/sys/fs/fuse/connections/"));
+  served.reset();
+  test::wait_for("the abandoned thread returns", [&] { return files.awaited().empty(); });
+  EXPECT_EQ(files.given_up().size(), 1u);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ServedFiles, OnlyAProgramsFilesHaveASwitch) {
+  EXPECT_EQ(abort_switch({.path = "/it", .type = "fuse.sshfs", .device = makedev(0, 57)}),
+            "/sys/fs/fuse/connections/57/abort");
+  EXPECT_EQ(abort_switch({.path = "/it", .type = "nfs4", .device = makedev(0, 57)}), "");
+  EXPECT_EQ(abort_switch({.path = "/it", .type = "fuse"}), "");
 }
 
 TEST(ServedFiles, OwnCopyOfAnotherFileIsItself) {

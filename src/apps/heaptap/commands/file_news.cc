@@ -28,6 +28,15 @@ std::string text_of(const supervision::StandingThread& thread) {
                      mount == nullptr ? "" : fmt::format(" ({})", base::safe_text(mount->type)));
 }
 
+void print_awaited_files() {
+  for (const base::SilentFile& file : base::ServedFiles::of_process().awaited()) {
+    const std::string end = base::abort_switch(file);
+    print_error(fmt::format(
+        "heaptap: still waiting for {}: if heaptap doesn't exit, end the program that serves its file system{}\n",
+        base::safe_text(file.path), end.empty() ? "" : fmt::format(", or write 1 to {} (as root)", end)));
+  }
+}
+
 supervision::OwnWaits watch_own_waits() {
   return supervision::OwnWaits([](const supervision::StandingThread& thread) { print_error(text_of(thread)); });
 }
