@@ -525,6 +525,52 @@ TEST_F(ObjectTest, HasAClassRecordThatOneCallMakes) {
   EXPECT_EQ(held_objects(), 0u) << "they would be objects themselves, as nodes of a list";
 }
 
+TEST_F(ObjectTest, HasAClassRecordMadeElsewhereIfAllDescriptionsOfTypesAreMadeByOneCall) {
+  constexpr model::SiteId kDescriptions = 9;
+  tell_calls({kNoCall, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20});
+  std::vector<uint64_t> records;
+  for (const model::SiteId maker : {4u, 5u, 6u, 7u}) records.push_back(record(maker));
+  for (size_t i = 0; i < records.size(); ++i) point_to(object(8 + 16 * i, records[i]));
+  EXPECT_EQ(held_objects(), 0u) << "four makers";
+  std::vector<uint64_t> descriptions;
+  for (const uint64_t record_address : records) {
+    descriptions.push_back(place(96, kDescriptions));
+    memory_.put(record_address, descriptions.back());
+  }
+  EXPECT_EQ(held_objects(), 4u);
+  memory_.put(records[2], 0);
+  EXPECT_EQ(held_objects(), 0u) << "three are too few";
+  memory_.put(records[2], descriptions[2] + 8);
+  EXPECT_EQ(held_objects(), 0u) << "a record begins with the start of a description";
+  memory_.put(records[2], place(96, 10));
+  EXPECT_EQ(held_objects(), 0u) << "of another maker";
+}
+
+TEST_F(ObjectTest, IsNotDescribedByObjects) {
+  tell_calls({kNoCall, 11, 12, 13, 14, 15, 16, 17});
+  for (const model::SiteId maker : {4u, 5u, 6u, 7u}) {
+    const uint64_t child = record(maker);
+    const uint64_t owner = object(8 + 16 * maker, child);
+    memory_.put(child, place(32, kObjects));  // another object, as a way back to an owner would be
+    point_to(owner);
+  }
+  EXPECT_EQ(held_objects(), 0u);
+}
+
+TEST_F(ObjectTest, HasOneRecordOfADescribedType) {
+  constexpr model::SiteId kDescriptions = 9;
+  tell_calls({kNoCall, 11, 12, 13, 14, 15, 16, 17, 18, 19});
+  for (const model::SiteId maker : {4u, 5u, 6u, 7u}) {
+    const uint64_t array = place(64, kObjects);
+    for (const uint64_t at : {array + 8 * maker, array + 8}) {
+      memory_.put(at, record(at == array + 8 ? 8 : maker));
+      memory_.put(memory_.get(at), place(96, kDescriptions));
+    }
+    point_to(array + 8 * maker);
+  }
+  EXPECT_EQ(held_objects(), 0u) << "any of several words would do";
+}
+
 TEST_F(ObjectTest, IsNoPlaceInAnArrayOfPointers) {
   for (const uint64_t cursor : {1, 2, 3, 5}) {
     const uint64_t array = place(64 + 16 * cursor, kObjects);  // as far from the end in no two
