@@ -1,8 +1,8 @@
 // Leak classification of blocks. It needs only the scan, so it can be repeated with other options.
 //
 //   reachable   a path of certain pointers leads to it from a root, or its site is in held_sites
-//   possible    paths lead to it, but each has an uncertain pointer: into the middle of a block, with tag bits set, or a distance
-//               from another block, any of which may be chance
+//   possible    paths lead to it, but each has an uncertain pointer: into the middle of a block or to its end, with tag bits set,
+//               or a distance from another block, any of which may be chance
 //   definite    lost: no path, and no other lost block points to it, except blocks that it leads to itself (a cycle)
 //   indirect    lost below a definitely lost block: reachable again if that one were
 //

@@ -56,6 +56,7 @@ void PointerResolver::resolve(const Candidate& candidate) {
     if (target.kind != wire::PointerKind::kStart) return;
     target.kind = wire::PointerKind::kTagged;
   }
+  if (target.is_end) return add_end(candidate, target.block);
   if (candidate.origin == kInBlocks) return add_block_pointer(candidate.position, target);
   const wire::RootRange& range = ranges_[candidate.origin];
   add_root(range.thread_id, target,
@@ -70,7 +71,7 @@ void PointerResolver::resolve(const Candidate& candidate) {
 void PointerResolver::add(const wire::RootWord& word) {
   if (!index_.may_hold(word.value)) return;
   const Target target = target_of(word.value);
-  if (target.block == model::kNoBlock) return;
+  if (target.block == model::kNoBlock || target.is_end) return;
   add_root(word.thread_id, target,
            {.to = target.block,
             .kind = target.kind,
@@ -86,24 +87,52 @@ PointerResolver::Target PointerResolver::target_of(uint64_t address) const {
   const model::ScannedBlock& block = scan_.blocks[found.block];
   const uint64_t offset = address - block.address;
   const bool empty_array = offset == heads_.cookie_bytes() && heads_.is_empty_array(found.block);
-  if (offset >= block.size_bytes && !empty_array) return {};
+  if (offset > block.size_bytes && !empty_array) return {};
+  if (offset == block.size_bytes && !empty_array) {
+    return {.block = found.block, .kind = wire::PointerKind::kInterior, .offset = offset, .is_end = true};
+  }
   const wire::PointerKind kind = heads_.kind_of(address, block, found.block);
   const uint64_t low_bits = heads_.word_bytes() - 1;  // no block begins at an address that has one of them
   const bool is_tagged = kind == wire::PointerKind::kInterior && offset <= low_bits && (block.address & low_bits) == 0;
   return {.block = found.block, .kind = is_tagged ? wire::PointerKind::kTagged : kind, .offset = offset};
 }
 
-void PointerResolver::add_block_pointer(uint64_t position, const Target& target) {
+void PointerResolver::move_to_block_at(uint64_t position) {
   for (; from_ + 1 < scan_.blocks.size() && scan_.blocks[from_ + 1].address <= position; ++from_) {
     scan_.pointers_begin[from_ + 1] = static_cast<uint32_t>(scan_.pointers.size());
     if (!many_.empty()) many_.clear();
   }
+}
+
+void PointerResolver::add_block_pointer(uint64_t position, const Target& target) {
+  move_to_block_at(position);
   if (target.block == from_) return;
   const bool is_marked =
       target.kind == wire::PointerKind::kTagged && target.offset != 0 && target.offset <= kMaxMarkBits;
   if (is_marked && is_same_call(from_, target.block))
     return add_kept(position, {.block = target.block, .kind = wire::PointerKind::kMarked, .offset = 0});
   add_kept(position, target);
+}
+
+void PointerResolver::add_end(const Candidate& candidate, uint32_t block) {
+  if (ends_.words.size() + ends_.roots.size() >= kMaxEnds) {
+    full_ = true;
+    return;
+  }
+  if (candidate.origin != kInBlocks) {
+    const wire::RootRange& range = ranges_[candidate.origin];
+    if (!may_keep_ends(range.kind)) return;
+    ends_.roots.push_back(
+        {range.thread_id,
+         {.to = block, .kind = {}, .root = range.kind, .thread = 0, .address = candidate.position, .frame_code = 0}});
+    return;
+  }
+  move_to_block_at(candidate.position);
+  // The most frequent ones, of vectors that are full: their start is known by then.
+  const bool is_known = scan_.pointers.size() > scan_.pointers_begin[from_] && scan_.pointers.back().to == block;
+  if (block == from_ || is_known) return;
+  const uint64_t offset = (candidate.position - scan_.blocks[from_].address) >> word_shift_;
+  ends_.words.push_back({.from = from_, .offset = static_cast<uint32_t>(offset), .to = block});
 }
 
 // What doesn't fit in is not believed, nor are most of its kind, then.
@@ -169,20 +198,27 @@ void PointerResolver::finish() {
   for (size_t i = from_ + 1; i < scan_.pointers_begin.size(); ++i) {
     scan_.pointers_begin[i] = static_cast<uint32_t>(scan_.pointers.size());
   }
-  if (!interior_pointers_.entries().empty() || !interior_roots_.entries().empty()) mark_certain_places();
+  const bool may_have_headers = !interior_pointers_.entries().empty() || !interior_roots_.entries().empty();
+  const Headers headers = may_have_headers ? mark_certain_places() : Headers();
   const auto relative =
       find_relative_pointers(scan_, std::move(relative_words_), calls_[0], static_cast<unsigned>(heads_.word_bytes()));
-  if (scan_.pointers.size() + relative.size() < kMaxPointers) add_relative_pointers(scan_, relative);
+  if (scan_.pointers.size() + relative.size() < kMaxPointers) {
+    add_pointers(scan_, relative, [](const BlockWord&) { return wire::PointerKind::kTagged; });
+  }
+  if (scan_.pointers.size() + ends_.words.size() < kMaxPointers) {
+    add_end_pointers(scan_, std::move(ends_), headers, names_);
+  }
   if (full_) scan_.notes.push_back({model::NoteKind::kPointersLeftOut});
 }
 
-// Of pointers into middles those that a rule believes in.
-void PointerResolver::mark_certain_places() {
+Headers PointerResolver::mark_certain_places() {
   const std::vector<Entrances> entrances =
       find_entrances(scan_, interior_pointers_, interior_roots_, heads_.word_bytes());
-  mark_header_pointers(scan_, interior_pointers_, interior_roots_, entrances, calls_);
+  Headers headers(scan_, entrances, calls_);
+  mark_header_pointers(scan_, interior_pointers_, interior_roots_, headers);
   mark_object_pointers(scan_, interior_pointers_, interior_roots_, entrances, calls_, heads_.word_bytes());
   mark_aligned_pointers(scan_, interior_pointers_, interior_roots_);
+  return headers;
 }
 
 }  // namespace heaptap::scan

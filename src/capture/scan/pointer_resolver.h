@@ -10,6 +10,7 @@
 #include "capture/scan/block_heads.h"
 #include "capture/scan/block_index.h"
 #include "capture/scan/candidate_log.h"
+#include "capture/scan/end_pointers.h"
 #include "capture/scan/header_pointers.h"
 #include "capture/scan/relative_pointers.h"
 #include "capture/scan/root_names.h"
@@ -36,21 +37,26 @@ class PointerResolver {
   static constexpr size_t kFewPointers = 16;  // of a block: searched linearly
   static constexpr size_t kMaxPointers = 0xfffffff0;
   static constexpr size_t kMaxRelativeWords = size_t{1} << 23;
+  static constexpr size_t kMaxEnds = size_t{1} << 23;
 
   void resolve_batch();
-  void mark_certain_places();
+  // Of pointers into middles marks those that a rule believes in.
+  Headers mark_certain_places();
   void resolve(const Candidate& candidate);
   struct Target {
     uint32_t block = model::kNoBlock;  // kNoBlock: the address is in none
     wire::PointerKind kind = wire::PointerKind::kStart;
     uint64_t offset = 0;  // in the block
+    bool is_end = false;  // the address is right behind the block
     [[nodiscard]] bool leads_inside() const {
       return kind == wire::PointerKind::kInterior || (kind == wire::PointerKind::kTagged && offset != 0);
     }
   };
   [[nodiscard]] Target target_of(uint64_t address) const;
   static constexpr uint32_t kNoPointer = 0xffffffff;
+  void move_to_block_at(uint64_t position);
   void add_block_pointer(uint64_t position, const Target& target);
+  void add_end(const Candidate& candidate, uint32_t block);
   void add_relative(const Candidate& candidate, const Target& target);
   void add_kept(uint64_t position, const Target& target);
   [[nodiscard]] bool is_same_call(uint32_t from, uint32_t to) const;
@@ -72,7 +78,8 @@ class PointerResolver {
   boost::unordered_flat_map<uint64_t, uint32_t> known_roots_;
   InteriorPointers interior_pointers_;  // of scan_.pointers
   InteriorPointers interior_roots_;     // of scan_.roots
-  std::vector<RelativeWord> relative_words_;
+  std::vector<BlockWord> relative_words_;
+  EndPointers ends_;
   bool full_ = false;
 };
 

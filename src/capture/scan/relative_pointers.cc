@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <span>
 #include <tuple>
 
 namespace heaptap::scan {
@@ -11,21 +12,19 @@ constexpr size_t kFewestWords = 4;
 
 class RelativeFinder {
  public:
-  RelativeFinder(const model::HeapScan& scan, std::vector<RelativeWord> words, const SiteCalls& calls,
-                 unsigned word_bytes)
+  RelativeFinder(const model::HeapScan& scan, std::vector<BlockWord> words, const SiteCalls& calls, unsigned word_bytes)
       : scan_(scan), words_(std::move(words)), calls_(calls), word_bytes_(word_bytes) {}
 
-  std::vector<RelativeWord> find() {
-    sort_by([](const RelativeWord& word) { return std::tuple(word.from, word.offset); });
-    for_each_group([](const RelativeWord& word) { return word.from; },
-                   [this](std::span<const RelativeWord> words) { judge_table(words); });
-    sort_by([this](const RelativeWord& word) { return std::tuple(call_of_block(word.from), word.offset, word.from); });
-    for_each_group([this](const RelativeWord& word) { return std::tuple(call_of_block(word.from), word.offset); },
-                   [this](std::span<const RelativeWord> words) { judge_field(words); });
-    std::ranges::sort(believed_, {}, [](const RelativeWord& word) { return std::tuple(word.from, word.offset); });
-    const auto again = std::ranges::unique(believed_, [](const RelativeWord& a, const RelativeWord& b) {
-      return a.from == b.from && a.offset == b.offset;
-    });
+  std::vector<BlockWord> find() {
+    sort_by([](const BlockWord& word) { return std::tuple(word.from, word.offset); });
+    for_each_group([](const BlockWord& word) { return word.from; },
+                   [this](std::span<const BlockWord> words) { judge_table(words); });
+    sort_by([this](const BlockWord& word) { return std::tuple(call_of_block(word.from), word.offset, word.from); });
+    for_each_group([this](const BlockWord& word) { return std::tuple(call_of_block(word.from), word.offset); },
+                   [this](std::span<const BlockWord> words) { judge_field(words); });
+    std::ranges::sort(believed_, {}, [](const BlockWord& word) { return std::tuple(word.from, word.offset); });
+    const auto again = std::ranges::unique(
+        believed_, [](const BlockWord& a, const BlockWord& b) { return a.from == b.from && a.offset == b.offset; });
     believed_.erase(again.begin(), again.end());
     return std::move(believed_);
   }
@@ -39,32 +38,32 @@ class RelativeFinder {
   void for_each_group(Key key, Use use) {
     for (size_t begin = 0, end = 0; begin < words_.size(); begin = end) {
       while (end < words_.size() && key(words_[end]) == key(words_[begin])) ++end;
-      if (end - begin >= kFewestWords) use(std::span<const RelativeWord>(words_).subspan(begin, end - begin));
+      if (end - begin >= kFewestWords) use(std::span<const BlockWord>(words_).subspan(begin, end - begin));
     }
   }
 
   [[nodiscard]] uint32_t call_of_block(uint32_t block) const { return call_of(calls_, scan_.blocks[block].site); }
-  [[nodiscard]] int64_t distance(const RelativeWord& word) const {
+  [[nodiscard]] int64_t distance(const BlockWord& word) const {
     return static_cast<int64_t>(scan_.blocks[word.to].address - scan_.blocks[word.from].address);
   }
-  void believe(std::span<const RelativeWord> words) { believed_.insert(believed_.end(), words.begin(), words.end()); }
+  void believe(std::span<const BlockWord> words) { believed_.insert(believed_.end(), words.begin(), words.end()); }
 
   // A block that begins with distances, of blocks that one call allocated, each of another one.
-  void judge_table(std::span<const RelativeWord> words) {
+  void judge_table(std::span<const BlockWord> words) {
     const uint32_t call = call_of_block(words[0].to);
     size_t count = 0;
     while (count < words.size() && words[count].offset == count && call_of_block(words[count].to) == call) ++count;
     if (call == kNoCall || count < kFewestWords) return;
-    const std::span<const RelativeWord> table = words.first(count);
+    const std::span<const BlockWord> table = words.first(count);
     std::vector<uint32_t> held;
-    for (const RelativeWord& word : table) held.push_back(word.to);
+    for (const BlockWord& word : table) held.push_back(word.to);
     std::ranges::sort(held);
     if (std::ranges::adjacent_find(held) == held.end()) believe(table);
   }
 
   // One place in blocks that one call allocated: of four of these three have a distance there, and half of what is held so is
   // one call's. A size or a count may be the distance to a neighbour in each block: it is positive, and the same in many.
-  void judge_field(std::span<const RelativeWord> words) {
+  void judge_field(std::span<const BlockWord> words) {
     const uint32_t call = call_of_block(words[0].from);
     if (call == kNoCall || 4 * words.size() < 3 * blocks_with(call, words[0].offset)) return;
     if (2 * most_of_one_call(words) < words.size()) return;
@@ -73,9 +72,9 @@ class RelativeFinder {
   }
 
   // Negative distances, and positive ones that no other word has.
-  [[nodiscard]] size_t count_telling(std::span<const RelativeWord> words) const {
+  [[nodiscard]] size_t count_telling(std::span<const BlockWord> words) const {
     std::vector<int64_t> distances;
-    for (const RelativeWord& word : words) distances.push_back(distance(word));
+    for (const BlockWord& word : words) distances.push_back(distance(word));
     std::ranges::sort(distances);
     size_t telling = 0;
     for (size_t i = 0; i < distances.size(); ++i) {
@@ -86,10 +85,10 @@ class RelativeFinder {
     return telling;
   }
 
-  [[nodiscard]] size_t most_of_one_call(std::span<const RelativeWord> words) const {
+  [[nodiscard]] size_t most_of_one_call(std::span<const BlockWord> words) const {
     boost::unordered_flat_map<uint32_t, size_t> counts;
     size_t most = 0;
-    for (const RelativeWord& word : words) {
+    for (const BlockWord& word : words) {
       const uint32_t call = call_of_block(word.to);
       if (call != kNoCall) most = std::max(most, ++counts[call]);
     }
@@ -111,42 +110,19 @@ class RelativeFinder {
   }
 
   const model::HeapScan& scan_;
-  std::vector<RelativeWord> words_;
+  std::vector<BlockWord> words_;
   const SiteCalls& calls_;
   unsigned word_bytes_;
   boost::unordered_flat_map<uint32_t, std::vector<uint64_t>> sizes_of_calls_;
-  std::vector<RelativeWord> believed_;
+  std::vector<BlockWord> believed_;
 };
 
 }  // namespace
 
-std::vector<RelativeWord> find_relative_pointers(const model::HeapScan& scan, std::vector<RelativeWord> words,
-                                                 const SiteCalls& calls, unsigned word_bytes) {
+std::vector<BlockWord> find_relative_pointers(const model::HeapScan& scan, std::vector<BlockWord> words,
+                                              const SiteCalls& calls, unsigned word_bytes) {
   if (words.size() < kFewestWords) return {};
   return RelativeFinder(scan, std::move(words), calls, word_bytes).find();
-}
-
-void add_relative_pointers(model::HeapScan& scan, std::span<const RelativeWord> pointers) {
-  if (pointers.empty()) return;
-  std::vector<model::BlockPointer> all;
-  all.reserve(scan.pointers.size() + pointers.size());
-  auto next = pointers.begin();
-  for (uint32_t from = 0; from < scan.blocks.size(); ++from) {
-    const uint32_t begin = scan.pointers_begin[from];
-    scan.pointers_begin[from] = static_cast<uint32_t>(all.size());
-    const std::span own = std::span(scan.pointers).subspan(begin, scan.pointers_begin[from + 1] - begin);
-    for (const model::BlockPointer& pointer : own) {
-      for (; next != pointers.end() && next->from == from && next->offset < pointer.offset; ++next) {
-        all.push_back({.to = next->to, .offset = next->offset, .kind = wire::PointerKind::kTagged});
-      }
-      all.push_back(pointer);
-    }
-    for (; next != pointers.end() && next->from == from; ++next) {
-      all.push_back({.to = next->to, .offset = next->offset, .kind = wire::PointerKind::kTagged});
-    }
-  }
-  scan.pointers_begin[scan.blocks.size()] = static_cast<uint32_t>(all.size());
-  scan.pointers = std::move(all);
 }
 
 }  // namespace heaptap::scan

@@ -3,9 +3,9 @@
 // accepted only by agreement (docs/decisions/0092-pointers-that-are-no-plain-words.md). Private to scan/.
 #pragma once
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "capture/scan/added_pointers.h"
 #include "capture/scan/scan_input.h"
 #include "common/model/heap_scan.h"
 
@@ -14,18 +14,9 @@ namespace heaptap::scan {
 // Search limit: structures with relative pointers are small, and what follows may be anything.
 inline constexpr uint64_t kMaxRelativeBytes = 4096;  // from the block's start
 
-// Word that, added to the address of its block, gives the start of another one.
-struct RelativeWord {
-  uint32_t from;    // index into HeapScan::blocks
-  uint32_t offset;  // of the word in its block, in words
-  uint32_t to;
-};
-
-// Accepted words, ascending by block and offset. `calls`: the allocating call, by site.
-std::vector<RelativeWord> find_relative_pointers(const model::HeapScan& scan, std::vector<RelativeWord> words,
-                                                 const SiteCalls& calls, unsigned word_bytes);
-
-// Adds them to the scan's pointers, as tagged ones.
-void add_relative_pointers(model::HeapScan& scan, std::span<const RelativeWord> pointers);
+// Of words that, added to the address of their block, give the start of another one: those that are accepted, ascending by block
+// and offset. `calls`: the allocating call, by site.
+std::vector<BlockWord> find_relative_pointers(const model::HeapScan& scan, std::vector<BlockWord> words,
+                                              const SiteCalls& calls, unsigned word_bytes);
 
 }  // namespace heaptap::scan

@@ -26,7 +26,7 @@ inline constexpr uint8_t kAllRootKinds = (1u << kRootKindCount) - 1;
 // Kinds of pointers from a word to a block.
 enum class PointerKind : uint8_t {
   kStart = 0,
-  kInterior = 1,  // into its middle: may be a coincidence
+  kInterior = 1,  // into its middle, or right behind its end if nothing else points to it: may be a coincidence
   // Into its middle, but in a pattern known from C++ programs. Counts as much as a pointer to its start.
   kArrayCookie = 2,  // after the element count that new[] stores before elements with destructors
   kMultipleInheritance =

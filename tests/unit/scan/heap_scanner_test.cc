@@ -216,7 +216,7 @@ TEST_F(HeapScannerTest, CodeHoldsBlocksByAnyOfItsBytes) {
 
 TEST_F(HeapScannerTest, APointerBesideABlockHoldsNothing) {
   add_block(kHeap + 64, 40);
-  EXPECT_FALSE(is_held(kHeap + 64 + 40));
+  EXPECT_FALSE(is_held(kHeap + 64 + 41));
   EXPECT_FALSE(is_held(kHeap + 63));
 }
 
@@ -419,6 +419,192 @@ TEST_F(HeaderTest, TheFirstByteThatIsPointedAtCounts) {
   EXPECT_EQ(result.blocks.back().number, holder + 1);
 }
 
+// Blocks of 32 bytes, 16 bytes apart, and pointers to their ends.
+class EndTest : public HeapScannerTest {
+ protected:
+  static constexpr uint64_t kBytes = 32;
+
+  uint64_t place(uint64_t bytes = kBytes, model::SiteId site = 7) {
+    const uint64_t address = next_;
+    input_.blocks[add_block(address, bytes)].site = site;
+    next_ = (address + bytes + 31) / 16 * 16;
+    return address;
+  }
+  void point_to(uint64_t value) { memory_.put(kGlobals + 8 * globals_++, value); }
+  // Blocks of this site that globals point into, behind a header.
+  void hold_behind(uint64_t header_bytes, uint32_t count, model::SiteId site = 7) {
+    for (uint32_t i = 0; i < count; ++i) point_to(place(header_bytes + 64, site) + header_bytes);
+  }
+  // State of the block with this address.
+  leaks::BlockState state_of(uint64_t address) {
+    const model::HeapScan result = scan();
+    const auto block = std::ranges::find(result.blocks, address, &model::ScannedBlock::address);
+    return leaks::classify(result).states[static_cast<size_t>(block - result.blocks.begin())];
+  }
+
+  uint64_t next_ = kHeap + 64;
+  size_t globals_ = 0;
+};
+
+TEST_F(EndTest, MayBeChance) {
+  const uint64_t block = place();
+  EXPECT_EQ(state_of(block), leaks::BlockState::kDefinite);
+  point_to(block + kBytes);
+  EXPECT_EQ(state_of(block), leaks::BlockState::kPossible);
+  EXPECT_EQ(scan().roots.at(0).kind, PointerKind::kInterior);
+  EXPECT_EQ(scan().roots.at(0).address, kGlobals);
+}
+
+TEST_F(EndTest, IsOneByteBehindTheBlockAndNoOther) {
+  const uint64_t block = place();
+  for (const uint64_t beside : {uint64_t{1}, uint64_t{8}, uint64_t{15}}) {
+    memory_.put(kGlobals, block + kBytes + beside);
+    EXPECT_EQ(state_of(block), leaks::BlockState::kDefinite) << beside;
+  }
+  memory_.put(kGlobals, (block + kBytes) | uint64_t{1} << 50);
+  EXPECT_EQ(state_of(block), leaks::BlockState::kDefinite) << "with a tag it is chance";
+}
+
+TEST_F(EndTest, IsBelievedWhereNothingIsBehindAHeader) {
+  hold_behind(kBytes, 3);
+  const uint64_t block = place();
+  point_to(block + kBytes);
+  EXPECT_EQ(state_of(block), leaks::BlockState::kPossible) << "three are too few, and it has no say itself";
+  hold_behind(kBytes, 1);
+  EXPECT_EQ(state_of(block), leaks::BlockState::kReachable);
+}
+
+TEST_F(EndTest, IsBelievedOfOneCallsBlocks) {
+  hold_behind(kBytes, 4, 1);
+  const uint64_t block = place(kBytes, 2);
+  const uint64_t other = place(kBytes, 3);
+  point_to(block + kBytes);
+  point_to(other + kBytes);
+  input_.calls[0] = {kNoCall, 5, 5, 6};
+  EXPECT_EQ(state_of(block), leaks::BlockState::kReachable);
+  EXPECT_EQ(state_of(other), leaks::BlockState::kPossible);
+}
+
+TEST_F(EndTest, IsNotBelievedWhereAHeaderHasAnotherLength) {
+  hold_behind(kBytes, 8);
+  const uint64_t block = place(kBytes + 16);
+  point_to(block + kBytes + 16);
+  EXPECT_EQ(state_of(block), leaks::BlockState::kPossible);
+}
+
+TEST_F(EndTest, NeverVotesForAHeader) {
+  for (int i = 0; i < 16; ++i) point_to(place() + kBytes);
+  point_to(place(64) + kBytes);
+  const model::HeapScan result = scan();
+  EXPECT_EQ(result.roots.size(), 17u);
+  EXPECT_EQ(std::ranges::count(result.roots, PointerKind::kInterior, &model::RootPointer::kind), 17);
+}
+
+TEST_F(EndTest, IsTheStartOfTheBlockThatBeginsThere) {
+  const uint64_t block = place();
+  const uint64_t next = next_ = block + kBytes;
+  place();
+  point_to(next);
+  EXPECT_EQ(state_of(block), leaks::BlockState::kDefinite);
+  EXPECT_EQ(state_of(next), leaks::BlockState::kReachable);
+}
+
+TEST_F(EndTest, SaysNothingWhereBlocksTouch) {
+  const uint64_t block = place();
+  point_to(block + kBytes);
+  EXPECT_EQ(state_of(block), leaks::BlockState::kPossible);
+  next_ = kHeap + 4096;
+  place();
+  next_ = kHeap + 4096 + kBytes;
+  place();
+  EXPECT_EQ(state_of(block), leaks::BlockState::kDefinite) << "a block may have been released there";
+  hold_behind(kBytes, 4);
+  EXPECT_EQ(state_of(block), leaks::BlockState::kReachable);
+}
+
+TEST_F(EndTest, SaysNothingOfABlockThatFillsItsPages) {
+  add_block(kHeap + 16, 4096 - 16);
+  add_block(kHeap + 4096 + 32, 4096 - 32 - 48);
+  point_to(kHeap + 4096);
+  point_to(kHeap + 8192 - 48);
+  EXPECT_EQ(state_of(kHeap + 16), leaks::BlockState::kDefinite);
+  EXPECT_EQ(state_of(kHeap + 4096 + 32), leaks::BlockState::kPossible);
+}
+
+TEST_F(EndTest, SaysNothingOfABlockThatIsPointedAt) {
+  const uint64_t held = place();
+  const uint64_t inside = place();
+  const uint64_t below = place();
+  const uint64_t lost = place();
+  memory_.put(lost, below);
+  for (const uint64_t block : {held, inside, below}) point_to(block + kBytes);
+  point_to(held);
+  point_to(inside + 8);
+  const model::HeapScan result = scan();
+  EXPECT_EQ(result.roots.size(), 2u);
+  EXPECT_EQ(leaks::classify(result).total(leaks::BlockState::kIndirect).blocks, 1u)
+      << "what is lost below another one stays so";
+}
+
+TEST_F(EndTest, OfBlocksIsKeptOnceAndInItsPlace) {
+  const uint64_t holder = place(64);
+  const uint64_t ended = place();
+  const uint64_t other = place();
+  point_to(holder);
+  memory_.put(holder + 8, ended + kBytes);
+  memory_.put(holder + 16, other);
+  memory_.put(holder + 24, ended + kBytes);
+  memory_.put(other, holder + 64);  // is held by its start
+  memory_.put(ended, ended + kBytes);
+  const model::HeapScan result = scan();
+  ASSERT_EQ(result.pointers_begin, (std::vector<uint32_t>{0, 2, 2, 2}));
+  EXPECT_EQ(std::pair(result.pointers[0].to, result.pointers[0].offset), std::pair(1u, 1u));
+  EXPECT_EQ(result.pointers[0].kind, PointerKind::kInterior);
+  EXPECT_EQ(std::pair(result.pointers[1].to, result.pointers[1].offset), std::pair(2u, 2u));
+  EXPECT_EQ(state_of(ended), leaks::BlockState::kPossible);
+}
+
+TEST_F(EndTest, InAVectorThatIsFullIsNoOtherPointer) {
+  const uint64_t vector = place(24);
+  const uint64_t elements = place();
+  point_to(vector);
+  memory_.put(vector, elements);
+  memory_.put(vector + 8, elements + kBytes);
+  memory_.put(vector + 16, elements + kBytes);
+  EXPECT_EQ(scan().pointers.size(), 1u);
+}
+
+TEST_F(EndTest, OnAStackOrInARegisterIsALoopsRest) {
+  const uint64_t block = place();
+  memory_.put(kStack, block + kBytes);
+  input_.root_words.push_back({.value = block + kBytes, .thread_id = kThread, .register_number = 3});
+  for (const RootKind kind : {RootKind::kStack, RootKind::kAlternateStack, RootKind::kContextStack}) {
+    input_.root_ranges = {{kStack, kStack + 512, kind, kThread}};
+    EXPECT_EQ(state_of(block), leaks::BlockState::kDefinite);
+  }
+  for (const RootKind kind : {RootKind::kGlobal, RootKind::kMapping, RootKind::kThreadLocal}) {
+    input_.root_ranges = {{kStack, kStack + 512, kind, kThread}};
+    EXPECT_EQ(state_of(block), leaks::BlockState::kPossible);
+  }
+}
+
+TEST_F(EndTest, OfARootNamesItsThread) {
+  point_to(0);
+  input_.root_ranges = {{kStack, kStack + 512, RootKind::kThreadLocal, kThread}};
+  memory_.put(kStack, place() + kBytes);
+  EXPECT_EQ(scan().roots.at(0).thread, 3u);
+}
+
+TEST_F(EndTest, IsFoundWithoutRoomForCandidates) {
+  const uint64_t holder = place(64);
+  point_to(holder);
+  memory_.put(holder, place() + kBytes);
+  point_to(place() + kBytes);
+  const model::HeapScan result = scan({.candidate_bytes = 0});
+  EXPECT_EQ(result.pointers.size(), 1u);
+  EXPECT_EQ(result.roots.size(), 2u);
+}
+
 // Objects of several classes, made by one call; class records, made by another one.
 class ObjectTest : public HeapScannerTest {
  protected:
@@ -562,11 +748,11 @@ TEST_F(ObjectTest, HasOneRecordOfADescribedType) {
   tell_calls({kNoCall, 11, 12, 13, 14, 15, 16, 17, 18, 19});
   for (const model::SiteId maker : {4u, 5u, 6u, 7u}) {
     const uint64_t array = place(64, kObjects);
-    for (const uint64_t at : {array + 8 * maker, array + 8}) {
+    for (const uint64_t at : {array + uint64_t{8} * maker, array + 8}) {
       memory_.put(at, record(at == array + 8 ? 8 : maker));
       memory_.put(memory_.get(at), place(96, kDescriptions));
     }
-    point_to(array + 8 * maker);
+    point_to(array + uint64_t{8} * maker);
   }
   EXPECT_EQ(held_objects(), 0u) << "any of several words would do";
 }
@@ -638,7 +824,7 @@ TEST_F(HeapScannerTest, AnEmptyArrayIsHeldByAPointerBehindItsCookie) {
   add_block(kHeap, 8);
   EXPECT_EQ(kind_of_root(kHeap + 8), PointerKind::kArrayCookie);
   memory_.put(kHeap, 1);
-  EXPECT_FALSE(is_held(kHeap + 8));
+  EXPECT_EQ(kind_of_root(kHeap + 8), PointerKind::kInterior) << "its end";
 }
 
 TEST_F(HeapScannerTest, KnowsTheOldString) {
@@ -898,8 +1084,13 @@ TEST_F(RandomHeap, FindsWhatASlowSearchFinds) {
       if (to != model::kNoBlock && to != i) expected.push_back(to);
     }
     std::vector<uint32_t> found;
-    for (uint32_t p = result.pointers_begin[i]; p < result.pointers_begin[i + 1]; ++p)
-      found.push_back(result.pointers[p].to);
+    for (uint32_t p = result.pointers_begin[i]; p < result.pointers_begin[i + 1]; ++p) {
+      const model::BlockPointer& pointer = result.pointers[p];
+      const model::ScannedBlock& to = result.blocks[pointer.to];
+      const bool is_end =
+          memory_.get(result.blocks[i].address + uint64_t{8} * pointer.offset) == to.address + to.size_bytes;
+      if (!is_end || to.size_bytes == 0) found.push_back(pointer.to);
+    }
     for (std::vector<uint32_t>* list : {&expected, &found}) {
       std::ranges::sort(*list);
       list->erase(std::unique(list->begin(), list->end()), list->end());
