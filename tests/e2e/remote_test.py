@@ -569,7 +569,7 @@ class Steered(TestCase):
 
     def test_recordings_that_they_begin(self):
         program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
-        with far.serving(self.address, "-q"):
+        with far.serving(self.address, "-q") as server:
             done = heaptap("top", "-H", self.address, program.pid, "--json", "--count", "2", "--delay", "200ms", cwd=self.folder)
             self.assertEqual(done.status, 0, str(done))
             samples = [json.loads(line) for line in done.stdout.splitlines()]
@@ -578,8 +578,10 @@ class Steered(TestCase):
             done = heaptap("console", "-H", self.address, "-x", f"attach {program.pid}", "-x", "status", "-x", "detach", cwd=self.folder)
             self.assertEqual(done.status, 0, str(done))
             self.assertIn(str(program.pid).encode(), done.stdout)
-            done = heaptap("top", "-H", self.address, "--once", "--", self.program, "1000000", "1000", cwd=self.folder)
+            # One that doesn't end before `top` has found it: `top` ends it.
+            done = heaptap("top", "-H", self.address, "--once", "--", self.program, "100000000", "1000", cwd=self.folder)
             self.assertEqual(done.status, 0, str(done))
+            wait_for("nothing runs there", lambda: not heaptap_test.descendants(server.pid), state=server)
             self.assertIsNone(program.poll())
 
     def test_connect_is_the_option(self):

@@ -97,7 +97,7 @@ base::Result<std::unique_ptr<client::Recording>> TopRecorder::connect(const std:
     if (auto recording = pid_ != 0 ? client::connect_to_process(pid_, host_) : recorder_->connect()) return recording;
     if (recorder_->has_ended()) {
       const std::string text = said();
-      return base::fail("{}", text.empty() ? "the recording ended before it began" : text);
+      return base::fail("{}", text.empty() ? "the recording ended before top could show it" : text);
     }
     if (!wait()) return base::fail("interrupted");
   }
