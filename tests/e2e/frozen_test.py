@@ -4,7 +4,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -12,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import heaptap_test
 from attach_test import Attached, wait_for_status
 from heaptap_test import heaptap
-from waiting import wait_for
+from waiting import until_taken, wait_for
 
 MOUNTS = pathlib.Path("/proc/self/mountinfo").read_text()
 
@@ -86,7 +85,7 @@ class Frozen(heaptap_test.TestCase):
         attached = Attached(self, "--no-leak-scan", "-o", self.trace, self.program.pid)
         self.freeze(group)
         attached.process.send_signal(signal.SIGINT)
-        time.sleep(0.1)  # two of the same signal are one, if the first wasn't taken yet
+        until_taken(attached.process, signal.SIGINT)  # two that are pending are one
         attached.process.send_signal(signal.SIGINT)
         outcome = attached.wait()
         self.assertEqual(outcome.status, 0, str(outcome))

@@ -101,6 +101,15 @@ def until_it_woke(pid, times):
     wait_for(f"process {pid} wakes up {times} times", lambda: wakes() >= wanted, state=pid)
 
 
+def until_taken(process, number):
+    """Waits until a signal that was sent to a started process isn't pending any more: the next one is another one."""
+    def is_taken():
+        pending = re.findall(r"^(?:SigPnd|ShdPnd):\s+(\w+)", _read(pathlib.Path(f"/proc/{process.pid}/status")), re.MULTILINE)
+        return not any(int(bits, 16) >> (number - 1) & 1 for bits in pending)
+
+    wait_for(f"signal {number} is taken", is_taken, state=process)
+
+
 def at_any_moment(chance, most_s, exponent=1):
     """Sleeps for a random time, for tests that must pass whenever something interferes."""
     time.sleep(chance.random() ** exponent * most_s)
