@@ -57,7 +57,7 @@ int main(int count, char** arguments) {
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
   say_shared();
   if (count > 2 && !strcmp(arguments[2], "waits")) {
-    for (int i = 0; i < 300 && say_shared() > 1500; i++) usleep(100000);
+    for (int i = 0; i < 2500 && say_shared() > 1500; i++) usleep(100000);
   }
   free(used);
   puts("done");

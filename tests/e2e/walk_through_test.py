@@ -284,9 +284,12 @@ class WalkThrough(networks.TestCase):
         target = self.board.start(far.HEAPTAP_TARGET, "serve", "0.0.0.0:7421", *self.keys, "--announce")
         target.wait_for("-- PROGRAM\n")
         self.desk.found_once(lambda services: services and services[0]["program"] in (None, ""))
-        self.desk.start(HEAPTAP, "run", "-H", "10.77.1.1:7421", "-o", self.folder / "sleep.htap", "--", "/bin/sleep", "3")
-        self.desk.found_once(lambda services: services and services[0]["program"] == "sleep")
-        self.assertIn(b" sleep ", self.desk.discover().stdout)
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        self.desk.start(HEAPTAP, "run", "-H", "10.77.1.1:7421", "-o", self.folder / "cat.htap", "--", "/bin/cat", fifo)
+        self.desk.found_once(lambda services: services and services[0]["program"] == "cat")
+        self.assertIn(b" cat ", self.desk.discover().stdout)
+        fifo.open("wb").close()  # it ends
         self.desk.found_once(lambda services: services and services[0]["program"] in (None, ""))
 
 
