@@ -3,13 +3,16 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import expectations
 import heaptap_test
-from heaptap_test import built, heaptap, summary
+from heaptap_test import HEAPTAP, built, heaptap, summary
+from waiting import ended, wait_for
 
 
 class Gate(heaptap_test.TestCase):
@@ -224,6 +227,80 @@ class Spawned(heaptap_test.TestCase):
             self.skipTest("no make")
         (self.folder / "Makefile").write_text(f"check:\n\t@{built('leak_shop')} >/dev/null\n")
         self.leaks_of("make", "check")
+
+
+class Late(heaptap_test.TestCase):
+    """Children that are not recorded yet when the program ends: heaptap waits for them as for those that are."""
+
+    SPAWNER = r"""
+#include <spawn.h>
+#include <stdlib.h>
+int main(int count, char **arguments) {
+  pid_t child;
+  char *environment[] = {arguments[1], NULL};
+  free(malloc(count));
+  return posix_spawn(&child, arguments[2], NULL, NULL, arguments + 2, environment);
+}
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.folder.chmod(0o755)
+
+    def fifo(self, name):
+        fifo = self.folder / name
+        os.mkfifo(fifo)
+        fifo.chmod(0o666)
+        self.addCleanup(lambda: os.close(os.open(fifo, os.O_RDWR | os.O_NONBLOCK)))  # what waits there ends
+        return fifo
+
+    def traces(self):
+        return sorted(self.folder.glob("[0-9]*.htap"))
+
+    def start(self, *command):
+        """Returns when the program has ended, and its recording."""
+        process = subprocess.Popen([HEAPTAP, "run", "-q", "-f", "-o", self.folder / "%p.htap", "--", *command])
+        self.addCleanup(process.wait)
+        self.addCleanup(heaptap_test.end, process)
+
+        def is_complete():
+            shown = [heaptap("show", "summary", "--json", trace) for trace in self.traces()]
+            return any(one.status == 0 and not heaptap_test.read_report(one.stdout)["capture"]["truncated"] for one in shown)
+
+        wait_for("the program's trace is complete", is_complete, state=process)
+        return process
+
+    def start_daemon(self):
+        detached, go = self.fifo("detached"), self.fifo("go")
+        process = self.start(built("daemon_for_long"), detached, go)
+        with open(detached, "rb", buffering=0) as told:
+            self.assertEqual(told.read(1), b"d")
+        return process, go
+
+    def test_one_that_allocates_long_after_its_parents_are_gone(self):
+        process, go = self.start_daemon()
+        with open(go, "wb", buffering=0) as tells:
+            tells.write(b"g")
+        self.assertEqual(ended(process), 0)
+        expected = "stack function=malloc caller=in_daemon allocations=10000 frees=10000"
+        reports = [summary(trace) for trace in self.traces()]
+        self.assertTrue(any(expectations.check(expected, report) == [] for report in reports), [report["stacks"] for report in reports])
+
+    def test_one_whose_program_is_being_loaded(self):
+        fifo, spawner = self.fifo("library"), self.folder / "spawner"
+        spawner.with_suffix(".c").write_text(self.SPAWNER)
+        subprocess.run(["gcc", "-o", spawner, spawner.with_suffix(".c")], check=True)
+        process = self.start(spawner, f"LD_PRELOAD={fifo}", built("leak_shop"))  # its loader waits for the library
+        fifo.open("wb").close()
+        self.assertEqual(ended(process), 0)
+        programs = [pathlib.Path(summary(trace)["target"]["command"][0]).name for trace in self.traces()]
+        self.assertEqual(sorted(programs), ["leak_shop", "spawner"])
+
+    def test_the_wait_for_them_ends_with_ctrl_c(self):
+        process, _ = self.start_daemon()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(ended(process), 0)
+        self.assertEqual(len(self.traces()), 1)
 
 
 class End(heaptap_test.TestCase):

@@ -122,9 +122,10 @@ class Surroundings(heaptap_test.TestCase):
         outcome = self.run_under(lambda: forbid([PIDFD_OPEN], ENOSYS), "-f", "-o", trace, "--", "/bin/sh", "-c", script)
         self.assertEqual(outcome.status, 5, str(outcome))
         traces = sorted(self.folder.glob("[0-9]*.htap"))
-        self.assertGreaterEqual(len(traces), 3)
-        for one in traces:
-            self.assertFalse(summary(one)["capture"]["truncated"])
+        reports = [summary(one) for one in traces]
+        self.assertGreaterEqual(len(traces), 3, f"{outcome}\n{[report['target'] for report in reports]}")
+        for report in reports:
+            self.assertFalse(report["capture"]["truncated"], report["capture"])
 
     def test_small_stack(self):
         for via in WAYS:

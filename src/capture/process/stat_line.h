@@ -23,6 +23,7 @@ class StatLine {
     kProcessor = 39,   // last used
     kArgumentsStart = 48,
     kArgumentsEnd = 49,
+    kEnvironmentEnd = 51,
   };
 
   // The whole file, which has one line. The second field is a name in parentheses, which may contain any byte.

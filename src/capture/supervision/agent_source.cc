@@ -35,7 +35,8 @@ ScanAccess access_to(RecordedProcess& process, bool is_exiting) {
 
 }  // namespace
 
-AgentSource::AgentSource(RecordedProcesses& processes, AgentServer& server) : processes_(processes), server_(server) {
+AgentSource::AgentSource(RecordedProcesses& processes, AgentServer& server)
+    : processes_(processes), server_(server), holders_(server.session()) {
   processes_.before_end([this](RecordedProcess& process) { forget(process); });
 }
 
@@ -45,6 +46,7 @@ void AgentSource::add_waits(std::vector<pollfd>& waits) const {
   server_.add_waits(waits);
   waits.push_back({bell_.descriptor(), POLLIN, 0});
   for (const auto& [pid, watch] : watches_) waits.push_back({watch.descriptor(), POLLIN, 0});
+  if (accepts_ && processes_.empty()) holders_.add_waits(waits);
 }
 
 void AgentSource::take_news() {
@@ -53,28 +55,20 @@ void AgentSource::take_news() {
   look_at_exits();
   look_at_filters();
   note_refusals();
-  look_after_others();
 }
 
 void AgentSource::stay_for(pid_t process) {
   constexpr std::chrono::seconds kLongestWait{10};  // twice as long as its agent waits
-  stays_ = looks_after_others_ = true;
   awaited_.emplace(process);
   awaited_until_ = std::chrono::steady_clock::now() + kLongestWait;
 }
 
-void AgentSource::look_after_others() {
-  if (!looks_after_others_) return;
-  if (!processes_.empty()) {
-    awaited_.reset();
-    holders_.forget();
-    stays_ = true;  // until it is known that nobody is left
-  } else if (awaited_) {
-    stays_ = !awaited_->has_ended() && std::chrono::steady_clock::now() < awaited_until_;
-  } else {
-    const bool follows = (processes_.options().log.flags & wire::kFollowFork) != 0;
-    stays_ = follows && holders_.are_there();
-  }
+bool AgentSource::follows_children() const { return (processes_.options().log.flags & wire::kFollowFork) != 0; }
+
+bool AgentSource::expects_more() {
+  if (!accepts_) return false;
+  if (awaited_) return !awaited_->has_ended() && std::chrono::steady_clock::now() < awaited_until_;
+  return follows_children() && holders_.are_there();
 }
 
 void AgentSource::note_refusals() {
@@ -111,7 +105,7 @@ void AgentSource::begin(AgentRequest request) {
   processes_.end_by_exec(request.process);  // where it is recorded already
   const auto status = process::read_thread_status(request.process);
   const pid_t parent = status ? status->parent : hello.parent_pid;  // in its pid namespace it is another one
-  if (let_go_.contains(request.process) || let_go_.contains(parent)) {
+  if (!accepts_ || let_go_.contains(request.process) || let_go_.contains(parent)) {
     let_go_.insert(request.process);
     server_.answer(std::move(request.connection), nullptr);
     return;
@@ -127,7 +121,7 @@ void AgentSource::begin(AgentRequest request) {
     server_.answer(std::move(request.connection), nullptr);
     return;
   }
-  if (looks_after_others_) holders_.add(process->pid, process->log_half->log());
+  if (follows_children()) holders_.add(process->pid, process->log_half->log());
   const FilterLook filters(request.process);  // while it waits
   if (!server_.answer(std::move(request.connection), &process->log_half->log())) {
     processes_.drop(request.process);

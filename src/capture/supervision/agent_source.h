@@ -22,24 +22,26 @@ class AgentSource : public RecordingSource {
   AgentSource(RecordedProcesses& processes, AgentServer& server);
   ~AgentSource() override;
 
-  // Stays until this process, which is waiting for its log, has it; and then as long as children of recorded processes
-  // may request one: for a program whose parent isn't heaptap, and whose end isn't the end of the recording.
+  // Expects this process, which is waiting for its log: for a program whose parent isn't heaptap.
   void stay_for(pid_t process);
 
   void add_waits(std::vector<pollfd>& waits) const override;
   void take_news() override;
-  [[nodiscard]] bool is_settled() const override { return !stays_; }
+  [[nodiscard]] bool is_settled() const override { return !awaited_; }
+  // Also while children of recorded processes may still request a log, where these are followed.
+  bool expects_more() override;
   base::Result<uint32_t> scan(RecordedProcess& process) override;
   bool has_left(const RecordedProcess& process) override;
   void serve_programs(ReportRequests& reports) override { reports_ = &reports; }
   void let_go(RecordedProcess& process) override;
+  void accept_no_more() override { accepts_ = false; }
 
  private:
   void begin(AgentRequest request);
   // Handles a request of a recorded program.
   void answer(AgentRequest request);
-  void look_after_others();
   void forget(RecordedProcess& process);
+  [[nodiscard]] bool follows_children() const;
   void look_at_exits();
   // Informs the agent of a program in which a system call filter was installed unseen.
   void look_at_filters();
@@ -58,12 +60,10 @@ class AgentSource : public RecordingSource {
   std::map<pid_t, FilterLook> filters_;             // of processes without a filter so far
   std::chrono::steady_clock::time_point next_look_at_filters_;
   size_t next_for_filters_ = 0;
-  // State for staying.
-  bool stays_ = false;
-  bool looks_after_others_ = false;
+  bool accepts_ = true;                           // else no more recordings begin
   std::optional<process::ProcessWatch> awaited_;  // none: it has come
   std::chrono::steady_clock::time_point awaited_until_;
-  LogHolders holders_;
+  LogHolders holders_;      // only where children are followed
   std::set<pid_t> let_go_;  // these, and their forked children, aren't recorded any more
 };
 

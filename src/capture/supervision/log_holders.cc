@@ -1,6 +1,7 @@
 #include "capture/supervision/log_holders.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,14 +10,18 @@
 
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
+#include "capture/process/stat_line.h"
 #include "common/base/small_file.h"
+#include "common/base/unique_fd.h"
 #include "common/base/whole_number.h"
+#include "common/wire/handshake.h"
 
 namespace heaptap::supervision {
 namespace {
 
-// As long as an agent in a program that is executed may take to ask.
-constexpr std::chrono::seconds kMaxSilence{5};
+std::string file_of(pid_t process, std::string_view name) {
+  return "/proc/" + std::to_string(process) + "/" + std::string(name);
+}
 
 std::vector<pid_t> all_processes() {
   std::vector<pid_t> processes;
@@ -32,9 +37,26 @@ std::vector<pid_t> all_processes() {
   return processes;
 }
 
+// Whether the kernel has given it new memory, but no environment so far.
+bool is_in_exec(pid_t process) {
+  using process::StatLine;
+  constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD
+  const StatLine stat = StatLine::of(process);
+  const std::string_view state = stat.text(StatLine::kState);
+  const bool has_memory =
+      state != "Z" && state != "X" && (stat.number(StatLine::kFlags).value_or(0) & kKernelThread) == 0;
+  if (!has_memory || stat.number(StatLine::kEnvironmentEnd) != 0) return false;
+  // The kernel shows zero to those who may not know it as well.
+  return base::UniqueFd(open(file_of(process, "environ").c_str(), O_RDONLY | O_CLOEXEC)).get() >= 0;
+}
+
 }  // namespace
 
+LogHolders::LogHolders(const std::string& session)
+    : session_entry_(std::string(wire::kSessionVariable) + "=" + session), since_(process::read_start_time(getpid())) {}
+
 void LogHolders::add(pid_t process, const log::LogMemory& log) {
+  since_ = std::min(since_, process::read_start_time(process));
   struct stat facts{};
   if (fstat(log.descriptor(), &facts) == 0) logs_.emplace(facts.st_dev, facts.st_ino, process);
 }
@@ -44,7 +66,7 @@ void LogHolders::remove(pid_t process) {
 }
 
 bool LogHolders::has_log(pid_t process) const {
-  const std::string text = base::read_small_file("/proc/" + std::to_string(process) + "/maps");
+  const std::string text = base::read_small_file(file_of(process, "maps"));
   if (!text.contains(log::kLogName)) return false;
   const std::vector<process::Mapping> mappings = process::parse_memory_map(text);
   return std::ranges::any_of(mappings, [this](const process::Mapping& mapping) {
@@ -54,32 +76,45 @@ bool LogHolders::has_log(pid_t process) const {
   });
 }
 
-// Who was looked at, and ended then, may have forked another one behind the back of this.
+bool LogHolders::has_session(pid_t process) const {
+  return base::read_small_file(file_of(process, "environ")).contains(session_entry_);
+}
+
+// In the order in which a process passes through these states: none is missed between two of the checks.
+bool LogHolders::may_ask(pid_t process) const {
+  return has_log(process) || is_in_exec(process) || has_session(process);
+}
+
+std::vector<pid_t> LogHolders::possible_holders() const {
+  std::vector<pid_t> processes = all_processes();
+  std::erase_if(processes, [this](pid_t process) { return process::read_start_time(process) < since_; });
+  return processes;
+}
+
+// A process that was checked and then ended may have forked another one since.
 void LogHolders::search() {
   constexpr int kMaxRounds = 8;
   bool is_sure = false;
   for (int round = 0; round < kMaxRounds && !is_sure; ++round) {
-    const std::vector<pid_t> before = all_processes();
+    const std::vector<pid_t> before = possible_holders();
     for (const pid_t process : before) {
-      if (!held_.contains(process) && has_log(process)) {
-        held_.emplace(process, Holder{process::ProcessWatch(process), Clock::now()});
-      }
+      if (may_ask(process)) held_.try_emplace(process, process);
     }
-    const std::vector<pid_t> after = all_processes();
-    is_sure = std::ranges::includes(after, before) || !held_.empty();
+    is_sure = std::ranges::includes(possible_holders(), before) || !held_.empty();
   }
 }
 
 bool LogHolders::are_there() {
-  const Clock::time_point now = Clock::now();
-  for (auto each = held_.begin(); each != held_.end();) {
-    auto& [process, holder] = *each;
-    if (has_log(process)) holder.seen = now;
-    const bool is_gone = holder.watch.has_ended() || now - holder.seen > kMaxSilence;
-    each = is_gone ? held_.erase(each) : std::next(each);
-  }
+  std::erase_if(held_, [this](const auto& each) {
+    const auto& [process, watch] = each;
+    return watch.has_ended() || !may_ask(process);
+  });
   if (held_.empty() && !logs_.empty()) search();
   return !held_.empty();
+}
+
+void LogHolders::add_waits(std::vector<pollfd>& waits) const {
+  for (const auto& [process, watch] : held_) waits.push_back({watch.descriptor(), POLLIN, 0});
 }
 
 }  // namespace heaptap::supervision

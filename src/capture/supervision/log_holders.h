@@ -1,11 +1,14 @@
-// Forked children of recorded processes that still have their parent's log and may request their own at any time. Found
-// by polling: a daemon's parents exit as soon as it is forked, and nothing else announces it.
+// Processes that may still request a log: forked children of recorded processes that have their parent's log, until they
+// first allocate, and programs that are being executed with the agent, until it is loaded. Found by polling: a daemon's
+// parents exit as soon as it is forked, and nothing else announces it.
 #pragma once
+#include <poll.h>
 #include <sys/types.h>
 
-#include <chrono>
+#include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -16,27 +19,29 @@ namespace heaptap::supervision {
 
 class LogHolders {
  public:
+  // `session`: of the agents, see AgentServer::session().
+  explicit LogHolders(const std::string& session);
+
   // Adds a log handed out to the process, before its descriptor is closed.
   void add(pid_t process, const log::LogMemory& log);
   // The process was detached: processes with its log are not to be recorded.
   void remove(pid_t process);
   // Finds and checks them: true while there may be some.
   bool are_there();
-  // Forces a new search.
-  void forget() { held_.clear(); }
+  // The ends of those that are known.
+  void add_waits(std::vector<pollfd>& waits) const;
 
  private:
-  using Clock = std::chrono::steady_clock;
-  struct Holder {
-    process::ProcessWatch watch;
-    Clock::time_point seen;  // with a log
-  };
-
+  [[nodiscard]] bool may_ask(pid_t process) const;
   [[nodiscard]] bool has_log(pid_t process) const;
+  [[nodiscard]] bool has_session(pid_t process) const;
+  [[nodiscard]] std::vector<pid_t> possible_holders() const;
   void search();
 
+  std::string session_entry_;  // in the environment of a program, until the agent removes it
+  uint64_t since_;             // start of the first process that could be one, in the kernel's ticks
   std::set<std::tuple<uint64_t, uint64_t, pid_t>> logs_;
-  std::map<pid_t, Holder> held_;
+  std::map<pid_t, process::ProcessWatch> held_;
 };
 
 }  // namespace heaptap::supervision

@@ -26,7 +26,7 @@ class RecordingSource {
   // Whether no start of a recording, and no message about a failed one, is pending.
   [[nodiscard]] virtual bool is_settled() const { return true; }
   // Whether recordings may still begin, or are running unseen.
-  [[nodiscard]] virtual bool expects_more() const { return !is_settled(); }
+  [[nodiscard]] virtual bool expects_more() { return !is_settled(); }
   // Leak scan now.
   virtual base::Result<uint32_t> scan(RecordedProcess& process) = 0;
   // Whether no more data of this process can come.

@@ -41,7 +41,7 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
 
   void add_waits(std::vector<pollfd>& waits) const override;
   void take_news() override;
-  [[nodiscard]] bool expects_more() const override { return !all_ended_; }
+  [[nodiscard]] bool expects_more() override { return !all_ended_; }
   base::Result<uint32_t> scan(supervision::RecordedProcess& process) override;
   bool has_left(const supervision::RecordedProcess& process) override;
   void let_go(supervision::RecordedProcess& process) override;
