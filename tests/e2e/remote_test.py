@@ -18,7 +18,7 @@ from bad_network import BadNetwork
 from heaptap_test import HEAPTAP, heaptap, run, summary
 from waiting import ended, finished, read_until, wait_for
 
-# Pairs, some of them lost; every thousandth a pause.
+# Pairs, some of them lost; every thousandth a pause. Doesn't end before a file is there, if one is named.
 SOURCE = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +34,7 @@ int main(int argc, char **argv) {
     if (i % 100 == 0) lose();
     if (pause_us != 0 && i % 1000 == 0) usleep(pause_us);
   }
+  while (argc > 3 && access(argv[3], F_OK) != 0) usleep(1000);
   puts("done");
   return 7;
 }
@@ -95,6 +96,7 @@ class TestCase(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
         self.address = str(self.folder / "far.sock")
+        self.start_file = self.folder / "go"  # what the program may wait for
 
     def record(self, address, *words, status=7, command="run", **options):
         done = heaptap(command, "-H", address, "-q", "--force", "-o", self.trace, *words, cwd=self.folder, **options)
@@ -233,13 +235,18 @@ class Same(TestCase):
 class Network(TestCase):
     """Whatever the network does, each event arrives once."""
 
-    def test_connections_that_are_cut(self):
+    def check_cut(self, *options):
         near = self.local("400000", "2000")
-        with far.serving(self.address, "-q", "--buffer", "256K"), \
+        with far.serving(self.address, "-q", "--buffer", "256K") as server, \
                 BadNetwork(self.folder / "bad.sock", self.address, cut_every_s=0.05, cuts=25) as network:
-            there = self.record(str(self.folder / "bad.sock"), "--", self.program, "400000", "2000")
-            self.assertGreaterEqual(network.cuts, 5)
-        self.assert_same(near, there)
+            host = self.start(self.folder / "bad.sock", "-q", "-o", self.trace, *options, "--", self.program, "400000", "2000", self.start_file)
+            wait_for("the connection is cut again and again", lambda: network.cuts >= 5, state=[host, server])
+            self.start_file.touch()
+            self.assertEqual(ended(host), 7)
+        self.assert_same(near, summary(self.trace))
+
+    def test_connections_that_are_cut(self):
+        self.check_cut()
 
     def test_a_slow_network(self):
         near = self.local("20000")
@@ -262,20 +269,16 @@ class Network(TestCase):
         self.assertLess(self.carried(near, "--compress", "never", served=["--compress=always"]), plain * 9 / 10)
 
     def test_compressed_and_cut(self):
-        near = self.local("400000", "2000")
-        with far.serving(self.address, "-q", "--buffer", "256K"), \
-                BadNetwork(self.folder / "bad.sock", self.address, cut_every_s=0.05, cuts=25) as network:
-            there = self.record(str(self.folder / "bad.sock"), "--compress", "always", "--", self.program, "400000", "2000")
-            self.assertGreaterEqual(network.cuts, 5)
-        self.assert_same(near, there)
+        self.check_cut("--compress", "always")
 
     def test_a_cable_that_is_pulled_and_put_in_again(self):
         near = self.local("300000", "3000")
         with far.serving(self.address, "-q", env=SOON) as server, BadNetwork(self.folder / "bad.sock", self.address) as network:
-            host = self.start(self.folder / "bad.sock", "-o", self.trace, "--", self.program, "300000", "3000", env=SOON)
+            host = self.start(self.folder / "bad.sock", "-o", self.trace, "--", self.program, "300000", "3000", self.start_file, env=SOON)
             self.wait_until_it_records(self.trace, host, server)
             network.is_pulled = True
             said = self.read_errors(host, b"lost the connection")
+            self.start_file.touch()
             self.assertEqual(server.stdout.readline(), b"done\n")
             network.is_pulled = False
             said = self.read_errors(host, b"reconnected to", said) + finished(host)[1]
@@ -327,13 +330,14 @@ class Gone(TestCase):
 
     def letting_go(self, server, *words):
         """A host that records a program which no signal ends."""
-        host = self.start(self.address, "--force", "-o", self.trace, *words, "--", "env", "--ignore-signal=INT", self.program, "400000", "5000")
+        host = self.start(self.address, "--force", "-o", self.trace, *words, "--", "env", "--ignore-signal=INT", self.program, "400000", "5000", self.start_file)
         self.wait_until_it_records(self.trace, host, server)
         return host
 
     def is_let_go(self, host, server, so_far=b""):
         self.read_errors(host, b"detached from the program", so_far)
         self.assertEqual(ended(host), 0)
+        self.start_file.touch()
         self.assertEqual(server.stdout.readline(), b"done\n")
         report = summary(self.trace)
         self.assertFalse(report["capture"]["truncated"])
