@@ -268,7 +268,7 @@ class Attach(heaptap_test.TestCase):
 
     def test_duration(self):
         target = Obeying(self)
-        attached = Attached(self, "-o", self.trace, "--duration", "700ms", target.pid)
+        attached = Attached(self, "-o", self.trace, "--duration", "2s", target.pid)
         target.tell("pairs", 20)
         self.assertEqual(attached.wait().status, 0)
         self.assert_recorded(self.trace, 20)

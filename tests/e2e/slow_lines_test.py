@@ -109,9 +109,10 @@ class Ends(TestCase):
                 BadNetwork(self.folder / "bad.sock", self.address) as network:
             began = time.monotonic()
             host = self.start(self.folder / "bad.sock", "-q", "--no-leak-scan", "--on-overflow", "drop", "-o", self.trace, "--", self.program,
-                              ROUNDS, "1000")
+                              ROUNDS, "1000", self.start_file)
             wait_for("it records", lambda: network.carried[1] > 10_000, state=host)
             network.is_pulled = True
+            self.start_file.touch()
             session = heaptap_test.descendants(server.pid)[0]
             wait_for("the program ends", lambda: self.program.name not in names_below(server.pid), state=server)
             took_s = time.monotonic() - began
@@ -125,9 +126,11 @@ class Ends(TestCase):
     def test_the_program_does_not_wait_for_long(self):
         words = ["--log-memory", "256K", "--buffer", "256K", "--exit-wait", "300ms"]
         with far.serving(self.address, *words) as server, BadNetwork(self.folder / "bad.sock", self.address) as network:
-            host = self.start(self.folder / "bad.sock", "-q", "--on-overflow", "drop", "-o", self.trace, "--", self.program, ROUNDS, "1000")
+            host = self.start(self.folder / "bad.sock", "-q", "--on-overflow", "drop", "-o", self.trace, "--", self.program, ROUNDS, "1000",
+                              self.start_file)
             wait_for("it records", lambda: network.carried[1] > 10_000, state=host)
             network.is_pulled = True
+            self.start_file.touch()
             wait_for("the program ends", lambda: self.program.name not in names_below(server.pid), state=server)
             read_until(server.stderr.fileno(), "what it waits for", lambda text: b"an exiting process waits for the connection, at most 300.0 ms" in text)
             network.is_pulled = False
