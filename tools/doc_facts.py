@@ -28,7 +28,7 @@ NAMES = "docs/decisions/0117-symbols-files-and-rows.md"
 TWO_MACHINES = "docs/howto/two-machines.md"
 
 FACTS = (
-    Fact("README.md", r"(127): there is no such program\. (126): .* (125): heaptap itself failed\. (3): .* (2): wrong usage",
+    Fact("README.md", r"(127): program not found\. (126): .* (125): heaptap itself failed\. (3): .* (2): wrong usage",
          ("kExitNotFound", "kExitNotExecutable", "kExitFailed", "kExitUnknown", "kExitUsage")),
     Fact(WIRE, r"This is version (\d+)\.(\d+)\.", ("kMajorVersion", "kMinorVersion"), "kFileMagic"),
     Fact(WIRE, r"major version +u16, (\d+)\n.*minor version +u16, (\d+)", ("kMajorVersion", "kMinorVersion"), "kFileMagic"),
