@@ -17,7 +17,7 @@
 namespace heaptap::client {
 namespace {
 
-constexpr std::chrono::seconds kLongestGreeting{30};  // a recorder that is in a scan of a large program
+constexpr std::chrono::seconds kLongestGreeting{30};  // a recorder may be in a scan of a large program
 
 base::Error recorded_by_another(const std::string& name) {
   return base::make_error("{} is recorded by another user: run this as that user", name);
@@ -49,7 +49,7 @@ base::Result<std::unique_ptr<Client>> Client::connect(const std::string& socket_
 base::Result<> Client::greet() {
   const std::optional<uid_t> peer = base::user_of_peer(connection_.get());
   if (!base::is_own_user_or_root(peer)) return std::unexpected(recorded_by_another(name_));
-  // Root's heaptap listens to root alone, and closes the door at once.
+  // Root's heaptap accepts root alone, and closes other connections at once.
   const auto refused = [&]() -> base::Result<> {
     if (peer != geteuid()) return std::unexpected(recorded_by_another(name_));
     return lost(base::make_error("it or the process has ended"));

@@ -145,7 +145,7 @@ class LiveRecording : public Recording {
     return {};
   }
 
-  // Null: it isn't open, or the process goes on as another program.
+  // Null: not open, or the process has executed another program.
   LiveTrace* known_trace_of(ProgramId program) {
     const uint32_t pid = program.pid == 0 ? main_ : program.pid;
     const auto current = current_.find(pid);
@@ -154,7 +154,7 @@ class LiveRecording : public Recording {
     return found == traces_.end() ? nullptr : found->second.get();
   }
 
-  // With all that was recorded up to now. Where nobody can be asked any more, what was open stays so.
+  // With all events so far. If the recorder can't be asked any more, open traces stay as they are.
   base::Result<Opened> open_trace(ProgramId program) {
     const uint32_t pid = program.pid == 0 ? main_ : program.pid;
     const control::SnapshotRequest request{.pid = known(pid), .image = program.image};
@@ -185,7 +185,7 @@ class LiveRecording : public Recording {
   std::unique_ptr<client::Client> client_;
   uint32_t main_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<LiveTrace>> traces_;  // by pid and image
-  std::map<uint32_t, uint32_t> current_;                                        // by pid: the image that it is now
+  std::map<uint32_t, uint32_t> current_;                                        // by pid: the current image
   bool told_loss_ = false;
   std::shared_ptr<std::atomic<bool>> recorder_lives_ = std::make_shared<std::atomic<bool>>(true);
 };
@@ -209,7 +209,7 @@ std::string name_of(const endpoint::ProcessName& process) {
   const auto processes = recording ? (*recording)->processes() : base::Result<std::vector<Process>>();
   if (!processes) return name;
   for (const Process& each : *processes) {
-    if (each.pid == pid) name = each.program;  // the last one is what it is now
+    if (each.pid == pid) name = each.program;  // the last one is the current program
   }
   return name;
 }

@@ -17,21 +17,22 @@
 namespace heaptap::client {
 namespace {
 
-constexpr std::chrono::milliseconds kPause{200};         // what is written comes in frames, one a second at least
+constexpr std::chrono::milliseconds kPause{200};         // frames are written at least once a second
 constexpr uint64_t kBytesAtATime = uint64_t{256} << 10;  // so that callers don't wait long for the lock
 
-// All that views without a filter need.
+// Parts of the report needed by views without a filter.
 query::Query counts() { return {.listing = {.blocks = true, .errors = true}}; }
 
-// Of this thread, and of those that it makes. Where processors are scarce the program and its recorder go first, and the reader falls
-// behind: otherwise it would take from the recorder what that needs to empty the log.
+// Lowers the priority of this thread, and of the threads that it creates. With few processors the program and its
+// recorder run first, and the reader falls behind; otherwise the reader would take CPU time that the recorder needs to
+// empty the log.
 void go_behind_others() {
-  constexpr int kNicer = 10;  // a tenth of what others get
+  constexpr int kNicer = 10;  // a tenth of the share of others
   constexpr int kNicest = 19;
   setpriority(PRIO_PROCESS, 0, std::min(getpriority(PRIO_PROCESS, 0) + kNicer, kNicest));
 }
 
-// The file's own name, as long as it leads there.
+// The file's own name, as long as it refers to the file.
 std::string path_to(const base::UniqueFd& file, std::string name) {
   struct stat opened{};
   struct stat named{};
@@ -58,10 +59,10 @@ class LiveTrace::Ledger {
     });
   }
 
-  // None: another reader has to answer.
+  // None: another reader has to be used.
   std::optional<base::Result<report::Report>> report(const query::Query& query, uint64_t bytes) {
     const std::unique_lock lock = take_turn();
-    // The last frame may be one of totals that can be replaced, which isn't passed.
+    // The last frame may be replaceable totals, which are read again.
     while (read_ && reader_.followed_bytes() < bytes && take_some()) {
     }
     if (!read_) return std::unexpected(read_.error());
@@ -69,7 +70,7 @@ class LiveTrace::Ledger {
     return analysis_.report(query);
   }
 
-  // The first time there should be something to see: as much as is read in a moment.
+  // At the first read, stop early so that there is something to show.
   std::optional<base::Result<report::Report>> glance(const query::Query& query) {
     const std::unique_lock lock = take_turn();
     constexpr uint64_t kMoment = uint64_t{16} << 20;  // bytes
@@ -98,7 +99,7 @@ class LiveTrace::Ledger {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
       if (take_some()) {
-        // Who waits for the lock gets it: a mutex alone would mostly go to who has just had it.
+        // A fair lock: with a mutex alone, mostly the thread that has just released it would get it again.
         lock.unlock();
         while (waiting_ != 0) std::this_thread::yield();
         lock.lock();
@@ -127,15 +128,15 @@ class LiveTrace::Ledger {
     return read_.has_value() && after > before && after < reader_.file_bytes();
   }
 
-  std::atomic<int> waiting_ = 0;  // who ask, and don't have the lock yet
-  std::mutex mutex_;              // of all below
+  std::atomic<int> waiting_ = 0;  // waiting for the lock
+  std::mutex mutex_;              // of all members below
   std::condition_variable_any changed_;
   trace::TraceReader reader_;
   query::Analysis analysis_;
   std::shared_ptr<const std::atomic<bool>> recorder_lives_;
-  bool was_seen_ = false;  // by a glance
+  bool was_seen_ = false;  // by `glance`
   base::Result<> read_;    // the first failure
-  std::jthread follower_;  // last: it ends before what it uses
+  std::jthread follower_;  // last: destroyed before the members that it uses
 };
 
 base::Result<std::unique_ptr<LiveTrace>> LiveTrace::open(base::UniqueFd file, std::string name,

@@ -1,4 +1,4 @@
-// Finished recordings: traces that are read from the beginning for each request.
+// Finished recordings: traces, read from the beginning for each request.
 #include <algorithm>
 #include <filesystem>
 #include <utility>

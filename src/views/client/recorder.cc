@@ -24,8 +24,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// For a place among those that wait: a recorder may be in a scan of a large program. Anyone who took the abstract name and accepts
-// nobody gets no time.
+// Timeout for a place in the listener's queue: a recorder may be in a scan of a large program. A process that took the
+// abstract name and never accepts gets no further time.
 constexpr milliseconds kFolderPatience{30'000};
 constexpr milliseconds kAbstractPatience{300};
 
@@ -36,14 +36,14 @@ bool is_same_file(const std::string& one, const std::string& other) {
          first.st_ino == second.st_ino;
 }
 
-// /proc/PID/exe and ns/pid are told to the same user and to root only, and say the truth about others than these don't matter.
+// /proc/PID/exe and ns/pid are readable by the same user and by root only. Other users' processes don't matter here.
 bool runs_heaptap(pid_t process) {
   const std::string folder = fmt::format("/proc/{}", process);
   if (!is_same_file(folder + "/ns/pid", "/proc/self/ns/pid")) return false;
   if (is_same_file(folder + "/exe", "/proc/self/exe")) return true;
   const std::string path = base::read_link(folder + "/exe");
   const std::string_view name = base::file_name_of(path);
-  return name == "heaptap" || name == "heaptap (deleted)";  // another version, or one that was replaced
+  return name == "heaptap" || name == "heaptap (deleted)";  // another version, or replaced since
 }
 
 std::optional<Parents> parents_of(pid_t process) {
@@ -60,9 +60,9 @@ Listener describe(const base::Peer& peer, const endpoint::ProcessName& process, 
   return listener;
 }
 
-// What was found at one of a process's places.
+// The listener at one of a process's sockets.
 struct Found {
-  base::UniqueFd connection;  // none: nobody takes it there
+  base::UniqueFd connection;  // none: no listener
   base::Peer peer;
   Belief belief = Belief::kNone;
 };
@@ -77,7 +77,7 @@ Found look_at(const endpoint::Address& address, const endpoint::ProcessName& pro
   return found;
 }
 
-// The first that is believed, or else anyone who has the abstract name.
+// The first trusted listener, else any process that has the abstract name.
 Found look_for_recorder(const endpoint::ProcessName& process, milliseconds folder_patience,
                         milliseconds abstract_patience) {
   for (const std::string& folder : endpoint::own_folders()) {
@@ -108,7 +108,7 @@ base::Error nobody_records(const endpoint::ProcessName& name) {
 
 }  // namespace
 
-// The kernel waits for it (unix(7), SO_SNDTIMEO in socket(7)) where it has as many waiting as it may have.
+// The kernel waits for it (unix(7), SO_SNDTIMEO in socket(7)) if the listener's queue is full.
 base::UniqueFd connect_in_time(const endpoint::Address& address, milliseconds wait_budget) {
   base::UniqueFd socket = endpoint::make_socket();
   if (!socket) return socket;
@@ -136,7 +136,7 @@ Belief judge(const Listener& listener, uid_t asker) {
 }
 
 bool is_above(pid_t candidate, pid_t process, const std::function<std::optional<Parents>(pid_t)>& parents_of) {
-  constexpr size_t kMaxProcesses = 256;  // what is asked one after the other may change meanwhile, into a circle too
+  constexpr size_t kMaxProcesses = 256;  // answers come one by one and may form a cycle
   std::vector<pid_t> looked_at{process};
   for (size_t next = 0; next < looked_at.size() && looked_at.size() < kMaxProcesses; ++next) {
     const auto parents = parents_of(looked_at[next]);
@@ -185,7 +185,7 @@ std::vector<endpoint::ProcessName> processes_with_socket() {
       if (auto process = endpoint::process_of_file_name(entry->d_name)) found.push_back(*std::move(process));
     }
   }
-  // proc(5), /proc/net/unix: a line ends in the name, of which an abstract one begins with an @.
+  // proc(5), /proc/net/unix: a line ends with the name; an abstract one begins with an @.
   for (const std::string& line : base::split(base::read_small_file("/proc/net/unix"), '\n')) {
     const size_t at = line.find(" @");
     if (at == std::string::npos) continue;
@@ -193,7 +193,7 @@ std::vector<endpoint::ProcessName> processes_with_socket() {
       found.push_back(*std::move(process));
     }
   }
-  // Each connection has a line, too.
+  // Connections have lines, too.
   std::ranges::sort(found);
   const auto repeated = std::ranges::unique(found);
   found.erase(repeated.begin(), repeated.end());

@@ -16,7 +16,7 @@ using model::EventKind;
 // Numbers of events, from 0 on in the order of the trace.
 using EventNumbers = boost::unordered_flat_set<uint64_t>;
 
-// Releases that are undone later, as those of a failed realloc. There are few.
+// Releases that are undone later, such as those of a failed realloc. There are few.
 class UndoneReleases : public model::EventSink {
  public:
   void on_batch(const EventBatch& batch, const model::Tables& tables) override {
@@ -68,7 +68,7 @@ class BlockReplay : public model::EventSink {
     if (thread_ != 0 && event.thread != thread_) return;
     const uint64_t id = event.site < stack_ids_.size() ? stack_ids_[event.site] : 0;
     const auto place = places_.find(id);
-    if (place == places_.end()) return;  // the report leaves it out
+    if (place == places_.end()) return;  // not in the report
     const LiveBlock block{place->second, event.size_bytes(), time_ns_};
     live_.emplace(number, block);
     events_.on_allocation(block);

@@ -53,7 +53,7 @@ class BlockText {
       write_(amount(count) + "  " + thread_name(thread) + "\n");
   }
 
-  // A line an interval, or several intervals of a long timeline: its end, the most live bytes within it, and a bar.
+  // A line for each interval, or for several intervals of a long timeline: its end, the peak within it, and a bar.
   void graph() {
     write_("\nHEAP OVER TIME\n");
     const std::vector<report::TimelinePoint>& points = report_.timeline;
@@ -111,7 +111,7 @@ class BlockText {
     return stack == stacks_.end() ? "    " + base::safe_text(block.function) + "\n" : frames_text(*stack->second);
   }
 
-  // Of the frame that tells most.
+  // By the most informative frame.
   [[nodiscard]] std::string module_name(const report::BlockEntry& block) const {
     const auto stack = stacks_.find(block.stack_id);
     const model::Frame* const frame =

@@ -55,7 +55,7 @@ class Program {
  private:
   struct Known {
     const Function* function;
-    uint32_t merged;  // the same for those that a reader takes for one: same file, same name
+    uint32_t merged;  // the same, by file and name: a reader doesn't distinguish these
   };
 
   FunctionId intern(Function function) {
@@ -70,7 +70,7 @@ class Program {
 
   void add(const StackEntry& stack);
   std::string text(std::string_view key, std::map<std::string, size_t, std::less<>>& numbers, const std::string& name);
-  // Where the lines that follow belong, or with "c" what they call.
+  // Function of the lines that follow, or with "c" the called one.
   std::string position(const char* prefix, const Function& function) {
     std::string lines = text(fmt::format("{}ob", prefix), module_numbers_, function.module);
     lines += text(fmt::format("{}", *prefix == 0 ? "fl" : "cfi"), file_numbers_, function.file);
@@ -119,7 +119,7 @@ void Program::add(const StackEntry& stack) {
   add_to(self_[caller]);
 }
 
-// "key=(7) name" where the name comes for the first time, later "key=(7)".
+// "key=(7) name" at the first use of the name, later "key=(7)".
 std::string Program::text(std::string_view key, std::map<std::string, size_t, std::less<>>& numbers,
                           const std::string& name) {
   const std::string& shown = name.empty() ? "???" : name;

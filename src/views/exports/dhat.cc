@@ -27,9 +27,9 @@ struct Held {
 class HeldBlocks : public BlockEvents {
  public:
   struct Counts {
-    Held live, peak, most;  // now; at the peak of all; at its own (most bytes, and how many blocks these were)
+    Held live, peak, most;  // now; at the peak of all; at the stack's own peak (most bytes, and their blocks)
     uint64_t lifetime_ns = 0;
-    uint64_t peak_id = 0;  // the peak that `peak` was taken at
+    uint64_t peak_id = 0;  // the peak to which `peak` belongs
   };
 
   HeldBlocks(size_t stacks, uint64_t end_ns) : counts_(stacks), end_ns_(end_ns) {}
@@ -59,7 +59,7 @@ class HeldBlocks : public BlockEvents {
   const Counts& of(size_t stack) { return settled(stack); }
 
  private:
-  // At a new peak each stack holds there what it held then; that is noted when it changes.
+  // At a new peak each stack's current value becomes its value at the peak; it is stored when it next changes.
   Counts& settled(size_t stack) {
     Counts& counts = counts_[stack];
     if (counts.peak_id != peak_id_) counts.peak = counts.live;

@@ -31,7 +31,7 @@ struct Graph {
   uint64_t total = 0;
 };
 
-// The function that was called, and its callers, outwards. Graphviz writes names into SVG as they are, which is XML.
+// The allocation function and its callers, outwards. Graphviz writes names unescaped into SVG, which is XML.
 std::vector<std::string> path_of(const report::Report& report, const report::StackEntry& stack) {
   std::vector<std::string> path{stack.function};
   for (const report::FrameIndex frame : stack.frames) path.push_back(xml_characters(name_of(report.frames[frame])));
@@ -44,7 +44,7 @@ Graph graph_of(const report::Report& report, const Metric& metric) {
     const uint64_t bytes = stack.is_apart() ? 0 : metric.of(stack).counted();
     if (bytes == 0) continue;
     const std::vector<std::string> path = path_of(report, stack);
-    // A function that stands in a stack twice counts once.
+    // A function that occurs twice in a stack counts once.
     for (const std::string& name : std::set<std::string>(path.begin(), path.end())) graph.nodes[name].total += bytes;
     graph.nodes[path.front()].self += bytes;
     std::set<std::pair<std::string, std::string>> calls;
@@ -55,7 +55,7 @@ Graph graph_of(const report::Report& report, const Metric& metric) {
   return graph;
 }
 
-// The names of the heaviest nodes; what the rest allocated itself goes to one node.
+// The names of the heaviest nodes; the own allocations of all others go to one node.
 std::set<std::string> keep_heaviest(Graph& graph) {
   std::vector<std::pair<uint64_t, std::string>> order;
   for (const auto& [name, node] : graph.nodes) order.emplace_back(node.total, name);
@@ -78,7 +78,7 @@ std::set<std::string> keep_heaviest(Graph& graph) {
   return kept;
 }
 
-// As a quoted string of DOT; a backslash of the name stands for itself.
+// As a quoted string of DOT; a backslash in the name is literal.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char character : text) {
@@ -88,7 +88,7 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
-// Not within a character of UTF-8.
+// Not within a UTF-8 character.
 std::string shortened(const std::string& name) {
   if (name.size() <= kMaxLabel) return name;
   size_t end = kMaxLabel;

@@ -67,7 +67,7 @@ class ThreadTables {
   std::vector<Place> function_files_;  // strings
   std::vector<size_t> frame_functions_;
   std::vector<std::optional<uint32_t>> frame_lines_;
-  std::map<std::string, size_t> called_;  // frames of the functions that were called
+  std::map<std::string, size_t> called_;  // frames of the allocation functions
   std::map<std::pair<Place, size_t>, size_t> nodes_;
   std::vector<Place> prefixes_;  // stacks
   std::vector<size_t> stack_frames_;

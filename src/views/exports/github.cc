@@ -25,7 +25,7 @@ std::string escape(std::string_view text, bool is_property) {
   return escaped;
 }
 
-// `lines`: the message, which may have several.
+// `lines`: the message, possibly of several lines.
 std::string annotation(std::string_view level, const std::optional<SourcePlace>& place, std::string_view title,
                        std::string_view lines) {
   std::string properties;

@@ -76,7 +76,7 @@ class HeaptrackFile : public BlockEvents {
   std::map<std::vector<report::FrameIndex>, uint64_t> addresses_;
   uint64_t address_count_ = 0;
   boost::unordered_flat_map<std::pair<uint64_t, uint64_t>, uint64_t> traces_;
-  std::vector<uint64_t> stacks_;  // by place in the report; 0: not written so far
+  std::vector<uint64_t> stacks_;  // by index in the report; 0: not written yet
   boost::unordered_flat_map<std::pair<uint64_t, uint64_t>, uint64_t> allocated_;  // by size and stack
 };
 
@@ -87,7 +87,7 @@ uint64_t HeaptrackFile::string(const std::string& text) {
   return found->second;
 }
 
-// One frame that is none, behind those that were inlined into it.
+// A frame without code, after those that were inlined into it.
 uint64_t HeaptrackFile::address(Frames run) {
   const auto [found, added] = addresses_.try_emplace({run.begin(), run.end()}, address_count_ + 1);
   if (!added) return found->second;

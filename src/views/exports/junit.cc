@@ -39,7 +39,7 @@ std::string stack_lines(const std::string& called, const report::FrameList& fram
   return text;
 }
 
-// "malloc < make < main", no longer than a list of test cases bears.
+// "malloc < make < main", short enough for a list of test cases.
 std::string path_of(const std::string& called, const report::FrameList& frames) {
   constexpr size_t kMaxFrames = 4;
   constexpr size_t kMaxName = 80;
@@ -78,7 +78,7 @@ TestCase case_of(const report::Report& report, const report::ErrorEntry& error, 
           .lines = std::move(lines)};
 }
 
-// What a class of findings comes to where there is none, or where there may be more.
+// Test case of a class of findings without a finding, or with possibly missed ones.
 void add_verdict(std::vector<TestCase>& cases, const char* class_name, const char* name, bool any,
                  const std::string& doubt) {
   if (!doubt.empty())

@@ -48,7 +48,7 @@ base::Result<> write_lsan(const report::Report& report, const report::Write& wri
     write(leak_text(report, leak));
     lost += leak.count;
   }
-  // Without leaks LeakSanitizer prints nothing; but where there may be more, silence would say too much.
+  // Without leaks LeakSanitizer prints nothing; if some may have been missed, that would be misleading.
   if (const std::string doubt = doubt_about_leaks(report); !doubt.empty())
     write(fmt::format("=={}==WARNING: heaptap: not all leaks are known: {}\n", report.capture.pid, doubt));
   if (lost.blocks != 0) {

@@ -24,7 +24,7 @@ void write_node(const FrameTree& node, const std::string& label, size_t depth, c
     write_node(caller->second, valgrind_text(frames[caller->first]), depth + 1, frames, write);
 }
 
-// massif's own file may have counted something else.
+// massif may have counted something other than time.
 const char* unit_of(const model::Capture& capture) {
   switch (capture.import.unit) {
     case model::TimeUnit::kInstructions:

@@ -40,7 +40,7 @@ std::string stack_xml(const report::Report& report, const std::string& called,
   return text + "  </stack>\n";
 }
 
-// Valgrind matches `fun:` with the names that the file has.
+// Valgrind matches `fun:` with the names in the file.
 std::string suppression_line(const model::Frame& frame) {
   const std::string& name = frame.symbol.empty() ? frame.function : frame.symbol;
   return name.empty() ? "obj:" + frame.module : "fun:" + name;
@@ -58,7 +58,7 @@ std::string suppression_xml(const report::Report& report, const Leak& leak) {
   for (const report::FrameIndex index : leak.stack->frames) {
     const model::Frame& frame = report.frames[index];
     lines.push_back(suppression_line(frame));
-    // What is below main differs between machines.
+    // Frames below main differ between machines.
     if (lines.size() == kMaxSuppressionFrames || frame.function == "main") break;
   }
   const std::string kinds = leak.kind == LeakKind::kDefinite   ? "match-leak-kinds: definite"
@@ -93,7 +93,7 @@ std::string leak_xml(const report::Report& report, const Leak& leak, size_t reco
 
 std::string aux_xml(const std::string& text) { return fmt::format("  <auxwhat>{}</auxwhat>\n", xml_text(text)); }
 
-// What Valgrind says of the address, and the stacks of its block.
+// Valgrind's description of the address, and the stacks of its block.
 std::string block_xml(const report::Report& report, const report::ErrorEntry& error) {
   if (!error.allocated) {
     return aux_xml(fmt::format("Address {:#x} is not stack'd, malloc'd or (recently) free'd", error.address));

@@ -37,9 +37,9 @@ class HeldByStack {
  public:
   explicit HeldByStack(const report::Report& report) : report_(report), places_(report.stacks.size()) {}
 
-  // The changes of a file. Lines that aren't of the format end it.
+  // The changes listed in a file, up to the first line of another format.
   void add_written(std::string_view text);
-  // Adds to what the stack at this place of the report holds.
+  // Adds to the live bytes of the stack at this index of the report.
   void add(size_t place, uint64_t bytes) {
     Entry*& entry = places_[place];
     if (entry == nullptr) entry = entry_of(lines_of(report_, report_.stacks[place]));
@@ -55,7 +55,7 @@ class HeldByStack {
     uint64_t written = 0;
     bool changed = false;
   };
-  // By the lines of a stack's frames, which tell the same stack in another report of the process.
+  // By the lines of a stack's frames, which identify the stack in other reports of the process.
   using Stacks = std::map<std::string, Held>;
   using Entry = Stacks::value_type;
 
@@ -67,7 +67,7 @@ class HeldByStack {
 
   const report::Report& report_;
   Stacks stacks_;
-  std::vector<Entry*> places_;   // by place in the report; null: not asked for so far
+  std::vector<Entry*> places_;   // by index in the report; null: not requested yet
   std::vector<Entry*> changed_;  // since the last file
   uint64_t now_ = 0;
   uint64_t written_ = 0;
@@ -129,7 +129,7 @@ class Series : public BlockEvents {
     write_before(time_ns);
     held_.add(block.stack, -block.size_bytes);
   }
-  // Those that no event comes after.
+  // Moments after the last event.
   base::Result<> finish() {
     while (!moments_ns_.empty() && written_) write_next();
     return written_;
@@ -213,7 +213,7 @@ void MemlogChanges::write(const report::Report& counts, const report::Report& na
   uint64_t before = 0;
   for (const report::StackCount& stack : counts.counts) outstanding += outstanding_of(stack);
   for (const uint64_t bytes : written_) before += bytes;
-  // Stacks that read the same are one.
+  // Stacks with the same text are merged.
   std::map<std::string, int64_t> by_lines;
   for (const report::StackEntry& stack : named.stacks) by_lines[lines_of(named, stack)] += change_of(counts, stack.id);
   std::erase_if(by_lines, [](const auto& entry) { return entry.second == 0; });

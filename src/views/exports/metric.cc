@@ -33,7 +33,7 @@ constexpr std::array<Metric, kMetricCount> kMetrics{{
      [](const StackEntry& stack) { return Figure(lost_in(stack).blocks, stack.leaks.has_value()); }, kUnscanned},
 }};
 
-// Of a report without stacks too.
+// Also for a report without stacks.
 bool is_recorded(const Metric& metric, const report::Report& report) {
   switch (metric.kind) {
     case MetricKind::kLive:

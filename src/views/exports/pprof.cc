@@ -36,7 +36,7 @@ struct SampleType {
   MetricKind metric;
   std::string_view type;
 };
-// The first four are those of other heap profilers; of a trace that doesn't know a number the type is missing.
+// The first four are those of other heap profilers; types that are unknown in a trace are left out.
 constexpr SampleType kSampleTypes[] = {
     {MetricKind::kAllocations, "alloc_objects"},
     {MetricKind::kAllocated, "alloc_space"},
@@ -81,7 +81,7 @@ class Profile {
   std::vector<const Metric*> shown_;
   std::vector<std::string> texts_{""};
   std::map<std::string, uint64_t> text_numbers_{{"", 0}};
-  std::map<std::pair<std::string, uint64_t>, uint64_t> mappings_;  // by path and where it begins
+  std::map<std::pair<std::string, uint64_t>, uint64_t> mappings_;  // by path and start address
   std::map<std::tuple<std::string, std::string, std::string>, uint64_t> functions_;
   std::map<FrameSpan, uint64_t> locations_;
   std::map<std::string, uint64_t> call_locations_;
@@ -134,7 +134,7 @@ uint64_t Profile::function(const std::string& name, const std::string& symbol, c
   return found->second;
 }
 
-// One frame that is none, behind those that were inlined into it.
+// A frame without code, after those that were inlined into it.
 uint64_t Profile::location(const FrameSpan& frames) {
   const auto [found, added] = locations_.try_emplace(frames, locations_.size() + call_locations_.size() + 1);
   if (!added) return found->second;
@@ -155,7 +155,7 @@ uint64_t Profile::location(const FrameSpan& frames) {
   return found->second;
 }
 
-// Of a stack of which nothing is known but what was called.
+// For a stack of which only the allocation function is known.
 uint64_t Profile::location_of_call(const std::string& called) {
   const auto [found, added] = call_locations_.try_emplace(called, locations_.size() + call_locations_.size() + 1);
   if (added) {
@@ -216,7 +216,7 @@ void Profile::write() {
   mapping(report_.capture.executable, [&] {
     const auto module = std::ranges::find(tables_.modules, report_.capture.executable, &model::Module::path);
     return module == tables_.modules.end() ? 0 : module->start;
-  }());  // the first one: of the program
+  }());  // the program itself is first
   for (const report::StackEntry& stack : report_.stacks)
     if (!stack.is_apart()) write_sample(stack);
   put_number(kTimeNanos, report_.capture.start_unix_ns);

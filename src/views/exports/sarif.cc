@@ -119,7 +119,7 @@ class Writer {
     if (!frame.file.empty()) write_place(json.key("physicalLocation"), frame);
   }
 
-  // Of the frame in the working tree, else of the one that tells most.
+  // By the frame in the working tree, else by the most informative one.
   void write_location(JsonWriter& json, const Finding::Stack& stack, const std::string& message) const {
     const report::FrameList frames = report_.list(*stack.frames);
     const auto own = place_below(root_, frames);
@@ -162,7 +162,7 @@ class Writer {
     json.end_array();
   }
 
-  // What RFC 3986 doesn't let stand in a path becomes %XX.
+  // Characters that RFC 3986 forbids in a path become %XX.
   static std::string uri_of(std::string_view path) {
     std::string uri;
     for (const char character : path) {
@@ -215,7 +215,7 @@ void write_tool(JsonWriter& json, const report::Report& report) {
   json.end_array();
 }
 
-// What isn't known of the run, so that no result isn't taken for none.
+// Unknown parts of the run, so that a missing result isn't read as no result.
 std::vector<std::string> doubts_about(const report::Report& report) {
   std::vector<std::string> doubts;
   const auto add = [&doubts](const char* what, const std::string& doubt) {

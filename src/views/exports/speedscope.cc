@@ -26,7 +26,7 @@ class Profiles {
   Profiles(const report::Report& report, json::JsonPieces& pieces)
       : report_(report), pieces_(pieces), json_(pieces.json()) {}
 
-  // The report's frames, and behind them the functions that were called.
+  // The report's frames, followed by the allocation functions.
   void write_frames() {
     for (const model::Frame& frame : report_.frames) {
       json_.later_entry_on_line();
@@ -69,7 +69,7 @@ class Profiles {
   static bool is_sampled(const Metric& metric, const report::StackEntry& stack) {
     return !stack.is_apart() && metric.of(stack).counted() != 0;
   }
-  // From the outermost frame to the function that was called.
+  // From the outermost frame to the allocation function.
   void write_sample(const report::StackEntry& stack) {
     json_.begin_array();
     for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) json_.value(*frame);

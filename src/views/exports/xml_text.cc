@@ -16,7 +16,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 std::string xml_characters(std::string_view text) {
   std::string safe = base::safe_text(text);
-  // U+FFFE and U+FFFF are UTF-8, but no characters of XML.
+  // U+FFFE and U+FFFF are valid UTF-8, but not XML characters.
   replace_all(safe, "\xef\xbf\xbe", "\\xef\\xbf\\xbe");
   replace_all(safe, "\xef\xbf\xbf", "\\xef\\xbf\\xbf");
   return safe;

@@ -79,7 +79,7 @@ class Document {
   void finish() { write_(text_); }
 
  private:
-  // Hands on what is there.
+  // Passes on the buffered part.
   void flush() {
     write_(text_);
     text_.clear();
@@ -125,7 +125,7 @@ class Document {
     });
   }
 
-  // Those that nothing in the file names are empty: so all keep their places.
+  // Strings that nothing in the file refers to are empty: so all keep their indices.
   std::vector<model::Frame> named_frames() const {
     std::vector<bool> is_named(report_.frames.size());
     const auto name = [&](const std::vector<report::FrameIndex>& frames) {
@@ -168,7 +168,7 @@ class Document {
 
   static int64_t place_or_none(uint32_t place) { return place == CallNodes::kNone ? -1 : int64_t{place}; }
 
-  // Of each row: of a stack, or of several that are folded. Without frames and threads.
+  // Figures of each row: of a stack, or of several folded ones. Without frames and threads.
   std::vector<StackEntry> row_figures() const {
     std::vector<StackEntry> figures(rows_.rows.size());
     for (size_t i = 0; i < report_.stacks.size(); ++i)
@@ -245,7 +245,7 @@ class Document {
                  [](const report::ThreadEntry& thread) { return thread.allocated_bytes; });
   }
 
-  // Class 0 has blocks of 0 bytes, class n those of 2^(n-1) to 2^n - 1; of as many as JSON's numbers can tell exactly.
+  // Class 0 has blocks of 0 bytes, class n those of 2^(n-1) to 2^n - 1, up to the largest exact number of JSON.
   void size_classes() {
     constexpr uint64_t kClasses = 53;
     std::vector<uint64_t> classes;
@@ -277,7 +277,7 @@ class Document {
     write_column(json_, "bytes", activity.left, [](const report::LeftCell& cell) { return cell.bytes; });
   }
 
-  // With rows in place of stacks: cells of folded stacks are added up.
+  // With rows instead of stacks: cells of folded stacks are added up.
   [[nodiscard]] report::Activity by_row(report::Activity activity) const {
     const auto move = [&](auto& cell) {
       cell.stack = rows_.of_stack[cell.stack];
@@ -318,7 +318,7 @@ class Document {
     write_column(json_, "temporary", cells, [&](const Cell& cell) { return known(calls, cell.temporary); });
   }
 
-  // Those of this program, on its clock; the last ones, where there are very many.
+  // Marks of this program, on its clock; only the last ones if there are very many.
   void marks() {
     constexpr size_t kMaxMarks = 1000;
     std::vector<const model::Mark*> shown;
@@ -539,7 +539,7 @@ class Document {
     json_.member("folded", 0);
   }
 
-  // A row that stands for the processes that have none.
+  // A row for all processes without one of their own.
   void others(uint64_t count) {
     json_.member("program", fmt::format("{} smaller processes", count));
     for (const char* name : {"pid", "parent_pid", "exit", "duration_ns", "allocations", "peak_live_bytes", "live_bytes",

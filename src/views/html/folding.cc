@@ -44,7 +44,7 @@ class Tree {
  public:
   explicit Tree(CallNodes& nodes) : nodes_(nodes) {}
 
-  // The node of a stack's innermost frame; its frames are added where they are missing.
+  // The node of a stack's innermost frame; missing frames are added.
   uint32_t add(const StackEntry& stack) {
     uint32_t node = CallNodes::kNone;
     for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {
@@ -59,7 +59,7 @@ class Tree {
     return node;
   }
 
-  // The node of its innermost frame that is there.
+  // The node of the innermost frame that exists.
   [[nodiscard]] uint32_t find(const StackEntry& stack) const {
     uint32_t node = CallNodes::kNone;
     for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {
@@ -104,7 +104,7 @@ Rows choose_rows(const report::Report& report, size_t limit, const Weights* weig
     made.of_stack[order[i]] = static_cast<uint32_t>(made.rows.size());
     made.rows.push_back({.stack = order[i], .node = tree.add(report.stacks[order[i]]), .folded = 0});
   }
-  // Those that called the same function below the same node are one row.
+  // Stacks of the same allocation function below the same node are one row.
   std::map<std::tuple<uint32_t, std::string, bool, uint8_t>, uint32_t> folded;
   for (size_t i = kept; i < order.size(); ++i) {
     const StackEntry& stack = report.stacks[order[i]];

@@ -40,14 +40,14 @@ std::string escaped(const std::string& text) {
   return made;
 }
 
-// What a browser without scripts shows: the verdict.
+// Content for a browser without scripts: the verdict.
 std::string noscript_of(const std::vector<findings::Finding>& findings, const HtmlOptions& options) {
   std::string text = "<h1>" + escaped(options.title) + "</h1><ul>";
   for (const findings::Finding& finding : findings) text += "<li>" + escaped(finding.text) + "</li>";
   return text + "</ul><p>The rest of this report needs a browser that runs its scripts.</p>";
 }
 
-// Each place is there once, and what is put into one isn't looked at again.
+// Each placeholder occurs once; inserted text isn't searched again.
 std::string fill(std::string_view shell, const std::vector<std::pair<std::string_view, std::string_view>>& values) {
   std::string made;
   while (true) {
@@ -66,7 +66,7 @@ std::string fill(std::string_view shell, const std::vector<std::pair<std::string
   }
 }
 
-// About so many stacks can be rows of their own, going by what a cell and a stack with its frames come to when packed.
+// Approximate number of stacks with rows of their own, from the packed size of a cell and of a stack with its frames.
 size_t likely_to_fit(const report::Report& report, size_t room) {
   constexpr size_t kBytesOfStack = 60;
   constexpr size_t kBytesOfCell = 8;
@@ -81,7 +81,7 @@ std::string packed(const report::Report& report, const DocumentOptions& options)
   return packed.finish();
 }
 
-// What is given up so that the document becomes smaller, the least important first. False: there is nothing left to give up.
+// Drops a part of the document to make it smaller, the least important first. False: nothing is left to drop.
 bool make_smaller(DocumentOptions& document, size_t stacks, size_t bytes, size_t room) {
   constexpr size_t kLongName = 1024;
   constexpr size_t kShortName = 128;
@@ -90,7 +90,7 @@ bool make_smaller(DocumentOptions& document, size_t stacks, size_t bytes, size_t
   if (document.max_name_bytes > kLongName) {
     document.max_name_bytes = kLongName;
   } else if (stacks > kLeastStacks) {
-    // Size goes with the number of stacks, roughly: some more are folded than that says.
+    // Size is roughly proportional to the number of stacks: fold a few more than computed.
     const double share = 0.8 * static_cast<double>(room) / static_cast<double>(bytes);
     document.max_stacks = std::max(kLeastStacks, static_cast<size_t>(static_cast<double>(stacks) * share));
   } else if (document.with_cells) {
@@ -107,7 +107,7 @@ bool make_smaller(DocumentOptions& document, size_t stacks, size_t bytes, size_t
   return true;
 }
 
-// The document, small enough: folded as far as that needs.
+// The document, folded until it is small enough.
 std::string data_that_fits(const report::Report& report, DocumentOptions document, bool full) {
   constexpr size_t kMaxProcesses = 2000;
   constexpr size_t kRoomForText = size_t{64} << 10;

@@ -8,7 +8,7 @@
 namespace heaptap::html {
 namespace {
 
-// Padded, as a data: URL and atob() take it.
+// Padded, as data: URLs and atob() require.
 std::string base64_of(std::string_view bytes) {
   constexpr size_t kGroup = 4;
   std::string text = base::base64_encode(base::bytes_of(bytes));

@@ -144,7 +144,7 @@ void write_mapped(JsonWriter& json, const report::Totals& totals) {
 
 }  // namespace
 
-// There may be many: what is empty, or 0 for most, is left out.
+// There may be many stacks: keys that are empty, or 0 for most, are left out.
 void write_json(JsonWriter& json, const report::StackEntry& stack) {
   const JsonObject object(json);
   json.member("id", stack.id);
@@ -431,7 +431,7 @@ const char* name_of(model::SymbolHint::Lack lack) {
   return "lines";
 }
 
-// What the reader of the report could do better; what the recording couldn't see is in the notes.
+// Hints for the reader of the report; gaps of the recording are in the notes.
 void write_warnings(JsonWriter& json, const report::Report& report) {
   json.begin_array();
   if (report.unmatched) {
@@ -455,7 +455,7 @@ void write_warnings(JsonWriter& json, const report::Report& report) {
   json.end_array();
 }
 
-// Where another tool counted something else in place of time; else null.
+// If another tool counted something other than time; else null.
 const char* unit_of(const model::Capture& capture) {
   switch (capture.import.unit) {
     case model::TimeUnit::kInstructions:

@@ -29,7 +29,7 @@ void append_escape(std::string& text, char character) {
 
 // Well-formed byte sequences: The Unicode Standard, table 3-7.
 struct Sequence {
-  size_t length = 1;                                          // 1: nothing begins with that byte
+  size_t length = 1;                                          // 1: not a first byte
   unsigned char second_lowest = 0x80, second_highest = 0xbf;  // all further bytes are 0x80 to 0xbf
 };
 Sequence sequence_of(unsigned char first) {
@@ -43,8 +43,8 @@ Sequence sequence_of(unsigned char first) {
   return {.length = 4};
 }
 
-// Appends the character that begins there, or its replacement, and returns how many bytes that takes: of one that is cut off, all
-// that could have been its beginning ("substitution of maximal subparts", The Unicode Standard, 3.9).
+// Appends the character that begins there, or its replacement, and returns its length in bytes; of a truncated one, all
+// bytes that could have been its start ("substitution of maximal subparts", The Unicode Standard, 3.9).
 size_t append_character(std::string& text, std::string_view rest) {
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(rest[at]); };
   const Sequence sequence = sequence_of(byte(0));
@@ -60,7 +60,7 @@ size_t append_character(std::string& text, std::string_view rest) {
   return length;
 }
 
-// Digits as in 0.ddd * 10^point: of a number that isn't 0, without its sign.
+// Digits as in 0.ddd * 10^point, for a nonzero number without its sign.
 struct Decimal {
   char digits[24];
   size_t count = 0;
@@ -87,7 +87,7 @@ void append_exponent(std::string& text, int exponent) {
   text += digits;
 }
 
-// Like printf's %g, and with a point in all that have no exponent.
+// Like printf's %g, with a point in all that have no exponent.
 void append_decimal(std::string& text, const Decimal& decimal) {
   constexpr int kLowestPoint = -3;
   constexpr int kHighestPoint = 15;

@@ -22,7 +22,7 @@ InterruptWatch::InterruptWatch(void (*also)(int)) {
   interrupted = false;
   struct sigaction action{};
   action.sa_handler = on_interrupt;
-  action.sa_flags = 0;  // a wait for an answer ends with it, see views/client/client.h
+  action.sa_flags = 0;  // interrupts a wait for an answer, see views/client/client.h
   (void)sigaction(SIGINT, &action, &g_before);
 }
 

@@ -26,14 +26,14 @@ namespace {
 constexpr int kMaxHistory = 1000;
 constexpr wchar_t kControlC = 3;
 
-// Signals that are looked at while a line is typed; which of them came.
+// Signals handled while a line is typed; and those that came.
 constexpr std::array kSignals{SIGINT, SIGTSTP, SIGCONT, SIGWINCH, SIGTERM, SIGHUP, SIGQUIT};
 std::array<std::atomic<bool>, NSIG> g_came{};
 
 void note_signal(int number) { g_came[static_cast<size_t>(number)] = true; }
 bool take_signal(int number) { return g_came[static_cast<size_t>(number)].exchange(false); }
 
-// Scope in which signals are delivered only under `open_mask`, and noted.
+// Scope in which signals are delivered only under `open_mask`, and recorded.
 class WatchedSignals {
  public:
   WatchedSignals() {
@@ -55,14 +55,14 @@ class WatchedSignals {
 
   [[nodiscard]] const sigset_t& open_mask() const { return mask_before_; }
 
-  // As if nobody watched.
+  // With the signal's default action.
   static void stop_process() {
     (void)std::signal(SIGTSTP, SIG_DFL);
     (void)raise(SIGTSTP);
     sigset_t stop;
     sigemptyset(&stop);
     sigaddset(&stop, SIGTSTP);
-    (void)pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // here it stops, until it is continued
+    (void)pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // stops here, until it is continued
     (void)pthread_sigmask(SIG_BLOCK, &stop, nullptr);
     watch(SIGTSTP, nullptr);
   }
@@ -82,8 +82,9 @@ class WatchedSignals {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-// Keys, read without waiting: what poll() told of can be gone by then, as Ctrl-C drops what was typed before it. A description of its
-// own, since others share that of stdin. Without a right to open the terminal, as after su(1), it is stdin.
+// Keys, read without blocking: input that poll() reported may be gone, since Ctrl-C drops what was typed before it. A
+// separate file description, since that of stdin is shared. If the terminal can't be opened, as after su(1), it is
+// stdin.
 base::UniqueFd open_keys() {
   base::UniqueFd own(open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   return own ? std::move(own) : base::UniqueFd(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
@@ -108,7 +109,7 @@ std::string common_beginning(const Words& words) {
     const auto differs = std::ranges::mismatch(common, word);
     common.erase(differs.in1, common.end());
   }
-  // Not in the middle of a character.
+  // Not within a character.
   while (!common.empty() && words.front().size() > common.size() &&
          (static_cast<unsigned char>(words.front()[common.size()]) & 0xc0) == 0x80) {
     common.pop_back();
@@ -174,7 +175,7 @@ struct LineEditor::Terminal {
 
   static char* prompt_of(EditLine* edit) { return of(edit).prompt.data(); }
 
-  // libedit's end of a line comes without the newline that a terminal needs.
+  // libedit ends a line without the newline that a terminal needs.
   static unsigned char clear_line(EditLine* edit, int /*character*/) {
     Terminal& terminal = of(edit);
     terminal.was_cleared = true;
@@ -214,7 +215,7 @@ struct LineEditor::Terminal {
     return CC_REFRESH;
   }
 
-  // Rows of the terminal between where the prompt begins and the cursor, and the end of the line.
+  // Rows of the terminal from the start of the prompt to the cursor, and to the end of the line.
   [[nodiscard]] size_t row_of_cursor() const {
     const LineInfoW* const line = el_wline(edit);
     return (prompt.size() + width_of(line->buffer, line->cursor)) / columns_of_terminal();
@@ -230,7 +231,7 @@ struct LineEditor::Terminal {
     (void)std::fflush(stdout);
   }
 
-  // `keeps_line`: what was typed so far stays to be seen.
+  // `keeps_line`: leave the text typed so far on the screen.
   void print_above(const std::string& text, bool keeps_line) {
     if (keeps_line || is_dumb) {
       go_below();
@@ -247,7 +248,7 @@ struct LineEditor::Terminal {
     if (const std::string text = callbacks.news.taken(); !text.empty()) print_above(text, /*keeps_line=*/false);
   }
 
-  // Of the signals that came. True: the line ends by it, with the character.
+  // Handles the signals that came. True: the line ends by one, with the character.
   bool answer_signals(wchar_t& character) {
     for (const int number : {SIGTERM, SIGHUP, SIGQUIT}) {
       if (!take_signal(number)) continue;
@@ -270,7 +271,7 @@ struct LineEditor::Terminal {
     return true;
   }
 
-  // For libedit: 1, a character; 0: there are no more; -1: reading failed.
+  // For libedit: 1, a character; 0: end of input; -1: reading failed.
   int wait(wchar_t& character) {
     std::mbstate_t state{};
     while (true) {
@@ -328,7 +329,7 @@ LineEditor::Outcome LineEditor::read(std::string& line) {
     const WatchedSignals signals;
     terminal.signals = &signals;
     el_resize(terminal.edit);
-    // libedit does it when it waits for a key: what is typed as soon as the prompt is seen would come as a line of its own.
+    // libedit does it when it waits for a key: text typed as soon as the prompt is seen would become a separate line.
     el_set(terminal.edit, EL_PREP_TERM, 1);
     typed = el_gets(terminal.edit, &count);
     if (typed != nullptr && count > 0) line.assign(typed, static_cast<size_t>(count));

@@ -24,7 +24,7 @@ constexpr mode_t kOutputMode = 0666;  // less what the umask takes
 base::Result<RedirectedOutput> RedirectedOutput::begin(Redirection redirection, const std::string& target) {
   RedirectedOutput output;
   if (redirection == Redirection::kNone) return output;
-  // A child of `start` must not have what is still to be written.
+  // A child of `start` must not inherit buffered output.
   (void)std::fflush(stdout);
   HEAPTAP_TRY(redirection == Redirection::kCommand ? output.start(target) : output.open_file(redirection, target));
   HEAPTAP_TRY(output.put_in_place());
@@ -93,7 +93,7 @@ base::Result<int> RedirectedOutput::end(bool keep) {
   const bool was_left = is_left();
   const bool is_written = std::fflush(stdout) == 0 || was_left;
   const int reason = errno;
-  __fpurge(stdout);  // what could not be written doesn't come later, elsewhere
+  __fpurge(stdout);  // unwritten output must not be written later, elsewhere
   std::clearerr(stdout);
   (void)dup2(before_.get(), STDOUT_FILENO);
   before_.reset();

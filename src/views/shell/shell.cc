@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kInterruptedStatus = 128 + SIGINT;
 
-// Scope in which SIGPIPE is ignored: a command whose reader has gone isn't killed.
+// Scope in which SIGPIPE is ignored: a command isn't killed when its reader has exited.
 class NoPipeSignal {
  public:
   NoPipeSignal() {
@@ -146,7 +146,7 @@ int Shell::interact(const HistoryFile& history) {
   while (!is_ended_) {
     std::string line;
     const LineEditor::Outcome outcome = editor.read(line);
-    forget_interrupt();  // one that came when nothing ran
+    forget_interrupt();  // one that came while no command ran
     if (outcome == LineEditor::Outcome::kEnd) {
       (void)callbacks_.print("\n");
       break;

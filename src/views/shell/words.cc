@@ -21,7 +21,7 @@ class Scanner {
     return is_first || rest().size() == 1 || kBlanks.find(rest()[1]) != kBlanks.npos;
   }
 
-  // One of the signs stands here; else kNone.
+  // The operator at this place; else kNone.
   Redirection take_redirection() {
     constexpr std::pair<std::string_view, Redirection> kSigns[] = {{">>", Redirection::kAppend},
                                                                    {">|", Redirection::kReplace},
@@ -61,7 +61,7 @@ class Scanner {
   [[nodiscard]] bool is_escape_open() const { return is_escape_open_; }
 
  private:
-  // Behind a backslash.
+  // After a backslash.
   [[nodiscard]] bool takes_next() const {
     if (quote_ == '\'') return false;
     const char next = place_ + 1 < text_.size() ? text_[place_ + 1] : '\\';

@@ -48,7 +48,7 @@ constexpr size_t kMaxSummaryStacks = 5;
 constexpr size_t kMaxSummaryErrors = 3;
 constexpr size_t kMaxProcesses = 6;
 
-// What a program was before it became this one; null: nothing that was recorded.
+// The program before it executed this one; null: not recorded.
 const report::ProcessEntry* before_exec(const report::Report& report) {
   if (report.capture.executed) return nullptr;
   for (size_t i = 1; i < report.processes.size(); ++i) {  // the first is the report's own
@@ -81,7 +81,7 @@ std::string title_line(const report::Report& report) {
                      findings::counted(report.totals.allocations.counted(), "allocation"), peak_text(report));
 }
 
-// Where the program's own mappings are more memory than its heap.
+// If the program's own mappings are larger than its heap.
 Lines mapping_lines(const report::Totals& totals) {
   const model::MappedLevels& mapped = totals.mapped;
   const bool is_known = mapped.are_known();
@@ -108,12 +108,12 @@ std::string reachable_text(const report::Report& report) {
   if (!report.globals || report.globals->entries.empty()) return text;
   const report::GlobalEntry& largest = report.globals->entries.front();
   const std::string variable = findings::variable_text(largest.variable);
-  // A variable that holds little explains nothing.
+  // A variable that retains little explains nothing.
   if (variable.empty() || largest.retained.bytes < leaks.reachable.bytes / 10) return text;
   return text + fmt::format(", {} of them by {}", format_bytes(largest.retained.bytes), variable);
 }
 
-// The worst of it; empty: nothing is lost.
+// The most important leaks; empty: none.
 std::string lost_text(report::BlockCount definite, const report::BlockCount& indirect,
                       const report::BlockCount& possible, const report::BlockCount& in_pools) {
   definite += indirect;
@@ -122,7 +122,7 @@ std::string lost_text(report::BlockCount definite, const report::BlockCount& ind
   return possible.blocks != 0 ? "possibly leaked " + findings::exact_amount(possible) : "";
 }
 
-// The one thing that matters.
+// The most important line.
 std::string outcome_line(const report::Report& report) {
   const report::Leaks& leaks = report.leaks;
   if (!report.known.any) return "UNKNOWN: nothing was seen of what it allocates";
@@ -139,7 +139,7 @@ std::string outcome_line(const report::Report& report) {
   return text;
 }
 
-// The blocks that the line of a stack is about: its leaks where a scan found some, else what is alive.
+// The blocks that a stack's line is about: its leaks if a scan found some, else its live blocks.
 report::BlockCount listed_of(const report::Report& report, const report::StackEntry& stack) {
   if (!report::leaks_at_all(report.leaks) || !stack.leaks)
     return {stack.live_blocks.counted(), stack.live_bytes.counted()};
@@ -147,7 +147,7 @@ report::BlockCount listed_of(const report::Report& report, const report::StackEn
                                            : stack.leaks->possible;
 }
 
-// `width`: of the line; 0: any.
+// `width`: of the line; 0: unlimited.
 Lines stack_lines(const report::Report& report, const findings::FrameText& text, size_t most, size_t width) {
   Lines lines;
   const bool are_leaks = report::leaks_at_all(report.leaks);
@@ -183,7 +183,7 @@ std::string place_of(const report::Report& report, const std::vector<report::Fra
   return frame == nullptr ? "unknown place" : base::safe_text(findings::location_of(*frame));
 }
 
-// "1 double free at df.cc:3, allocated at df.cc:1": equal ones added up.
+// "1 double free at df.cc:3, allocated at df.cc:1": equal errors are added up.
 Lines error_lines(const report::Report& report, size_t most) {
   struct Line {
     const char* noun;
@@ -214,7 +214,7 @@ Lines error_lines(const report::Report& report, size_t most) {
   return lines;
 }
 
-// Where they aren't listed.
+// If they aren't listed.
 std::string error_counts(const report::Totals& totals) {
   std::string text;
   const auto add = [&](const base::Known<uint64_t>& number, const char* noun) {
@@ -227,7 +227,7 @@ std::string error_counts(const report::Totals& totals) {
   return text;
 }
 
-// Others than the one whose summary it is.
+// Processes other than the summary's own.
 std::vector<const report::ProcessEntry*> other_processes(const report::Report& report) {
   return report.processes.empty() ? std::vector<const report::ProcessEntry*>()
                                   : report::largest_first(std::span(report.processes).subspan(1));
@@ -276,7 +276,7 @@ std::string all_processes_line(const report::Report& report) {
   return text;
 }
 
-// What became another program without anything to tell of says nothing.
+// A program without events that executed another one has no line.
 bool is_worth_a_line(const report::ProcessEntry* process) {
   return !process->capture.executed || !process->failure.empty() || report::leaks_at_all(process->leaks) ||
          !error_counts(process->totals).empty();
@@ -300,7 +300,7 @@ Lines process_lines(const report::Report& report, size_t most, bool all) {
   return lines;
 }
 
-// Whether it says why a verdict can't be given, and not merely what is less exact.
+// Whether the note prevents a verdict, and doesn't only make it less exact.
 bool decides_verdict(const model::Note& note) {
   using enum model::NoteKind;
   constexpr std::array kDeciding{
@@ -311,7 +311,7 @@ bool decides_verdict(const model::Note& note) {
   return std::ranges::find(kDeciding, note.kind) != kDeciding.end();
 }
 
-// What was lost, or could not be seen.
+// Lost events, and gaps of the recording.
 Lines remark_lines(const report::Report& report, size_t most) {
   Lines lines;
   if (std::string ignored = findings::ignored_text(report); !ignored.empty()) lines.push_back(std::move(ignored));
@@ -327,7 +327,7 @@ Lines remark_lines(const report::Report& report, size_t most) {
     for (const std::string& note : findings::sentences_of(notes)) lines.push_back("! " + base::safe_text(note));
   };
   add_notes(deciding);
-  // Where nothing was seen, the outcome says it.
+  // If nothing was seen, the outcome says so.
   if (const std::string uncertainty = findings::uncertainty_of(report); !uncertainty.empty() && report.known.any) {
     lines.push_back("! " + uncertainty);
   }
@@ -339,7 +339,7 @@ Lines remark_lines(const report::Report& report, size_t most) {
     lines.push_back("hint: " + base::safe_text(hint));
   }
   if (lines.size() > most) {
-    // The first one stays, whatever room there is.
+    // The first one is always shown.
     const size_t kept = std::max<size_t>(most, 2) - 1;
     const std::string more =
         fmt::format("{}: heaptap show summary {}", findings::counted(lines.size() - kept, "more warning"),
@@ -353,7 +353,7 @@ Lines remark_lines(const report::Report& report, size_t most) {
   return lines;
 }
 
-// Distribution of `room` lines over parts that want so many each: one line to each part in turn, while its next one fits.
+// Distribution of `room` lines over parts that want so many each: one line to each part in turn, as long as it fits.
 template <size_t kParts>
 std::array<size_t, kParts> share(size_t room, const std::array<size_t, kParts>& wanted,
                                  const std::array<size_t, kParts>& least) {
@@ -371,8 +371,8 @@ std::array<size_t, kParts> share(size_t room, const std::array<size_t, kParts>& 
   return given;
 }
 
-// The command that shows what the end spoke of: the leaks of all where several leak, of this process, or of the one that leaks;
-// who holds what is reachable; what holds most.
+// Command that shows the summary's findings: all leaks if several processes leak, those of this process, or of the one
+// that leaks; what retains the reachable memory; the largest stacks.
 std::string next_line(const report::Report& report) {
   std::string path = report.trace_path;
   const char* view = "summary";

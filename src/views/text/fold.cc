@@ -10,7 +10,7 @@ namespace heaptap::text {
 namespace {
 
 constexpr size_t kHanging = 2;
-constexpr size_t kColumn = 20;  // what is indented by so much stands in a column already
+constexpr size_t kColumn = 20;  // text indented by this much is already in a column
 constexpr std::string_view kNextCommand = "next:  ";
 
 // Spaces, and the word after them.
@@ -36,8 +36,8 @@ std::vector<Word> split_into_words(std::string_view line) {
   return words;
 }
 
-// Where further lines of this one begin: at its last column that leaves two fifths of the width. Columns are wide apart, but those
-// behind an option or a short number.
+// Indentation of the continuation lines: the last column that leaves two fifths of the width. Columns are far apart,
+// except those after an option or a short number.
 size_t hanging_indent(const std::vector<Word>& words, size_t width) {
   const bool is_option = words.front().text.starts_with('-');
   const size_t most = width * 3 / 5;
@@ -61,7 +61,7 @@ std::string fold_line(std::string_view line, size_t width, std::string_view pref
   const std::string indent(hanging_indent(words, room), ' ');
   std::string text(prefix);
   size_t column = 0;
-  bool is_fresh = true;  // nothing stands on the line so far
+  bool is_fresh = true;  // the line is still empty
   for (const Word& word : words) {
     const size_t wide = findings::shown_width(word.text);
     if (!is_fresh && column + word.spaces + wide > room) {

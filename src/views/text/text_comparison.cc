@@ -70,7 +70,7 @@ std::string title_text(const report::Comparison& comparison, size_t number) {
 
 bool is_of_moments(const report::Comparison& comparison) { return comparison.recordings.front().at_ns.has_value(); }
 
-// The totals that a comparison begins with.
+// Totals at the top of a comparison.
 std::vector<report::Figure> total_figures(const report::Comparison& comparison) {
   using enum report::Figure;
   if (is_of_moments(comparison))
@@ -78,7 +78,7 @@ std::vector<report::Figure> total_figures(const report::Comparison& comparison) 
   return {kAllocations, kAllocatedBytes, kTemporary, kPeakBytes, kLiveBytes, kLiveBlocks, kLeakedBytes};
 }
 
-// Which recordings have a column.
+// Recordings that have a column.
 std::vector<size_t> shown_recordings(const report::Comparison& comparison) {
   const size_t count = comparison.recordings.size();
   std::vector<size_t> shown{0};
@@ -131,7 +131,7 @@ std::string step_text(const report::ComparedStack& stack, report::Figure figure)
                      findings::value_text(figure, after));
 }
 
-// All that changed, and the figure that is sorted by. What isn't known on either side is left out.
+// All figures that changed, and the one sorted by. Figures unknown on either side are left out.
 std::vector<std::string> steps_of(const report::Comparison& comparison, const report::ComparedStack& stack) {
   std::vector<std::string> steps;
   for (const report::FigureFacts& facts : report::figures()) {
@@ -160,7 +160,7 @@ std::string colored(const Ink& ink, report::StackState state, const std::string&
   return state == report::StackState::kUnknown ? ink.yellow(text) : ink.bold(text);
 }
 
-// Where the frame was, if its line is another one; the stacks have the same functions.
+// The previous place of a frame, if its line differs; the stacks have the same functions.
 std::string was_text(const model::Frame& before, const model::Frame& frame) {
   const bool moved = !frame.file.empty() && !before.file.empty() && frame.line != before.line;
   return moved ? fmt::format(" (was {})", before.line) : "";
@@ -209,7 +209,7 @@ std::string stack_text(const report::Comparison& comparison, const report::Compa
   return text;
 }
 
-// One table, and below each of its rows where the stack is.
+// One table, with a stack's path below each row.
 std::string series_text(const report::Comparison& comparison, size_t shown, const Ink& ink) {
   const std::vector<size_t> numbers = shown_recordings(comparison);
   std::vector<TextTable::Column> columns;

@@ -22,7 +22,7 @@ std::string state_text(const report::NamedBlock& block) {
   return block.suppressed ? text + ", suppressed" : text;
 }
 
-// One line for each step of the way, the block itself last.
+// One line for each step of the path, the block itself last.
 std::string chain_text(const TextContext& context, const report::HolderChain& chain, const report::NamedBlock& block) {
   std::string text;
   if (chain.root)

@@ -17,7 +17,7 @@ namespace {
 
 using base::format_bytes;
 
-// "76.2 KiB (192 B direct, 76.0 KiB indirect) in 8 blocks definitely lost": what one leak leads to counts with it.
+// "76.2 KiB (192 B direct, 76.0 KiB indirect) in 8 blocks definitely lost": blocks below a leak count with it.
 std::string definite_text(const report::StackLeaks& leaks) {
   report::BlockCount sum = leaks.definite;
   sum += leaks.below;
@@ -40,7 +40,7 @@ std::string leaks_of_stack(const TextContext& context, const report::StackEntry&
   const report::StackLeaks& leaks = *stack.leaks;
   std::vector<std::string> parts;
   if (leaks.definite.blocks != 0) parts.push_back(definite_text(leaks));
-  // What its own leaks lead to is told with them.
+  // Blocks below its own leaks are listed with those.
   const bool is_told = leaks.definite.blocks != 0 && leaks.held_by == 0 && leaks.indirect.blocks <= leaks.below.blocks;
   if (leaks.indirect.blocks != 0 && !is_told) parts.push_back(indirect_text(leaks));
   if (leaks.possible.blocks != 0) parts.push_back(findings::amount(leaks.possible) + " possibly lost");
@@ -138,7 +138,8 @@ std::string leak_totals_text(const TextContext& context) {
   if (text.empty() && leaks.unknown.blocks == 0) text += "  no leaks\n";
   kind("still reachable", leaks.reachable, false);
   text += kept_text(leaks, &report::KeptByLibrary::reachable);
-  // Where all blocks of a stack or call are pointed to at one offset, or where a class record is, that is a header, not chance.
+  // If all blocks of a stack or call are pointed to at one offset, or at a class record, that is a header, not a
+  // coincidence.
   kind("  by a header", leaks.behind_headers, false, ", reachable only by a pointer to a header");
   kind("suppressed", leaks.suppressed, false);
   kind("ignored", leaks.ignored, false, ", lost");

@@ -34,7 +34,7 @@ std::string filter_text(const TextContext& context) {
   return filter.empty() ? "" : context.ink.yellow("only: " + base::safe_text(filter)) + "\n";
 }
 
-// A moment of another program that the process ran before.
+// A moment of another program that the process executed earlier.
 std::string earlier_text(const report::Window& window) {
   constexpr const char* kWhen = "was set before the process executed this program: ";
   if (window.to_is_earlier)
@@ -43,7 +43,7 @@ std::string earlier_text(const report::Window& window) {
   return fmt::format("mark {} {}everything from this program's start counts\n", base::safe_text(window.from), kWhen);
 }
 
-// What became of a window's blocks, and of older ones in it.
+// What became of a window's blocks, and of older ones freed in it.
 std::string window_text(const TextContext& context) {
   const std::optional<report::Window>& window = context.report.window;
   if (window && (window->from_is_earlier || window->to_is_earlier)) return earlier_text(*window);

@@ -192,7 +192,7 @@ std::string text_timeline(const TextContext& context) {
 
 namespace {
 
-// "make_table at app.cc:12", behind the name that the program gave the block, where it did.
+// "make_table at app.cc:12", after the program's name for the block, if it has one.
 std::string site_of(const TextContext& context, const report::BlockEntry& block) {
   constexpr size_t kMaxListName = 48;
   const std::string name =

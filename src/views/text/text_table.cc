@@ -39,7 +39,7 @@ TextTable::Layout TextTable::lay_out() const {
     }
   }
   if (width_ == 0 || sum_of(layout.widths) <= width_) return layout;
-  // The names from the last column on give what is too much.
+  // If the table is too wide, the names from the last column on are shortened.
   for (size_t i = columns_.size(); i-- > 0;) {
     if (columns_[i].align != Align::kLeft) continue;
     const bool is_last = i + 1 == columns_.size();
@@ -81,7 +81,7 @@ std::string TextTable::render(const Ink& ink) const {
   const size_t figures = sum_of(layout.widths) + kGap;
   const size_t width = width_ == 0 ? kUsualWidth : width_;
   const size_t room = std::clamp(width > figures ? width - figures : 0, kShortestBar, kLongestBar);
-  const size_t bars = std::min<uint64_t>(room, largest);  // a character is at least one
+  const size_t bars = std::min<uint64_t>(room, largest);  // at least one byte a character
   const auto trimmed = [](std::string line) {
     line.erase(line.find_last_not_of(' ') + 1);
     return line;

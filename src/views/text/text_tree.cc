@@ -12,7 +12,7 @@ namespace heaptap::text {
 namespace {
 
 constexpr size_t kFigures = 22;        // characters of a line before the names
-constexpr double kLeastShare = 0.005;  // lighter branches are summed up
+constexpr double kLeastShare = 0.005;  // lighter branches are added up
 
 class TreeText {
  public:
@@ -29,7 +29,7 @@ class TreeText {
     return weight_ == report::Weight::kAllocations ? base::format_count(value) : base::format_bytes(value);
   }
 
-  // Deep trees go on at the same place.
+  // Deep trees continue at the same indentation.
   [[nodiscard]] static size_t spaces_of(size_t indent) { return 2 * std::min<size_t>(indent, 10); }
 
   void line(uint64_t weight, size_t indent, const std::string& what) {

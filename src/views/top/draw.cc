@@ -17,7 +17,7 @@ constexpr size_t kLeastOfPart = 16;  // of the status
 constexpr size_t kFullWidth = 80;
 constexpr size_t kFullHeight = 24;
 
-// Made safe first: that takes more columns.
+// Escaped first: that takes more columns.
 std::string fit(const std::string& text, size_t columns) {
   return findings::cut_middle(base::safe_text(text), columns);
 }
@@ -61,7 +61,7 @@ class Drawing {
   Places places_;
 };
 
-// The time stands at the right end, and the program has what is left.
+// The time is at the right end, the program gets the remaining space.
 void Drawing::draw_title() {
   const size_t width = layout_.width;
   std::string end;
@@ -108,7 +108,7 @@ void Drawing::draw_gauge(const PictureGauge& gauge, size_t x, size_t y, size_t w
     if (!value) continue;
     const double share = most <= 0 ? 0 : std::clamp(*value / most, 0.0, 1.0);
     const auto level = std::min<size_t>(static_cast<size_t>(share * kBars.size()), kBars.size() - 1);
-    // `put` would make a question mark of a bar.
+    // `put` would replace the characters of a bar by question marks.
     grid_.put(begin + room - shown + i, y, (ascii_ ? kAsciiBars : kBars)[level], Style::kAccent);
   }
 }
@@ -198,7 +198,7 @@ void Drawing::draw_rows() {
 void Drawing::draw_keys() {
   const size_t y = layout_.height - 1;
   if (!picture_.prompt.empty()) {
-    // Its end is where one types.
+    // The end is kept in sight, where text is typed.
     const size_t taken = findings::shown_width(picture_.prompt);
     const bool fits = taken + 3 <= layout_.width;
     const size_t x = grid_.put(1, y, fits ? picture_.prompt : fit(picture_.prompt, layout_.width - 2), Style::kBold);

@@ -47,7 +47,7 @@ const char* escape_of(Style style) {
 Grid::Grid(size_t width, size_t height, bool ascii)
     : width_(width), height_(height), ascii_(ascii), cells_(width * height) {}
 
-// What is left of a wide character of which one half is overwritten is a space.
+// The remaining half of a wide character whose other half is overwritten is a space.
 void Grid::put_character(size_t x, size_t y, std::string_view character, size_t columns, Style style) {
   if (cell(x, y).text.empty() && x > 0) cell(x - 1, y).text.assign(1, ' ');
   const size_t behind = x + columns;
@@ -60,7 +60,7 @@ size_t Grid::put(size_t x, size_t y, std::string_view text, Style style, size_t 
   if (y >= height_ || x >= width_) return x;
   const size_t end = x + std::min(most, width_ - x);
   const std::string safe = base::safe_text(text);
-  size_t last = width_;  // the place of the last character: marks over it belong to its cell
+  size_t last = width_;  // the place of the last character: combining marks belong to its cell
   for (size_t place = 0; place < safe.size();) {
     const auto [bytes, columns] = findings::first_character(std::string_view(safe).substr(place));
     const std::string_view character = std::string_view(safe).substr(place, bytes);

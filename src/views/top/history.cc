@@ -13,7 +13,7 @@ void append(History::Series& series, std::optional<double> value) {
   if (series.size() > History::kMaxSeries) series.pop_front();
 }
 
-// Whether the later one goes on where the earlier one was: nothing was set back meanwhile.
+// Whether the later sample continues the earlier one, without a reset in between.
 bool continues(const Sample& earlier, const Sample& later) {
   return later.process.pid == earlier.process.pid && later.process.image == earlier.process.image &&
          later.figures.time_ns >= earlier.figures.time_ns &&
@@ -38,7 +38,7 @@ void History::add(SharedSample sample) {
   for (size_t i = 0; i < kGaugeCount; ++i) append(series_[i], gauge_of_now(static_cast<Gauge>(i)));
 }
 
-// Of a finished recording all of it is known at once.
+// A finished recording is known completely.
 void History::learn_timeline() {
   for (Series& series : series_) series.clear();
   for (const report::TimelinePoint& point : now_->timeline) {
@@ -61,7 +61,7 @@ void History::set_base(std::string name) {
   base_name_ = std::move(name);
 }
 
-// Much is to be read, or what was written when the sample before was made isn't read by now.
+// Much is unread, or data written before the previous sample hasn't been read yet.
 bool History::is_behind() const {
   constexpr uint64_t kMuch = uint64_t{1} << 20;
   if (!now_) return false;
@@ -70,7 +70,7 @@ bool History::is_behind() const {
          (before_ && fresh.is_behind() && fresh.read_bytes < before_->freshness.written_bytes);
 }
 
-// Of a finished recording: over the whole time.
+// For a finished recording: over the whole time.
 std::optional<double> History::rate(uint64_t before, uint64_t now) const {
   const uint64_t from_ns = now_->is_live && before_ ? before_->counted_until_ns : 0;
   if ((now_->is_live && !before_) || now < before || now_->counted_until_ns <= from_ns) return {};
@@ -118,7 +118,7 @@ const report::ThreadEntry* History::thread_of(const SharedSample& sample, uint32
   return found == threads.end() ? nullptr : &*found;
 }
 
-// A stack that wasn't there held nothing.
+// A stack that didn't exist had nothing.
 std::optional<int64_t> History::growth_of(uint64_t id) const {
   const report::StackCount* const count = count_of(now_, id);
   if (count == nullptr || !base_ || !count->live_bytes.is_known()) return {};
@@ -134,7 +134,7 @@ std::optional<double> History::rate_of_stack(uint64_t id, uint64_t report::Stack
   return rate(before == nullptr ? 0 : before->*figure, count->*figure);
 }
 
-// The one before may have been made without threads.
+// The previous sample may have been made without threads.
 std::optional<double> History::rate_of_thread(uint32_t number, uint64_t report::ThreadEntry::* figure) const {
   const report::ThreadEntry* const thread = thread_of(now_, number);
   if (thread == nullptr || (now_->is_live && (!before_ || !before_->threads))) return {};

@@ -17,7 +17,7 @@ void move_cursor(State& state, const Seen& seen, size_t to) {
   state.followed = 0;
 }
 
-// The wheel moves what is seen, and takes the cursor along where it would go out of sight.
+// The wheel scrolls, and moves the cursor along if it would go out of sight.
 void scroll_rows(State& state, const Seen& seen, bool down) {
   const size_t count = seen.table.order.size();
   const size_t page = std::max<size_t>(seen.page_rows, 1);
@@ -34,7 +34,7 @@ void sort_by(State& state, Figure figure) {
   state.followed = 0;
 }
 
-// The columns that are in sight; those that have no room are skipped.
+// The visible columns; those without room are skipped.
 void sort_beside(State& state, const Seen& seen, bool right) {
   const std::vector<Figure> all = figures_of(state.grouping, seen.has_leaks);
   const auto found = std::ranges::find(all, state.sort());
@@ -171,7 +171,7 @@ Wish press_in_rows(State& state, const Key& key, const Seen& seen) {
   return {};
 }
 
-// Bounded by what is drawn: there are never so many lines.
+// Bounded by the drawing: there are never so many lines.
 Wish press_in_page(State& state, const Key& key, const Seen& seen) {
   const size_t page = std::max<size_t>(seen.page_rows, 1);
   const auto scroll = [&state](size_t lines, bool down) {

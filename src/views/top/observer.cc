@@ -32,7 +32,7 @@ std::string exit_text(const model::ExitStatus& exit) {
   return "ended";
 }
 
-// Empty: it is told elsewhere.
+// Empty: reported elsewhere.
 std::string text_of(const client::News& news) {
   using Kind = client::News::Kind;
   switch (news.kind) {
@@ -195,7 +195,7 @@ void Observer::answer_scan(const Question& question, Answer& answer) {
   }
   take_scan(question.request.pid, answer);
   if (answer.leaks) known_scan_ = result->number;
-  // What it found is shown as long as it is the last one.
+  // Its result is shown as long as it is the last scan.
   if (!answer.is_trouble && !answer.leaks) answer.message = fmt::format("scan {} finished", result->number);
 }
 
@@ -225,7 +225,7 @@ void Observer::answer_next_image(const Question& question, Answer& answer) {
     Question other = question;
     other.request.image = *next;
     answer_sample(other, answer);
-    // Who is back at the last one follows the process through what it executes next.
+    // After a return to the last program, follow the process through further ones again.
     const bool is_last = answer.sample != nullptr && *next == answer.sample->image_count;
     answer.asked_image = is_last ? 0 : *next;
   }

@@ -30,7 +30,7 @@ constexpr std::array<std::pair<std::string_view, Figure>, 9> kWords{{{"live", Fi
                                                                      {"temporary", Figure::kTemporary},
                                                                      {"leaked", Figure::kLeaked}}};
 
-// Successive samples, with names of each one's first rows.
+// Successive samples, with names for the first rows of each.
 class Samples {
  public:
   Samples(client::Recording& recording, const TopSettings& settings, size_t rows)
@@ -48,7 +48,7 @@ class Samples {
                                .threads = false},
                               settings_.names_from);
     if (!sample) return std::unexpected(std::move(sample).error());
-    // Of another program stacks have other names.
+    // Another program's stacks have other names.
     if (!is_first && history_.now()->process.image != sample->process.image) names_.clear();
     names_.add(sample->named);
     const bool has_new_scan = sample->figures.scans > scans_;
@@ -56,7 +56,7 @@ class Samples {
     const client::ProgramId program{sample->process.pid, sample->process.image};
     history_.add(std::make_shared<const Sample>(*std::move(sample)));
     if (has_new_scan) {
-      // Where it can't be read nothing is known of leaks.
+      // If it can't be read, leaks are unknown.
       if (auto leaks = take_leaks(recording_, program); leaks && leaks->leaks.scanned)
         history_.add_leaks(*std::move(leaks));
     }
@@ -68,7 +68,7 @@ class Samples {
   [[nodiscard]] const State& state() const { return state_; }
 
  private:
-  // A filter needs more names than are shown.
+  // A filter needs more names than those shown.
   base::Result<> name_rows(client::ProgramId program) {
     for (bool is_named = false; !is_named;) {
       const Table table = make_table(history_, names_, state_);
@@ -100,7 +100,7 @@ std::optional<int64_t> whole_number(const std::optional<double>& value) {
   return value ? std::optional(static_cast<int64_t>(*value)) : std::nullopt;
 }
 
-// `name` is null where it isn't known.
+// `name` is null if unknown.
 void write_row(JsonWriter& json, const TableRow& row, const NamedStack* name, uint64_t reserved_bytes) {
   const JsonObject object(json);
   json.member("id", row.key);

@@ -20,7 +20,7 @@ struct FigureFacts {
   Figure figure;
   std::string_view title;
   size_t width;
-  int rank;  // columns of a higher one go first where there is little room
+  int rank;  // columns with higher numbers are dropped first if there is little room
 };
 constexpr std::array<FigureFacts, kFigureCount> kFacts{{{Figure::kLive, "LIVE", 6, 0},
                                                         {Figure::kBlocks, "BLOCKS", 7, 3},
@@ -85,7 +85,7 @@ std::string behind_text(const Sample& sample) {
                      short_bytes(static_cast<double>(bytes)));
 }
 
-// What holds for all that is shown.
+// Facts about the whole picture.
 void add_state(Picture& picture, const PictureInput& input) {
   const Sample* const sample = input.history.now();
   if (sample == nullptr) return;
@@ -175,7 +175,7 @@ void add_status(Picture& picture, const PictureInput& input) {
     picture.status.push_back({"peak " + base::format_bytes(*peak), Style::kDim});
 }
 
-// Those for which there is room beside the names; the one that is sorted by is always there.
+// Columns that fit beside the names; the one sorted by is always shown.
 std::vector<PictureColumn> columns_for(const PictureInput& input, size_t width) {
   std::vector<Figure> figures = figures_of(input.state.grouping, input.history.leaks().has_value());
   const Figure chosen = input.state.sort();
@@ -197,8 +197,8 @@ std::vector<PictureColumn> columns_for(const PictureInput& input, size_t width) 
   return columns;
 }
 
-// "[mapped] ", or what is reserved besides what is alive: "[+64.0G reserved] ", where there is little room "[+64.0G] ". Empty: it
-// allocates blocks.
+// "[mapped] ", or bytes reserved in addition to live ones: "[+64.0G reserved] ", with little room "[+64.0G] ". Empty:
+// the stack allocates blocks.
 std::string mapping_mark(const PictureInput& input, uint64_t id, const char* word = "") {
   const report::StackCount* const count = input.history.count_of(id);
   if (count == nullptr || !count->mapping) return "";
@@ -268,7 +268,7 @@ void add_rows(Picture& picture, const PictureInput& input, const Layout& layout)
 void add_lines(Picture& picture, const PictureInput& input, const Layout& layout) {
   std::vector<StyledText> lines =
       input.state.mode == Mode::kHelp ? help_lines() : stack_lines(input.history, input.names, input.state, input.page);
-  // One more: the line of the columns' titles.
+  // One more: the line of the column titles.
   const size_t page = layout.page_rows() + 1;
   const size_t first = std::min(input.state.scrolled, lines.size() > page ? lines.size() - page : 0);
   picture.first_line = first;

@@ -20,7 +20,7 @@
 namespace heaptap::top {
 namespace {
 
-// What handlers read. The pipe's writing end; -1: there is no screen.
+// Data for signal handlers. The pipe's writing end; -1: no screen.
 volatile sig_atomic_t signal_pipe = -1;
 termios terminal_before{};
 volatile sig_atomic_t has_terminal_before = 0;
@@ -37,7 +37,7 @@ void on_signal(int number) {
   errno = reason;
 }
 
-// ncurses can't be asked here: the usual screen, a cursor, plain text, no mouse.
+// ncurses can't be called here: normal screen, cursor, plain text, no mouse.
 void on_crash(int number) {
   constexpr std::string_view kRestore = "\x1b[?1006l\x1b[?1000l\x1b[0m\x1b[?25h\x1b[?1049l\r\n";
   [[maybe_unused]] const ssize_t written = write(STDOUT_FILENO, kRestore.data(), kRestore.size());
@@ -152,7 +152,7 @@ std::optional<Key> mouse_key() {
   return key;
 }
 
-// Of a key that sends more than one character.
+// Continuation of a key that sends more than one character.
 std::optional<Key> special_key(wint_t code) {
   switch (code) {
     case KEY_UP:
@@ -235,7 +235,7 @@ class Screen::Terminal {
     clearok(stdscr, true);
   }
 
-  // The terminal belongs to the shell meanwhile.
+  // The terminal belongs to the shell in between.
   static void stop_and_go_on() {
     def_prog_mode();
     endwin();
@@ -256,11 +256,11 @@ class Screen::Terminal {
     intrflush(stdscr, false);
     keypad(stdscr, true);
     nodelay(stdscr, true);
-    typeahead(-1);  // a picture is drawn whole, also where more keys wait: there may be no other one soon
+    typeahead(-1);  // draw the whole picture even if more keys wait: there may be no other one soon
     set_escdelay(25);
     curs_set(0);
     mouseinterval(0);
-    // All: behind an event that isn't asked for, such as a button's release, ncurses waits for another key.
+    // All: after an event that isn't wanted, such as a button's release, ncurses waits for another key.
     mousemask(ALL_MOUSE_EVENTS, nullptr);
     if (!color_) return;
     start_color();
@@ -268,7 +268,7 @@ class Screen::Terminal {
     for (const Color& color : kColors) init_pair(color.pair, color.foreground, -1);
   }
 
-  // A piece ends with its style, and behind a wide character: its width may be another one for this terminal.
+  // A piece ends with its style, and after a wide character, whose width may be different on this terminal.
   void show_line(const Grid& grid, size_t y) {
     for (size_t x = 0; x < grid.width();) {
       const Style style = grid.at(x, y).style;
@@ -319,7 +319,7 @@ std::optional<Key> Screen::read_key() {
     const int kind = get_wch(&code);
     if (kind == ERR) return {};
     const std::optional<Key> key = kind == KEY_CODE_YES ? special_key(code) : plain_key(code);
-    if (key) return key;  // what means nothing here is passed over
+    if (key) return key;  // unknown keys are ignored
   }
 }
 

@@ -80,7 +80,7 @@ class Session {
   std::unique_ptr<Screen> screen_;
   History history_;
   NameBook names_;
-  std::unordered_set<uint64_t> asked_;  // stacks whose names were asked for
+  std::unordered_set<uint64_t> asked_;  // stacks whose names are requested
   State state_;
   Table table_;
   Places places_;
@@ -122,7 +122,7 @@ void Session::show() {
   ask_names();
 }
 
-// For a key, a signal, an answer, or the time of the next sample.
+// Waits for a key, a signal, an answer, or the time of the next sample.
 void Session::wait() {
   std::array<pollfd, 3> waits{{{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
                                {.fd = screen_->signal_descriptor(), .events = POLLIN, .revents = 0},
@@ -133,7 +133,7 @@ void Session::wait() {
     timeout_ms = static_cast<int>(std::clamp<int64_t>(rest, 0, 60'000));
   }
   const int ready = poll(waits.data(), waits.size(), timeout_ms);
-  // A terminal that is gone has no more keys.
+  // A closed terminal has no more keys.
   const auto gone = static_cast<short>(POLLHUP | POLLERR | POLLNVAL);
   if (ready > 0 && (waits[0].revents & gone) != 0) is_over_ = true;
 }
@@ -157,8 +157,8 @@ void Session::take(Answer& answer) {
   const client::Process* const shown = history_.now() != nullptr ? &history_.now()->process : nullptr;
   const bool switches = answer.kind == Question::Kind::kNextProcess || answer.kind == Question::Kind::kNextImage;
   const bool is_of_before = answer.asked_image != image_ || (shown != nullptr && answer.pid != shown->pid);
-  if (answer.sample && is_of_before && !switches) return;  // of what was shown before a key changed that
-  // A process that executes a program has other stacks from then on.
+  if (answer.sample && is_of_before && !switches) return;  // of the picture before a key changed that
+  // A process that executes another program has other stacks from then on.
   const bool is_other = answer.sample && shown != nullptr && (answer.pid != shown->pid || answer.image != shown->image);
   if (is_other) {
     history_ = History();
@@ -220,7 +220,7 @@ void Session::press_key(const Key& key) {
   }
 }
 
-// Whether what is shown is a program that the process has left, with which nothing can be done.
+// Whether the picture is of a program that the process has left, which can't be controlled.
 bool Session::tell_over() {
   if (image_ == 0) return false;
   message_ = "this program has ended: i shows the next one of the process";
@@ -265,7 +265,7 @@ void Session::ask_stack(uint64_t id) {
   ask(std::move(question));
 }
 
-// Of the rows in sight, and what a filter or the sums of modules need; each once.
+// Of the visible rows, and those that a filter or the sums of modules need; each once.
 void Session::ask_names() {
   if (history_.now() == nullptr || state_.grouping == Grouping::kThreads || observer_->is_busy()) return;
   if (asked_.size() > kMaxAsked) asked_.clear();
@@ -274,7 +274,7 @@ void Session::ask_names() {
     if (names_.find(id) == nullptr && asked_.insert(id).second) ids.push_back(id);
   };
   if (state_.grouping == Grouping::kStacks) {
-    // With what the next page has.
+    // Including the next page.
     const size_t end = std::min(table_.order.size(), state_.first + 2 * layout().page_rows());
     for (size_t i = state_.first; i < end; ++i) add(table_.order[i].key);
   }
@@ -291,7 +291,7 @@ void Session::ask_what_is_due() {
   if (is_due && !is_over_) ask_sample(0);
 }
 
-// The terminal is given back first: an answer may take a while.
+// The terminal is restored first: an answer may take a while.
 Ending Session::leave() {
   if (history_.now() == nullptr && is_trouble_) ending_.trouble = message_;
   screen_.reset();
@@ -310,7 +310,7 @@ bool can_have_screen() {
 base::Result<Ending> run_on_screen(std::unique_ptr<client::Recording> recording, const TopSettings& settings) {
   auto observer = Observer::create(std::move(recording), settings.names_from);
   if (!observer) return std::unexpected(std::move(observer).error());
-  (void)locale_is_utf8();  // ncurses goes by the locale from its start on
+  (void)locale_is_utf8();  // ncurses uses the locale from its start on
   auto screen = Screen::open(settings.color);
   if (!screen) return std::unexpected(std::move(screen).error());
   Session session(*std::move(observer), *std::move(screen), settings);

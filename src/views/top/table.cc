@@ -17,7 +17,7 @@ bool has_capital(const std::string& text) {
   return std::ranges::any_of(text, [](char character) { return character >= 'A' && character <= 'Z'; });
 }
 
-// The larger one comes first; what isn't known comes last, whichever way it is sorted.
+// The larger one comes first; unknown values come last in either order.
 double weight_of(const std::optional<double>& value, bool reversed) {
   constexpr double kLast = -1e300;
   return !value ? kLast : reversed ? -*value : *value;
@@ -73,7 +73,7 @@ TableRow thread_row(const History& history, uint64_t number) {
   return row;
 }
 
-// Unnamed stacks that hold most: their names are requested first.
+// The largest unnamed stacks: their names are requested first.
 class NamesWanted {
  public:
   void add(uint64_t id, uint64_t live_bytes) { ids_.push_back({static_cast<double>(live_bytes), id}); }
@@ -136,7 +136,7 @@ Table thread_table(const History& history, const State& state) {
   return table;
 }
 
-// A sum of which a part isn't known isn't known. Mappings can't leak.
+// A sum with an unknown part is unknown. Mappings can't leak.
 void add(TableRow& sum, const TableRow& row, bool is_first) {
   const bool has_leaks = sum.of(Figure::kLeaked) || row.of(Figure::kLeaked);
   const double leaked = sum.of(Figure::kLeaked).value_or(0) + row.of(Figure::kLeaked).value_or(0);
@@ -257,7 +257,7 @@ State settled(State state, const Table& table, size_t page_rows) {
     if (found != table.order.end()) state.cursor = static_cast<size_t>(found - table.order.begin());
   }
   state.cursor = count == 0 ? 0 : std::min(state.cursor, count - 1);
-  // Who didn't choose a row looks at the first one, whatever it is.
+  // Without a chosen row, the cursor stays on the first one.
   state.followed = state.cursor == 0 ? 0 : table.order[state.cursor].key;
   const size_t page = std::max<size_t>(page_rows, 1);
   if (state.cursor < state.first) state.first = state.cursor;

@@ -36,7 +36,7 @@ std::string searched_text(const report::FrameList& frames, const std::string& fu
   return text;
 }
 
-// Places in files without source lines only where there is room for all: callers tell more.
+// Offsets in files, for frames without source lines, only if there is room for all: callers are more useful.
 std::vector<std::string> sites_of(const findings::FrameText& text, const findings::FrameText& brief,
                                   const report::FrameList& frames) {
   std::vector<std::string> sites{text.describe_site(frames, kSiteWidth)};
@@ -94,7 +94,7 @@ base::Result<> choose_program(client::Recording& recording, Sample& sample, clie
   return {};
 }
 
-// Of a program that is over its trace tells.
+// A program that has ended is known from its trace.
 client::Figures figures_of(const model::Capture& capture) {
   return {.pid = capture.pid,
           .time_ns = capture.duration_ns,
@@ -107,8 +107,9 @@ client::Figures figures_of(const model::Capture& capture) {
           .stops = {}};
 }
 
-// What is recorded comes to the trace in frames, once a second or so: counts that were taken a second apart may be those of the same
-// moment, or of two seconds. Where something was allocated, the last event says of which; where nothing was, a while ago is certain.
+// Events are written to the trace in frames, about once a second: counts taken a second apart may be of the same
+// moment, or of two seconds. If something was allocated, the last event has the time; else a moment a while ago is
+// certain.
 uint64_t counted_until(const report::Report& report, const client::Figures& figures,
                        const client::Freshness& freshness) {
   const std::chrono::nanoseconds unwritten = base::intervals().write * 3 / 2;
@@ -212,7 +213,7 @@ base::Result<Sample> take_sample(client::Recording& recording, const SampleReque
   sample.counted_until_ns =
       sample.is_live ? counted_until(*report, sample.figures, sample.freshness) : sample.figures.time_ns;
   if (sample.is_live) {
-    // Without its marks the picture is still one.
+    // Without marks the picture is still useful.
     if (auto marks = recording.marks(pid)) sample.marks = *std::move(marks);
   }
   take_from(*std::move(report), sample);
