@@ -68,7 +68,7 @@ std::vector<std::string> doubts_of(const report::Recording& recording, bool leak
     doubts.emplace_back("the capture began while the program ran: earlier allocations are not in it");
   if (recording.at_ns && *recording.at_ns > report.end_ns())
     doubts.push_back("the trace ends before, after " + base::format_duration(report.end_ns()));
-  // At a moment before the first allocation there is nothing, whatever passes.
+  // Before the first allocation there is nothing, even if other events come.
   const bool is_narrowed = report.unmatched && (report.unmatched->by_name || report.unmatched->by_thread);
   if (is_narrowed) doubts.emplace_back("nothing matches the filter");
   return doubts;

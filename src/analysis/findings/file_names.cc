@@ -7,7 +7,7 @@
 namespace heaptap::findings {
 namespace {
 
-// The last `parts` parts of a path; all of it where it has fewer.
+// The last `parts` parts of a path; the whole path if it has fewer.
 std::string_view last_parts(std::string_view path, size_t parts) {
   size_t begin = path.size();
   for (; parts > 0 && begin != path.npos && begin > 0; --parts) begin = path.rfind('/', begin - 1);

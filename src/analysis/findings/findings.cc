@@ -36,7 +36,7 @@ std::string amount_text(const report::BlockCount& count) {
   return counted(count.blocks, "block") + ", " + base::format_bytes(count.bytes);
 }
 
-// Whether live bytes of a stack grew through the whole run; false where no intervals were counted.
+// Whether live bytes of a stack grew through the whole run; false without counts by interval.
 bool grows(const report::Report& report, uint32_t stack) {
   if (!report.activity) return false;
   std::vector<uint64_t> live(report.activity->bin_count);  // at the end of each interval
@@ -99,7 +99,7 @@ class Findings {
     if (!text.empty()) add(Severity::kInfo, FindingKind::kPeak, text + ".");
   }
 
-  // Of a run: how the processes besides the main one ended, where that isn't well.
+  // Of a run: processes other than the main one that failed.
   void endings_of_others() {
     constexpr size_t kMaxEndings = 4;
     if (!report_.of_run) return;
@@ -125,7 +125,7 @@ class Findings {
     add(Severity::kInfo, FindingKind::kEnding, rest + ", all together.");
   }
 
-  // The largest of them, where pointers that may be chance are all that leads there.
+  // The largest of them, if only pointers that may be coincidences lead to it.
   void possible_leaks() {
     constexpr uint64_t kLeastShare = 20;
     for (const uint32_t stack : largest([](const report::StackLeaks& each) { return each.possible.bytes; })) {
@@ -138,7 +138,7 @@ class Findings {
     }
   }
 
-  // What was still growing at the end: all of it, and stacks whose blocks something holds.
+  // Memory still growing at the end: the total, and stacks with reachable blocks.
   void growth() {
     if (report_.grows_to_the_end) {
       add(Severity::kWarning, FindingKind::kGrowth,
@@ -245,7 +245,7 @@ class Findings {
     }
   }
 
-  // The stacks with most bytes by one figure of their leaks.
+  // The stacks with the most bytes by one figure of their leaks.
   template <typename Bytes>
   std::vector<uint32_t> largest(Bytes bytes) {
     std::vector<uint32_t> stacks;
@@ -258,14 +258,14 @@ class Findings {
     return stacks;
   }
 
-  // Of the blocks of a stack that a sentence is about. A few of many say nothing of how the stack grows.
+  // The blocks of a stack that a sentence is about. A few of many don't represent the stack's growth.
   [[nodiscard]] std::string growing(uint32_t stack, uint64_t blocks) const {
     constexpr uint64_t kFewestBlocks = 4;
     const bool is_most = blocks >= kFewestBlocks && 2 * blocks >= report_.stacks[stack].live_blocks.counted();
     return is_most && grows(report_, stack) ? ", growing through the whole run" : "";
   }
 
-  // By whom a stack's blocks are held, where it is one variable for all of them.
+  // The variable that retains all of a stack's blocks, if there is one.
   [[nodiscard]] std::string holder(uint32_t stack) const {
     std::string anyone = "still reachable";
     const auto found = std::ranges::find(report_.stack_holders, stack, &report::StackHolders::stack);

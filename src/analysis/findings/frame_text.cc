@@ -21,7 +21,7 @@ bool is_same_function(const model::Frame& one, const model::Frame& other) {
   return !one.function.empty() && one.function == other.function && one.module == other.module;
 }
 
-// The telling frame and its nearest callers that tell something.
+// The most informative frame and its nearest informative callers.
 std::vector<const model::Frame*> frames_of_site(const report::FrameList& frames, const report::SkippedNames& skipped) {
   std::vector<const model::Frame*> found;
   const size_t end = told_frames(frames);

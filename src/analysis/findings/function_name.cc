@@ -22,7 +22,7 @@ bool is_word(char character) {
          (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
 }
 
-// Length of an operator's name at this place ("operator<<", "operator()", "operator new[]"), 0 where there is none.
+// Length of an operator's name at this position ("operator<<", "operator()", "operator new[]"), 0: none.
 size_t operator_length(string_view text, size_t place) {
   constexpr string_view kOperator = "operator";
   const string_view rest = text.substr(place);
@@ -39,7 +39,7 @@ size_t operator_length(string_view text, size_t place) {
 bool opens(char character) { return string_view("<([{").find(character) != string_view::npos; }
 bool closes(char character) { return string_view(">)]}").find(character) != string_view::npos; }
 
-// The place behind the bracket that closes the one at `begin`; npos where there is none.
+// The position after the bracket that closes the one at `begin`; npos: not closed.
 size_t behind_bracket(string_view text, size_t begin) {
   size_t depth = 0;
   for (size_t at = begin; at < text.size();) {
@@ -86,17 +86,17 @@ bool is_default(string_view argument) {
   return std::ranges::any_of(kDefaults, [&](string_view each) { return plain.starts_with(each); });
 }
 
-// Namespaces that nobody writes.
+// Inline namespaces of libraries, which users don't write.
 void remove_inline_namespaces(std::string& text) {
   for (const string_view inner : {"::__cxx11::", "::__1::", "::__ndk1::"}) {
     if (!text.ends_with(inner)) continue;
     const size_t begin = text.size() - inner.size();
-    const size_t word = text.find_last_of(" ,<(&*", begin) + 1;  // 0: there is none
+    const size_t word = text.find_last_of(" ,<(&*", begin) + 1;  // 0: none
     if (text.compare(word, 5, "std::") == 0) text.erase(begin, inner.size() - 2);
   }
 }
 
-// The name that the library gives a template with this one argument: "std::string" of std::basic_string<char>.
+// The library's typedef for a template with this one argument: "std::string" of std::basic_string<char>.
 std::string alias_of(string_view name, const std::vector<std::string>& arguments) {
   constexpr string_view kPrefix = "std::basic_";
   const size_t begin = name.rfind(kPrefix);
@@ -107,7 +107,7 @@ std::string alias_of(string_view name, const std::vector<std::string>& arguments
 
 void append_shortened(string_view text, std::string& result, int depth);
 
-// The template arguments that begin at `open`; returns the place behind them.
+// The template arguments that begin at `open`; returns the position after them.
 size_t append_arguments(string_view text, size_t open, std::string& result, int depth) {
   const size_t end = behind_bracket(text, open);
   if (end == text.npos) {
@@ -152,7 +152,7 @@ struct NameParts {
   size_t end = 0;
 };
 
-// Behind a bracket: the qualifiers of a function that something is local to.
+// After a bracket: the qualifiers of a function that contains a local entity.
 size_t behind_qualifiers(string_view text, size_t at) {
   for (bool found = true; found;) {
     found = false;

@@ -6,7 +6,7 @@
 namespace heaptap::findings {
 namespace {
 
-// In whole bytes, rounded down: half a byte more is beyond the limit.
+// In whole bytes, rounded down: half a byte more exceeds the limit.
 uint64_t most_of(const report::GrowthLimit& limit, const std::optional<uint64_t>& before) {
   if (!limit.percent) return limit.most;
   const double most = static_cast<double>(before.value_or(0)) * *limit.percent / 100;
@@ -25,7 +25,7 @@ std::vector<const report::ComparedStack*> grown_stacks(const report::Comparison&
   return grown;
 }
 
-// Whether no stack may have grown unseen.
+// Whether no stack can have grown unseen.
 bool is_known_of_all(const report::Comparison& comparison, report::Figure figure) {
   return std::ranges::all_of(comparison.stacks, [figure](const report::ComparedStack& stack) {
     return stack.mapping || stack.change(figure).has_value();
@@ -77,7 +77,7 @@ GrowthEntry judge_growth(const report::Comparison& comparison, const report::Gro
   if (limit.each_stack) {
     if (!is_known_of_all(comparison, figure)) entry.certainty = report::Certainty::kNone;
     entry.growth = grown.empty() ? 0 : *grown.front()->change(figure);
-    // What couldn't be matched looks as if it were new.
+    // Stacks that couldn't be matched look as if they were new.
     const bool is_doubtful = !comparison.unmatched_modules.empty() && entry.certainty != report::Certainty::kNone;
     if (is_doubtful) entry.certainty = report::Certainty::kUnknown;
   } else {

@@ -9,7 +9,7 @@
 namespace heaptap::findings {
 namespace {
 
-// The rules that matched something, as the text of the reader's files is printed.
+// The rules that matched something, in the form of the user's files.
 std::string places_text(const report::Ignored& ignored) {
   constexpr size_t kMaxPlaces = 3;
   std::string text;

@@ -11,9 +11,9 @@ namespace {
 
 using std::string_view;
 
-// What allocates for others. Wrappers that a single program has are the user's to name (--skip).
+// Functions that allocate for their callers. Wrappers of a single program are named by the user (--skip).
 constexpr auto kMachinery = std::to_array<string_view>({
-    // By which a program tells of its own allocators (include/heaptap/heaptap.h).
+    // The API for a program's own allocators (include/heaptap/heaptap.h).
     "heaptap_call_*",
     "heaptap::disabled::*",
     "heaptap::linked::*",
@@ -75,7 +75,7 @@ constexpr auto kMachinery = std::to_array<string_view>({
     "getline",
     "getdelim",
     "__getdelim",
-    "_IO_*",  // and the names that these have in public
+    "_IO_*",  // and their public aliases
     "puts",
     "fputs",
     "fwrite",
@@ -167,7 +167,7 @@ constexpr auto kMachinery = std::to_array<string_view>({
     "__rdl_*",
     "__rg_*",
     "__rustc*",
-    // Allocators that take malloc's place
+    // Replacements of malloc
     "je_*",
     "tc_*",
     "mi_*",
@@ -325,7 +325,7 @@ constexpr auto kMachinery = std::to_array<string_view>({
     "luaM_*",
 });
 
-// In the order of names; those of a thread begin at its kernel's entry.
+// Sorted by name; those of a thread begin at its kernel's entry.
 constexpr auto kStartup = std::to_array<string_view>({
     "__libc_start_call_main",
     "__libc_start_main*",
@@ -389,9 +389,9 @@ bool matches_any(string_view name, std::span<const string_view> patterns) {
   return std::ranges::any_of(patterns, [&](string_view pattern) { return matches(name, pattern); });
 }
 
-// What the lists have: "std::vector::push_back" of "void std::vector<int>::push_back(int&&)", "foo" of "foo.part.0".
+// The form of the lists: "std::vector::push_back" of "void std::vector<int>::push_back(int&&)", "foo" of "foo.part.0".
 std::string listed_name(string_view function) {
-  constexpr size_t kLongest = 1 << 14;  // a name's first part says what it is
+  constexpr size_t kLongest = 1 << 14;  // a name's first part identifies it
   string_view name = qualified_name(function.substr(0, kLongest));
   while (!name.empty() && (name.front() == '<' || name.front() == '&')) name.remove_prefix(1);
   std::string plain;

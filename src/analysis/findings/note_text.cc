@@ -154,7 +154,7 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kSuppressionsCut, "the trace has more suppressions than are read: some are left out"},
 };
 
-// Behind "a program that", or "programs that".
+// After "a program that", or "programs that".
 const char* reason_of(uint64_t outcome) {
   switch (static_cast<wire::ExecOutcome>(outcome)) {
     case wire::ExecOutcome::kStatic:
@@ -287,7 +287,7 @@ std::string clock_text(const std::string& why) {
   return "events are ordered by a counter shared by all threads, which is slower than the processors' clocks: " + why;
 }
 
-// Of a later version's note all that it brought.
+// For a note of a later version: all its data.
 std::string unknown_text(const Note& note) {
   std::string text =
       fmt::format("a note that only a newer heaptap can show (note {}", static_cast<uint32_t>(note.kind));
@@ -297,7 +297,7 @@ std::string unknown_text(const Note& note) {
   return text + ")";
 }
 
-// Of kinds whose sentence depends on what they bring.
+// Kinds whose sentence depends on their data.
 std::optional<std::string> varying_text(const Note& note) {
   switch (note.kind) {
     case NoteKind::kClockNotWanted:
@@ -370,7 +370,7 @@ std::string sentence_of(const Note& note) {
 
 std::vector<std::string> sentences_of(const std::vector<Note>& notes) {
   std::vector<std::string> sentences;
-  std::map<std::string, std::vector<uint32_t>> processes;  // by the sentence that is said of them
+  std::map<std::string, std::vector<uint32_t>> processes;  // by their sentence
   for (const Note& note : notes) {
     std::string sentence = sentence_of(note);
     if (note.pid != 0) {

@@ -16,7 +16,7 @@
 namespace heaptap::findings {
 namespace {
 
-// "(3 stacks: #7 #9 #12)"; empty of a single one.
+// "(3 stacks: #7 #9 #12)"; empty for a single one.
 std::string others_text(const SiteRow& row) {
   if (row.ids.size() == 1) return "";
   constexpr size_t kMaxListed = 4;
@@ -25,7 +25,7 @@ std::string others_text(const SiteRow& row) {
   return text + (row.ids.size() > kMaxListed ? " ...)" : ")");
 }
 
-// What a row is sorted by; 0 of keys that have no sum.
+// Sort key of a row; 0 for keys without a sum.
 uint64_t weight_of(const report::StackEntry& sum, std::string_view sort_key) {
   if (sort_key == "usage") return sum.own_live_bytes().counted();
   if (sort_key == "growth" && sum.growth) return static_cast<uint64_t>(sum.growth->bytes) ^ uint64_t { 1 } << 63;
@@ -73,7 +73,7 @@ std::string site_line(const FrameText& text, std::span<const model::Frame> frame
   const std::string end = (others.empty() ? "" : "  " + others) + mapped_behind(row.sum) + labels_behind(row.sum);
   const size_t taken = begin.size() + end.size();
   const size_t room = width == 0 ? 0 : std::max(kLeastRoom, width - std::min(width, taken));
-  // The pool is made before the program begins: no frame of it tells anything.
+  // The pool is created before the program starts: none of its frames is informative.
   const bool is_named = row.sum.purpose == report::Purpose::kEmergencyPool;
   return begin + (is_named ? words_of(row.sum.purpose) : text.describe_site({frames, row.sum.frames}, room)) + end;
 }

@@ -9,8 +9,8 @@
 namespace heaptap::findings {
 namespace {
 
-// A frame of the C or C++ library says less than its caller, and so does one of a container that was compiled into the
-// program: its code stands in the system's headers.
+// A frame of the C or C++ library is less informative than its caller, and so is a container inlined into the program,
+// whose code is in the system's headers.
 bool of_system(const model::Frame& frame) {
   const std::string_view module(frame.module);
   const std::string_view name = module.substr(module.rfind('/') + 1);

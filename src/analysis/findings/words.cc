@@ -193,7 +193,7 @@ std::string difference_of(const model::SymbolHint& hint) {
 
 namespace {
 
-// Of the file that has all of a program's .dwo files.
+// The package of all .dwo files of a program.
 std::string package_text(std::string_view name, const model::SymbolHint& hint) {
   if (!hint.has_package) return fmt::format(", nor is {}.dwp", name);
   if (hint.package_reader.empty()) return fmt::format(", and {}.dwp doesn't have them", name);
@@ -261,7 +261,7 @@ std::string text_of(const report::UnmatchedFilter& unmatched, const std::string&
 
 namespace {
 
-// GLib before 2.76 cuts small blocks from slabs that it gets aligned: a slab counts for the caller that needed a new one.
+// GLib before 2.76 cuts small blocks from aligned slabs: a slab counts for the caller that needed a new one.
 bool is_of_slices(const report::Report& report, const report::StackEntry& stack) {
   constexpr std::array<std::string_view, 4> kAligned{"posix_memalign", "memalign", "aligned_alloc", "valloc"};
   if (std::ranges::find(kAligned, stack.function) == kAligned.end()) return false;

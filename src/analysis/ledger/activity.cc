@@ -8,7 +8,7 @@ namespace {
 
 bool is_before(const ActivityRow& a, const ActivityRow& b) { return std::tie(a.bin, a.key) < std::tie(b.bin, b.key); }
 
-// Sorts, and makes one row of those with the same bin and key.
+// Sorts, and merges rows with the same bin and key.
 void unite(std::vector<ActivityRow>& rows) {
   std::ranges::sort(rows, is_before);
   size_t kept = 0;
@@ -43,7 +43,7 @@ void Activity::double_width() {
   unite(closed_);
 }
 
-// Counts wrap around: the row may be negative, and is made good where rows are united.
+// Counts wrap around: the row may be negative until rows are merged.
 void Activity::restored(const ActivityKey& key, uint64_t size_bytes, bool temporary, uint64_t released_at_ns) {
   ActivityCounts back;
   back.releases -= 1;

@@ -63,7 +63,7 @@ void BlockTable::close_open_page() {
   }
 }
 
-// Moves the first `pages` of the directory out of it; those that are in use can still be found by number.
+// Moves the first `pages` out of the directory; those in use can still be found by number.
 void BlockTable::retire(size_t pages) {
   for (size_t index = 0; index < pages; ++index) {
     if (recent_[index].arrays != nullptr) {

@@ -11,7 +11,7 @@ using wire::Role;
 
 namespace {
 
-// How far is looked for the fate of a realloc.
+// Maximum of events searched for the fate of a realloc.
 constexpr uint32_t kMaxEventsAhead = 16384;
 
 }  // namespace
@@ -71,7 +71,7 @@ void Ledger::apply(const EventBatch& batch) {
   }
 }
 
-// Makes room for the sites that the batch may name.
+// Makes room for the sites that the batch may refer to.
 void Ledger::learn(const model::Tables& tables) {
   if (facts_.size() == tables.sites.size()) return;
   base::make_room(facts_, tables.sites.size());
@@ -95,12 +95,12 @@ void Ledger::learn_threads(model::ThreadId thread) {
   }
 }
 
-// Where the window begins or ends next, as a number of events.
+// The next start or end of the window, as a number of events.
 uint64_t Ledger::next_limit(uint64_t event) const {
   return event < filter_.from_event ? filter_.from_event : event < filter_.to_event ? filter_.to_event : ~uint64_t{0};
 }
 
-// The next event is this one.
+// The next event is at this number.
 void Ledger::set_event(uint64_t event) {
   event_ = event;
   update_window();
@@ -121,7 +121,7 @@ void Ledger::set_time(uint64_t time_ns) {
   }
 }
 
-// What an event further on will need. Its value is a block's number if it releases one.
+// Prefetches for a later event. Its value is a block's number if it is a release.
 inline void Ledger::prefetch(const EventBatch& batch, uint32_t index) const {
   const Event& event = batch.events[std::min<size_t>(size_t{index} + kPrefetchEvents, batch.events.size() - 1)];
   blocks_.prefetch(event.block());
@@ -136,7 +136,7 @@ inline uint32_t Ledger::process(const EventBatch& batch, uint32_t index, uint32_
   if (event.thread >= threads_.size()) [[unlikely]] {
     learn_threads(event.thread);
   }
-  // (Where only counts are kept the table is to go on, since count_plain needs its open page.)
+  // (If only counts are kept, count_plain needs the table's open page.)
   if (kKeep != Keep::kCounts && index + 1 < end && is_pair(event, batch.events[index + 1])) {
     on_pair<kKeep>(event, batch.events[index + 1]);
     return 2;
@@ -209,7 +209,7 @@ inline void Ledger::on_allocate(const Event& event) {
   }
 }
 
-// Whether it is a block from before the window that would count in it: what becomes of it there is told apart.
+// Whether it is a block from before the window that would count in it: its release is counted separately.
 bool Ledger::keep_older(const Event& event, model::BlockNumber number) {
   return is_older(number) && !after_ && facts_[event.site].wanted &&
          (filter_.thread == 0 || filter_.thread == event.thread);
@@ -256,7 +256,7 @@ inline void Ledger::count_block(const Event& event) {
   note_live_bytes<kKeep>();
 }
 
-// A block that is released by the next event, as it should be: it needs no place in the table.
+// A block that is released by the next event, by a matching function: it needs no place in the table.
 inline bool Ledger::is_pair(const Event& event, const Event& next) const {
   return next.block() == next_block_ && !filters_ && next.thread == event.thread &&
          facts_[event.site].kind == EventKind::kAllocate && facts_[next.site].kind == EventKind::kRelease &&
@@ -308,8 +308,8 @@ std::vector<model::ThreadId> Ledger::threads_of(model::SiteId site) const {
   return threads;
 }
 
-// Whether the thread's next event says that the release of event `index` did not happen. A release that is known to be
-// undone is passed over at once, so that no peak in between is missed.
+// Whether the thread's next event undoes the release of event `index`. A release known to be undone is skipped at once,
+// so that no peak in between is missed.
 bool Ledger::undone_within(const EventBatch& batch, uint32_t index, const base::LargeVector<SiteFacts>& facts) {
   const size_t end = std::min<size_t>(batch.events.size(), size_t{index} + kMaxEventsAhead);
   for (size_t next = size_t{index} + 1; next < end; ++next) {
@@ -358,7 +358,7 @@ template <Ledger::Keep kKeep>
 inline void Ledger::count_release(const Event& event, const Block& block, LastRelease* undo_record) {
   const uint64_t size_bytes = block.size_bytes;
   const wire::Family family = facts_[event.site].family;
-  const bool unseen = family == wire::Family::kNone;  // nobody knows who released it, and when
+  const bool unseen = family == wire::Family::kNone;  // released at an unknown time
   const bool temporary = threads_[event.thread].last_block == event.block() && !unseen;
   const uint64_t lifetime_ns = now_ns_ - block.allocated_at_ns;
   Tally& tally = tallies_[block.site];
@@ -398,7 +398,7 @@ inline void Ledger::count_release(const Event& event, const Block& block, LastRe
   }
 }
 
-// Puts back a block whose release did not happen.
+// Restores a block whose release was undone.
 void Ledger::undo_block(const LastRelease& last, model::ThreadId thread) {
   if (last.older) return undo_older_release(last);
   const Block& block = last.block;

@@ -47,7 +47,7 @@ class Ledger::PlainRun {
  private:
   static constexpr size_t kThreadsWithBits = 64;  // in Tally::first_threads
 
-  // Most kinds of events have a value that is no block's number: that does no harm.
+  // Most kinds of events have a value that isn't a block's number: that does no harm.
   void prefetch(const Event& event) {
     __builtin_prefetch(blocks_.find(event.block()).slot, 1);
     __builtin_prefetch(&tallies_[event.site], 1);
@@ -96,7 +96,7 @@ class Ledger::PlainRun {
 
   bool count_release(const Event& event, wire::Family family) {
     const DenseBlocks::Place place = blocks_.find(event.block());
-    // Not copied as a whole: processors are slow at that with what was stored in parts a moment ago.
+    // Not copied as a whole: processors are slow at loading data that was just stored in parts.
     const model::SiteId site = place.slot->site;
     const uint64_t size = place.slot->size_bytes;
     if (site == kNoSite || size == BlockSlot::kLarge || facts_[site].family != family) [[unlikely]] {
@@ -129,7 +129,7 @@ class Ledger::PlainRun {
   Totals totals_;
   uint64_t peak_id_;
   model::BlockNumber next_block_;
-  model::BlockNumber to_shrink_ = 0;  // one of the page's blocks; 0: no page has to
+  model::BlockNumber to_shrink_ = 0;  // a block of the page to shrink; 0: none
 
   model::ThreadId thread_id_ = ~model::ThreadId{0};  // of the last event
   ThreadState* thread_ = nullptr;
@@ -137,7 +137,7 @@ class Ledger::PlainRun {
 };
 
 uint32_t Ledger::count_plain(const EventBatch& batch, uint32_t index, uint32_t end) {
-  // Fewer stay in the cache by themselves.
+  // Fewer stay in the cache without prefetching.
   constexpr uint64_t kMany = 1 << 15;
   const bool are_many = totals_.live_blocks() > kMany || facts_.size() > kMany;
   PlainRun run(*this);

@@ -142,7 +142,7 @@ void Ledger::on_protect(const Event& event) {
   }
 }
 
-// What the last piece was: nothing that was known of where nothing is.
+// Returns the kind of the last piece unmapped; the default if no mapping was known.
 wire::MappedMemory Ledger::release_mapped(const Event& event, uint64_t length_bytes) {
   wire::MappedMemory memory;
   for (const UnmappedPart& part : mappings_.remove(event.address, length_bytes)) {
@@ -162,7 +162,7 @@ wire::MappedMemory Ledger::release_mapped(const Event& event, uint64_t length_by
   return memory;
 }
 
-// Blocks of pools lie in blocks or mappings that are counted: so they are no part of the other totals.
+// Blocks of pools are inside blocks or mappings that are counted: so they are not in the other totals.
 void Ledger::on_pool_allocate(const Event& event) {
   if (after_) return;
   Event told = event;

@@ -1,4 +1,4 @@
-// The Ledger's handling of totals that replace events.
+// The Ledger's handling of totals, which replace events.
 #include "analysis/ledger/ledger.h"
 
 namespace heaptap::ledger {

@@ -69,7 +69,7 @@ MappingTable::Ranges::iterator MappingTable::split_at(uint64_t address) {
   return next;
 }
 
-// Neighbours of one mapping and one access become one range again: programs change their access page by page.
+// Merges neighbours of one mapping with the same access: programs change their access page by page.
 void MappingTable::join(Ranges::iterator first, Ranges::iterator last) {
   if (first != ranges_.begin()) --first;
   if (first == ranges_.end()) return;

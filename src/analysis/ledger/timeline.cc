@@ -21,7 +21,7 @@ void Timeline::close_bins(uint64_t now_ns, const TimelineState& state) {
   open_end_ns_ = start_ns_ + (open_bin + 1) * width_ns_;
 }
 
-// Two bins become one. Without a partner, the last closed bin becomes a part of the open one.
+// Merges pairs of bins. Without a partner, the last closed bin becomes a part of the open one.
 void Timeline::double_width() {
   width_ns_ *= 2;
   const size_t pairs = closed_.size() / 2;

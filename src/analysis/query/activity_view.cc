@@ -53,7 +53,7 @@ class BlockStates {
   boost::unordered_flat_map<model::BlockNumber, LeftState> states_;
 };
 
-// Sites that are the same stack become one.
+// Sites with the same stack are merged.
 std::vector<report::ActivityCell> cells_of(const ledger::Activity& activity, const StackRows& rows) {
   std::vector<report::ActivityCell> cells;
   for (const ledger::ActivityRow& row : activity.rows()) {
@@ -115,7 +115,7 @@ class PageSums {
       sum.by_stack[stack] += inside;
       address += inside;
       left -= inside;
-      // A block of many pages fills those in its middle alone: they say nothing that its ends don't.
+      // Of a block of many pages only the ends count: the pages in between are full.
       if (left > 2 * page_bytes_) {
         const uint64_t whole = (left / page_bytes_ - 1) * page_bytes_;
         address += whole;
@@ -160,11 +160,12 @@ std::vector<Extent> extents_of(const ledger::Ledger& ledger, const StackRows& ro
   return extents;
 }
 
-// Of blocks in order of their addresses. A trace may claim any address and size: ends that are beyond all addresses are cut.
+// Of blocks in order of their addresses. A trace may claim any address and size: ends beyond the address space are
+// clamped.
 std::vector<report::BlockSpan> spans_of(const std::vector<Extent>& extents, uint64_t page_bytes, uint64_t max_gap) {
   std::vector<report::BlockSpan> spans;
   uint64_t end = 0;        // of the last span
-  uint64_t next_page = 0;  // the first one that isn't counted
+  uint64_t next_page = 0;  // the first one that isn't included
   for (const Extent& extent : extents) {
     const uint64_t last = extent.address + std::min(extent.size_bytes - 1, ~extent.address);
     if (spans.empty() || (extent.address > end && extent.address - end > max_gap)) {

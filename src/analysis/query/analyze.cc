@@ -73,7 +73,8 @@ class Ledgers {
 
 class LedgerSink : public model::EventSink {
  public:
-  // `names`: whose files are opened while the ledger counts; null: none are. `all_over`: see Resolver::open_ahead.
+  // `names`: the files whose symbols are opened while the ledger counts; null: none. `all_over`: see
+  // Resolver::open_ahead.
   LedgerSink(Ledgers& ledger, StackNames* names, bool all_over) : ledger_(ledger), names_(names), all_over_(all_over) {}
   void on_batch(const model::EventBatch& batch, const model::Tables& tables) override {
     if (names_ != nullptr && ++batches_ == kTypicalAfter) {
@@ -82,16 +83,16 @@ class LedgerSink : public model::EventSink {
     ledger_.add(batch, tables);
   }
   void on_totals(const model::Totals& totals, const model::Tables& /*tables*/) override { totals_ = totals; }
-  // After the last of both.
+  // After the later of the two.
   void finish(const model::Tables& tables) {
     if (totals_) ledger_.add_totals(*totals_, tables);
   }
   [[nodiscard]] const std::optional<model::Totals>& totals() const { return totals_; }
 
  private:
-  // Batches: the first ones have what is allocated before main().
+  // Batches: the first ones have the allocations before main().
   static constexpr size_t kTypicalAfter = 16;
-  static constexpr size_t kManySites = 256;  // fewer don't come from all over a file
+  static constexpr size_t kManySites = 256;  // fewer addresses are close together in a file
 
   Ledgers& ledger_;
   StackNames* names_;
@@ -100,7 +101,7 @@ class LedgerSink : public model::EventSink {
   std::optional<model::Totals> totals_;
 };
 
-// What can't be had from totals.
+// Data that totals don't have.
 base::Result<> check_totals(const model::Totals& totals, const Query& query) {
   if (query.window.is_given()) {
     return base::fail_as(base::ErrorKind::kUsage, "--from and --to need times, which --aggregate doesn't keep");
@@ -125,7 +126,7 @@ ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query&
                                 .activity = query.counting.activity || query.counting.from_all_sides};
   options.filter.thread = query.filter.thread;
   options.filter.start_ns = span.first.time_ns;
-  // A mark's time is not exact, its place is.
+  // A mark's time is not exact, its position among the events is.
   if (span.first.event) {
     options.filter.from_event = *span.first.event;
   } else {
@@ -170,7 +171,7 @@ void list_statistics(report::Report& report, const ledger::Ledger& ledger, const
   report.threads = threads_of(ledger, tables);
 }
 
-// Names that the program gave; of several the last one.
+// Names given by the program; of several the last one.
 void give_names(std::vector<report::BlockEntry>& blocks, const std::vector<model::BlockName>& names) {
   if (names.empty()) return;
   std::unordered_map<model::BlockNumber, const std::string*> known;
@@ -180,8 +181,8 @@ void give_names(std::vector<report::BlockEntry>& blocks, const std::vector<model
   }
 }
 
-// What is alive at the end of most programs is their own. Where it is little, it is what the C library's functions made for
-// themselves, with names from all over its debug file.
+// In most programs the blocks live at the end are their own. If they are few, they are those of the C library's
+// functions, with names from all over its debug file.
 bool leaves_little(const model::EventSource& source) {
   constexpr uint64_t kLittle = 1000;
   return !source.scans().empty() && source.scans().back().block_count < kLittle;
@@ -192,7 +193,7 @@ base::Result<std::unique_ptr<Ledgers>> replay(model::EventSource& source, const 
   const Query& asked = query.asked;
   auto ledger =
       std::make_unique<Ledgers>(ledger_options(source.capture(), asked, query.span, names, addresses), ignored);
-  // Where stacks are listed for certain, and whole.
+  // If stacks are surely listed, and completely.
   const bool lists_stacks = asked.listing.stacks && !query.leaks_only && asked.listing.depth == 0;
   const bool opens_files = lists_stacks && !asked.symbols.debuginfod;
   LedgerSink sink(*ledger, opens_files ? &names : nullptr, leaves_little(source));
@@ -203,7 +204,7 @@ base::Result<std::unique_ptr<Ledgers>> replay(model::EventSource& source, const 
   return ledger;
 }
 
-// Addresses cost time, and few traces have mismatched releases: those are read once more.
+// Keeping addresses is expensive, and few traces have mismatched releases: those are read a second time.
 base::Result<std::unique_ptr<Ledgers>> replay_as_asked(model::EventSource& source, const ResolvedQuery& query,
                                                        StackNames& names, IgnoredStacks& ignored) {
   const Query& asked = query.asked;
@@ -223,7 +224,7 @@ base::Result<> store(base::Result<View> made, std::optional<View>& place) {
   return {};
 }
 
-// The views of a scan that were asked for.
+// The requested views of a scan.
 base::Result<> fill_views(report::Report& report, model::EventSource& source, const ResolvedQuery& query,
                           StackNames& names, IgnoredStacks& ignored, const ledger::Ledger& ledger,
                           const StackIndex& index, const JudgedLeaks& judged) {
@@ -252,7 +253,7 @@ std::vector<uint64_t> live_bytes_of(const ledger::Ledger& ledger) {
   return bytes;
 }
 
-// The one module whose symbols would tell most of the frames that are listed; none where these are told.
+// The module whose symbols would name most of the unnamed frames listed; none if all have names.
 std::vector<model::SymbolHint> hints_for(const std::vector<model::Frame>& listed, const StackNames& names) {
   std::set<std::string_view> shown;
   std::set<std::string_view> lacking;
@@ -262,7 +263,7 @@ std::vector<model::SymbolHint> hints_for(const std::vector<model::Frame>& listed
     if (frame.function.empty() || frame.file.empty()) lacking.insert(frame.module);
   }
   std::vector<model::SymbolHint> hints = names.hints(kMaxHints);
-  // Frames that were inlined and aren't known leave no trace.
+  // Unknown inlined frames can't be detected.
   std::erase_if(hints, [&](const model::SymbolHint& hint) {
     return !(hint.lack == model::SymbolHint::Lack::kParts ? shown : lacking).contains(hint.path);
   });
@@ -287,7 +288,7 @@ std::optional<report::Window> window_of(const ResolvedQuery& query, const ledger
                                    .bytes = static_cast<int64_t>(ledger.totals().live_bytes - older.bytes)}};
 }
 
-// The object whose code released most of what functions that nobody watches gave out.
+// The module whose code released most of the blocks allocated by functions that aren't intercepted.
 model::Note unwatched_note(const ledger::Ledger& ledger, const model::Tables& tables) {
   std::map<const model::Module*, uint64_t> counts;
   for (const ledger::ReleaseError& error : ledger.errors().all()) {
@@ -306,7 +307,7 @@ model::Note unwatched_note(const ledger::Ledger& ledger, const model::Tables& ta
 // Factories of report parts that may be cached.
 struct Makers {
   std::function<base::Result<std::shared_ptr<const JudgedLeaks>>()> judge;
-  std::function<std::shared_ptr<const StackIndex>()> index;  // may be called in another thread
+  std::function<std::shared_ptr<const StackIndex>()> index;  // possibly called in another thread
 };
 
 // Report without lists and leaks.
@@ -338,7 +339,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
   const bool is_about_scan = resolved.leaks_only || resolved.scan != 0 || needs_scan(asked.leaks);
   if (!judged && is_about_scan) return std::unexpected(judged.error());
   if (!judged)
-    report.capture.notes.push_back(model::failure_note(judged.error().message));  // all else can be told without it
+    report.capture.notes.push_back(model::failure_note(judged.error().message));  // the rest doesn't need it
   const std::shared_ptr<const JudgedLeaks> leaks = judged ? *judged : nullptr;
   if (leaks == nullptr) {
     for (const model::Note& note : source.scan_notes()) report.capture.notes.push_back(note);
@@ -402,7 +403,7 @@ bool is_same(const symbols::ResolverOptions& a, const symbols::ResolverOptions& 
          a.server == b.server;
 }
 
-// The same allocations count. Moments that are named are known when a report is made, not when counting begins.
+// The same allocations count. Named moments are resolved when a report is made, not when counting starts.
 bool filters_alike(const Query& a, const Query& b) {
   const bool are_named =
       !a.window.from.empty() || !a.window.to.empty() || !b.window.from.empty() || !b.window.to.empty();
@@ -433,7 +434,8 @@ base::Result<report::Report> analyze(model::EventSource& source, const Query& as
                      makers_for(source, *query, names, ignored, **ledgers, scan));
 }
 
-// Counting state of a live source. A second replay is impossible, so everything that one would provide is kept from the start.
+// Counting state of a live source. A second replay is impossible, so everything that it would provide is kept from the
+// start.
 struct Analysis::Counted {
   Counted(const model::Capture& capture, const Query& query)
       : names(names_for(query)),
@@ -441,12 +443,12 @@ struct Analysis::Counted {
         ledgers(ledger_options(capture, query, query.window.span, names, query.listing.blocks || query.listing.errors),
                 ignored) {}
 
-  StackNames names;  // by which the ledgers filter
+  StackNames names;  // the filters of the ledgers
   IgnoredStacks ignored;
   Ledgers ledgers;
 };
 
-// Cache from one glance to the next.
+// Cache between two glances.
 struct Analysis::Kept {
   explicit Kept(const Query& query)
       : options(query.symbols),

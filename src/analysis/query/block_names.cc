@@ -10,7 +10,7 @@
 namespace heaptap::query {
 namespace {
 
-// Frames that are looked at to tell what a stack is about.
+// Maximum of frames examined for a stack's name.
 
 }  // namespace
 
@@ -72,7 +72,7 @@ const std::string& BlockNames::container_of(model::SiteId site) {
   return found->second;
 }
 
-// The one that was loaded last.
+// The one loaded last.
 const model::Module* BlockNames::module_at(uint64_t address) const {
   for (auto module = tables_.modules.rbegin(); module != tables_.modules.rend(); ++module) {
     if (address >= module->start && address < module->end) return &*module;
@@ -123,7 +123,7 @@ model::Frame BlockNames::frame_of(uint64_t entry) {
     if (const model::Module* module = module_at(code.address)) code.generation = module->generation;
   }
   const std::vector<model::Frame>& frames = names_.resolver().resolve(tables_, code);
-  return frames.back();  // what was inlined has no memory of its own
+  return frames.back();  // inlined functions have no memory of their own
 }
 
 }  // namespace heaptap::query

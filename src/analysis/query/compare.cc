@@ -38,12 +38,12 @@ report::Recording recording_of(const ComparedReport& compared) {
   recording.report.unmatched = whole.unmatched;
   recording.at_ns = compared.at_ns;
   recording.totals = report::figures_of(whole);
-  // What a scan at another time saw isn't of this moment.
+  // A scan at another time doesn't show this moment.
   if (compared.at_ns) recording.totals[Figure::kLeakedBytes] = recording.totals[Figure::kLeakedBlocks] = std::nullopt;
   return recording;
 }
 
-// Of a recording that doesn't have the stack: 0 of what it knows.
+// Of a recording without the stack: 0 for its known figures.
 Figures nothing_of(const report::Recording& recording, bool mapping) {
   Figures figures;
   for (const report::FigureFacts& facts : report::figures()) {
@@ -128,7 +128,7 @@ class Comparer {
     return function + "\n" + variant;
   }
 
-  // By what the last recording that has it knows of it.
+  // By the last recording that has the stack.
   static MatchedStack matched_of(const Row& row) {
     const auto side = std::find_if(row.stack.sides.rbegin(), row.stack.sides.rend(),
                                    [](const report::StackSide& each) { return !each.ids.empty(); });
@@ -139,7 +139,7 @@ class Comparer {
             .allocated_bytes = side->figures[Figure::kAllocatedBytes].value_or(0)};
   }
 
-  // Rows that are one stack become one; it has the figures of all of the report's stacks that are this one.
+  // Merges rows of the same stack, and adds up its figures.
   void join(const Matching& matching, const report::Report& report,
             std::vector<std::vector<report::FrameIndex>>& frames, std::vector<bool>& is_matched) {
     std::vector<bool> is_joined(rows_.size());
@@ -198,7 +198,7 @@ class Comparer {
     row.stack.frames = std::move(frames);
   }
 
-  // Of a row that the last recording doesn't have.
+  // Of a row without a stack in the last recording.
   void fill_side(Row& row) const {
     if (row.stack.sides.size() == result_.recordings.size()) return;
     row.stack.sides.push_back({{}, nothing_of(result_.recordings.back(), row.stack.mapping)});
@@ -238,7 +238,7 @@ class Comparer {
     });
   }
 
-  // What isn't known is listed.
+  // Unknown changes are listed.
   [[nodiscard]] bool is_above_floor(const ComparedStack& stack) const {
     const bool is_bytes = report::facts_of(options_.sort).is_bytes;
     const auto bytes = stack.change(is_bytes ? options_.sort : Figure::kAllocatedBytes);
@@ -255,7 +255,7 @@ class Comparer {
     return change < 0 ? 0 - static_cast<uint64_t>(change) : static_cast<uint64_t>(change);
   }
 
-  // Two recordings: the largest change first. More: the largest growth first. What isn't known comes last.
+  // Two recordings: the largest change first. More: the largest growth first. Unknown ones come last.
   [[nodiscard]] auto place_of(const Row& row) const {
     const ComparedStack& stack = row.stack;
     const auto by = [&](Figure figure) {
@@ -269,7 +269,7 @@ class Comparer {
     return std::tuple(by(options_.sort), shrank, by(Figure::kAllocatedBytes));
   }
 
-  // Sorts, and leaves out what isn't listed.
+  // Sorts, and removes rows that aren't listed.
   void choose() {
     result_.stack_count = rows_.size();
     std::ranges::stable_sort(rows_, {}, [this](const Row& row) { return place_of(row); });

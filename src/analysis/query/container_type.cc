@@ -20,7 +20,7 @@ std::string_view without_spaces(std::string_view text) {
   return text;
 }
 
-// The place behind the > that closes the < at `begin`; npos where there is none.
+// The position after the > that closes the < at `begin`; npos: not closed.
 size_t behind_arguments(std::string_view text, size_t begin) {
   size_t depth = 0;
   for (size_t at = begin; at < text.size(); ++at) {
@@ -47,7 +47,7 @@ std::vector<std::string_view> arguments_of(std::string_view list) {
   return arguments;
 }
 
-// "std::vector<int, …>" of "std::vector<int, …>::push_back(…)"; empty where it is no member of a class that people use.
+// "std::vector<int, …>" of "std::vector<int, …>::push_back(…)"; empty if it isn't a member of a public class.
 std::string_view class_of(std::string_view function) {
   const size_t begin = function.find("std::");
   if (begin == function.npos || begin > function.find_first_of("<(")) return {};
@@ -60,7 +60,7 @@ std::string_view class_of(std::string_view function) {
   const size_t end = behind_arguments(name, open);
   if (end == name.npos) return {};
   if (name.substr(end).starts_with("::")) return name.substr(0, end);
-  // A function that makes objects: what it makes is its first argument.
+  // A function template that makes objects: the type is its first argument.
   if (last == "make_unique" || last == "make_shared") {
     return arguments_of(name.substr(open + 1, end - open - 2)).front();
   }
@@ -69,7 +69,7 @@ std::string_view class_of(std::string_view function) {
 
 }  // namespace
 
-// The outermost of the library's own frames is nearest to what the program wrote.
+// The outermost frame of the library is nearest to the program's own code.
 std::string container_type(std::span<const model::Frame> frames) {
   std::string_view found;
   for (const model::Frame& frame : frames) {

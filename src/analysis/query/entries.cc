@@ -8,9 +8,9 @@
 
 namespace heaptap::query {
 
-// No program survives so many releases of what its allocator didn't give out, or took back before: they are of blocks that it gave
-// out past the functions that are watched. And an allocator that took back a single block past them may have given others out so, before
-// that was seen as well.
+// No program survives so many releases of addresses that its allocator didn't return, or already took back: these
+// blocks were allocated by functions that aren't intercepted. And if one block was released by such a function, others
+// may have been allocated by them, also before that was seen.
 bool has_unwatched_functions(const ledger::Totals& totals) {
   constexpr uint64_t kMany = 100;
   return totals.bad_releases + totals.double_releases >= kMany || totals.unseen_releases != 0;

@@ -9,7 +9,7 @@ namespace {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// All that makes two frames one. A name with a line break may be taken for two, which joins frames and no more.
+// Key of a frame. A name with a line break may be confused with two names, which only merges two frames.
 std::string key_of(const model::Frame& frame, const std::string& build_id) {
   return fmt::format("{}\n{}\n{:x}\n{:x}\n{}\n{}\n{}\n{}", build_id, frame.module, frame.offset,
                      frame.module.empty() ? frame.address : 0, frame.function, frame.file, frame.line, frame.inlined);
@@ -30,7 +30,7 @@ std::string_view plain_name(std::string_view function) {
       function = function.substr(0, place);
     }
   }
-  // Of an inlined function debug information may not say what it takes.
+  // Debug information may lack the parameters of an inlined function.
   const std::string_view qualified = findings::qualified_name(function);
   return qualified.empty() ? function : qualified;
 }

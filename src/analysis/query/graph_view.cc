@@ -9,7 +9,7 @@
 namespace heaptap::query {
 namespace {
 
-// The stacks with most bytes in the scan, at most `limit`: their rows in ascending order.
+// The stacks with the most bytes in the scan, at most `limit`: their rows in ascending order.
 std::vector<uint32_t> largest_stacks(const std::vector<report::BlockCount>& sums, size_t limit) {
   std::vector<uint32_t> rows;
   for (uint32_t row = 0; row < sums.size(); ++row) {
@@ -33,7 +33,7 @@ report::StackGraph stack_graph_view(const ViewContext& context, const StackRows&
     const uint32_t row = rows.of(block.site);
     if (row != StackRows::kNoRow) sums[row].add_block(block.size_bytes);
   }
-  // A third of the places for roots.
+  // A third of the nodes is reserved for roots.
   const std::vector<uint32_t> stacks = largest_stacks(sums, limit - limit / 3);
   report::StackGraph graph;
   std::vector<uint32_t> nodes(rows.count(), StackRows::kNoRow);

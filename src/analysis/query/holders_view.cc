@@ -11,9 +11,9 @@ namespace {
 
 using model::kNoBlock;
 
-// Of a longer way so many steps are named: the first ones and the last ones.
+// Maximum of steps named for a longer path: the first ones and the last ones.
 constexpr size_t kMaxSteps = 32;
-// Earlier scans that are searched for who held a lost block.
+// Maximum of earlier scans searched for the holder of a lost block.
 constexpr size_t kMaxEarlierScans = 8;
 
 std::string text_of(const BlockQuestion& question) {
@@ -66,7 +66,7 @@ class HoldersView {
     return best;
   }
 
-  // How much a block is asked about: what is lost for certain first; what is known, or hidden, last.
+  // Priority of a block for a question: definitely lost first; suppressed and ignored last.
   [[nodiscard]] unsigned badness_of(uint32_t block) const {
     const LeakCounts& counts = context_.judged.counts;
     if (counts.is_suppressed(block) || counts.is_ignored(block)) return 0;
@@ -89,7 +89,7 @@ class HoldersView {
     const auto after =
         std::upper_bound(scan_.blocks.begin(), scan_.blocks.end(), address,
                          [](uint64_t at, const model::ScannedBlock& block) { return at < block.address; });
-    // The innermost one: blocks of pools lie in others.
+    // The innermost one: blocks of pools are inside other blocks.
     for (auto at = after; at != scan_.blocks.begin();) {
       const model::ScannedBlock& block = *--at;
       if (address - block.address < std::max<uint64_t>(block.size_bytes, 1)) {
@@ -149,7 +149,7 @@ class HoldersView {
     }
   }
 
-  // The root pointer of the block's way. Ways share their beginnings, so what was found for one block is kept for others.
+  // The root pointer of the block's path. Paths share their beginnings, so a block's result is kept for others.
   uint32_t root_of(uint32_t block) {
     if (roots_.empty()) roots_.resize(scan_.blocks.size(), kUnknownRoot);
     std::vector<uint32_t> passed;
@@ -178,7 +178,7 @@ class HoldersView {
     find_earlier(scan_.blocks[block].number, made);
   }
 
-  // The newest scan before this one in which the block was held.
+  // The newest scan before this one in which the block was reachable.
   void find_earlier(model::BlockNumber number, report::Holders& made) {
     const std::vector<model::ScanSummary>& scans = context_.source.scans();
     size_t tries = 0;
@@ -188,7 +188,7 @@ class HoldersView {
       const auto earlier = context_.source.load_scan(i);
       if (!earlier) continue;
       const auto found = std::ranges::find(earlier->blocks, number, &model::ScannedBlock::number);
-      if (found == earlier->blocks.end()) return;  // it wasn't there yet
+      if (found == earlier->blocks.end()) return;  // not allocated yet
       const leaks::HolderPath path = leaks::Holders(*earlier, context_.query.asked.leaks.options)
                                          .path_to(static_cast<uint32_t>(found - earlier->blocks.begin()));
       if (path.root == model::kNoBlock) continue;

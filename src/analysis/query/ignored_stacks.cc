@@ -18,7 +18,7 @@ uint32_t IgnoredStacks::rule_of_innermost(const model::Tables& tables, model::St
   return rule;
 }
 
-// Stacks share their callers: what was found for these is kept.
+// Stacks share their callers: results for callers are cached.
 uint32_t IgnoredStacks::rule_of(const model::Tables& tables, model::StackId stack) {
   std::vector<model::StackId> passed;
   uint32_t rule = Ignores::kNone;

@@ -8,14 +8,14 @@ namespace heaptap::query {
 namespace {
 
 constexpr size_t kMaxRules = 1000;
-constexpr size_t kMaxSize = 20000;  // instructions of all expressions, each of which a search may do for each character
+constexpr size_t kMaxSize = 20000;  // instructions of all expressions; a search may execute each for each character
 
-// What a rule is compared with.
+// Texts that a rule is matched against.
 std::vector<std::string> texts_of(const model::Frame& frame) {
   std::vector<std::string> texts;
   if (!frame.function.empty()) {
     texts.push_back(frame.function);
-    // As it is shown.
+    // In the form of text output.
     if (std::string shown = findings::without_defaults(frame.function); shown != frame.function)
       texts.push_back(std::move(shown));
   }

@@ -10,7 +10,7 @@ using report::Purpose;
 using std::string_view;
 
 struct Keeper {
-  string_view function;  // without the underscores that it begins with; * at the end stands for any characters
+  string_view function;  // without leading underscores; a * at the end stands for any characters
   Purpose purpose;
 };
 
@@ -93,7 +93,7 @@ constexpr auto kGlib = std::to_array<Keeper>({
 
 string_view file_name_of(string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Empty: of no such library.
+// Empty: not one of these libraries.
 std::span<const Keeper> keepers_of(string_view path) {
   const string_view name = file_name_of(path);
   if (name.starts_with("libc.so") || name.starts_with("libc-2")) return kGlibc;

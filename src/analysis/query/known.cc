@@ -9,12 +9,12 @@ namespace {
 
 using report::Gap;
 
-// Of a recording that has no end yet its marks tell.
+// A recording without an end has its marks.
 bool was_switched_off(const std::vector<model::Mark>& marks) {
   return std::ranges::find(marks, model::MarkKind::kStopped, &model::Mark::kind) != marks.end();
 }
 
-// What a recording says of itself, where no call of the program's allocator could have been in it.
+// Whether the recording itself says that it can't have calls of the program's allocator.
 bool saw_nothing(const report::Report& report) {
   using enum model::NoteKind;
   const model::Capture& capture = report.capture;
@@ -38,7 +38,7 @@ bool has_unrecorded_children(const model::Capture& capture) {
   });
 }
 
-// Why calls of the program may be missing in what was recorded.
+// Reasons why calls of the program may be missing.
 std::vector<Gap> gaps_of(const report::Report& report) {
   const model::Capture& capture = report.capture;
   std::vector<Gap> gaps;
@@ -46,7 +46,7 @@ std::vector<Gap> gaps_of(const report::Report& report) {
     if (is_so) gaps.push_back(gap);
   };
   add(capture.lost_events != 0, Gap::kLostEvents);
-  // What didn't come over a line is missing as from a damaged log, and is none.
+  // Events lost on a line are missing as those of a damaged log are.
   const bool is_damaged = (capture.gaps & model::kGapDamagedLog) != 0;
   add(is_damaged, findings::lost_sight_of(capture) ? Gap::kCutOff : Gap::kDamagedLog);
   add((capture.gaps & model::kGapOmittedObjects) != 0, Gap::kOmittedObjects);

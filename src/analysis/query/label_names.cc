@@ -9,7 +9,7 @@
 namespace heaptap::query {
 namespace {
 
-// A label's parent comes before it; whatever else a damaged trace says is taken for none.
+// A label's parent comes before it; any other one in a damaged trace counts as none.
 model::LabelId outer_of(const model::Tables& tables, model::LabelId label) {
   const model::LabelId parent = tables.labels[label].parent;
   return parent < label ? parent : 0;
@@ -17,7 +17,7 @@ model::LabelId outer_of(const model::Tables& tables, model::LabelId label) {
 
 }  // namespace
 
-// A pool's label may have tags around it, which have no pools around them.
+// A pool's label may be inside tags; tags are never inside pools.
 LabelNames names_of(const model::Tables& tables, model::LabelId label) {
   LabelNames names;
   for (; label != 0 && label < tables.labels.size(); label = outer_of(tables, label)) {

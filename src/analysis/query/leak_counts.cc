@@ -27,7 +27,7 @@ report::BlockCount& count_for(report::StackLeaks& leaks, BlockState state) {
 
 }  // namespace
 
-// A block of a pool has a pointer to what it lies in (see capture/supervision/pool_cut.h).
+// A block of a pool has a pointer to the block that contains it (see capture/supervision/pool_cut.h).
 uint32_t memory_of(const model::HeapScan& scan, uint32_t pooled) {
   const model::ScannedBlock& block = scan.blocks[pooled];
   if (block.number < model::kFirstPooledNumber) return model::kNoBlock;
@@ -50,7 +50,7 @@ LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vec
   count_pooled_apart(scan);
 }
 
-// By a second look without those pointers. Few scans have any.
+// Classified a second time without those pointers. Few scans have any.
 void LeakCounts::find_behind_headers(const model::HeapScan& scan, const leaks::LeakOptions& options) {
   constexpr auto kHeader = wire::PointerKind::kHeader;
   const auto is_one = [](const auto& pointer) { return pointer.kind == kHeader; };
@@ -65,7 +65,7 @@ void LeakCounts::find_behind_headers(const model::HeapScan& scan, const leaks::L
   }
 }
 
-// In the same way.
+// Likewise.
 void LeakCounts::find_behind_tags(const model::HeapScan& scan, const leaks::LeakOptions& options) {
   constexpr auto kTagged = wire::PointerKind::kTagged;
   const auto is_one = [](const auto& pointer) { return pointer.kind == kTagged; };
@@ -81,7 +81,7 @@ void LeakCounts::find_behind_tags(const model::HeapScan& scan, const leaks::Leak
   }
 }
 
-// What is lost below a suppressed leak is suppressed with it: it would be found again if that were fixed.
+// Blocks lost below a suppressed leak are suppressed with it: they would be found again if that were fixed.
 void LeakCounts::suppress(const model::HeapScan& scan, const Rules& rules) {
   constexpr uint32_t kNotAsked = kNotSuppressed - 1;
   std::array<uint32_t, leaks::kBlockStateCount> none_asked{};
@@ -108,7 +108,7 @@ void LeakCounts::suppress(const model::HeapScan& scan, const Rules& rules) {
   }
 }
 
-// What is lost below a block that is ignored goes with it: anyone who doesn't want to see the one can't fix the other.
+// Blocks lost below an ignored block are ignored, too: a user who ignores that one can't fix these.
 void LeakCounts::ignore(const model::HeapScan& scan, const Rules& rules) {
   ignored_.assign(scan.blocks.size(), 0);
   for (uint32_t i = 0; i < scan.blocks.size(); ++i) {

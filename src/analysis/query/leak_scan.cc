@@ -34,18 +34,18 @@ std::unexpected<base::Error> no_scan(const model::EventSource& source) {
       why);
 }
 
-// Whether a block that the ledger doesn't have as alive was released for certain.
+// Whether a block that isn't live in the ledger was surely released.
 bool knows_releases(const model::EventSource& source, const ResolvedQuery& query, const ledger::Ledger& ledger) {
   return query.asked.counting.events && !ledger.gaps().events && !source.capture().truncated;
 }
 
-// Of the blocks of malloc: those of pools have numbers of their own, which the ledger doesn't keep.
+// Only blocks of malloc: those of pools have separate numbers, which the ledger doesn't keep.
 bool was_released_since(const ledger::Ledger& ledger, const model::ScannedBlock& block) {
   return block.number < model::kFirstPooledNumber && !ledger.is_alive(block.number);
 }
 
-// What the loader allocates for itself is no program's leak. It keeps much of it by addresses inside, some in memory of
-// threads that ended (tables of thread-local storage, until the next thread takes them over).
+// The loader's own blocks aren't leaks of the program. It keeps many by interior pointers, some of them in memory of
+// finished threads (tables of thread-local storage, until the next thread reuses them).
 std::vector<uint8_t> loader_sites(const model::Tables& tables) {
   constexpr uint8_t kNotAsked = 2;
   std::vector<uint8_t> codes(tables.codes.size(), kNotAsked);
@@ -64,13 +64,13 @@ std::vector<uint8_t> loader_sites(const model::Tables& tables) {
   return sites;
 }
 
-// What comes behind damage isn't in the tables.
+// Entries after damage aren't in the tables.
 bool knows_sites(const model::Tables& tables, const model::HeapScan& scan) {
   return std::all_of(scan.blocks.begin(), scan.blocks.end(),
                      [&](const model::ScannedBlock& block) { return block.site < tables.sites.size(); });
 }
 
-// The site's whole stack counts, also where it is shown only in part.
+// The site's whole stack counts, even if only a part is shown.
 LeakCounts::Suppressor suppressor_of(const Suppressions& suppressions, const model::Tables& tables, StackNames& names) {
   return [&, files = ModuleFiles(tables.modules)](model::SiteId site, leaks::BlockState state) {
     const model::Site& entry = tables.sites[site];
@@ -80,7 +80,7 @@ LeakCounts::Suppressor suppressor_of(const Suppressions& suppressions, const mod
   };
 }
 
-// Suppressions for what is only reachable can't hide a leak, so that they didn't says nothing.
+// Suppressions for reachable blocks can't hide a leak, so unused ones aren't reported.
 void list_suppressions(report::Leaks& leaks, const Suppressions& suppressions, const LeakCounts& counts) {
   for (size_t i = 0; i < suppressions.list().size(); ++i) {
     const Suppression& entry = suppressions.list()[i];

@@ -8,9 +8,9 @@ namespace heaptap::query {
 namespace {
 
 constexpr size_t kFrames = 12;
-constexpr size_t kMaxStacks = 1 << 16;  // that are looked at
+constexpr size_t kMaxStacks = 1 << 16;  // of stacks examined
 
-// How many stacks go through each one, itself included.
+// Number of stacks through each stack, itself included.
 std::vector<uint32_t> count_through(const model::Tables& tables, size_t stack_count) {
   std::vector<uint32_t> counts(stack_count, 1);
   for (auto stack = static_cast<model::StackId>(stack_count); stack-- > wire::kRootCount;) {
@@ -19,7 +19,7 @@ std::vector<uint32_t> count_through(const model::Tables& tables, size_t stack_co
   return counts;
 }
 
-// The stack with one frame more that most go through; `of` itself where there is none.
+// The stack with one frame more that most stacks share; `of` itself if there is none.
 model::StackId main_branch(const model::Tables& tables, const std::vector<uint32_t>& counts, model::StackId of) {
   model::StackId best = of;
   for (auto stack = static_cast<model::StackId>(wire::kRootCount); stack < counts.size(); ++stack) {

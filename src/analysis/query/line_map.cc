@@ -8,7 +8,7 @@ namespace {
 
 using Partners = std::vector<std::optional<size_t>>;
 
-// Of generated functions with thousands of calls only equal lines are paired: the search is quadratic.
+// In generated functions with thousands of calls only equal lines are paired: the search is quadratic.
 constexpr size_t kMaxSearched = 256;
 
 uint64_t distance(int64_t one, int64_t other) {
@@ -37,7 +37,7 @@ struct Cost {
   auto operator<=>(const Cost&) const = default;
 };
 
-// Each of `few` has a partner in `many`: cost[j] is the least one of the first i where the i-th one's is j.
+// Each of `few` has a partner in `many`: cost[j] is the least cost of the first i if the partner of the i-th one is j.
 std::vector<size_t> align(const std::vector<CallPlace>& few, const std::vector<CallPlace>& many) {
   const size_t slack = many.size() - few.size();
   std::vector<std::vector<size_t>> chosen(few.size(), std::vector<size_t>(many.size()));

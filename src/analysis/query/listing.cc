@@ -40,7 +40,7 @@ void keep_first(std::vector<Entry>& entries, size_t limit, Less less) {
   }
 }
 
-// Where a file of another tool doesn't tell which function was called.
+// For files of other tools without the called function.
 std::string called_name(wire::Function function) {
   const char* const name = wire::facts_of(function).name;
   return *name != '\0' ? name : "allocator";
@@ -50,7 +50,7 @@ std::string called_name(wire::Function function) {
 
 model::EventKind Lister::kind_of(uint64_t id) const { return tables_.sites[index_.first_site(id)].kind; }
 
-// Sums the tallies of the sites that are the same.
+// Adds up the tallies of equal sites.
 void Lister::count(uint64_t id, report::StackEntry& stack) const {
   stack.id = id;
   stack.allocations = stack.releases = stack.allocated_bytes = stack.live_blocks = stack.live_bytes = stack.peak_bytes =
@@ -89,7 +89,7 @@ void Lister::count(uint64_t id, report::StackEntry& stack) const {
   if (stack.leaks) take_from_scan(stack);
 }
 
-// What was allocated in the window and is live, less what was there before and isn't any more.
+// Live blocks allocated in the window, minus those from before it that were released in it.
 report::Growth Lister::growth_of(uint64_t id, const report::StackEntry& stack) const {
   report::Growth growth{.blocks = static_cast<int64_t>(stack.live_blocks.counted()),
                         .bytes = static_cast<int64_t>(stack.live_bytes.counted())};
@@ -184,7 +184,7 @@ bool Lister::is_ignored(const report::StackEntry& stack, report::Ignored& ignore
   return true;
 }
 
-// Programs have many stacks, and few are shown: only those become entries.
+// Programs have many stacks, and few are shown: only these become entries.
 void Lister::list_stacks(report::Report& report) const {
   for (const Ignores::Rule& rule : ignored_.rules().rules())
     report.ignored.rules.push_back({rule.place, rule.filter.text(), {}});
@@ -216,7 +216,7 @@ void Lister::list_stacks(report::Report& report) const {
   for (const SortPlace& place : places) list(report, place.id);
 }
 
-// What is apart from blocks is in no tag's sums: these add up to the totals.
+// Memory apart from blocks isn't in any tag's sums: this way they add up to the totals.
 void Lister::count_label(std::vector<report::LabelEntry>& labels, const report::StackEntry& stack) const {
   const model::Site& site = tables_.sites[index_.first_site(stack.id)];
   const bool by_pool = asked_.listing.group == GroupBy::kPool;
@@ -264,7 +264,7 @@ uint64_t Lister::live_since_ns_of(const report::StackEntry& stack) const {
   return sum.mean_ns(stack.live_blocks.counted());
 }
 
-// The same function called from the same stack has the same number, for any kind of site.
+// One number for all kinds of sites of the same function and stack.
 StackContent Lister::content_of(model::SiteId site) const {
   return site == ledger::kNoSite ? StackContent{} : index_.content_of(tables_.sites[site]);
 }

@@ -136,7 +136,7 @@ void add_suppressions(report::Leaks& sum, const report::Leaks& part) {
   }
 }
 
-// The highest number that it has for a thread.
+// The highest thread number in the report.
 uint32_t last_thread_of(const Report& part) {
   uint32_t last = 0;
   for (const report::ThreadEntry& thread : report::or_none(part.threads)) last = std::max(last, thread.number);
@@ -148,7 +148,7 @@ uint32_t last_thread_of(const Report& part) {
 
 constexpr uint32_t kNotListed = ~uint32_t{0};
 
-// The most live bytes in each of at most so many equal parts.
+// The peak of live bytes in each of at most this many equal parts.
 std::vector<uint64_t> course_of(const std::vector<report::TimelinePoint>& timeline) {
   constexpr size_t kParts = 64;
   std::vector<uint64_t> course(std::min(kParts, timeline.size()));
@@ -273,7 +273,7 @@ void Merger::add_leaks(const Report& part) {
     note.pid = part.capture.pid;
     sum.scan.notes.push_back(std::move(note));
   }
-  // Unused is what none of them used.
+  // Unused: used by none of the parts.
   if (scanned_ == 1)
     sum.unused_suppressions = one.unused_suppressions;
   else
@@ -283,7 +283,7 @@ void Merger::add_leaks(const Report& part) {
   add_suppressions(sum, one);
 }
 
-// All parts are asked for with the same rules.
+// All parts are queried with the same rules.
 void Merger::add_ignored(const report::Ignored& part) {
   std::vector<report::IgnoreRule>& sum = merged_.ignored.rules;
   if (is_first_)
@@ -316,7 +316,7 @@ std::vector<FrameIndex> Merger::places_of(std::vector<model::Frame>& frames) {
     if (is_new)
       merged_.frames.push_back(std::move(frame));
     else if (merged_.frames[found->second].address != frame.address)
-      merged_.frames[found->second].address = 0;  // each process has the module elsewhere
+      merged_.frames[found->second].address = 0;  // module addresses differ between processes
   }
   return places;
 }
@@ -331,7 +331,7 @@ void Merger::add_labels(const Report& part) {
 
 std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<FrameIndex>& places) {
   std::vector<uint32_t> made;
-  std::unordered_map<uint64_t, uint64_t> ids;  // of the merged stack, by the part's
+  std::unordered_map<uint64_t, uint64_t> ids;  // of the merged stack, by row of the part
   for (report::StackEntry& stack : part.stacks) {
     move_frames(stack.frames, places);
     const auto [found, is_new] = stack_places_.try_emplace(key_of(stack), stack_places_.size());
@@ -355,7 +355,7 @@ std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<FrameIn
   return made;
 }
 
-// Times of several processes can't be compared: all of it is one interval.
+// Times of several processes can't be compared: there is one interval.
 void Merger::add_activity(const Report& part, const std::vector<uint32_t>& stacks) {
   all_have_activity_ = all_have_activity_ && part.activity.has_value();
   if (!all_have_activity_) return;
@@ -461,7 +461,7 @@ void Merger::list_stacks(const MergeOptions& options) {
   std::ranges::stable_sort(merged_.errors, std::greater<>(), &report::ErrorEntry::count);
 }
 
-// To where the stacks are now.
+// Maps to the merged rows.
 void Merger::move_activity(const std::vector<uint32_t>& places) {
   const auto move = [&](auto& cells) {
     std::erase_if(cells, [&](const auto& cell) { return places[cell.stack] == kNotListed; });
@@ -477,7 +477,7 @@ void Merger::move_activity(const std::vector<uint32_t>& places) {
   for (auto& [stack, text] : merged_.stack_suppressions) stack = places[stack];
 }
 
-// Those that a stack or an error names, in the order in which they do.
+// Frames of stacks and errors, in the order of their first use.
 void Merger::keep_named_frames() {
   std::vector<FrameIndex> places(merged_.frames.size(), report::kNoFrame);
   std::vector<model::Frame> kept;

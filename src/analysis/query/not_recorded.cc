@@ -37,7 +37,7 @@ void leave_out(const Import& import, report::StackEntry& stack) {
   stack.temporary_allocations.set_unknown();
 }
 
-// Where there is no time, there is one interval.
+// Without times there is one interval.
 void put_into_one_bin(report::Activity& activity) {
   activity.start_ns = 0;
   activity.width_ns = activity.bin_count = 1;

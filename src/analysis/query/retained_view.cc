@@ -17,7 +17,7 @@ report::BlockCount less(report::BlockCount all, const report::BlockCount& part) 
   return {all.blocks - std::min(all.blocks, part.blocks), all.bytes - std::min(all.bytes, part.bytes)};
 }
 
-// Largest first, then in their own order.
+// Largest first, then in their original order.
 std::vector<uint32_t> largest_first(std::vector<uint32_t> entries, size_t limit, auto bytes_of) {
   const auto less = [&](uint32_t a, uint32_t b) {
     return bytes_of(a) != bytes_of(b) ? bytes_of(a) > bytes_of(b) : a < b;
@@ -120,7 +120,7 @@ GlobalGroups group_globals(const ViewContext& context) {
   const model::HeapScan& scan = context.judged.scan;
   GlobalGroups made;
   std::map<std::tuple<std::string, std::string, uint64_t>, uint32_t> known;
-  std::set<std::pair<uint32_t, uint32_t>> pointed;  // variable, block: pointers of several kinds count once
+  std::set<std::pair<uint32_t, uint32_t>> pointed;  // variable, block: several pointers between the two count once
   for (const model::RootPointer& root : scan.roots) {
     if (root.root != wire::RootKind::kGlobal || !context.query.asked.leaks.options.is_root(root.root)) {
       made.of_roots.push_back(leaks::kNoGroup);

@@ -30,7 +30,7 @@ class Changes {
       if (!is_shown[block]) continue;
       const model::ScannedBlock& lost = judged.scan.blocks[block];
       (stacks_[context_.index.id_of(lost.site)].*which).add_block(lost.size_bytes);
-      // A block of a pool has no bytes of its own beside the memory that it lies in.
+      // A block of a pool has no bytes besides those of the block that contains it.
       const uint32_t memory = memory_of(judged.scan, block);
       if (memory == model::kNoBlock || !is_shown[memory]) (total_.*which).add_block(lost.size_bytes);
     }
@@ -40,7 +40,7 @@ class Changes {
     made.total = total_;
     made.stack_count = stacks_.size();
     std::vector<std::pair<uint64_t, report::LossChange>> sorted(stacks_.begin(), stacks_.end());
-    // What is newly lost tells most.
+    // New losses are the most informative.
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
       const auto weight = [](const report::LossChange& change) {
         return std::tuple(change.appeared().bytes, change.allocated.bytes, change.remained.bytes, change.gone.bytes);

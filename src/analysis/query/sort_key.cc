@@ -28,17 +28,17 @@ uint64_t leaked_blocks(const report::StackEntry& stack) {
   return stack.leaks ? stack.leaks->definite.blocks + stack.leaks->below.blocks : stack.live_blocks.counted();
 }
 
-// What is lost comes before what is only lost below others, or may be lost.
+// Definitely lost bytes come before indirectly and possibly lost ones.
 uint64_t doubtful_bytes(const report::StackEntry& stack) {
   return stack.leaks ? stack.leaks->possible.bytes + stack.leaks->indirect.bytes : 0;
 }
 
-// In the same order without a sign.
+// The same order as an unsigned number.
 uint64_t ascending(int64_t value) {
   return static_cast<uint64_t>(value) ^ uint64_t { 1 } << 63;
 }
 
-// What is compared first and, where that is equal, next.
+// First and second key of comparison.
 std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey key) {
   switch (key) {
     case SortKey::kAllocations:

@@ -52,12 +52,12 @@ base::LargeVector<StackContent> mix_codes(const model::Tables& tables, const Mix
   return contents;
 }
 
-// Of a call that may have been a part of another one, which began before it could be seen: the first of a thread after an attach.
+// The first call of a thread after an attach, which may be part of an outer call that began before it.
 bool is_uncertain(wire::Function function) {
   return function == wire::Function::kMallocOrNew || function == wire::Function::kNewOrNewArray;
 }
 
-// Whether calls that are known to be of `function` may have been taken for `uncertain`, at the same place.
+// Whether calls known to be of `function` may have been recorded as `uncertain`, at the same place.
 bool may_be(wire::Function uncertain, wire::Function function) {
   const wire::FunctionFacts& facts = wire::facts_of(function);
   if (facts.role != wire::Role::kAllocate || is_uncertain(function)) return false;
@@ -67,7 +67,7 @@ bool may_be(wire::Function uncertain, wire::Function function) {
 
 }  // namespace
 
-// A stack's parent comes before it in the table; whatever else a damaged trace says is taken as a stack's end.
+// A stack's parent comes before it in the table; any other one in a damaged trace counts as a stack's end.
 model::StackId parent_of(const model::Tables& tables, model::StackId stack) {
   const model::StackId parent = tables.stacks[stack].parent;
   return parent < stack ? parent : static_cast<model::StackId>(wire::StackEnd::kUnreadable);
@@ -98,7 +98,7 @@ void StackIndex::group_sites(const model::Tables& tables) {
   base::LargeVector<model::SiteId> last_sites;  // by group
   const bool has_uncertain =
       std::ranges::any_of(tables.sites, [](const model::Site& site) { return is_uncertain(site.function); });
-  // The same stack's calls before or after it was known which function they are of.
+  // Merges calls of the same stack from before and after their function was known.
   const auto group_of_other_name = [&](const model::Site& site) -> std::optional<uint32_t> {
     model::Site other = site;
     for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
@@ -130,7 +130,7 @@ void StackIndex::group_sites(const model::Tables& tables) {
       first_sites_.push_back(site);
       last_sites.push_back(site);
     } else if (is_uncertain(tables.sites[first_sites_[group]].function) && !is_uncertain(entry.function)) {
-      next_sites_[site] = first_sites_[group];  // the group is called what this one is
+      next_sites_[site] = first_sites_[group];  // the group gets this one's name
       first_sites_[group] = site;
     } else {
       next_sites_[last_sites[group]] = site;

@@ -20,7 +20,7 @@ enum SideOf : uint8_t { kBefore, kAfter };
 enum class TokenKind : uint8_t { kCode, kLine, kOffset, kNoModule, kUnnamed, kWithoutPartner, kCalled };
 using Token = std::tuple<TokenKind, uint32_t, uint32_t, uint64_t>;
 
-// A function and what it calls: whose lines are compared with each other.
+// A function and its callee: their call lines are matched with each other.
 using CallKey = std::tuple<uint32_t, uint32_t, uint32_t>;  // function, file, callee
 
 struct Lines {
@@ -28,7 +28,7 @@ struct Lines {
   std::map<uint64_t, uint64_t> after_of;  // lines before to those after
 };
 
-// A frame, and what it calls.
+// A frame and its callee.
 using Call = uint64_t;
 Call call_of(report::FrameIndex frame, uint32_t callee) { return uint64_t{frame} << 32 | callee; }
 
@@ -55,7 +55,7 @@ class Matcher {
   }
 
  private:
-  // Whether both sides have the very file that the frame is in, so that its offset says all.
+  // Whether both sides have the same file of the frame, so that its offset identifies it.
   [[nodiscard]] bool is_shared(report::FrameIndex index) const { return shared_.contains(pool_.facts(index).binary); }
 
   [[nodiscard]] bool has_lines(report::FrameIndex index) const {
@@ -128,7 +128,7 @@ class Matcher {
     if (is_shared(index)) return {TokenKind::kCode, facts.binary, 0, frame.offset};
     if (facts.module == 0 && facts.function == 0) return {TokenKind::kNoModule, 0, 0, 0};
     if (facts.function == 0 && facts.binary == 0) return {TokenKind::kOffset, facts.module, 0, frame.offset};
-    // Other code stands at that offset.
+    // The other side's code at that offset is different.
     if (facts.function == 0) return {TokenKind::kUnnamed, side, facts.module, frame.offset};
     const auto place = place_of(side, index, callee);
     if (!place) return {TokenKind::kWithoutPartner, facts.function, facts.file, line_of(frame)};
@@ -139,7 +139,7 @@ class Matcher {
     return tokens_.try_emplace(token, static_cast<uint32_t>(tokens_.size())).first->second;
   }
 
-  // The stack as a node of a tree of tokens. Code that is the same has the same inlined frames, if they were found.
+  // The stack as a node of a tree of tokens. The same code has the same inlined frames, if they were found.
   uint32_t node_of(SideOf side, const MatchedStack& stack) {
     uint32_t node = 0;
     const auto step = [&](uint32_t token) {
@@ -175,7 +175,7 @@ class Matcher {
     matching_.matches.push_back({std::move(before), std::move(after), moved});
   }
 
-  // Whether people see another line or function.
+  // Whether the function or the line differs, as shown.
   [[nodiscard]] bool differ(size_t before, size_t after) const {
     const auto seen = [&](const MatchedStack& stack) {
       std::vector<std::pair<uint32_t, uint32_t>> calls;
@@ -187,7 +187,7 @@ class Matcher {
     return seen(sides_[kBefore]->stacks[before]) != seen(sides_[kAfter]->stacks[after]);
   }
 
-  // As what is compared by likeness; empty: nothing of it is in code that differs.
+  // Key for the comparison by similarity; empty: no frame is in code that differs.
   std::optional<SimilarStack> similar_of(SideOf side, size_t index) {
     const MatchedStack& stack = sides_[side]->stacks[index];
     SimilarStack similar{
@@ -208,7 +208,7 @@ class Matcher {
     return differs ? std::optional(std::move(similar)) : std::nullopt;
   }
 
-  // Whether the other side has a line that is this one.
+  // Whether the other side has a line that matches this one.
   [[nodiscard]] bool has_partner(SideOf side, report::FrameIndex index, uint32_t callee) const {
     const auto& after_of = lines_.find(key_of(index, callee))->second.after_of;
     const uint64_t line = line_of(pool_.frame(index));
@@ -243,7 +243,7 @@ class Matcher {
 
   FramePool& pool_;
   std::array<const MatchingSide*, 2> sides_;
-  Binaries shared_;  // files of code that both sides have
+  Binaries shared_;  // modules that both sides have
   std::array<std::vector<bool>, 2> done_;
   std::map<CallKey, Lines> lines_;
   std::map<Token, uint32_t> tokens_;

@@ -8,13 +8,13 @@
 namespace heaptap::query {
 namespace {
 
-// Frames in which the telling one is looked for.
+// Maximum of frames searched for the most informative one.
 
 constexpr const char* kSignalHandler = "<signal handler called>";
 
 bool is_agent(const model::Frame& frame) { return frame.module.ends_with("/libheaptap_agent.so"); }
 
-// Whether this frame is the trampoline that a signal handler returns to: the next one was interrupted.
+// Whether this frame is a signal handler's return trampoline: the next one was interrupted.
 bool is_called_by_signal(const model::Tables& tables, model::StackId stack) {
   const model::StackId outer = parent_of(tables, stack);
   return outer >= wire::kRootCount && tables.codes[tables.stacks[outer].code].exact;
@@ -39,7 +39,7 @@ std::vector<model::Frame> StackNames::frames_of(const model::Tables& tables, mod
 const std::vector<model::Frame>& StackNames::frames_of_code(const model::Tables& tables, model::CodeId code) {
   if (tables.names == nullptr) return resolver_.resolve(tables, tables.codes[code]);
   const auto [found, is_new] = brought_.try_emplace(code);
-  // Names of a trace come while it is recorded, and of some code alone.
+  // JIT names are added during the recording, and only for a part of the code.
   if (is_new || found->second.empty()) found->second = tables.names->frames_of(code);
   if (found->second.empty()) return resolver_.resolve(tables, tables.codes[code]);
   return found->second;
@@ -47,7 +47,7 @@ const std::vector<model::Frame>& StackNames::frames_of_code(const model::Tables&
 
 StackNames::CodeFrames StackNames::frames_at(const model::Tables& tables, model::StackId stack) {
   const std::vector<model::Frame>& found = frames_of_code(tables, tables.stacks[stack].code);
-  if (is_agent(found.front())) return {};  // a signal came while heaptap itself was at work
+  if (is_agent(found.front())) return {};  // a signal interrupted the agent
   return {&found, is_called_by_signal(tables, stack)};
 }
 

@@ -9,7 +9,7 @@
 namespace heaptap::query {
 namespace {
 
-constexpr size_t kMaxCandidates = 200;  // of a group and side: each is compared with each
+constexpr size_t kMaxCandidates = 200;  // of a group and side: all pairs are compared
 
 bool is_same(const SimilarFrame& before, const SimilarFrame& after) {
   if (before.place && after.place) return before.place == after.place && before.function == after.function;
@@ -24,7 +24,7 @@ struct CommonPath {
 
 CommonPath common_path(const std::vector<SimilarFrame>& before, const std::vector<SimilarFrame>& after) {
   const size_t width = after.size() + 1;
-  std::vector<uint32_t> lengths((before.size() + 1) * width);  // of what is from here outwards
+  std::vector<uint32_t> lengths((before.size() + 1) * width);  // hash of the frames from here outwards
   for (size_t i = before.size(); i-- > 0;) {
     for (size_t j = after.size(); j-- > 0;) {
       lengths[i * width + j] = is_same(before[i], after[j])
@@ -60,8 +60,8 @@ std::set<uint32_t> functions_beside(const std::vector<SimilarFrame>& frames, con
   return functions;
 }
 
-// The functions that the stack may be found by: the innermost one of its own code; where lines aren't known, and so nothing of
-// what was inlined, also the next one.
+// Functions by which the stack is found: the innermost one of its own code; if lines, and so inlined frames, are
+// unknown, also the next one.
 std::vector<uint32_t> anchors_of(const SimilarStack& stack) {
   std::vector<uint32_t> anchors;
   for (const SimilarFrame& frame : stack.frames) {
@@ -77,13 +77,13 @@ struct Likeness {
   size_t all = 0;
 };
 
-// Empty: they aren't one. A function that is beside the path in both was called from provably other lines.
+// Empty: not a match. A function beside the path in both was called from provably different lines.
 std::optional<Likeness> likeness_of(const SimilarStack& before, const SimilarStack& after) {
   const CommonPath path = common_path(before.frames, after.frames);
   const size_t own_before = own_frames(before);
   const size_t own_after = own_frames(after);
   const size_t longer = std::max(own_before, own_after);
-  const bool is_part = path.own == std::min(own_before, own_after);  // else something stands in place of something
+  const bool is_part = path.own == std::min(own_before, own_after);  // else a frame replaces another one
   if (is_part ? path.own * 2 < longer : path.own * 3 < longer * 2) return std::nullopt;
   const bool same_anchor = anchors_of(before).front() == anchors_of(after).front();
   if (!same_anchor && !is_part) return std::nullopt;
@@ -113,7 +113,7 @@ Groups groups_of(const std::vector<SimilarStack>& stacks) {
 std::vector<std::pair<size_t, size_t>> pair_similar(const std::vector<SimilarStack>& before,
                                                     const std::vector<SimilarStack>& after) {
   std::set<std::tuple<size_t, size_t, size_t, size_t>>
-      found;  // complements of likeness, then indices: the most alike first
+      found;  // complement of the similarity, then indices: the most similar first
   const Groups groups_after = groups_of(after);
   for (const auto& [key, group] : groups_of(before)) {
     const auto others = groups_after.find(key);

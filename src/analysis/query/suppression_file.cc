@@ -17,13 +17,13 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
-// What is left of `text` behind `prefix`; nothing where it doesn't begin so.
+// The rest of `text` after `prefix`; none if it doesn't begin with it.
 std::optional<std::string_view> behind(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return std::nullopt;
   return trimmed(text.substr(prefix.size()));
 }
 
-// For messages: a line of any file, not longer than one can read.
+// For messages: a line of any file, shortened.
 std::string quoted(std::string_view line) {
   constexpr size_t kMax = 60;
   std::string text(line.substr(0, kMax));
@@ -103,7 +103,7 @@ class Parser {
 
   bool next_inside() { return next_line() && line_ != "}" && line_ != "{"; }
 
-  // "Memcheck:Leak", where several tools may stand.
+  // "Memcheck:Leak"; several tools may be listed before the colon.
   [[nodiscard]] bool is_leak_kind() const {
     const size_t colon = line_.find(':');
     if (colon == line_.npos || trimmed(line_.substr(colon + 1)) != "Leak") return false;

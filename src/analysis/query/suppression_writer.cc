@@ -11,15 +11,15 @@ namespace {
 
 using model::Frame;
 
-constexpr size_t kMaxEntryFrames = 24;  // Valgrind reads no more of an entry
+constexpr size_t kMaxEntryFrames = 24;  // Valgrind reads no more frames
 
 std::string_view match_kind_of(leaks::BlockState state) {
   constexpr std::array<std::string_view, 4> kNames = {"reachable", "possible", "indirect", "definite"};
   return kNames[static_cast<size_t>(state) % kNames.size()];
 }
 
-// Names come from files: what would end the line, be taken for a blank around the name, or mean something else in a
-// pattern, becomes a wildcard.
+// Names come from files: characters that would end the line, be skipped as blanks around the name, or have a meaning in
+// a pattern, become wildcards.
 std::string in_pattern(std::string_view name, std::string_view special, char wildcard) {
   std::string text(name);
   const auto is_special = [&](char c) {
@@ -38,10 +38,10 @@ std::string valgrind_line(const Frame& frame, std::string_view file) {
   return "   obj:" + (frame.module.empty() ? "*" : in_pattern(file, "", '?')) + "\n";
 }
 
-// Up to main: what is below differs between machines. Empty where there is nothing else.
+// Up to main: the frames below differ between machines. Empty if there are no others.
 std::string valgrind_frames(const NamedStack& stack) {
   const std::string_view called = wire::facts_of(stack.function).symbol;
-  std::string text = called == "posix_memalign" ? "   fun:memalign\n" : "";  // in Valgrind the one calls the other
+  std::string text = called == "posix_memalign" ? "   fun:memalign\n" : "";  // in Valgrind one calls the other
   text += fmt::format("   fun:{}\n", called);
   size_t count = 1;
   for (const Frame& frame : stack.frames) {
@@ -58,14 +58,16 @@ bool is_of_system(const Frame& frame) {
   return frame.module.starts_with("/lib") || frame.module.starts_with("/usr/lib");
 }
 
-// Whether so many leaks have this frame that a suppression of it would hide others: a wrapper of an allocation function.
+// Whether the frame is in so many leaks that a suppression of it would hide others: a wrapper of an allocation
+// function.
 bool is_common(const Frame& frame) {
   const std::string_view name = frame.function;
   return name.starts_with("std::") || name.starts_with("__gnu_cxx::") || name.find("alloc") != name.npos ||
          name.find("Alloc") != name.npos || name.find("strdup") != name.npos;
 }
 
-// The frame that a leak is best known by: the innermost that is neither common nor of a system's library; else of those.
+// The most characteristic frame of a leak: the innermost one that is neither common nor of a system library; else the
+// innermost of those.
 const Frame* telling_frame(const NamedStack& stack) {
   const auto named = [](const Frame& frame) { return !frame.function.empty() && !is_in_every_stack(frame.function); };
   const auto telling = [&](const Frame& frame) { return named(frame) && !is_common(frame); };
@@ -78,7 +80,7 @@ const Frame* telling_frame(const NamedStack& stack) {
 
 std::string lsan_pattern(const NamedStack& stack) {
   if (const Frame* frame = telling_frame(stack)) return "leak:^" + in_pattern(frame->function, "^$", '*') + "$\n";
-  // A library: the program is in all stacks.
+  // A library: the program itself is in all stacks.
   for (const Frame& frame : stack.frames) {
     const bool is_library = frame.module.find(".so", frame.module.rfind('/') + 1) != frame.module.npos;
     if (is_library && !is_in_every_stack(frame.function)) return "leak:^" + in_pattern(frame.module, "^$", '*') + "$\n";
@@ -86,7 +88,7 @@ std::string lsan_pattern(const NamedStack& stack) {
   return {};
 }
 
-// A comment where it hides all there is.
+// A comment if it hides all leaks.
 std::string warning_about(const std::string& rule, std::span<const LeakToSuppress> leaks) {
   const auto parsed = parse_suppressions(rule, "");
   const bool matches_all =

@@ -52,7 +52,7 @@ constexpr std::array<std::string_view, 14> kInEveryStack = {"main",
                                                             "__clone_internal",
                                                             "__libc_start_call_main"};
 
-// Valgrind calls what calls main so, and ends its stacks there.
+// Valgrind's name for the caller of main, where its stacks end.
 bool is_below_main(std::string_view function) {
   return function.starts_with("__libc_start_") || function == "generic_start_main" || function == "_start";
 }
@@ -68,7 +68,7 @@ bool any_alias(const Frame& frame, Is is_so) {
   return false;
 }
 
-// Valgrind knows a file by the path that links lead to, LeakSanitizer by the loader's.
+// Valgrind has the path of a file with links resolved, LeakSanitizer the loader's.
 bool matches_object(std::string_view pattern, const Frame& frame, std::string_view file) {
   if (frame.module.empty()) return matches_wildcards(pattern, "???");
   return matches_wildcards(pattern, frame.module) || matches_wildcards(pattern, file);
@@ -105,7 +105,7 @@ bool matches_frame(const FramePattern& pattern, const Frame& frame, const NamedS
 
 using FrameList = std::vector<const Frame*>;
 
-// The patterns have to match the innermost frames; how the stack goes on doesn't matter.
+// The patterns have to match the innermost frames; further frames don't matter.
 bool matches_frames(const std::vector<FramePattern>& patterns, const FrameList& frames, const NamedStack& stack) {
   size_t pattern = 0;
   size_t frame = 0;
@@ -128,7 +128,7 @@ bool matches_frames(const std::vector<FramePattern>& patterns, const FrameList& 
   return true;
 }
 
-// The allocation function as a frame of its own, as Valgrind and LSan have it.
+// The allocation function as a frame, as Valgrind and LSan have it.
 Frame called_frame(std::string_view symbol) {
   Frame frame;
   frame.symbol = symbol;
@@ -136,7 +136,7 @@ Frame called_frame(std::string_view symbol) {
   return frame;
 }
 
-// The innermost frames that Valgrind has for a call: its own functions call each other, and which do depends on its version.
+// The innermost frames in Valgrind's stack of a call: its functions call each other, depending on its version.
 std::vector<std::vector<Frame>> called_frames(wire::Function function) {
   const std::string_view symbol = wire::facts_of(function).symbol;
   std::vector<std::vector<Frame>> ways{{called_frame(symbol)}};
@@ -154,7 +154,7 @@ std::vector<std::vector<Frame>> called_frames(wire::Function function) {
 bool matches_valgrind(const Suppression& suppression, const std::vector<Frame>& called, const NamedStack& stack) {
   FrameList all;
   for (const Frame& frame : called) all.push_back(&frame);
-  FrameList outlined = all;  // as older Valgrinds saw it
+  FrameList outlined = all;  // in older versions of Valgrind
   for (const Frame& frame : stack.frames) {
     all.push_back(&frame);
     if (!frame.inlined) outlined.push_back(&frame);
@@ -174,7 +174,7 @@ bool matches_lsan_frame(std::string_view pattern, const Frame& frame, std::strin
 bool matches_wildcards(std::string_view pattern, std::string_view text) {
   size_t p = 0;
   size_t t = 0;
-  size_t star = pattern.npos;  // the last * that was passed, and the text that it reached up to
+  size_t star = pattern.npos;  // the last * passed, and the end of the text that it matched
   size_t star_text = 0;
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
@@ -198,7 +198,7 @@ bool matches_lsan(std::string_view pattern, std::string_view text) {
   if (text.empty()) return false;
   bool pinned = pattern.starts_with('^');
   if (pinned) pattern.remove_prefix(1);
-  // $ ends the pattern, wherever it stands.
+  // $ ends the pattern at any place.
   const size_t dollar = pattern.find('$');
   const bool pinned_end = dollar != pattern.npos;
   pattern = pattern.substr(0, dollar);

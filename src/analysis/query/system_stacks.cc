@@ -10,7 +10,7 @@ namespace {
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Of the module that a stack's innermost frame is in; empty where there is none.
+// Module of a stack's innermost frame; empty: none.
 std::string_view module_path(const model::Tables& tables, model::StackId stack) {
   if (stack < wire::kRootCount) return {};
   const model::Module* module = tables.module_of(tables.codes[tables.stacks[stack].code]);
@@ -23,7 +23,7 @@ bool is_emergency_pool(const model::Tables& tables, const model::Site& site) {
          is_loader(module_path(tables, tables.stacks[site.stack].parent));
 }
 
-// The innermost frames, as far as they lie in libraries whose own memory is known: no other names are asked for.
+// The innermost frames, as long as they are in libraries with known memory of their own: no other names are looked up.
 std::vector<model::Frame> frames_of_libraries(const model::Tables& tables, model::StackId stack, StackNames& names) {
   std::vector<model::Frame> frames;
   for (; is_keeping_library(module_path(tables, stack)); stack = tables.stacks[stack].parent) {

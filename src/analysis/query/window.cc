@@ -16,7 +16,7 @@ Moment moment_at(const model::Mark& mark) {
   return {mark.time_ns, mark.events_before, mark.kind == model::MarkKind::kEarlier};
 }
 
-// The marks that there are, as far as a line holds them.
+// The existing marks, as many as fit on a line.
 std::string names_of(const std::vector<model::Mark>& marks) {
   constexpr size_t kMaxNames = 10;
   std::vector<std::string_view> names;
@@ -51,7 +51,7 @@ base::Result<Moment> mark_of_number(std::string_view text, const std::vector<mod
   return moment_at(*found);
 }
 
-// A name may have colons of its own.
+// A name may contain colons.
 base::Result<Moment> nth_mark(std::string_view text, const std::vector<model::Mark>& marks) {
   const size_t colon = text.rfind(':');
   const auto nth =
