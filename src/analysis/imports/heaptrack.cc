@@ -15,20 +15,20 @@ namespace {
 
 constexpr uint64_t kOldestFormat = 1;
 constexpr uint64_t kNewestFormat = 3;
-// heaptrack 1.0 wrote the number of the format before it had one.
+// heaptrack 1.0 wrote this version before the format had one.
 constexpr uint64_t kToolOfFormatOne = 0x10200;
 
 constexpr size_t kMaxStacks = size_t{1} << 26;
 constexpr size_t kMaxInfos = size_t{1} << 26;
 constexpr uint64_t kMaxLiveBlocks = uint64_t{1} << 27;
-constexpr uint64_t kMaxSize = uint64_t{1} << 56;  // of a block: all that are alive have a sum that fits
+constexpr uint64_t kMaxSize = uint64_t{1} << 56;  // of a block: the sum of all live ones fits
 constexpr uint64_t kMaxMilliseconds = uint64_t{1} << 43;
 constexpr size_t kMaxInlined = 4096;
-constexpr size_t kMaxFactLines = 4096;  // that are looked at for the facts of a file
+constexpr size_t kMaxFactLines = 4096;  // lines searched for the file's facts
 constexpr uint64_t kNsPerMs = 1'000'000;
 
-// heaptrack doesn't say which thread made a call. All are of this one, but for releases that heaptrack doesn't call
-// temporary: that a release follows its allocation at once is a matter of events, and the ledger's is one of a thread's.
+// heaptrack has no threads. All calls get this one, except releases that heaptrack doesn't count as temporary: the
+// ledger counts a release as temporary if it follows the allocation in the same thread.
 constexpr model::ThreadId kThread = 1;
 constexpr model::ThreadId kLaterReleases = 2;
 
@@ -52,7 +52,7 @@ std::optional<Versions> versions_of(std::string_view line) {
 // One pass over a heaptrack file.
 class Pass {
  public:
-  // `file`: behind its first line, which says the format. `sink`: null, for the tables and the facts alone.
+  // `file`: after its first line, which has the format's version. `sink`: null if only tables and facts are wanted.
   Pass(TextFile& file, uint64_t format, model::Capture& capture, model::Tables& tables, model::EventSink* sink)
       : file_(file), capture_(capture), tables_(tables), sink_(sink), has_sized_strings_(format >= 3) {
     names_ = std::make_shared<NameTable>();
@@ -61,7 +61,7 @@ class Pass {
     release_site_ = add_site(model::EventKind::kRelease, wire::Function::kFreeOrDelete, 0);
   }
 
-  // The facts that stand before the first event.
+  // The facts before the first event.
   void read_head() {
     for (size_t lines = 0; lines < kMaxFactLines; ++lines) {
       const auto line = file_.next();
@@ -69,7 +69,7 @@ class Pass {
       is_raw_ = is_raw_ || line->starts_with("x ") || line->starts_with("m ");
     }
   }
-  // What heaptrack_interpret hasn't read yet: it has modules in place of names.
+  // A raw file, not yet read by heaptrack_interpret: it has modules instead of names.
   [[nodiscard]] bool is_raw() const { return is_raw_; }
 
   void read_all(const model::ReplayOptions& options) {
@@ -93,7 +93,7 @@ class Pass {
   }
 
  private:
-  // False: what is behind this line can't be read.
+  // False: the rest of the file after this line can't be read.
   bool take(std::string_view line) {
     if (line.empty()) return true;
     const std::string_view rest = line.size() > 2 ? line.substr(2) : std::string_view();
@@ -122,7 +122,7 @@ class Pass {
         return true;
       case '#':  // a comment
       case 'R':  // the whole process's memory
-      case 'S':  // heaptrack's suppressions: there are no leaks here that they could be about
+      case 'S':  // heaptrack's suppressions: without a scan there are no leaks to match
         return true;
       default:
         return skip();
@@ -235,9 +235,9 @@ class Pass {
     return true;
   }
 
-  // The file says that a block of this size and stack was released, not which of them: all counts, by size, by stack and by
-  // time, are the same whichever it was. It is taken to be the newest, which heaptrack means where it speaks of temporary
-  // allocations; how long it lived is not known.
+  // The file records that a block of this size and stack was released, not which one: all counts, by size, by stack and
+  // by time, are the same for any of them. The newest one is assumed, as heaptrack does for temporary allocations;
+  // lifetimes are unknown.
   bool on_release(std::string_view text) {
     const auto info = Fields(text).hex();
     if (!info || *info >= infos_.size()) return lose_event();
@@ -363,7 +363,7 @@ class HeaptrackSource : public model::UnscannedSource {
         .not_recorded = model::kNotRecordedThreads | model::kNotRecordedLifetimes | model::kNotRecordedReleaseErrors};
   }
 
-  // Its first line says it.
+  // By its first line.
   base::Result<uint64_t> format_of(TextFile& file) const {
     const auto line = file.next();
     const auto versions = line ? versions_of(*line) : std::nullopt;

@@ -9,7 +9,7 @@ namespace {
 
 enum class Kind { kNone, kHeaptrack, kMassif };
 
-// Cachegrind's files begin with "desc:" as well, but tell no unit of time.
+// Cachegrind's files begin with "desc:" as well, but have no unit of time.
 Kind kind_of(const std::string& path) {
   constexpr size_t kMaxHeadLines = 32;
   auto file = TextFile::open(path);

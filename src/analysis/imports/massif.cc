@@ -19,9 +19,9 @@ constexpr model::ThreadId kMassifThread = 1;  // massif has none
 struct Survey {
   uint64_t snapshots = 0;
   uint64_t with_tree = 0;
-  uint64_t peak_bytes = 0;     // the most that one with a tree has
-  bool has_peak = false;       // massif calls one its peak
-  uint64_t highest_bytes = 0;  // the most that any has
+  uint64_t peak_bytes = 0;     // maximum over snapshots with a tree
+  bool has_peak = false;       // massif's peak
+  uint64_t highest_bytes = 0;  // maximum over all snapshots
   uint64_t extra_bytes = 0;    // at most
   uint64_t stacks_bytes = 0;
   uint64_t last_time = 0;
@@ -49,8 +49,8 @@ Survey survey_of(MassifFile& file) {
   return survey;
 }
 
-// massif makes its peak's tree when memory has shrunk by a part of it that is small (--peak-inaccuracy: 1 %), so a snapshot
-// without a tree may be a little higher. It would be the peak, of stacks that nobody knows.
+// massif makes the tree of its peak when memory has shrunk by a small part (--peak-inaccuracy: 1 %), so a snapshot
+// without a tree may be a little higher. It would be the peak, with unknown stacks.
 bool hides_peak(const MassifSnapshot& snapshot, const Survey& survey) {
   constexpr uint64_t kNear = 20;  // a 20th: 5 %
   return snapshot.nodes.empty() && survey.has_peak && snapshot.heap_bytes >= survey.peak_bytes &&
@@ -64,14 +64,14 @@ class Differences {
     release_site_ = add_site(model::EventKind::kRelease, wire::Function::kFreeOrDelete, 0);
   }
 
-  // False: there is more than heaptap keeps.
+  // False: more than heaptap keeps.
   bool add(const MassifSnapshot& snapshot, uint64_t time_ns) {
     auto wanted = bytes_of(snapshot);
     if (!wanted) return false;
     batch_ = {};
     batch_.first_block = next_block_;
     batch_.time_marks.push_back({0, time_ns});
-    // First what goes, so that no sum in between is larger than both.
+    // Releases first, so that no sum in between exceeds both.
     std::erase_if(held_, [&](const auto& entry) {
       const auto found = wanted->find(entry.first);
       const bool is_less = found == wanted->end() || found->second < entry.second.bytes;
@@ -96,7 +96,7 @@ class Differences {
 
   std::optional<BytesByStack> bytes_of(const MassifSnapshot& snapshot) {
     if (!snapshot.nodes.empty()) {
-      // The tree's own sum is that of the snapshot; else one of them is wrong.
+      // The tree's own sum equals the snapshot's; otherwise one of them is wrong.
       auto bytes = snapshot.nodes.front().bytes == snapshot.heap_bytes ? stacks_.stacks_of(snapshot) : std::nullopt;
       if (bytes) return bytes;
       ++unclear_trees_;
@@ -129,7 +129,7 @@ class Differences {
   model::Tables& tables_;
   model::EventSink* sink_;
   MassifStacks stacks_;
-  std::map<model::StackId, Held> held_;  // of stacks that hold something
+  std::map<model::StackId, Held> held_;  // of stacks with live bytes
   boost::unordered_flat_map<model::StackId, model::SiteId> sites_;
   model::SiteId release_site_ = 0;
   model::EventBatch batch_;
@@ -162,7 +162,7 @@ class MassifSource : public model::UnscannedSource {
     Differences differences(tables_, options.events ? &sink : nullptr);
     for (uint64_t number = 1; const auto snapshot = file->next(); ++number) {
       if (options.progress) options.progress(file->text().read_bytes(), file->text().file_bytes());
-      // The last one says what is alive at the end.
+      // The last one has the memory live at the end.
       if (number != survey_.snapshots && hides_peak(*snapshot, survey_)) continue;
       if (!differences.add(*snapshot, time_of(*snapshot)))
         return base::fail("'{}' has more stacks than heaptap reads from one file", path_);

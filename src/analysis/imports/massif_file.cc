@@ -5,7 +5,7 @@
 namespace heaptap::imports {
 namespace {
 
-constexpr uint64_t kMaxBytes = uint64_t{1} << 56;  // sums of a few such fit
+constexpr uint64_t kMaxBytes = uint64_t{1} << 56;  // the sum of a few such fits
 constexpr uint64_t kMaxTime = uint64_t{1} << 62;
 constexpr size_t kMaxNodes = size_t{1} << 22;
 constexpr uint32_t kMaxDepth = 4096;
@@ -26,7 +26,7 @@ struct TreeLine {
 // "  n1: 4096 0x4B058CB: _IO_file_doallocate (filedoalloc.c:101)"
 std::optional<TreeLine> tree_line_of(std::string_view line) {
   const size_t depth = line.find_first_not_of(' ');
-  if (depth > kMaxDepth || line[depth] != 'n') return std::nullopt;  // npos: nothing but spaces
+  if (depth > kMaxDepth || line[depth] != 'n') return std::nullopt;  // npos: only spaces
   const std::string_view rest = line.substr(depth + 1);
   const size_t colon = rest.find(": ");
   if (colon == rest.npos) return std::nullopt;
@@ -49,7 +49,7 @@ base::Result<MassifFile> MassifFile::open(const std::string& path) {
   return file;
 }
 
-// They stand before the first line of snapshots, which is all of "#" and "-".
+// These lines precede the snapshots, which begin with a line of "#" and "-".
 void MassifFile::read_facts() {
   while (const auto line = file_.next()) {
     if (line->starts_with('#')) return;
@@ -71,7 +71,7 @@ std::optional<MassifSnapshot> MassifFile::next() {
     if (!line) break;
     if (line->empty() || line->starts_with('#')) continue;
     if (line->starts_with("snapshot=")) {
-      if (has_begun) ++skipped_lines_;  // the one before has no end
+      if (has_begun) ++skipped_lines_;  // the previous one is incomplete
       snapshot = {};
       has_begun = true;
       continue;
@@ -110,7 +110,7 @@ bool MassifFile::read_field(std::string_view line, MassifSnapshot& snapshot) {
   return true;
 }
 
-// How many lines it has follows from what its nodes say of their callers.
+// The number of lines follows from the numbers of callers in the nodes.
 void MassifFile::read_tree(MassifSnapshot& snapshot) {
   size_t text_bytes = 0;
   for (uint64_t missing = 1; missing != 0;) {

@@ -31,7 +31,7 @@ void take_place(std::string_view place, Label& label) {
   if (error == std::errc() && end == inner.data() + inner.size()) label.file = inner.substr(0, colon);
 }
 
-// "0x4B058CB: _IO_file_doallocate (filedoalloc.c:101)"; function's names have brackets and spaces of their own.
+// "0x4B058CB: _IO_file_doallocate (filedoalloc.c:101)"; names of functions may contain brackets and spaces.
 std::optional<Label> label_of(std::string_view text) {
   Label label;
   if (!text.starts_with("0x")) return std::nullopt;
@@ -63,7 +63,7 @@ MassifStacks::MassifStacks(model::Tables& tables) : tables_(tables), names_(std:
 
 std::optional<BytesByStack> MassifStacks::stacks_of(const MassifSnapshot& snapshot) {
   const std::vector<MassifNode>& nodes = snapshot.nodes;
-  // What its callers held is part of what a node held; the rest is of a stack that ends there.
+  // The callers' bytes are part of the node's; the rest belongs to a stack that ends there.
   std::vector<uint64_t> own(nodes.size());
   std::vector<size_t> path;
   std::vector<size_t> callee(nodes.size());

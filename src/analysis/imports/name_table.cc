@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kMaxStrings = size_t{1} << 26;
 constexpr uint64_t kMaxStringBytes = uint64_t{1} << 30;
-// A few bytes of a file name a long string again and again: this is what comes of it at most.
+// A few bytes of a file can repeat a long name many times: bound of the total.
 constexpr uint64_t kMaxShownBytes = uint64_t{1} << 30;
 constexpr size_t kMaxCodes = size_t{1} << 24;
 
@@ -43,12 +43,12 @@ std::optional<model::CodeId> NameTable::add_code(uint64_t address, uint32_t modu
   shown_bytes_ += shown;
   codes_.push_back({address, module, frames_.size(), frames.size()});
   frames_.insert(frames_.end(), frames.begin(), frames.end());
-  // Two codes may have one address, as those that have none: the generation tells them apart.
+  // Codes without an address, for instance, have the same one: the generation distinguishes them.
   tables.codes.push_back({.address = address, .generation = static_cast<uint32_t>(codes_.size()), .exact = false});
   is_module_.resize(strings_.size() + 1);
   if (module != 0 && module < is_module_.size() && !is_module_[module]) {
     is_module_[module] = true;
-    tables.modules.push_back({.path = string(module), .build_id = {}});  // where it was is not told
+    tables.modules.push_back({.path = string(module), .build_id = {}});  // its address is unknown
   }
   return found->second;
 }
@@ -59,7 +59,7 @@ std::vector<model::Frame> NameTable::frames_of(model::CodeId code) const {
   for (size_t i = 0; i < frames.size(); ++i) {
     model::Frame& frame = frames[i];
     frame.module = string(named.module);
-    frame.address = frame.offset = named.address;  // in the module it is not told
+    frame.address = frame.offset = named.address;  // its offset in the module is unknown
     if (named.frame_count == 0) continue;
     const NamedFrame& names = frames_[named.first_frame + i];
     frame.inlined = i + 1 < frames.size() || names.is_inlined;

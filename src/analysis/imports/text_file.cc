@@ -14,7 +14,7 @@
 namespace heaptap::imports {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{1} << 16;    // of the file, read at once
+constexpr size_t kPieceBytes = size_t{1} << 16;    // read from the file at once
 constexpr size_t kMaxLineBytes = size_t{1} << 20;  // names of C++ templates are long, but not that long
 
 }  // namespace
@@ -60,7 +60,7 @@ class TextFile::Impl {
     return rest_bytes != 0 || decoder_->state() == Decoder::State::kWithin ? Ending::kCut : Ending::kWhole;
   }
 
-  // False: there is no more.
+  // False: end of file.
   bool decode_more() {
     if (text_begin_ != 0) {
       std::memmove(text_.data(), text_.data() + text_begin_, text_end_ - text_begin_);

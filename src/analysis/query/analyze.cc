@@ -338,8 +338,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
   const auto judged = makers.judge();
   const bool is_about_scan = resolved.leaks_only || resolved.scan != 0 || needs_scan(asked.leaks);
   if (!judged && is_about_scan) return std::unexpected(judged.error());
-  if (!judged)
-    report.capture.notes.push_back(model::failure_note(judged.error().message));  // the rest doesn't need it
+  if (!judged) report.capture.notes.push_back(model::failure_note(judged.error().message));  // the rest doesn't need it
   const std::shared_ptr<const JudgedLeaks> leaks = judged ? *judged : nullptr;
   if (leaks == nullptr) {
     for (const model::Note& note : source.scan_notes()) report.capture.notes.push_back(note);

@@ -18,7 +18,7 @@ using message::Fields;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxIds = 1024;
-// Others wait meanwhile. Who asked for more asks again for the rest.
+// Others wait meanwhile. A client that needs more requests the rest again.
 constexpr std::chrono::milliseconds kMaxTime{200};
 
 base::Result<> check_build_id(std::string_view id) {
@@ -47,7 +47,7 @@ symbols::ModuleNames& Answers::names_of(const std::string& build_id) {
   const auto known = std::ranges::find(open_, build_id, [](const auto& each) { return each.first; });
   if (known != open_.end()) {
     open_.splice(open_.begin(), open_, known);
-    // Where there was nothing, there may be something now.
+    // Missing files may have been added since.
     if (open_.front().second.level() != symbols::SymbolLevel::kNothing) return open_.front().second;
     open_.pop_front();
   }

@@ -35,7 +35,7 @@ void Client::give_up(const base::Error& why) {
   options_.tell(base::make_error("no symbols from {}: {}", options_.name, why.message));
 }
 
-// One step of what goes on: bytes are sent and taken, as far as they go, or waited for.
+// One step of the exchange: sends and receives as much as possible, or waits.
 base::Result<> Client::exchange(channel::Time until) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
   if (left.count() <= 0) return base::fail("no answer in time");
@@ -80,7 +80,7 @@ base::Result<> Client::say_hello(channel::Time until) {
   return base::fail("it speaks another version of the protocol");
 }
 
-// Strangers that come meanwhile are nothing to it.
+// Other machines that connect during this time are ignored.
 base::Result<> Client::await_server() {
   const channel::Time until = Clock::now() + options_.connecting;
   while (!connection_) {
@@ -127,7 +127,7 @@ base::Result<> Client::connect() {
   return std::unexpected(why);
 }
 
-// A server hangs up where nobody asks it anything for long: it is asked again then.
+// A server closes an idle connection: connect again.
 void Client::look_at_connection() {
   if (!connection_) return;
   connection_->proceed(Clock::now());

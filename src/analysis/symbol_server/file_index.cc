@@ -22,7 +22,7 @@ constexpr size_t kMaxFiles = 200'000;  // ELF files with a build-id
 constexpr size_t kMaxOfOneId = 8;
 constexpr size_t kMaxFolders = 200'000;
 constexpr unsigned kMaxDepth = 64;
-constexpr int kPauseByTime = 10;  // times as long as a look takes
+constexpr int kPauseByTime = 10;  // in multiples of the time of a look
 
 struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }

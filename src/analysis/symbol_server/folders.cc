@@ -13,10 +13,10 @@
 namespace heaptap::symbol_server {
 namespace {
 
-// Not to hang where somebody put a FIFO.
+// So that a FIFO doesn't block.
 constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
 
-// Whether each part of it is a name.
+// Whether each component is a plain name.
 bool leads_downwards(std::string_view path) {
   while (!path.empty()) {
     const std::string_view part = path.substr(0, path.find('/'));
@@ -65,7 +65,7 @@ base::UniqueFd Folders::open_beneath(const FilePlace& place, int flags) const {
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   const char* const path = place.path.empty() ? "." : place.path.c_str();
   base::UniqueFd file(static_cast<int>(syscall(SYS_openat2, folder, path, &how, sizeof(how))));
-  // Kernels before 5.6, and filters that don't know it.
+  // Kernels before 5.6, and seccomp filters without openat2.
   if (file || (errno != ENOSYS && errno != EPERM)) return file;
   return open_part_by_part(folder, place.path, flags);
 }

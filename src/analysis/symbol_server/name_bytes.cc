@@ -19,7 +19,7 @@ wire::VarintReader reader_of(std::string_view bytes) {
 
 std::optional<std::vector<std::string>> read_texts(wire::VarintReader& in) {
   const uint64_t count = in.varint();
-  if (!in.ok() || count > in.left()) return std::nullopt;  // each takes a byte
+  if (!in.ok() || count > in.left()) return std::nullopt;  // each takes at least a byte
   std::vector<std::string> texts;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t size = in.varint();
@@ -119,7 +119,7 @@ std::optional<std::vector<std::vector<model::Frame>>> read_frames(std::string_vi
   const auto texts = read_texts(in);
   const uint64_t count = in.varint();
   if (!texts || !in.ok() || count > kMaxAddresses) return std::nullopt;
-  // A frame's texts are shared, and copied here: so many bytes stand for the others.
+  // A frame's texts are shared, and copied here: this size stands for the others.
   constexpr size_t kMaxTextBytes = size_t{256} << 20;
   size_t text_bytes = 0;
   size_t frame_count = 0;

@@ -49,7 +49,7 @@ bool Server::proceed(channel::Time now) {
   return has_more;
 }
 
-// The one that has said nothing for longest gives way.
+// The connection that has been idle for longest is closed.
 bool Server::make_room(channel::Time now) {
   constexpr std::chrono::seconds kLeastSilence{5};
   const auto idle = std::ranges::min_element(clients_, {}, &Client::active_at);
@@ -58,7 +58,7 @@ bool Server::make_room(channel::Time now) {
   return true;
 }
 
-// One request of it at most: then it is the next one's turn.
+// At most one request of it: then the next connection has its turn.
 bool Server::serve(Client& client, channel::Time now, bool& has_more) {
   client.connection.proceed(now);
   send(client, now);

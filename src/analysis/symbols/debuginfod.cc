@@ -39,7 +39,7 @@ struct WaitBudget {
   const DownloadProgress* progress = nullptr;
 };
 
-// One transfer at a time is one that a signal may stop.
+// One transfer at a time, which a signal may stop.
 std::atomic<bool> is_transferring = false;
 std::atomic<int> stopping_signal = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
@@ -55,7 +55,7 @@ class Stoppable {
   }
 };
 
-// Called by libdebuginfod again and again while it waits; anything but 0 ends the transfer.
+// Called by libdebuginfod repeatedly while it waits; a nonzero result ends the transfer.
 int on_progress(Client* client, long bytes, long total) {
   auto& wait_budget = *static_cast<WaitBudget*>(get_user_pointer(client));
   const auto now = Clock::now();

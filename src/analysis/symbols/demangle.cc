@@ -10,11 +10,11 @@
 namespace heaptap::symbols {
 namespace {
 
-// What unfolds a name is recursive and can grow exponentially with its length; real names are shorter.
+// Demangling is recursive, and its output can grow exponentially with the name; real names are shorter.
 constexpr size_t kLongestName = 16 * 1024;
 
-// Copies and pieces that compilers make of a function; people know only the function. Each is followed by the end of the
-// name or by another '.'.
+// Suffixes of compilers' copies and parts of a function, which are left out. Each is followed by the end of the name or
+// by another '.'.
 constexpr std::string_view kCloneSuffixes[] = {".cold",       ".part", ".isra",  ".constprop", ".lto_priv",
                                                ".localalias", ".llvm", ".clone", ".warm",      ".__uniq"};
 
@@ -63,7 +63,7 @@ std::string demangle(const std::string& name) {
   const std::string_view trimmed = without_clone_suffix(without_version(name));
   if (trimmed.size() > kLongestName) return std::string(trimmed);
   if (trimmed.starts_with("_R")) return demangle_rust_v0(trimmed).value_or(std::string(trimmed));
-  // "__Z" is what Mach-O has; "_GLOBAL_" names are known to the C++ demangler too.
+  // "__Z" is Mach-O's prefix; the C++ demangler handles "_GLOBAL_" names too.
   if (!trimmed.starts_with("_Z") && !trimmed.starts_with("_GLOBAL_")) return std::string(trimmed);
   if (auto rust = demangle_rust_legacy(trimmed)) return *std::move(rust);
   static thread_local DemangleBuffer buffer;

@@ -17,7 +17,7 @@ constexpr size_t kAttributeLimit = 512;
 constexpr uint32_t kSmallCodes = 1 << 16;
 constexpr uint32_t kDepthLimit = 4096;
 
-// The section's bytes that hold `address`, as libdw has them in memory (decompressed).
+// The section's bytes that contain `address`, as libdw has them in memory (decompressed).
 std::span<const uint8_t> section_around(Elf* elf, const void* address) {
   size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return {};
@@ -55,7 +55,7 @@ std::optional<UnitBounds> bounds_of(Dwarf* dwarf, Dwarf_Die& die, Dwarf_Off die_
   return UnitBounds{.begin = begin, .end = end};
 }
 
-// Bytes of a form whose size depends on nothing but the unit's header.
+// Bytes of a form whose size depends only on the unit's header.
 std::optional<uint32_t> fixed_size(uint32_t form, uint32_t address_bytes, uint32_t offset_bytes, uint32_t version) {
   switch (form) {
     case DW_FORM_flag_present:
@@ -114,7 +114,7 @@ std::optional<UnitBytes> UnitBytes::create(Dwarf_Die die) {
   const auto bounds = bounds_of(dwarf, die, unit.die_offset_);
   const std::span<const uint8_t> section = section_around(dwarf_getelf(dwarf), die.addr);
   if (!bounds || unit.die_offset_ >= section.size()) return std::nullopt;
-  if (section.data() + unit.die_offset_ != die.addr) return std::nullopt;  // not the section we took it for
+  if (section.data() + unit.die_offset_ != die.addr) return std::nullopt;  // another section than expected
   const uint64_t end = std::min<uint64_t>(bounds->end, section.size());
   if (end <= unit.die_offset_) return std::nullopt;
   unit.unit_offset_ = bounds->begin;
@@ -147,7 +147,7 @@ bool UnitBytes::read_abbreviations(Dwarf_Die& die) {
     entry.tag = dwarf_getabbrevtag(raw);
     entry.has_children = dwarf_abbrevhaschildren(raw) != 0;
     entry.is_fixed = true;
-    // dwarf_getattrcnt counts too many where there is a DW_FORM_implicit_const; this ends where the list does.
+    // dwarf_getattrcnt counts too many if there is a DW_FORM_implicit_const; this stops at the end of the list.
     Abbreviation::Form each{};
     for (size_t i = 0; dwarf_getabbrevattr_data(raw, i, &each.attribute, &each.form, nullptr, nullptr) == 0; ++i) {
       if (i == kAttributeLimit) return false;

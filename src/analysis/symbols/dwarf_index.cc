@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kUnitLimit = 1 << 22;
 constexpr size_t kRangeLimit = 1 << 23;
 
-// Of equal ranges (identical functions folded into one) the first unit's wins.
+// Of equal ranges (identical functions folded into one) the first unit is used.
 uint32_t depth_of(uint32_t unit_number) { return std::numeric_limits<uint32_t>::max() - unit_number; }
 
 }  // namespace
@@ -30,7 +30,7 @@ DwarfIndex::DwarfIndex(Dwarf* dwarf, CodeRanges code, UnpackedDebugFile* unpacke
   }
 }
 
-// What .debug_aranges says: not all, but what it says can be found without the units. False: it is of no use.
+// Ranges of .debug_aranges: incomplete, but available without reading the units. False: unusable.
 bool DwarfIndex::list_ranges() {
   constexpr size_t kLengthBytes = 4;
   std::vector<RangeMap::Range> ranges;
@@ -70,7 +70,7 @@ bool DwarfIndex::append_set(std::span<const uint8_t> set, std::vector<RangeMap::
   return true;
 }
 
-// Makes the unit's bytes, with those of its line table. Null: all are needed.
+// Unpacks the unit's bytes, and those of its line table. Null: all bytes are needed.
 DwarfIndex::Unit* DwarfIndex::unpack(Unit& unit) {
   if (unit.die.addr != nullptr) return &unit;
   Dwarf_Off next = 0;
@@ -106,7 +106,7 @@ void DwarfIndex::unpack_all() {
   list_units();
 }
 
-// An own index of the units: .debug_aranges is missing in what clang writes, and incomplete in what LTO and assemblers do.
+// Index of all units: .debug_aranges is missing in clang's files, and incomplete in those of LTO and assemblers.
 void DwarfIndex::list_units() {
   std::vector<RangeMap::Range> ranges;
   Dwarf_CU* unit = nullptr;
@@ -168,7 +168,7 @@ UnitIndex& DwarfIndex::index_of(Unit& unit) {
 void DwarfIndex::walk_unit_of(Dwarf_Die die) {
   Dwarf_Die unit_die;
   if (dwarf_cu_getdwarf(die.cu) != dwarf_ || dwarf_diecu(&die, &unit_die, nullptr, nullptr) == nullptr) return;
-  if (unpacked_ != nullptr) return;  // units that name others aren't indexed then, and its own is
+  if (unpacked_ != nullptr) return;  // units that refer to others aren't indexed then
   if (Unit* unit = unit_at(dwarf_dieoffset(&unit_die))) index_of(*unit);
 }
 

@@ -24,9 +24,9 @@ bool has_program(Elf* elf) {
   return header.e_type == ET_EXEC || header.e_type == ET_DYN;
 }
 
-// The server of a file may give it out, and not answer for what is in it.
+// A server may have the file, but no data about it.
 base::UniqueFd open_and_try(const std::string& path) {
-  // Not to hang where somebody put a FIFO.
+  // So that a FIFO doesn't block.
   base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status{};
   if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTemporary = "fetched.";
-constexpr time_t kLongestWrite = 24 * 60 * 60;  // an older one was left by a program that was killed
+constexpr time_t kLongestWrite = 24 * 60 * 60;  // older ones were left by a killed program
 
 base::Result<> make_folders(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != 0; slash = slash == path.npos ? 0 : path.find('/', slash + 1)) {
@@ -33,9 +33,9 @@ base::Result<> make_folders(const std::string& path) {
   return {};
 }
 
-// Where another user could have put links, or put them later, nothing is written: root's files would go where that user likes.
+// Nothing is written to a path in which another user can place links: root's files would go where that user likes.
 base::Result<> check_owners(const std::string& path) {
-  constexpr uid_t kUnmapped = 65534;  // of a user that this namespace doesn't know
+  constexpr uid_t kUnmapped = 65534;  // of a user unknown in this namespace
   for (size_t slash = path.find('/', 1); slash != 0; slash = slash == path.npos ? 0 : path.find('/', slash + 1)) {
     const std::string folder = path.substr(0, slash);
     struct stat status{};

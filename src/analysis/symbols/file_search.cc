@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kDebugRoot = "/usr/lib/debug";
 constexpr size_t kFolderLimit = 64;
 
-// Which of them a path would be: the whole of it first, then without its leading directories.
+// Candidates for a path: the whole path first, then without its leading directories.
 std::vector<std::string> tails_of(std::string_view path) {
   std::vector<std::string> tails;
   while (path.starts_with('/')) path.remove_prefix(1);
@@ -35,7 +35,7 @@ std::string_view name_of(std::string_view path) {
   return slash == path.npos ? path : path.substr(slash + 1);
 }
 
-// The kernel's mark on the name of a file that is no longer there.
+// The kernel's suffix of a deleted file's name.
 std::string_view without_deleted_mark(std::string_view path) {
   constexpr std::string_view kMark = " (deleted)";
   if (path.ends_with(kMark)) path.remove_suffix(kMark.size());
@@ -62,7 +62,7 @@ FoundModule FileSearch::find_module(const std::string& path, const std::string& 
     return found;
   }
   const std::string_view plain = without_deleted_mark(path);
-  // Below /proc a name means another file to each process.
+  // A path below /proc names another file for each process.
   const bool was_deleted = plain.size() != path.size() || plain.starts_with("/proc/");
   auto try_file = [&](const std::string& candidate) {
     auto file = ElfFile::open(candidate);
@@ -83,7 +83,7 @@ FoundModule FileSearch::find_module(const std::string& path, const std::string& 
     }
   }
   if (plain.starts_with('/') && try_file(std::string(plain))) return found;
-  // A debug file alone has the symbols and the addresses too.
+  // A debug file alone also has the symbols and the addresses.
   found.file = find_by_build_id(build_id);
   if (!found.file) found.file = look_into_cache(build_id);
   if (!found.file) found.file = ask_servers(build_id);
@@ -141,7 +141,7 @@ std::optional<ElfFile> FileSearch::find_by_link(const DebugRequest& request) {
     if (candidate == request.path) continue;
     auto file = ElfFile::open(candidate);
     if (!file) continue;
-    // Equal build-ids say more than the sum, which takes reading the whole file.
+    // Equal build-ids are stronger than the checksum, which needs the whole file.
     const std::string build_id = file->build_id();
     const bool both_have_ids = !build_id.empty() && !request.build_id.empty();
     if (both_have_ids ? build_id == request.build_id : file->crc() == request.link->crc) return file;
@@ -157,7 +157,7 @@ std::optional<ElfFile> FileSearch::look_into_cache(const std::string& build_id) 
   return file;
 }
 
-// The one that has most of what is wanted, of one build-id.
+// The file with the most data wanted, among those with one build-id.
 std::optional<ElfFile> FileSearch::ask_provider(const std::string& build_id, Wanted wanted) {
   std::optional<ElfFile> best;
   int most = -1;
@@ -168,7 +168,7 @@ std::optional<ElfFile> FileSearch::ask_provider(const std::string& build_id, Wan
     const bool has_code = file->has_section(".text");
     const bool is_full = file->has_section(".debug_info") || file->has_section(".zdebug_info");
     if (wanted == Wanted::kDebugFile && !is_full && !file->has_section(".symtab")) continue;
-    // An object that has all itself, before one with its names, before one without; a debug file only where there is none.
+    // A complete object before one with names only, before one without; a debug file only if there is no object.
     int value = (is_full ? 2 : 0) + (file->has_section(".symtab") ? 1 : 0);
     if (wanted == Wanted::kObject && has_code) value += 4;
     if (value <= most) continue;

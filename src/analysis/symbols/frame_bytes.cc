@@ -20,7 +20,7 @@ bool is_of_this_order(Elf* elf) {
   return ident != nullptr && ident[EI_DATA] == wanted;
 }
 
-// Inflated, where it is compressed. Empty: there is none.
+// Decompressed if necessary. Empty: none.
 std::string content_of(Elf_Scn* section, GElf_Shdr& header) {
   if (header.sh_type == SHT_NOBITS || header.sh_size > kMaxSectionBytes) return {};
   if ((header.sh_flags & SHF_COMPRESSED) != 0) {

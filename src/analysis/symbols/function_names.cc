@@ -25,7 +25,7 @@ std::string without_arguments(const std::string& name) {
   return name.starts_with("operator") ? "operator" : name.substr(0, name.find('<', 1));
 }
 
-// From a copy to what it is a copy of, from a definition to its declaration.
+// From a copy to its origin, from a definition to its declaration.
 bool go_to_origin(Dwarf_Die& die) {
   for (unsigned int attribute : {DW_AT_abstract_origin, DW_AT_specification}) {
     Dwarf_Attribute value;
@@ -62,7 +62,7 @@ FunctionName FunctionNames::find_name(Dwarf_Die die) {
     if (scope == kNoScope) scope = scope_of(die);
     if (!go_to_origin(die)) break;
   }
-  // With LTO what is inlined refers to the unit that it was compiled in.
+  // With LTO inlined functions refer to the unit in which they were compiled.
   if (scope == kNoScope) {
     walk_unit_(die);
     scope = scope_of(die);

@@ -41,7 +41,7 @@ void Hints::count(const Subject& module, SymbolSource source, const ModuleFile* 
                   const std::vector<model::Frame>& frames) {
   const model::Frame& outermost = frames.back();
   if (!outermost.function.empty() && outermost.line != 0) return;
-  // With DWARF at hand the address is of code that has none, such as an assembler's or the linker's: nothing to be done.
+  // If there is DWARF, the address is in code without it, such as an assembler's or the linker's: no hint can help.
   if (source == SymbolSource::kFull) return;
   Lack& lack = lacks_[module.path];
   lack.source = source;
@@ -56,7 +56,7 @@ void Hints::count(const Subject& module, SymbolSource source, const ModuleFile* 
 
 namespace {
 
-// libdw's version, if it is one that doesn't know packages.
+// libdw's version, if it doesn't support packages.
 std::string package_reader() {
   constexpr unsigned kFirstMinor = 191;
   const std::string version = dwfl_version(nullptr);  // 0.188

@@ -14,7 +14,7 @@ namespace {
 
 int find_no_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**) { return -1; }
 
-// In the addresses of libdwfl. Where the file's own headers are mapped with the code, they are not code.
+// In the addresses of libdwfl. If the file's headers are mapped with the code, they are left out.
 CodeRanges code_ranges_of(Elf* elf, uint64_t bias) {
   std::vector<base::AddressRange> ranges;
   GElf_Ehdr file_header;
@@ -50,7 +50,7 @@ LoadedRanges loaded_ranges_of(Elf* elf, uint64_t bias) {
   return {CodeRanges(std::move(memory)), CodeRanges(std::move(thread_local_segment))};
 }
 
-// Without the version that a dynamic symbol may have behind it.
+// Without the version suffix of a dynamic symbol.
 std::string_view unversioned(std::string_view name) { return name.substr(0, name.find('@', 1)); }
 
 void set_symbol(model::Frame& frame, std::string_view name) {
@@ -142,7 +142,7 @@ bool ModuleFile::load(ElfFile file) {
   main_bias_ = bias;
   code_ = code_ranges_of(elf, bias);
   load_dwarf();
-  dwfl_module_getsymtab(module_);  // may find the separate debug file where the DWARF didn't need one
+  dwfl_module_getsymtab(module_);  // may find the separate debug file, which the DWARF didn't need
   is_complete = is_complete || is_debug_file_complete_;
   symbols_ = SymbolTable(module_, SymbolKind::kCode, code_, is_complete);
   source_ = dwarf_ != nullptr ? SymbolSource::kFull : is_complete ? SymbolSource::kNames : SymbolSource::kExportsOnly;
@@ -159,8 +159,8 @@ void ModuleFile::load_dwarf() {
   if (!index->empty()) dwarf_ = std::move(index);
 }
 
-// What dwz moved into a file that several share. libdw looks for it beside the file and in /usr/lib/debug only. False: it would look
-// there when it is asked, which isn't wanted.
+// Data that dwz moved into a file shared by several. libdw looks for it beside the file and in /usr/lib/debug only.
+// False: not found; libdw must not look there itself.
 bool ModuleFile::attach_alternate() {
   Dwarf_Addr bias = 0;
   Dwarf* dwarf = dwfl_module_getdwarf(module_, &bias);
@@ -184,8 +184,8 @@ bool ModuleFile::attach_alternate() {
   return true;
 }
 
-// libdwfl asks for the separate debug file, and (with other arguments) for the alternate one, which attach_alternate finds. It owns
-// the descriptor that this returns.
+// libdwfl's callback for the separate debug file, and (with other arguments) for the alternate one, which
+// attach_alternate finds. The returned descriptor is owned by libdwfl.
 int ModuleFile::find_debug_file(Dwfl_Module*, void** user, const char*, Dwarf_Addr, const char* file_name,
                                 const char* link_name, GElf_Word link_crc, char** found_name) {
   auto& self = *static_cast<ModuleFile*>(*user);
@@ -269,11 +269,11 @@ const Variable* ModuleFile::variable_at(uint64_t address, bool is_thread_local) 
 
 std::optional<Variable> ModuleFile::find_variable(uint64_t address, bool is_thread_local) {
   const uint64_t bias = is_thread_local ? 0 : main_bias_;
-  const uint64_t dwarf_bias = is_thread_local ? 0 : main_bias_ - dwarf_bias_;  // what DWARF's addresses have more
+  const uint64_t dwarf_bias = is_thread_local ? 0 : main_bias_ - dwarf_bias_;  // difference to DWARF's addresses
   const Symbol* symbol = data_symbols_[is_thread_local].find_symbol(address + bias);
   std::optional<Variable> described;
   if (variables_ != nullptr) {
-    // Of a symbol the variable that begins with it is wanted, not one that lies inside.
+    // For a symbol, the variable that begins at it, not one inside it.
     const uint64_t wanted = symbol != nullptr ? symbol->begin - bias : address;
     described = variables_->find(wanted + dwarf_bias, is_thread_local);
     if (described) described->begin -= dwarf_bias;
@@ -291,8 +291,8 @@ std::optional<Variable> ModuleFile::find_variable(uint64_t address, bool is_thre
   return variable;
 }
 
-// Where the function has several symbols. C libraries have others inside than they show: what DWARF knows as __GI___strdup is
-// strdup to all others.
+// For a function with several symbols. C libraries have internal and public names: DWARF's __GI___strdup is strdup for
+// users.
 void ModuleFile::note_aliases(model::Frame& frame, uint64_t address) const {
   const Symbol* const symbol = symbols_.find_symbol(address);
   if (symbol == nullptr) return;
@@ -315,7 +315,7 @@ void ModuleFile::note_aliases(model::Frame& frame, uint64_t address) const {
   }
 }
 
-// The symbol of a function whose DWARF has only the plain name, as with what is local to a file, or none at all.
+// The symbol of a function whose DWARF has only the plain name, as for local functions, or no name.
 void ModuleFile::use_full_name(model::Frame& frame, const FunctionName* known, uint64_t address) const {
   if (known != nullptr && known->is_complete) return;
   const char* name = symbols_.find(address);

@@ -47,7 +47,7 @@ void append_utf8(uint32_t point, std::string& out) {
   byte(0x80 | (point & 0x3f));
 }
 
-// Takes one variable-length integer from the front of `text`.
+// Reads one variable-length integer from the front of `text`.
 std::optional<uint64_t> take_delta(std::string_view& text, uint32_t bias) {
   uint64_t delta = 0;
   uint64_t weight = 1;

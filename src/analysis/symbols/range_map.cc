@@ -14,7 +14,7 @@ bool opens_earlier(const RangeMap::Range& a, const RangeMap::Range& b) {
   return a.depth < b.depth;
 }
 
-// Most lists come with their beginnings in order: then only those with the same one are left to sort.
+// Most lists are sorted by start: then only those with the same start are left to sort.
 void sort_ranges(std::vector<RangeMap::Range>& ranges) {
   if (!std::ranges::is_sorted(ranges, {}, &RangeMap::Range::begin)) {
     std::stable_sort(ranges.begin(), ranges.end(), opens_earlier);

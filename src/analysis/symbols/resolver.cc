@@ -14,7 +14,7 @@
 namespace heaptap::symbols {
 namespace {
 
-// The kernel's own code has no file; gdb's and the loader's names for it.
+// The kernel's code has no file; its name in gdb and in the loader.
 bool has_no_file(const model::Module& module) {
   return (module.flags & wire::kModuleIsVdso) != 0 || module.path.empty() || module.path.starts_with('[') ||
          module.path.starts_with("linux-vdso") || module.path.starts_with("linux-gate");
@@ -55,7 +55,7 @@ class Resolver::Impl {
           while (all_over && !stop.stop_requested() && file.unpack_more()) continue;
         }
       } catch (...) {
-        return;  // who needs the file tries again
+        return;  // users of the file try again
       }
     });
   }
@@ -69,7 +69,7 @@ class Resolver::Impl {
     std::string build_id;
     uint64_t bias = 0;
     ModuleFile* file = nullptr;     // null: has none
-    ServedNames* served = nullptr;  // not null: these, since they are more
+    ServedNames* served = nullptr;  // not null: used instead
     FramesByAddress frames[2];      // of return addresses, of exact ones
   };
 
@@ -85,7 +85,7 @@ class Resolver::Impl {
   }
 
   Mapping& mapping_of(const model::Tables& tables, const model::Module& module) {
-    // Most calls come with the tables of the last one. The entry is compared, since other tables may be in that place.
+    // Most calls have the tables of the last one. The entry is compared, since other tables may have the same address.
     const auto index = static_cast<size_t>(&module - tables.modules.data());
     if (index >= last_.size()) last_.resize(index + 1);
     Mapping*& last = last_[index];
@@ -118,7 +118,7 @@ class Resolver::Impl {
     return file;
   }
 
-  // Null: nobody has more of it than its file here.
+  // Null: no source has more names than this machine's file.
   ServedNames* served_of(const model::Module& module, const ModuleFile& file) {
     if (server_ == nullptr || module.build_id.empty()) return nullptr;
     auto [place, is_new] = served_.try_emplace({module.path, module.build_id});
@@ -171,7 +171,7 @@ class Resolver::Impl {
   std::map<std::tuple<std::string, std::string, uint64_t>, std::unique_ptr<Mapping>> mappings_;
   std::map<std::pair<std::string, std::string>, std::unique_ptr<ServedNames>> served_;  // null: not more than here
   std::vector<Mapping*> last_;  // by number of the module in the tables
-  std::jthread ahead_;          // while it runs, files_ and search_ are its own
+  std::jthread ahead_;          // while it runs, it alone uses files_ and search_
 };
 
 Resolver::Resolver(ResolverOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -59,7 +59,7 @@ bool is_hash(std::string_view identifier) {
   return true;
 }
 
-// Takes "<decimal length><bytes>" from the front of `text`.
+// Reads "<decimal length><bytes>" from the front of `text`.
 std::optional<std::string_view> take_counted(std::string_view& text) {
   size_t length = 0;
   size_t digits = 0;

@@ -16,9 +16,9 @@ class SectionInflater::Stream {
   virtual ~Stream() = default;
   struct Step {
     size_t bytes = 0;
-    bool is_last = false;  // it ends here, or what follows makes no sense
+    bool is_last = false;  // end of data, or invalid data
   };
-  // What comes next, as much as there is room for.
+  // Inflates as much as there is room for.
   virtual Step next(std::span<uint8_t> room) = 0;
 };
 
@@ -61,7 +61,7 @@ class SectionInflater::ZstdStream : public Stream {
   explicit ZstdStream(std::span<const uint8_t> from)
       : context_(ZSTD_createDCtx()), input_{.src = from.data(), .size = from.size(), .pos = 0} {}
 
-  // A section may be several frames behind one another.
+  // A section may consist of several frames.
   Step next(std::span<uint8_t> room) override {
     ZSTD_outBuffer output{.dst = room.data(), .size = room.size(), .pos = 0};
     const size_t read_before = input_.pos;

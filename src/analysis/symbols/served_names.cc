@@ -27,7 +27,7 @@ void ServedNames::ask(const model::Module& module, const model::Tables& tables, 
     if (frames_.try_emplace(address).second) addresses.push_back(address);
   };
   want(first);
-  // Codes come in the order in which they were met: a client that asks for one is likely to ask for those after it.
+  // Codes are numbered in the order of their first use: a client that needs one is likely to need the following ones.
   const std::vector<model::Code>& codes = tables.codes;
   const bool is_inside = !codes.empty() && &first >= codes.data() && &first < codes.data() + codes.size();
   for (size_t i = is_inside ? static_cast<size_t>(&first - codes.data()) : 0; i < codes.size(); ++i) {

@@ -31,8 +31,8 @@ bool is_of(SymbolKind kind, const GElf_Sym& symbol) {
 // ARM and AArch64 and RISC-V mark stretches of code and data with symbols like "$x" and "$d.12".
 bool is_mapping_symbol(const char* name) { return name[0] == '$'; }
 
-// Which of several names of one function people know: malloc, not __libc_malloc and not a local label; strdup, which is weak, not
-// __strdup.
+// Preference among several names of one function: malloc, not __libc_malloc or a local label; strdup, which is weak,
+// not __strdup.
 uint32_t preference_of(const GElf_Sym& symbol, const char* name) {
   const auto binding = GELF_ST_BIND(symbol.st_info);
   const uint32_t is_shown = binding == STB_LOCAL ? 0 : 1;

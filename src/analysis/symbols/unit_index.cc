@@ -53,7 +53,7 @@ uint32_t unsigned_of(Dwarf_Die& die, unsigned int attribute) {
   return number > std::numeric_limits<uint32_t>::max() ? 0 : static_cast<uint32_t>(number);
 }
 
-// As the compiler called it.
+// The linkage name.
 std::string part_of(Dwarf_Die& skeleton) {
   for (const unsigned int attribute : {DW_AT_dwo_name, DW_AT_GNU_dwo_name}) {
     Dwarf_Attribute value;
@@ -76,7 +76,7 @@ class UnitIndex::Walk {
   void open_scope(const DieCursor& cursor) {
     around_.push_back({.depth = cursor.depth(), .offset = cursor.offset(), .number = FunctionNames::kNoScope});
   }
-  // The number of the innermost scope, given on demand: most scopes hold no function that needs it.
+  // The number of the innermost scope, assigned on demand: most scopes have no function that needs it.
   uint32_t scope() {
     uint32_t parent = FunctionNames::kNoScope;
     for (Around& each : around_) {
@@ -139,7 +139,7 @@ void UnitIndex::walk_unit() {
   function_ranges_ = RangeMap(std::move(ranges));
 }
 
-// Adds the ranges of a DIE that lie in code; false where there are too many in all.
+// Adds the ranges of a DIE that are in code; false if there are too many in total.
 bool UnitIndex::append_ranges(uint64_t die_offset, uint32_t depth, uint32_t value,
                               std::vector<RangeMap::Range>& ranges) {
   auto die = die_at(die_offset);

@@ -17,12 +17,12 @@ namespace heaptap::symbols {
 namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{1} << 32;
-// That deflate is capable of. zstd could do more, which no debug information gives occasion for.
+// Maximum ratio of deflate. zstd could exceed it, but not with debug information.
 constexpr uint64_t kMaxInflation = 1032;
 constexpr std::string_view kInfo = ".debug_info";
 constexpr std::string_view kLine = ".debug_line";
 constexpr std::string_view kAddressRanges = ".debug_aranges";
-// What nothing here asks libdw for: where local variables are, macros, and other indexes.
+// Sections that libdw isn't asked for: locations of local variables, macros, and other indexes.
 constexpr std::array<std::string_view, 9> kUnwanted = {".debug_loclists",     ".debug_loc",          ".debug_macro",
                                                        ".debug_macinfo",      ".debug_pubnames",     ".debug_pubtypes",
                                                        ".debug_gnu_pubnames", ".debug_gnu_pubtypes", ".debug_names"};
@@ -42,8 +42,8 @@ struct UnpackedDebugFile::Section {
   uint64_t stored_bytes = 0;
   uint64_t begin = 0;  // in the file in memory
   uint64_t bytes = 0;
-  uint32_t compression = 0;                             // ELFCOMPRESS_…; 0: it isn't
-  std::unique_ptr<SectionInflater> inflater = nullptr;  // of a compressed one
+  uint32_t compression = 0;                             // ELFCOMPRESS_…; 0: not compressed
+  std::unique_ptr<SectionInflater> inflater = nullptr;  // of a compressed section
 };
 
 UnpackedDebugFile::UnpackedDebugFile() = default;
@@ -89,7 +89,7 @@ bool UnpackedDebugFile::map_packed(int descriptor) {
   return true;
 }
 
-// Files of this machine's kind only: others are rare, and libdw does what is needed for them.
+// Only files of this machine's kind: others are rare, and libdw decompresses them itself.
 bool UnpackedDebugFile::read_headers() {
   const auto file = read_at<Elf64_Ehdr>(packed_.begin);
   constexpr uint8_t kNative = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
@@ -104,7 +104,7 @@ bool UnpackedDebugFile::read_headers() {
   return true;
 }
 
-// Gives those that are unpacked a place behind the others.
+// Appends the unpacked sections.
 bool UnpackedDebugFile::list_sections() {
   const auto header_at = [this](size_t index) { return read_at<Elf64_Shdr>(&headers_[index * sizeof(Elf64_Shdr)]); };
   const auto names = header_at(read_at<Elf64_Ehdr>(packed_.begin).e_shstrndx);
@@ -205,7 +205,7 @@ bool UnpackedDebugFile::has(const Section& section, uint64_t end) {
   return section.inflater != nullptr ? section.inflater->inflate_to(end) : end <= section.bytes;
 }
 
-// What is at `offset` begins with its length, as all in these sections.
+// The unit or table at `offset` begins with its length, as all in these sections.
 bool UnpackedDebugFile::need(const Section* section, uint64_t offset) {
   constexpr uint64_t kLengthBytes = 4;
   constexpr uint32_t kOtherFormats = 0xfffffff0;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kVariableUnitLimit = 1 << 22;
 constexpr size_t kPlaceLimit = 1 << 23;
 
-// Operations that the location of a variable with a fixed place can begin with.
+// First operations of locations of variables with a fixed address.
 bool begins_fixed_place(uint8_t operation) {
   switch (operation) {
     case DW_OP_addr:
@@ -79,7 +79,7 @@ std::string file_of(Dwarf_Die& die) {
   return folder != nullptr && folder[0] == '/' ? fmt::format("{}/{}", folder, name) : name;
 }
 
-// How many elements an array has; 0 where that isn't known.
+// Number of an array's elements; 0: unknown.
 uint64_t element_count(Dwarf_Die& array) {
   constexpr int kMaxDimensions = 16;
   Dwarf_Die child;
@@ -102,7 +102,7 @@ uint64_t element_count(Dwarf_Die& array) {
   return count;
 }
 
-// Not dwarf_aggregate_size: broken types that refer to themselves would keep it.
+// Not dwarf_aggregate_size: it doesn't terminate for broken types that refer to themselves.
 uint64_t size_of(Dwarf_Die& variable) {
   constexpr int kMaxSteps = 32;  // typedefs, qualifiers, arrays
   uint64_t count = 1;
@@ -150,7 +150,7 @@ void VariableIndex::add_unit(Dwarf_Die unit_die) {
   if (!bytes) return;
   for (DieCursor cursor(*bytes); cursor.next();) {
     const uint32_t tag = cursor.abbreviation().tag;
-    if (is_type(tag)) cursor.skip_children();  // what a class declares is defined outside of it
+    if (is_type(tag)) cursor.skip_children();  // members declared in a class are defined outside of it
     if (tag != DW_TAG_variable || !begins_fixed_place(cursor.location_operation())) continue;
     if (places_[0].size() + places_[1].size() >= kPlaceLimit) return;
     add(dwarf, cursor.offset());
@@ -172,7 +172,7 @@ void VariableIndex::add(Dwarf* dwarf, uint64_t die_offset) {
                                          operations[0].atom == DW_OP_GNU_addr_index);
   if (!is_thread_local && !is_address) return;
   const auto begin = operand_of(location, operations[0]);
-  // What the linker threw away is at 0.
+  // Discarded by the linker if its address is 0.
   if (begin && (is_thread_local || *begin != 0)) places_[is_thread_local].push_back({*begin, dwarf, die_offset});
 }
 
