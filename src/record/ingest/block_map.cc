@@ -8,8 +8,8 @@
 namespace heaptap::ingest {
 namespace {
 
-// What an allocation does. New memory is touched, and the blocks have moved, long before the next table is full; and the
-// dead stay for one to two rounds of the hand, which are no more than a table takes.
+// Work per allocation. New memory is touched, and the blocks have moved, long before the next table is full; released
+// blocks stay for one to two rounds of the hand, which are not more than a table takes.
 constexpr size_t kSweptAtOnce = 4;
 constexpr size_t kTouchedAtOnce = 128;  // a page
 constexpr size_t kMovedAtOnce = 16;
@@ -35,7 +35,7 @@ const BlockMap::Block* BlockMap::find_around(uint64_t address) const {
   return found;
 }
 
-// One that is still in the old table moves over now.
+// Moves an entry that is still in the old table.
 BlockMap::Block* BlockMap::find_old(uint64_t address) {
   if (old_.size() == 0) return nullptr;
   const Place& place = old_.probe(address);
@@ -69,7 +69,7 @@ void BlockMap::sweep_some() {
       if ((place.block.number & kOld) != 0) {
         now_.remove(hand_);
         --used_;
-        continue;  // another one may have come here
+        continue;  // another one may have been moved here
       }
       place.block.number |= kOld;
     }
@@ -77,7 +77,7 @@ void BlockMap::sweep_some() {
   }
 }
 
-// The kernel gives memory where it is touched first, which takes longer than all else that is done with it.
+// Kernel memory is allocated at the first touch, which takes longer than all the rest.
 void BlockMap::prepare_next() {
   if (next_.size() == 0) {
     next_ = Table(static_cast<unsigned>(__builtin_ctzll(now_.size())) + 1);
@@ -107,13 +107,13 @@ void BlockMap::move_some(size_t places) {
 
 BlockMap::Place& BlockMap::move(const Place& place) {
   Place& to = now_.probe(address_of(place));
-  if (to.key != 0) return to;  // it moved before
+  if (to.key != 0) return to;  // moved earlier
   to = place;
   ++used_;
   return to;
 }
 
-// What stands behind it closes up, as far as each is still found from where its address leads.
+// Moves the following entries up, as long as each can still be found from its address's slot.
 void BlockMap::Table::remove(size_t index) {
   const size_t mask = size_ - 1;
   for (size_t next = (index + 1) & mask; places_[next].key != 0; next = (next + 1) & mask) {

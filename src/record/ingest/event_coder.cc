@@ -17,10 +17,11 @@ namespace {
 
 constexpr uint32_t kUnset = UINT32_MAX;
 
-// Looking for the block around an address means looking at all; a program with more such errors has been told enough.
+// Finding the block around an address means a linear search; with more such errors, further ones are reported without
+// it.
 constexpr uint64_t kMaxSearches = 1000;
 
-// How many events before an event its places in the tables are fetched.
+// How many events ahead the table entries are prefetched.
 constexpr size_t kAhead = 12;
 
 template <typename T>
@@ -33,12 +34,13 @@ constexpr bool names_function(const wire::RawEvent& raw) {
   return raw.function() != 0 && raw.function() < wire::kFunctionCount;
 }
 
-// Of what was released while recording was switched off: where it isn't known it was allocated meanwhile, and nobody's error.
+// Whether the release came while recording was switched off: an unknown block may have been allocated in the same gap,
+// so it isn't an error.
 constexpr bool is_of_pause(const wire::RawEvent& raw) {
   return wire::ends_something(raw.kind()) && raw.stack == static_cast<uint32_t>(wire::StackEnd::kNotUnwound);
 }
 
-// The same numbers, but for notes.
+// The same number, except for notes.
 constexpr model::EventKind event_kind_of(wire::RecordKind kind) {
   const auto number = static_cast<uint8_t>(kind);
   return static_cast<model::EventKind>(kind > wire::RecordKind::kNote ? number - 1 : number);
@@ -59,7 +61,8 @@ size_t EventCoder::take(std::span<wire::RawEvent> events, const stream::ClockSca
   if (begun == 0) batch.first_block = next_block_;
   next_mark_ticks_ = begun == 0 ? 0 : next_mark(clock);
   if (most <= begun) return 0;
-  // Room for each of them, or two where a release is concluded; and the last may be three, with a release brought forward.
+  // Room for each event, or two if a release is concluded; and the last may become three, with a release brought
+  // forward.
   batch.events.resize(begun + std::min(most - begun, 2 * events.size()) + 2);
   Coded coded{.batch = batch, .next = batch.events.data() + begun};
   const model::Event* end = batch.events.data() + std::min(most, batch.events.size());
@@ -100,19 +103,19 @@ void EventCoder::mark_time(const wire::RawEvent& raw, const stream::ClockScale& 
   }
 }
 
-// A time, in ticks, before which none is due: a bit early, since ticks and nanoseconds don't divide.
+// Ticks before which none is due: slightly early, since ticks and nanoseconds don't divide.
 uint64_t EventCoder::next_mark(const stream::ClockScale& clock) const {
   const double ticks = static_cast<double>(time_ns_ + resolution_ns_) / clock.ns_per_tick;
   constexpr double kMax = 1e19;
   return clock.start_ticks + static_cast<uint64_t>(std::clamp(ticks * (1 - 1e-9) - 1, 0.0, kMax));
 }
 
-// The front event. False: it has to wait.
+// Codes the front event. False: it has to wait.
 [[gnu::always_inline]] inline bool EventCoder::append(std::span<wire::RawEvent> rest, bool last, Coded& coded) {
   const wire::RawEvent& raw = rest.front();
   const uint32_t call = wire::record_call(raw.tagged_address);
   const NodeSite known = known_site_of(raw);
-  if (known.key == call) [[likely]] {  // so it names a function
+  if (known.key == call) [[likely]] {  // an event with a function
     if (raw.kind() == wire::RecordKind::kAllocate) return allocate(rest, known.site, last, coded);
     if (raw.kind() == wire::RecordKind::kRelease) {
       release(raw, known.site, coded);
@@ -153,7 +156,7 @@ bool EventCoder::append_other(std::span<wire::RawEvent> rest, bool last, Coded& 
     case wire::RecordKind::kPoolDestroy:
       add_pooled(raw, coded);
       break;
-    default:  // kNone: it was brought forward
+    default:  // kNone: coded already, brought forward
       break;
   }
   return true;
@@ -261,8 +264,8 @@ void EventCoder::undo(const wire::RawEvent& raw, Coded& coded) {
   coded.add({site_of(raw), raw.thread, 0, 0});
 }
 
-// The front event allocates what is still alive: the release must be somewhere behind, since times of two processors are
-// only almost comparable. It is brought forward. False: it may still come, so wait with this event.
+// The front event allocates a live address: the release must come later, since times of two processors are only almost
+// comparable. It is brought forward. False: it may still come, so this event has to wait.
 bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, Coded& coded) {
   const wire::RawEvent& allocation = rest.front();
   const uint64_t limit = allocation.time + stream::kMaxDisorder;
@@ -279,13 +282,13 @@ bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, Code
     }
   }
   if (!last) return false;
-  // Its release was never seen (lost, or made by a function that has no hook).
+  // Its release was never seen (lost, or by a function without a hook).
   ++missed_releases_;
   conclude_release(*blocks_.find(allocation.tagged_address), allocation.thread, coded);
   return true;
 }
 
-// A release that wasn't seen: by what function, and from where, isn't known.
+// A release that wasn't seen: function and stack are unknown.
 void EventCoder::conclude_release(BlockMap::Block& block, uint32_t thread, Coded& coded) {
   constexpr auto kUnseen = static_cast<uint8_t>(wire::Function::kNone);
   constexpr uint32_t kCall = wire::record_call(wire::make_tagged_address(wire::RecordKind::kRelease, kUnseen, 0));
@@ -310,7 +313,7 @@ model::SiteId EventCoder::find_site(const wire::RawEvent& raw) {
   return site;
 }
 
-// The trace's number of an agent's label. An agent may give two numbers to one name, and anything at all to a hostile one.
+// The trace's number of an agent's label. An agent may use two numbers for one name; a hostile one any.
 model::LabelId EventCoder::label_of(uint32_t number) {
   if (number == wire::kNoLabel) return 0;
   if (const auto known = labels_.find(number); known != labels_.end()) return known->second;
@@ -329,7 +332,7 @@ model::StackId EventCoder::stack_of(uint32_t node) {
   });
 }
 
-// Its innermost frames, with none of their callers.
+// Only the innermost frames, without their callers.
 model::StackId EventCoder::cut_stack_of(uint32_t node) {
   inner_codes_.clear();
   uint32_t at = node;
@@ -353,7 +356,7 @@ void EventCoder::set_depth(uint32_t frames) {
   node_count_ = 0;
 }
 
-// The site of that stack and key: a stack has few, which are chained.
+// The site of that stack and key: the few sites of a stack are chained.
 model::SiteId EventCoder::find_or_add_site(uint32_t key, model::StackId stack, model::LabelId label) {
   model::SiteId& first = at_grown(first_sites_, stack, kUnset);
   const model::EventKind kind = event_kind_of(static_cast<wire::RecordKind>(key >> 8));

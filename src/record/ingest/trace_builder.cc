@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kBatchEvents = 4096;  // stay in the processor's cache from the log to the frame's columns
 constexpr size_t kFrameEvents = 262144;
 constexpr uint64_t kMaxBytesTaken = 1024 * 1024;
-// Events that wait for a release which may come: anyone who says that it holds so many back is believed no longer.
+// Events that wait for a release which may come: a limit for agents that claim to hold back more.
 constexpr size_t kMaxWaiting = size_t{1} << 22;
 
 }  // namespace
@@ -35,7 +35,7 @@ uint64_t TraceBuilder::take_next() {
     moves = read > 0 || raw_.size() > waiting;
     bytes += read;
     code_events(false);
-    // What is unread may wait for a writer that is in the middle of a record: not to be waited for here.
+    // Unread events may wait for a writer in the middle of a record, which isn't waited for here.
   } while (moves && stream_.state().has_unread && bytes < kMaxBytesTaken);
   return bytes;
 }
@@ -55,7 +55,7 @@ void TraceBuilder::take_tables() {
 }
 
 void TraceBuilder::code_events(bool last) {
-  stream_.take_modules(tables_.modules);  // what they call may go past the hooks
+  stream_.take_modules(tables_.modules);  // calls from it may bypass the hooks
   const stream::StreamState state = stream_.state();
   const stream::ClockScale scale = state.scale();
   if (state.may_repeat_stacks) coder_.expect_doubles();
@@ -66,7 +66,7 @@ void TraceBuilder::code_events(bool last) {
     const auto rest = std::span(raw_).subspan(taken);
     now = coder_.take(rest, scale, kBatchEvents, last, batch_);
     const std::optional<ProgramNote> program_note = coder_.program_note();
-    // What waits for a release that may come doesn't wait for ever, also where nothing else comes.
+    // Events that wait for a release are coded after a time, even if nothing else comes.
     if (now == 0 && !rest.empty() && (rest.size() > kMaxWaiting || is_overdue(rest.front(), state))) {
       now = coder_.take(rest.first(1), scale, kBatchEvents, true, batch_);
     }
@@ -76,7 +76,7 @@ void TraceBuilder::code_events(bool last) {
   raw_.erase(raw_.begin(), raw_.begin() + static_cast<ptrdiff_t>(taken));
 }
 
-// What was program_note before it is in the trace, or on the way there.
+// Events before a program note are in the trace or on their way.
 void TraceBuilder::take_program_note(const ProgramNote& program_note) {
   std::string text = stream_.take_text(program_note.text);
   const auto mark = [&](model::MarkKind kind, std::string name) {
@@ -103,8 +103,8 @@ void TraceBuilder::take_program_note(const ProgramNote& program_note) {
 }
 
 bool TraceBuilder::is_overdue(const wire::RawEvent& event, const stream::StreamState& state) {
-  constexpr uint64_t kOverdueTicks = 1'000'000'000;  // a stream is waited for by much less
-  // Not the time now: where this side is behind, the release may be in what it has yet to read.
+  constexpr uint64_t kOverdueTicks = 1'000'000'000;  // streams are waited for much shorter
+  // Not the current time: if this side is behind, the release may be in events that it hasn't read yet.
   return state.complete_until > event.time && state.complete_until - event.time > kOverdueTicks;
 }
 

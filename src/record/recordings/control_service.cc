@@ -97,7 +97,7 @@ void ControlService::serve() {
     for (const int socket : process.control->descriptors()) server_.accept_from(socket);
   }
   tell_what_happened();
-  // A client that asks all the time doesn't keep the log from being drained.
+  // Bounds the requests per round, so that a busy client doesn't keep the log from being drained.
   constexpr int kMaxRequests = 64;
   for (int i = 0; i < kMaxRequests; ++i) {
     const auto request = server_.next_request();
@@ -107,7 +107,8 @@ void ControlService::serve() {
   }
 }
 
-// Compares what clients were told of with what is: no matter who does something, a client, the program, its end, it is told once.
+// Compares the state last sent to clients with the current one: changes by a client, the program or its end are each
+// sent once.
 void ControlService::tell_what_happened() {
   for (const supervision::RecordedProcess& process : processes_.all()) {
     const uint32_t pid = process.recording->capture().pid;
@@ -251,7 +252,7 @@ ControlService::Reply ControlService::figures(const control::ProcessRequest& req
 ControlService::Reply ControlService::marks(const control::ProcessRequest& request) {
   const auto process = one(request.pid);
   if (!process) return std::unexpected(process.error());
-  // As many of the last ones as an answer holds.
+  // The last ones, as many as an answer holds.
   constexpr size_t kMaxMarks = 10'000;
   const std::vector<model::Mark>& marks = (*process)->trace_half->marks();
   return control::encode(std::span(marks).last(std::min(marks.size(), kMaxMarks)));
@@ -318,7 +319,7 @@ ControlService::Reply ControlService::kill(const control::KillRequest& request) 
   return Fields{};
 }
 
-// Up to now, written. A process that has ended has all of it in its trace, which can be asked for as well.
+// Flushes everything up to now. A process that has ended has all of it in its trace, which can be requested as well.
 void ControlService::snapshot(const recordings::Server::Request& request) {
   const uint64_t number = request.message.number;
   const control::SnapshotRequest asked = control::decode_snapshot_request(request.message.fields);

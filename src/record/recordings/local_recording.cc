@@ -53,7 +53,7 @@ uint64_t LocalRecording::poll() {
   }
   if (log_->totals().is_on() && now >= next_totals_ns_) {
     if (next_totals_ns_ != 0) write_totals();
-    // What takes long is done less often.
+    // The longer a step takes, the less often it is done.
     constexpr uint64_t kRest = 50;
     const uint64_t end = base::clock_ns(CLOCK_MONOTONIC);
     next_totals_ns_ = end + std::max(supervision::longest_unwritten_ns(), (end - now) * kRest);
@@ -61,7 +61,7 @@ uint64_t LocalRecording::poll() {
   return bytes;
 }
 
-// As soon as they are known: the process may end at once.
+// As soon as they are known: the process may end at any time.
 void LocalRecording::keep_files() {
   const std::vector<model::Module>& modules = maker_.tables().modules;
   for (; keeper_ != nullptr && modules_kept_ < modules.size(); ++modules_kept_) {
@@ -73,7 +73,7 @@ void LocalRecording::keep_files() {
   }
 }
 
-// Of code that the program made itself: it says them when it likes.
+// Names of JIT-compiled code, which may appear at any time.
 void LocalRecording::take_names() {
   const model::Tables& tables = maker_.tables();
   for (; codes_seen_ < tables.codes.size(); ++codes_seen_) {
@@ -98,7 +98,8 @@ void LocalRecording::begin_off() {
   maker_.note_gap(model::kGapUnseenWhileOff);
 }
 
-// A gap begins before the switch is turned, and ends after: what lies between the marks is all that may be missing.
+// A gap begins before the switch is turned off, and ends after it is turned on: only events between the marks may be
+// missing.
 base::Result<> LocalRecording::set_on(bool on) {
   if (on == is_on()) return {};
   if (on) {
@@ -165,8 +166,8 @@ base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {
 base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& access,
                                             const std::optional<wire::ExitNotice>& ending) {
   if (ending) seen_.end = ending;
-  poll();                   // so that little is left to be done while it is stopped
-  jit_names_.find_files();  // where they are the process tells as long as it lives
+  poll();                   // so that little work is left while it is stopped
+  jit_names_.find_files();  // their paths are known as long as the process lives
   auto scan = look_at_memory(access, ending);
   if (!scan) {
     if (ending) capture_.notes.push_back(model::failure_note(scan.error().message));
@@ -179,7 +180,7 @@ base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& acces
   return scan->number;
 }
 
-// The process is gone, or detached: what it has written down by now is all.
+// The process has exited or is detached: its files are complete.
 void LocalRecording::take_last_names() {
   take_names();
   while (!jit_names_.read_to_end(std::chrono::seconds(1))) {
@@ -195,13 +196,13 @@ base::Result<model::HeapScan> LocalRecording::look_at_memory(const supervision::
                                        .log = log_->log().parts(),
                                        .heap_is_complete = knows_all_blocks(),
                                        .tells_other_numbers = log_->stream().tells_other_numbers()};
-  auto look = supervision::ProcessScan::stop(target);  // from here on it is stopped
+  auto look = supervision::ProcessScan::stop(target);  // stopped from here on
   if (!look) return std::unexpected(std::move(look).error());
   maker_.take_all();
   maker_.take_tables();
   const uint64_t time_ns = log_->stream().now_ns();
   look->collect(recorded());
-  HEAPTAP_TRY(look->let_go());  // it goes on, or ends
+  HEAPTAP_TRY(look->let_go());  // continues, or exits
   model::HeapScan scan = look->resolve();
   scan.time_ns = time_ns;
   return scan;
@@ -211,7 +212,7 @@ supervision::Recorded LocalRecording::recorded() const {
   return recorded_by(maker_, maker_.sees_all_releases(), knows_all_blocks());
 }
 
-// What the target keeps, as it is now: the trace's later totals take the place of earlier ones.
+// The target's current totals: later totals in the trace replace earlier ones.
 void LocalRecording::write_totals() {
   const bool was_off = (maker_.gaps() & model::kGapUnseenWhileOff) != 0;
   const auto site_of = [this](const wire::RawEvent& event) { return maker_.coder().site_of(event); };

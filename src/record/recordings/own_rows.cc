@@ -30,7 +30,7 @@ struct RowFile {
     if (elf) sections = elf->read_sections(bytes);
   }
 
-  // Empty: it has none, or they are compressed.
+  // Empty: missing or compressed.
   [[nodiscard]] std::vector<uint8_t> read_frames() const {
     constexpr uint64_t kMaxFrameBytes = uint64_t{64} << 20;
     const elf::ElfSection* const section = elf::find_section(sections, ".debug_frame");
@@ -53,7 +53,7 @@ model::RowTable make_rows(const RowFile& file) {
   return elf::make_rows({.architecture = architecture_of(file.elf->machine()), .debug_frame = frames}, std::nullopt);
 }
 
-// Of the object's file, or of its debug file.
+// From the object's file, or from its debug file.
 model::RowTable make_rows(pid_t thread, const RowFile& file, const std::string& path, const std::string& build_id) {
   if (!file.elf) return {};
   model::RowTable rows = make_rows(file);

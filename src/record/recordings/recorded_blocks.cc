@@ -10,7 +10,7 @@ bool is_pool_memory(const ingest::TraceBuilder& maker, model::SiteId site) {
 
 namespace {
 
-// Without parts that lie in others.
+// Without blocks inside other blocks.
 std::vector<base::AddressRange> released_blocks(const ingest::BlockMap& blocks) {
   std::vector<base::AddressRange> ranges;
   blocks.for_each_released([&](uint64_t address, const ingest::BlockMap::Block& block) {
@@ -36,7 +36,7 @@ supervision::Recorded recorded_by(const ingest::TraceBuilder& maker, bool saw_al
     recorded.blocks.push_back({address, block.size_bytes, block.number, block.allocated_at, 0});
   });
   recorded.pooled = coder.pooled().in_order([&](model::SiteId site) { return is_pool_memory(maker, site); });
-  // Where some were missed, such an address may have been handed out again; and to a block that nobody saw, where recording was off.
+  // If events were lost, such an address may have been reused; also by an unseen block if recording was off.
   const bool has_unseen = (maker.gaps() & model::kGapUnseenWhileOff) != 0;
   if (!knows_earlier && saw_all_releases && !has_unseen) recorded.released = released_blocks(coder.blocks());
   return recorded;

@@ -17,7 +17,7 @@ namespace heaptap::recordings {
 namespace {
 
 constexpr size_t kMaxClients = 32;
-constexpr size_t kMaxOutgoingBytes = size_t{1} << 20;  // a client that leaves more unread is gone
+constexpr size_t kMaxOutgoingBytes = size_t{1} << 20;  // a client with more unread bytes is disconnected
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void Server::accept_from(int listening) {
   }
 }
 
-// Of those who never asked for anything the first one gives way; one who did may wait for news for ever.
+// Among clients that never sent a request, the first one is disconnected; a client that did may wait for news for ever.
 bool Server::make_room() {
   const auto silent = std::ranges::find(clients_, false, &Client::has_asked);
   if (silent == clients_.end()) return false;
@@ -56,7 +56,7 @@ std::optional<Server::Request> Server::next_request() {
     if (!client.is_gone) read_from(client);
   }
   drop_gone();
-  // None of several goes without an answer because another one asks all the time.
+  // Round-robin, so that a busy client doesn't starve the others.
   std::vector<Client*> turns;
   for (Client& client : clients_) turns.push_back(&client);
   std::ranges::sort(turns, {}, &Client::asked_last);
@@ -74,7 +74,7 @@ std::optional<Server::Request> Server::next_request() {
 void Server::read_from(Client& client) {
   constexpr size_t kPieceBytes = size_t{16} << 10;
   std::array<char, kPieceBytes> piece;
-  // Not more than a request at a time: what one sends in a row waits in the socket.
+  // At most one request at a time: further ones wait in the socket.
   if (client.is_half_closed || client.reader.waiting_bytes() > message::kMaxRequestBytes) return;
   const ssize_t bytes = recv(client.connection.get(), piece.data(), piece.size(), MSG_DONTWAIT);
   if (bytes > 0) {

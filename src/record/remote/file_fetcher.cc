@@ -19,7 +19,7 @@ constexpr size_t kMaxTold = 20;
 void FileFetcher::add(uint64_t stream, uint64_t first, std::span<const model::Module> modules) {
   for (size_t i = 0; i < modules.size(); ++i) {
     const model::Module& module = modules[i];
-    // Whether the file is the right one nothing else says.
+    // Nothing else proves that a file is the right one.
     if (!model::is_build_id(module.build_id)) continue;
     if ((module.flags & wire::kModuleIsVdso) != 0 || seen_.contains(module.build_id)) continue;
     if (seen_.size() >= kMaxBuildIds) return;

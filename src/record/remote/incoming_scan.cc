@@ -6,7 +6,7 @@
 namespace heaptap::remote {
 namespace {
 
-// As it grows there are two of it, and what is made of it comes besides.
+// While the buffer grows there are two copies of it, in addition to the decoded scan.
 constexpr uint64_t kShareOfMemory = 4;
 
 }  // namespace

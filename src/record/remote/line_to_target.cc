@@ -43,7 +43,7 @@ void LineToTarget::accept_connection(line::TimePoint now) {
   while (const auto failed = listener_->next_failed())
     news_.push_back({line::LineNews::Kind::kRefused, failed->why, failed->peer});
   auto connection = listener_->next();
-  // The one that came last: where the one before is half open, nobody says so.
+  // The latest connection: an older one may be half open without notice.
   if (connection) link_.take(*std::move(connection), true, now);
 }
 
@@ -78,7 +78,7 @@ void LineToTarget::judge(line::TimePoint now) {
   was_up_ = true;
 }
 
-// As much as the recordings take in one go.
+// At most the amount that recordings accept in one round.
 void LineToTarget::read_file() {
   constexpr int kMaxMessages = 64;
   for (int i = 0; i < kMaxMessages; ++i) {
@@ -102,7 +102,7 @@ void LineToTarget::proceed(line::TimePoint now) {
   if (teller_ != nullptr) teller_->serve(!was_up);
   link_.proceed(now);
   judge(now);
-  // At one of several addresses another machine may answer; and where it was the right one once, it may be again.
+  // One of several addresses may belong to another machine; and one that was right before may be right again.
   if (link_.is_stranger() && !was_up_ && addresses_.size() == 1) {
     is_over_ = true;
     why_over_ = link_.why_down();

@@ -31,7 +31,7 @@ RemoteRecording::RemoteRecording(TargetControl& target, std::unique_ptr<trace::T
 
 void RemoteRecording::receive(std::string_view bytes) { stream_.receive(line::bytes_of(bytes)); }
 
-// All of it: what comes next may have its place behind that.
+// All of it: the next message may belong after it.
 void RemoteRecording::take_received() {
   do {
     maker_.take_next();
@@ -46,7 +46,7 @@ void RemoteRecording::receive_mark(model::Mark mark) {
   maker_.add_mark(std::move(mark));
 }
 
-// A code has one name. Who tells more, or names codes that aren't there, isn't listened to.
+// A code has one name. Further names, and those of unknown codes, are ignored.
 void RemoteRecording::receive_names(std::string_view bytes) {
   take_received();
   wire::VarintReader in(line::bytes_of(bytes).data(), bytes.size());
@@ -124,7 +124,7 @@ void RemoteRecording::refuse_scan(const base::Error& why) {
 
 void RemoteRecording::receive_figures(const line::StreamFigures& figures) { told_ = figures; }
 
-// What was known from the start stays as it was told then.
+// Facts known from the start stay as first received.
 void RemoteRecording::receive_end(std::string_view capture, size_t notes_before) {
   wire::VarintReader in(line::bytes_of(capture).data(), capture.size());
   const std::vector<model::Note> own = std::exchange(capture_.notes, {});
@@ -148,7 +148,7 @@ void RemoteRecording::receive_end(std::string_view capture, size_t notes_before)
 
 void RemoteRecording::cut_off() {
   note({model::NoteKind::kConnectionLost});
-  capture_.duration_ns = std::max(capture_.duration_ns, figures().time_ns);  // as far as it is known
+  capture_.duration_ns = std::max(capture_.duration_ns, figures().time_ns);  // as far as known
   maker_.note_gap(model::kGapDamagedLog);
 }
 
@@ -156,7 +156,7 @@ uint64_t RemoteRecording::poll() {
   take_received();
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
   if (now - last_write_ns_ > supervision::longest_unwritten_ns()) (void)write_frame();
-  return 0;  // when more comes, the line tells
+  return 0;  // the connection reports further input
 }
 
 base::Result<uint32_t> RemoteRecording::scan() {
@@ -175,7 +175,7 @@ message::Fields RemoteRecording::fields_of_process() const {
   return control::encode(control::ProcessRequest{.pid = capture_.pid});
 }
 
-// The mark comes among the events, before the answer.
+// The mark is among the events, before the answer.
 base::Result<model::Mark> RemoteRecording::mark(model::MarkKind kind, std::string name) {
   const size_t before = maker_.marks().size();
   const control::MarkRequest request{.pid = capture_.pid, .kind = static_cast<uint64_t>(kind), .name = std::move(name)};
@@ -229,7 +229,7 @@ base::Result<> RemoteRecording::finish(const model::ExitStatus& /*exit*/) {
   (void)write_frame();
   if (!stream_.failure().empty()) note(model::failure_note(stream_.failure()));
   if (!has_ended_) cut_off();
-  // What this side has of it.
+  // The part of the answer that this side knows.
   capture_.ended = true;
   capture_.event_count = maker_.event_count();
   capture_.lost_events += capture_.event_count - writer_->events_written();

@@ -29,9 +29,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLongestSilentWait{30};  // for an answer, or a file
 constexpr line::PatienceLimits kPatience{.silence = kLongestSilentWait,
-                                         .in_all = std::chrono::minutes(10)};  // as long as the other end's, and more
-constexpr std::chrono::seconds kLongestBreak{3};  // of the connection, where somebody waits for an answer
-// Each has a file and memory here: more than these are no program, but somebody who lies.
+                                         .in_all = std::chrono::minutes(10)};  // at least as long as the other end's
+constexpr std::chrono::seconds kLongestBreak{3};  // of the connection while an answer is awaited
+// Each has a file and memory here: more than these are not a program, but an attack.
 constexpr size_t kMaxAtOnce = 1000;
 constexpr size_t kMaxInAll = 100'000;
 constexpr size_t kMaxNameBytes = 256;
@@ -61,7 +61,7 @@ supervision::RecordingMaker RemoteSource::maker() {
       };
 }
 
-// Nothing goes on yet that would be held up by a connection that is made anew.
+// Nothing has started yet that a new connection could delay.
 base::Result<> RemoteSource::begin(const line::RecordOrder& order) {
   has_program_ = !order.command.empty();
   return ask(Kind::kRecord, line::encode(order), kLongestSilentWait);
@@ -69,7 +69,7 @@ base::Result<> RemoteSource::begin(const line::RecordOrder& order) {
 
 void RemoteSource::take_news() {
   line_.proceed(Clock::now());
-  const bool was_over = line_.is_over();  // what came before that is there
+  const bool was_over = line_.is_over();  // earlier messages have been processed
   for (const line::LineNews& news : line_.take_news()) tell_(news);
   while (const auto message = line_.link().line().next()) take(*message);
   for (const auto& [stream, pid] : streams_) look_for_files(stream, false);
@@ -97,16 +97,16 @@ void RemoteSource::look_after_end(line::TimePoint now) {
                .message});
   }
   look_after_break(now);
-  // Who took over what began there doesn't wait for a program that nobody records any more.
+  // A host that took over a recording doesn't wait for a program that isn't recorded any more.
   const bool has_let_go = let_go_since_ && !has_program_ && line_.link().line().confirmed() >= let_go_at_message_;
   if (has_let_go && streams_.empty()) end_all("");
-  // Who wants to go doesn't wait for one that isn't there: that one detaches by itself in the end.
+  // At exit don't wait for an unreachable target: it detaches by itself in the end.
   if (let_go_since_ && down_since_ && now - std::max(*let_go_since_, *down_since_) > kLongestBreak) {
     end_all(base::make_error("it can't be reached; it will detach after --orphan-timeout").message);
   }
 }
 
-// It is said again what isn't there; and it is over when the other side has detached for sure, by clocks that may differ.
+// The unreachable target is reported again; and given up when it must have detached, even if the clocks differ.
 void RemoteSource::look_after_break(line::TimePoint now) {
   constexpr std::chrono::minutes kRest{1};
   if (!down_since_ || all_ended_ || let_go_since_) return;
@@ -156,7 +156,7 @@ base::Result<> RemoteSource::wait_for_answer(uint64_t number, std::chrono::secon
   return *answer;
 }
 
-// Nobody waits for it any more, or ever did: then it is nothing.
+// A late or unwanted answer is ignored.
 void RemoteSource::take_answer(uint64_t number, base::Result<> answer) {
   if (const auto asked = asked_.find(number); asked != asked_.end()) asked->second = std::move(answer);
 }
@@ -168,7 +168,7 @@ RemoteRecording* RemoteSource::find(uint64_t stream) {
   return process == nullptr ? nullptr : &made_.at(*process->recording);
 }
 
-// Modules that came to be known.
+// Modules that became known.
 void RemoteSource::look_for_files(uint64_t stream, bool all) {
   RemoteRecording* const recording = fetcher_ == nullptr ? nullptr : find(stream);
   if (recording == nullptr) return;
@@ -215,7 +215,7 @@ void RemoteSource::await_files(const std::function<bool()>& goes_on) {
 }
 
 void RemoteSource::take(const Message& message) {
-  // Has no place among the others.
+  // Handled apart from the other kinds.
   if (message.kind == Kind::kFilePiece) {
     if (fetcher_ != nullptr) fetcher_->take(message.fields);
     return;
@@ -271,7 +271,7 @@ void RemoteSource::want_report(const line::ReportWanted& wanted) {
 void RemoteSource::begin_recording(const line::RecordingBegun& begun) {
   wire::VarintReader in(line::bytes_of(begun.capture).data(), begun.capture.size());
   model::Capture capture;
-  // A peer that says one of these lies.
+  // A peer that sends one of these is lying.
   if (!frames::read_capture(in, capture) || capture.pid == 0 || capture.pid > INT_MAX) return;
   if (capture.time_resolution_ns == 0 || capture.time_resolution_ns > kMaxResolutionNs) return;
   const auto pid = static_cast<pid_t>(capture.pid);
@@ -310,7 +310,7 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
     case Kind::kFiguresNow:
       return recording->receive_figures(line::decode_stream_figures(fields));
     case Kind::kBlocksWanted:
-      // A client that asks again before it took what it asked for gets nothing.
+      // A client with an unread result gets no further one.
       if (!line_.link().line().has_room()) return;
       return send_blocks(stream, line::decode_blocks_wanted(fields).question, recording->live_blocks());
     case Kind::kScanned:
@@ -356,7 +356,7 @@ void RemoteSource::want_rows(RowRequest request) {
   send(FoundRows{.build_id = std::move(request.build_id), .rows = {}});
 }
 
-// What makes no sense needs no answer: that is somebody who lies.
+// Invalid messages need no answer: the peer is lying.
 void RemoteSource::want_functions(const Fields& fields) {
   auto request = line::decode_function_request(fields);
   if (!request) return;
@@ -378,7 +378,7 @@ void RemoteSource::send(const FoundRows& found) {
   }
 }
 
-// Blocks last: the last message is one of them.
+// Blocks last: the last message has blocks.
 void RemoteSource::send_blocks(uint64_t stream, uint64_t question, const stream::LiveBlocks& live) {
   constexpr size_t kMaxBlocks = 20'000;  // of 20 bytes each, at most
   using Content = line::BlocksPiece::Content;
@@ -400,7 +400,7 @@ void RemoteSource::send_blocks(uint64_t stream, uint64_t question, const stream:
   send_all(Content::kBlocks, live.alive(), true);
 }
 
-// Nothing comes any more.
+// No further message will come.
 void RemoteSource::end_all(const std::string& why) {
   if (std::exchange(all_ended_, true)) return;
   if (maybe_executed_) ended_.insert(*maybe_executed_);
@@ -423,7 +423,7 @@ void RemoteSource::let_go(supervision::RecordedProcess& process) {
   line_.link().line().send({.kind = control::Kind::kDetach, .number = 0, .fields = control::encode(request)});
 }
 
-// In order behind all else that it is asked for; where it can't be reached now, it isn't waited for.
+// In order after all other requests; if the target can't be reached now, don't wait for it.
 bool RemoteSource::hand_on(int signal) {
   if (!has_program_ || all_ended_ || !line_.link().is_up()) return false;
   handed_on_ = signal;
@@ -444,7 +444,7 @@ void RemoteSource::accept_no_more() {
   }
 }
 
-// On a slow line the end comes behind much else.
+// On a slow line much data precedes the end.
 bool RemoteSource::is_letting_go() {
   return let_go_patience_ && !let_go_patience_->is_over(Clock::now()) && !let_go_patience_->is_interrupted();
 }

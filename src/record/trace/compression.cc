@@ -33,7 +33,7 @@ Decompressor::Decompressor() : context_(std::make_unique<Context>()) { HEAPTAP_C
 Decompressor::~Decompressor() = default;
 
 bool Decompressor::decompress(const uint8_t* data, size_t bytes, size_t raw_bytes, std::vector<uint8_t>& output) {
-  // Our frames say how large they get: no memory for one that was made to claim more than it holds.
+  // Our frames contain their size: no memory is allocated for one that claims more than it can hold.
   const unsigned long long content = ZSTD_getFrameContentSize(data, bytes);
   if (content != raw_bytes && content != ZSTD_CONTENTSIZE_UNKNOWN) return false;
   output.resize(raw_bytes);

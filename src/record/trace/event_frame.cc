@@ -12,7 +12,7 @@ using model::EventKind;
 
 // Events a frame may hold: bounds what a damaged count can make a reader allocate.
 constexpr uint64_t kMaxEvents = 1u << 20;
-constexpr uint64_t kMaxBlockNumber = uint64_t{1} << 62;  // twice an age is a number
+constexpr uint64_t kMaxBlockNumber = uint64_t{1} << 62;  // an age times two plus a bit is a number
 
 // In the column of releases; of what is above the lowest bit says which of the two it is.
 constexpr uint64_t kGuessed = 0;
@@ -20,7 +20,7 @@ constexpr uint64_t kUnknown = 1;
 constexpr uint64_t kFirstNear = 2;  // + twice the distance from the block named last, in zigzag form
 constexpr uint64_t kFirstAge = 3;   // + twice the age
 
-// The shorter one, but distances have to be clearly shorter, since ages come again more often.
+// The shorter of the two, but distances have to be clearly shorter, since ages repeat more often.
 uint64_t code_of_block(model::BlockNumber block, model::BlockNumber last_named, model::BlockNumber next) {
   const uint64_t age = next - block;
   const uint64_t distance = wire::zigzag(static_cast<int64_t>(block - last_named));
@@ -28,8 +28,8 @@ uint64_t code_of_block(model::BlockNumber block, model::BlockNumber last_named, 
   return distance < age / kClearly ? kFirstNear + 2 * distance : kFirstAge + 2 * age;
 }
 
-// Which of the batch's allocations, counted from its first one, a release in the same batch names that matches them: of
-// what is released by the wrong function the address is told.
+// Which of the batch's allocations, counted from its first one, a matching release in the same batch names: a release
+// by a wrong function has its address.
 void find_released(const model::EventBatch& batch, const std::vector<model::Site>& sites, std::vector<bool>& released) {
   released.clear();
   std::vector<wire::Family> families;
@@ -60,7 +60,7 @@ void EventFrameWriter::add(const model::EventBatch& batch, const std::vector<mod
   event_count_ += batch.events.size();
 }
 
-// Every batch begins with a mark; in the middle of a frame it may say nothing new.
+// Every batch begins with a mark, which may be redundant within a frame.
 void EventFrameWriter::add_marks(const model::EventBatch& batch) {
   for (model::TimeMark mark : batch.time_marks) {
     if (!marks_.empty() && mark.first_event == 0 && marks_.back().time_ns == mark.time_ns) continue;
@@ -77,8 +77,8 @@ void EventFrameWriter::end_thread_run(size_t end) {
 }
 
 void EventFrameWriter::add_events(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
-  constexpr size_t kAhead = 12;     // the place of its site is fetched
-  constexpr size_t kNearAhead = 6;  // and then what the frame remembers of it
+  constexpr size_t kAhead = 12;     // prefetch of its site
+  constexpr size_t kNearAhead = 6;  // and of the frame's state for it
   const size_t count = batch.events.size();
   const model::Event* events = batch.events.data();
   SiteState* states = states_.data();
@@ -331,7 +331,7 @@ bool EventFrameReader::read_marks(wire::VarintReader& in, uint64_t resolution_ns
   return in.ok() && has_start;
 }
 
-// The marks of the next events; what the last one before them said holds where they begin.
+// Marks of the next events; the last one before them applies at their start.
 void EventFrameReader::take_marks(model::EventBatch& batch) {
   const uint64_t end = done_ + batch.events.size();
   batch.time_marks.clear();
@@ -342,13 +342,13 @@ void EventFrameReader::take_marks(model::EventBatch& batch) {
   }
 }
 
-// Reads a column into `column`; passes over it where that is null.
+// Decodes a column into `column`, or skips it if that is null.
 bool EventFrameReader::read_column(wire::VarintReader& in, Column* column) {
   const auto codec = static_cast<wire::Codec>(in.varint());
   const uint64_t raw_bytes = in.varint();
   const uint64_t stored_bytes = in.varint();
   const uint8_t* stored = in.bytes(stored_bytes);
-  constexpr uint64_t kMaxBytesAnEvent = 80;  // a bad release: eight numbers
+  constexpr uint64_t kMaxBytesAnEvent = 80;  // a bad release has eight numbers
   if (stored == nullptr || raw_bytes > kMaxBytesAnEvent * (count_ + 1)) return false;
   if (column == nullptr) return true;
   if (codec == wire::Codec::kZstd) {
@@ -398,7 +398,7 @@ bool EventFrameReader::read_events(const model::Tables& tables, model::EventBatc
   return sizes_.reader.ok() && releases_.reader.ok() && ranges_.reader.ok();
 }
 
-// The next run of one thread's events; runs end with the frame.
+// The next run of one thread's events; a run ends with its frame.
 bool EventFrameReader::next_thread() {
   wire::VarintReader& in = threads_.reader;
   thread_ = static_cast<model::ThreadId>(in.varint());
@@ -441,7 +441,7 @@ inline bool EventFrameReader::read_release(model::Event& event, ReleaseGuess::Cu
   return true;
 }
 
-// What the column doesn't have is not known: it came with a later version.
+// Values that the column doesn't have are unknown: a later version added them.
 void EventFrameReader::read_range(model::Event& event, EventKind kind) {
   event.address = last_range_ += static_cast<uint64_t>(ranges_.reader.signed_varint());
   event.size_or_block = ranges_.reader.varint();
@@ -491,7 +491,7 @@ bool EventFrameReader::read_bad_releases(wire::VarintReader& in, size_t site_cou
   return true;
 }
 
-// Those of the events that were just read.
+// Those of the events just decoded.
 bool EventFrameReader::take_bad_releases(const model::Tables& tables, model::EventBatch& batch) {
   batch.bad_releases.clear();
   for (; bad_release_ < bad_.size() && bad_[bad_release_].event < done_ + batch.events.size(); ++bad_release_) {

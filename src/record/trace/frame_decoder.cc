@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char* kMissingFrames = "frames are missing";
 
-// Bounds the memory that a small file can take: what is alive, and all of these may be, takes up to 40 bytes each. Frames
-// of a program that does the same all the time have a few hundred bytes.
+// Bounds the memory for a small file: each of these blocks may be live, and takes up to 40 bytes. Frames of a program
+// that repeats itself have a few hundred bytes.
 constexpr uint64_t max_events(uint64_t file_bytes) {
   constexpr uint64_t kUsual = uint64_t{1} << 24;
   constexpr uint64_t kEventsAByte = 4096;
@@ -68,16 +68,16 @@ const char* FrameDecoder::read(DecodedFrame& frame) {
   frame.type = frame_.head.type;
   const bool is_events = frame.type == wire::FrameType::kEvents;
   const char* wrong = is_events ? begin_events(frame) : take(frame);
-  // What stands for itself is sound; what refers to something that is missing can't be read either.
+  // Self-contained frames are sound; frames that refer to missing ones can't be decoded either.
   if (wrong != nullptr) frame.is_last = frame.is_last || !is_events || !tables_.has_gaps();
   return wrong;
 }
 
-// To the next whole frame. False: there is none, or nothing says what its entries' numbers are.
+// Skips to the next whole frame. False: there is none, or the numbers of its entries are unknown.
 bool FrameDecoder::go_on_behind_damage() {
   if (!tables_.can_have_gaps()) return false;
   uint64_t found = 0;
-  // A sound frame that comes too early is read in its turn.
+  // A sound frame that comes too early is decoded in its turn.
   const bool is_sound = frames_.read(offset_, frame_) && frame_.head.number >= number_;
   if (is_sound) {
     found = offset_;
@@ -94,7 +94,7 @@ bool FrameDecoder::go_on_behind_damage() {
 
 const char* FrameDecoder::take(DecodedFrame& frame) {
   frame.payload.clear();
-  if (frame.type == wire::FrameType::kScan) return nullptr;  // large, and who wants it reads it from the file
+  if (frame.type == wire::FrameType::kScan) return nullptr;  // large, and read from the file on demand
   frame.payload.assign(frame_.payload.here(), frame_.payload.here() + frame_.payload.left());
   switch (frame.type) {
     case wire::FrameType::kCapture:
@@ -136,7 +136,7 @@ const char* FrameDecoder::next_events(DecodedFrame& frame) {
   return nullptr;
 }
 
-// Releases of blocks whose allocations are missing are releases of unknown ones.
+// Releases of blocks with lost allocations become unknown releases.
 void FrameDecoder::forget_missing_blocks(model::EventBatch& batch) const {
   const auto is_missing = [this](model::BlockNumber block) {
     const auto behind =

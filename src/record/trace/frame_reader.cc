@@ -25,9 +25,9 @@ bool FrameReader::read_head(uint64_t offset, wire::FrameHead& head) {
          head.stored_bytes <= file_bytes_ - std::min(file_bytes_, offset + sizeof(bytes));
 }
 
-// Whether a frame is here, whose sync word was found.
+// Whether a frame begins here, whose sync word was found.
 FrameReader::Look FrameReader::look_at(uint64_t offset, Numbers wanted) {
-  constexpr uint64_t kMaxSearches = 4;  // of the whole file: one may have been made to have many heads
+  constexpr uint64_t kMaxSearches = 4;  // for the whole file: it may have been made to have many heads
   Frame frame;
   if (!read_head(offset, frame.head) || frame.head.number < wanted.least || frame.head.number > wanted.most) {
     return Look::kNone;
@@ -73,7 +73,7 @@ bool FrameReader::read(uint64_t offset, Frame& frame) {
     frame.payload = wire::VarintReader(stored_.data(), stored_.size());
     return true;
   }
-  // More than what repeats itself all the time becomes: a frame that was made to fill the memory.
+  // More than highly repetitive data becomes: a frame made to fill the memory.
   constexpr uint64_t kUsualRawBytes = 32u << 20;
   constexpr uint64_t kRawBytesAByte = 1024;
   if (frame.head.raw_bytes > kUsualRawBytes + kRawBytesAByte * frame.head.stored_bytes) return false;

@@ -43,7 +43,7 @@ void FramesAhead::decode(const std::stop_token& stop) {
   }
 }
 
-// A slot is free when the caller has asked for the frame behind the one that was in it. False: no more is wanted.
+// A slot is free when the caller has requested the frame after the one in it. False: no more are wanted.
 bool FramesAhead::wait_for_slot(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   if (decoded_ < taken_ + (kSlots - 1)) return !stop.stop_requested();

@@ -5,7 +5,7 @@
 namespace heaptap::trace {
 namespace {
 
-constexpr uint64_t kLeastBytes = 6;  // of a mark: each of its fields takes one
+constexpr uint64_t kLeastBytes = 6;  // of a mark: each of its fields takes a byte
 
 }  // namespace
 
@@ -40,7 +40,7 @@ bool read_marks(wire::VarintReader& in, std::vector<model::Mark>& marks) {
     mark.number = static_cast<uint32_t>(number);
     mark.thread = static_cast<model::ThreadId>(thread);
     mark.name.assign(reinterpret_cast<const char*>(name), name_bytes);
-    // A kind that a later version knows is a moment like others.
+    // Kinds of later versions are treated as plain moments.
     mark.kind = kind <= static_cast<uint64_t>(model::MarkKind::kEarlier) ? static_cast<model::MarkKind>(kind)
                                                                          : model::MarkKind::kNamed;
     marks.push_back(std::move(mark));

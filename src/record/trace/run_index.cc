@@ -34,7 +34,7 @@ std::optional<Number> number_of(std::string_view text, int base = 10) {
   return number;
 }
 
-// None: it has a % without its two digits, or a byte that no file's name has.
+// None: a % without two digits, or a byte that no file name has.
 std::optional<std::string> decode_name(std::string_view text) {
   std::string name;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -50,7 +50,7 @@ std::optional<std::string> decode_name(std::string_view text) {
   return name;
 }
 
-// Cuts off the text up to the next separator, or all of it.
+// Removes and returns the text up to the next separator, or all of it.
 std::string_view take(std::string_view& text, char separator) {
   const size_t end = std::min(text.find(separator), text.size());
   const std::string_view taken = text.substr(0, end);
@@ -70,7 +70,7 @@ std::optional<RunEntry> decode_line(std::string_view line) {
   return RunEntry{*pid, *parent, *trace, *program, *image};
 }
 
-// Of those that the index doesn't tell.
+// Numbers the images of entries that the index doesn't number.
 void number_images(std::vector<RunEntry>& entries) {
   for (size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].image != 0) continue;
@@ -79,7 +79,7 @@ void number_images(std::vector<RunEntry>& entries) {
   }
 }
 
-// Where the index is, also behind a link; as `path` has it where that is the same.
+// The index's directory, with links resolved; as `path` has it if that is the same.
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -128,7 +128,7 @@ bool is_one_process(const std::vector<RunEntry>& entries) {
 }
 
 bool is_run_index(const std::string& path) {
-  // Of a FIFO or the like, opening would wait.
+  // Opening a FIFO, for instance, would block.
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;
   std::ifstream file(path, std::ios::binary);

@@ -13,11 +13,11 @@ namespace {
 
 enum class Part : uint64_t { kHead = 0, kBlocks = 1, kPointers = 2, kRoots = 3 };
 
-// So that the payload of a frame stays far below the limit for frames, whatever it holds.
+// Keeps the payload of a frame far below the limit for frames.
 constexpr size_t kBlocksEach = 1 << 17;
 constexpr size_t kPointersEach = 1 << 18;
 constexpr size_t kRootsEach = 1 << 16;
-constexpr uint64_t kMaxEach = 1 << 20;  // a reader takes no more of anything from one frame
+constexpr uint64_t kMaxEach = 1 << 20;  // limit of a reader for each kind in one frame
 constexpr uint64_t kMaxScanBlocks = 1u << 30;
 constexpr size_t kMaxScanNotes = 1000;
 constexpr size_t kMaxNoteBytes = 4096;  // of a name in one
@@ -29,7 +29,7 @@ std::string coded(model::Note note) {
   return model::encode(note);
 }
 
-// Adds what stands there: how many, then each with its size before it. `make` turns its bytes into a note.
+// Adds the notes: their number, then each with its size. `make` decodes one.
 template <typename Make>
 bool read_notes(wire::VarintReader& in, std::vector<model::Note>& notes, Make make) {
   const uint64_t count = in.varint();
@@ -45,11 +45,11 @@ bool read_notes(wire::VarintReader& in, std::vector<model::Note>& notes, Make ma
 
 constexpr uint64_t frames_for(size_t count, size_t each) { return (count + each - 1) / each; }
 
-// Where the next block begins if nothing is between the two: as glibc's malloc lays them out. Other allocators' blocks just
-// compress less well.
+// Start of the next block if it is adjacent, with the layout of glibc's malloc. Other allocators' blocks just compress
+// less well.
 constexpr uint64_t stride_of(uint64_t size) { return std::max<uint64_t>((size + 8 + 15) & ~uint64_t{15}, 32); }
 
-// A column of differences, each from the entry before (the first one's from 0).
+// A column of differences, each to the previous entry (of the first one to 0).
 template <typename Entry, typename Get>
 void write_distances(frames::ByteBuffer& out, const std::vector<Entry>& entries, size_t begin, size_t end, Get get) {
   uint64_t previous = 0;
@@ -75,7 +75,7 @@ bool read_distances(wire::VarintReader& in, std::vector<Entry>& entries, size_t 
 constexpr uint64_t kAny = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kAny32 = std::numeric_limits<uint32_t>::max();
 
-// How many entries a payload may claim: each takes at least a byte.
+// Maximum number of entries in a payload: each takes at least a byte.
 bool read_count(wire::VarintReader& in, uint64_t& count) {
   count = in.varint();
   return in.ok() && count <= in.left() && count <= kMaxEach;
@@ -129,7 +129,7 @@ void ScanFrameWriter::write_head() {
   payload_.varint(scan_.blocks.size());
   payload_.varint(scan_.pointers.size());
   payload_.varint(scan_.roots.size());
-  payload_.varint(0);  // sentences, which stood in place of notes before 2.4
+  payload_.varint(0);  // sentences, used instead of notes before 2.4
   const size_t note_count = std::min(scan_.notes.size(), kMaxScanNotes);
   payload_.varint(note_count);
   for (size_t i = 0; i < note_count; ++i) payload_.text(coded(scan_.notes[i]));
@@ -192,7 +192,7 @@ void ScanFrameWriter::write_blocks() {
   blocks_ = end;
 }
 
-// Sites as numbers of this frame, in the order in which they come up.
+// Sites as numbers of this frame, in the order of their first use.
 void ScanFrameWriter::write_sites(size_t begin, size_t end) {
   for (const model::SiteId site : fresh_) locals_[site] = 0;
   fresh_.clear();
@@ -223,7 +223,7 @@ void ScanFrameWriter::write_types(size_t begin, size_t end) {
   write_distances(payload_, fresh, 0, fresh.size(), [](uint64_t type) { return type; });
 }
 
-// Runs of one life; nothing where all of the scan's blocks are alive.
+// Runs of the same liveness; none if all of the scan's blocks are live.
 void ScanFrameWriter::write_lives(size_t begin, size_t end) {
   if (scan_.lives.empty()) return;
   for (size_t next = begin; begin < end; begin = next) {
@@ -286,7 +286,7 @@ void ScanFrameWriter::write_roots() {
   write_distances(payload_, roots, begin, end, [](const Root& root) { return root.thread; });
   write_distances(payload_, roots, begin, end, [](const Root& root) { return root.address; });
   write_distances(payload_, roots, begin, end, [](const Root& root) { return root.frame_code; });
-  // 0 for none, so that columns of it are zeros.
+  // 0 for none, so that empty columns are zeros.
   for (size_t i = begin; i < end; ++i) payload_.varint(roots[i].module + uint32_t{1});
   write_distances(payload_, roots, begin, end, [](const Root& root) { return root.module_offset; });
   roots_ = end;
@@ -419,7 +419,7 @@ bool ScanFrameReader::add_lives(wire::VarintReader& in, size_t begin) {
   return in.ok();
 }
 
-// The blocks before `block` get no more pointers.
+// Blocks before `block` have no more pointers.
 void ScanFrameReader::close_blocks_up_to(uint64_t block) {
   while (scan_.pointers_begin.size() <= block) {
     scan_.pointers_begin.push_back(static_cast<uint32_t>(scan_.pointers.size()));
@@ -436,7 +436,7 @@ bool ScanFrameReader::add_pointers(wire::VarintReader& in) {
   size_t at = scan_.pointers.size();
   base::make_room(scan_.pointers, at + pointer_count);
   base::make_room(scan_.pointers_begin, scan_.blocks.size() + 1);
-  // The last block of the frame before may go on in this one.
+  // The last block of the previous frame may continue in this one.
   uint64_t before = scan_.pointers_begin.empty() ? 0 : scan_.pointers_begin.size() - 1;
   for (const Run& run : runs_) {
     if (run.block < before) return false;

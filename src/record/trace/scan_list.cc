@@ -11,7 +11,7 @@ bool is_scan(const std::vector<FramePlace>& frames, size_t at) {
   return at < frames.size() && frames[at].type == wire::FrameType::kScan;
 }
 
-// The first frame behind those from `from` on that are of scans, and behind at most `most` of them.
+// The first frame after the scan frames from `from` on, at most `most` of them.
 size_t behind_scan_frames(const std::vector<FramePlace>& frames, size_t from, uint64_t most) {
   size_t at = from;
   while (at - from < most && is_scan(frames, at)) ++at;

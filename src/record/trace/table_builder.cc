@@ -36,7 +36,7 @@ size_t size_of(FrameType type, const model::Tables& tables) {
 const char* TableBuilder::take(FrameType type, wire::VarintReader payload, model::Tables& tables) {
   if (!is_wanted(type)) return nullptr;
   if (is_too_large(type, payload, tables)) return kTooLarge;
-  // Threads are known by numbers of their own.
+  // Threads have numbers of their own.
   const bool has_order = type != FrameType::kThreads;
   if (has_order && !is_numbered_ && has_gaps_) return kUnsound;
   if (has_order && is_numbered_ && !go_on_at(frames::first_number_of(payload), type, tables)) return kUnsound;
@@ -45,7 +45,7 @@ const char* TableBuilder::take(FrameType type, wire::VarintReader payload, model
   return nullptr;
 }
 
-// Stacks that are made up have to name one.
+// Made-up stacks have to name one.
 void TableBuilder::keep_a_code(model::Tables& tables) {
   if (!tables.codes.empty()) return;
   tables.codes.push_back({0, 0, false});
@@ -58,8 +58,8 @@ bool TableBuilder::is_wanted(FrameType type) const {
   return wants_ == Wants::kAll && is_table(type);
 }
 
-// Frames that are small in the file may unpack to much more: the entries of a program that does the same all the time are
-// alike. So each table has what a usual log can hold, and more in a larger file.
+// Frames that are small in the file may unpack to much more, since entries of a program that repeats itself are alike.
+// So each table is limited to what a usual log can hold, and to more in a larger file.
 uint64_t TableBuilder::max_entries(FrameType type) const {
   constexpr uint64_t kEntriesAByte = 16;
   const uint64_t usual = type == FrameType::kStacks    ? uint64_t{1} << 23
@@ -81,7 +81,7 @@ bool TableBuilder::is_too_large(FrameType type, wire::VarintReader payload, cons
   return payload.varint() > most - std::min<uint64_t>(size_of(type, tables), most);
 }
 
-// Makes up what is missing before the entry with that number.
+// Makes up the missing entries before this number.
 bool TableBuilder::go_on_at(uint64_t first, FrameType type, model::Tables& tables) {
   if (type == FrameType::kCodes && made_up_code_ && first == 0) tables.codes.clear();
   if (type == FrameType::kCodes) made_up_code_ = false;
@@ -141,7 +141,7 @@ bool TableBuilder::read_stacks_with_gaps(wire::VarintReader& payload, model::Tab
   return true;
 }
 
-// Labels that may be missing are none.
+// Labels that may be missing become none.
 bool TableBuilder::read_labelled_sites(wire::VarintReader& payload, model::Tables& tables) {
   const size_t begin = tables.sites.size();
   const bool wants_all = wants_ == Wants::kAll;

@@ -8,17 +8,17 @@ namespace {
 using model::SiteTotals;
 using model::Totals;
 
-// The numbers of the whole process, in the order of the format; later versions add to the end.
+// Totals of the whole process, in the order of the format; later versions append.
 constexpr std::array kNumbers{&Totals::time_ns,          &Totals::peak_bytes,       &Totals::peak_blocks,
                               &Totals::double_releases,  &Totals::bad_releases,     &Totals::unclear_releases,
                               &Totals::unknown_releases, &Totals::unclear_temporary};
 
-// A site's, each a column.
+// Totals of sites, a column each.
 constexpr std::array kColumns{&SiteTotals::allocations,    &SiteTotals::allocated_bytes, &SiteTotals::releases,
                               &SiteTotals::released_bytes, &SiteTotals::temporary,       &SiteTotals::mismatched,
                               &SiteTotals::unkept_blocks};
 
-// How many entries a payload may claim: each takes at least this many bytes.
+// Maximum number of entries in a payload: each takes at least this many bytes.
 bool read_count(wire::VarintReader& in, uint64_t entry_bytes, uint64_t& count) {
   count = in.varint();
   return in.ok() && count <= in.left() / entry_bytes;

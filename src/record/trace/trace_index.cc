@@ -15,7 +15,7 @@ bool read_exactly(int descriptor, uint64_t offset, uint8_t* to, size_t bytes) {
   return pread(descriptor, to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
 }
 
-// The offset that the trailer names; 0: there is no trailer.
+// The offset in the trailer; 0: no trailer.
 uint64_t index_offset(int descriptor, uint64_t bytes) {
   uint8_t trailer[wire::kTrailerBytes];
   if (bytes < wire::kFileHeadBytes + sizeof(trailer) ||

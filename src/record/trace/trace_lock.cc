@@ -6,7 +6,7 @@
 namespace heaptap::trace {
 namespace {
 
-// Of the whole file, owned by the open file and not by the process: fcntl(2), "Open file description locks".
+// A lock of the whole file, owned by the open file and not by the process: fcntl(2), "Open file description locks".
 struct flock lock_of_kind(short kind) {
   struct flock lock{};
   lock.l_type = kind;

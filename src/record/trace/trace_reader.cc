@@ -57,7 +57,7 @@ class TraceReader::Impl {
     return {};
   }
 
-  // Reads the frames of facts, so that these are there before a replay: how the capture began, and how it ended.
+  // Reads the frames of facts, so that the start and the end of the capture are known before a replay.
   void peek() {
     frames_ = read_trace_index(file_.get(), bytes_).frames;
     list_scans();
@@ -134,7 +134,7 @@ class TraceReader::Impl {
       end = take_followed(sink);
     }
     if (scan_frames_ != scan_frames || (scan_frames_ > 0 && !is_growing)) list_scans();
-    // The rest of one is on its way.
+    // The rest of a frame is still being written.
     if (is_growing)
       std::erase_if(scans_.notes, [](const model::Note& note) { return note.kind == model::NoteKind::kScanCutOff; });
     tell_damage(end, end != nullptr ? followed_.offset : decoder_->offset());
@@ -217,8 +217,7 @@ class TraceReader::Impl {
     return {};
   }
 
-  // What stands where the decoder is: something that it can take, or that is not all there yet, or totals, which later ones may
-  // replace in the file.
+  // State of the data at the decoder's position: decodable, incomplete, or totals, which may be replaced in the file.
   enum class NextFrame : uint8_t { kWhole, kIncomplete, kTotals };
   NextFrame look_at_next(bool is_growing) {
     if (!is_growing) return NextFrame::kWhole;
@@ -226,10 +225,10 @@ class TraceReader::Impl {
     uint8_t bytes[wire::kFrameHeadBytes];
     wire::FrameHead head;
     if (read_at(file_.get(), offset, bytes, sizeof(bytes)) < sizeof(bytes)) return NextFrame::kIncomplete;
-    if (!wire::read_frame_head(bytes, head)) return NextFrame::kWhole;  // damaged, and it says so
+    if (!wire::read_frame_head(bytes, head)) return NextFrame::kWhole;  // damaged, and reported
     const uint64_t end = offset + sizeof(bytes) + head.stored_bytes;
     if (end < bytes_) return NextFrame::kWhole;
-    // The last one may be in the middle of being written.
+    // The last one may be incomplete.
     Frame frame;
     if (end > bytes_ || !frame_reader_.read(offset, frame)) return NextFrame::kIncomplete;
     return head.type == wire::FrameType::kTotals ? NextFrame::kTotals : NextFrame::kWhole;
@@ -244,7 +243,7 @@ class TraceReader::Impl {
     return take_totals(frame.payload, sink) ? nullptr : kUnsound;
   }
 
-  // Null, or why nothing behind it can be read.
+  // Null, or why nothing after it can be read.
   const char* take_followed(EventSink& sink) {
     const char* const wrong = followed_.wrong != nullptr ? followed_.wrong : take(followed_, sink);
     if (wrong != nullptr && (followed_.is_last || followed_.wrong == nullptr)) return wrong;
@@ -277,8 +276,8 @@ class TraceReader::Impl {
     capture_.trace_bytes = bytes_;
   }
 
-  // What couldn't be read, in one sentence. `end`: what is wrong with the frame at `offset`, behind which nothing was; null:
-  // the file was read up to there.
+  // The unreadable part, in one sentence. `end`: what is wrong with the frame at `offset`, the last one; null: the file
+  // was read up to there.
   void tell_damage(const char* end, uint64_t offset) {
     const bool has_end = capture_.ended || damage_.count > 0;
     capture_.truncated = end != nullptr || damage_.count > 0 || !has_end;
@@ -332,7 +331,7 @@ class TraceReader::Impl {
     }
   }
 
-  // What repeats itself all the time takes a byte for hundreds of blocks.
+  // Repetitive data takes a byte for hundreds of blocks.
   [[nodiscard]] bool is_plausible(const ScanSummary& scan) const {
     constexpr uint64_t kUsual = uint64_t{1} << 22;
     constexpr uint64_t kEntriesAByte = 512;
@@ -366,13 +365,13 @@ class TraceReader::Impl {
   uint64_t bytes_;
   FrameReader frame_reader_;
   model::Capture capture_;
-  std::shared_ptr<frames::KnownCodeNames> code_names_;  // null: there are none so far
+  std::shared_ptr<frames::KnownCodeNames> code_names_;  // null: none so far
   model::Tables tables_;
   bool is_numbered_ = true;
   bool has_notes_ = true;
   TableBuilder tables_from_{0, true, TableBuilder::Wants::kAll};
   struct {
-    size_t count = 0;  // of frames that are damaged, or missing
+    size_t count = 0;  // of damaged or missing frames
     const char* first = nullptr;
     uint64_t offset = 0;
     void add(const char* what, uint64_t where) {
@@ -385,13 +384,13 @@ class TraceReader::Impl {
   ScanList scans_;
   std::vector<model::Mark> marks_;
   std::vector<model::BlockName> block_names_;
-  // Where the file is followed.
+  // If the file is followed.
   std::unique_ptr<FrameDecoder> decoder_;
   DecodedFrame followed_;
   size_t scan_frames_ = 0;
   uint32_t last_totals_checksum_ = 0;
   bool is_growing_ = false;    // as of the last follow()
-  uint64_t last_time_ns_ = 0;  // of the last event that was read
+  uint64_t last_time_ns_ = 0;  // of the last event that was decoded
 };
 
 base::Result<TraceReader> TraceReader::open(const std::string& path) {

@@ -91,7 +91,7 @@ void TraceWriter::begin_behind(const std::vector<model::Mark>& earlier) {
   mark_count_ = earlier.back().number;
 }
 
-// Before the events among which they stand: who follows the trace knows of a mark when its place comes.
+// Before the events around them: a reader that follows the trace knows of a mark when its place comes.
 base::Result<> TraceWriter::write_pending_marks() {
   if (marks_pending_.empty()) return {};
   payload_.clear();
@@ -117,7 +117,7 @@ void TraceWriter::add_code_names(std::vector<model::CodeName> names) {
 }
 
 base::Result<> TraceWriter::write_pending_code_names() {
-  constexpr size_t kMaxInFrame = 16384;  // of their bytes, a quarter of what a frame may have
+  constexpr size_t kMaxInFrame = 16384;  // bytes of events, a quarter of a frame's maximum
   for (std::span<const model::CodeName> rest = code_names_pending_; !rest.empty();) {
     const auto names = rest.first(std::min(kMaxInFrame, rest.size()));
     rest = rest.subspan(names.size());
@@ -148,7 +148,7 @@ base::Result<> TraceWriter::write_totals(const model::Totals& totals, const mode
 base::Result<> TraceWriter::take_back_last_frame() {
   if (failure_) return std::unexpected(*failure_);
   const uint64_t offset = index_.back().offset;
-  if (ftruncate(descriptor_.get(), static_cast<off_t>(offset)) != 0) return {};  // it stays, and a later one counts
+  if (ftruncate(descriptor_.get(), static_cast<off_t>(offset)) != 0) return {};  // it stays; a later one is used
   offset_ = offset;
   index_.pop_back();
   --frame_number_;
@@ -235,7 +235,7 @@ base::Result<> TraceWriter::append(const void* data, size_t bytes) {
     if (result <= 0) {
       failure_ = base::make_error("can't write to {}: {}; everything written before can be read", path_,
                                   base::reason_of(result < 0 ? errno : ENOSPC));
-      // The rest of a frame that didn't fit would only look like damage. If cutting it off fails, it just stays.
+      // The rest of a frame that didn't fit would only look like damage. If truncating it fails, it just stays.
       [[maybe_unused]] const int cut = ftruncate(descriptor_.get(), static_cast<off_t>(offset_));
       return std::unexpected(*failure_);
     }
