@@ -10,7 +10,7 @@ namespace heaptap::target {
 namespace {
 
 constexpr std::chrono::seconds kLongestSearch{3};
-constexpr std::chrono::milliseconds kOtherHosts{500};  // once there is one: what is asked is answered at once
+constexpr std::chrono::milliseconds kOtherHosts{500};  // once one is found: queries are answered at once
 
 }  // namespace
 

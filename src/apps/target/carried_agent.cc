@@ -52,7 +52,7 @@ bool unpack(std::span<const uint8_t> packed, int file) {
   return reader.state() == base::GzipReader::State::kBetween;
 }
 
-// Later kernels can forbid programs in memory unless they are said to be ones.
+// Later kernels can forbid executing files in memory unless they are marked as executable.
 base::UniqueFd make_memory() {
   constexpr unsigned kIsProgram = 0x0010;  // MFD_EXEC of Linux 6.3
   base::UniqueFd memory(memfd_create(wire::kAgentFileName, MFD_CLOEXEC | MFD_ALLOW_SEALING | kIsProgram));
@@ -68,7 +68,7 @@ std::string unpack_carried_agent() {
   if (carried().empty()) return {};
   base::UniqueFd memory = make_memory();
   if (!memory || !unpack(carried(), memory.get())) return {};
-  // It is the code of other processes from now on.
+  // From now on it is the code of other processes.
   if (fcntl(memory.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return {};
   std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(memory.get());
   if (!base::exists(path)) return {};

@@ -30,12 +30,12 @@ constexpr std::array kCommands{
     NamedCommand{"--help", Command::kHelp},     NamedCommand{"-h", Command::kHelp},
     NamedCommand{"help", Command::kHelp},       NamedCommand{"--version", Command::kVersion}};
 
-// Which commands an option is for.
+// Commands that an option applies to.
 enum For : unsigned {
-  kForLine = 1u << 0,  // to a host: serve, connect, run, attach
+  kForLine = 1u << 0,  // with a host: serve, connect, run, attach
   kForServing = 1u << 1,
-  kForRecording = 1u << 2,  // begins by itself: run, attach, record
-  kForBoth = 1u << 3,       // that and a line: run, attach
+  kForRecording = 1u << 2,  // that record by themselves: run, attach, record
+  kForBoth = 1u << 3,       // these with a connection: run, attach
   kForFile = 1u << 4,       // record
   kForPairing = 1u << 5,    // pair
   kForWatching = 1u << 6,   // monitor
@@ -219,7 +219,7 @@ constexpr std::array kValued{
            }},
 };
 
-// " (did you mean serve?)" for a word that is nearly one of theirs.
+// " (did you mean serve?)" for a word similar to one of theirs.
 std::string suggestion(std::string_view word, const auto& named) {
   std::vector<std::string> names;
   for (const auto& each : named) names.emplace_back(each.name);
@@ -227,7 +227,7 @@ std::string suggestion(std::string_view word, const auto& named) {
   return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
 }
 
-// Options come before or behind the address; what is behind a program's name is the program's.
+// Options may come before or after the address; words after a program's name are the program's.
 class Parser {
  public:
   explicit Parser(std::span<const char* const> arguments) : rest_(arguments) {}

@@ -43,7 +43,7 @@ bool print_all(std::string_view text) {
   return true;
 }
 
-// Of the recordings of this user's; some may have been left behind.
+// Sockets of this user's recordings; some may be left from killed ones.
 std::vector<std::string> console_sockets() {
   std::vector<std::string> paths;
   for (const std::string& folder : endpoint::own_folders()) {
@@ -58,7 +58,7 @@ std::vector<std::string> console_sockets() {
   return paths;
 }
 
-// None: nobody listens there, or nobody who is believed.
+// None: no listener, or not a trusted one.
 std::optional<std::string> ask_at(const std::string& path, const std::string& question) {
   const auto address = endpoint::address_of_file(path);
   const base::UniqueFd socket = endpoint::make_socket();
@@ -97,7 +97,7 @@ std::string padded(std::string text, size_t width) {
   return text;
 }
 
-// Of the events since `before`, or since it is recorded.
+// Rate of events since `before`, or since the start of the recording.
 std::string row_of(const LocalFigures& now, const LocalFigures* before) {
   const uint64_t events = now.events - (before != nullptr ? std::min(before->events, now.events) : 0);
   const uint64_t ns = now.time_ns - (before != nullptr ? std::min(before->time_ns, now.time_ns) : 0);
@@ -153,13 +153,13 @@ base::Result<> watch(const Options& options) {
   std::map<uint64_t, LocalFigures> before;
   HEAPTAP_TRY(show_status(&before));
   while (base::stop_signals::requests() == 0) {
-    (void)poll(nullptr, 0, static_cast<int>(pause.count()));  // a signal ends it
+    (void)poll(nullptr, 0, static_cast<int>(pause.count()));  // ends at a signal
     if (base::stop_signals::requests() > 0 || !show_status(&before)) break;
   }
   return {};
 }
 
-// What they answered, of those that did it: of several recordings one has the process that is meant.
+// The answers of those that did it: of several recordings one has the process.
 base::Result<std::vector<std::string>> order(const std::string& question) {
   std::vector<std::string> answers = ask_all(question);
   if (answers.empty()) return std::unexpected(nothing_recorded());

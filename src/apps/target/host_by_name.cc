@@ -30,7 +30,7 @@ bool is_same_name(std::string_view one, std::string_view other) {
   return std::ranges::equal(one, other, {}, small, small);
 }
 
-// A number, of which those with `:` stand in brackets before a port.
+// A numeric address; one with `:` is in brackets before a port.
 std::optional<channel::Address> address_at(std::string_view number, uint16_t port) {
   const bool is_ipv6 = number.find(':') != std::string_view::npos;
   const std::string text = is_ipv6 ? "[" + std::string(number) + "]" : std::string(number);
@@ -46,7 +46,7 @@ std::optional<discovery::Name> dns_name(const std::string& text) {
   return name;
 }
 
-// RFC 1035, 4.1: a server that speaks to others in our place is asked to.
+// RFC 1035, 4.1: recursion desired.
 std::string question_of(uint16_t number, const discovery::Name& name, discovery::RecordType type) {
   constexpr char kRecursionDesired = 0x01;
   std::string bytes = discovery::write_message({.id = number, .questions = {{.name = name, .type = type}}});
@@ -54,7 +54,7 @@ std::string question_of(uint16_t number, const discovery::Name& name, discovery:
   return bytes;
 }
 
-// The words behind this one, of all lines that begin with it.
+// The words after this keyword, of all lines that begin with it.
 std::vector<std::string> words_behind(const std::string& text, std::string_view key) {
   std::vector<std::string> found;
   for (const std::string& line : base::split(text, '\n')) {
@@ -82,8 +82,8 @@ std::vector<channel::Address> HostByName::in_hosts() const {
   return found;
 }
 
-// As resolv.conf(5) has it: at most three servers, this machine where none is named; a name without a dot is looked for in the
-// domains first.
+// As resolv.conf(5) says: at most three servers, this machine if none is named; a name without a dot is looked up in
+// the domains first.
 void HostByName::read_servers() {
   constexpr size_t kMaxServers = 3;
   const std::string file = base::read_small_file(files_.servers);
@@ -122,7 +122,7 @@ void HostByName::ask(line::TimePoint now) {
     const auto to = address ? address->to_socket() : std::nullopt;
     if (!to) continue;
     base::UniqueFd socket(::socket(to->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    // Only that server is heard; what is asked of all is answered by anyone who has the name.
+    // A connected socket receives answers of that server only; any machine with the name answers a multicast query.
     if (!socket || (!is_local && connect(socket.get(), to->get(), to->bytes) != 0)) continue;
     for (const discovery::RecordType type : kTypes) {
       const std::string bytes = question_of(question_, *name, type);
@@ -136,7 +136,7 @@ void HostByName::ask(line::TimePoint now) {
 }
 
 void HostByName::hear(base::UniqueFd& socket, line::TimePoint now) {
-  constexpr std::chrono::milliseconds kOtherFamily{200};  // its answer comes at about the same time
+  constexpr std::chrono::milliseconds kOtherFamily{200};  // the other answer comes at about the same time
   std::array<char, 4096> bytes{};
   while (true) {
     const ssize_t got = recv(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);

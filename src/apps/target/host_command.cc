@@ -10,7 +10,7 @@ namespace {
 using discovery::Family;
 using discovery::IpAddress;
 
-// As the host writes it. Where no local network is, as it is bound.
+// As the host has to write it. Without a local network, as it is bound.
 std::string reached_at(const channel::Address& address) {
   const auto bound = address.to_socket();
   if (!bound || address.is_file()) return address.to_text();
@@ -22,7 +22,7 @@ std::string reached_at(const channel::Address& address) {
 
 }  // namespace
 
-// An address that holds on one link only is reached by an interface of the host's, whose name nobody knows here.
+// A link-local address needs the name of the host's interface, which is unknown here.
 std::string host_text(const IpAddress& address) {
   if (address.family == Family::kIpv4) return address.text();
   return "[" + address.text() + (address.is_link_local() ? "%INTERFACE" : "") + "]";

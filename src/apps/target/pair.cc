@@ -17,13 +17,13 @@
 namespace heaptap::target {
 namespace {
 
-// As hosts of the local network reach this machine, at best.
+// The address for hosts of the local network, if there is one.
 std::string own_address() {
   const auto best = discovery::Reach().best_of(discovery::links_of_machine(discovery::Where::kNetwork));
   return best ? host_text(*best) : "ADDRESS";
 }
 
-// As it is announced.
+// The announced name.
 std::string own_name() {
   std::array<char, 256> name{};
   return discovery::default_name(gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "");

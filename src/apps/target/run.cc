@@ -22,7 +22,7 @@ int status_of(const model::ExitStatus& exit) {
   return exit.signal ? kBySignal + *exit.signal : exit.code.value_or(0);
 }
 
-// While nobody is there to ask for anything.
+// Service of a recording to a file, without a host.
 class FileService : public supervision::RecordingService {
  public:
   FileService(const uplink::RecordingFile& file, supervision::RecordedProcesses& processes)
@@ -30,7 +30,7 @@ class FileService : public supervision::RecordingService {
 
   void add_waits(std::vector<pollfd>& waits) const override { console_.add_waits(waits); }
   void serve() override { console_.serve(); }
-  // What can't be written any more needn't be recorded.
+  // If it can't be written any more, stop recording.
   [[nodiscard]] bool wants_end() const override { return file_.failure().has_value(); }
 
  private:
@@ -58,7 +58,7 @@ base::Result<int> record_to_file(const Options& options) {
   return status_of(*recorded);
 }
 
-// False: it isn't wanted any more.
+// False: no longer wanted.
 bool wait_for_host(uplink::LineToHost& host) {
   constexpr int kPauseMs = 200;
   while (!host.has_met_host()) {
@@ -68,7 +68,7 @@ bool wait_for_host(uplink::LineToHost& host) {
   return true;
 }
 
-// All has ended: until the host has all of it, or none comes for so long.
+// All recordings have ended: wait until the host has all data, or until the timeout without a host.
 void see_off(const Options& options, uplink::LineToHost& host, std::chrono::nanoseconds wait_budget) {
   constexpr int kPauseMs = 50;
   const Clock::time_point since = Clock::now();

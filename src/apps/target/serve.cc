@@ -29,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxSessions = 16;
 
-// Whatever a host says before it says what to record is answered in the same way.
+// Messages before the host's order are answered in the same way.
 std::optional<message::Message> next_order(uplink::LineToHost& host) {
   while (auto message = host.next()) {
     if (message->kind == line::Kind::kRecord) return message;
@@ -41,7 +41,7 @@ std::optional<message::Message> next_order(uplink::LineToHost& host) {
   return std::nullopt;
 }
 
-// The host has all of it, or is gone for too long.
+// The host has all data, or was gone for too long.
 void see_off(uplink::LineToHost& host, std::chrono::nanoseconds orphan_timeout) {
   constexpr int kPauseMs = 50;
   while (!host.is_given_up() && base::stop_signals::requests() < 2) {
@@ -51,14 +51,14 @@ void see_off(uplink::LineToHost& host, std::chrono::nanoseconds orphan_timeout) 
   }
 }
 
-// Who asked for what, and as whom it is done: said at all events.
+// Logs the order, its origin and the user it runs as: always.
 void log_order(const std::string& host, const line::RecordOrder& order, const base::Result<>& verdict) {
   const std::string user = order.user.empty() ? " as user " + std::to_string(geteuid()) : "";
   log(base::utc_text(std::time(nullptr)) + " " + host + " " + (verdict ? "" : "was refused: ") +
       uplink::text_of(order) + user);
 }
 
-// Told what is recorded.
+// Prints what is recorded.
 using ProgramTeller = std::function<void(std::string_view)>;
 
 base::Result<> serve_session(const uplink::TargetOptions& target, uplink::LineToHost& host,
@@ -83,7 +83,7 @@ base::Result<> serve_session(const uplink::TargetOptions& target, uplink::LineTo
   return recorded;
 }
 
-// Before anything that its host says is heard. False: it can't be, and the session isn't made.
+// Before any message of its host is read. False: impossible, and the session isn't created.
 bool become_session_user(const std::optional<base::Account>& user) {
   if (!user) return true;
   const auto done = become(*user);
@@ -91,7 +91,7 @@ bool become_session_user(const std::optional<base::Account>& user) {
   return done.has_value();
 }
 
-// All of a session, until its host has everything of it. `is_one`: nobody else can come, where that one can't be spoken with.
+// All of a session, until its host has all data. `is_one`: no other host can connect if this one fails.
 void serve_host(const Options& options, const uplink::TargetOptions& target, uplink::LineToHost& host, bool is_one,
                 const ProgramTeller& tell_program) {
   constexpr int kPauseMs = 200;
@@ -121,14 +121,14 @@ base::Result<> go_to_host(const Options& options, const channel::Security& secur
   return {};
 }
 
-// What a terminal says it says to the sessions' processes as well.
+// Signals from a terminal reach the sessions' processes as well.
 void hand_on_requests(const uplink::Switchboard& switchboard, int& handed_on) {
   for (; handed_on < base::stop_signals::requests_by_processes(); ++handed_on) {
     for (const pid_t process : switchboard.processes()) (void)kill(process, SIGTERM);
   }
 }
 
-// Sessions are processes of their own. In such a one this returns when that is over, as it does in the first one.
+// Sessions are separate processes. In such a one this returns at its end, as it does in the first one.
 base::Result<> wait_for_hosts(const Options& options, const channel::Security& security,
                               const uplink::TargetOptions& target, const std::optional<base::Account>& user) {
   Announcement announcement;
@@ -180,7 +180,7 @@ base::Result<> serve(const Options& options) {
   if (!security) return std::unexpected(security.error());
   const auto user = session_user(options.user);
   if (!user) return std::unexpected(user.error());
-  base::stop_signals::forward_to(0);  // from here on they end it when nothing is under way any more
+  base::stop_signals::forward_to(0);  // from here on they end it when nothing is in progress any more
   const uplink::TargetOptions target = target_options(options);
   return options.command == Command::kConnect ? go_to_host(options, *security, target, *user)
                                               : wait_for_hosts(options, *security, target, *user);

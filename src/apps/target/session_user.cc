@@ -20,12 +20,12 @@ base::Result<std::optional<base::Account>> session_user(const std::string& name)
 }
 
 base::Result<> become(const base::Account& account) {
-  if (geteuid() != 0) return {};  // it is that one
+  if (geteuid() != 0) return {};  // already this user
   const bool is_done = setgroups(account.groups.size(), account.groups.data()) == 0 &&
                        setresgid(account.group, account.group, account.group) == 0 &&
                        setresuid(account.user, account.user, account.user) == 0;
   if (!is_done) return base::fail("can't become user {}: {}", account.user, base::reason_of(errno));
-  // Its own processes look into each other, and this one has no more than they have.
+  // Processes of this user can trace each other, and this one has no more rights than they have.
   (void)prctl(PR_SET_DUMPABLE, 1);
   return {};
 }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
-// In a directory where nobody else can put a socket of that name first.
+// In a directory in which no other user can place a socket of that name first.
 std::string default_address() {
   if (geteuid() == 0) return "/run/heaptap-target";
   const char* const folder = std::getenv("XDG_RUNTIME_DIR");
@@ -40,12 +40,12 @@ std::string find_agent(const Options& options) {
   return unpack_carried_agent();
 }
 
-// No address is said, at most a name that is announced.
+// Without an address, at most with an announced name.
 bool is_by_announcement(const Options& options) {
   return options.goes_to_host && (options.address.empty() || channel::is_name_alone(options.address));
 }
 
-// Whether who answers has to prove something that is known here.
+// Whether the peer has to prove a key known here.
 base::Result<std::unique_ptr<uplink::ConnectionSource>> go_to_announced(const Options& options,
                                                                         const channel::Security& security) {
   const std::string& name = options.address;
@@ -60,7 +60,7 @@ base::Result<std::unique_ptr<uplink::ConnectionSource>> go_to_announced(const Op
                                              std::make_unique<AnnouncedHost>(name));
 }
 
-// Whether it says something without waiting for its reader.
+// Whether it can print without waiting for its reader.
 bool can_complain() {
   pollfd terminal{STDERR_FILENO, POLLOUT, 0};
   return poll(&terminal, 1, 0) > 0;
@@ -73,8 +73,8 @@ void say(const Options& options, const std::string& line) {
 }
 
 void complain(const std::string& line) {
-  const std::string text = "heaptap-target: " + base::safe_text(line) + "\n";  // it may be what a host said
-  // A terminal that is gone is nobody's loss.
+  const std::string text = "heaptap-target: " + base::safe_text(line) + "\n";  // possibly text of a host
+  // A closed terminal is no error.
   if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 struct Number {
   unsigned long amount = 0;
-  const char* end = nullptr;  // behind its last digit; the text's beginning where there is none
+  const char* end = nullptr;  // after its last digit; the text's beginning if there is none
   bool is_negative = false;
   bool is_too_large = false;
 };
@@ -35,7 +35,7 @@ constexpr int digit_of(char letter) {
 
 constexpr bool is_space(char letter) { return letter == ' ' || (letter >= '\t' && letter <= '\r'); }
 
-// As the C standard has it for strtol() and strtoul(), in the "C" locale: spaces, sign, 0x or 0 where the base allows it, digits.
+// strtol() and strtoul() of the C standard, in the "C" locale: spaces, sign, 0x or 0 if the base allows it, digits.
 constexpr Number read_number(const char* text, int base) {
   Number number{.end = text};
   const char* at = text;
@@ -112,7 +112,7 @@ extern "C" {
   return const_cast<char*>(text != nullptr ? text : "Unknown error");
 }
 
-// glibc's own name of strerror_r(), for what it says when a library can't be loaded.
+// glibc's internal name of strerror_r(), for messages about libraries that can't be loaded.
 [[gnu::weak]] char* __strerror_r(int error_number, char*, size_t) { return strerror(error_number); }
 
 // --- A broken promise of glibc's own.

@@ -13,7 +13,7 @@ namespace {
 using discovery::FoundService;
 
 constexpr uint64_t kLongestSearchNs = 3 * discovery::kSecond;
-// For others of that name, once there is one: what is asked is answered at once.
+// Wait for others of that name once one is found: queries are answered at once.
 constexpr uint64_t kOthersNs = discovery::kSecond / 2;
 
 base::Result<std::vector<FoundService>> search(const std::string& name) {

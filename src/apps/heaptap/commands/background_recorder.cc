@@ -18,7 +18,7 @@
 namespace heaptap::app {
 namespace {
 
-// In a new process, before it executes heaptap: only what is async-signal-safe.
+// In the child, before it executes heaptap: only async-signal-safe calls.
 [[noreturn]] void become_recorder(pid_t parent, int end_signal, int input, int output, char** arguments,
                                   char** environment) {
   (void)setsid();
@@ -39,7 +39,8 @@ namespace {
 
 std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
 
-// This process's variables, with others in their place: of each name one, since who reads a secret there wipes one.
+// This process's environment with some variables replaced; one of each name, since the reader of a secret wipes only
+// one.
 std::vector<std::string> environment_with(const std::vector<std::string>& more_variables) {
   std::vector<std::string> variables = more_variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {

@@ -11,7 +11,7 @@
 namespace heaptap::app {
 namespace {
 
-// What the program was called with, whatever the directory that it was built in.
+// The program's command line, independent of its build directory.
 std::vector<std::string> arguments_of(const model::Capture& capture) {
   if (capture.command.empty()) return {};
   return {capture.command.begin() + 1, capture.command.end()};

@@ -36,9 +36,9 @@ namespace {
 using report::LimitKind;
 
 constexpr int kExitBeyond = 1;
-constexpr size_t kMaxOthers = 16;  // stacks that come before others but don't count for a limit, such as those of mmap
+constexpr size_t kMaxOthers = 16;  // mapped stacks etc., which may be listed first but don't count for a limit
 
-// Of a run the largest of one process. None: it isn't known.
+// Of a run the largest of one process. None: unknown.
 std::optional<uint64_t> peak_of(const report::Report& report) {
   if (report.of_run) return report::sum_of(report.processes).largest_peak;
   return report.totals.peak_live_bytes.if_known();
@@ -83,14 +83,14 @@ std::vector<report::StackEntry> telling_stacks(const CheckOptions& options, Limi
                                                std::vector<report::StackEntry> stacks) {
   std::erase_if(stacks, [&](const report::StackEntry& stack) {
     const report::BlockCount share = findings::share_of(kind, options.possible, stack);
-    const bool counts = kind == LimitKind::kLeaked ? !stack.mapping : !stack.is_apart();  // leaks of pools do
+    const bool counts = kind == LimitKind::kLeaked ? !stack.mapping : !stack.is_apart();  // leaks of pools count
     return !counts || share.blocks + share.bytes == 0;
   });
   if (stacks.size() > options.stacks) stacks.resize(options.stacks);
   return stacks;
 }
 
-// Why figures aren't exact, or aren't there.
+// Reasons why figures are inexact or missing.
 std::vector<std::string> remarks_of(const CheckOptions& options, const report::Report& report,
                                     const std::vector<model::Note>& scan_notes) {
   std::vector<std::string> remarks;
@@ -139,7 +139,7 @@ class Recorded {
  public:
   explicit Recorded(const std::vector<std::string>& traces) : traces_(traces) {}
 
-  // Whether what a process executed when it left `before` is among them.
+  // Whether they include the program that a process executed when it left `before`.
   bool went_on(const model::Capture& before) {
     if (!captures_) captures_ = read_all();
     return std::ranges::any_of(*captures_, [&](const model::Capture& later) {
@@ -149,7 +149,7 @@ class Recorded {
   }
 
  private:
-  // What can't be read is no program.
+  // An unreadable trace has no program.
   [[nodiscard]] std::vector<model::Capture> read_all() const {
     std::vector<model::Capture> captures;
     if (traces_.size() == 1) return captures;
@@ -168,7 +168,7 @@ class Recorded {
   std::optional<std::vector<model::Capture>> captures_;
 };
 
-// `read`: what is judged, by a query. It is read once for the figures, and again for the stacks of each limit that was exceeded.
+// `read`: reads the trace by a query: once for the figures, and again for the stacks of each exceeded limit.
 using Read = std::function<base::Result<report::Report>(const query::Query&)>;
 base::Result<findings::Verdict> judge(const CheckOptions& options, const query::Suppressions& suppressions,
                                       const std::string& trace, const std::vector<model::Note>& scan_notes,
@@ -223,7 +223,7 @@ base::Result<findings::Verdict> judge(const CheckOptions& options, const query::
   return verdict;
 }
 
-// What a wrapper had before it executed the program is gone, and no leak of what is recorded together.
+// Memory of a wrapper before it executed the program no longer exists, and isn't leaked by the run.
 base::Result<findings::Verdict> judge_trace(CheckOptions options, const query::Suppressions& suppressions,
                                             const std::string& trace, Recorded& recorded) {
   auto reader = open_trace(trace);
@@ -238,7 +238,7 @@ base::Result<findings::Verdict> judge_trace(CheckOptions options, const query::S
   return verdict;
 }
 
-// All together. Of the peaks, which processes have at different times, the largest counts.
+// Sum of all processes. Peaks, which they have at different times, aren't added: the largest counts.
 base::Result<findings::Verdict> judge_run(const CheckOptions& options, const query::Suppressions& suppressions,
                                           const Run& run) {
   const char* const need = options.scan != 0 ? "--scan" : !options.growth.empty() ? "--baseline" : nullptr;
@@ -255,7 +255,7 @@ base::Result<findings::Verdict> judge_run(const CheckOptions& options, const que
   return verdict;
 }
 
-// None where one trace is compared with one baseline, whatever their programs.
+// None if one trace is compared with one baseline, of any program.
 base::Result<std::optional<Baselines>> baselines_of(const CheckOptions& options,
                                                     const std::vector<std::string>& traces) {
   std::error_code error;
@@ -284,12 +284,12 @@ base::Result<findings::Verdict> judge_named(CheckOptions options, const std::opt
                              : judge_trace(options, suppressions, trace, recorded);
 }
 
-// Of one trace, as an exit status.
+// Exit status for one trace.
 int status_of(const findings::Verdict& verdict) {
   return verdict.broken() ? kExitBeyond : verdict.passed() ? 0 : base::kExitUnknown;
 }
 
-// Of two traces' statuses the one that counts: a limit that is broken is certain, whatever became of the other trace.
+// Of two traces' statuses the relevant one: an exceeded limit is certain, whatever the other trace's status is.
 int worse_of(int one, int other) {
   if (one == kExitBeyond || other == kExitBeyond) return kExitBeyond;
   return std::max(one, other);

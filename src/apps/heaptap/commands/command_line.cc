@@ -90,7 +90,7 @@ bool is_command(const std::string& name) {
          std::ranges::find(kPlanned, name) != kPlanned.end();
 }
 
-// The command that was probably meant; empty: none is near.
+// The command that was probably meant; empty: none is similar.
 std::string nearest_command(const std::string& word) {
   std::vector<std::string> names;
   for (const NamedCommand& command : kCommands) names.emplace_back(command.name);
@@ -116,7 +116,7 @@ base::Result<Command> parse_help(const Arguments& arguments, const Defaults& def
   return parse_named(name, {"--help"}, defaults);
 }
 
-// A bare `heaptap WORD` runs the program of that name. Where there is none, it may have been meant for a command.
+// A bare `heaptap WORD` runs the program of that name. If there is none, it may be a misspelt command.
 base::Result<> check_is_no_typo(const std::string& word) {
   if (word.starts_with('-') || word.contains('/') || base::is_command(word)) return {};
   const std::string nearest = nearest_command(word);
@@ -133,7 +133,7 @@ std::vector<KnownCommand> known_commands() {
   std::vector<KnownCommand> known;
   KnownOption topics{.names = {}, .value = "COMMAND"};
   for (const NamedCommand& command : kCommands) {
-    // The one is what calls this, the other has no table of options.
+    // `completions` calls this function, `help` has no table of options.
     if (command.parse == parse_completions || command.parse == parse_help) continue;
     topics.words.emplace_back(command.name);
     const auto help = command.parse({"--help"}, {});

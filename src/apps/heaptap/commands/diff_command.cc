@@ -40,7 +40,7 @@ struct Moment {
   report::Report report;
 };
 
-// The recording as it was then.
+// The recording up to that moment.
 base::Result<Moment> read_moment(const DiffOptions& options, query::Query query, const char* option,
                                  const std::string& text) {
   const std::string& trace = options.traces.front();
@@ -51,11 +51,11 @@ base::Result<Moment> read_moment(const DiffOptions& options, query::Query query,
   query.window.span.last = {.time_ns = moment->time_ns, .event = moment->event};
   auto report = read_report(trace, query);
   if (!report) return std::unexpected(std::move(report).error());
-  // The moment is said in its own place.
+  // The moment is printed separately.
   if (query.filter.function.empty() && query.filter.module.empty() && query.filter.tags.empty() &&
       query.filter.thread == 0)
     report->filter.clear();
-  // Of a trace that was cut off the end is what can be read of it, and when that was is known now.
+  // The end of an incomplete trace is known only after it has been read.
   const uint64_t time_ns = moment->time_ns == query::kEndNs ? report->end_ns() : moment->time_ns;
   return Moment{time_ns, *std::move(report)};
 }

@@ -76,7 +76,7 @@ void say_that_nothing_was_found(uint64_t wait_ns) {
   print_error(text::folded(text, fold_width(STDERR_FILENO), "heaptap: "));
 }
 
-// Whether something was found.
+// Whether a service was found.
 base::Result<bool> discover(const DiscoverOptions& options) {
   auto browser = Browser::create();
   if (!browser) return std::unexpected(std::move(browser).error());
@@ -93,7 +93,7 @@ base::Result<bool> discover(const DiscoverOptions& options) {
     HEAPTAP_TRY(print_output(services_as_json(services)));
   } else if (!options.watch && has_found) {
     HEAPTAP_TRY(print_output(services_as_table(services, fold_width(STDOUT_FILENO))));
-    // Beside the table, which others may read.
+    // On stderr, since the table on stdout may be read by programs.
     print_error(advice_on(services));
   }
   if (!has_found) say_that_nothing_was_found(wait_ns);

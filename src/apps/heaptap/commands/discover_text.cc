@@ -30,7 +30,7 @@ std::string value_or_dash(const FoundService& service, std::string_view name) {
   return value.empty() ? "-" : base::safe_text(value);
 }
 
-// None: it says something else, or nothing.
+// None: missing or another value.
 std::optional<bool> flag_of(const FoundService& service, std::string_view name) {
   const auto value = discovery::text_value(service.text, name);
   if (value != "1" && value != "0") return std::nullopt;
@@ -56,7 +56,7 @@ void write_service(JsonWriter& json, const FoundService& service) {
     json.member("interface", found.interface);
   }
   json.end_array();
-  // Empty is something that is said: nothing is recorded.
+  // Empty is a value: nothing is recorded.
   for (const char* name : {"program", "cpu", "version"}) json.member(name, discovery::text_value(service.text, name));
   for (const char* name : {"secure", "begun"}) json.member(name, flag_of(service, name));
 }
@@ -96,7 +96,7 @@ std::string advice_on(const std::vector<FoundService>& services) {
   if (!offered.empty()) {
     const bool is_one = offered.size() == 1;
     const std::string place = is_one ? base::shell_word(endpoint_text(*offered.front())) : "ADDRESS";
-    // What it records by itself is there to be taken over, and another program isn't recorded beside it.
+    // A recording that the target started itself can be taken over; it doesn't record another program beside it.
     const auto has_begun = [](const FoundService* each) { return flag_of(*each, "begun").value_or(false); };
     const auto has_token = [](const FoundService* each) { return flag_of(*each, "token").value_or(false); };
     const char* const token = std::ranges::all_of(offered, has_token) ? " --token-file FILE" : "";

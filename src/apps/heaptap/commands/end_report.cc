@@ -26,12 +26,12 @@
 namespace heaptap::app {
 namespace {
 
-// More than are told: those of one site are one line.
+// More than are printed: errors of one site are one line.
 constexpr size_t kMaxStacks = 50;
 
 using report::ProcessEntry;
 
-// What all readings of traces have in common.
+// Options common to all readings of traces.
 query::Query plain_query(const EndReport& end) {
   const RunOptions& options = end.options;
   query::Query query;
@@ -61,7 +61,7 @@ base::Result<report::Report> read_main(const EndReport& end, const std::string& 
   return report;
 }
 
-// One of the other processes: its figures alone.
+// Another process of the run: only its figures.
 ProcessEntry read_other(const EndReport& end, const supervision::FinishedTrace& trace) {
   ProcessEntry entry;
   entry.trace_path = trace.path;
@@ -83,7 +83,7 @@ ProcessEntry read_other(const EndReport& end, const supervision::FinishedTrace& 
   return report::entry_of(*report);
 }
 
-// All of the recording, `first` in front; empty where it is alone.
+// All traces of the recording, `first` in front; empty if it is the only one.
 std::vector<ProcessEntry> read_others(const EndReport& end, const report::Report& first,
                                       const std::vector<supervision::FinishedTrace>& traces) {
   std::vector<ProcessEntry> entries;
@@ -112,13 +112,13 @@ bool is_failure(const RunOptions& options, const ProcessEntry& process) {
   return leaks || (options.sanity && errors.counted() != 0);
 }
 
-// Whether it may have leaks that nobody saw. What a program had before it executed another one is no leak.
+// Whether it may have unseen leaks. Memory from before an exec is not leaked.
 bool is_unknown(const ProcessEntry& process) {
   if (!process.failure.empty() || !process.known.any || !process.known.children) return true;
   return process.leaks.scanned ? !process.known.leaks : !process.capture.executed;
 }
 
-// Children may fail in crowds, on a full disk say.
+// Many children may fail at once, for instance on a full disk.
 void tell_failures(const RunOptions& options, const std::vector<supervision::FinishedTrace>& traces) {
   constexpr size_t kMaxTold = 3;
   size_t failed = 0;
@@ -131,7 +131,7 @@ void tell_failures(const RunOptions& options, const std::vector<supervision::Fin
   }
 }
 
-// The report's own process is among its processes only where there are others.
+// The list of processes has the report's own one only if there are others.
 Gate judge_processes(const RunOptions& options, const report::Report& report) {
   std::vector<ProcessEntry> processes = report.processes;
   if (processes.empty()) processes.push_back(report::entry_of(report));
@@ -152,7 +152,7 @@ void print_json(const EndReport& end, const std::string& trace, const std::vecto
   if (const auto written = end.file.write(text); !written) print_failure(written.error());
 }
 
-// A link is followed only where it is the system's own, such as /dev/stdout or that of a shell's >(…).
+// A link is followed only if it belongs to the system, such as /dev/stdout or that of a shell's >(…).
 base::UniqueFd open_to_write(const std::string& path, int flags) {
   const bool is_systems = path.starts_with("/dev/") || path.starts_with("/proc/");
   return base::UniqueFd(open(path.c_str(), O_WRONLY | O_CLOEXEC | (is_systems ? 0 : O_NOFOLLOW) | flags, 0666));
@@ -163,7 +163,7 @@ bool is_fifo(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
-// What an earlier run left there may not pass as this one's report, whatever becomes of this one.
+// An earlier run's report must not be taken for this one's if this one fails.
 void empty_if_regular(int descriptor) {
   struct stat status{};
   if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) (void)ftruncate(descriptor, 0);
@@ -174,7 +174,7 @@ void empty_if_regular(int descriptor) {
 base::Result<ReportFile> ReportFile::create(const std::string& path) {
   if (path.empty()) return ReportFile("", {});
   base::UniqueFd descriptor = open_to_write(path, O_CREAT | O_NONBLOCK);
-  const bool is_unread = !descriptor && errno == ENXIO && is_fifo(path);  // nobody reads it so far
+  const bool is_unread = !descriptor && errno == ENXIO && is_fifo(path);  // no reader yet
   if (is_unread) return ReportFile(path, {});
   if (!descriptor) return base::fail("--json={}: can't write there: {}", path, base::reason_of(errno));
   (void)fcntl(descriptor.get(), F_SETFL, fcntl(descriptor.get(), F_GETFL) & ~O_NONBLOCK);
@@ -183,7 +183,7 @@ base::Result<ReportFile> ReportFile::create(const std::string& path) {
 }
 
 base::Result<> ReportFile::write(const std::string& text) {
-  if (!descriptor_) descriptor_ = open_to_write(path_, 0);  // waits for a reader, now that the program is over
+  if (!descriptor_) descriptor_ = open_to_write(path_, 0);  // waits for a reader, after the program has ended
   if (!descriptor_) return base::fail("--json={}: can't write there: {}", path_, base::reason_of(errno));
   empty_if_regular(descriptor_.get());
   for (size_t done = 0; done < text.size();) {

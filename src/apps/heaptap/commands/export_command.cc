@@ -53,7 +53,7 @@ base::Result<> write_to_file(const exports::Format& format, const exports::Input
   return file->finish();
 }
 
-// Prints the files' names, which are found here.
+// Prints the names of the files that the export chose.
 base::Result<> write_series(const exports::Format& format, const exports::Input& input, const ExportOptions& options) {
   const auto moments = moments_of(options.moments, input.report.end_ns(), input.report.marks);
   if (!moments) return base::fail_as(moments.error().kind, "export: {}", moments.error().message);
@@ -100,7 +100,7 @@ class NoEvents : public model::UnscannedSource {
   model::Tables tables_;
 };
 
-// What can't be had of several processes; null: nothing.
+// The format or option that needs a single process; null: none.
 const char* need_of_one_process(const ExportOptions& options, const exports::Format& format) {
   if (format.needs.trace || format.needs.blocks || format.needs.timeline) return format.name.data();
   if (!options.moments.is_empty()) return options.moments.every_ns ? "--every" : "--at";

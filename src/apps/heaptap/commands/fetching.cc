@@ -24,7 +24,7 @@ remote::FetchLimits limits_of(const RunOptions& options) {
 }  // namespace
 
 bool Fetching::Taker::lacks(const model::Module& module) {
-  // No stack ends in the agent.
+  // Stacks never end in the agent.
   return has_place() && base::file_name_of(module.path) != wire::kAgentFileName && !symbols::has_file(where_, module);
 }
 
@@ -47,7 +47,7 @@ Fetching::Fetching(const RunOptions& options)
              {.symbol_directories = options.symbols, .sysroots = options.sysroots, .debuginfod = false}),
       fetcher_(taker_, limits_of(options)) {}
 
-// What began without this host keeps files for it: where none is wanted it is told so of each.
+// A recording that started without this host keeps files for it: if none are wanted, it is told so for each.
 void Fetching::serve(remote::RemoteSource& source) {
   if (is_on() || options_.machine.takes_over) source.fetch_by(fetcher_);
 }

@@ -20,7 +20,7 @@ void HostAnnouncement::add_waits(std::vector<pollfd>& waits) const {
   if (announcer_) announcer_->add_waits(waits);
 }
 
-// One that is gone says so at its end.
+// The announcement is withdrawn at the end.
 void HostAnnouncement::serve(bool is_waiting) {
   if (!is_waiting || has_failed_) {
     announcer_.reset();

@@ -15,7 +15,7 @@
 namespace heaptap::app {
 namespace {
 
-// The program that opens files for the user's desktop. It goes on by itself.
+// The program that opens files for the user's desktop. It isn't waited for.
 base::Result<> open_in_browser(const std::string& path) {
   const std::string name = path.starts_with("-") ? "./" + path : path;
   const char* const arguments[] = {"xdg-open", name.c_str(), nullptr};

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMaxTold = 20;
 
-// All stacks in numbers.
+// Query for the figures of all stacks.
 query::Query counts_of(query::Query query) {
   query.counting.statistics = query.counting.lifetimes = query.listing.stacks = query.leaks.scans = false;
   query.listing.counts = true;
@@ -121,7 +121,7 @@ void IncrementalReports::serve(Task task) try {
   outcome.is_done = written.has_value();
   if (task.request->answer) task.request->answer(outcome);
 } catch (const std::exception& error) {
-  programs_.erase(task.of);  // it may be half read
+  programs_.erase(task.of);  // possibly read in part
   tell(task.of.first, error.what());
   if (task.request != nullptr && task.request->answer) task.request->answer({});
 }
@@ -193,7 +193,7 @@ base::Result<> IncrementalReports::count_leaks(const Program& program, const sup
   return {};
 }
 
-// Of the trace as it is by now.
+// From the trace's current state.
 base::Result<> IncrementalReports::write_whole(Program& program, const supervision::ReportRequest& request) const {
   auto reader = trace::TraceReader::open(program.trace->path());
   if (!reader) return std::unexpected(std::move(reader).error());

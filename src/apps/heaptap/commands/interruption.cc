@@ -27,9 +27,9 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 
-// Calls nothing that a signal handler may not call.
+// Only async-signal-safe calls.
 void on_signal(int number) {
-  if (symbols::stop_transfer(number)) return;  // it raises the signal again
+  if (symbols::stop_transfer(number)) return;  // raises the signal again
   constexpr std::string_view kWipe = "\r\x1b[K";
   if (line_shown) {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kWipe.data(), kWipe.size());

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t kMaxFileBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // of a recording
-constexpr size_t kMaxFilesSeen = 4096;             // a program may map without end
+constexpr size_t kMaxFilesSeen = 4096;             // a program may map files without end
 constexpr size_t kMaxWaiting = 256;                // open ones
 
 }  // namespace
@@ -33,7 +33,7 @@ KeptFiles::~KeptFiles() = default;
 
 bool KeptFiles::lacks(const model::Module& module) {
   if (!cache_ || module.build_id.empty() || (module.flags & wire::kModuleIsVdso) != 0) return false;
-  if (base::file_name_of(module.path) == wire::kAgentFileName) return false;  // no stack ends in the agent
+  if (base::file_name_of(module.path) == wire::kAgentFileName) return false;  // stacks never end in the agent
   if (seen_.size() >= kMaxFilesSeen || !seen_.insert(module.build_id).second) return false;
   return !symbols::has_file(where_, module);
 }
@@ -49,7 +49,7 @@ void KeptFiles::keep(const model::Module& module, base::UniqueFd file) {
   queue_.push_back({module.build_id, std::move(file), bytes});
   news_.notify_all();
   if (copier_.joinable()) return;
-  const base::SignalsBlocked signals;  // are for the thread that records
+  const base::SignalsBlocked signals;  // for the recording thread
   copier_ = std::jthread([this](const std::stop_token& stop) { copy_all(stop); });
 }
 
@@ -58,7 +58,7 @@ void KeptFiles::copy_all(const std::stop_token& stop) {
   while (news_.wait(lock, stop, [this] { return !queue_.empty(); })) {
     const Copy& first = queue_.front();
     lock.unlock();
-    // What can't be kept lacks names later, which the report says.
+    // Files that can't be kept lack names later, which the report says.
     (void)copy(first, stop);
     lock.lock();
     queue_.pop_front();
@@ -72,7 +72,7 @@ base::Result<> KeptFiles::copy(const Copy& from, const std::stop_token& stop) co
   if (!file) return std::unexpected(std::move(file).error());
   std::string piece(size_t{1} << 20, '\0');
   for (uint64_t done = 0; done < from.bytes;) {
-    if (stop.stop_requested()) return base::fail("canceled");  // nothing is kept of what isn't whole
+    if (stop.stop_requested()) return base::fail("canceled");  // incomplete copies are not kept
     const ssize_t got = pread(from.file.get(), piece.data(), piece.size(), static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return base::fail("it can't be read: {}", base::reason_of(errno));

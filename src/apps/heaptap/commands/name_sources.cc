@@ -30,7 +30,7 @@ constexpr std::string_view kSysroot = "--sysroot=";
 constexpr std::string_view kServer = "--symbols-server=";
 constexpr std::string_view kTokenFile = "--token-file=";
 
-// Empty: this user has no home.
+// Empty: this user has no home directory.
 std::string folder_of_names() {
   const char* const state = std::getenv("XDG_STATE_HOME");
   if (state != nullptr && *state == '/') return std::string(state) + "/heaptap/names";
@@ -38,7 +38,7 @@ std::string folder_of_names() {
   return home != nullptr && *home == '/' ? std::string(home) + "/.local/state/heaptap/names" : "";
 }
 
-// Of one recording; of no other one, as far as nobody pretends, who gains nothing by it.
+// Key of one recording; another one could only have it on purpose, which gains nothing.
 std::string file_of(const model::Capture& capture) {
   const std::string folder = folder_of_names();
   return folder.empty() ? folder : fmt::format("{}/{:x}-{}", folder, capture.start_unix_ns, capture.pid);
@@ -50,7 +50,7 @@ bool is_own_file(const std::string& path) {
          (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// The oldest go where there are too many.
+// Removes the oldest if there are too many.
 void prune(const std::string& folder) {
   constexpr size_t kMaxFiles = 1000;
   std::error_code error;
@@ -93,7 +93,7 @@ void tell_of_missing(const std::string& option, const std::string& path) {
       base::safe_text(path), option));
 }
 
-// The options that were given, or where none was, those that are remembered.
+// The options given, or if none were, the remembered ones.
 symbols::ResolverOptions with_remembered(symbols::ResolverOptions given, const model::Capture& capture) {
   const std::string path = file_of(capture);
   const bool are_given = !given.symbol_directories.empty() || !given.sysroots.empty() || given.server != nullptr;

@@ -17,14 +17,15 @@ namespace {
 
 constexpr size_t kPieceBytes = size_t{1} << 16;
 
-// Fails where another process has made the file meanwhile. Not all file systems can rename so; those have links.
+// Fails if another process has created the file in the meantime. Not all file systems support this flag of rename;
+// those have links.
 bool rename_to_new(const char* from, const char* to) {
   if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
   return link(from, to) == 0 && unlink(from) == 0;
 }
 
-// Asked without changing it, which would concern files that other threads make at this moment.
+// Read without changing it, which would affect files that other threads create at this moment.
 mode_t own_mask() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -64,7 +65,7 @@ NewFile::~NewFile() {
 }
 
 base::Result<NewFile> NewFile::create(const std::string& path, bool force) {
-  // Renaming would put a file in the place of /dev/null. A pipe nobody reads yet is waited for, as by any other program.
+  // Renaming would replace /dev/null, for instance. Opening a pipe without a reader blocks, as in any other program.
   if (path == "-") {
     base::UniqueFd output(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     if (!output) return base::fail("can't write to the standard output: {}", base::reason_of(errno));

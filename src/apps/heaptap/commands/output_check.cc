@@ -15,11 +15,11 @@ namespace heaptap::app {
 namespace fs = std::filesystem;
 namespace {
 
-// Only making a file tells whether one can be made. Never one that is there, nor where a link leads: the directory may be one
-// that others write into.
+// Only creating a file shows whether it is possible. Never an existing file, nor the target of a link: others may have
+// write access to the directory.
 base::Result<> try_to_make(const fs::path& path, const fs::path& shown) {
   base::UniqueFd probe(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!probe && errno == EEXIST && path != shown) return {};  // somebody could make it
+  if (!probe && errno == EEXIST && path != shown) return {};  // another process could create it
   if (!probe) {
     return base::fail("can't write the trace to {}: {}; choose another place with -o FILE", shown.string(),
                       base::reason_of(errno));

@@ -71,7 +71,7 @@ base::Result<> Output::write(std::string_view piece) {
     const ssize_t written = ::write(pipe_, piece.data(), piece.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      is_left_ = true;  // the user has seen enough
+      is_left_ = true;  // the user has quit
       break;
     }
     piece.remove_prefix(static_cast<size_t>(written));
@@ -84,7 +84,7 @@ base::Result<> Output::finish() { return pipe_ < 0 ? flush_output() : base::Resu
 Output::~Output() {
   if (pipe_ < 0) return;
   base::UniqueFd(pipe_).reset();
-  // SIGINT is left to the pager.
+  // SIGINT is for the pager.
   struct sigaction ignored{};
   struct sigaction before{};
   ignored.sa_handler = SIG_IGN;

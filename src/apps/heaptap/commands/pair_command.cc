@@ -24,7 +24,7 @@ using base::fail_as;
 using channel::Fingerprint;
 using channel::KeyFolder;
 
-// What the other machine calls this one in its log.
+// This machine's name in the other one's log.
 std::string own_name() {
   constexpr size_t kMaxNameBytes = 64;
   std::array<char, kMaxNameBytes + 1> name{};
@@ -50,7 +50,7 @@ base::Result<> add(const KeyFolder& folder, const char* list, const channel::Tru
   return {};
 }
 
-// One that `-H NAME` means, and that stands in a line of the list.
+// Names usable for `-H NAME` and in a line of the list.
 base::Result<> check_name(const std::string& name) {
   const bool is_plain =
       std::ranges::none_of(name, [](char letter) { return static_cast<unsigned char>(letter) < ' '; });

@@ -25,18 +25,18 @@ namespace {
 using base::ErrorKind;
 using base::fail_as;
 
-// Before the address at which the other machine is waited for.
+// Prefix of an address to listen on.
 constexpr std::string_view kListens = "listen:";
 
 bool listens(const RunOptions& options) { return options.machine.host.starts_with(kListens); }
 
-// What `heaptap-target record` wrote; a socket is no such thing.
+// A file of `heaptap-target record`; not a socket.
 bool is_file(const RunOptions& options) {
   std::error_code ignored;
   return options.machine.takes_over && std::filesystem::is_regular_file(options.machine.host, ignored);
 }
 
-// Nothing is asked of anybody before it is known what the right one proves.
+// The expected key is looked up before any query is sent.
 base::Result<remote::LineToTarget> make_line_by_name(const RunOptions& options) {
   auto security = security_of_named(options.machine.host, options.machine.token_file);
   if (!security) return std::unexpected(std::move(security).error());
@@ -45,7 +45,7 @@ base::Result<remote::LineToTarget> make_line_by_name(const RunOptions& options) 
   return remote::LineToTarget(options.machine.host, *std::move(addresses), *std::move(security));
 }
 
-constexpr uint16_t kWaitingPort = 7421;  // of those that are free, where no address is given
+constexpr uint16_t kWaitingPort = 7421;  // if free and no address is given
 
 base::Result<channel::Listener> listen_anywhere(const channel::Security& security) {
   const in_addr all{INADDR_ANY};
@@ -54,7 +54,7 @@ base::Result<channel::Listener> listen_anywhere(const channel::Security& securit
   return channel::Listener::listen(channel::Address::of_number(all, 0), security, {});
 }
 
-// Targets come here: to an address, or where none is given, to what is announced.
+// Listens for targets: at an address, or if none is given, at an announced one.
 base::Result<remote::LineToTarget> make_waiting_line(const RunOptions& options, HostAnnouncement& announcement) {
   auto security = security_of({.token_file = options.machine.token_file});
   if (!security) return std::unexpected(std::move(security).error());
@@ -147,7 +147,7 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
   auto line = make_line(options, announcement);
   if (!line) return std::unexpected(std::move(line).error());
   if (options.machine.takes_over) line->set_takes_over(options.machine.by_force, options.machine.process);
-  // One who comes here may take any time; Ctrl-C ends the wait.
+  // A target may take any time to connect; Ctrl-C ends the wait.
   HEAPTAP_TRY(line->connect(listens(options) ? std::chrono::hours(24 * 365) : base::intervals().reach));
   const auto rows = make_row_finder({options.symbols, options.sysroots, options.debuginfod}, options.symbols_server);
   remote::RemoteSource source(*line, [&options](const line::LineNews& news) {
@@ -156,7 +156,7 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
   });
   if (rows != nullptr) source.set_row_finder(*rows);
   recording.machine = options.machine.host;
-  recording.via.clear();  // the other machine chooses
+  recording.via.clear();  // chosen by the other machine
   supervision::RecordedProcesses processes(std::move(recording), source.maker());
   source.serve(processes);
   recordings::ControlService service(processes, source);

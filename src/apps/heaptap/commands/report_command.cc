@@ -40,7 +40,7 @@ base::Result<report::Report> read_trace(const ReportOptions& options, query::Que
   return report;
 }
 
-// Times and threads are of one process.
+// Times and threads exist within one process only.
 base::Result<> check_run_options(const ReportOptions& options, const Run& run) {
   const query::Query& query = options.query;
   if (!query.window.is_given() && query.filter.thread == 0) return {};

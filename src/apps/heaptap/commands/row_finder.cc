@@ -25,7 +25,7 @@ class RowFinder : public remote::RowFinder {
  public:
   RowFinder(symbols::ResolverOptions options, std::shared_ptr<SymbolsServer> server, base::UniqueFd bell)
       : options_(std::move(options)), server_(std::move(server)), bell_(std::move(bell)) {
-    const base::SignalsBlocked signals;  // are for the thread that records
+    const base::SignalsBlocked signals;  // for the recording thread
     thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
   }
 
@@ -78,7 +78,7 @@ class RowFinder : public remote::RowFinder {
 
   [[nodiscard]] model::RowTable rows_of(const remote::RowRequest& request) const {
     symbols::ResolverOptions options = options_;
-    options.debuginfod = options.debuginfod && request.address.has_value();  // only what is needed is fetched
+    options.debuginfod = options.debuginfod && request.address.has_value();  // fetches only what is needed
     model::RowTable rows;
     if (const auto frames = symbols::find_frame_bytes(options, request.path, request.build_id)) {
       rows = symbol_server::rows_of(*frames, request.address);
@@ -94,7 +94,7 @@ class RowFinder : public remote::RowFinder {
   std::condition_variable_any changed_;
   std::deque<Request> requests_;
   std::deque<Found> found_;
-  std::jthread thread_;  // ends first
+  std::jthread thread_;  // ended first
 };
 
 }  // namespace

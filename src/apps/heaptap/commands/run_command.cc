@@ -57,7 +57,7 @@ base::Result<gid_t> look_up_group(const std::string& word, std::string_view grou
   return base::fail_as(ErrorKind::kUsage, "--user {}: no such group", word);
 }
 
-// All that the user is in, its own one too.
+// All groups of the user, including the primary one.
 std::vector<gid_t> groups_of(const passwd& user) {
   int count = 0;
   (void)getgrouplist(user.pw_name, user.pw_gid, nullptr, &count);
@@ -67,7 +67,7 @@ std::vector<gid_t> groups_of(const passwd& user) {
   return groups;
 }
 
-// As common/base/user_accounts.h has it, by all that this machine knows users from.
+// Looked up as common/base/user_accounts.h describes, in all user databases of this machine.
 base::Result<base::Account> look_up_account_here(const std::string& word) {
   const base::UserWord words = base::split_user_word(word);
   const bool names_group = words.user.size() < word.size();
@@ -124,7 +124,7 @@ log::LogOptions log_options(const RunOptions& options, bool is_in_target) {
   const rlimit space = base::own_limits::of_program(RLIMIT_AS);
   if (is_in_target && space.rlim_cur != RLIM_INFINITY) {
     log.max_bytes =
-        std::min<uint64_t>(log.max_bytes, space.rlim_cur / 16);  // the target's own limit: leave it its room
+        std::min<uint64_t>(log.max_bytes, space.rlim_cur / 16);  // the target's own limit must leave room for it
   }
   return log;
 }
@@ -165,7 +165,7 @@ supervision::RecordingOptions recording_options(const RunOptions& options, const
 // Result of a recording.
 struct Outcome {
   std::vector<supervision::FinishedTrace> traces;
-  int status = 0;  // heaptap's own
+  int status = 0;  // of heaptap itself
 };
 
 Outcome outcome_of(supervision::RecordedProcesses& processes, std::vector<pid_t> named, bool has_failed) {
@@ -181,7 +181,7 @@ Outcome outcome_of(supervision::RecordedProcesses& processes, std::vector<pid_t>
   return outcome;
 }
 
-// Whatever happens to the recording, the program goes on, and its status is known in the end.
+// If the recording fails, the program continues, and its status is still reported.
 void watch(supervision::Supervisor& supervisor, supervision::RecordedProcesses& processes,
            supervision::RecordingSource& source, std::optional<launch::Launched> launched) try {
   supervisor.watch(std::move(launched));
@@ -213,7 +213,7 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   if (!preloaded) return base::fail("can't record {}: {}", plan.program->path, preloaded.error().message);
   launch->agent_path = preloaded->path();
   launch->session = server->session();
-  // All that it takes is there before the program runs.
+  // All resources are created before the program runs.
   KeptFiles files(report_query(options).symbols);
   supervision::RecordedProcesses processes(recording_options(options, plan), files.recording_maker());
   supervision::AgentSource source(processes, *server);
@@ -240,7 +240,7 @@ supervision::TracerSourceOptions announcement(const RunOptions& options) {
           }};
 }
 
-// The agent sees it itself.
+// The agent detects it itself.
 bool is_to_begin_off(const RunOptions& options) {
   const std::string off = std::string(wire::kEnabledVariable) + "=0";
   const std::vector<std::string> own = launch::own_environment(options.environment);
@@ -253,7 +253,7 @@ base::Result<launch::Launched> start_traced(launch::LaunchOptions launch, tracer
   return launch::launch(launch);
 }
 
-// Of a recording that came to nothing.
+// For a recording that failed.
 void remove_traces(supervision::RecordedProcesses& processes) {
   std::error_code ignored;
   for (const supervision::FinishedTrace& trace : processes.take_traces({})) {
@@ -315,14 +315,14 @@ base::Result<Outcome> record_on_other_machine(const RunOptions& options, const R
   return Outcome{.traces = std::move(recorded->traces), .status = recorded->status};
 }
 
-// What is to be found out beforehand is found out there.
+// Checks before the start are made there.
 base::Result<RunPlan> make_remote_plan(const RunOptions& options) {
   HEAPTAP_TRY(check_remote(options));
   HEAPTAP_TRY(check_output(options));
   return RunPlan{};
 }
 
-// The traces carry them.
+// They are stored in the traces.
 base::Result<> check_size(const query::Suppressions& suppressions) {
   constexpr size_t kMaxBytes = size_t{16} << 20;
   size_t bytes = 0;
@@ -361,7 +361,7 @@ base::Result<int> run(const RunOptions& options) {
   return base::kExitUnknown;
 }
 
-// Of a program that is at work already, and waits. Where this fails it goes on unrecorded.
+// For a program that has started and waits. If this fails, it continues unrecorded.
 base::Result<> collect_for(const CollectOptions& options) {
   base::stop_signals::take_report_requests();
   const RunOptions& recording = options.recording;
@@ -388,7 +388,7 @@ base::Result<> collect_for(const CollectOptions& options) {
                                       .report_writer = &reports,
                                       .ends_by_signal = false},
                                      processes, source, service);
-  // The program's working directory may be unmounted while it is recorded.
+  // The program's working directory may be unmounted during the recording.
   if (chdir("/") != 0) return base::fail("can't change to the directory /: {}", base::reason_of(errno));
   const supervision::OwnWaits waits = watch_own_waits();
   supervisor.watch(std::nullopt);

@@ -26,7 +26,7 @@ base::Result<> check_options(const RunOptions& options) {
   return {};
 }
 
-// Whether the agent can do it.
+// Whether the agent can record it.
 base::Result<> check_agent(const RunOptions& options, const std::optional<launch::Program>& program) {
   if (!options.processes.empty()) return base::fail("the agent can't be loaded into a running program");
   if (program && !program->takes_agent) return base::fail("{} {}", program->path, program->takes_agent.error().message);
@@ -36,7 +36,8 @@ base::Result<> check_agent(const RunOptions& options, const std::optional<launch
   return {};
 }
 
-// A sanitizer's runtime and the agent can't both be in front, and its leak check and heaptap can't both trace.
+// A sanitizer's runtime and the agent can't both be the first library, and its leak check and heaptap can't both use
+// ptrace.
 base::Result<> check_sanitizer(const RunOptions& options, const launch::Sanitizer& sanitizer,
                                launch::Program& program) {
   if (program.takes_agent) {

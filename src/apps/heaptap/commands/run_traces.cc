@@ -32,10 +32,10 @@ Part read_part(const trace::RunEntry& entry, query::Query query) {
   const auto failed = [](const base::Error& error) { return Part{.report = {}, .failure = error.message}; };
   auto reader = open_trace(entry.trace);
   if (!reader) return failed(reader.error());
-  // A later recording may have put its traces in the place of some of this one.
+  // A later recording may have overwritten some traces of this one.
   if ((*reader)->capture().pid != entry.pid)
     return failed(base::make_error("'{}' is the trace of another process", entry.trace));
-  if ((*reader)->scans().empty()) query.leaks.generate.reset();  // there are no leaks to write suppressions for
+  if ((*reader)->scans().empty()) query.leaks.generate.reset();  // no scan, so no leaks to suppress
   auto report = analyze_trace(**reader, query);
   if (!report) return failed(report.error());
   report->trace_path = entry.trace;
@@ -107,7 +107,7 @@ base::Result<std::string> image_in(const Run& run, uint32_t pid, uint32_t image)
   return found->trace;
 }
 
-// All that merging needs of each part.
+// The parts of each report that merging needs.
 query::Query part_query(query::Query query) {
   query.listing.limit = 0;
   query.listing.depth = 0;

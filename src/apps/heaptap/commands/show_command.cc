@@ -23,7 +23,7 @@ bool is_for_programs(const ShowOptions& options) {
   return options.json || options.ndjson || options.query.leaks.generate;
 }
 
-// What the view needs, and no more.
+// Query for exactly what the view needs.
 query::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   query::Query query = options.query;
   const View view = options.view;
@@ -36,7 +36,7 @@ query::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   query.listing.errors =
       query.listing.errors && view == View::kSummary && query.listing.group == query::GroupBy::kNothing;
   query.listing.leaks_only = view == View::kLeaks;
-  // Of a program that runs, what is lost now is asked for again and again; what it called since its start takes longer each time.
+  // For a running program the current leaks are requested repeatedly; its calls since the start take longer each time.
   const bool filters_events = query.filter.thread != 0 || query.window.is_given();
   query.counting.events = !options.running || !query.listing.leaks_only || options.sorted || filters_events;
   if (query.listing.leaks_only && !options.sorted) query.listing.sort = query::SortKey::kLeakedBytes;
@@ -46,7 +46,7 @@ query::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   if (view == View::kTree) {
     query.listing.limit = 0;
   }
-  // There are as many as live blocks, and each has a name.
+  // As many as live blocks, each with a name.
   constexpr size_t kMaxRetained = 1000;
   if (view == View::kRetained && query.listing.limit == 0) query.listing.limit = kMaxRetained;
   progress.follow(query);
@@ -84,7 +84,7 @@ base::Result<report::Report> read_of_run(const ShowOptions& options, const Run& 
   }
   const char* const need = need_of_one_process(options);
   if (need == nullptr) return read_run(run, query);
-  // Of a process that executed other programs the one that did the work.
+  // For a process that executed other programs, the one that did the work.
   const trace::RunEntry& main = run.entries.front();
   if (trace::is_one_process(run.entries)) return read_trace(options, main.trace, query);
   return base::fail_as(
@@ -156,7 +156,7 @@ base::Result<report::Report> report_of(const ShowOptions& options, const ReportS
 
 }  // namespace
 
-// They have no common time, and blocks, threads and scans have the numbers of their process.
+// They have no common time, and blocks, threads and scans are numbered per process.
 const char* need_of_one_process(const ShowOptions& options) {
   const query::Query& query = options.query;
   const View view = options.view;
@@ -171,7 +171,7 @@ const char* need_of_one_process(const ShowOptions& options) {
 base::Result<> show(const ShowOptions& options, const ReportSource& source) {
   const auto report = report_of(options, source);
   if (!report) return std::unexpected(report.error());
-  // The text says it itself.
+  // The text has it already.
   const bool says_it = !is_for_programs(options);
   if (report->capture.truncated && !report->capture.running && !says_it && !options.quiet) {
     print_error(fmt::format("heaptap: warning: '{}' is incomplete: {}\n", report->trace_path, report->capture.damage));

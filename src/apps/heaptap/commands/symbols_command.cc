@@ -60,7 +60,7 @@ class Caller {
     if (connection_) connection_->add_waits(waits);
   }
 
-  // A connection that is ready.
+  // An authenticated connection.
   std::optional<channel::Connection> proceed(bool is_alone, channel::Time now) {
     if (!connection_ && is_alone && now >= next_try_) {
       next_try_ = now + base::intervals().retry;
@@ -105,7 +105,7 @@ class Caller {
 base::Result<> serve(const SymbolsOptions& options) {
   auto folders = symbol_server::Folders::open(options.folders);
   if (!folders) return std::unexpected(std::move(folders).error());
-  base::stop_signals::forward_to(0);  // before it listens: anyone who sees the socket may end it, and none is left
+  base::stop_signals::forward_to(0);  // before it listens: a client may end it, and must leave no file behind
   std::optional<Caller> caller;
   std::optional<channel::Listener> listener;
   if (!options.connect.empty()) {

@@ -13,7 +13,7 @@ namespace heaptap::app {
 
 base::Result<channel::Security> security_of(const channel::SecuritySources& sources) {
   auto security = channel::read_security(sources);
-  // The variable is gone once it was read.
+  // The variable is removed once it was read.
   static std::optional<channel::Token> of_environment;
   if (security && sources.token_file.empty()) {
     if (security->token) of_environment = security->token;
@@ -63,7 +63,7 @@ base::Result<std::unique_ptr<symbol_server::Client>> SymbolsServer::make_client(
   if (!addresses) return std::unexpected(std::move(addresses).error());
   for (const channel::Address& each : *addresses) HEAPTAP_TRY(channel::check(*security_, each));
   constexpr std::chrono::seconds kConnecting{5};
-  constexpr std::chrono::seconds kComing{60};  // of a server, that tries again and again
+  constexpr std::chrono::seconds kComing{60};  // for a server, which retries
   std::shared_ptr<channel::Listener> listener;
   if (listens_) {
     auto listening = channel::Listener::listen(addresses->front(), *security_, {});
@@ -78,8 +78,8 @@ base::Result<std::unique_ptr<symbol_server::Client>> SymbolsServer::make_client(
       .listener = std::move(listener),
       .security = *security_,
       .tell = [](const base::Error& why) { print_error(fmt::format("heaptap: warning: {}\n", why.message)); },
-      // Where signals end the program, they do so here as well; where a recording counts them, it is another one than that which
-      // ended the recording.
+      // Signals that end the program end this, too; if the recording counts them, a further one after that which ended
+      // the recording.
       .is_interrupted =
           [before = base::stop_signals::requests()] {
             return base::stop_signals::requests() > before || shell::is_interrupted();

@@ -31,7 +31,7 @@ constexpr std::chrono::milliseconds kRefreshTime{100};
 
 std::string g_error_file;  // empty: stderr
 
-// Never through a link, and never to a file that another user may have put there.
+// Never through a link, and never a file that another user may have created.
 bool append_to_own_file(const std::string& path, std::string_view text) {
   const base::UniqueFd file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644));

@@ -43,7 +43,7 @@ class EndSignals {
 
   void unblock() const { pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr); }
 
-  // False: one came.
+  // False: a signal came.
   bool wait(int timeout_ms) {
     pollfd wait{.fd = descriptor_.get(), .events = POLLIN, .revents = 0};
     if (poll(&wait, 1, timeout_ms) <= 0) return true;
@@ -51,7 +51,7 @@ class EndSignals {
     if (read(descriptor_.get(), &signal, sizeof signal) == sizeof signal) number_ = static_cast<int>(signal.ssi_signo);
     return false;
   }
-  [[nodiscard]] int number() const { return number_; }  // of the one that came; 0: none
+  [[nodiscard]] int number() const { return number_; }  // the signal that came; 0: none
 
  private:
   sigset_t signals_{};
@@ -98,7 +98,7 @@ base::Result<Watched> watch(const TopOptions& options, EndSignals& signals) {
   return Watched{nullptr, *std::move(recording)};
 }
 
-// False: the reader has seen enough.
+// False: the reader has closed the pipe.
 base::Result<bool> write_line(std::string_view line) {
   if (fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0) return true;
   if (errno == EPIPE) return false;
@@ -121,7 +121,7 @@ base::Result<> print_picture(client::Recording& recording, const TopOptions& opt
   return print_output(*text);
 }
 
-// The number of the signal that ended it, or 0.
+// The number of the terminating signal, or 0.
 base::Result<int> show_screen(Watched& watched, const TopOptions& options, EndSignals& signals) {
   top::TopSettings settings = options.settings;
   settings.color = use_color(options.color, STDOUT_FILENO);
@@ -135,7 +135,7 @@ base::Result<int> show_screen(Watched& watched, const TopOptions& options, EndSi
 base::Result<int> show(const TopOptions& options, EndSignals& signals) {
   auto watched = watch(options, signals);
   if (!watched) return std::unexpected(std::move(watched).error());
-  if (watched->recorder == nullptr) signals.unblock();  // there is nothing to detach from
+  if (watched->recorder == nullptr) signals.unblock();  // nothing to detach from
   if (options.json) {
     HEAPTAP_TRY(print_json(*watched->recording, options, signals));
     return signals.number();
@@ -147,7 +147,7 @@ base::Result<int> show(const TopOptions& options, EndSignals& signals) {
 
 }  // namespace
 
-// A signal that asked for the end ends it as it would have, after detaching.
+// A terminating signal is raised again after detaching.
 int perform(const TopOptions& options) {
   int number = 0;
   {

@@ -69,7 +69,7 @@ base::Result<> TopRecorder::choose_trace(const std::string& output) {
   trace_ = output.empty() ? directory_ + "/top.%p.htap" : output;
   output_.reset(open(parent.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (output_) return {};
-  // Some file systems have no files without a name.
+  // Some file systems have no unnamed files.
   std::string file = parent + "/heaptap-top-output-XXXXXX";
   output_.reset(mkostemp(file.data(), O_CLOEXEC));
   if (!output_) return base::fail("can't make a file in '{}': {}", parent, base::reason_of(errno));
@@ -77,10 +77,10 @@ base::Result<> TopRecorder::choose_trace(const std::string& output) {
   return {};
 }
 
-// `heaptap run` hands it on to the program; SIGINT it leaves to the terminal.
+// `heaptap run` passes it on to the program, except SIGINT, which the terminal sends.
 int TopRecorder::end_signal() const { return pid_ == 0 ? SIGTERM : SIGINT; }
 
-// The end of it: a program may have written a lot.
+// The end of the output: a program may have written a lot.
 std::string TopRecorder::said() const {
   constexpr off_t kMaxShown = 4096;
   const off_t size = lseek(output_.get(), 0, SEEK_END);

@@ -9,7 +9,7 @@ void add(std::vector<Source>& sources, Source source) {
   if (std::ranges::find(sources, source) == sources.end()) sources.push_back(source);
 }
 
-// The words of a value's name, which stands for one or several things.
+// The words of a value's name, which stands for one or several values.
 std::vector<std::string> value_words(const std::string& name) {
   std::vector<std::string> words;
   for (size_t at = 0; at < name.size();) {
@@ -33,7 +33,7 @@ std::vector<Source> sources_of(const KnownOption& option) {
     if (word == "PROGRAM") add(sources, Source::kPrograms);
     if (word == "USER") add(sources, Source::kUsers);
   }
-  // Of a command whose arguments have names that are known nowhere else: most arguments are traces.
+  // For commands whose arguments have special names: most arguments are traces.
   if (is_positional(option) && sources.empty()) sources = {Source::kTraces};
   return sources;
 }

@@ -11,7 +11,7 @@
 namespace heaptap::app {
 namespace {
 
-// The functions below that add to COMPREPLY what comes from each source.
+// Functions that add each source's words to COMPREPLY.
 constexpr std::array<std::string_view, kSourceKinds> kCalls{
     "_heaptap_words ",    "_heaptap_files",    "_heaptap_directories", "_heaptap_traces",
     "_heaptap_processes", "_heaptap_programs", "_heaptap_users"};
@@ -38,7 +38,7 @@ std::string names_function(const std::vector<KnownCommand>& commands) {
   return text + "  esac\n}\n\n";
 }
 
-// One function for the values of options: `needed` are those that have to follow, the others stand behind a "=" alone.
+// One function for the values of options: values of `needed` follow as a word, the others only after a "=".
 std::string values_function(const std::vector<KnownCommand>& commands, bool is_needed) {
   std::string text = is_needed
                          ? "# The values of a command's option; status 1: it takes no value.\n_heaptap_values() {\n"

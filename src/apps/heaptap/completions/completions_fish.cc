@@ -10,7 +10,7 @@
 namespace heaptap::app {
 namespace {
 
-// In single quotes; fish knows a backslash in them.
+// In single quotes, within which fish knows a backslash.
 std::string fish_quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char letter : text) {
@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, kSourceKinds> kChoices{"",
                                                               "(__fish_complete_command)",
                                                               "(__fish_complete_users)"};
 
-// Arguments of `complete` that say what can stand for a value.
+// Arguments of `complete` for the possible values.
 std::string choices_of(const KnownOption& option) {
   std::string words;
   bool takes_files = false;

@@ -21,7 +21,7 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-// For _alternative: a tag, a title and what completes.
+// For _alternative: a tag, a title and the words.
 constexpr std::array<std::string_view, kSourceKinds> kAlternatives{"words:word:",
                                                                    "files:file:_files",
                                                                    "directories:directory:_files -/",
@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, kSourceKinds> kAlternatives{"words:word:"
 std::string action_of(const KnownOption& option) {
   const std::vector<Source> sources = sources_of(option);
   if (sources.empty()) return " ";
-  std::string all = " _alternative";  // behind a blank it gets no options for compadd
+  std::string all = " _alternative";  // after a blank it gets no options for compadd
   for (const Source source : sources) {
     std::string one(kAlternatives[static_cast<size_t>(source)]);
     if (source == Source::kWords) one += fmt::format("({})", fmt::join(option.words, " "));

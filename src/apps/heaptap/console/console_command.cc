@@ -41,7 +41,7 @@ std::string offers_text(const std::vector<client::Offer>& offers) {
   return text;
 }
 
-// Processes that are recorded together are one recording: the first of them stands for it.
+// Processes that are recorded together are one recording, represented by the first of them.
 std::vector<client::Offer> one_of_each(const std::vector<client::Offer>& offers) {
   std::vector<client::Offer> found;
   std::set<pid_t> recorders;
@@ -51,7 +51,7 @@ std::vector<client::Offer> one_of_each(const std::vector<client::Offer>& offers)
   return found;
 }
 
-// On a terminal, by its place in the list.
+// On a terminal, by its number in the list.
 base::Result<client::Offer> choose(const std::vector<client::Offer>& offers) {
   fmt::print("Several recordings are running:\n{}", offers_text(offers));
   while (true) {
@@ -64,7 +64,7 @@ base::Result<client::Offer> choose(const std::vector<client::Offer>& offers) {
   }
 }
 
-// What goes on, where nothing was named; null: nothing does.
+// The running recording if none was named; null: there is none.
 Connected connect_to_offered(const ConsoleOptions& options) {
   const std::vector<client::Offer> offers = one_of_each(offers_of(options.machine.host));
   if (offers.empty()) return nullptr;
@@ -94,7 +94,7 @@ base::Result<int> run_console(const ConsoleOptions& options) {
   session.settings.symbols_server = options.symbols_server;
   session.defaults = options.defaults;
   session.machine = options.machine;
-  // Who reads it takes it out of the environment.
+  // The reader of the variable removes it from the environment.
   if (const char* const token = std::getenv(channel::Token::kVariable))
     session.recorder_environment.push_back(fmt::format("{}={}", channel::Token::kVariable, token));
   auto recording =

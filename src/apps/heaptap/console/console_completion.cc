@@ -42,7 +42,7 @@ Words show_words(ConsoleSession& session, const Words& arguments, const std::str
       return values_of(session, *option, word);
     }
   }
-  // Behind its "=".
+  // After its "=".
   if (const size_t equals = word.find('='); word.starts_with("--") && equals != word.npos) {
     const std::string name = word.substr(0, equals);
     const auto option = named(name);

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = client::News::Kind;
 
-// Empty: it isn't known.
+// Empty: unknown.
 std::string exit_text(const model::ExitStatus& exit) {
   if (exit.signal) {
     const char* const name = sigabbrev_np(*exit.signal);

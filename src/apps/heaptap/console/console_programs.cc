@@ -26,7 +26,7 @@ namespace {
 
 using shell::Words;
 
-// Free in the working directory, beside the traces.
+// A free name in the working directory, where traces are.
 base::Result<std::string> new_log() {
   constexpr int kMaxLogs = 1000;
   for (int number = 1; number <= kMaxLogs; ++number) {
@@ -38,7 +38,7 @@ base::Result<std::string> new_log() {
   return base::fail("{} logs of this console exist already", kMaxLogs);
 }
 
-// The last lines of what it said.
+// The last lines of its output.
 std::string end_of(const std::string& log) {
   constexpr size_t kLines = 5;
   std::ifstream file(log);
@@ -52,8 +52,8 @@ std::string end_of(const std::string& log) {
   return text;
 }
 
-// The newest trace here, where it is of a recording that began after `began_ns` (wall clock), of process `pid` (0: whichever). Another
-// recording that ends meanwhile leaves a newer trace than the one that is looked for.
+// The newest trace here of a recording that began after `began_ns` (wall clock), of process `pid` (0: any). Another
+// recording that ends at the same time leaves a newer trace than the wanted one.
 std::optional<std::string> trace_begun_at(uint64_t began_ns, uint32_t pid) {
   const auto newest = newest_trace();
   if (!newest) return std::nullopt;
@@ -106,7 +106,7 @@ base::Result<> record(ConsoleSession& session, const char* command, const Words&
     return base::fail("can't connect to heaptap (pid {}), which is still running; its output, in {}:{}",
                       recorder->pid(), *log, end_of(*log));
   }
-  // It was faster than we, or recorded nothing.
+  // It ended before the connection, or recorded nothing.
   const auto trace = trace_begun_at(began_ns, pid);
   if (!trace) return base::fail("heaptap has ended without a trace; its output, in {}:{}", *log, end_of(*log));
   auto past = connect_to(*trace);

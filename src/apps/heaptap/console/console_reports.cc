@@ -29,7 +29,7 @@ Words console_view_names() {
   return views == options.end() ? Words() : views->words;
 }
 
-// A view may be abbreviated where it is the first word.
+// A view may be abbreviated if it is the first word.
 base::Result<Words> with_whole_view(Words arguments) {
   if (arguments.empty() || arguments.front().starts_with('-')) return arguments;
   std::error_code error;
@@ -40,7 +40,7 @@ base::Result<Words> with_whole_view(Words arguments) {
   return arguments;
 }
 
-// Options, or help that is printed: none then. They are of one command: a server of symbols is connected to once for all that they show.
+// Options; none if help was printed. They are of one command, which connects to a symbol server once.
 base::Result<std::optional<ShowOptions>> parse(ConsoleSession& session, const Words& words) {
   const auto arguments = with_whole_view(words);
   if (!arguments) return std::unexpected(arguments.error());
@@ -136,7 +136,7 @@ base::Result<> scan(ConsoleSession& session, const Words& arguments) {
   return show_scan_change(session, *pid, *result, kind);
 }
 
-// Of the server each command asks anew: one that was gone may be back.
+// Each command connects to the server again, which may have been restarted.
 void fill_in_sources(const ConsoleSettings& settings, symbols::ResolverOptions& sources) {
   std::vector<std::string>& folders = sources.symbol_directories;
   folders.insert(folders.end(), settings.search_path.begin(), settings.search_path.end());
@@ -191,7 +191,7 @@ void fill_in(const ConsoleSettings& settings, const Words& arguments, ShowOption
   if (!has_option(arguments, "-n", "--count")) query.listing.limit = settings.count;
   if (!has_option(arguments, "-d", "--depth")) query.listing.depth = settings.frames;
   if (!has_option(arguments, "--color", "--color")) options.color = settings.color;
-  // Of another process than the one that is set another program may be meant.
+  // For another process than the selected one, another program may be meant.
   if (options.image == 0 && (options.process == 0 || options.process == settings.process))
     options.image = settings.image;
   query.filter.skip.insert(query.filter.skip.end(), settings.skip.begin(), settings.skip.end());

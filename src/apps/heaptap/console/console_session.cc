@@ -23,7 +23,7 @@
 namespace heaptap::app {
 namespace {
 
-// Lets Ctrl-C end what takes long. What was told of its progress before is told still.
+// Lets Ctrl-C end a long operation. Progress messages are still passed on.
 query::Query interruptible(query::Query query) {
   query.progress = [tell = std::move(query.progress)](uint64_t done, uint64_t total) {
     shell::throw_if_interrupted();
@@ -60,7 +60,7 @@ void ConsoleSession::collect_news() {
   for (const client::News& news : recording_->take_news()) news_ += news_text(news) + "\n";
 }
 
-// All processes, where the index of them is there; else the main one.
+// All processes if their index exists; else the main one.
 void ConsoleSession::go_to_past() {
   std::vector<std::string> traces;
   if (!main_trace_.empty()) traces = {supervision::run_path(main_trace_), main_trace_};
@@ -103,7 +103,7 @@ base::Result<report::Report> ConsoleSession::report_for(const ShowOptions& optio
   return (*recording)->report({pid, options.image}, query);
 }
 
-// After `reset`, what is allocated from there on counts, unless a window is asked for. Leaks are those of a scan.
+// After `reset`, allocations count from there on, unless a window is given. Leaks are those of a scan.
 void ConsoleSession::count_from_reset(client::Recording& recording, const ShowOptions& options, uint32_t pid,
                                       query::Query& query) {
   using report::View;

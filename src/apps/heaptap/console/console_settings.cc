@@ -16,7 +16,7 @@ using shell::Words;
 
 struct ConsoleSetting {
   std::string name;
-  std::string value;  // what is set
+  std::string value;  // the current value
   base::Result<> (*set)(ConsoleSession& session, const std::string& word);
 };
 

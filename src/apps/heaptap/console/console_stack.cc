@@ -80,7 +80,7 @@ base::Result<> report_stack(ConsoleSession& session, const shell::Words& argumen
   ShowOptions options;
   fill_in(session.settings, {}, options);
   options.query.listing.depth = 0;
-  options.query.listing.stack_ids = {*number};  // of the others no names are wanted
+  options.query.listing.stack_ids = {*number};  // names of the others aren't needed
   options.query.counting.statistics = false;
   auto report = session.report_for(options, options.query);
   if (!report) return std::unexpected(std::move(report).error());

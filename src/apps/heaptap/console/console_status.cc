@@ -79,10 +79,10 @@ base::Result<std::string> status_of(client::Recording& recording, const client::
                             findings::counted(figures->scans, "leak scan"));
 }
 
-// A table for a program that reads it has whole names.
+// Output for programs has untruncated names.
 size_t table_width() { return fold_width(STDOUT_FILENO); }
 
-// Each process where it comes first, with its programs in the order in which it executed them.
+// Each process at its first occurrence, with its programs in the order of execution.
 std::vector<client::Process> in_turn(const std::vector<client::Process>& processes) {
   std::map<uint32_t, size_t> places;
   for (size_t i = 0; i < processes.size(); ++i) places.try_emplace(processes[i].pid, i);
@@ -142,7 +142,7 @@ std::string settings_of_recording(const client::Settings& settings) {
   text += fmt::format("  by                    {}, heaptap {}{}\n", base::safe_text(settings.via),
                       base::safe_text(settings.heaptap_version),
                       settings.collector_pid != 0 ? fmt::format(" (pid {})", settings.collector_pid) : "");
-  if (settings.collector_pid == 0) return text;  // finished: a trace doesn't say
+  if (settings.collector_pid == 0) return text;  // finished: unknown in a trace
   text += fmt::format("  frames of a stack     {}\n", settings.depth == 0 ? "all" : std::to_string(settings.depth));
   text += fmt::format("  child processes       {}\n", yes(settings.follows_fork));
   text += fmt::format("  executed programs     {}\n", yes(settings.follows_exec));
@@ -198,7 +198,7 @@ class KeyMode {
 
 struct MonitorOptions {
   std::chrono::nanoseconds pause{std::chrono::seconds(2)};
-  uint64_t times = 0;  // 0: until a key
+  uint64_t times = 0;  // 0: until a key is pressed
 };
 
 base::Result<MonitorOptions> parse_monitor(const Words& arguments) {
@@ -220,10 +220,10 @@ base::Result<MonitorOptions> parse_monitor(const Words& arguments) {
 
 bool is_on_terminal() { return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1; }
 
-// Waits. False: the user has seen enough. News are told at once.
+// Waits. False: the user has quit. News are printed at once.
 bool rest(ConsoleSession& session, std::chrono::nanoseconds pause, bool ends_by_key) {
   const auto end = std::chrono::steady_clock::now() + pause;
-  const shell::InterruptsHeld interruptible;  // one that comes before the wait is not missed
+  const shell::InterruptsHeld interruptible;  // a key pressed before the wait isn't missed
   while (true) {
     if (shell::is_interrupted()) return false;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
@@ -240,7 +240,7 @@ bool rest(ConsoleSession& session, std::chrono::nanoseconds pause, bool ends_by_
   }
 }
 
-// As much of it as a terminal has room for, with a line left over.
+// As many lines as the terminal has, minus one.
 std::string first_screen(const std::string& text) {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 2) return text;
@@ -285,7 +285,7 @@ base::Result<> monitor(ConsoleSession& session, const Words& arguments) {
     if (options->times == 0 && done == 1 && !clears) HEAPTAP_TRY(session.print("(press any key to stop)\n", false));
     if (!rest(session, options->pause, has_keys)) break;
   }
-  shell::forget_interrupt();  // that is how it ends
+  shell::forget_interrupt();  // normal end
   return {};
 }
 
@@ -302,7 +302,7 @@ base::Result<std::string> status_text(ConsoleSession& session) {
     const auto is_later = [&](const client::Process& other) {
       return other.pid == process.pid && other.image > process.image;
     };
-    // Of a process that executed others the last program's figures are known.
+    // For a process that executed others, the figures of the last program are known.
     if ((only != 0 && process.pid != only) || std::ranges::any_of(*processes, is_later)) continue;
     auto one = status_of(**recording, process);
     if (!one) return one;

@@ -8,7 +8,7 @@ namespace {
 
 using shell::Words;
 
-// Something that is done with a process or all, and what is said then.
+// Action on one process or all, and its message.
 base::Result<> steer(ConsoleSession& session, const Words& arguments,
                      base::Result<> (client::Recording::*act)(uint32_t), std::string_view done) {
   const auto recording = session.recording();

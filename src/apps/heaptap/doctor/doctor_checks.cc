@@ -24,7 +24,7 @@ Check agent_check(const Trials& trials, Need need) {
                           : fmt::format("./dev install --prefix {}", own.parent_path().parent_path().string())}};
 }
 
-// Where Yama forbids it. Nothing: it doesn't.
+// Whether Yama forbids it. Nothing: it doesn't.
 std::vector<std::string> fixes_of_scope(const MachineFacts& facts, int scope) {
   if (scope < 3) return {as_root(facts, fmt::format("sysctl kernel.yama.ptrace_scope={}", scope == 1 ? 0 : 1))};
   return {as_root(facts, "sh -c 'echo kernel.yama.ptrace_scope=1 >/etc/sysctl.d/10-ptrace.conf'"),
@@ -116,7 +116,7 @@ Check libc_check(const MachineFacts& facts) {
   if (facts.package_tool == "apt-get") check.fixes = {as_root(facts, "apt-get install libc6-dbg")};
   if (facts.package_tool == "dnf") check.fixes = {as_root(facts, "dnf debuginfo-install glibc")};
   if (facts.package_tool == "zypper") check.fixes = {as_root(facts, "zypper install glibc-debuginfo")};
-  return check;  // of pacman debuginfod has them
+  return check;  // for pacman, debuginfod has the debug files
 }
 
 Check servers_check(const MachineFacts& facts) {

@@ -49,7 +49,7 @@ int perform(const DoctorOptions& options) {
   const MachineFacts facts = read_machine_facts();
   TargetChecks target{.checks = {}, .need = Need::kAnything};
   std::string subject = options.target;
-  // A file that is called so has a directory before its name.
+  // A file with this name needs a directory in front of it.
   if (const auto process = pid_in(options.target)) {
     target = check_target_process(facts, *process);
     subject = "process " + options.target;

@@ -43,7 +43,7 @@ void add_names(const MachineFacts& facts, const ProgramFacts& program, const std
   checks.push_back(std::move(check));
 }
 
-// What the executable is, and what of its memory can't be seen.
+// Kind of the executable, and memory of it that can't be seen.
 void add_kind(const ProgramFacts& program, std::vector<Check>& checks) {
   checks.push_back({"program", Verdict::kOk, fmt::format("{} bits, {}", program.word_bytes * 8, libc_of(program))});
   if (program.is_go) {
@@ -52,7 +52,7 @@ void add_kind(const ProgramFacts& program, std::vector<Check>& checks) {
   }
 }
 
-// Returns what has to be in its environment; empty: nothing.
+// Returns the variables that its environment needs; empty: none.
 std::string add_sanitizer(const std::string& file, const std::string& shown, std::vector<Check>& checks) {
   const launch::Environment environment = launch::own_environment({});
   const auto sanitizer = launch::find_sanitizer(file, environment);
@@ -120,7 +120,7 @@ TargetChecks check_target_process(const MachineFacts& facts, pid_t process) {
     target.checks.push_back({"attach", Verdict::kOk, fmt::format("process {} can be attached to", process)});
   } else {
     Check check{"attach", Verdict::kFail, allowed.error().message};
-    // What root may, where an ordinary user may not.
+    // Things that only root may do.
     const bool is_refused = access(fmt::format("/proc/{}/stat", process).c_str(), R_OK) == 0 &&
                             access(fmt::format("/proc/{}/exe", process).c_str(), R_OK) != 0;
     if (is_refused && !facts.is_root) check.fixes = {as_root(facts, fmt::format("heaptap attach {}", process))};

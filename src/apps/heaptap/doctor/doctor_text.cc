@@ -13,11 +13,11 @@ namespace heaptap::app {
 namespace {
 
 constexpr size_t kColumns = 80;
-constexpr size_t kTextColumn = 18;  // behind the verdict and the check's name
+constexpr size_t kTextColumn = 18;  // after the verdict and the check's name
 constexpr std::array<const char*, 3> kVerdicts{"ok", "note", "FAIL"};
 constexpr std::array<const char*, 3> kVerdictsInJson{"ok", "note", "fail"};
 
-// Appends words, and begins lines at the column of the text where they would be too long.
+// Appends words, and wraps lines at the column of the text.
 void append_wrapped(std::string& out, const std::string& text) {
   size_t column = kTextColumn;
   bool is_first = true;

@@ -28,7 +28,7 @@
 namespace heaptap::app {
 namespace {
 
-// The value behind "NAME:" in a file like /proc/self/status; empty: there is none.
+// The value after "NAME:" in a file like /proc/self/status; empty: none.
 std::string field_of(const std::string& status, const std::string& name) {
   std::istringstream lines(status);
   for (std::string line; std::getline(lines, line);) {
@@ -66,7 +66,7 @@ void read_commands(const std::string& root, MachineFacts& facts) {
   }
 }
 
-// Of the C library that heaptap itself was linked with, which is that of most programs here.
+// For the C library that heaptap itself is linked with, which is that of most programs here.
 bool has_libc_debug(const std::string& root) {
   Dl_info libc{};
   if (dladdr(reinterpret_cast<void*>(&gnu_get_libc_version), &libc) == 0) return false;
@@ -89,7 +89,7 @@ void read_limits(MachineFacts& facts) {
   if (statvfs(".", &disk) == 0) facts.free_bytes = uint64_t{disk.f_bavail} * disk.f_frsize;
 }
 
-// A child that ends with this process, whatever becomes of it.
+// A child that is killed when this process ends.
 class Child {
  public:
   template <typename Work>

@@ -17,7 +17,7 @@
 namespace heaptap::app {
 namespace {
 
-// " (did you mean --depth?)" for an option that is nearly one of ours.
+// " (did you mean --depth?)" for an option similar to one of ours.
 std::string suggestion(const OptionSet& set, const Arguments& arguments) {
   std::vector<std::string> names;
   for (const KnownOption& option : set.known_options()) {
@@ -33,7 +33,7 @@ std::string suggestion(const OptionSet& set, const Arguments& arguments) {
   return "";
 }
 
-// A part of a name is one, too.
+// A prefix of a name counts, too.
 base::Result<> check_pattern(const std::string& text) {
   if (text.empty()) return base::fail("the name is empty");
   if (const auto pattern = patterns::Pattern::create(text); !pattern) {
@@ -196,7 +196,7 @@ void add_frame_options(OptionSet& set, findings::FrameTextOptions& frames) {
 
 void add_config(OptionSet& set) {
   set.group(OptionGroup::kOther);
-  // What they say is found before the others are taken apart: see merge_options().
+  // Their values are needed before the others are parsed: see merge_options().
   const auto nothing = [](const std::string&) -> base::Result<> { return {}; };
   const Option config =
       set.parsed("--config", nothing, "Read options from FILE in place of the configuration file").value_name("FILE");

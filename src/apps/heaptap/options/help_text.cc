@@ -11,7 +11,7 @@
 namespace heaptap::app {
 namespace {
 
-constexpr size_t kColumn = 28;  // where texts begin; earlier where lines are short
+constexpr size_t kColumn = 28;  // column of descriptions; less if lines are short
 constexpr size_t kGap = 2;
 
 std::string value_of(const KnownOption& option) {
@@ -25,7 +25,7 @@ std::string name_of(const KnownOption& option) {
   return fmt::format("{}{}", fmt::join(option.names, ", "), value_of(option));
 }
 
-// A name that reaches into the column of texts has a line of its own.
+// A name longer than the column of descriptions has its own line.
 std::string row_of(const KnownOption& option, size_t column) {
   const std::string name = fmt::format("{:{}}{}", "", kGap, name_of(option));
   if (name.size() + kGap <= column) return fmt::format("{:<{}}{}\n", name, column, option.help);

@@ -98,7 +98,7 @@ std::unexpected<base::Error> wrong(const Setting& setting, const std::string& re
   return base::fail_as(base::ErrorKind::kUsage, "{}: {}", base::safe_text(setting.place), reason);
 }
 
-// What the words of a flag's value mean.
+// Meanings of the words for a flag's value.
 std::optional<bool> truth_of(const std::string& value) {
   constexpr std::array<std::string_view, 4> kTrue{"true", "yes", "on", "1"};
   constexpr std::array<std::string_view, 4> kFalse{"false", "no", "off", "0"};
@@ -123,7 +123,7 @@ class Merger {
  public:
   Merger(const OptionSet& set, AllCommands& commands) : set_(set), commands_(commands) {}
 
-  // Settings of one origin; those of later ones, and `above`, count in place of earlier ones.
+  // Settings of one origin; those of later ones, and `above`, override earlier ones.
   base::Result<> add(const std::vector<Setting>& settings) {
     for (const Setting& setting : settings) HEAPTAP_TRY(add(setting));
     return {};
@@ -194,7 +194,7 @@ class Merger {
 
   void drop(auto matches) { std::erase_if(entries_, matches); }
 
-  // Those that the option excludes, and --no-NAME of the flag --NAME.
+  // Options that the option excludes, and --no-NAME of the flag --NAME.
   void drop_opposites(const Option& option) {
     const std::vector<std::string> names = option.long_names();
     const std::string name = names.empty() ? "--" : names.front();
@@ -221,7 +221,7 @@ base::Result<std::vector<Setting>> settings_of_environment(const OptionSet& set,
   });
 }
 
-// Takes --config and --no-config out.
+// Removes --config and --no-config.
 void take_config(std::vector<Setting>& settings, Given& given) {
   const bool is_said = given.config || given.no_config;
   for (const Setting& setting : settings) {
@@ -252,7 +252,7 @@ bool value_follows(const OptionSet& set, const std::string& argument) {
   return false;
 }
 
-// No word of a command line holds a byte that is 0, and no line of a file.
+// A byte that occurs neither in a command line nor in a line of a file: 0.
 std::string placed_value(const Setting& setting) { return *setting.value + '\0' + setting.place; }
 
 std::pair<std::string, std::string> value_and_place(const std::string& word, const std::string& by_default) {
@@ -264,7 +264,7 @@ std::pair<std::string, std::string> value_and_place(const std::string& word, con
 base::Result<MergedOptions> merge_options(const OptionSet& set, const std::vector<std::string>& arguments,
                                           const Defaults& defaults) {
   Given given = given_in(set, arguments);
-  // Help is there whatever files hold.
+  // Help works whatever the files contain.
   if (given.help || !set.find("--config")) return MergedOptions{.words = arguments, .settings = {}, .given = {}};
   AllCommands commands;
   auto environment = settings_of_environment(set, defaults.options, commands);

@@ -14,7 +14,7 @@ namespace heaptap::app {
 struct OptionState {
   CLI::Option* option;
   OptionGroup group;
-  std::vector<std::string> words = {};  // that completions offer
+  std::vector<std::string> words = {};  // offered by completions
 };
 
 namespace {
@@ -27,17 +27,17 @@ bool value_may_miss(const CLI::Option& option) {
   return !takes_value(option) && !option.get_lnames().empty() && option.check_fname(option.get_lnames().front());
 }
 
-// Of several options the first one is named: what stands behind it may have been meant for it.
+// Of several options the first one is named: the following ones may have been meant as its values.
 std::string cause_of_extras(const std::vector<std::string>& words) {
   const auto is_option = [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); };
   const auto found = std::ranges::find_if(words, is_option);
   if (found == words.end()) return fmt::format("unexpected argument '{}'", words.empty() ? "" : words.front());
-  // What the parser leaves of -q=3.
+  // The parser's rest of -q=3.
   if (found->starts_with("-=")) return fmt::format("unexpected '{}' after a one-letter option", found->substr(1));
   return fmt::format("unknown option {}", *found);
 }
 
-// What was wrong, in the user's words.
+// The error in the user's terms.
 std::string cause_of(const CLI::ParseError& error, const CLI::App& app) {
   const std::string message = error.what();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return cause_of_extras(app.remaining());
@@ -61,12 +61,12 @@ std::string cause_of(const CLI::ParseError& error, const CLI::App& app) {
   return cause;
 }
 
-// Of a callback's error; of "-d,--depth" the name is --depth.
+// For an error of a callback; of "-d,--depth" the name is --depth.
 void throw_if_wrong(const base::Result<>& parsed, const std::string& names) {
   if (!parsed) throw CLI::ValidationError(names.substr(names.rfind(',') + 1), parsed.error().message);
 }
 
-// One value each time: without this, words behind the value would be values as well.
+// One value per option: without this, following words would be values as well.
 CLI::Option* as_list(CLI::Option* option) {
   return option->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
@@ -152,7 +152,7 @@ struct OptionSet::Parser {
   CLI::App app;
   std::string summary;
   std::string usage;
-  OptionGroup group = OptionGroup::kOther;  // of options that are added
+  OptionGroup group = OptionGroup::kOther;  // for options added from here on
   std::vector<std::string> most_used = {};
   std::string footer = {};
   std::map<const CLI::Option*, OptionState> states = {};
@@ -164,7 +164,7 @@ struct OptionSet::Parser {
 
 OptionSet::OptionSet(const std::string& command, const std::string& summary, const std::string& usage)
     : parser_(std::make_unique<Parser>(command, summary, usage)) {
-  parser_->app.set_help_flag();  // parse() adds it, behind all others
+  parser_->app.set_help_flag();  // added by parse(), after all others
 }
 
 OptionSet::~OptionSet() = default;

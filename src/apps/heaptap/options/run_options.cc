@@ -21,7 +21,7 @@ constexpr const char* kAttachUsage = "heaptap attach [options] PID... [-- PROGRA
 
 // Option values before parsing.
 struct RunWords {
-  std::vector<std::string> named;      // processes, behind `attach`
+  std::vector<std::string> named;      // processes, after `attach`
   std::vector<std::string> processes;  // and with -p
   uint64_t duration_ns = 0;
   uint64_t mark_every_ns = 0;
@@ -158,7 +158,7 @@ void add_reporting(OptionSet& set, RunOptions& options) {
   add_frame_options(set, options.frames);
 }
 
-// All options of commands that begin a recording.
+// All options of commands that start a recording.
 void add_all(OptionSet& set, RunWords& words, RunOptions& options) {
   add_file(set, options);
   add_printing(set, words, options);
@@ -189,7 +189,7 @@ base::Result<std::vector<pid_t>> parse_processes(const std::string& command, con
   return processes;
 }
 
-// What stands before the traced program's command line is `own`; from `begin` on, it is that.
+// The words before the traced program's command line are `own`; that begins at `begin`.
 base::Result<Command> parse_recording(OptionSet& set, const Arguments& arguments, size_t begin, RunWords& words,
                                       RunOptions& options, const Defaults& defaults) {
   const auto split = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -227,7 +227,7 @@ base::Result<Command> parse_recording(OptionSet& set, const Arguments& arguments
   return options;
 }
 
-// What was said for commands that start a program themselves counts as far as it can. Names of files hold in every directory.
+// Options for commands that start a program themselves apply as far as possible. File names are made absolute.
 base::Result<> settle_collection(RunOptions& options, const std::string& output) {
   if (options.via == "ptrace") {
     return base::fail_as(base::ErrorKind::kUsage, "--via ptrace: the agent is already loaded into the program");
@@ -270,7 +270,7 @@ base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& 
   add_following(set, words, options);
   add_reporting(set, options);
   add_config(set);
-  options.follow_fork = true;  // a daemon is a child of what was started
+  options.follow_fork = true;  // a daemon is a child of the started process
   options.follow_exec = true;
   options.quiet = true;
   options.number_files = true;

@@ -18,7 +18,7 @@ namespace heaptap::app {
 namespace {
 
 constexpr size_t kMaxFileBytes = 256 << 10;
-constexpr size_t kMaxSettings = 2000;  // the time to take options apart grows with the square of their number
+constexpr size_t kMaxSettings = 2000;  // the time to parse options grows with the square of their number
 constexpr size_t kMaxShown = 60;       // of a line, in a message
 constexpr std::string_view kBlanks = " \t\r\v\f";
 
@@ -88,20 +88,20 @@ base::Result<std::string> read_all(int descriptor, const std::string& path) {
 std::string owner_of(uid_t user) { return user == 0 ? "root" : fmt::format("user {}", user); }
 std::string trusted_owners() { return geteuid() == 0 ? "root" : owner_of(geteuid()) + " or root"; }
 
-// Whether nobody but the user and root can have written it; else why not.
+// Reason why another user may have written it; empty: only the user and root.
 std::string distrust_of(const struct stat& status) {
   const uid_t user = geteuid();
   if (status.st_uid != user && status.st_uid != 0)
     return fmt::format("it belongs to {}, not to {}", owner_of(status.st_uid), trusted_owners());
   if ((status.st_mode & S_IWOTH) != 0) return "it is writable by everybody";
-  // A group of the user's own is usual; others are others.
+  // A group with the user's name is usual, and permitted.
   if ((status.st_mode & S_IWGRP) != 0 && status.st_gid != getegid() && status.st_gid != 0)
     return fmt::format("it is writable by the group {}", status.st_gid);
   return {};
 }
 
 struct Opened {
-  base::UniqueFd descriptor;  // none: it isn't there, or not read
+  base::UniqueFd descriptor;  // none: missing, or not read
   std::string distrust;       // why not
 };
 
@@ -144,7 +144,7 @@ Defaults Defaults::of_environment() {
   defaults.files.push_back({.path = ".heaptap", .is_local = true});
   const char* const config = secure_getenv("XDG_CONFIG_HOME");
   const char* const home = secure_getenv("HOME");
-  // A relative one is none, says the XDG Base Directory Specification.
+  // The XDG Base Directory Specification says to ignore a relative one.
   if (config != nullptr && *config == '/') {
     defaults.files.push_back({.path = std::string(config) + "/heaptap/config"});
   } else if (home != nullptr && *home == '/') {

@@ -122,7 +122,7 @@ struct OptionTexts {
   std::string since;
 };
 
-// These show something else than the list of leaks.
+// These show something other than the list of leaks.
 void add_leak_views(OptionSet& set, ShowOptions& options, OptionTexts& texts) {
   query::LeakQuestion& leaks = options.query.leaks;
   set.group(OptionGroup::kReport);
@@ -167,7 +167,7 @@ void add_process_options(OptionSet& set, ShowOptions& options) {
   add_image(set, options.image);
 }
 
-// Options of `show leaks` were given, so that it needn't be named.
+// Whether options of `show leaks` were given, so that the view needn't be named.
 bool asks_for_leaks(const ShowOptions& options, const OptionTexts& texts) {
   const query::LeakQuestion& leaks = options.query.leaks;
   return leaks.why || leaks.globals || leaks.scan_list || base::is_digits(texts.since) || !texts.syntax.empty() ||
@@ -221,7 +221,7 @@ base::Result<> take_texts(const OptionTexts& texts, query::Query& query) {
   return {};
 }
 
-// The view that the options choose. At most one of them may be given, and only for the leaks.
+// The view selected by the options. At most one of them may be given, and only for the leaks.
 base::Result<View> leak_view(const ShowOptions& options, View view) {
   const query::LeakQuestion& leaks = options.query.leaks;
   View chosen = View::kLeaks;

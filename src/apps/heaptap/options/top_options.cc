@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kTopUsage = "heaptap top [options] [PID|SOCKET|TRACE|[--] PROGRAM [ARG...]]";
 
-// A word that means what is there already, and no program.
+// Whether the word is a process or a trace, not a program.
 bool names_target(const std::string& word) {
   return base::is_digits(word) || is_trace(word) || word.ends_with(".run") || is_socket(word);
 }
@@ -59,7 +59,7 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
   Arguments own(arguments.begin(), split);
   Arguments program(split, arguments.end());
   if (!program.empty() && names_target(program.front())) {
-    // All behind it is of `top`, too.
+    // All words after it are of `top`, too.
     options.target = program.front();
     own.insert(own.end(), program.begin() + 1, program.end());
     program.clear();
