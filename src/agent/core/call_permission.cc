@@ -15,21 +15,21 @@
 namespace heaptap::agent {
 namespace {
 
-// Filters that the program has, or is about to have. Those of one thread hold for all here: which threads a filter is for isn't
-// always told. Strict mode is the calling thread's alone (ThreadAnchor::is_strict).
+// Filters that the program has, or is about to have. A thread's filter counts for all threads: the set of threads that
+// a filter applies to isn't always known. Strict mode is the calling thread's alone (ThreadAnchor::is_strict).
 constinit std::atomic<uint32_t> g_filters{0};
-constinit std::atomic<uint32_t> g_strict{0};  // threads, also those that have ended
+constinit std::atomic<uint32_t> g_strict{0};  // threads, including those that have ended
 
-// Memory for threads and tables that come behind a filter. Untouched, it is only addresses, of which a program with a limit on
-// them loses few.
+// Memory for threads and tables created after a filter. Untouched, it is only address space, of which it takes little
+// from a program with a limit.
 constexpr size_t kReserveBytes = 16u << 20;
 constexpr size_t kReserveInLimit = 256u << 10;
-constinit std::atomic<uintptr_t> g_reserve{0};  // what is left begins here; 0: there is none
+constinit std::atomic<uintptr_t> g_reserve{0};  // start of the unused part; 0: none
 constinit std::atomic<uintptr_t> g_reserve_end{0};
 constinit std::atomic<size_t> g_reserved{0};
 constinit std::atomic<bool> g_keeps_to_reserve{false};
 
-// A number at the end of lines of /proc/self/status, found as the bytes come by.
+// A number at the end of lines of /proc/self/status, parsed byte by byte.
 class StatusLine {
  public:
   explicit constexpr StatusLine(const char* name) : name_(name) {}
@@ -58,8 +58,8 @@ class StatusLine {
   bool found_ = false;
 };
 
-// How many filters the process is under. Where the kernel doesn't count them (before 5.9): 1 if there are any. Where there is
-// no /proc: none, as for a program of which nothing else is known.
+// Number of filters on the process. If the kernel doesn't count them (before 5.9): 1 if there are any. Without /proc:
+// none, as for an unknown program.
 uint32_t count_filters() {
   constexpr uint32_t kFilterMode = 2;
   const int descriptor = kernel::open_to_read("/proc/self/status");
@@ -77,13 +77,13 @@ uint32_t count_filters() {
   return mode.value_or(0) == kFilterMode ? filters.value_or(1) : 0;
 }
 
-constinit std::atomic<bool> g_dispatches{false};  // some thread does, or did
+constinit std::atomic<bool> g_dispatches{false};  // some thread has strict mode, or had it
 
 bool is_dispatched(const CallDispatch& dispatch) {
   return dispatch.is_on != 0 && (dispatch.selector == nullptr || *dispatch.selector != 0);
 }
 
-// A filter that came by an instruction of the program's own: the collector has seen it in /proc.
+// A filter installed by a raw instruction of the program: the collector has seen it in /proc.
 bool is_filtered_unseen() {
   const wire::LogHeader* const log = g_session.log;
   return log != nullptr && log->is_filtered.load(std::memory_order_relaxed) != 0;
@@ -91,7 +91,7 @@ bool is_filtered_unseen() {
 
 }  // namespace
 
-// A thread of the program's own making may have no thread-local memory: it is only asked where there ever was strict mode.
+// A thread not created by libc may have no thread-local memory: that is only accessed if there ever was strict mode.
 bool may_call() {
   return g_filters.load(std::memory_order_acquire) == 0 && !is_filtered_unseen() &&
          (g_strict.load(std::memory_order_acquire) == 0 || !platform::thread_anchor().is_strict) &&
@@ -131,17 +131,17 @@ void* take_reserve(size_t bytes) {
   return reinterpret_cast<void*>(start);
 }
 
-// Filters are never taken off again, and those of heaptap's are under all that it starts: as many as it has are the same ones.
-// heaptap lives under them, and makes all of the agent's calls itself.
+// Filters are never removed, and those of heaptap apply to its children: an equal number means the same filters.
+// heaptap runs under them, and makes all of the agent's calls itself.
 bool starts_under_unknown_filters() { return count_filters() > platform::filters_at_start(); }
 
-// Thread-local memory is touched for strict mode only: a child of the program's own making may have none.
+// Thread-local memory is accessed for strict mode only: a child not created by libc may have none.
 Restriction::Restriction(Kind kind)
     : kind_(kind), was_strict_(kind == Kind::kStrict ? platform::thread_anchor().is_strict : 0) {
   if (may_call() && g_session_page.state.load(std::memory_order_acquire) == SessionState::kRecording) make_reserve();
   if (may_call()) disarm_signals();
   if (may_call()) report_signal::withdraw();
-  // From here on no thread arms a signal. What one armed since then is put back, where no filter can be there yet.
+  // From here on no thread arms a signal. One armed since then is restored while no filter can be active yet.
   if (kind_ == Kind::kFilter) {
     if (g_filters.fetch_add(1, std::memory_order_acq_rel) == 0) disarm_signals();
   } else {

@@ -17,7 +17,7 @@ void outdate_readings() {
   if (!g_session.counts_time) raise_coarse_clock(arch::native::read_clock_in_order());
 }
 
-// Other threads may read the processor's clock until they see it: what is counted from here on is later than that.
+// Other threads may read the processor's clock until they see this: later counts are greater than those readings.
 void forbid_clock() {
   constexpr uint64_t kUntilSeen = 1'000'000;  // ticks
   Session& session = g_session;

@@ -21,14 +21,14 @@ ExitTurn turn_of(const ExitHandshake& handshake) {
 
 bool is_over(ExitTurn turn) { return turn == ExitTurn::kDone || turn == ExitTurn::kGivenUp; }
 
-// Counts time without asking a clock, which a program's filter may forbid: by waits that ran out. One that a signal cut short
+// Measures time without a clock, which a program's filter may forbid: by expired waits. A wait interrupted by a signal
 // counts little, and those after it are short, so that no timer of the program makes this endless.
 class WaitBudget {
  public:
   explicit WaitBudget(const ExitHandshake& handshake)
       : handshake_(handshake), progress_(handshake.progress.load(std::memory_order_relaxed)) {}
 
-  // Waits a little for a change of the turn. False: for too long nothing moved, or waiting isn't possible.
+  // Waits a little for a change of the turn. False: no change for too long, or waiting isn't possible.
   bool wait(ExitTurn turn) {
     const long result = kernel::futex_wait(&handshake_.turn, static_cast<uint32_t>(turn), wait_ms_);
     const uint32_t progress = handshake_.progress.load(std::memory_order_relaxed);
@@ -49,7 +49,7 @@ class WaitBudget {
   uint32_t idle_ms_ = 0;
 };
 
-// Yama allows reading only to ancestors and to whom the program names. Gives what was asked for, as long as it is needed.
+// Yama permits reading to ancestors and to the process named by the program. Names the collector as long as necessary.
 class ReaderAllowed {
  public:
   ReaderAllowed() = default;
@@ -72,7 +72,7 @@ class ReaderAllowed {
   bool changed_ = false;
 };
 
-// Nobody is there any more who would look.
+// No collector is left to scan.
 bool is_let_go() {
   return g_session.log->recording_switch.load(std::memory_order_relaxed) ==
          static_cast<uint32_t>(wire::RecordingSwitch::kLetGo);
@@ -92,8 +92,8 @@ void hand_over(ExitHandshake& handshake, ExitTurn from, ExitTurn to) {
   kernel::futex_wake(&handshake.turn);
 }
 
-// A signal may have come in the middle of a record, which is never finished: nobody is to wait for it. Which streams are this
-// thread's is asked of the log: it may have no thread-local memory.
+// A signal may have interrupted a record, which is then never finished: nothing must wait for it. The thread's streams
+// are found in the log: it may have no thread-local memory.
 void let_go_of_streams(uint32_t thread) {
   const uint32_t used = g_session.log->slots_used.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < used && i < g_session.layout.log.slot_count; ++i) {

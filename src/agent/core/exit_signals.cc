@@ -11,7 +11,7 @@ using arch::native::Unwinding;
 
 constexpr int kSignalCount = 65;
 constexpr uint64_t kAll = ~uint64_t{0};
-constexpr int kFirstProcess = 1;  // of a namespace: the kernel ignores what it leaves at the default
+constexpr int kFirstProcess = 1;  // init of a namespace: the kernel ignores its signals with default disposition
 
 constexpr uint64_t bit(int number) { return uint64_t{1} << (number - 1); }
 // SIGKILL, SIGSTOP; those that stop, continue or are ignored (CHLD CONT TSTP TTIN TTOU URG WINCH); 32 and 33, which are libc's.
@@ -40,7 +40,7 @@ void let_happen(int number, const KernelAction& programs, void* info, void* cont
           kernel::call_for_program(__NR_rt_tgsigqueueinfo, process, thread, number, reinterpret_cast<long>(info)))) {
     kernel::call_for_program(__NR_tgkill, process, thread, number);
   }
-  // Who waited in sigsuspend and its kin has it blocked again by then.
+  // A thread that waited in sigsuspend or the like has it blocked again by then.
   *reinterpret_cast<uint64_t*>(static_cast<uint8_t*>(context) + Unwinding::kSignalMask) &= ~bit(number);
 }
 
@@ -65,7 +65,7 @@ KernelAction own_action() {
 
 bool may_arm() { return !g_left_alone && watches_exit() && !is_restricted() && g_session.process != kFirstProcess; }
 
-// Whether any was armed, in this process or in those that it was forked from.
+// Whether any was armed, in this process or its ancestors by fork.
 constinit std::atomic<bool> g_armed{false};
 
 // Children that share the parent's memory have dispositions of their own.
@@ -91,7 +91,7 @@ bool is_own_handler(uintptr_t handler) { return handler == reinterpret_cast<uint
 const KernelAction& programs_action(int number) { return g_programs[number]; }
 
 void arm_signal(int number) {
-  // Once the end has come, defaults are what the process ends by.
+  // During the exit, default dispositions end the process.
   if (!may_arm() || g_session_page.exiting_thread.load(std::memory_order_relaxed) != 0 || !is_own_process()) return;
   arm(number);
 }
@@ -123,7 +123,7 @@ void arm_signals() {
 
 void disarm_signals() {
   if (!g_armed.load(std::memory_order_relaxed)) return;
-  // The agent's own calls may be over already, before the program's filter is there.
+  // The agent's own calls may have ended already, before the program's filter is installed.
   const auto set = [](int number, const KernelAction* wanted, KernelAction* before) {
     return kernel::call_for_program(__NR_rt_sigaction, number, reinterpret_cast<long>(wanted),
                                     reinterpret_cast<long>(before), sizeof(uint64_t));

@@ -16,15 +16,15 @@ uint32_t bucket_hash(const Label* parent, wire::LabelKind kind, const char* name
   return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 
-// Eight bytes of a text that ends somewhere; none of the page behind it are touched. False: they would be. (AddressSanitizer
-// minds bytes behind the text's end.)
+// Reads eight bytes of a text, none of them on the page after its end. False: they would be. (AddressSanitizer reports
+// bytes after the text's end.)
 __attribute__((no_sanitize("address"))) inline bool load_eight(const char* text, uint64_t& word) {
   if (reinterpret_cast<uintptr_t>(text) % kPageBytes > kPageBytes - sizeof(word)) return false;
   __builtin_memcpy(&word, text, sizeof(word));
   return true;
 }
 
-// A bit in each byte that is zero, right up to the lowest one.
+// A bit in each zero byte, valid up to the lowest one.
 constexpr uint64_t zero_bytes(uint64_t word) { return (word - 0x0101010101010101u) & ~word & 0x8080808080808080u; }
 
 }  // namespace
@@ -104,7 +104,7 @@ __attribute__((noinline)) Label* Labels::add(const Label* parent, wire::LabelKin
   return label;
 }
 
-// Before any event names it.
+// Before any event refers to it.
 void Labels::write(const Label& label) const {
   if (label.number >= capacity_) return;
   wire::LabelEntry& entry = entries_[label.number];

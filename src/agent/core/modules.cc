@@ -80,7 +80,7 @@ void Modules::note(const ModuleFacts& facts) {
   for (uint32_t i = 0; i < count; ++i) {
     Module& known = entries_[i];
     if (known.start != facts.start || known.end != facts.end || known.identity != identity) continue;
-    // Still there, or there again: then its addresses mean what they meant.
+    // Still loaded, or loaded again: then its addresses mean the same.
     seen_[i] = known.loaded.exchange(true, std::memory_order_acq_rel) ? Seen::kAgain : Seen::kNew;
     return;
   }
@@ -97,7 +97,7 @@ void Modules::note(const ModuleFacts& facts) {
                   facts.unwind_header};
   added.identity = identity;
   added.is_go = facts.is_go;
-  // (.debug_frame of Go knows nothing of the changes of stacks.)
+  // (Go's .debug_frame doesn't describe switches of stacks.)
   added.rows_key = facts.is_go ? 0 : wire::late_rows_key(facts.build_id, facts.build_id_bytes);
   added.lacks_rows.store(false, std::memory_order_relaxed);
   added.generation = wire::next_generation(entries_, count, facts.start, facts.end);

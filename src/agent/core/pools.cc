@@ -5,7 +5,7 @@
 namespace heaptap::agent {
 namespace {
 
-// A handle is the number of the pool's label, and its own.
+// A handle is the number of the pool's label, and the handle's own number.
 constexpr unsigned kLabelShift = 32;
 constinit std::atomic<uint32_t> g_pool_count{0};
 

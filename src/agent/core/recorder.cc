@@ -12,7 +12,7 @@ namespace {
 
 inline bool is_alone() { return g_session.log->thread_count.load(std::memory_order_relaxed) == 1; }
 
-// A reading as the owner of the block's place. 0: there are no owners, or others became it again and again.
+// A reading as the owner of the block's place. 0: there are no owners, or others became the owner repeatedly.
 uint64_t read_as_owner(ThreadState& state, uint64_t address) {
   constexpr int kMaxTries = 8;
   LastWriterTable& owners = g_session.owners;
@@ -35,9 +35,9 @@ __attribute__((noinline)) uint64_t read_for(ThreadState& state, uint64_t tagged_
   uint64_t now = alone ? read_time() : read_as_owner(state, wire::record_address(tagged_address));
   const bool usable = now != 0 && state.owner != LastWriterTable::kNobody;
   if (now == 0) {
-    g_session.owners.give_up();  // who owned the place meanwhile could share a reading that is older than this one
-    // An allocation whose reading is from a moment before the release that made it possible is put behind it (EventCoder).
-    // A release whose reading is from before the allocation would be taken for a bad one.
+    g_session.owners.give_up();  // the owner of the place in between could share a reading older than this one
+    // An allocation with a reading from before the release that made it possible is moved after that (EventCoder). A
+    // release with a reading from before the allocation would count as a bad one.
     now = wire::record_kind(tagged_address) == wire::RecordKind::kAllocate ? read_time() : read_time_behind();
   }
   state.time_uses = usable && now - state.last_time < kDenseTicks ? kUses : 0;
@@ -45,8 +45,8 @@ __attribute__((noinline)) uint64_t read_for(ThreadState& state, uint64_t tagged_
   return now;
 }
 
-// The time of a record. The order of a stream's records says all about their order in time, so the clock, which costs as much
-// as everything else here, is read for every few of them only, as long as no other stream has to do with their blocks.
+// The time of a record. Within a stream the order of records suffices, so the clock, which costs as much as everything
+// else here, is only read for a few of them, as long as no other stream uses their blocks.
 inline __attribute__((always_inline)) uint64_t time_for(ThreadState& state, uint64_t tagged_address) {
   if (state.time_uses == 0 || g_session.log->coarse_clock.load(std::memory_order_relaxed) > state.last_time ||
       !(is_alone() || g_session.owners.is(wire::record_address(tagged_address), state.owner))) {
@@ -56,10 +56,10 @@ inline __attribute__((always_inline)) uint64_t time_for(ThreadState& state, uint
   return state.last_time;
 }
 
-// Where there is room for it.
+// If there is room for it.
 inline __attribute__((always_inline)) void put_record(ThreadState& state, uint64_t tagged_address, uint64_t size_bytes,
                                                       uint32_t ticks, uint32_t stack) {
-  constexpr size_t kPrefetchBytes = 256;  // the collector's processor has read the lines ahead: they take their time
+  constexpr size_t kPrefetchBytes = 256;  // the collector's processor has prefetched the lines: they are slow to access
   const uint8_t* const next = wire::place_record(state, tagged_address, size_bytes, ticks, stack);
   arch::native::prefetch_for_write(next + kPrefetchBytes);
   wire::commit(state);
@@ -77,7 +77,7 @@ inline void write_event(ThreadState& state, uint64_t tagged_address, uint64_t si
   put_record(state, tagged_address, size_bytes, wire::ticks_at(state, now), stack);
 }
 
-// The stack of an event, under the tags of its thread: of one that allocates.
+// The stack of an event, under the tags of its thread, for an allocation.
 inline __attribute__((always_inline)) uint32_t tagged(const ThreadAnchor& anchor, wire::RecordKind kind,
                                                       uint32_t stack) {
   const Label* const tag = anchor.tag;
@@ -87,7 +87,7 @@ inline __attribute__((always_inline)) uint32_t tagged(const ThreadAnchor& anchor
   return allocates ? g_session.unwind.trie.with_label(stack, tag->number) : stack;
 }
 
-// An event of a block, in the totals. Releases need no stack: who allocated the block has one.
+// An event of a block, in the totals. Releases need no stack: the block's allocation has one.
 inline void count(StreamHold& hold, ThreadState& state, const Observation& observation, uint32_t stack) {
   TotalsBook& totals = g_session.totals;
   if (observation.kind == wire::RecordKind::kAllocate)
@@ -96,14 +96,14 @@ inline void count(StreamHold& hold, ThreadState& state, const Observation& obser
   totals.undo(*state.totals, observation);
 }
 
-// Recording is switched off, and the event doesn't end what was recorded before. What the loader does is looked at all the same: after
-// that other objects may be where these were.
+// Recording is switched off, and the event doesn't end anything recorded. Changes by the loader are noticed all the
+// same: afterwards other objects may have these addresses.
 inline bool is_passed_over(wire::RecordKind kind, uintptr_t return_address) {
   return !wire::is_recorded(*g_session.log, kind) && !g_session.loader_code.holds(return_address);
 }
 
-// An event while recording is switched off. With a time of its own: who switched it off said so in a stream of theirs, and this comes
-// behind that.
+// An event while recording is switched off. With its own time: the switch was recorded in another stream, and this must
+// come after it.
 __attribute__((noinline)) void record_end(StreamHold& hold, ThreadState& state, const Observation& observation,
                                           bool counts) {
   constexpr auto kNoStack = static_cast<uint32_t>(wire::StackEnd::kNotUnwound);
@@ -135,7 +135,7 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   if (state == nullptr) [[unlikely]]
     return;
 
-  // The loader allocates whenever objects come or go: time to look at what changed. Its stacks aren't remembered, so each
+  // The loader allocates whenever objects are loaded or unloaded: check for changes. Its stacks aren't cached, so each
   // of its events comes here.
   if (is_loader && session.unwind.modules.changed()) [[unlikely]]
     session.unwind.refresh_modules();
@@ -213,7 +213,7 @@ inline void end_record(ThreadAnchor& anchor, ThreadState& state) {
   anchor.level = 0;
 }
 
-// An event that something is special about.
+// Slow path of an event.
 __attribute__((noinline)) void record_special(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
                                               const uintptr_t* slot) {
   const auto function = static_cast<wire::Function>(wire::record_function(tagged_address));
@@ -225,7 +225,7 @@ __attribute__((noinline)) void record_special(ThreadAnchor& anchor, uint64_t tag
     anchor.ready_for = state->call_stack.seen_changes();
 }
 
-// An event that was begun; `stack` is 0 if it isn't one that has come again.
+// An event that was begun; `stack` is 0 if it isn't the last one again.
 __attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
                                             const uintptr_t* slot, uint32_t stack) {
   ThreadState& state = *anchor.states[0];
@@ -238,8 +238,8 @@ __attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t tagge
   end_record(anchor, state);
 }
 
-// What is done for most events, and no more: each step that may call a function is left to the two above. One piece of code
-// for all kinds, which is found in the processor's caches more often than two.
+// Fast path of most events: each step that may call a function is in the two functions above. One piece of code for all
+// kinds is more often in the processor's caches than two.
 __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
                                             const uintptr_t* slot) {
   if (wire::is_switched_off(*g_session.log)) [[unlikely]] {
@@ -265,7 +265,7 @@ __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagge
 void note_text(ThreadAnchor& anchor, wire::NoteKind kind, uint64_t address, const char* text) {
   if (g_session.log->recording_switch.load(std::memory_order_relaxed) ==
       static_cast<uint32_t>(wire::RecordingSwitch::kLetGo)) {
-    return;  // nobody would take it out of the log
+    return;  // the collector would never read it
   }
   const size_t text_bytes = length_of(text, wire::kMaxNoteTextBytes);
   StreamHold hold(anchor);

@@ -16,14 +16,14 @@ constexpr long kSetMask = 2;
 
 using Handler = void(int, void*, void*);
 
-// What the program set. The handler and whether it is for one time are one word: the agent's handler takes both at once. No address
-// of a function has that bit.
+// The program's disposition. The handler and its SA_RESETHAND are one word: the agent's handler takes both at once. No
+// address of a function has that bit.
 constexpr uint64_t kOnce = uint64_t{1} << 63;
 constinit std::atomic<uint64_t> g_handler{kDefault};
 constinit std::atomic<uint64_t> g_flags{0};
 constinit std::atomic<uint64_t> g_mask{0};
 constinit std::atomic<uintptr_t> g_restorer{0};
-constinit std::atomic<int> g_number{0};  // of the signal; 0: it isn't handled
+constinit std::atomic<int> g_number{0};  // of the signal; 0: not handled
 constinit std::atomic<bool> g_interrupts{false};
 
 long exchange_action(const KernelAction* wanted, KernelAction* before) {
@@ -33,13 +33,13 @@ long exchange_action(const KernelAction* wanted, KernelAction* before) {
 
 bool is_function(uint64_t handler) { return (handler & ~kOnce) > kIgnore; }
 
-// In the process that the session is of. Who may not ask the kernel is taken for it where it has the session.
+// Whether this is the session's process. A process that must not ask the kernel is taken for it if it has the session.
 bool is_sessions_process() {
   return g_session_page.state.load(std::memory_order_relaxed) == SessionState::kRecording &&
          (!may_call() || kernel::process_id() == g_session.process);
 }
 
-// A child that shares the memory: what it takes, its parent loses.
+// A child that shares the memory: a change by it would affect its parent.
 bool is_borrower() {
   return g_session_page.state.load(std::memory_order_relaxed) == SessionState::kRecording && !is_sessions_process();
 }
@@ -52,20 +52,20 @@ uint64_t take_handler() {
   return handler & ~kOnce;
 }
 
-// Whatever runs here may run anywhere. Jumps to the program's handler, which finds the stack as the kernel made it.
+// Async-signal-safe. Jumps to the program's handler, which finds the stack as the kernel made it.
 void on_signal(int number, void* info, void* context) {
   const uint64_t handler = take_handler();
   const bool is_recorded = is_sessions_process();
   if (is_recorded) g_session.log->report_requests.fetch_add(1, std::memory_order_relaxed);
   if (is_function(handler)) return reinterpret_cast<Handler*>(handler)(number, info, context);
-  // A child that isn't recorded, and isn't about to be, is as it would be alone.
+  // A child that isn't recorded, and won't be, behaves as it would alone.
   const bool is_alone = !is_recorded && (is_borrower() || (g_session.flags & wire::kFollowFork) == 0);
   if (handler == kDefault && is_alone && is_fatal(number)) {
     let_happen(number, {kDefault, 0, 0, 0}, info, context);
   }
 }
 
-// What the kernel has while the program has set this.
+// The kernel's disposition while the program has set this one.
 KernelAction dressed(const KernelAction& programs) {
   const auto own = reinterpret_cast<uintptr_t>(&on_signal);
   if (is_function(programs.handler)) {
@@ -120,7 +120,7 @@ void adopt() {
 
 KernelAction take(const KernelAction& wanted) {
   keep(wanted);
-  // Behind a filter of system calls the return from a handler may be forbidden.
+  // Under a filter of system calls the return from a handler may be forbidden.
   return wanted.handler == kIgnore && is_restricted() ? wanted : dressed(wanted);
 }
 

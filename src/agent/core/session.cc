@@ -22,20 +22,20 @@ size_t first_mapping_bytes(const wire::LogLayout& log) {
 
 namespace {
 
-// A child that shall be recorded, and isn't: its parent's log, which it still has, is told so.
+// A child that should be recorded but isn't: notes it in its parent's log, which it still has.
 void note_unreached() {
   if (g_session.log != nullptr) g_session.log->children_unreached.fetch_add(1, std::memory_order_relaxed);
 }
 
-// A child that shall not be recorded: counted, so that nobody takes the program for all that ran. Memory that it shares is all that
-// this needs.
+// A child that isn't to be recorded: counted, so that the trace shows that there were others. This only needs shared
+// memory.
 void note_unfollowed() {
   if (g_session.log == nullptr) return;
   g_session.log->execs_refused[static_cast<uint32_t>(wire::ExecOutcome::kNotFollowed)].fetch_add(
       1, std::memory_order_relaxed);
 }
 
-// A log that is no session's yet: among the areas noted in the log of the session before, it is none.
+// A log without a session: among the areas noted in the log of the previous session, it counts as none.
 void unmap_log(void* start, size_t bytes) {
   kernel::system_call(__NR_munmap, reinterpret_cast<long>(start), static_cast<long>(bytes));
 }
@@ -45,7 +45,7 @@ void unmap_growth(wire::LogHeader& memory, const wire::LogLayout& layout) {
   if (start < layout.total_bytes) unmap_log(reinterpret_cast<uint8_t*>(&memory) + start, layout.total_bytes - start);
 }
 
-// Gets a log. Null where there is none for this process.
+// Gets a log. Null: none for this process.
 wire::LogHeader* get_log(wire::StartReason reason, wire::CheckedLayout& layout) {
   const platform::LogMemory memory = platform::get_log(reason);
   if (memory.answer == platform::LogMemory::Answer::kNobodyThere) note_unreached();
@@ -59,12 +59,13 @@ wire::LogHeader* get_log(wire::StartReason reason, wire::CheckedLayout& layout) 
   return log;
 }
 
-// In a forked child, of what it has of its parent's session. The child has a log of its own by then: what is unmapped is forgotten
-// there, and stays noted in the parent's.
+// In a forked child, for the inherited session of its parent. The child has its own log by then: unmapped memory is
+// forgotten there, and stays noted in the parent's.
 void leave_parents_session(wire::LogHeader& before, const wire::LogLayout& layout) {
   Session& session = g_session;
   Leftovers& leftovers = session.leftovers;
-  if (platform::thread_anchor().level != 0) leftovers.keep();  // this very thread, in what its handler interrupted
+  if (platform::thread_anchor().level != 0)
+    leftovers.keep();  // this very thread, in the code interrupted by its handler
   leftovers.age([](MappedPart part) { kernel::unmap(part.start, part.bytes); });
   auto* const base = reinterpret_cast<uint8_t*>(&before);
   leftovers.add({base, first_mapping_bytes(layout)});
@@ -85,7 +86,7 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   const wire::LogLayout& layout = checked.log;
   session.log = log;
   session.layout = checked;
-  leave_reserve();  // what the session begins with isn't taken from it
+  leave_reserve();  // the session's own first memory isn't taken from it
   if (before != nullptr) {
     inherit_own_areas(*before, layout_before);
     leave_parents_session(*before, layout_before);
@@ -114,8 +115,8 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   }
   unwind.start_late_rows(log, layout);
   session.is_plain = !session.omits && !session.totals.is_on();
-  // A forked child has its parent's modules, and can't ask for them: the lock on their list may be held for ever by a thread
-  // that it doesn't have.
+  // A forked child has its parent's modules, and can't enumerate them: the lock on their list may be held for ever by a
+  // thread that doesn't exist in the child.
   if (before == nullptr) {
     unwind.modules.start(log, layout);
     unwind.refresh_modules();
@@ -132,7 +133,7 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   return true;
 }
 
-// Keeps signal handlers out: one that came in between would find half a session, and interrupt the waits.
+// Blocks signal handlers, which would find half a session, and interrupt the waits.
 class SignalsBlocked {
  public:
   SignalsBlocked() { change(kSet, &kAll, &before_); }
@@ -150,11 +151,11 @@ class SignalsBlocked {
   uint64_t before_ = 0;
 };
 
-// A forked child is recorded only where that was asked for. What isn't recorded makes no system call at all.
+// A forked child is recorded only if requested. Without recording it makes no system call at all.
 bool may_start() {
   if (!platform::has_log_source() || !may_call()) return false;
   if (g_session.process == 0) {
-    // Once: a child of a process in which it came to nothing doesn't try again.
+    // Once: a child of a process in which it failed doesn't try again.
     static constinit bool tried = false;
     if (tried) return false;
     tried = true;
@@ -163,10 +164,10 @@ bool may_start() {
   return (g_session.flags & wire::kFollowFork) != 0;
 }
 
-// A second mapping of the same chunks and of those behind them. The first one stays: threads are at work in it.
+// A second mapping of the same chunks and the following ones. The first one stays: threads are using it.
 bool map_chunks(uint32_t count) {
   constexpr long kMayMove = 1;
-  if (kernel::is_address_space_limited()) return false;  // what the program was promised isn't taken from it
+  if (kernel::is_address_space_limited()) return false;  // memory promised to the program isn't taken from it
   const size_t bytes = size_t{count} * wire::kChunkBytes;
   uint8_t* const before = g_session.chunks.load(std::memory_order_relaxed);
   const long moved =
@@ -177,7 +178,7 @@ bool map_chunks(uint32_t count) {
   kernel::advise(chunks, bytes, MADV_DONTDUMP);
   g_session.log_bytes.fetch_add(bytes, std::memory_order_relaxed);
   g_session.chunks.store(chunks, std::memory_order_release);
-  g_session.mapped_chunks.store(count, std::memory_order_release);  // pairs with the acquire of who takes a chunk
+  g_session.mapped_chunks.store(count, std::memory_order_release);  // pairs with the acquire of the chunk's taker
   return true;
 }
 
@@ -190,7 +191,7 @@ __attribute__((noinline)) bool map_more_chunks(uint32_t first) {
   if (usable > most) usable = most;
   if (usable <= first || session.cannot_grow.load(std::memory_order_relaxed)) return false;
   if (session.mapping_chunks.exchange(1, std::memory_order_acquire) != 0) {
-    // Another thread is at it, for some microseconds; maybe the one that this signal handler interrupted.
+    // Another thread is doing it, for some microseconds; possibly the one interrupted by this signal handler.
     constexpr int kMaxLooks = 20'000;
     for (int i = 0; i < kMaxLooks && session.mapping_chunks.load(std::memory_order_acquire) != 0; ++i) {
       arch::native::relax();
@@ -231,7 +232,7 @@ __attribute__((noinline)) bool start_session() {
   const bool started = log != nullptr && use_log(log, layout);
   state.store(started ? SessionState::kRecording : SessionState::kOff, std::memory_order_release);
   platform::note_session(reason, started ? log : nullptr);
-  if (started) report_signal::arm();  // first: it may be one that ends processes
+  if (started) report_signal::arm();  // first: it may be a filter that kills
   if (started) arm_signals();
   return started;
 }

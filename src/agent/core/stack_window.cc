@@ -6,7 +6,7 @@
 namespace heaptap::agent {
 namespace {
 
-// So far beyond what is known one asks page by page.
+// Beyond the known part by more than this, pages are probed one by one.
 constexpr uintptr_t kMaxAsked = 64u << 10;
 
 }  // namespace
@@ -58,7 +58,7 @@ uintptr_t StackWindow::lowest_own() const {
 bool StackWindow::load_elsewhere(uintptr_t address, uintptr_t& word) {
   if (address < low_) return false;
   strayed_ = true;
-  // What isn't one piece with the page that the walk began on may be anybody's, and go while it is read.
+  // Memory not contiguous with the page on which the walk began may belong to others, and be unmapped while it is read.
   if (on_own_ || address - high_ > kMaxAsked) return kernel::copy_word(address, word);
   // Page by page, so that what is known stays one piece.
   while (high_ <= page_begin(address)) {
@@ -72,7 +72,7 @@ bool StackWindow::load_elsewhere(uintptr_t address, uintptr_t& word) {
 bool StackWindow::forget(uintptr_t begin, uintptr_t end, uintptr_t sp) {
   if (begin >= own_high_ || end <= bounds_.low) return false;
   if (end <= own_low_) {
-    bounds_.low = end;  // it was never looked at
+    bounds_.low = end;  // it was never probed
     return false;
   }
   if (!own().holds(sp)) {

@@ -17,19 +17,19 @@ constinit Pieces g_pieces{};
 
 namespace {
 
-// All states that were ever made, for reuse when their threads have ended.
+// All states ever allocated, for reuse after the end of their threads.
 struct Registry {
   std::atomic<ThreadState*> known;
   std::atomic<uint32_t> in_use;
-  std::atomic<uint32_t> sweep_at;  // look for ended threads when that many are in use
+  std::atomic<uint32_t> sweep_at;  // sweep for ended threads at this number
   std::atomic<uint32_t> sweeping;
-  std::atomic<uint32_t> unused;  // states that may be reused, at least
+  std::atomic<uint32_t> unused;  // minimum number of reusable states
 };
 constinit Registry g_registry{};
 constexpr uint32_t kFirstSweep = 32;
 constexpr uint32_t kUnknownThread = 0;  // such a state stays in use to the end
 
-// The session's log, as the program's threads write it.
+// The session's log, as written by the program's threads.
 struct SessionLog {
   static wire::LogHeader& header() { return *g_session.log; }
   static const wire::LogLayout& layout() { return g_session.layout.log; }
@@ -59,14 +59,14 @@ void end_stream(ThreadState& state) {
   if (state.chunk != nullptr) {
     g_streams.end(state);
   } else {
-    g_streams.set_free(*state.slot);  // the collector never heard of it
+    g_streams.set_free(*state.slot);  // the collector never knew of it
   }
   g_registry.in_use.fetch_sub(1, std::memory_order_relaxed);
   give_back(state);
 }
 
-// Ends the streams of threads that are gone. No notice of a thread's end is needed for it, and none could be had that is
-// late enough: destructors of thread-local objects allocate until the very end.
+// Ends the streams of threads that have exited. There is no notification of a thread's exit that is late enough:
+// destructors of thread-local objects allocate until the very end.
 void sweep() {
   Registry& registry = g_registry;
   if (!may_call()) return;
@@ -128,7 +128,7 @@ bool begin_events(const ThreadAnchor& anchor, ThreadState& state) {
   return slot != nullptr && attach_slot(state, *slot, thread_number_of(anchor), 0);
 }
 
-// Where totals are kept: with a slot of the thread's own, which no other side looks at.
+// For totals: with a slot of the thread's own, which no other side reads.
 bool begin_totals(const ThreadAnchor& anchor, ThreadState& state) {
   if (state.totals == nullptr) state.totals = static_cast<TotalsState*>(g_pieces.take(sizeof(TotalsState)));
   if (state.totals == nullptr) return false;
@@ -142,7 +142,7 @@ bool begin_totals(const ThreadAnchor& anchor, ThreadState& state) {
   return true;
 }
 
-// Of one that keeps totals, in the middle of an event.
+// For totals, in the middle of an event.
 bool begin_records(ThreadState& state, uint64_t earliest) {
   wire::StreamSlot* const own = state.slot;
   wire::StreamSlot* const slot = g_streams.claim_slot();
@@ -152,8 +152,8 @@ bool begin_records(ThreadState& state, uint64_t earliest) {
   return false;
 }
 
-// Of the thread whose state it is to be: in a child that shares memory (vfork) the parent's, as its control block says. The kernel is
-// asked where that isn't known, and gives the child's, which ends before.
+// The thread that the state is for: in a child that shares memory (vfork) the parent's, from its control block. If that
+// is unknown, the kernel is asked, which returns the child's; the child exits earlier.
 uint32_t number_of_thread() {
   const uint32_t noted = g_session.knows_thread_place ? platform::thread_number_in_block() : 0;
   if (noted != 0 || !may_call()) return noted;
@@ -229,7 +229,7 @@ void StreamHold::end_levels_below() {
       end_stream(*state);
     }
   }
-  // What is left is this level's stream: it becomes the thread's own.
+  // The remaining stream of this level becomes the thread's own.
   anchor_.ready_for = 0;
   anchor_.states[0] = state_;
   anchor_.states[own] = nullptr;
@@ -253,7 +253,7 @@ __attribute__((noinline)) ThreadState* StreamHold::begin() {
   level_ = level;
   anchor.level = level + 1;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  // What the levels below record from here on comes later than this.
+  // Later records of the levels below get later times than this.
   for (uint32_t below = 0; below < level; ++below) {
     if (anchor.states[below] != nullptr) anchor.states[below]->time_uses = 0;
   }

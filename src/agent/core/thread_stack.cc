@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t kMaxWords = 320;  // of a control block: glibc's has 288 to 296
 
-// Below the initial stack the kernel keeps as much free of other mappings as the limit on stacks says at the start; mostly, 128 MiB
-// at least (mmap_base in arch/x86/mm/mmap.c).
+// Below the initial stack the kernel keeps a gap as large as the stack limit at the start; usually 128 MiB at least
+// (mmap_base in arch/x86/mm/mmap.c).
 constexpr uintptr_t kLargestInitialStack = 64u << 20;
 constinit uintptr_t g_kept_free = 0;
 constinit std::atomic<uintptr_t> g_floor{0};

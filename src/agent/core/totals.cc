@@ -23,7 +23,7 @@ void count_one(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memor
 
 void raise(std::atomic<uint64_t>& peak, uint64_t value) {
   uint64_t seen = peak.load(std::memory_order_relaxed);
-  // The sum of two counters that are read one after the other may be less than nothing for a moment.
+  // The sum of two counters that are read one after the other may be negative for a moment.
   while (static_cast<int64_t>(value) > static_cast<int64_t>(seen) &&
          !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
   }
@@ -71,7 +71,7 @@ inline bool TotalsBook::owns(const TotalsState& state, const wire::TotalsEntry& 
   return state.thread != 0 && wire::entry_thread(entry.key.load(std::memory_order_relaxed)) == state.thread;
 }
 
-// The number of the entry for what this thread allocates there.
+// The number of the entry for this thread's allocations at this site.
 inline uint32_t TotalsBook::entry_for(TotalsState& state, uint32_t stack, uint8_t function) {
   const uint32_t known = state.known[stack % TotalsState::kKnownEntries];
   const uint64_t key = wire::make_entry_key(stack, state.thread, function);
@@ -85,7 +85,7 @@ __attribute__((noinline)) uint32_t TotalsBook::find_entry(TotalsState& state, ui
     const uint64_t key = wire::make_entry_key(stack, state.thread, function);
     uint32_t entry = index_.find(key);
     if (entry == 0) {
-      // When room gets short, threads share.
+      // When room gets short, threads share entries.
       const uint32_t count = header_->entry_count.load(std::memory_order_relaxed);
       if (state.thread > 1 && count > entry_capacity_ / 2) {
         state.thread = 0;
@@ -145,7 +145,7 @@ inline void TotalsBook::see_peak() {
   raise(header_->peak_blocks, blocks);
 }
 
-// `times`: 1, or kMinusOne for one that did not happen.
+// `times`: 1, or kMinusOne to undo one.
 inline void TotalsBook::count_release(TotalsState& state, uint64_t where, uint64_t times) {
   wire::TotalsEntry& entry = entry_of(where);
   const uint64_t bytes = wire::where_size(where) * times;
@@ -155,7 +155,8 @@ inline void TotalsBook::count_release(TotalsState& state, uint64_t where, uint64
   add_live(state, 0 - bytes, 0 - times);
 }
 
-// Whether the block is the last one that this thread allocated. Threads that share entries can't tell theirs from others'.
+// Whether the block is the last one allocated by this thread. Threads that share entries can't tell their own from
+// others'.
 bool TotalsBook::is_temporary(const TotalsState& state, const ThreadAnchor& anchor, uint64_t address, uint64_t key) {
   if (anchor.last_block != address) return false;
   const uint32_t allocated_by = wire::entry_thread(key);
@@ -228,7 +229,7 @@ std::atomic<uint64_t>* TotalsBook::counter_of(Released released) const {
   return nullptr;
 }
 
-// The realloc failed: the block is what it was.
+// The realloc failed: the block is unchanged.
 void TotalsBook::undo(TotalsState& state, const Observation& seen) {
   const Released released = state.released;
   state.released = Released::kNothing;

@@ -19,7 +19,7 @@ void UnwindTables::start_late_rows(wire::LogHeader* log, const wire::LogLayout& 
   seen_rows_.store(late_rows_.reach(), std::memory_order_relaxed);
 }
 
-// Another thread may be at it as well: then both forget.
+// Another thread may do it at the same time: then both forget.
 [[gnu::noinline, gnu::cold]] void UnwindTables::take_rows() {
   seen_rows_.store(late_rows_.reach(), std::memory_order_relaxed);
   modules.for_each_without_rows([this](uint64_t start, uint64_t end) { rules.forget(start, end); });
@@ -47,7 +47,7 @@ unwind::Row UnwindTables::late_row_of(const Module& module, uint64_t pc, uint64_
   while (true) {
     const uint32_t reach = late_rows_.reach();
     const Rule rule = rules.add(key, module->generation, late_row_of(*module, pc, key));
-    // Another thread may have forgotten what rows that came just now made wrong, before this one was there.
+    // Another thread may have cleared the rules replaced by late rows, before this one was added.
     if (late_rows_.reach() == reach) return rule;
   }
 }

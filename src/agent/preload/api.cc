@@ -27,7 +27,7 @@ constexpr int kApiVersion = 1;
 
 const char* or_empty(const char* text) { return text != nullptr ? text : ""; }
 
-// False: it isn't as it was expected to be.
+// False: it has changed since.
 bool turn_switch(RecordingSwitch from, RecordingSwitch to) {
   auto expected = static_cast<uint32_t>(from);
   return g_session.log->recording_switch.compare_exchange_strong(expected, static_cast<uint32_t>(to),
@@ -40,7 +40,7 @@ inline void record_pool(uint64_t pool, LabelKind kind, const PoolEvent& event, c
 
 uint64_t address_of(const void* block) { return reinterpret_cast<uintptr_t>(block); }
 
-// Linux's, which are those of the C library.
+// Linux's values, which are those of the C library.
 enum ErrorNumber : int {
   kInvalidArgument = 22,  // EINVAL
   kProtocolError = 71,    // EPROTO
@@ -48,13 +48,13 @@ enum ErrorNumber : int {
   kNoAnswer = 110,        // ETIMEDOUT
 };
 
-// As the program has them: see include/heaptap/heaptap.h.
+// With the program's definition: see include/heaptap/heaptap.h.
 struct ScanCounts {
   size_t struct_bytes;
   uint64_t counts[sizeof(wire::Reported::counts) / sizeof(uint64_t)];
 };
 
-// Asks the collector for something, and waits for it. Gives an errno value.
+// Sends a request to the collector, and waits for the result. Returns an errno value.
 int ask(wire::StartReason reason, int descriptor, wire::Reported& told) {
   constexpr int kPatienceSeconds = 120;
   Socket socket;
@@ -74,8 +74,8 @@ int ask(wire::StartReason reason, int descriptor, wire::Reported& told) {
 
 }  // namespace
 
-// What is there in the file's place is overwritten: the program chose the name. The file is opened here, with the program's rights,
-// root and working directory.
+// An existing file is overwritten: the program chose the name. The file is opened here, with the program's rights, root
+// and working directory.
 HEAPTAP_EXPORT int heaptap_report(const char* path) {
   constexpr long kWriteAnew = 01 | 0100 | 01000 | 02000000;  // O_WRONLY, O_CREAT, O_TRUNC, O_CLOEXEC
   constexpr size_t kMaxPathBytes = 4096;
@@ -94,7 +94,7 @@ HEAPTAP_EXPORT int heaptap_scan(ScanCounts* counts) {
   wire::Reported told{};
   const int error = ask(wire::StartReason::kScan, -1, told);
   if (error != 0 || counts == nullptr || counts->struct_bytes < sizeof(size_t)) return error;
-  // An older or newer program has fewer or more of them.
+  // Older and newer programs have fewer or more fields.
   const size_t room = counts->struct_bytes - offsetof(ScanCounts, counts);
   copy_bytes(counts->counts, told.counts, room < sizeof(told.counts) ? room : sizeof(told.counts));
   return 0;
@@ -104,7 +104,7 @@ HEAPTAP_EXPORT int heaptap_api_version() { return kApiVersion; }
 
 HEAPTAP_EXPORT int heaptap_is_recording() { return is_recording() && !wire::is_switched_off(*g_session.log) ? 1 : 0; }
 
-// The notes lie around what isn't seen.
+// Notes before and after the gap.
 HEAPTAP_EXPORT void heaptap_enable() {
   if (!is_recording()) return;
   const bool is_turned = turn_switch(RecordingSwitch::kOff, RecordingSwitch::kOn) ||
@@ -116,7 +116,7 @@ HEAPTAP_EXPORT void heaptap_enable() {
 HEAPTAP_EXPORT void heaptap_disable() {
   if (!is_recording() || wire::is_switched_off(*g_session.log)) return;
   note_text(g_anchor, wire::NoteKind::kSwitchedOff, 0, "");
-  outdate_readings();  // what nobody knows, since it was allocated meanwhile, is released behind that
+  outdate_readings();  // releases of unknown blocks, allocated in the gap, come after it
   turn_switch(RecordingSwitch::kOn, RecordingSwitch::kOff);
 }
 

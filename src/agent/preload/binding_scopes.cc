@@ -9,7 +9,7 @@
 namespace heaptap::agent {
 namespace {
 
-constinit uintptr_t g_place = 0;  // of link_map::l_scope; 0: not known
+constinit uintptr_t g_place = 0;  // offset of link_map::l_scope; 0: unknown
 constinit bool g_knows_mark = false;
 
 // glibc's private part of link_map (include/link.h, the same from 2.28 to 2.41) has in a row
@@ -24,7 +24,7 @@ bool is_program_scope(const Scope* scope, const link_map* first) {
   return distance < kLargestMap && distance % sizeof(uintptr_t) == 0 && scope->count > 1 && scope->objects[0] == first;
 }
 
-// Not past the end of its page, where there may be nothing.
+// Not past the end of its page, after which there may be none.
 uintptr_t place_in(const link_map& object, const link_map* first) {
   const auto start = reinterpret_cast<uintptr_t>(&object);
   const uintptr_t end = page_begin(start) + kPageBytes;
@@ -55,7 +55,7 @@ bool holds_for_agent(const link_map* first, uintptr_t place) {
   return false;
 }
 
-// Whether the thread control block is known to be as arch/…/thread.h says.
+// Whether the thread control block is known to have the layout of arch/…/thread.h.
 bool is_known_version(const char* version) {
   constexpr uint32_t kFirst = 28;
   constexpr uint32_t kLast = 41;
@@ -67,11 +67,11 @@ bool is_known_version(const char* version) {
   return minor >= kFirst && minor <= kLast;
 }
 
-// As the loader does around its own searches (THREAD_GSCOPE_SET_FLAG and _RESET_FLAG).
+// As the loader does for its own searches (THREAD_GSCOPE_SET_FLAG and _RESET_FLAG).
 class SearchMarked {
  public:
-  // In a handler that interrupted a search of the loader's the mark is there, and stays the loader's: who waits for its end may
-  // be noting that in it right now.
+  // In a handler that interrupted one of the loader's searches the flag is set, and stays the loader's: a thread that
+  // waits for its end may be marking it right now.
   SearchMarked() : is_own_(arch::native::set_search_mark(kSearches)) {}
   ~SearchMarked() {
     if (is_own_ && arch::native::exchange_search_mark(0) == kIsAwaited) wake();
@@ -83,7 +83,7 @@ class SearchMarked {
   static constexpr uint32_t kSearches = 1;
   static constexpr uint32_t kIsAwaited = 2;
 
-  // Not by kernel.h: the other thread's dlclose waits for it, and the loader would make this call as well.
+  // Not by kernel.h: the other thread's dlclose waits for it, and the loader would make the same call.
   static void wake() {
     arch::native::system_call(__NR_futex, static_cast<long>(arch::native::search_mark_address()), FUTEX_WAKE_PRIVATE,
                               1);

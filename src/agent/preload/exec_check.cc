@@ -42,7 +42,7 @@ bool ask_facts(int folder, const char* path, FileFacts& facts) {
                                              reinterpret_cast<long>(&facts)));
 }
 
-// Executed by this process it would have rights that its loader lets no environment interfere with.
+// Whether this process would gain privileges by executing it: the loader then ignores LD_PRELOAD.
 bool gets_privileges(const Program& program, const FileFacts& facts) {
   const long user = kernel::system_call(__NR_geteuid);
   if ((facts.mode & kSetUser) != 0 && static_cast<long>(facts.user) != user) return true;
@@ -50,7 +50,7 @@ bool gets_privileges(const Program& program, const FileFacts& facts) {
   return user != 0 && program.has_capabilities();
 }
 
-// What the program headers say of how it is loaded.
+// The kind of loading, from the program headers.
 struct Segments {
   Elf64_Phdr loader{};
   Elf64_Phdr dynamic{};
@@ -95,7 +95,7 @@ bool take_interpreter(const char* head, char* path) {
   return length != 0 && head[at] != '\0';
 }
 
-// `path` is changed to the interpreters' that are found on the way.
+// `path` is replaced by the interpreters found.
 ExecOutcome check_file(const ExecFile& file, char* path) {
   constexpr char kShell[] = "/bin/sh";
   Program program;
@@ -140,7 +140,7 @@ bool has_relative_folder(const char* folders) {
   }
 }
 
-// The file that is meant, as the C library looks for it. False: none, or a name that is too long.
+// Finds the file as the C library does. False: none, or its name is too long.
 bool find_in_path(const char* name, const char* folders, char* path) {
   const size_t length = length_of(name);
   while (true) {

@@ -28,7 +28,7 @@ namespace {
 using Exec = int(const char*, Texts, Texts);
 using Spawn = int(int*, const char*, const void*, const void*, Texts, Texts);
 
-// One call of exec or posix_spawn, whichever form it has.
+// One call of exec or posix_spawn, of any form.
 struct ExecCall {
   enum class Way : uint8_t { kPath, kSearched, kDescriptor, kAt, kSpawn, kSpawnSearched };
   Way way;
@@ -68,16 +68,16 @@ int make(const ExecCall& call, Texts environment) {
   return spawn(call.child, call.file, call.actions, call.attributes, call.arguments, environment);
 }
 
-// Whose call it is.
+// The caller's relation to the recorded process.
 enum class Caller : uint8_t {
   kNobody,      // not to be followed
-  kUnfollowed,  // makes a child that isn't to be recorded, or is one of which nothing was counted so far
+  kUnfollowed,  // creates a child that isn't recorded, or one without any event so far
   kItself,      // the recorded process
-  kChild,       // a forked child of it that is followed
-  kBorrower,    // one that has its parent's memory still (vfork)
+  kChild,       // a forked child of it that is recorded
+  kBorrower,    // a child that still shares its parent's memory (vfork)
 };
 
-// Asks the kernel for nothing in a child that isn't followed, nor behind a filter of system calls.
+// Makes no system call in a child that isn't recorded, nor under a filter of system calls.
 Caller caller_of_exec(bool is_spawn) {
   const uint32_t flags = g_session.flags;
   if (g_session.log == nullptr) return Caller::kNobody;
@@ -93,7 +93,7 @@ Caller caller_of_exec(bool is_spawn) {
   return is_forked ? Caller::kChild : is_borrower ? Caller::kBorrower : Caller::kItself;
 }
 
-// What the collector is told of it.
+// The note for the collector.
 void note_outcome(bool by_itself, wire::ExecOutcome outcome) {
   wire::LogHeader& log = *g_session.log;
   const auto number = static_cast<uint32_t>(outcome);
@@ -104,7 +104,7 @@ void note_outcome(bool by_itself, wire::ExecOutcome outcome) {
   }
 }
 
-// Nothing was executed.
+// The execution failed.
 void take_outcome_back(bool by_itself, wire::ExecOutcome outcome) {
   wire::LogHeader& log = *g_session.log;
   if (by_itself) {
@@ -114,8 +114,7 @@ void take_outcome_back(bool by_itself, wire::ExecOutcome outcome) {
   }
 }
 
-// Whether a spawned child takes other rights before it executes the file: the real ids in place of the effective ones, where they
-// aren't the same.
+// Whether a spawned child changes its rights before it executes the file: real ids instead of different effective ones.
 bool changes_rights(const ExecCall& call) {
   constexpr short kResetIds = 1;  // POSIX_SPAWN_RESETIDS, in the first field of the attributes
   if (!call.is_spawn() || call.attributes == nullptr) return false;
@@ -124,9 +123,9 @@ bool changes_rights(const ExecCall& call) {
          kernel::system_call(__NR_getgid) != kernel::system_call(__NR_getegid);
 }
 
-// Whether the file may get the agent.
+// Whether the file may be executed with the agent.
 __attribute__((noinline)) wire::ExecOutcome judge(const ExecCall& call) {
-  constexpr int kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW, which no check of ours knows
+  constexpr int kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW, which our check doesn't support
   if (agent_path()[0] == '\0' || (call.flags & kNoFollow) != 0 || changes_rights(call)) {
     return wire::ExecOutcome::kSurroundings;
   }
@@ -138,16 +137,16 @@ __attribute__((noinline)) wire::ExecOutcome judge(const ExecCall& call) {
     return wire::ExecOutcome::kOutOfReach;
   }
   if (!is_collector_in_reach()) return wire::ExecOutcome::kOutOfReach;
-  // The line would be handed on to what other threads execute at this moment, too.
+  // The descriptor would also be inherited by programs that other threads execute at this moment.
   if (call.is_spawn() && is_line_needed() && !has_one_thread()) return wire::ExecOutcome::kOutOfReach;
   return check_exec({call.folder, call.file, call.is_searched(), call.actions != nullptr}, environ);
 }
 
-// What system and popen are lent while they make their child inside libc, which has the environment that the program has then.
-// Only where no other thread could see or change it, or be lost to it by a fork; a signal's handler could.
+// The environment lent to system and popen while they create their child inside libc, which uses the program's current
+// environment. Only if no other thread could see or change it, or lose it by a fork; a signal handler could.
 class Loan {
  public:
-  // Null: nothing is lent now.
+  // Null: nothing is lent.
   static const Handover* now() {
     return state.load(std::memory_order_acquire) == State::kLent ? &environment() : nullptr;
   }
@@ -155,14 +154,14 @@ class Loan {
     State expected = State::kNone;
     return state.compare_exchange_strong(expected, State::kBegins, std::memory_order_acquire);
   }
-  // To the function whose frame this is. False: what the program has is too large, or isn't known.
+  // To the function with this frame. False: the program's environment is too large, or unknown.
   static bool lend(const void* frame) {
     programs_own = environ;
     lent_to = frame;
     if (!environment().fill(programs_own, Handover::Memory::kKept, nullptr) || environment().text_bytes() > kMaxBytes) {
       return false;
     }
-    state.store(State::kLent, std::memory_order_release);  // first: a handler in between may execute something
+    state.store(State::kLent, std::memory_order_release);  // first: a handler in between may execute a program
     environ = environment().entries();
     return true;
   }
@@ -170,19 +169,19 @@ class Loan {
     if (now() != nullptr && environ == environment().entries()) {
       environ = programs_own;
     } else if (now() != nullptr) {
-      environment().take_out_of(environ);  // a handler changed it meanwhile, which made a copy
+      environment().take_out_of(environ);  // a handler changed it in the meantime, which made a copy
     }
     state.store(State::kNone, std::memory_order_release);
   }
-  // A handler's jump has left the function that it was lent to: that frame is gone. What is wrongly taken for it, on a
-  // handler's own stack, only ends the loan early.
+  // A handler's longjmp has left the borrowing function: its frame is gone. If another frame, on a handler's own stack,
+  // is taken for it, the loan only ends early.
   static void end_if_left(const void* frame) {
     if (now() != nullptr && reinterpret_cast<uintptr_t>(frame) > reinterpret_cast<uintptr_t>(lent_to)) end();
   }
 
  private:
   enum class State : uint8_t { kNone, kBegins, kLent };
-  // Far from what would be too large for the kernel: nobody could make the call again.
+  // Far below the kernel's limit: the call could not be repeated.
   static constexpr size_t kMaxBytes = 64 << 10;
 
   // One for all, made of zeros: without a constructor.
@@ -219,13 +218,13 @@ int make_unfollowed(const ExecCall& call, Caller caller, bool by_itself, wire::E
   return result;
 }
 
-// Another result might be due to what was added.
+// Another result might be caused by the added variables.
 bool may_be_too_large(const ExecCall& call, int result) {
   constexpr int kTooLarge = 7;  // E2BIG
   return call.is_spawn() ? result == kTooLarge : result != 0;
 }
 
-// With what the next program needs, in an environment of its own. False: it is to be executed as without the agent.
+// With the variables for the next program, in a separate environment. False: execute it as without the agent.
 __attribute__((noinline, noclone)) bool hand_on(const ExecCall& call, Caller caller, bool by_itself, int& result) {
   Handover handover;
   bool is_made = handover.fill(call.environment, memory_of(caller), Loan::now());
@@ -255,7 +254,7 @@ int execute(const ExecCall& call) {
   return make_unfollowed(call, caller, by_itself, outcome);
 }
 
-// execl and its kin, with their arguments in a list on the stack, as the C library has it.
+// execl and similar ones, with their arguments in a list on the stack, as in the C library.
 __attribute__((noinline)) int execute_listed(ExecCall call, bool names_environment, const char* first, va_list rest) {
   va_list counted;
   va_copy(counted, rest);
@@ -278,13 +277,13 @@ class LentEnvironment {
     if (caller == Caller::kUnfollowed && command != nullptr) note_outcome(false, wire::ExecOutcome::kNotFollowed);
     if (&environ == nullptr || caller != Caller::kItself) return;
     Loan::end_if_left(this);
-    if (Loan::now() != nullptr) return;  // in a handler: lent already
+    if (Loan::now() != nullptr) return;  // in a handler: already lent
     const bool begins = has_one_thread() && Loan::begin();
     wire::ExecOutcome outcome =
         begins ? judge({ExecCall::Way::kPath, "/bin/sh", nullptr, nullptr}) : wire::ExecOutcome::kBesideThreads;
     is_mine_ = begins && outcome == wire::ExecOutcome::kHandedOn && Loan::lend(this);
     if (is_mine_) return;
-    // At once, and not when the child has ended: others begin meanwhile, or this thread never comes back.
+    // At once, not when the child has ended: others start in the meantime, or this thread never returns.
     if (begins) Loan::end();
     if (outcome == wire::ExecOutcome::kHandedOn) outcome = wire::ExecOutcome::kSurroundings;
     note_outcome(false, outcome);
@@ -375,7 +374,7 @@ HEAPTAP_EXPORT int system(const char* command) {
   auto* const call = real<int(const char*)>(Other::kSystem);
   return call != nullptr ? call(command) : -1;
 }
-// As popen: under another name here, since headers may declare that with its FILE.
+// Like popen, under another name, since headers may declare that with its FILE.
 HEAPTAP_EXPORT void* open_pipe(const char* command, const char* mode) __asm__("popen");
 void* open_pipe(const char* command, const char* mode) {
   const report_signal::IgnoredForExec ignored;

@@ -14,7 +14,7 @@ constexpr const char* kRuntimeFunctions[] = {"__asan_init", "__tsan_init", "__ms
                                              "__hwasan_init"};
 constexpr size_t kLongestFunction = 16;
 
-// A table that is loaded: its address, and where it lies in the file. 0: there is none.
+// A loaded table: its address, and its offset in the file. 0: none.
 struct LoadedTable {
   uint64_t address = 0;
   uint64_t offset = 0;
@@ -85,7 +85,7 @@ bool is_defined_as(const Program& program, const NameTables& tables, uint32_t nu
          equal(text, name);
 }
 
-// Names in one chain of a table of hashes: more are nobody's.
+// Maximum length of a chain in a hash table.
 constexpr uint32_t kLongestChain = 1024;
 
 uint32_t hash_of(const char* name) {
@@ -94,7 +94,7 @@ uint32_t hash_of(const char* name) {
   return hash;
 }
 
-// As the loader looks a name up: the filter says of most at once that they aren't there.
+// As the loader looks up a name: the filter excludes most missing names at once.
 bool offers(const Program& program, const NameTables& tables, const char* name) {
   struct {
     uint32_t buckets, first_symbol, filter_words, filter_shift;
@@ -131,7 +131,7 @@ uint32_t old_hash_of(const char* name) {
   return hash;
 }
 
-// In the table that linkers made before, and that some still make.
+// In the older kind of hash table, which some linkers still make.
 bool offers_by_old(const Program& program, const NameTables& tables, const char* name) {
   struct {
     uint32_t buckets, symbols;

@@ -46,12 +46,12 @@ KernelAction kernels(const LibcAction& action) {
 
 using SetAction = int(int, const LibcAction*, LibcAction*);
 
-// Of the signal for reports. It is never at its default, not for a moment.
+// For the report signal. It never has its default disposition, not even for a moment.
 int set_report_action(SetAction* call, int number, const LibcAction& wanted, LibcAction* old) {
   const report_signal::SignalBlocked blocked;
   const KernelAction before = report_signal::programs_action();
   const KernelAction own = report_signal::take(kernels(wanted));
-  LibcAction dressed = wanted;  // first: both may be the same place
+  LibcAction dressed = wanted;  // first: both may be the same memory
   dressed.handler = own.handler;
   dressed.flags = static_cast<int>(own.flags);
   dressed.mask[0] = own.mask;
@@ -78,7 +78,7 @@ int set_action(int number, const LibcAction* wanted, LibcAction* old) {
   if (wanted != nullptr && report_signal::is_taken(number)) return set_report_action(call, number, *wanted, old);
   const int status = call(number, wanted, old);
   if (status != 0) return status;
-  // Both may be the same place: the kernel is asked what was set.
+  // Both may be the same memory: the kernel is asked for the new disposition.
   const bool sets = wanted != nullptr;
   if (old != nullptr) hide_own_handler(number, *old);
   if (sets) arm_signal(number);
@@ -88,7 +88,7 @@ int set_action(int number, const LibcAction* wanted, LibcAction* old) {
 using Handler = uintptr_t;
 constexpr Handler kError = ~Handler{0};
 
-// What the library makes of a handler alone: signal(2), sysv_signal(3).
+// The library's disposition for a handler: signal(2), sysv_signal(3).
 LibcAction action_of(Other function, int number, Handler handler) {
   LibcAction action{.handler = handler, .mask = {}, .flags = 0, .restorer = 0};
   if (function == Other::kSystemVSignal) {
@@ -100,7 +100,7 @@ LibcAction action_of(Other function, int number, Handler handler) {
   return action;
 }
 
-// Of the signal for reports. sigset, which changes what is blocked as well, is left to the library.
+// For the report signal. sigset, which also changes the blocked signals, is left to the library.
 Handler set_report_handler(Other function, int number, Handler handler) {
   auto* set = real<SetAction>(Other::kSignalAction);
   auto* call = real<Handler(int, Handler)>(function);
@@ -142,7 +142,7 @@ long set_report_action_by_number(CallByNumber* call, long call_number, long numb
   return status;
 }
 
-// sigaction(2) of programs that call it by number.
+// sigaction(2) called by number.
 long action_by_number(long call_number, long number, const KernelAction* wanted, KernelAction* old, size_t mask_bytes) {
   auto* call = real<CallByNumber>(Other::kSystemCall);
   if (call == nullptr) return -1;

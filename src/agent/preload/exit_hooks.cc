@@ -18,28 +18,28 @@
 
 #define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
 #define HEAPTAP_FOR_ASSEMBLY extern "C" __attribute__((visibility("hidden"), used))
-// Where the caller's stack ends, in a function with a frame pointer: the place of the return address.
+// Bottom of the caller's stack, in a function with a frame pointer: the address of the return address.
 #define HEAPTAP_RETURN_SLOT() (reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + sizeof(uintptr_t))
 
 extern "C" {
 __attribute__((visibility("hidden"))) void heaptap_enter_main();
 __attribute__((visibility("hidden"))) void* heaptap_main = nullptr;       // the program's
-__attribute__((visibility("hidden"))) uintptr_t heaptap_main_slot = 0;    // where its return address lies on the stack
+__attribute__((visibility("hidden"))) uintptr_t heaptap_main_slot = 0;    // address of its return address on the stack
 __attribute__((visibility("hidden"))) uintptr_t heaptap_main_return = 0;  // that address
 }
 
 namespace heaptap::agent {
 namespace {
 
-// Of the outermost exit or quick_exit that this thread is in: below it the stack is dead. 0: none.
+// For the outermost exit or quick_exit of this thread: the stack below it is dead. 0: none.
 __attribute__((tls_model("initial-exec"))) __thread uintptr_t g_exit_slot;
 
-// What the caller of the outermost exit had in the registers that calls preserve: its variables, perhaps. The scan finds them
-// here, as in all thread-local memory.
+// Callee-saved registers of the caller of the outermost exit: possibly its variables. The scan finds them here, as in
+// all thread-local memory.
 constexpr size_t kPreservedRegisters = 6;
 __attribute__((tls_model("initial-exec"))) __thread volatile uintptr_t g_exit_registers[kPreservedRegisters];
 
-// What quick_exit was called with; its handlers aren't told.
+// The argument of quick_exit; its handlers don't get it.
 __attribute__((tls_model("initial-exec"))) __thread uint32_t g_exit_status;
 
 constexpr size_t kPassedRegisters = 7;  // that may have arguments
@@ -48,12 +48,12 @@ void note_registers(const uintptr_t* arguments) {
   for (size_t i = 0; i < kPreservedRegisters; ++i) g_exit_registers[i] = arguments[kPassedRegisters + i];
 }
 
-// Of a function that passes through: copies of registers lie right below.
+// For a function in between: copies of registers are right below it.
 uintptr_t return_slot(const uintptr_t* arguments) {
   return reinterpret_cast<uintptr_t>(arguments + kPassedRegisters + kPreservedRegisters);
 }
 
-// Children that share the parent's memory come here, too, some of them with thread-local memory that libc didn't make.
+// Children that share the parent's memory come here, too, some of them with thread-local memory not made by libc.
 void note_exit(const uintptr_t* arguments) {
   if (!watches_exit() || kernel::process_id() != g_session.process || g_exit_slot != 0) return;
   g_exit_slot = return_slot(arguments);
@@ -66,8 +66,8 @@ void offer(wire::ExitKind kind, uintptr_t live_sp, uint32_t status) {
       {.kind = kind, .thread_id = 0, .live_sp = live_sp, .interrupted_sp = live_sp, .signal = 0, .status = status});
 }
 
-// Nothing between here and the end is libc's, so that the registers stay where they were saved on the stack: a part of it that
-// is alive. No thread-local memory is touched: a thread of the program's own making may have none.
+// No code of libc runs between here and the end, so the registers stay saved in the live part of the stack. No
+// thread-local memory is accessed: a thread not created by libc may have none.
 void offer_direct_exit(const uintptr_t* arguments, uintptr_t status) {
   offer(wire::ExitKind::kDirectExit, reinterpret_cast<uintptr_t>(arguments + kPassedRegisters),
         wire::exit_with(status));
@@ -82,8 +82,8 @@ bool main_has_returned() {
   return now != heaptap_main_return && now - heaptap_main_return < kFewInstructions;
 }
 
-// The last of the exit handlers, since it was registered first: the status is that of the last exit, which a handler may have
-// called.
+// The last of the exit handlers, since it was registered first: the status is that of the last exit, possibly called by
+// a handler.
 __attribute__((noinline)) void at_exit(int status, void*) {
   if (!watches_exit()) return;
   const uint32_t known = wire::exit_with(static_cast<uintptr_t>(status));
@@ -100,14 +100,14 @@ __attribute__((noinline)) void at_quick_exit() {
   }
 }
 
-// Whether the end is to be watched, asked where a session can start.
+// Whether the exit is to be handled, read where a session can start.
 bool wants_exit() { return is_recording() && watches_exit(); }
 
 [[noreturn]] void end_without_libc(int status) {
   for (;;) kernel::call_for_program(__NR_exit_group, status);
 }
 
-// Where a real function is missing, which can't be where its name was bound: fails as the function does.
+// For a missing real function, which is impossible if its name was bound: fails as the function does.
 long fail() { return -1; }
 
 template <typename Real>
@@ -120,7 +120,7 @@ void* or_end(Real* real) {
   return real != nullptr ? reinterpret_cast<void*>(real) : reinterpret_cast<void*>(&end_without_libc);
 }
 
-// The kernel has only one for a thread, the one that was set last.
+// The kernel keeps one per thread, the last one set.
 void note_alternate_stack(const wire::StackArea& now, uint64_t before) {
   if (before != now.begin) forget_stack(before);
   note_stack(now);
@@ -138,7 +138,7 @@ struct Context {
   Stack stack;
 };
 
-// What takes memory away, by its number.
+// Calls by number that unmap memory.
 void note_memory_call(const uintptr_t* arguments) {
   constexpr uintptr_t kRead = 1;
   constexpr uintptr_t kFixed = 0x10;
@@ -156,7 +156,7 @@ void note_memory_call(const uintptr_t* arguments) {
   if (arguments[0] == __NR_mremap && (arguments[4] & kMovesTo) != 0) forget(arguments[5], arguments[3]);
 }
 
-// Its argument may be anything: a caller that probes whether the kernel has the call passes what can't be read, or is too short.
+// Its argument may be anything: a program that probes for the call passes unreadable or too little memory.
 void note_clone3(uintptr_t argument, uintptr_t bytes) {
   constexpr uintptr_t kShortest = 64;  // CLONE_ARGS_SIZE_VER0
   if (bytes < kShortest || !kernel::is_readable(argument)) return;
@@ -193,7 +193,7 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_makecontext(const uintptr_t* arguments
   return or_fail(real<void()>(Other::kMakeContext));
 }
 
-// Of what programs call by number because libc has no function for it.
+// Calls that programs make by number because libc has no function for them.
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_syscall(const uintptr_t* arguments) {
   if (void* call = choose_restricting_call(arguments)) return call;
   if (arguments[0] == __NR_rt_sigaction) return choose_action_by_number();
@@ -210,7 +210,7 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_unshare(const uintptr_t* arguments) {
 }
 
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_setns(const uintptr_t* arguments) {
-  if (arguments[1] == 0) keep_line();  // which namespace it is, the descriptor knows
+  if (arguments[1] == 0) keep_line();  // the descriptor determines the namespace
   note_namespaces(arguments[1]);
   return or_fail(real<int(int, int)>(Other::kSetNamespace));
 }

@@ -41,8 +41,7 @@ using wire::RecordKind;
 
 inline bool watches_cpp() { return (g_session.flags & wire::kNoCpp) == 0 && !g_real.splits_cpp; }
 
-// Whether a real function is at work below that may call others of the list. Where its frame is gone, left by longjmp, it is
-// not, after all.
+// Whether a real function is active below that may call others of the list. If its frame was left by longjmp, it isn't.
 inline bool is_inside_real(const CallSite& site) {
   if (g_anchor.inside_real == 0) [[likely]]
     return false;
@@ -59,8 +58,8 @@ inline bool observes(const CallSite& site) {
   return g_real.cpp.holds(site.return_address) && !watches_cpp();
 }
 
-// Gives the block back. Meanwhile its address is kept veiled: what is called here would leave it on the stack, where a scan
-// for leaks takes it for a pointer that still holds the block.
+// Releases the block. Its address is kept obfuscated during that: callees would leave it on the stack, where a leak
+// scan takes it for a pointer to the block.
 inline void* note_allocation(Function function, void* block, size_t size, const CallSite& site) {
   uintptr_t veiled = ~reinterpret_cast<uintptr_t>(block);
   __asm__("" : "+r"(veiled));
@@ -74,8 +73,7 @@ inline void note_release(Function function, const void* block, const CallSite& s
   record_release(g_anchor, function, reinterpret_cast<uintptr_t>(block), reinterpret_cast<const uintptr_t*>(site.slot));
 }
 
-// While it lives, calls that a real function makes of others in the list aren't events: for functions of which it isn't
-// known where their code is.
+// While it lives, nested calls of functions in the list aren't events: for real functions whose code range is unknown.
 class InsideReal {
  public:
   explicit InsideReal(const CallSite& site) : before_(g_anchor.inside_real) { g_anchor.inside_real = site.slot; }
@@ -87,7 +85,7 @@ class InsideReal {
   uintptr_t before_;
 };
 
-// The real function, looked up now if it wasn't yet. Null: the loader isn't that far, or nobody defines it.
+// The real function, looked up now if necessary. Null: the loader isn't ready, or no object defines it.
 template <typename Signature>
 inline Signature* get(Function function) {
   if (auto* known = real<Signature>(function)) [[likely]]
@@ -106,7 +104,7 @@ void* zeroed(void* block, size_t bytes) {
   return block;
 }
 
-// Moves a block that was given out before real functions could be called.
+// Moves a block allocated before real functions could be called.
 void* reallocate_early(void* block, size_t size) {
   auto* allocate = get<Allocate>(Function::kMalloc);
   void* moved = allocate != nullptr ? allocate(size) : early_allocate(16, size);
@@ -152,7 +150,7 @@ inline void release(Function function, void* block, const CallSite& site) {
   if (auto* call = get<Release>(Function::kFree)) call(block);
 }
 
-// What the C++ library's operator new does first. `alignment` 0: the form without one.
+// The first step of the C++ library's operator new. `alignment` 0: the form without one.
 inline void* allocate_as_standard(size_t size, size_t alignment) {
   if (size == 0) size = 1;
   if (alignment == 0) {
@@ -166,7 +164,7 @@ inline void* allocate_as_standard(size_t size, size_t alignment) {
   return is_valid ? allocate(alignment, rounded) : nullptr;
 }
 
-// The function that CallsLate is for; 0: none.
+// The function that CallsLate calls; 0: none.
 __attribute__((tls_model("initial-exec"))) __thread uintptr_t g_late_callee;
 
 // While it lives, a function is called that not all callers have in common. The C++ library's forms go over into each other by a
@@ -184,7 +182,7 @@ class CallsLate {
   uintptr_t before_;
 };
 
-// The form of operator new or delete that this caller would have got.
+// The form of operator new or delete that this caller would have been bound to.
 inline LateFunction find_cpp(Function function, uintptr_t caller) {
   auto* known = real<void()>(function);
   if (known == nullptr && !g_real.searched) known = get<void()>(function);
@@ -259,13 +257,14 @@ inline void note_mapping(StreamHold& hold, RecordKind kind, Function function, c
 constexpr wire::MappedMemory kNotTold{};
 constexpr wire::MappedMemory kMoved{.source = wire::MappedSource::kMoved};
 
-// The memory of [start, start + bytes) is about to go.
+// The memory of [start, start + bytes) is about to be unmapped.
 inline void forget_memory(const void* start, size_t bytes, const CallSite& site) {
   const auto begin = reinterpret_cast<uintptr_t>(start);
   forget_stack_memory(begin, begin + whole_pages(bytes), site.slot);
 }
 
-// Whether the thread has the thread-local memory that the C library made: in children that share the memory it may be another's.
+// Whether the thread has its own thread-local memory made by the C library: in children that share the memory it may be
+// another thread's.
 inline bool has_own_thread_area() {
   if (g_session_page.state.load(std::memory_order_relaxed) != SessionState::kRecording) return false;
   return g_session.knows_thread_place ? platform::thread_number_in_block() != 0
@@ -370,7 +369,7 @@ HEAPTAP_EXPORT void free(void* block) { release(Function::kFree, block, HEAPTAP_
 // would no longer stand in front of malloc@GLIBC_2.2.5.
 HEAPTAP_EXPORT void cfree(void* block) { release(Function::kCfree, block, HEAPTAP_CALL_SITE()); }
 
-// A program may ask whether these exist, so they are there only where the C library has them.
+// A program may test for these functions, so they exist only if the C library has them.
 #ifdef HEAPTAP_HAS_FREE_SIZED
 HEAPTAP_EXPORT void free_sized(void* block, size_t) { release(Function::kFreeSized, block, HEAPTAP_CALL_SITE()); }
 
@@ -473,7 +472,7 @@ HEAPTAP_EXPORT int munmap(void* start, size_t bytes) {
   const CallSite site = HEAPTAP_CALL_SITE();
   forget_memory(start, bytes, site);
   if (!observes_mapping(site)) return call(start, bytes);
-  // The stream is held meanwhile: nothing that others do after the call can come before it in the trace.
+  // The stream is held during the call: no later event of another thread can precede it in the trace.
   StreamHold hold(g_anchor);
   const uint64_t before = read_time_in_order();
   const int status = call(start, bytes);

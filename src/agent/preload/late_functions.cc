@@ -34,12 +34,12 @@ using Table = LateTable<kOperators>;
 constinit std::atomic<Table*> g_table{nullptr};
 constinit std::atomic<uint64_t> g_generation{0};
 
-// Made where it is first needed: most programs have their operators from the start. Null where there is no memory for it, and
-// in a child that was forked before: it asks nothing of the kernel. All is searched for each time then.
+// Created at the first use: most programs have their operators from the start. Null without memory for it, and in a
+// child forked earlier: it makes no system calls. Then every lookup searches.
 Table* late_table() {
   Table* known = g_table.load(std::memory_order_acquire);
   if (known != nullptr || !is_first_process()) return known;
-  auto* made = static_cast<Table*>(kernel::map_memory(sizeof(Table)));  // all zero is an empty one
+  auto* made = static_cast<Table*>(kernel::map_memory(sizeof(Table)));  // zeroed memory is an empty one
   if (made == nullptr || g_table.compare_exchange_strong(known, made, std::memory_order_acq_rel)) return made;
   kernel::unmap(made, sizeof(Table));
   return known;
@@ -66,7 +66,7 @@ bool search_scope(const Scope* scope, const char* name, Definition& found) {
   return false;
 }
 
-// With a loader whose scopes aren't known: its own, then the first that is loaded.
+// With a loader whose scopes are unknown: its own object, then the first one loaded.
 Definition search_all(const link_map* user, const char* name) {
   Definition found;
   if (user != nullptr && search_object(*user, name, found)) return found;
@@ -76,7 +76,7 @@ Definition search_all(const link_map* user, const char* name) {
   return {};
 }
 
-// What the loader binds the name to in this object; null: in code that is in none.
+// The loader's binding of the name in this object; null: the code is in no object.
 Definition search_for(const link_map* user, const char* name) {
   const Scope* program = program_scope();
   if (program == nullptr) return search_all(user, name);
@@ -108,7 +108,7 @@ int visit_for_user(dl_phdr_info* info, size_t, void* context) {
   return 1;
 }
 
-// Objects lie one behind the other: it is the one that begins last before that address.
+// Objects don't overlap: it is the one with the highest start before that address.
 User nearest_object(uintptr_t caller) {
   User user;
   for (const link_map* object = first_object(); object != nullptr; object = object->l_next) {
@@ -118,7 +118,7 @@ User nearest_object(uintptr_t caller) {
   return user;
 }
 
-// The object that this code is in. glibc knows it without a lock from 2.35 on.
+// The object of this code. glibc knows it without a lock from 2.35 on.
 User user_at(uintptr_t caller) {
   if (&_dl_find_object != nullptr) {
     dl_find_object found;
@@ -159,7 +159,7 @@ bool calls_only_standard(const link_map& library, uintptr_t code, uint64_t gener
   return standard;
 }
 
-// The last answer to that: [object's address >> 4 | generation | answer].
+// The last answer, as [object's address >> 4 | generation | answer].
 constinit std::atomic<uint64_t> g_last_library{0};
 
 bool is_standard(const Definition& found, uint64_t generation) {

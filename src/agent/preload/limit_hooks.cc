@@ -26,7 +26,7 @@ struct Limit {
 constexpr int kAddressSpace = 9;
 constexpr uint64_t kUnlimited = UINT64_MAX;
 
-// A limit on address space is for the program: the agent's own comes on top.
+// The program's limit on address space; the agent's memory is added to it.
 uint64_t own_bytes() {
   const uint64_t log_bytes = g_session.log_bytes.load(std::memory_order_relaxed);
   return log_bytes != 0 ? log_bytes + reserve_bytes() : 0;
@@ -37,7 +37,7 @@ uint64_t without_own(uint64_t limit) {
   return limit == kUnlimited || limit < own_bytes() ? limit : limit - own_bytes();
 }
 
-// Whether the program's limits in the kernel were raised by the agent's part: once it has set one itself.
+// Whether the program's kernel limits include the agent's part: once the program has set one itself.
 constinit std::atomic<bool> g_raised{false};
 
 const Limit* raised(int resource, const Limit* wanted, Limit& copy) {
@@ -90,14 +90,14 @@ using Number = long(long, long, long, long, long, long, long);
 constexpr unsigned long kStrict = 1;  // SECCOMP_MODE_STRICT
 constexpr unsigned long kFilter = 2;
 
-// Strict seccomp takes the time-stamp counter away, and so may the program itself: reading it would then kill it.
+// Strict seccomp disables the time-stamp counter, and so may the program itself: reading it would then kill it.
 bool forbids_clock(int operation, unsigned long argument) {
   constexpr int kSetTsc = 26;
   constexpr unsigned long kTscFaults = 2;
   return (operation == kSetSeccomp && argument == kStrict) || (operation == kSetTsc && argument == kTscFaults);
 }
 
-// From before the call on, the agent makes none of its own that the program's handler would get.
+// Before the call, the agent stops making system calls that the program's handler would get.
 template <typename Call>
 auto dispatch_by_prctl(const unsigned long* arguments, const Call& call) {
   constexpr unsigned long kOff = 0;  // PR_SYS_DISPATCH_OFF; _EXCLUSIVE_ON is 1
@@ -114,12 +114,12 @@ auto dispatch_by_prctl(const unsigned long* arguments, const Call& call) {
   return result;
 }
 
-// Makes a call of prctl with these arguments. What the program takes away by it is gone for the agent before.
+// Makes a call of prctl with these arguments. The agent stops using what the program disables by it beforehand.
 template <typename Call>
 auto restrict_by_prctl(int operation, const unsigned long* arguments, const Call& call) {
   const unsigned long argument = arguments[0];
   if (forbids_clock(operation, argument))
-    forbid_clock();  // also where the call fails: what was counted is later than the clock
+    forbid_clock();  // also if the call fails: counts already given are later than the clock
   if (operation == kSetDispatch) return dispatch_by_prctl(arguments, call);
   if (operation != kSetSeccomp || (argument != kStrict && argument != kFilter)) return call();
   Restriction restriction(argument == kStrict ? Restriction::Kind::kStrict : Restriction::Kind::kFilter);
@@ -128,7 +128,8 @@ auto restrict_by_prctl(int operation, const unsigned long* arguments, const Call
   return result;
 }
 
-// seccomp(2) and prctl by number. A filter for all threads that one of them is in the way of gives that one's number.
+// seccomp(2) and prctl by number. A filter for all threads that conflicts with one of them returns that thread's
+// number.
 long call_by_number(long number, long a, long b, long c, long d, long e, long f) {
   auto* const by_number = real<Number>(Other::kSystemCall);
   if (by_number == nullptr) return -1;

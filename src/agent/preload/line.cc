@@ -6,7 +6,7 @@
 namespace heaptap::agent {
 namespace {
 
-// Out of the way of what programs open, and of what shells keep for themselves. A program that is executed finds it there.
+// A number not used by programs and shells. An executed program finds the descriptor there.
 constexpr int kFirstNumber = 200;
 constexpr int kNumbers = 8;
 
@@ -15,7 +15,7 @@ constexpr long kGetFlags = 1;      // F_GETFD
 constexpr long kSetFlags = 2;      // F_SETFD
 constexpr long kClosesOnExec = 1;  // FD_CLOEXEC
 
-// The program may have closed the line, or have something of its own at its number: it is one only while it is connected to
+// The program may have closed the descriptor, or have its own at this number: it is valid only while it is connected to
 // this session's collector.
 bool is_line(int descriptor) {
   if (kernel::failed(kernel::system_call(__NR_fcntl, descriptor, kGetFlags))) return false;  // nobody's

@@ -24,7 +24,7 @@ struct alignas(kPageBytes) FirstProcess {
 };
 constinit FirstProcess g_first_process{};
 
-// Its value is right only after the agent was relocated.
+// Valid only after the agent was relocated.
 const void* volatile g_own_address = &g_first_process;
 
 Iterate* find_iterate() {

@@ -63,7 +63,7 @@ OwnRange first_own(uint64_t from, uint64_t end) {
     if (range_end > from && begin < first.begin) first = {begin, range_end};
   };
   const auto log = reinterpret_cast<uintptr_t>(g_session.log);
-  offer(log, log + first_mapping_bytes(g_session.layout.log));  // what it grew by is noted as areas
+  offer(log, log + first_mapping_bytes(g_session.layout.log));  // growth is noted as areas
   const CodeExtent library = platform::own_code();
   offer(library.start, library.start + library.bytes);
   const OwnRange area = first_own_area(from, end);
@@ -71,7 +71,7 @@ OwnRange first_own(uint64_t from, uint64_t end) {
   return first;
 }
 
-// Visits what is the program's of a mapping.
+// Visits the program's part of a mapping.
 void visit_programs(uint64_t begin, uint64_t end, Visit* visit, void* context) {
   while (begin < end && end <= kEndOfUserSpace) {
     const OwnRange own = first_own(begin, end);
@@ -81,7 +81,7 @@ void visit_programs(uint64_t begin, uint64_t end, Visit* visit, void* context) {
   }
 }
 
-// False: the kernel doesn't tell what is mapped.
+// False: the mappings can't be read.
 bool visit_all(Visit* visit, void* context) {
   const int descriptor = kernel::open_to_read("/proc/self/maps");
   if (descriptor < 0) return false;
@@ -99,7 +99,8 @@ bool visit_all(Visit* visit, void* context) {
 
 void add_size(void* context, uint64_t begin, uint64_t end) { *static_cast<uint64_t*>(context) += end - begin; }
 
-// What has no memory, such as a page without access, is locked and says that it failed; mlockall passes over that, too.
+// Memory that can't be touched, such as a page without access, is locked, but with an error; mlockall ignores that,
+// too.
 void lock(void* context, uint64_t begin, uint64_t end) {
   const bool on_fault = *static_cast<const bool*>(context);
   const auto bytes = static_cast<long>(end - begin);
@@ -113,7 +114,7 @@ uint64_t lockable_bytes() {
   return limit[0];
 }
 
-// Locks all that is mapped but the agent's. False: that isn't possible, or is for a privileged program only.
+// Locks all mappings except the agent's. False: impossible, or only permitted to a privileged program.
 bool lock_programs(bool on_fault) {
   uint64_t bytes = 0;
   if (!visit_all(&add_size, &bytes) || bytes > lockable_bytes()) return false;

@@ -29,13 +29,13 @@ void set_collectors_filters(const char* text) {
 
 namespace {
 
-// A forked child begins as its parent stands, whose log it still has: it may be the only one that knows.
+// A forked child sends its parent's state, whose log it still has: it may be the only one that knows it.
 bool begins_off(wire::StartReason reason) {
   if (reason != wire::StartReason::kFork || g_session.log == nullptr) return g_log_request.begins_off;
   return wire::is_switched_off(*g_session.log);
 }
 
-// Yama lets only ancestors look at a process, and whom it names. What the program itself has named stays.
+// Yama permits only ancestors, and a process that it names, to look at it. The program's own choice stays.
 void allow_reader(const Socket& socket) {
   constexpr long kNameReader = 0x59616d61;  // PR_SET_PTRACER
   const int collector = socket.peer();

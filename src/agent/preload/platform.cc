@@ -21,11 +21,11 @@
 #pragma weak _dl_find_object
 
 extern "C" {
-// Of this library, by the linker.
+// Start of this library, from the linker.
 extern __attribute__((visibility("hidden"))) const char __ehdr_start[];  // NOLINT(*-identifier*): its name
 extern __attribute__((visibility("hidden"))) const char _end[];          // NOLINT(*-identifier*)
 __attribute__((weak)) extern char** environ;
-__attribute__((weak)) extern void* __libc_stack_end;  // where the initial stack began: argc, argv, environment
+__attribute__((weak)) extern void* __libc_stack_end;  // start of the initial stack: argc, argv, environment
 }
 
 namespace heaptap::agent {
@@ -37,14 +37,14 @@ namespace {
 
 constinit CodeExtent g_loader{};
 constinit std::atomic<uint64_t> g_changes{0};
-constinit std::atomic<bool> g_unseen{false};  // the loader was at work
+constinit std::atomic<bool> g_unseen{false};  // the loader was active
 constinit char g_path[4096];                  // of the module being listed; the list is made by one thread at a time
-constinit char g_main_path[4096];             // the program's, as it was when the kernel could be asked
+constinit char g_main_path[4096];             // the program's path when the kernel could still be asked
 
-// The name that the program was executed by, which the kernel left behind the environment. Null: it isn't there.
+// The path passed to exec, which the kernel stores after the environment. Null: missing.
 const char* executed_name() { return reinterpret_cast<const char*>(told_by_kernel(AT_EXECFN)); }
 
-// Where there is no /proc, or a filter refuses to read links, by the name that it was executed by.
+// Without /proc, or under a filter that forbids readlink, the path passed to exec.
 void find_main_path() {
   const long link_bytes = kernel::read_link("/proc/self/exe", g_main_path, sizeof(g_main_path) - 1);
   if (link_bytes > 0) return;
@@ -62,7 +62,7 @@ void find_main_path() {
   if (!fits) g_main_path[0] = '\0';
 }
 
-// The module's path as a file that others can open.
+// The module's path as one that other processes can open.
 const char* path_of(const dl_phdr_info& object, bool is_main) {
   const char* name = object.dlpi_name;
   if (!is_main && name[0] == '/') return name;
@@ -122,7 +122,7 @@ void read_segment(const ElfW(Phdr) & segment, uintptr_t bias, ModuleFacts& facts
       break;
     }
     case PT_GNU_EH_FRAME:
-      if (segment.p_memsz > 0) facts.unwind_header = start;  // objcopy leaves an empty one of what it removes
+      if (segment.p_memsz > 0) facts.unwind_header = start;  // objcopy leaves an empty one in place of a removed one
       break;
     case PT_NOTE:
       read_notes(start, segment.p_memsz, facts);
@@ -132,7 +132,7 @@ void read_segment(const ElfW(Phdr) & segment, uintptr_t bias, ModuleFacts& facts
   }
 }
 
-// The readable segment that the unwind tables are in.
+// The readable segment with the unwind tables.
 void find_tables(const dl_phdr_info& object, ModuleFacts& facts) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = object.dlpi_phdr[i];
@@ -172,7 +172,7 @@ int list_object(dl_phdr_info* object, size_t, void* context) {
     facts.is_vdso = starts_with(object->dlpi_name, "linux-vdso");
     const bool is_loader = starts_with(file_name_of(object->dlpi_name), "ld-");
     if (is_loader) note_loader(*object);
-    if (!is_loader && !facts.is_main) facts.entry = 0;  // a library that can be run, too, doesn't begin there here
+    if (!is_loader && !facts.is_main) facts.entry = 0;  // in a library that is also executable it doesn't begin there
   }
   facts.path = path_of(*object, facts.is_main);
   listing.visit(listing.context, facts);
@@ -193,7 +193,7 @@ void for_each_module(void (*visit)(void*, const ModuleFacts&), void* context) {
   for_each_object(&list_object, &listing);
 }
 
-// glibc knows it without a lock from 2.35 on. What the object's headers say is in its first page, as it is mapped.
+// glibc knows it without a lock from 2.35 on. The object's headers are in its first page, as mapped.
 bool visit_module_at(uintptr_t address, void (*visit)(void*, const ModuleFacts&), void* context) {
   dl_find_object found;
   if (&_dl_find_object == nullptr || _dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
@@ -216,7 +216,7 @@ bool visit_module_at(uintptr_t address, void (*visit)(void*, const ModuleFacts&)
   return true;
 }
 
-// The loader is only asked while it is at work, and in the first process once more after that.
+// The loader is only asked while it is active, and in the first process once more after that.
 uint64_t module_changes() {
   const bool takes_lock = loader_takes_lock();
   const bool late = !takes_lock && is_first_process() && g_unseen.exchange(false, std::memory_order_relaxed);
@@ -332,7 +332,7 @@ bool is_agent(const char* entry, size_t bytes) {
   return true;
 }
 
-// Takes the agent out of LD_PRELOAD, where heaptap puts it in front, and others put it anywhere. True: nothing is left.
+// Removes the agent from LD_PRELOAD: heaptap puts it first, others anywhere. True: nothing is left.
 bool drop_agent(char* value) {
   char* entry = value;
   while (!is_agent(entry, entry_bytes(entry))) {
@@ -344,14 +344,14 @@ bool drop_agent(char* value) {
   if (*rest != '\0') {
     ++rest;
   } else if (entry != value) {
-    --entry;  // with what divides it from the one before
+    --entry;  // including its separator
   }
   while (*rest != '\0') *entry++ = *rest++;
   clear_text(entry);
   return *value == '\0';
 }
 
-// Whether it is for the agent alone.
+// Whether the variable is for the agent alone.
 bool is_agents(char* entry) {
   using namespace wire;
   for (const char* name : {kSessionVariable, kFiltersVariable, kEnabledVariable}) {
@@ -364,7 +364,7 @@ bool is_agents(char* entry) {
   return false;
 }
 
-// The program and its children see the environment that they would have seen without the agent.
+// The program and its children see the environment that they would have without the agent.
 void clean_environment(char** environment) {
   char** to = environment;
   for (char** from = environment; *from != nullptr; ++from) {
@@ -402,7 +402,7 @@ void read_environment() {
     if (const char* value = value_of(*entry, wire::kOutputVariable)) g_log_request.output = value;
     if (const char* value = value_of(*entry, wire::kCollectorVariable)) g_log_request.collector = value;
   }
-  // Who starts the program is there already; what a privileged program is told by others doesn't count.
+  // The parent of the program is already recording it; a privileged program ignores the environment.
   const bool has_session = g_log_request.socket_name_bytes != 0;
   const char* const output = g_log_request.output;
   if (has_session || output == nullptr || *output == '\0' || told_by_kernel(AT_SECURE) != 0) {
@@ -421,7 +421,7 @@ __attribute__((constructor(101))) void at_load(int, char**, char** environment) 
   // Who set a variable in an earlier constructor has a copy of the list; the strings are the same.
   if (&environ != nullptr && environ != nullptr && environ != environment) clean_environment(environ);
   clean_environment(environment);
-  g_log_request.output = nullptr;  // it is gone
+  g_log_request.output = nullptr;  // removed since
   g_log_request.collector = nullptr;
 }
 

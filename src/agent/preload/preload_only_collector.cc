@@ -43,7 +43,7 @@ enum class Stage : uint32_t { kBegins = 0, kListens = 1, kFailed = 2 };
 struct RecordingStart {
   std::atomic<Stage> stage;
   bool stays;                         // the maker
-  char places[kPlaces][kPlaceBytes];  // where heaptap may be; of these the first that can be executed
+  char places[kPlaces][kPlaceBytes];  // possible paths of heaptap; the first executable one is used
   char session[sizeof(wire::kSessionVariable) + 1 + sizeof(g_log_request.socket_name)];
   char process[12];
   size_t name_bytes;
@@ -85,7 +85,7 @@ int take_own_name(dl_phdr_info* object, size_t, void* found) {
   return 1;
 }
 
-// What the loader does for the program's variables is nothing for another program: its libraries are its own.
+// The loader's settings for the program are wrong for another program with its own libraries.
 bool is_for_collector(const char* entry) {
   using namespace wire;
   for (const char* other : {"LD_", "MALLOC_", "GLIBC_TUNABLES=", "HEAPTAP_"}) {
@@ -111,7 +111,7 @@ void fill_environment(RecordingStart& start, char** environment) {
   start.environment[count] = nullptr;
 }
 
-// The directory of `file`, with its last slash. 0: it is too long with what comes after it.
+// The directory of `file`, with its last slash. 0: too long together with the rest.
 size_t take_folder(char* to, const char* file) {
   constexpr size_t kRoom = 64;
   const auto bytes = static_cast<size_t>(file_name_of(file) - file);
@@ -128,7 +128,8 @@ void add_places_beside(const char* agent, char (*places)[kPlaceBytes]) {
   }
 }
 
-// Beside the agent, as it is built, or where an installation has it, seen from the agent: of a link from what it leads to, too.
+// Beside the agent, as built, or where an installation has it, relative to the agent; if that is a link, relative to
+// its target, too.
 void fill_places(RecordingStart& start) {
   if (g_log_request.collector != nullptr) {
     if (length_of(g_log_request.collector) < kPlaceBytes) append(start.places[0], g_log_request.collector);
@@ -177,7 +178,7 @@ bool would_begin_namespace() {
   return false;
 }
 
-// Whether what loses its parent would become a child of the program's.
+// Whether orphans become children of the program.
 bool adopts_orphans() {
   constexpr long kGetSubreaper = 37;  // PR_GET_CHILD_SUBREAPER
   int adopts = 0;
@@ -278,16 +279,16 @@ bool open_listener(const RecordingStart& start) {
   return !kernel::failed(kernel::system_call(__NR_bind, made, reinterpret_cast<long>(&address), bytes));
 }
 
-// Those that ask a service for something, and would end what doesn't know them. Who sends one to a service's unit sends it to all of
-// its processes.
+// Signals that are requests to services, and would kill a process without a handler. A signal to a service's unit goes
+// to all of its processes.
 bool is_for_program(int number) {
   constexpr int kHangup = 1;
   constexpr int kUser2 = 12;
-  constexpr int kFirstRealTime = 34;  // the C library has those before it
+  constexpr int kFirstRealTime = 34;  // the C library uses those below
   return number == kHangup || number == kUser2 || number >= kFirstRealTime;
 }
 
-// SIGUSR1 asks the collector for a report. It waits until the collector takes it.
+// SIGUSR1 requests a report from the collector. It stays pending until the collector accepts it.
 void reset_signals() {
   for (int number = 1; number <= kSignals; ++number) {
     set_action(number, is_for_program(number) ? kIgnored : kDefault, nullptr);
@@ -315,7 +316,7 @@ void become_collector(void* argument) {
   tell(start, Stage::kFailed);
 }
 
-// Has its own descriptors, and the program's memory: as a copy where it stays.
+// Has its own descriptors, and the program's memory: as a copy if it stays.
 void make_collector(void* argument) {
   auto& start = *static_cast<RecordingStart*>(argument);
   kernel::system_call(__NR_setsid);
@@ -347,7 +348,7 @@ void note_own_path() {
     if (name != nullptr) set_agent_path(name);
     return;
   }
-  static constinit char path[512];  // as long as it may be
+  static constinit char path[512];  // maximum length
   const long bytes = kernel::system_call(__NR_getcwd, reinterpret_cast<long>(path), sizeof(path));
   const size_t used = bytes > 0 ? static_cast<size_t>(bytes) - 1 : 0;
   if (used == 0 || used + 1 + length_of(name) >= sizeof(path)) return set_agent_path("");

@@ -36,7 +36,7 @@ struct Search {
   bool is_before[wire::kFunctionCount] = {};  // a definition that callers get instead of the agent's
 };
 
-// What callers get from this object, which stands before the agent.
+// Definition that callers get from this object, which comes before the agent.
 void note_before(Search& search, const dl_phdr_info& object) {
   const SymbolTable symbols(object);
   for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
@@ -51,7 +51,7 @@ void note_before(Search& search, const dl_phdr_info& object) {
   }
 }
 
-// True for what stands behind the agent in the order of search: the agent itself and the program before it don't count.
+// True for objects after the agent in the search order: the agent itself and the program before it don't count.
 bool is_behind_agent(Search& search, const dl_phdr_info& object) {
   if (search.behind_agent) return true;
   search.behind_agent = holds(object, reinterpret_cast<uintptr_t>(&g_real));
@@ -104,7 +104,7 @@ void search_others(const SymbolTable& symbols) {
   }
 }
 
-// Takes from this object what isn't known yet.
+// Takes missing functions from this object.
 int search_object(dl_phdr_info* object, size_t, void* context) {
   auto& search = *static_cast<Search*>(context);
   if (is_loader(*object)) g_real.loader = extent_of(*object);
@@ -133,7 +133,7 @@ int search_object(dl_phdr_info* object, size_t, void* context) {
 bool find_real_functions() {
   if (g_real.searched) return true;
   if (first_object() == nullptr) return false;
-  read_environment();  // whichever hook comes first: behind it a session can start
+  read_environment();  // any hook may come first: after it a session can start
   Search search;
   for_each_object(&search_object, &search);
   auto* libc_version = reinterpret_cast<const char* (*)()>(g_real.other[static_cast<uint8_t>(Other::kVersion)]);

@@ -18,12 +18,12 @@ namespace {
 
 constexpr uintptr_t kDeepBind = 8;
 
-// Kept for logs that begin later: a forked child has the libraries, too.
+// Kept for later logs: a forked child has the libraries, too.
 constinit std::atomic<bool> g_has_own_scopes{false};
 
 void note_own_scope() {
   g_has_own_scopes.store(true, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // either this sees the session, or who starts it sees that
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // either this sees the session, or its starter sees that
   if (is_recording()) g_session.log->own_scopes.store(1, std::memory_order_relaxed);
 }
 
