@@ -40,7 +40,7 @@ bool base64_decode(std::string_view text, std::span<uint8_t> bytes) {
     pending_bits -= kByteBits;
     bytes[done++] = static_cast<uint8_t>(pending >> pending_bits);
   }
-  // One text for one value: what is behind the last byte is nothing.
+  // One text for each value: the unused bits of the last character must be zero.
   return (pending & ((1u << pending_bits) - 1)) == 0;
 }
 

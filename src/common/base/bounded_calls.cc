@@ -13,11 +13,11 @@
 
 namespace heaptap::base {
 
-// What both threads know. It lives as long as either.
+// State shared by both threads. It lives as long as either.
 struct BoundedCalls::Worker {
   std::mutex mutex;
   std::condition_variable changed;
-  std::function<bool()> call;  // empty: nothing is wanted
+  std::function<bool()> call;  // empty: no call pending
   bool is_done = false;
   bool result = false;
   bool ends = false;
@@ -44,7 +44,7 @@ struct BoundedCalls::Worker {
 
 BoundedCalls::~BoundedCalls() { give_up(); }
 
-// It ends once it comes back.
+// The thread exits once its call returns.
 void BoundedCalls::give_up() {
   if (worker_ == nullptr) return;
   const std::scoped_lock lock(worker_->mutex);

@@ -17,7 +17,7 @@ void set_output(z_stream& stream, std::span<uint8_t> bytes) {
   stream.avail_out = static_cast<uInt>(bytes.size());
 }
 
-// It counts in 32 bits.
+// zlib counts in 32 bits.
 bool is_small(std::span<const uint8_t> bytes) { return bytes.size() <= UINT32_MAX; }
 
 }  // namespace
@@ -40,7 +40,7 @@ std::span<const uint8_t> Deflater::compress(std::span<const uint8_t> piece) {
   } else {
     deflateReset(stream_.get());
   }
-  output_.resize(piece.size() - 1);  // more would be no gain
+  output_.resize(piece.size() - 1);  // larger pieces gain nothing
   set_input(*stream_, piece);
   set_output(*stream_, output_);
   if (deflate(stream_.get(), Z_FINISH) != Z_STREAM_END) return {};

@@ -9,7 +9,7 @@
 namespace heaptap::base {
 namespace {
 
-// The kernel closes what there is no room for.
+// The kernel closes descriptors without room.
 constexpr size_t kMaxDescriptors = 4;
 
 void take_descriptors(cmsghdr* head, UniqueFd& first) {

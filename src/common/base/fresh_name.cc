@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kTries = 100;
 
-// Others each time, and in each process: SplitMix64 (https://prng.di.unimi.it/splitmix64.c) from where nobody else begins.
+// Different at each call and in each process: SplitMix64 (https://prng.di.unimi.it/splitmix64.c) with a unique start.
 void fill_without_chance(std::span<uint8_t> bytes) {
   static std::atomic<uint64_t> calls;
   constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
@@ -30,7 +30,7 @@ void fill_without_chance(std::span<uint8_t> bytes) {
   }
 }
 
-// Names that can be foreseen do no harm (what there is isn't taken), but somebody could take them all.
+// Predictable names do no harm (existing files aren't used), but another process could take all of them.
 std::string new_letters(Chance chance) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";
   std::array<uint8_t, 10> bytes{};
@@ -40,7 +40,7 @@ std::string new_letters(Chance chance) {
   return letters;
 }
 
-// make(name) returns what the system call did; it is tried until the name is a new one.
+// make(name) returns the result of the system call; repeated with further names as long as the name exists.
 template <typename Make>
 int make_fresh(std::string& name, Chance chance, const Make& make) {
   const std::string beginning = name;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Intervals::Time kLeast{5};
 
-// A time that is still to be named, by its name.
+// Intervals that aren't set yet, by name.
 using Places = std::vector<std::pair<std::string_view, Intervals::Time*>>;
 
 Intervals::Time* take(Places& places, std::string_view name) {

@@ -39,7 +39,7 @@ std::optional<rlimit> limit_that_warns(const rlimit& seconds) {
 }
 
 std::span<const int> adjustments_for(int now) {
-  static constexpr std::array kBest{-1000, 0};  // never, and as others
+  static constexpr std::array kBest{-1000, 0};  // never raised, and as others
   if (now <= kBest.front()) return {};
   return std::span(kBest).first(now > kBest.back() ? 2 : 1);
 }

@@ -67,7 +67,7 @@ std::vector<Mount> read_mounts(pid_t thread) {
   return parse_mounts(read_small_file("/proc/" + std::to_string(thread) + "/mountinfo"));
 }
 
-// The kernel tells of changes who has the file open (fs/namespace.c, mounts_poll).
+// The kernel reports changes to processes that have the file open (fs/namespace.c, mounts_poll).
 std::shared_ptr<const std::vector<Mount>> own_mounts() {
   static std::mutex mutex;
   static UniqueFd file;
@@ -86,7 +86,7 @@ std::shared_ptr<const std::vector<Mount>> own_mounts() {
 
 const Mount* find_mount(const std::vector<Mount>& mounts, std::string_view path) {
   const Mount* found = nullptr;
-  for (const Mount& mount : mounts) {  // of several at one place the last one is seen
+  for (const Mount& mount : mounts) {  // of several at one place the last one is visible
     if (holds(mount.point, path) && (found == nullptr || mount.point.size() >= found->point.size())) found = &mount;
   }
   return found;

@@ -8,7 +8,7 @@
 namespace heaptap::base {
 
 size_t edit_distance(std::string_view a, std::string_view b) {
-  // Rows of the table of distances between beginnings of both: for i - 2, i - 1 and i characters of `a`.
+  // Rows of the table of distances between prefixes of both: for i - 2, i - 1 and i characters of `a`.
   std::vector<size_t> before(b.size() + 1);
   std::vector<size_t> above(b.size() + 1);
   std::vector<size_t> row(b.size() + 1);

@@ -12,7 +12,7 @@
 namespace heaptap::base::own_limits {
 namespace {
 
-// What the limits were, in the order of the rules.
+// The original limits, in the order of the rules.
 struct Before {
   rlimit limit{};
   bool changed = false;
@@ -35,8 +35,8 @@ struct KernelAction {
   std::array<unsigned long, 16 / sizeof(long)> mask{};  // as large as that of any CPU
 };
 
-// glibc has handlers of two signals, which end the disposition that the program would have inherited: where heaptap's parent ignored
-// them, the program ignores them, too.
+// glibc installs handlers of two signals, which replace the disposition that the program would have inherited: if
+// heaptap's parent ignored them, the program has to ignore them, too.
 constexpr std::array kGlibcSignals{32, 33};
 constexpr size_t kKernelMaskBytes = _NSIG / 8;
 std::array<bool, kGlibcSignals.size()> g_is_ignored{};
@@ -52,7 +52,7 @@ void ignore(int signal) {
   syscall(SYS_rt_sigaction, signal, &action, nullptr, kKernelMaskBytes);
 }
 
-// Threads get what was the limit when the process began.
+// Threads get the limit that applied when the process began.
 void give_threads_room() {
   pthread_attr_t attributes;
   if (pthread_getattr_default_np(&attributes) != 0) return;

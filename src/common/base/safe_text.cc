@@ -7,7 +7,7 @@
 namespace heaptap::base {
 namespace {
 
-// Length of the UTF-8 character at the beginning of `text` and its code point; 0 where there is none.
+// Length of the UTF-8 character at the beginning of `text` and its code point; 0: invalid.
 size_t decode(std::string_view text, uint32_t& code_point) {
   const auto byte = [&](size_t index) { return static_cast<uint8_t>(text[index]); };
   if (byte(0) < 0x80) {

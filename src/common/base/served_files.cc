@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 15> kServed{"fuse",   "fuseblk", "nfs",  
                                                    "smb3",   "9p",      "virtiofs", "autofs", "ceph",
                                                    "lustre", "afs",     "coda",     "ncpfs",  "orangefs"};
 
-// Of "/proc/PID/exe" and the like; 0: of no process.
+// Of "/proc/PID/exe" and the like; 0: no process.
 pid_t process_in_path(std::string_view path) {
   constexpr std::string_view kFolder = "/proc/";
   if (!path.starts_with(kFolder)) return 0;
@@ -32,12 +32,12 @@ pid_t process_in_path(std::string_view path) {
 
 enum class Reach : uint8_t { kNowhere, kThere, kNotKnown };
 
-// The number of the mount where a path leads (proc(5), fdinfo). By what the kernel remembers of it alone: nobody is asked.
+// The mount id of a path (proc(5), fdinfo). Only from the kernel's cache: no file server is asked.
 Reach reach(const FilePlace& place, uint64_t& mount) {
   UniqueFd root;
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
-  if (process_in_path(place.path) == 0) {  // no link of the kernel's own, which leads to a file at once
+  if (process_in_path(place.path) == 0) {  // no magic link of the kernel, which leads to a file at once
     how.resolve = RESOLVE_CACHED;
     if (place.viewer != 0) {
       how.resolve |= RESOLVE_IN_ROOT;
@@ -140,7 +140,7 @@ bool ServedFiles::run(const FilePlace& place, const std::optional<FileServer>& s
   return false;
 }
 
-// One that can't be closed without waiting stays open.
+// A file that can't be closed without blocking stays open.
 std::shared_ptr<const UniqueFd> ServedFiles::keep(const FilePlace& place, UniqueFd file) {
   const auto close_it = [this, place, server = server_of(place)](const UniqueFd* kept) {
     (void)look<bool>(place, server, [kept] {
@@ -175,7 +175,7 @@ std::string abort_switch(const SilentFile& file) {
 UniqueFd own_copy(UniqueFd file, uint64_t max_bytes) {
   constexpr auto kOfAProgram = 0x65735546;  // FUSE (linux/magic.h)
   struct statfs system{};
-  // Who serves it may not know the question.
+  // The server may not support the request.
   if (!file || (fstatfs(file.get(), &system) == 0 && system.f_type != kOfAProgram)) return file;
   UniqueFd copy(memfd_create("heaptap-file", MFD_CLOEXEC));
   std::vector<char> piece(size_t{64} << 10);

@@ -12,7 +12,7 @@ struct NamedSignal {
   std::string_view name;
   int number;
 };
-// The first name of a number is the one that is shown.
+// The first name of a number is the one shown.
 constexpr std::array kSignals{
     NamedSignal{"HUP", SIGHUP},   NamedSignal{"INT", SIGINT},       NamedSignal{"QUIT", SIGQUIT},
     NamedSignal{"ILL", SIGILL},   NamedSignal{"TRAP", SIGTRAP},     NamedSignal{"ABRT", SIGABRT},
@@ -26,7 +26,7 @@ constexpr std::array kSignals{
     NamedSignal{"PROF", SIGPROF}, NamedSignal{"WINCH", SIGWINCH},   NamedSignal{"IO", SIGIO},
     NamedSignal{"POLL", SIGIO},   NamedSignal{"PWR", SIGPWR},       NamedSignal{"SYS", SIGSYS}};
 
-// All of it, in decimal digits.
+// The whole word, in decimal digits.
 std::optional<int> number_in(std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -42,7 +42,7 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-// What stands behind RTMIN or RTMAX.
+// The offset after RTMIN or RTMAX.
 std::optional<int> real_time(std::string_view rest, int base, char sign) {
   if (rest.empty()) return base;
   if (rest.front() != sign) return std::nullopt;

@@ -13,7 +13,7 @@ std::atomic<int> g_requests{0};
 std::atomic<int> g_last_request{0};
 std::atomic<int> g_requests_by_processes{0};
 std::atomic<int> g_report_requests{0};
-struct sigaction g_report_action{};  // what heaptap was started with
+struct sigaction g_report_action{};  // dispositions that heaptap was started with
 bool g_takes_reports = false;
 constexpr int kTaken[] = {SIGPIPE, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
 struct sigaction g_before[std::size(kTaken)]{};  // likewise
@@ -46,7 +46,7 @@ void take(int number) {
   sigaction(number, &action, nullptr);
 }
 
-// Who started heaptap with nohup wants it to stay.
+// A signal ignored at the start, as with nohup, stays ignored.
 bool is_ignored(int number) {
   struct sigaction action{};
   return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -66,8 +66,7 @@ void forward_to(pid_t program) {
   g_has_taken = true;
   static const bool stays_at_hangup = is_ignored(SIGHUP);
   g_forward_to.store(program, std::memory_order_relaxed);
-  if (g_takes_reports)
-    let_report_requests_in();  // the program, which has what heaptap was started with, is there by now
+  if (g_takes_reports) let_report_requests_in();  // the program, which has the original dispositions, exists by now
   set_handler(SIGPIPE, SIG_IGN);
   take(SIGTERM);
   if (program > 0 || !stays_at_hangup) take(SIGHUP);

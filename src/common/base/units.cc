@@ -11,11 +11,10 @@ struct Unit {
   double factor;
 };
 
-// The number before the unit and the unit's text; nothing if the text does not begin with a number. By hand: what the library has
-// for this brings 100 KB of the C library into a static program.
+// The number before the unit and the unit's text; none if the text does not begin with a number. By hand: the library's
+// functions bring 100 KB of the C library into a static program.
 bool split_number(std::string_view text, double& number, std::string_view& unit) {
-  constexpr size_t kMaxDigits =
-      15;  // which a double holds exactly, as it does the power of ten: so the quotient is the nearest one
+  constexpr size_t kMaxDigits = 15;  // exact as a double, as is the power of ten: so the quotient is the nearest one
   const auto is_digit = [](char character) { return character >= '0' && character <= '9'; };
   double digits = 0;
   double divisor = 1;
@@ -28,7 +27,7 @@ bool split_number(std::string_view text, double& number, std::string_view& unit)
       continue;
     }
     ++digit_count;
-    if (digit_count > kMaxDigits && is_behind_point) continue;  // far below what counts
+    if (digit_count > kMaxDigits && is_behind_point) continue;  // far below the precision
     digits = digits * 10 + (text[at] - '0');
     if (is_behind_point) divisor *= 10;
   }
@@ -52,7 +51,7 @@ Result<uint64_t> scale(std::string_view text, const std::array<Unit, N>& units, 
   return fail_as(ErrorKind::kUsage, "'{}' is not a {}: write it like {}", text, what, example);
 }
 
-// In so many parts of a unit, of two that are as near the even one. `parts`: at most 100.
+// Rounded to this many parts of a unit, ties to even. `parts`: at most 100.
 uint64_t rounded(uint64_t value, uint64_t unit, uint64_t parts) {
   const uint64_t scaled = value % unit * parts;
   uint64_t whole = value / unit * parts + scaled / unit;
@@ -104,7 +103,7 @@ std::string format_bytes(uint64_t bytes) {
     return fmt::format("{} B", bytes);
   }
   static constexpr std::array<std::string_view, 6> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  constexpr uint64_t kTooManyTenths = 10240;  // so many are 1 of the next unit
+  constexpr uint64_t kTooManyTenths = 10240;  // this many are 1 of the next unit
   uint64_t unit = 1024;
   size_t name = 0;
   while (name + 1 < kUnits.size() && rounded(bytes, unit, 10) >= kTooManyTenths) {

@@ -12,14 +12,14 @@ namespace {
 constexpr size_t kMaxFileBytes = size_t{4} << 20;
 constexpr size_t kMaxGroups = 65536;  // NGROUPS_MAX of the kernel
 
-// setuid(2), setgid(2): the greatest number means none.
+// setuid(2), setgid(2): the greatest number means "unchanged".
 template <typename Number>
 std::optional<Number> account_number(std::string_view word) {
   const auto number = whole_number<Number>(word);
   return number == static_cast<Number>(-1) ? std::nullopt : number;
 }
 
-// The first fields of a line; empty ones where it has fewer.
+// The first fields of a line; empty if it has fewer.
 template <size_t Count>
 std::array<std::string_view, Count> fields_of_line(std::string_view line) {
   std::array<std::string_view, Count> fields;
@@ -31,7 +31,7 @@ std::array<std::string_view, Count> fields_of_line(std::string_view line) {
   return fields;
 }
 
-// False from `take` ends it.
+// Stops when `take` returns false.
 template <typename Take>
 void for_each_line(std::string_view text, const Take& take) {
   while (!text.empty()) {
@@ -41,7 +41,7 @@ void for_each_line(std::string_view text, const Take& take) {
   }
 }
 
-// A comment, or what nss_compat(5) reads elsewhere.
+// A comment, or nss_compat(5)'s syntax.
 bool is_account_name(std::string_view name) {
   return !name.empty() && name.front() != '#' && name.front() != '+' && name.front() != '-';
 }

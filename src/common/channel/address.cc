@@ -24,7 +24,7 @@ constexpr std::string_view kUnixPrefix = "unix:";
 constexpr std::string_view kTcpPrefix = "tcp:";
 constexpr size_t kMaxNameBytes = 253;                                // RFC 1035
 constexpr size_t kMaxPathBytes = sizeof(sockaddr_un::sun_path) - 1;  // and a NUL
-constexpr size_t kMaxNumberBytes = INET6_ADDRSTRLEN + IF_NAMESIZE;   // with the interface
+constexpr size_t kMaxNumberBytes = INET6_ADDRSTRLEN + IF_NAMESIZE;   // with the interface's name
 
 std::unexpected<base::Error> malformed(std::initializer_list<std::string_view> parts) {
   return fail({join(parts), ": write HOST:PORT, [IPv6]:PORT, :PORT or unix:PATH"});
@@ -47,7 +47,7 @@ base::Result<Address> parse_file(std::string_view path, std::string_view whole) 
   return *std::move(address);
 }
 
-// 0: there is none of that name. (if_nametoindex() does the same, and has the resolver with it in a static program.)
+// 0: no interface has that name. (if_nametoindex() does the same, but brings the resolver into a static program.)
 uint32_t interface_number(std::string_view name) {
   ifreq request{};
   const base::UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));

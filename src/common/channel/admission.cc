@@ -21,7 +21,7 @@ Admission::Network& Admission::network(const std::string& name, Time now) {
   const auto found = std::ranges::find(networks_, name, &Network::name);
   if (found != networks_.end()) return *found;
   std::erase_if(networks_, [&](const Network& each) { return each.forgotten_at <= now && each.welcome_until <= now; });
-  // Where more than that come at once, one of them is forgotten, and those that are welcome last.
+  // If more come at once, one is dropped, known peers last.
   if (networks_.size() >= kMaxNetworks)
     networks_.erase(std::ranges::min_element(networks_, {}, &Network::welcome_until));
   return networks_.emplace_back(Network{.name = name, .forgotten_at = now, .welcome_until = now});
@@ -32,7 +32,7 @@ int Admission::debt(const std::string& name, Time now) const {
   if (found == networks_.end()) return 0;
   const auto left = std::chrono::duration_cast<milliseconds>(found->forgotten_at - now);
   const int attempts = left.count() <= 0 ? 0 : static_cast<int>((left + kRemembered - milliseconds(1)) / kRemembered);
-  // Strangers may be at the same address, as on loopback and behind a router.
+  // Unknown peers may have the same address, as on loopback and behind a router.
   return found->welcome_until > now && attempts < kWelcomeAttempts ? -1 : attempts;
 }
 
@@ -65,7 +65,7 @@ const Admission::Guest* Admission::heard_for_long(Time now) const {
 std::optional<Admission::Id> Admission::add(Id id, const std::string& name, Time now) {
   guests_.push_back({.id = id, .network = name});
   if (guests_.size() - heard_count() <= kMaxWaiting) return std::nullopt;
-  // Waiting alone counts here: of networks with the same debt the one with the most that wait.
+  // Only waiting connections count: of networks with the same debt the one with the most.
   const Guest* goes = nullptr;
   std::pair<int, size_t> most{};
   for (const Guest& each : guests_) {

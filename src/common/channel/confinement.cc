@@ -37,7 +37,7 @@ namespace {
 
 constexpr uid_t kNobody = 65534;
 
-// The one whose numbers the filter's are; another one's (x32, 32 bits on 64) end the process.
+// The architecture of the filter's numbers; calls of another one (x32, 32 bits on 64) kill the process.
 #if defined(__x86_64__)
 constexpr uint32_t kAudited = AUDIT_ARCH_X86_64;
 #elif defined(__i386__)
@@ -57,10 +57,10 @@ constexpr uint32_t kAudited = AUDIT_ARCH_MIPSEL;
 #elif defined(__mips__) && !defined(__mips64)
 constexpr uint32_t kAudited = AUDIT_ARCH_MIPS;
 #else
-constexpr uint32_t kAudited = 0;  // there is no filter
+constexpr uint32_t kAudited = 0;  // no filter
 #endif
 
-// Bytes over sockets that are there, memory, time, the end.
+// Permitted: I/O on existing sockets, memory, time, exit.
 constexpr auto kAllowed = std::to_array<long>({
     SYS_read,
     SYS_write,
@@ -122,7 +122,7 @@ sock_filter skip_next_if(uint32_t value) { return BPF_JUMP(BPF_JMP | BPF_JEQ | B
     filter.push_back(skip_unless(static_cast<uint32_t>(number)));
     filter.push_back(answer(SECCOMP_RET_ALLOW));
   }
-  // Memory that isn't executed. The calls are this filter's last, so that what is loaded needn't be loaded again.
+  // Mappings that aren't executable. These calls come last in the filter, so that the arguments are loaded once.
 #if defined(SYS_mmap2)
   constexpr uint32_t kMap = SYS_mmap2;
 #else
@@ -147,7 +147,7 @@ sock_filter skip_next_if(uint32_t value) { return BPF_JUMP(BPF_JMP | BPF_JEQ | B
   return filter;
 }
 
-// False, and errno: the kernel has none, or allows none.
+// False, and errno: not supported, or not permitted.
 bool filter_calls() {
 #ifdef HEAPTAP_SANITIZED
   return true;
@@ -178,7 +178,7 @@ void close_all_but(const std::array<int, 2>& kept) {
   close_between(last + 1, ~0u);
 }
 
-// Whether it was root and isn't now.
+// Whether it was root and isn't any more.
 bool become_nobody() {
   if (geteuid() != 0) return false;
   (void)setgroups(0, nullptr);
@@ -210,7 +210,7 @@ base::Result<> confine_to(const std::array<int, 2>& descriptors) {
   limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_NPROC, 0);
   limit(RLIMIT_CORE, 0);
-  constexpr rlim_t kPolled = 8;  // poll() takes no more than that
+  constexpr rlim_t kPolled = 8;  // limit of poll()
   limit(RLIMIT_NOFILE, kPolled);
   const bool gains_nothing = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   if (gains_nothing && filter_calls()) return {};

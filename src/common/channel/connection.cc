@@ -38,7 +38,7 @@ int family_of(int socket) {
   return getsockname(socket, reinterpret_cast<sockaddr*>(&own), &bytes) == 0 ? own.ss_family : AF_UNSPEC;
 }
 
-// A TCP socket that connects to a port of its own range may meet itself there.
+// A TCP socket that connects to a port of its own range may connect to itself.
 bool is_own_end(int socket) {
   sockaddr_storage own{};
   sockaddr_storage other{};
@@ -49,13 +49,13 @@ bool is_own_end(int socket) {
          std::memcmp(&own, &other, own_bytes) == 0;
 }
 
-// Batches are made above: what is flushed goes at once. A socket of another kind has no such option.
+// Batching is done above: flushed data is sent at once. Sockets of another kind have no such option.
 void send_at_once(int socket) {
   const int on = 1;
   (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-// Who listens at a UNIX socket is believed if it is this user or root.
+// The listener of a UNIX socket is trusted if it is this user or root.
 bool is_believed(int socket) { return base::is_own_user_or_root(base::user_of_peer(socket)); }
 
 }  // namespace
@@ -199,8 +199,8 @@ void Connection::end(Time now) {
   go_on_ending();
 }
 
-// The other side's bytes are taken and dropped: with some unread a close would throw away what it hasn't got yet (RFC 1122,
-// 4.2.2.13).
+// The other side's bytes are read and discarded: closing with unread bytes would discard data not yet sent to it (RFC
+// 1122, 4.2.2.13).
 void Connection::go_on_ending() {
   if (!has_said_end_ && outgoing_.empty()) {
     session_->say_end();
@@ -226,7 +226,7 @@ void Connection::go_on_ending() {
 void Connection::settle() {
   if (session_->state() == Session::State::kEnded) return drop(make_error({"the other side closed the connection"}));
   if (session_->state() != Session::State::kFailed) return;
-  session_->write(stream_, outgoing_);  // its last words, if they go now
+  session_->write(stream_, outgoing_);  // its last messages, if they can be sent now
   drop({session_->why()});
 }
 

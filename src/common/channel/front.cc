@@ -30,7 +30,7 @@ constexpr uint8_t kFailedWord = 'f';
 constexpr size_t kMaxReasonBytes = 255;
 constexpr size_t kPassedBytes = size_t{16} << 10;
 
-// Those of this process, which nobody else waits for. Connections are made by several threads.
+// Fronts of this process, which nothing else waits for. Connections are made by several threads.
 class Fronts {
  public:
   void add(pid_t front) {
@@ -55,7 +55,7 @@ Fronts& fronts() {
   return all;
 }
 
-// It is the first that is said: there is room for it.
+// It is the first message: there is room for it.
 void say_failure(SocketStream& inside, std::string_view why) {
   const auto text = base::bytes_of(why.substr(0, kMaxReasonBytes));
   std::vector<uint8_t> word{kFailedWord, static_cast<uint8_t>(text.size())};
@@ -63,7 +63,7 @@ void say_failure(SocketStream& inside, std::string_view why) {
   (void)inside.send(word);
 }
 
-// What passes through a front, from the end of its confinement to its own.
+// The front's work, from the end of its confinement to its exit.
 class Passage {
  public:
   Passage(Connection network, SocketStream inside) : network_(std::move(network)), inside_(std::move(inside)) {}
@@ -90,14 +90,14 @@ class Passage {
     const bool watches = sends || receives || !passes;
     std::vector<pollfd> waits;
     network_.add_waits(waits, !sends);
-    // Where nothing is wanted of it, it would tell of its hang-up again and again.
+    // If nothing is expected from it, poll would report its hang-up repeatedly.
     pollfd inside{watches ? inside_.descriptor() : -1,
                   static_cast<short>((sends ? POLLOUT : 0) | (receives ? POLLIN : 0)), 0};
     waits.push_back(inside);
     poll(waits.data(), waits.size(), longest_wait_ms(watches));
     inside = {inside_.descriptor(), 0, 0};
     if (poll(&inside, 1, 0) <= 0 || (inside.revents & (POLLHUP | POLLERR)) == 0) return;
-    if (!passes) _exit(0);  // nobody waits for it any more
+    if (!passes) _exit(0);  // nothing waits for it any more
     if (!receives) end_network();
   }
 
@@ -160,7 +160,7 @@ class Passage {
 };
 
 [[noreturn]] void be_front(base::UniqueFd network, base::UniqueFd inside, std::unique_ptr<Session> session) {
-  // A signal for the group on its terminal is the other process's matter, whose end this one follows.
+  // Signals for the terminal's process group are for the other process; this one ends with it.
   for (const int signal : {SIGINT, SIGQUIT, SIGTSTP, SIGHUP, SIGTERM, SIGPIPE}) (void)std::signal(signal, SIG_IGN);
   const std::array kept{network.get(), inside.get()};
   SocketStream up(std::move(inside));

@@ -72,7 +72,7 @@ bool KeyPair::complete() {
   const br_ec_private_key own = private_key_of(secret());
   br_ec_public_key point{};
   return br_ec_compute_pub(&br_ec_p256_m31, &point, public_key_.data(), &own) == public_key_.size() &&
-         // 0 and numbers beyond the curve's order give no point, or sign what nobody can check.
+         // 0 and numbers beyond the curve's order give no point, or signatures that can't be verified.
          is_signed_by(public_key_, Digest{1}, sign(Digest{1}));
 }
 

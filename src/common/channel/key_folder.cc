@@ -25,7 +25,7 @@ constexpr size_t kMaxKeyFileBytes = 256;
 constexpr size_t kMaxListBytes = size_t{1} << 20;
 constexpr mode_t kOnlyOwner = S_IRUSR | S_IWUSR;
 
-// With all directories above it.
+// With all missing parents.
 base::Result<> make_folder(const std::string& path) {
   for (size_t end = 1; end <= path.size(); ++end) {
     if (end < path.size() && path[end] != '/') continue;
@@ -48,7 +48,7 @@ base::Result<> write_all(const base::UniqueFd& file, std::string_view text, cons
   return {};
 }
 
-// As a whole or not at all: link() refuses where another one was made meanwhile.
+// Atomically: link() fails if another process has created one in the meantime.
 base::Result<> write_new_key(const std::string& path, const KeyPair& key) {
   const std::string draft = path + "." + std::to_string(getpid());
   (void)unlink(draft.c_str());
@@ -130,7 +130,7 @@ base::Result<bool> KeyFolder::add_trusted(const char* list, const TrustedKey& ke
   const std::string path = file(list);
   const base::UniqueFd out(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, kOnlyOwner));
   if (!out) return fail({"can't write '", path, "': ", base::reason_of(errno)});
-  // A last line that somebody left without an end stays a line of its own.
+  // An unterminated last line stays a separate line.
   HEAPTAP_TRY(write_all(out, join({there->empty() ? "" : "\n", key.key.to_text(), " ", key.name, "\n"}), path));
   return true;
 }

@@ -18,8 +18,8 @@ namespace heaptap::channel {
 namespace {
 
 constexpr int kBacklog = 16;
-constexpr size_t kMaxReady = 16;   // that the caller doesn't take
-constexpr size_t kMaxFailed = 64;  // that the caller doesn't ask for
+constexpr size_t kMaxReady = 16;   // not accepted by the caller
+constexpr size_t kMaxFailed = 64;  // not wanted by the caller
 constexpr int kMaxAccepted = 64;   // in a row
 constexpr std::chrono::seconds kRest{1};
 
@@ -29,7 +29,7 @@ void set_option(const base::UniqueFd& socket, int level, int option) {
 }
 
 base::Result<base::UniqueFd> bind_port(base::UniqueFd socket, const Address& address, const SocketAddress& name) {
-  // Connections that ended are no reason not to listen again; [::] doesn't stand for IPv4 as well.
+  // SO_REUSEADDR permits listening after connections have ended; [::] doesn't include IPv4.
   set_option(socket, SOL_SOCKET, SO_REUSEADDR);
   if (name.storage.ss_family == AF_INET6) set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY);
   if (::bind(socket.get(), name.get(), name.bytes) == 0) return socket;
@@ -80,7 +80,7 @@ base::Result<Listener> Listener::listen(const Address& address, const Security& 
 
 void Listener::add_waits(std::vector<pollfd>& waits) const {
   if (accepts()) waits.push_back({socket_.get(), POLLIN, 0});
-  // One that waits says nothing that is asked for; where it hangs up it is found out when its turn comes.
+  // A waiting connection isn't read; if the peer closes it, this is noticed when its turn comes.
   for (const Greeting& greeting : greeting_) greeting.connection.add_waits(waits);
 }
 

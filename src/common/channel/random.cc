@@ -12,7 +12,7 @@
 namespace heaptap::channel {
 
 base::Result<> fill_random(std::span<uint8_t> bytes) {
-  // As many come in one piece (random(7): up to 256 bytes aren't interrupted).
+  // This many come in one piece (random(7): up to 256 bytes aren't interrupted).
   const auto is_whole = [&](ssize_t got) { return got == static_cast<ssize_t>(bytes.size()); };
   if (is_whole(getrandom(bytes.data(), bytes.size(), 0))) return {};
   if (errno == ENOSYS) {

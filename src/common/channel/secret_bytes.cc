@@ -8,7 +8,7 @@
 namespace heaptap::channel {
 namespace {
 
-// All there are, in a list; who copies a key may be any thread.
+// List of all secrets; any thread may copy a key.
 struct AllSecrets {
   std::mutex mutex;
   SecretBytes* first = nullptr;
@@ -19,7 +19,7 @@ AllSecrets& all_secrets() {
   return all;
 }
 
-// More than BearSSL and the functions above it take.
+// More stack than BearSSL and the functions above it use.
 [[gnu::noinline]] void wipe_stack_below() {
   constexpr size_t kLeftBytes = size_t{24} << 10;
   std::array<uint8_t, kLeftBytes> left;
@@ -58,7 +58,7 @@ void SecretBytes::wipe_all_but(const Bytes* kept) {
 }
 
 pid_t fork_without_secrets(const SecretBytes::Bytes* kept) {
-  // Held by no thread that the child hasn't got.
+  // Not held by a thread that the child doesn't have.
   const std::scoped_lock lock(all_secrets().mutex);
   const pid_t process = fork();
   if (process == 0) SecretBytes::wipe_all_but(kept);

@@ -12,7 +12,7 @@
 namespace heaptap::channel {
 namespace {
 
-// Ends the text at the file's end. False, and errno: it can't be read.
+// Reads up to the file's end. False, and errno: it can't be read.
 bool read_up_to(int file, size_t max_bytes, std::string& text) {
   text.resize(max_bytes + 1);
   size_t done = 0;
@@ -32,7 +32,7 @@ bool read_up_to(int file, size_t max_bytes, std::string& text) {
 base::Result<std::optional<std::string>> read_owned_file(const std::string& path, std::string_view what,
                                                          FileAccess access, size_t max_bytes) {
   const std::string name = join({"the ", what, " '", path, "'"});
-  // Not waiting for a writer: it may be a pipe.
+  // Without waiting for a writer: it may be a pipe.
   const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat facts{};
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;

@@ -22,7 +22,7 @@ base::Result<std::unique_ptr<Session>> prove_over(std::unique_ptr<Session> below
 
 base::Result<std::optional<Credentials>> read_keys(const SecuritySources& sources) {
   auto folder = sources.folder ? base::Result<KeyFolder>(*sources.folder) : KeyFolder::of_user();
-  if (!folder) return std::nullopt;  // a user without a home has no keys
+  if (!folder) return std::nullopt;  // without a home directory there are no keys
   auto own = folder->read_key();
   if (!own) return std::unexpected(std::move(own).error());
   auto trusted = folder->read_trusted(sources.trusted);
@@ -38,10 +38,10 @@ base::Result<std::optional<Credentials>> read_keys(const SecuritySources& source
 std::string host_of(std::string_view text) {
   constexpr std::string_view kTcp = "tcp:";
   if (text.starts_with(kTcp)) text.remove_prefix(kTcp.size());
-  // An address of IPv6 by itself; one with a port has brackets.
+  // An IPv6 address without a port; one with a port has brackets.
   const bool is_ipv6 = std::ranges::count(text, ':') > 1 && !text.contains('[');
   auto address = is_ipv6 ? parse_address(join({"[", text, "]:0"})) : parse_address(text);
-  // Where no port is said, as in a list of targets.
+  // Without a port, as in a list of targets.
   if (!address) address = parse_address(join({text, ":0"}));
   if (!address || address->is_file()) return {};
   const std::string whole = address->to_text();

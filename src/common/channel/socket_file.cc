@@ -12,7 +12,7 @@
 namespace heaptap::channel {
 namespace {
 
-// Whether nobody listens there: then the kernel refuses at once.
+// Whether it has no listener: then the kernel refuses at once.
 bool is_dead(const SocketAddress& name) {
   const base::UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   return probe && connect(probe.get(), name.get(), name.bytes) != 0 && errno == ECONNREFUSED;
@@ -20,7 +20,7 @@ bool is_dead(const SocketAddress& name) {
 
 base::Result<> remove_dead(const std::string& path, const SocketAddress& name) {
   struct stat facts{};
-  if (lstat(path.c_str(), &facts) != 0) return {};  // it is gone meanwhile
+  if (lstat(path.c_str(), &facts) != 0) return {};  // removed in the meantime
   if (!S_ISSOCK(facts.st_mode)) {
     return fail({"can't listen at '", path, "': the file exists and is not a socket: use another path"});
   }

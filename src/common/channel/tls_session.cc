@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMaxGreetingBytes = size_t{8} << 10;  // it has some 300 each way
 constexpr size_t kMaxTurns = 256;
 constexpr uint16_t kSuite = BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256;
-// RFC 5246, 7.2: what an alert says.
+// RFC 5246, 7.2: text of an alert.
 constexpr uint8_t kFatal = 2;
 constexpr uint8_t kUnexpectedMessage = 10;
 constexpr uint8_t kHandshakeFailure = 40;
@@ -123,7 +123,7 @@ const br_x509_class TlsSession::kAnyKeyClass = {
 
 namespace {
 
-// BearSSL hands out the address of the first member.
+// BearSSL returns the address of the first member.
 template <typename T>
 T& owner_of(const br_x509_class** context) {
   return *reinterpret_cast<T*>(context);
@@ -202,12 +202,12 @@ size_t TlsSession::read_piece(ByteStream& stream, std::span<uint8_t> room) {
   return 0;
 }
 
-// The engine asks for a record's head, then for its body, and never for what comes behind it.
+// The engine reads a record's head, then its body, and never beyond it.
 bool TlsSession::receive_record(ByteStream& stream) {
   size_t room = 0;
   uint8_t* const to = br_ssl_engine_recvrec_buf(engine_, &room);
   if (to == nullptr) {
-    // It wants to say something first, and nobody listens.
+    // It has to send first, but the peer doesn't read.
     if (is_unheard()) hung_up({Transfer::Outcome::kEnded});
     return false;
   }
@@ -247,7 +247,7 @@ void TlsSession::judge() {
   if (engine == BR_SSL_CLOSED) {
     const bool was_ready = state() == State::kReady;
     set_failed(why_error(error, was_ready));
-    // BearSSL says nothing of most errors. What it enciphers can't be added to from here.
+    // BearSSL sends no alert for most errors. Nothing can be added to an encrypted stream from here.
     const bool is_clear = engine_->out.vtable == &br_sslrec_out_clear_vtable;
     if (!was_ready && is_clear && error < BR_ERR_RECV_FATAL_ALERT) say_alert(alert_for(error));
     return;
@@ -265,7 +265,7 @@ void TlsSession::write(ByteStream& stream, ByteQueue& queue) {
   while (state() == State::kReady && !queue.empty() && !is_unheard()) {
     size_t room = 0;
     uint8_t* const to = br_ssl_engine_sendapp_buf(engine_, &room);
-    if (to == nullptr) return;  // a record waits for the stream
+    if (to == nullptr) return;  // a record is waiting for the stream
     const auto bytes = queue.front().first(std::min(room, queue.size()));
     std::ranges::copy(bytes, to);
     br_ssl_engine_sendapp_ack(engine_, bytes.size());

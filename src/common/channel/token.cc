@@ -17,7 +17,8 @@
 namespace heaptap::channel {
 namespace {
 
-// "heaptap1:" and the base64 of 32 random bytes and the first 4 of their SHA-256: what somebody made up is told from it.
+// "heaptap1:" and the base64 of 32 random bytes and the first 4 of their SHA-256, which detects typing errors and
+// invented tokens.
 constexpr std::string_view kPrefix = "heaptap1:";
 constexpr size_t kRandomBytes = 32;
 constexpr size_t kCheckBytes = 4;

@@ -12,12 +12,12 @@
 namespace heaptap::discovery {
 namespace {
 
-constexpr uint64_t kAnnouncerLookPauseNs = 10 * kSecond;  // for interfaces that come later
-constexpr size_t kMaxAnnouncerPackets = 64;               // in one round: the owner has other things to do
+constexpr uint64_t kAnnouncerLookPauseNs = 10 * kSecond;  // for interfaces that appear later
+constexpr size_t kMaxAnnouncerPackets = 64;               // in one round, since the owner has other work
 
 uint64_t random_number() {
   uint64_t number = 0;
-  // Before the kernel has random numbers, as at its start, the time is as good as any.
+  // Before the kernel has random numbers, as at boot, the time suffices.
   if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number)) number = base::clock_ns(CLOCK_MONOTONIC);
   return number;
 }

@@ -8,8 +8,8 @@
 namespace heaptap::discovery {
 namespace {
 
-constexpr uint64_t kBrowserLookPauseNs = kSecond;  // for interfaces that come later: somebody waits for it
-constexpr size_t kMaxBrowserPackets = 256;         // in one round: more wait in the socket
+constexpr uint64_t kBrowserLookPauseNs = kSecond;  // for interfaces that appear later, while a user waits
+constexpr size_t kMaxBrowserPackets = 256;         // in one round: further ones wait in the socket
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void Browser::serve() {
   const uint64_t now_ns = base::clock_ns(CLOCK_MONOTONIC);
   if (next_look_ns_ <= now_ns) {
     next_look_ns_ = now_ns + kBrowserLookPauseNs;
-    // One of this machine may have nothing but loopback to announce on.
+    // A service of this machine may have only loopback to announce on.
     querier_.set_links(links_of_machine(Where::kNetworkAndLoopback), now_ns);
     sockets_.join(querier_.links());
   }

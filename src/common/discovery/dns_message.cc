@@ -18,10 +18,10 @@ constexpr uint16_t kTopBit = 0x8000;  // of a class
 constexpr size_t kHeadBytes = 12;
 constexpr size_t kPlaceHeadBytes = 6;  // priority, weight, port
 constexpr uint8_t kPointerBits = 0xc0;
-constexpr size_t kMaxPointers = 128;  // in one name: it has no more labels
+constexpr size_t kMaxPointers = 128;  // in one name, which can't have more labels
 constexpr size_t kPointerReach = 0x4000;
 
-// Past the end, and for what is no name, reads give nothing and ok() turns false for good.
+// After the end, and for invalid names, reads return nothing and ok() stays false.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -57,7 +57,7 @@ class Reader {
   bool ok_ = true;
 };
 
-// A pointer leads to before what was read of the name so far: none leads in a circle.
+// A pointer has to point before the part of the name already read: so there are no cycles.
 Name Reader::name() {
   Name name;
   size_t at = at_;
@@ -84,14 +84,14 @@ Name Reader::name() {
   return {};
 }
 
-// Names in data that was made here, or made whole.
+// Names in data made here, or in uncompressed form.
 Name whole_name(std::string_view bytes) { return Reader(bytes).name(); }
 
 std::string bytes_of(uint16_t number) { return {static_cast<char>(number >> 8), static_cast<char>(number & 0xff)}; }
 
 std::string with_root(const Name& name) { return name.bytes() + '\0'; }
 
-// Its data: names are made whole.
+// Its data, with names in uncompressed form.
 std::string read_data(Reader& in, RecordType type, size_t bytes) {
   if (type != RecordType::kPtr && type != RecordType::kSrv) return std::string(in.raw(bytes));
   const size_t begin = in.at();
@@ -140,7 +140,7 @@ class Writer {
   void data(const Record& record);
 
   std::string bytes_;
-  std::vector<std::pair<std::string, size_t>> places_;  // where names are that pointers may lead to
+  std::vector<std::pair<std::string, size_t>> places_;  // names that pointers may refer to
 };
 
 void Writer::name(const Name& name) {

@@ -12,7 +12,7 @@ char folded_letter(char letter) {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-// A label's length is at most 63, and so it is no letter.
+// A label's length is at most 63, and so not a letter.
 bool is_equal(std::string_view one, std::string_view other) {
   return std::ranges::equal(one, other, {}, folded_letter, folded_letter);
 }
@@ -32,7 +32,7 @@ Name::Name(std::string_view label, const Name& parent) {
 
 bool Name::append(std::string_view label) {
   if (label.empty() || label.size() > kMaxLabelBytes) return false;
-  if (bytes_.size() + 1 + label.size() >= kMaxNameBytes) return false;  // the root has one as well
+  if (bytes_.size() + 1 + label.size() >= kMaxNameBytes) return false;  // the root's length as well
   bytes_ += static_cast<char>(label.size());
   bytes_ += label;
   return true;

@@ -11,11 +11,11 @@ namespace heaptap::discovery {
 namespace {
 
 constexpr uint32_t kMaxTtlS = 4500;
-constexpr uint64_t kGoodbyeNs = kSecond;  // RFC 6762, 10.1: until it is no more; anyone who has it still can say so
+constexpr uint64_t kGoodbyeNs = kSecond;  // RFC 6762, 10.1: until removal, so that other owners can object
 constexpr uint64_t kFirstQuestionPauseNs = kSecond;
 constexpr uint64_t kMaxQuestionPauseNs = 60 * kSecond;
 
-// Through no router. Of IPv4 the kernel takes that way only from an address of the same network.
+// Without a router. For IPv4 the kernel routes directly only from an address of the same network.
 bool is_sure(const Link& link, const IpAddress& address) {
   const bool goes_by_interface = address.family == Family::kIpv6 && address.is_link_local();
   return goes_by_interface || std::ranges::any_of(link.addresses, [&](const LinkAddress& own) {
@@ -23,7 +23,7 @@ bool is_sure(const Link& link, const IpAddress& address) {
          });
 }
 
-// The smallest is the best: one that a connection surely can be made to, and that holds on more than one link.
+// The smallest is the best: surely reachable, and valid on more than one link.
 auto rank_of(const Link& link, const IpAddress& address) {
   return std::tuple(address.is_loopback(), !is_sure(link, address), address.is_link_local(), address);
 }
@@ -40,7 +40,7 @@ FoundServices::Life FoundServices::Life::of(const Record& record, uint64_t now_n
   return {.end_ns = now_ns + whole_ns, .whole_ns = whole_ns};
 }
 
-// What leads to others comes first, wherever it stands in the message.
+// Records that refer to others come first, wherever they are in the message.
 void FoundServices::take(const Message& response, unsigned link, const IpAddress& sender, uint64_t now_ns) {
   for (const auto* const records : {&response.answers, &response.additionals}) {
     for (const Record& record : *records) take_instance(record, link, sender, now_ns);
@@ -80,7 +80,7 @@ bool FoundServices::make_room(unsigned link, const IpAddress& sender) {
   if (own >= kMaxServicesOfSender) return false;
   const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
   if (most->second <= own + 1) return false;
-  // The last that it told of.
+  // The last reported state.
   const auto row_of = [&](const auto& entry) {
     const bool is_its = Sender(entry.first.first, entry.second.sender) == most->first;
     return is_its ? entry.second.place_in_row : 0;

@@ -13,7 +13,7 @@
 
 #include "common/base/unique_fd.h"
 
-// Asked of the kernel as rtnetlink(7) says. getifaddrs() does the same, and brings the resolver and printf() into a static program.
+// By rtnetlink(7). getifaddrs() does the same, but brings the resolver and printf() into a static program.
 namespace heaptap::discovery {
 namespace {
 
@@ -30,7 +30,7 @@ struct InterfaceAddress {
   LinkAddress address;
 };
 
-// The first `T` of some bytes, and what is behind it as far as netlink aligns it; false: they are too few.
+// The first `T` of some bytes, and the rest after netlink's alignment; false: too short.
 template <typename T>
 bool take(std::string_view& bytes, T& value) {
   if (bytes.size() < sizeof(T)) return false;
@@ -53,7 +53,7 @@ void for_attributes(std::string_view bytes, const Visit& visit) {
 
 enum class Answer { kGoesOn, kEnds };
 
-// visit(type, what is in it) for each message of a piece of the answer.
+// visit(type, payload) for each message of a piece of the answer.
 template <typename Visit>
 Answer read_messages(std::string_view bytes, const Visit& visit) {
   nlmsghdr head{};
@@ -67,7 +67,7 @@ Answer read_messages(std::string_view bytes, const Visit& visit) {
   return Answer::kGoesOn;
 }
 
-// All that the kernel has of a kind (RTM_GETLINK, RTM_GETADDR); nothing where it can't be asked.
+// All entries of a kind (RTM_GETLINK, RTM_GETADDR); none if the kernel can't be asked.
 template <typename Visit>
 void ask_kernel(uint16_t kind, const Visit& visit) {
   struct {
@@ -107,7 +107,7 @@ std::vector<Interface> interfaces() {
   return found;
 }
 
-// The own address is IFA_LOCAL where a line has two ends, of IPv4 always; else there is IFA_ADDRESS alone.
+// The own address is IFA_LOCAL on point-to-point links, and always for IPv4; otherwise there is only IFA_ADDRESS.
 std::vector<InterfaceAddress> addresses_of_interfaces() {
   std::vector<InterfaceAddress> found;
   ask_kernel(RTM_GETADDR, [&](uint16_t type, std::string_view bytes) {

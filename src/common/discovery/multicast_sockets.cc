@@ -32,7 +32,7 @@ bool set(int socket, int level, int name, int value) {
 }
 
 bool set_up(int socket, Family family) {
-  // Both: programs that were there first have the one or the other.
+  // Both: programs started earlier have set one or the other.
   bool is_done = set(socket, SOL_SOCKET, SO_REUSEADDR, 1) && set(socket, SOL_SOCKET, SO_REUSEPORT, 1);
   if (family == Family::kIpv4) {
     is_done = is_done && set(socket, IPPROTO_IP, IP_PKTINFO, 1) &&
@@ -94,7 +94,7 @@ Facts facts_in(const cmsghdr& control) {
   return facts;
 }
 
-// The interface that it came in on; 0: not known.
+// The interface of arrival; 0: unknown.
 unsigned link_in(msghdr& head) {
   for (cmsghdr* control = CMSG_FIRSTHDR(&head); control != nullptr; control = CMSG_NXTHDR(&head, control)) {
     if (control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_PKTINFO) {
@@ -122,7 +122,7 @@ base::Result<MulticastSockets> MulticastSockets::open(PortChoice choice) {
 
 void MulticastSockets::join(const std::vector<Link>& links) {
   links_ = links;
-  // An interface may have gone, and come again under its number, in between.
+  // An interface may have disappeared, and another one may have its number since.
   std::erase_if(joined_, [&](const Channel& channel) {
     const Link* const link = find_link(links, channel.link);
     return link == nullptr || !link->has(channel.family);
@@ -169,7 +169,7 @@ std::optional<Packet> MulticastSockets::receive_from(Family family) {
   return packet;
 }
 
-// Of what is sent to all over loopback the kernel would have it that nobody sent it.
+// For multicast over loopback the kernel would set no source address.
 in_addr_t MulticastSockets::source_on(unsigned link) const {
   in_addr_t source = INADDR_ANY;
   const Link* const known = find_link(links_, link);

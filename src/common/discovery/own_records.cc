@@ -17,9 +17,9 @@ bool is_in_host(char letter) {
          letter == '-';
 }
 
-// The first part of a machine's name, as a name of our own: the machine's own one is announced by others (avahi, systemd-resolved),
-// who would give it up on seeing other addresses with it. Another heaptap-target there, which is reached at other addresses, has
-// another name for the same reason.
+// The first part of a machine's name, as a separate name: the machine's own one is announced by others (avahi,
+// systemd-resolved), which would give it up when they see other addresses with it. Another heaptap-target there,
+// reachable at other addresses, has another name for the same reason.
 std::string host_label_of(std::string_view machine, const std::string& addresses) {
   const std::string own = "-heaptap" + (addresses.empty() ? "" : "-" + addresses);
   const size_t room = std::min(kMaxHostBytes, kMaxLabelBytes - kMaxNumberBytes - own.size());

@@ -12,10 +12,10 @@ namespace {
 
 constexpr uint64_t kFirstPauseNs = kSecond;  // RFC 6762, 5.2
 constexpr uint64_t kMaxPauseNs = 60 * kSecond;
-constexpr size_t kMaxQuestions = 16;  // of names of any length: they fit into what a message may be
+constexpr size_t kMaxQuestions = 16;  // of names of any length: they fit into the largest message
 constexpr size_t kMaxKnownAnswers = 30;
 
-// In as many messages as it takes: all but the last one say that more comes (RFC 6762, 7.2).
+// In as many messages as necessary: all but the last one announce more (RFC 6762, 7.2).
 std::vector<std::string> ask_who_is_there(ServiceKind kind, bool wants_unicast, std::span<const Record> known) {
   std::vector<std::string> messages;
   Message message;

@@ -13,20 +13,20 @@ constexpr unsigned kProbes = 3;
 constexpr unsigned kAnnouncements = 2;
 constexpr uint64_t kProbePauseNs = 250 * kMillisecond;
 constexpr uint64_t kAnnouncementPauseNs = kSecond;
-constexpr uint64_t kLostPauseNs = kSecond;  // until the winner of two that probe has the name
+constexpr uint64_t kLostPauseNs = kSecond;  // until the winner of two probing machines has the name
 
-// RFC 6762, 8.1: who meets this many conflicts is patient from then on.
+// RFC 6762, 8.1: after this many conflicts probe slowly.
 constexpr unsigned kMaxQuickConflicts = 15;
 constexpr uint64_t kConflictPeriodNs = 10 * kSecond;
 constexpr uint64_t kPatientPauseNs = 5 * kSecond;
 
-constexpr uint64_t kRepeatPauseNs = kSecond;              // of a record that all were told
-constexpr uint64_t kDefencePauseNs = 250 * kMillisecond;  // the same to one who probes
+constexpr uint64_t kRepeatPauseNs = kSecond;              // of a record sent by multicast
+constexpr uint64_t kDefencePauseNs = 250 * kMillisecond;  // the same for the answer to a probe
 constexpr unsigned kMaxAnswersToOne = 100;                // a second
 constexpr uint32_t kLegacyTtlS = 10;                      // RFC 6762, 6.7
 constexpr uint64_t kNsPerTtlQuarter = kSecond / 4;
 
-// Which is the greater of two sets of records, by their types and data.
+// Order of two sets of records, by their types and data.
 using Weighed = std::vector<std::pair<RecordType, std::string_view>>;
 Weighed weighed(const std::vector<Record>& records, const Name& name) {
   Weighed found;
@@ -85,7 +85,7 @@ void Responder::set_program(std::string_view program, uint64_t now_ns) {
 }
 
 void Responder::announce_again(Presence& presence, uint64_t now_ns) {
-  if (!presence.is_established()) return;  // it comes to that anyway
+  if (!presence.is_established()) return;  // it comes to that in any case
   presence.said = kProbes;
   presence.next_ns = std::max(now_ns, presence.answer(Part::kText).sent_ns + kRepeatPauseNs);
 }
@@ -127,13 +127,13 @@ void Responder::take_query(Presence& presence, const Message& query, const Endpo
     return;
   }
   const Parts known = own_.known_among(query.answers, link_of(presence));
-  // What came before from the same one was only the beginning of what he knows.
+  // Earlier messages of this sender were the beginning of its known answers.
   for_each_part(known, [&](Part part) {
     if (presence.answer(part).asker == asker) presence.answer(part).due_ns = kNever;
   });
   Parts to_one;
   Parts to_all;
-  // What is sent to this machine's own port 5353 comes to one of the programs that listen there: it is as well this one.
+  // Unicast to port 5353 of this machine is delivered to one of the listening programs: possibly another one.
   const bool is_neighbour = asker.port == kMulticastPort && is_own(asker.address);
   for (const Question& question : query.questions) {
     const bool is_for_one = (question.wants_unicast && !is_neighbour) || asker.port != kMulticastPort;
@@ -141,7 +141,7 @@ void Responder::take_query(Presence& presence, const Message& query, const Endpo
     parts = parts.and_those(own_.answers_to(question).without(known));
   }
   if (asker.port == kMulticastPort) {
-    // RFC 6762, 5.4: so that what others know stays fresh, all are told now and then.
+    // RFC 6762, 5.4: from time to time answers are sent by multicast, so that caches stay fresh.
     for_each_part(to_one, [&](Part part) {
       const bool is_fresh = now_ns - presence.answer(part).sent_ns < ttl_of(part) * kNsPerTtlQuarter;
       if (!is_fresh) to_all = to_all.and_those({part});
@@ -160,8 +160,8 @@ bool Responder::loses_to(const Presence& presence, const Message& probe) const {
   return is_greater(own_.instance()) || (is_host_elsewhere && is_greater(own_.host()));
 }
 
-// Of a service the place says whether it is another one's: each has one. Of a host it is an address that isn't this machine's; on
-// another of its links it may well have others.
+// For a service the SRV record shows whether it is another machine's: each has one. For a host it is an address that
+// isn't this machine's; on another link it may have others.
 void Responder::take_response(const Presence& presence, const Message& response, const Endpoint& sender,
                               uint64_t now_ns) {
   bool has_instance = false;
@@ -174,7 +174,7 @@ void Responder::take_response(const Presence& presence, const Message& response,
     }
   }
   if (!has_instance && !has_host) return;
-  // One who had the name proves it by answering the next probe.
+  // An earlier owner of the name proves it by answering the next probe.
   if (!presence.is_established()) {
     ++names_taken_;
     if (has_instance) own_.take_next_instance(step_after(names_taken_));
@@ -183,15 +183,16 @@ void Responder::take_response(const Presence& presence, const Message& response,
   start_over(now_ns);
 }
 
-// Many that start at once with one name would each lose once for each number: they spread over more and more of them.
+// Many machines that start at once with one name would each lose once for each number: they spread over increasing
+// ranges.
 unsigned Responder::step_after(unsigned conflicts) {
   constexpr unsigned kFactorBits = 2;
   constexpr unsigned kMaxBits = 6;
   return static_cast<unsigned>(pause(1, uint64_t{1} << std::min(kFactorBits * (conflicts - 1), kMaxBits)));
 }
 
-// What this machine says itself comes back to it, perhaps from before the host got another name. What is reached at others of its
-// addresses, perhaps at the same port, is another service.
+// This machine's own messages are looped back, possibly from before a change of its name. A service at others of its
+// addresses, possibly at the same port, is another one.
 bool Responder::is_elsewhere(const Record& record, const Endpoint& sender) const {
   const auto place = place_of(record);
   if (!place) return false;
@@ -229,7 +230,7 @@ uint64_t Responder::next_deadline() const {
 
 void Responder::say_next(Presence& presence, uint64_t now_ns) {
   if (presence.said < kProbes) {
-    // Without asking for unicast answers, as others listen on this machine's port, too.
+    // Without requesting unicast answers, since other programs listen on this machine's port, too.
     Message probe;
     for (const Name& name : {own_.instance(), own_.host()}) probe.questions.push_back({name, RecordType::kAny});
     probe.authorities = own_.of(kUniqueParts, link_of(presence));
@@ -244,7 +245,7 @@ void Responder::say_next(Presence& presence, uint64_t now_ns) {
   ++presence.said;
 }
 
-// At most as many as there are kinds of answers: the answer to a long query is no long one.
+// At most as many as there are kinds of answers: a long query gets no long answer.
 std::vector<Question> Responder::answered_of(const Message& query) const {
   std::vector<Question> answered;
   for (const Question& question : query.questions) {
@@ -261,7 +262,7 @@ void Responder::answer_one(const Presence& presence, const Message& query, Parts
   if (response.answers.empty() || !may_answer_one(now_ns)) return;
   response.additionals = own_.of(additions_to(parts), link);
   if (asker.port != kMulticastPort) {
-    // Plain DNS: it knows nothing of the top bit of a class, and of no goodbyes.
+    // Plain DNS: without the top bit of a class, and without goodbyes.
     response.id = query.id;
     response.questions = answered_of(query);
     for (auto* const records : {&response.answers, &response.additionals}) {
@@ -320,7 +321,7 @@ void Responder::send(const Channel& channel, const std::optional<Endpoint>& to, 
   outgoing_.push_back({.channel = channel, .peer = to, .bytes = write_message(message)});
 }
 
-// The host's addresses stay: another program of this machine may have announced the same.
+// The host's addresses stay: another program of this machine may have announced the same ones.
 std::vector<Packet> Responder::goodbye() const {
   std::vector<Packet> packets;
   for (const Presence& presence : presences_) {
@@ -333,7 +334,7 @@ std::vector<Packet> Responder::goodbye() const {
   return packets;
 }
 
-// SplitMix64: it only has to differ from machine to machine.
+// SplitMix64: only has to differ from machine to machine.
 uint64_t Responder::pause(uint64_t least_ns, uint64_t max_ns) {
   uint64_t mixed = random_ += 0x9e3779b97f4a7c15;
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;

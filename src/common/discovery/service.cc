@@ -31,7 +31,7 @@ std::string default_name(std::string_view machine) {
 std::string cut_to(std::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
   size_t end = max_bytes;
-  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;  // within a character of UTF-8
+  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;  // within a UTF-8 character
   return std::string(text.substr(0, end));
 }
 
@@ -48,7 +48,7 @@ std::string text_data(const Service& service) {
   return data;
 }
 
-// RFC 6763, 6.4: names are compared without regard to case, the first one of a name counts, and it may stand without a value.
+// RFC 6763, 6.4: names are case-insensitive, the first one of a name counts, and the value is optional.
 std::optional<std::string> text_value(std::string_view data, std::string_view name) {
   while (!data.empty()) {
     const size_t bytes = std::min<size_t>(static_cast<uint8_t>(data[0]), data.size() - 1);

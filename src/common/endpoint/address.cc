@@ -16,7 +16,7 @@ constexpr std::string_view kFileBegin = "process.";
 constexpr std::string_view kFileEnd = ".sock";
 constexpr char kBeforeMachine = '@';
 constexpr int kBacklog = 64;
-// What no file name has, and what stands for it.
+// Characters not possible in a file name, and their replacements.
 constexpr std::string_view kSlash = "%2F";
 constexpr std::string_view kPercent = "%25";
 

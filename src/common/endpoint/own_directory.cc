@@ -10,7 +10,7 @@
 namespace heaptap::endpoint {
 namespace {
 
-// Of this user, no link, and without the rights of `others`.
+// Owned by this user, not a link, and without the rights of `others`.
 bool is_own(const std::string& path, mode_t others) {
   struct stat facts{};
   return lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() &&
@@ -20,7 +20,7 @@ bool is_own(const std::string& path, mode_t others) {
 bool is_own_parent(const std::string& path) { return is_own(path, S_IWGRP | S_IWOTH); }
 bool is_private(const std::string& path) { return is_own(path, S_IRWXG | S_IRWXO); }
 
-// Each in a directory where nobody else can put one in its place: this user's, or /tmp, where that is told by the owner.
+// Each in a directory in which no other user can replace it: this user's, or /tmp, where the owner is checked.
 std::vector<std::string> candidates() {
   std::vector<std::string> parents;
   const char* const runtime = std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe)

@@ -16,13 +16,13 @@
 namespace heaptap::endpoint {
 namespace {
 
-// False: nothing is there, or what one left behind that ended without a word.
+// False: it doesn't exist, or was left behind by a process that ended without removing it.
 bool is_listened_at(const Address& address) {
   const base::UniqueFd probe = make_socket();
   return !probe || connect_to(probe.get(), address) || (errno != ECONNREFUSED && errno != ENOENT);
 }
 
-// Of recorders that were killed. What isn't listened at yet begins with a dot.
+// Removes sockets of killed recorders. The name of one without a listener yet begins with a dot.
 void remove_left_behind(const std::string& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
   if (!open) return;
@@ -45,8 +45,8 @@ base::Result<SocketFile> SocketFile::create(pid_t collector) {
   return create(*folder, fmt::format("{}.sock", collector));
 }
 
-// Under another name until it is listened at: then it takes the place of one that was left behind, in one step, and anyone who
-// removes those never sees it as one of them.
+// Under another name until there is a listener: then it is renamed over an old one, in one step, and a process that
+// removes old sockets never removes it.
 base::Result<SocketFile> SocketFile::create(const std::string& folder, const std::string& name) {
   const std::string path = fmt::format("{}/{}", folder, name);
   const std::string first_path = fmt::format("{}/.{}.{}", folder, name, getpid());

@@ -10,7 +10,7 @@ namespace heaptap::frames {
 namespace {
 
 enum class Field : uint64_t {
-  kArgument = 1,  // one each, in order
+  kArgument = 1,  // one field each, in order
   kExecutable = 2,
   kPid = 3,
   kParentPid = 4,
@@ -24,7 +24,7 @@ enum class Field : uint64_t {
   kTimeResolutionNs = 12,
   kFromStart = 13,
   kHeaptapVersion = 14,
-  kSuppressionFile = 15,  // its text comes next
+  kSuppressionFile = 15,  // followed by its text
   kSuppressionText = 16,
   kElfMachine = 17,
   kRecorderArchitecture = 18,
@@ -40,7 +40,7 @@ enum class Field : uint64_t {
   kDurationNs = 35,
   kEventCount = 36,
   kLostEvents = 37,
-  kSentence = 38,  // one each; in place of notes before 2.4
+  kSentence = 38,  // one each; instead of notes before 2.4
   kCollectorCpuNs = 39,
   kCollectorPeakRssBytes = 40,
   kLogBytesUsed = 41,
@@ -188,7 +188,7 @@ void take(Field field, std::string_view text, model::Capture& capture) {
   }
 }
 
-// Keeps what may come any number of times within bounds: a small file may say it as often as it likes.
+// Bounds the fields that may be repeated: a small file may repeat them often.
 class CaptureRoom {
  public:
   explicit CaptureRoom(model::Capture& capture) : capture_(capture) {
@@ -236,7 +236,7 @@ class CaptureRoom {
   model::Capture& capture_;
   uint64_t argument_bytes_ = 0;
   uint64_t suppression_bytes_ = 0;
-  bool in_file_ = false;  // whose text is to come
+  bool in_file_ = false;  // its text comes next
 };
 
 }  // namespace

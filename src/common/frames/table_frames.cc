@@ -9,7 +9,7 @@ namespace heaptap::frames {
 namespace {
 
 constexpr uint64_t kExactBit = 1;
-// Among a module's flags, which have no such bit themselves.
+// A bit of a module's flags that isn't one of its own.
 constexpr uint64_t kModuleFileBit = 8;
 
 bool read_text(wire::VarintReader& in, std::string& text) {
@@ -20,7 +20,7 @@ bool read_text(wire::VarintReader& in, std::string& text) {
   return true;
 }
 
-// How many entries a payload may claim: each takes at least one byte.
+// Maximum number of entries in a payload: each takes at least one byte.
 bool read_entry_count(wire::VarintReader& in, uint64_t& count) {
   count = in.varint();
   return in.ok() && count <= in.left();
@@ -183,7 +183,7 @@ bool read_sites(wire::VarintReader& in, const SiteLimits& limits, std::vector<mo
     sound = stack >= 0 && static_cast<uint64_t>(stack) < limits.stacks;
     sites[first + i].stack = static_cast<model::StackId>(stack);
   }
-  // Since 2.6, and where some site has one. A label that isn't known is none: frames may be missing.
+  // Since 2.6, and if a site has one. An unknown label is none: frames may be missing.
   const bool has_labels = sound && in.ok() && in.left() > wire::kFirstNumberBytes;
   for (uint64_t i = 0; i < count && has_labels; ++i) {
     const uint64_t label = in.varint();
@@ -213,7 +213,7 @@ bool read_labels(wire::VarintReader& in, model::Tables& tables) {
     model::Label label;
     if (!read_text(in, label.name) || !in.ok() || parent >= tables.labels.size()) return false;
     label.parent = static_cast<model::LabelId>(parent);
-    // A kind that a later version knows is a name like others.
+    // Kinds of later versions are plain names.
     const auto known = static_cast<uint64_t>(wire::LabelKind::kResource);
     label.kind = kind != 0 && kind <= known ? static_cast<wire::LabelKind>(kind) : wire::LabelKind::kTag;
     tables.labels.push_back(std::move(label));

@@ -12,7 +12,7 @@ namespace {
 
 using message::Fields;
 
-// There are fewer names, and most of them have one symbol.
+// There are fewer names, most with one symbol.
 constexpr size_t kMaxFunctions = 512;
 constexpr size_t kMaxFunctionName = 128;
 

@@ -63,7 +63,7 @@ void Link::proceed(TimePoint now) {
   if (!connection_) return;
   connection_->proceed(now);
   std::vector<uint8_t> bytes;
-  constexpr int kMaxPieces = 16;  // who says much all the time is not all that is listened to
+  constexpr int kMaxPieces = 16;  // a busy peer isn't the only one to be read
   for (int i = 0; i < kMaxPieces && connection_->read(bytes) > 0; ++i) {
     line_.receive({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, now);
     bytes.clear();

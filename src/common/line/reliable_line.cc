@@ -12,7 +12,7 @@ namespace {
 using message::CommonKind;
 using message::Message;
 
-// So that the other end needn't keep much: what was received is reported at the latest then.
+// So that the other end needn't keep much: received messages are confirmed at the latest after this many.
 constexpr size_t kReportEveryBytes = size_t{64} << 10;
 constexpr std::chrono::milliseconds kReportEvery{50};
 
@@ -84,7 +84,7 @@ bool ReliableLine::resume() {
   return is_resumed_ = true;
 }
 
-// The other end has so many messages.
+// The other end has received this many messages.
 bool ReliableLine::confirm(uint64_t received) {
   if (received < first_kept_ || received - first_kept_ > kept_.size()) return false;
   for (; first_kept_ < received; ++first_kept_) {

@@ -37,7 +37,7 @@ class I386Cpu final : public x86::CommonCpu {
     return set_stack_argument(registers, memory, index, value);
   }
 
-  // The trampoline of the plain kind has taken a word off the stack when it calls.
+  // The trampoline of the plain kind has popped a word when it makes the call.
   bool ends_handler(const RegisterImage& registers, TargetMemory& memory, uint64_t& resumed_at) const override {
     constexpr uint64_t kPlainSigreturn = 119;
     constexpr uint64_t kSigreturn = 173;
@@ -49,7 +49,7 @@ class I386Cpu final : public x86::CommonCpu {
   }
 
  private:
-  // Those of a program's own making may begin anywhere.
+  // Segments made by the program may have any base.
   bool add_segments(const RegisterImage& registers, x86::MachineState&) const override {
     const auto is_flat = [&](unsigned index) {
       const uint64_t segment = word(registers, index) & 0xffff;

@@ -21,7 +21,7 @@ class Classifier {
     return parts_.memory.width_bytes > 2 && (is_64() || parts_.memory.segment == Segment::kFlat);
   }
 
-  // `rep ret`, `bnd jmp` and their like; pause. Elsewhere it chooses another instruction.
+  // `rep ret`, `bnd jmp` and the like; pause. With other opcodes the prefix selects another instruction.
   bool ignores_repetition(const Action& action) const {
     switch (action.operation) {
       case Operation::kCall:
@@ -42,7 +42,7 @@ class Classifier {
   }
 
   bool is_64() const { return parts_.mode == Mode::k64; }
-  // In most opcodes the lowest bit tells bytes from larger operands.
+  // In most opcodes the lowest bit distinguishes byte operands from larger ones.
   uint8_t bytes() const { return (opcode_ & 1) == 0 ? uint8_t{1} : word(); }
   uint8_t word() const { return parts_.has_rex_w() ? 8 : parts_.has_operand_size ? 2 : 4; }
   bool is_narrow() const { return parts_.has_operand_size && !parts_.has_rex_w(); }

@@ -52,7 +52,7 @@ void CommonCpu::set_program_counter(RegisterImage& registers, uint64_t address) 
 
 std::span<const uint8_t> CommonCpu::breakpoint() const { return kBreakpoint; }
 
-// It has been executed: the thread stands behind it.
+// The breakpoint was executed: the thread's PC is after it.
 uint64_t CommonCpu::breakpoint_address(const RegisterImage& registers) const {
   return low_bytes(program_counter(registers) - sizeof(kBreakpoint), layout_.word_bytes);
 }
@@ -100,7 +100,7 @@ bool CommonCpu::stack_word(TargetMemory& memory, uint64_t address, uint64_t& val
   return true;
 }
 
-// Behind the return address.
+// After the return address.
 uint64_t CommonCpu::argument_place(const RegisterImage& registers, unsigned index) const {
   const uint64_t distance = uint64_t{layout_.word_bytes} * (uint64_t{index} + 1);
   return low_bytes(stack_pointer(registers) + distance, layout_.word_bytes);
@@ -129,12 +129,12 @@ bool CommonCpu::call_place(const RegisterImage& registers, TargetMemory& memory,
   return true;
 }
 
-// A return instruction finds its address where the call has put it.
+// A return instruction pops the address that the call pushed.
 bool CommonCpu::returns_from(const RegisterImage& registers, const CallPlace& place) const {
   return stack_pointer(registers) == place.entry_stack_pointer;
 }
 
-// The stop may be the only reason for EINTR.
+// The stop alone may have caused EINTR.
 bool CommonCpu::restart_interrupted_call(RegisterImage& registers) const {
   const uint64_t interrupted = low_bytes(kInterrupted, layout_.word_bytes);
   if (!runs(registers) || result(registers) != interrupted) return false;
@@ -184,7 +184,7 @@ void CommonCpu::set_system_call(RegisterImage& registers, uint64_t instruction, 
   const uint8_t* const places = layout_.word_bytes == 8 ? kArguments64 : kArguments32;
   for (size_t i = 0; i < arguments.size(); ++i) set_word(registers, layout_.general[places[i]], arguments[i]);
   set_result(registers, number);
-  set_word(registers, layout_.system_call, ~uint64_t{0});  // none was interrupted
+  set_word(registers, layout_.system_call, ~uint64_t{0});  // no call was interrupted
   set_program_counter(registers, instruction);
 }
 

@@ -51,7 +51,7 @@ class Decoder {
       case 0x26:
       case 0x2e:
       case 0x36:
-      case 0x3e:  // es, cs, ss, ds: ignored in 64-bit mode, and all the same in 32-bit mode
+      case 0x3e:  // es, cs, ss, ds: ignored in 64-bit mode, and equivalent in 32-bit mode
         if (!is_64()) parts_.segment = Segment::kFlat;
         return true;
       case 0x64:
@@ -81,7 +81,7 @@ class Decoder {
       if (is_64() && (byte & 0xf0) == 0x40) {
         parts_.rex = byte;
       } else if (take_prefix(byte)) {
-        parts_.rex = 0;  // counts only right before the opcode
+        parts_.rex = 0;  // valid only right before the opcode
       } else {
         return;
       }
@@ -184,7 +184,7 @@ class Decoder {
     }
   }
 
-  // With an operand size prefix CPUs don't agree on the length.
+  // With an operand size prefix the length depends on the CPU.
   void read_distance() {
     if (parts_.has_operand_size && !parts_.has_rex_w()) ok_ = false;
     parts_.immediate = signed_value(4);
@@ -215,7 +215,7 @@ class Decoder {
     parts_.mod = modrm >> 6;
     parts_.reg = static_cast<uint8_t>((modrm >> 3 & 7) | (parts_.rex & 4) << 1);
     parts_.rm = static_cast<uint8_t>((modrm & 7) | (parts_.rex & 1) << 3);
-    // Moves from and to control and debug registers have no memory operand, whatever mod says.
+    // Moves from and to control and debug registers have no memory operand, whatever mod is.
     const bool is_control = parts_.map == Map::kTwoByte && (parts_.opcode & 0xfc) == 0x20;
     if (parts_.mod == 3 || is_control) return;
     parts_.has_memory = true;

@@ -8,11 +8,11 @@ namespace {
 
 class Emulator {
  public:
-  // `next`: the address behind the instruction.
+  // `next`: the address after the instruction.
   Emulator(const Parts& parts, uint64_t next, MachineState& state, TargetMemory& memory)
       : parts_(parts), action_(action_of(parts)), state_(state), next_(next), operands_(parts, next, state, memory) {}
 
-  // At most one write to memory, and nothing that may fail behind it: so a failure leaves memory as it was.
+  // At most one write to memory, and nothing that may fail after it: so a failure leaves memory unchanged.
   bool run() {
     state_.program_counter = next_;
     return run_moves();
@@ -94,7 +94,7 @@ class Emulator {
       case Operation::kPush:
         return load_from(value) && operands_.push(value, action_.bytes);
       case Operation::kPop:
-        // An address by SP is that behind the pop, and so is a popped SP's last value.
+        // An address relative to SP uses the value after the pop, and a popped SP gets the value read.
         return operands_.pop(value, action_.bytes) && store_to(value);
       case Operation::kLeave:
         operands_.set_stack_pointer(state_.general[kBp]);
@@ -150,7 +150,7 @@ class Emulator {
            operands_.store(action_.from, action_.bytes, a);
   }
 
-  // A jump to where no code can be faults before it jumps.
+  // A jump to a non-canonical address faults before it jumps.
   bool go_to(uint64_t address) {
     state_.program_counter = operands_.limited(address);
     constexpr unsigned kAddressBytes = 6;

@@ -54,7 +54,7 @@ Flow flow_kind(const Parts& parts) {
   }
 }
 
-// The distance lies in the instruction: not so in what goes through memory or a register, and in far calls.
+// The displacement is in the instruction: not for calls through memory or a register, and far calls.
 bool is_direct(const Parts& parts, Flow flow) {
   if (flow == Flow::kCall) return parts.opcode == 0xe8;
   return flow == Flow::kJump || flow == Flow::kBranch;
@@ -66,7 +66,7 @@ Instruction flow_of(const Parts& parts, uint64_t address) {
   Instruction instruction{.length_bytes = parts.length_bytes, .flow = flow_kind(parts)};
   if (instruction.flow == Flow::kUnknown) return Instruction{};
   if (!is_direct(parts, instruction.flow)) return instruction;
-  // The target has as many bits as the operand; no program has such code.
+  // The target has the operand's size; no program has such code.
   if (parts.has_operand_size && !parts.has_rex_w()) return Instruction{};
   instruction.target = address + parts.length_bytes + static_cast<uint64_t>(parts.immediate);
   if (parts.mode == Mode::k32) instruction.target &= 0xffffffff;

@@ -34,7 +34,7 @@ void Operands::set_register(uint8_t number, unsigned bytes, uint64_t value) {
     return;
   }
   uint64_t& whole = state_.general[number];
-  // A 32-bit result clears the upper half; smaller ones leave the rest alone.
+  // A 32-bit result clears the upper half; smaller ones leave it unchanged.
   whole = bytes >= 4 ? low_bytes(value, bytes) : (whole & ~low_bytes(~uint64_t{0}, bytes)) | low_bytes(value, bytes);
 }
 

@@ -3,7 +3,7 @@
 namespace heaptap::arch::x86 {
 namespace {
 
-// Behind VEX and EVEX the numbers' high bits aren't known: then r12 counts as the stack pointer, too.
+// With VEX and EVEX the numbers' high bits are unknown: then r12 counts as the stack pointer, too.
 bool is_based_on_stack_pointer(const Parts& parts) { return parts.has_memory && parts.memory.base == kSp; }
 
 bool reaches_below(const Parts& parts) { return is_based_on_stack_pointer(parts) && parts.memory.displacement < 0; }
@@ -21,7 +21,7 @@ bool names_register(const Parts& parts) {
   return parts.map == Map::kOneByte && ((opcode & 0xf0) == 0x50 || (opcode & 0xf8) == 0x90 || (opcode & 0xf0) == 0xb0);
 }
 
-// Asks more of an instruction than it must: in some, a register's field with the stack pointer's number names another operation.
+// Conservative: in some instructions a register field with the stack pointer's number selects another operation.
 bool may_copy_stack_pointer(const Parts& parts) {
   constexpr uint8_t kEnter = 0xc8;
   constexpr uint8_t kLeave = 0xc9;

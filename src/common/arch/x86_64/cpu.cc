@@ -44,7 +44,7 @@ class Amd64Cpu final : public x86::CommonCpu {
     return true;
   }
 
-  // Its frame lies at SP, as its trampoline found it.
+  // The signal frame is at SP when its trampoline runs.
   bool ends_handler(const RegisterImage& registers, TargetMemory& memory, uint64_t& resumed_at) const override {
     constexpr uint64_t kSigreturn = 15;
     return runs(registers) && word(registers, kUserSystemCall) == kSigreturn &&
