@@ -24,7 +24,8 @@ namespace {
 
 std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
 
-// heaptap's environment with the user's changes, without what is for heaptap alone. What the agent needs comes last: it takes that off again.
+// heaptap's environment with the user's changes, without heaptap's own variables. The agent's variables come last: it
+// removes them again.
 std::vector<std::string> environment_for(const LaunchOptions& options) {
   std::vector<std::string> result;
   std::string preloaded;
@@ -85,15 +86,15 @@ struct Pipe {
   }
 };
 
-// One way from the parent to the child and one back. The child's ends close when it executes the program.
+// Two pipes between parent and child. The child's ends close when it executes the program.
 struct Pipes {
-  Pipe go;      // a byte: go on
-  Pipe report;  // an int: 0 stands ready, else errno of what failed
+  Pipe go;      // a byte: continue
+  Pipe report;  // an int: 0 ready, else errno of the failure
 
   Pipes() {
     if (!go.open() || !report.open()) error = errno;
   }
-  // None: the child executed its program.
+  // None: the child has executed its program.
   std::optional<int> next_report() const {
     int value = 0;
     ssize_t got = -1;
@@ -106,9 +107,9 @@ struct Pipes {
   int error = 0;
 };
 
-// In the child: waits until the parent lets it go on. False: the parent doesn't want it any more.
+// In the child: waits for the parent's permission. False: the parent has given up.
 bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
-  if (options.tracer > 0) prctl(PR_SET_PTRACER, options.tracer, 0, 0, 0);  // refused where there is no Yama
+  if (options.tracer > 0) prctl(PR_SET_PTRACER, options.tracer, 0, 0, 0);  // fails without Yama
   const int ready = 0;
   char word = 0;
   pipes.go.write_end.reset();
@@ -116,8 +117,8 @@ bool wait_before_execution(const LaunchOptions& options, Pipes& pipes) {
          read(pipes.go.read_end.get(), &word, 1) == 1;
 }
 
-// In the child: becomes the program, or tells the parent why not, by an errno value: what it may call between fork and exec
-// makes no message. Signals stay blocked while it waits: none of heaptap's handlers may run here.
+// In the child: executes the program, or sends errno to the parent: between fork and exec it may not format messages.
+// Signals stay blocked while it waits: none of heaptap's handlers may run here.
 [[noreturn]] void execute(const LaunchOptions& options, char** arguments, char** environment, const sigset_t& mask,
                           Pipes& pipes) {
   const bool is_user = become_user(options);
@@ -150,7 +151,7 @@ std::unexpected<base::Error> cannot_record(const LaunchOptions& options, const s
   return base::fail("can't record {}{}: {}", options.program, way, why);
 }
 
-// The child's way up to the program, seen from the parent. With an error it ends.
+// Start of the child up to the program, seen from the parent. Any error ends it.
 base::Result<> accompany(const LaunchOptions& options, pid_t child, Pipes& pipes) {
   std::optional<int> report = pipes.next_report();
   if (options.before_execution && report == 0) {
@@ -188,7 +189,7 @@ base::Result<Launched> launch(const LaunchOptions& options) {
   const int error = child < 0 ? errno : 0;
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) return cannot_run(options, error);
-  // The end of `go` that is read from stays open, so that writing to a child that was killed raises no SIGPIPE.
+  // The reading end of `go` stays open, so that writing to a killed child raises no SIGPIPE.
   pipes.report.write_end.reset();
   if (const base::Result<> runs = accompany(options, child, pipes); !runs) {
     waitpid(child, nullptr, 0);

@@ -32,7 +32,7 @@ std::optional<std::string> limit_in_the_way() {
   return std::nullopt;
 }
 
-// One that asks for no memory: the C library would give it an arena of its own, which what is forked later keeps.
+// A thread that allocates nothing: the C library would give it an arena, which forked children would keep.
 base::Result<> check_threads() {
   pthread_t thread{};
   const int error = pthread_create(&thread, nullptr, [](void*) -> void* { return nullptr; }, nullptr);
@@ -78,7 +78,7 @@ base::Result<> check_own_needs() {
         limit_in_the_way().value_or("the machine's memory"), base::reason_of(errno));
   }
   munmap(memory, kNeededBytes);
-  return check_threads();  // which a lack of memory would prevent, too
+  return check_threads();  // without memory this would fail, too
 }
 
 }  // namespace heaptap::launch

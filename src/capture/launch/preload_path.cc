@@ -21,7 +21,7 @@ namespace {
 
 bool divides_list(std::string_view path) { return path.find_first_of(" :$") != std::string_view::npos; }
 
-// Where others may look into, so that a program of another user can. False: errno says why.
+// In a directory readable by other users, so that a program of another user can load it. False: see errno.
 bool make_folder_in(const std::string& parent, std::string& folder) {
   constexpr mode_t kForAllToRead = 0755;
   folder = parent + "/heaptap-agent-";
@@ -33,7 +33,7 @@ bool make_folder_in(const std::string& parent, std::string& folder) {
   return false;
 }
 
-// Those that machines without a /tmp have, or with one from which nothing is executed.
+// Directories of machines without /tmp, or with a noexec one.
 std::vector<std::string> places() {
   const char* const chosen = std::getenv("TMPDIR");
   std::vector<std::string> places;
@@ -42,7 +42,8 @@ std::vector<std::string> places() {
   return places;
 }
 
-// False: its file system is mounted with noexec, and the loader would pass over it, with a word on the program's standard error.
+// False: its file system is mounted with noexec; the loader would skip it, with a message on the program's standard
+// error.
 bool can_be_mapped(const std::string& path) {
   const base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return true;  // another reason
@@ -92,7 +93,7 @@ base::Result<PreloadPath> PreloadPath::create(const std::string& agent, bool for
     unlink(path.c_str());
     rmdir(folder.c_str());
   }
-  // By a name that says less in reports.
+  // By a path that is less informative in reports.
   if (is_open && !is_copied) return PreloadPath(agent, "");
   if (is_copied) {
     return base::fail(

@@ -64,12 +64,12 @@ base::Result<> explain_denial(pid_t process, int reason) {
       process, base::name_of_process(process), base::reason_of(reason));
 }
 
-// Opening this file asks the kernel the question that attaching asks.
+// Opening this file makes the same check as attaching.
 base::Result<> check_access(pid_t process, pid_t live_thread) {
   const base::UniqueFd file(open(fmt::format("/proc/{}/mem", live_thread).c_str(), O_RDONLY | O_CLOEXEC));
   if (file) return {};
   if (errno == EACCES || errno == EPERM) return explain_denial(process, errno);
-  return {};  // what else there may be is found out by attaching
+  return {};  // other reasons are found by attaching
 }
 
 base::Result<> check_process(pid_t process) {

@@ -54,13 +54,13 @@ base::Result<> check_file(const std::string& path) {
   return {};
 }
 
-// The words of a script's first line: its interpreter, and perhaps an argument for that. Empty: it is no script.
+// The words of a script's first line: its interpreter, and possibly an argument. Empty: not a script.
 std::vector<std::string> interpreter_of(const std::string& head) {
   if (!head.starts_with("#!")) return {};
   return base::words_of(std::string_view(head).substr(2, head.find('\n') - 2));
 }
 
-// "#!/usr/bin/env NAME" and nothing more.
+// Exactly "#!/usr/bin/env NAME".
 bool asks_env(const std::vector<std::string>& interpreter) {
   return interpreter.size() == 2 && base::file_name_of(interpreter[0]) == "env" &&
          interpreter[1].find_first_of("-=") == std::string::npos;
@@ -76,7 +76,7 @@ base::Result<std::string> read_head(const std::string& path, size_t bytes) {
   return head;
 }
 
-// The loader that the program asks for; empty: it has none, or the file is damaged.
+// The program's loader (PT_INTERP); empty: none, or the file is damaged.
 std::string loader_of(const std::string& path, const Elf64_Ehdr& header) {
   constexpr size_t kMaxInterpreterBytes = 4096;
   const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -94,11 +94,11 @@ std::string loader_of(const std::string& path, const Elf64_Ehdr& header) {
   return {};
 }
 
-// A program that gets privileges of its own when it is executed. Then the loader preloads nothing; and the kernel gives it
-// none if somebody traces it who isn't privileged himself, so that it would not be the same program any more.
+// A program that gains privileges by being executed. Then the loader ignores LD_PRELOAD; and the kernel denies the
+// privileges if an unprivileged process traces it, so that the program would behave differently.
 base::Result<> check_privileges(const std::string& path, Program& program) {
   struct stat status{};
-  if (stat(path.c_str(), &status) != 0) return {};  // the next look at it says why
+  if (stat(path.c_str(), &status) != 0) return {};  // the next check says why
   const bool changes_user = (status.st_mode & (S_ISUID | S_ISGID)) != 0 && status.st_uid != geteuid();
   const bool has_capabilities = geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
   if (!changes_user && !has_capabilities) return {};

@@ -20,8 +20,8 @@ namespace {
 
 struct Runtime {
   Sanitizer sanitizer;
-  std::string_view symbol;                    // that a program has which is built with it
-  std::array<std::string_view, 2> libraries;  // gcc's and clang's, in their names
+  std::string_view symbol;                    // in programs built with it
+  std::array<std::string_view, 2> libraries;  // in the names of gcc's and clang's libraries
 };
 
 constexpr const char* kLeakOptions = "LSAN_OPTIONS";
@@ -53,11 +53,11 @@ const Runtime* find_runtime(const std::string& executable) {
   size_t first = names.size();
   if (const auto elf = elf::ElfHeaders::read(bytes)) {
     const auto sections = elf->read_sections(bytes);
-    // Those that come from a library are undefined here, but named.
+    // Symbols from a library are undefined here, but named.
     for (const uint32_t kind : {SHT_DYNSYM, SHT_SYMTAB}) {
       elf::search_symbols(bytes, elf->form(), elf::table_in_file(elf->form(), sections, kind), names,
                           [&](size_t name, const elf::ElfSymbol& symbol, uint64_t) {
-                            // One that would do without it asks only.
+                            // A weak undefined symbol only asks whether the runtime is there.
                             const bool asks = symbol.section == SHN_UNDEF && symbol.binding == STB_WEAK;
                             if (!asks) first = std::min(first, name);
                           });
@@ -79,7 +79,7 @@ const Runtime* runtime_preloaded(std::string_view preloaded) {
   return runtime != std::end(kRuntimes) ? &*runtime : nullptr;
 }
 
-// Of a list of settings as the runtimes read it, the last one of this name; empty: there is none.
+// In a list of settings as the runtimes parse it, the last one of this name; empty: none.
 std::string_view setting(std::string_view settings, std::string_view name) {
   constexpr std::string_view kBetween = ":, \t\r\n";
   std::string_view value;
@@ -107,7 +107,7 @@ std::optional<Sanitizer> find_sanitizer(const std::string& executable, const Env
   return runtime != nullptr ? std::optional(runtime->sanitizer) : std::nullopt;
 }
 
-// What LeakSanitizer is told counts in all of them, and last.
+// LeakSanitizer's settings apply to all of them, and override.
 std::string leak_check_switch(const Sanitizer& sanitizer, const Environment& environment) {
   if (sanitizer.options == nullptr) return {};
   std::string_view set;

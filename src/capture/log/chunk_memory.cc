@@ -16,7 +16,7 @@ namespace {
 constexpr int MADV_POPULATE_WRITE = 23;  // since Linux 5.14
 #endif
 
-// What is there stays as it is.
+// Contents stay unchanged.
 void touch(uint8_t* pages, uint64_t bytes) {
   for (uint64_t at = 0; at < bytes; at += base::page_bytes()) {
     std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(pages + at)).fetch_or(0, std::memory_order_relaxed);

@@ -10,7 +10,7 @@
 namespace heaptap::log {
 namespace {
 
-// What hypervisors offer: made of the counter. Where that itself is sound, the kernel lists it as well.
+// Clock sources of hypervisors, based on the counter. If the counter itself is sound, the kernel lists it as well.
 constexpr std::array kMadeOfCounter = {"kvm-clock", "hyperv_clocksource_tsc_page", "xen"};
 
 }  // namespace

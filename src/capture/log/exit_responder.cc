@@ -19,7 +19,7 @@ bool turn_over(wire::ExitHandshake& handshake, ExitTurn from, ExitTurn to) {
   return turned;
 }
 
-// False: the time is over.
+// False: the time limit has passed.
 bool wait_while(wire::ExitHandshake& handshake, ExitTurn turn, uint32_t milliseconds) {
   return futex_wait(handshake.turn, static_cast<uint32_t>(turn), milliseconds) == 0 || errno != ETIMEDOUT;
 }

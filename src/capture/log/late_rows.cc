@@ -41,7 +41,7 @@ std::vector<uint64_t> LateRowsWriter::take_misses() {
   const uint32_t count = std::min(log_.header.row_miss_count.load(std::memory_order_relaxed), wire::kMaxRowMisses);
   while (taken_misses_ < count) {
     const uint64_t entry = log_.header.row_misses[taken_misses_].load(std::memory_order_acquire);
-    if (entry == 0) break;  // claimed, and not there yet
+    if (entry == 0) break;  // claimed, not written yet
     misses.push_back(entry);
     ++taken_misses_;
   }

@@ -57,7 +57,7 @@ uint64_t total_of(const Sizes& sizes) {
          whole_pages(sizes.late_rows_bytes) + sizes.chunks * wire::kChunkBytes + totals_bytes_of(sizes);
 }
 
-// A prime number of lines: then every step leads through all of them.
+// A prime number of lines: so every step visits all of them.
 uint64_t prime_up_to(uint64_t number) {
   const auto is_prime = [](uint64_t candidate) {
     for (uint64_t factor = 3; factor * factor <= candidate; factor += 2) {
@@ -70,7 +70,8 @@ uint64_t prime_up_to(uint64_t number) {
   return number;
 }
 
-// How a fixed memory is shared out. A live block takes 16 bytes, a stack 80 and 8 for each frame that it doesn't share.
+// How a fixed amount of memory is divided. A live block takes 16 bytes, a stack 80 and 8 for each frame that it doesn't
+// share.
 Sizes totals_sizes(uint64_t bytes) {
   const auto part = [bytes](uint64_t of_128, uint64_t entry_bytes, uint64_t most) {
     return std::min(bytes / 128 * of_128 / entry_bytes, most);
@@ -89,13 +90,13 @@ Sizes totals_sizes(uint64_t bytes) {
   sizes.entries = part(28, sizeof(wire::TotalsEntry) + sizeof(wire::TotalsRare), wire::kMaxEntries);
   sizes.block_lines = wire::kFewestLines;
   const uint64_t taken = total_of(sizes);
-  constexpr uint64_t kLineBytes = sizeof(wire::BlockLine) + 1;  // with its share of the pages
+  constexpr uint64_t kLineBytes = sizeof(wire::BlockLine) + 1;  // including its share of the pages
   if (bytes > taken) sizes.block_lines += std::min((bytes - taken) / kLineBytes, uint64_t{1} << 28);
   sizes.block_lines = prime_up_to(sizes.block_lines);
   return sizes;
 }
 
-// Halves what is above its least. False: nothing is.
+// Halves the part above its minimum. False: there is none.
 bool shrink(Sizes& sizes, uint64_t fewest_chunks) {
   struct Part {
     uint64_t& size;
@@ -112,7 +113,7 @@ bool shrink(Sizes& sizes, uint64_t fewest_chunks) {
   return any;
 }
 
-// Rows for unwinding take a sixteenth of the memory, at most.
+// Unwind rows take at most a sixteenth of the memory.
 Sizes totals_sizes_with_rows(const LogOptions& options) {
   const uint64_t bytes = std::max(options.totals_bytes, kLeastTotalsBytes);
   const uint64_t rows_bytes = base::page_begin(std::min(options.late_rows_bytes, bytes / 16));
@@ -195,8 +196,8 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.coarse_clock.store(LogClock(log).now(), std::memory_order_relaxed);
 }
 
-// A file without a name. It can't be sealed: who opens it can make it shorter, which kills who touches what is gone. So nobody gets
-// the chance to, where the file system allows that: it never has a name, and none can be made for it.
+// An unnamed file. It can't be sealed: a process that opens it can truncate it, which kills processes that touch the
+// removed part. So no process can open it, if the file system supports that: it never has a name, and can't get one.
 base::UniqueFd open_nameless(const std::string& folder) {
   base::UniqueFd descriptor(open(folder.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (descriptor) return descriptor;
@@ -206,8 +207,8 @@ base::UniqueFd open_nameless(const std::string& folder) {
   return named;
 }
 
-// Such a file, for kernels and filters of system calls that give no memfd; none: there is no place for it. All of it is
-// taken at once, since a full file system would kill anyone who touches a page that isn't there: so it is small.
+// Such a file, for kernels and filters of system calls without memfd; none: no place for it. All of it is allocated at
+// once, since a full file system would kill processes that touch a missing page: so it is small.
 base::UniqueFd make_log_file(LogOptions options, Sizes& sizes) {
   const char* const folder = getenv("TMPDIR");
   for (uint64_t most = kMaxFileBytes; most >= kLeastFileBytes; most /= 2) {
@@ -232,7 +233,7 @@ base::Result<std::unique_ptr<LogMemory>> LogMemory::create(const LogOptions& opt
   base::UniqueFd descriptor(memfd_create(kLogName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const bool is_sparse = static_cast<bool>(descriptor);
   if (is_sparse) {
-    // Who shares it may write into it, but not make it shorter under our hands.
+    // Processes that share it may write, but not truncate it.
     constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     const auto size = static_cast<off_t>(total_of(sizes));
     if (ftruncate(descriptor.get(), size) != 0 || fcntl(descriptor.get(), F_ADD_SEALS, kSeals) != 0) return failure();

@@ -19,22 +19,22 @@
 namespace heaptap::log {
 namespace {
 
-// How far the reading of the clock and the visibility of what it belongs to may be apart, in clock ticks (over 5 µs on
-// any machine: stores drain within a fraction of that).
+// Maximum time between a reading of the clock and the visibility of its record, in clock ticks (over 5 µs on any
+// machine: stores drain within a fraction of that).
 constexpr uint64_t kSlackTicks = 50'000;
-// A thread that was stopped in the middle of a hook doesn't hold up all others for longer than this (ticks, about 0.1 s).
+// A thread stopped in the middle of a hook delays all others for at most this long (ticks, about 0.1 s).
 constexpr uint64_t kStallTicks = 300'000'000;
-// Events of one stream that are held here at a time (about: chunks are read whole); what else there is stays in the log
-// until the next drain. So few that they stay in the processor's cache until the trace's columns are made of them.
+// Maximum of events of one stream held here at a time (about: chunks are read whole); the rest stays in the log until
+// the next drain. So few that they stay in the processor's cache until the trace's columns are made of them.
 constexpr size_t kMaxHeld = 2048;
-// Chunks that are filled while the collector rests before it is woken: half a megabyte.
+// Chunks filled while the collector sleeps, before it is woken: half a megabyte.
 constexpr uint32_t kFilledAtRest = 64;
-// From so many used chunks on, those that are done with are copied out of the log, which is memory of the target's too, and
-// given back before they are read.
+// From this many used chunks on, finished chunks are copied out of the log, which is the target's memory too, and
+// returned before they are read.
 constexpr uint32_t kCrowded = 128;
 constexpr size_t kMaxSpare = 256;
 constexpr auto kEnded = static_cast<uint32_t>(wire::StreamState::kEnded);
-constexpr uint32_t kToBeRead = 1;  // that of no stream that is quiet
+constexpr uint32_t kToBeRead = 1;  // a time that no idle stream has
 static_assert(wire::is_in_record(kToBeRead));
 
 }  // namespace
@@ -48,27 +48,27 @@ struct LogReader::Stream {
   uint32_t slot = 0;
   uint32_t chunk = 0;
   std::deque<Kept> kept;  // copies of the chunks before that one
-  // Of the first kept one, or of `chunk`: what was read of it.
+  // Position read so far, in the first kept chunk, or in `chunk`.
   uint32_t offset = sizeof(wire::ChunkHeader);
   uint64_t base_time = 0;
   uint64_t last_time = 0;
   uint32_t activity = 0;  // before it was read
-  uint64_t lost = 0;      // events, by now
+  uint64_t lost = 0;      // events so far
   uint32_t thread = 0;
   bool base_known = false;
-  bool ended = false;   // its thread is gone, and this was so before it was read
-  bool closed = false;  // and everything of it was read
-  bool unread = false;  // there is more than kMaxHeld
+  bool ended = false;   // its thread had exited before the stream was read
+  bool closed = false;  // and all of it was read
+  bool unread = false;  // more than kMaxHeld are left
   RawEvents events;
   size_t taken = 0;
-  // Up to here it was looked at, and is drained until all others are.
+  // Looked at up to here, and drained until all others are.
   struct Place {
     uint32_t chunk;
     uint32_t offset;
   };
   std::optional<Place> looked_at;
 
-  // What is yet to be handed on, for who only looks.
+  // The events not passed on yet, for a reader that only looks.
   [[nodiscard]] std::unique_ptr<Stream> copied() const {
     auto copy = std::make_unique<Stream>();
     copy->slot = slot;
@@ -94,8 +94,8 @@ struct LogReader::Stream {
     offset = sizeof(wire::ChunkHeader);
     base_known = false;
   }
-  // What was handed on goes: of a thread that is busy all the time some events are always left. Only where there are no more of these,
-  // since they are moved.
+  // Removes events that were passed on: of a busy thread some are always left. Only if there are fewer of these, since
+  // they are moved.
   void drop_taken() {
     if (taken < events.size() - taken) return;
     events.erase(events.begin(), events.begin() + static_cast<ptrdiff_t>(taken));
@@ -149,7 +149,7 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   if (!only_looks_) publish(now);
   find_active();
   if (!only_looks_) keep_chunks();
-  const bool is_whole = last || look_;  // nothing comes before what there is
+  const bool is_whole = last || look_;  // no earlier event can come
   uint64_t busy_until = is_whole ? UINT64_MAX : settled_;
   uint64_t unread_until = UINT64_MAX;
   for (Stream* stream : active_) {
@@ -162,7 +162,7 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   }
   has_unread_ = unread_until != UINT64_MAX;
   if (!is_whole && is_alone()) busy_until = UINT64_MAX;
-  // A thread that is stopped in the middle of a hook holds the others up, but not for ever.
+  // A thread stopped in the middle of a hook delays the others, but not for ever.
   if (!is_whole) busy_until = std::max(busy_until, now - kStallTicks);
   merge(events, std::min(busy_until, unread_until));
   complete_until_ = std::min({busy_until, unread_until, look_.value_or(settled_)});
@@ -181,10 +181,10 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   return bytes_read_;
 }
 
-// By a reader of its own, which begins where this one is. It never has more to read than a log and its reader can hold, whatever the
-// log says.
+// With a separate reader that begins where this one is. It never has more to read than a log and its reader can hold,
+// whatever the log contains.
 void LogReader::look_ahead(const std::function<void(const RawEvents&)>& visit) {
-  find_active();  // whatever there is by now is a stream's
+  find_active();  // whatever exists by now belongs to a stream
   LogReader ahead(*this, LookOnly{});
   const uint64_t max_bytes = 2 * (chunks_.size() + kMaxKeptBytes);
   RawEvents events;
@@ -206,7 +206,7 @@ void LogReader::look_ahead(const std::function<void(const RawEvents&)>& visit) {
   has_unread_ = true;
 }
 
-// All of it was handed on; the next drain reads what is behind it.
+// All of it was passed on; the next drain reads the following ones.
 void LogReader::pass_look() {
   for (const auto& stream : streams_) {
     if (stream != nullptr) stream->looked_at.reset();
@@ -215,8 +215,8 @@ void LogReader::pass_look() {
   has_unread_ = true;
 }
 
-// Twice as many where the writers would soon have to wait, or where few are left beside those that threads keep while they live. And
-// room for what they write in a second: so long this side may have to wait for a disk.
+// Twice as many if the writers would soon have to wait, or if few are left besides those that threads keep while they
+// live. And room for a second of writing: this side may have to wait that long for a disk.
 uint32_t LogReader::wanted_chunks(bool& for_threads) const {
   const uint32_t usable = usable_chunks();
   const uint64_t used = log_.used_chunks.load(std::memory_order_relaxed);
@@ -228,7 +228,7 @@ uint32_t LogReader::wanted_chunks(bool& for_threads) const {
   return std::max(usable, static_cast<uint32_t>(std::min<uint64_t>(uint64_t{usable} * 2, most)));
 }
 
-// The log's memory is sparse: growing is the permission to use more of it.
+// The log's memory is sparse: growing only permits to use more of it.
 bool LogReader::grow() {
   bool for_threads = false;
   uint32_t more = wanted_chunks(for_threads) - usable_chunks();
@@ -241,7 +241,7 @@ bool LogReader::grow() {
   return added > 0;
 }
 
-// Those that were withdrawn, then others. Gives how many these are.
+// First withdrawn chunks, then others. Returns their number.
 uint32_t LogReader::add_chunks(uint32_t count) {
   uint32_t added = 0;
   while (added < count && !withdrawn_.empty()) {
@@ -272,18 +272,18 @@ void LogReader::borrow_from(ChunkLender& lender, ChunkMemory memory) {
   looked_at_ = std::chrono::steady_clock::now();
 }
 
-// Chunks that writers will come to next.
+// Chunks that writers will use next.
 void LogReader::make_ahead() {
   constexpr uint32_t kAhead = 128;  // 1 MiB
   const uint32_t fresh = std::min(log_.fresh_chunks.load(std::memory_order_relaxed), usable_chunks_);
   const uint32_t wanted = std::min(usable_chunks_, fresh + kAhead);
   if (wanted < made_chunks_ + kAhead / 2 && wanted != usable_chunks_) return;
   const uint32_t first = std::max(made_chunks_, fresh);
-  if (wanted > first) (void)memory_->make(first, wanted - first);  // else their first user makes them
+  if (wanted > first) (void)memory_->make(first, wanted - first);  // else their first user touches them
   made_chunks_ = std::max(made_chunks_, wanted);
 }
 
-// What was free for a second, and sooner what the lender wants to have back.
+// Chunks that were free for a second, or earlier those that the lender needs.
 void LogReader::look_for_unused() {
   constexpr std::chrono::milliseconds kBetweenQuestions{100};
   constexpr std::chrono::seconds kUnused{1};
@@ -293,7 +293,7 @@ void LogReader::look_for_unused() {
   const auto now = std::chrono::steady_clock::now();
   if (now - asked_at_ < kBetweenQuestions) return;
   asked_at_ = now;
-  // Not those by which it would grow again for its threads.
+  // Not chunks for which it would grow again for its threads.
   const uint32_t for_threads = stream_count_ + std::min(start_chunks_ / 4, stream_count_) + 2;
   const uint32_t spare = usable_chunks() - std::min(usable_chunks(), for_threads);
   lender_->note_lost(lost_events());
@@ -309,7 +309,7 @@ void LogReader::look_for_unused() {
   looked_at_ = now;
 }
 
-// Takes so many out of the log, as far as they are free.
+// Takes this many out of the log, if they are free.
 void LogReader::withdraw(uint32_t count) {
   std::vector<uint32_t> taken;
   while (taken.size() < count) {
@@ -322,10 +322,10 @@ void LogReader::withdraw(uint32_t count) {
   lender_->take_back(taken.size() * wire::kChunkBytes);
 }
 
-// Gives back the pages of chunks that weren't needed lately; `surplus` of them are taken out of the log. The others come again when
-// those on top of them are in use.
+// Returns the pages of chunks that weren't needed lately; `surplus` of them are taken out of the log. The others are
+// reused when those on top of them are in use.
 void LogReader::rest_unused(uint32_t surplus) {
-  constexpr uint32_t kWarm = 64;  // besides those that were used
+  constexpr uint32_t kWarm = 64;  // in addition to those used
   const uint64_t warm = std::max<uint64_t>(most_used_lately_, written_lately_ / wire::kChunkBytes) + kWarm;
   if (freed_lately_ <= kWarm && surplus == 0) return;
   const auto take_all = [this] {
@@ -343,7 +343,7 @@ void LogReader::rest_unused(uint32_t surplus) {
   if (free.size() > warm) {
     cold.assign(free.begin() + static_cast<ptrdiff_t>(warm), free.end());
     free.resize(warm);
-    std::ranges::for_each(free.rbegin(), free.rend(), put_back);  // meanwhile writers have these
+    std::ranges::for_each(free.rbegin(), free.rend(), put_back);  // unavailable to writers until then
     memory_->give_back(cold);
     free = take_all();
     const size_t withdrawn = std::min<size_t>(surplus, cold.size());
@@ -353,11 +353,11 @@ void LogReader::rest_unused(uint32_t surplus) {
   }
   std::ranges::for_each(cold, put_back);
   std::ranges::for_each(free.rbegin(), free.rend(), put_back);
-  if (warm <= kWarm) freed_lately_ = 0;  // else some of what is warm now may not be needed a second later
-  ++freed_;                              // who found none meanwhile is told
+  if (warm <= kWarm) freed_lately_ = 0;  // else some that are warm now may be unneeded a second later
+  ++freed_;                              // writers that found none in the meantime are woken
 }
 
-// As writers do, but believing nothing: kNoChunk where there is none, or others are quicker again and again.
+// As writers do, but without trust in the contents: kNoChunk if there is none, or if others are repeatedly faster.
 uint32_t LogReader::pop_free_chunk() {
   constexpr int kMaxTries = 64;
   uint64_t head = log_.free_chunks.load(std::memory_order_acquire);
@@ -369,7 +369,7 @@ uint32_t LogReader::pop_free_chunk() {
   return wire::kNoChunk;
 }
 
-// The same, of those that were never used first.
+// The same for never used chunks.
 uint32_t LogReader::take_free_chunk() {
   constexpr int kMaxTries = 64;
   if (withdrawn_.size() >= usable_chunks_) return wire::kNoChunk;
@@ -380,7 +380,7 @@ uint32_t LogReader::take_free_chunk() {
   return pop_free_chunk();
 }
 
-// Whether all that was read comes before whatever another stream may ever bring: there is none now.
+// Whether everything read precedes all that another stream may ever bring.
 bool LogReader::is_alone() {
   if (stream_count_ != 1 || log_.thread_count.load(std::memory_order_acquire) != 1) return false;
   const uint32_t used = used_slots();
@@ -390,8 +390,8 @@ bool LogReader::is_alone() {
   return true;
 }
 
-// How many of the slots were ever used, with room for what is kept of them here: most processes have few threads, and
-// processes may be many. Never less than before, whatever the program made of that word.
+// Number of slots ever used, with room for their state here: most processes have few threads, and processes may be
+// many. Never decreases, whatever the program writes into that word.
 uint32_t LogReader::used_slots() {
   const uint32_t used = std::min(static_cast<uint32_t>(slots_.size()), log_.slots_used.load(std::memory_order_acquire));
   if (used > streams_.size()) {
@@ -401,14 +401,14 @@ uint32_t LogReader::used_slots() {
   return static_cast<uint32_t>(streams_.size());
 }
 
-// Whether the slot is a stream's that has a chunk.
+// Whether the slot belongs to a stream with a chunk.
 bool LogReader::is_open(uint32_t index) const {
   const auto state = static_cast<wire::StreamState>(slot(index).state.load(std::memory_order_acquire));
   return state == wire::StreamState::kActive || state == wire::StreamState::kEnded;
 }
 
-// Threads may use a reading of the clock for several records, but none that is older than the time published here. They see
-// that time a moment later; by then they are busy with what they began before, or have written it.
+// Threads may share a reading of the clock among several records, but none older than the time published here. They see
+// that time a moment later; by then they are in a record begun before, or have written it.
 void LogReader::publish(uint64_t now) {
   if (now < published_ + kSlackTicks) return;
   settled_ = published_;
@@ -416,14 +416,14 @@ void LogReader::publish(uint64_t now) {
   clock_.raise(now);
 }
 
-// The streams that something may have been written to since they were quiet. Of the others the look at their slots says enough: what
-// their threads write from here on is newer than settled_.
+// The streams that may have new records since they were idle. For the others a look at their slots suffices: later
+// records of their threads are newer than settled_.
 void LogReader::find_active() {
   active_.clear();
   const uint32_t used = used_slots();
   for (uint32_t i = 0; i < used; ++i) {
     const wire::StreamSlot& place = slots_[i];
-    const bool has_ended = place.state.load(std::memory_order_acquire) == kEnded;  // before all that is read of it
+    const bool has_ended = place.state.load(std::memory_order_acquire) == kEnded;  // before the rest of it is read
     const uint32_t activity = place.activity.load(std::memory_order_acquire);
     if (activity == quiet_at_[i] && !wire::is_in_record(activity) && !has_ended) continue;
     if (streams_[i] == nullptr) {
@@ -453,19 +453,18 @@ void LogReader::begin_stream(uint32_t index) {
   ++chunks_in_use_;
 }
 
-// Later writers find room, as long as this side is only slow.
+// Later writers find room, if this side is only slow.
 void LogReader::keep_chunks() {
   const uint32_t usable = usable_chunks();
   if (log_.used_chunks.load(std::memory_order_relaxed) < std::min(stream_count_ + kCrowded, usable / 4)) return;
-  const uint32_t most =
-      std::min(max_kept_, usable * 2);  // this side may be in the program's group, where memory is short
+  const uint32_t most = std::min(max_kept_, usable * 2);  // this side may be in the program's memory cgroup
   for (Stream* stream : active_) {
     while (kept_ < most && keep_chunk(*stream)) {
     }
   }
 }
 
-// False: the stream's chunk is not done with, or can't be believed, which read_chunk() will find out.
+// False: the stream's chunk isn't finished, or is invalid, which read_chunk() will find out.
 bool LogReader::keep_chunk(Stream& stream) {
   if (stream.closed || stream.is_at_look()) return false;
   wire::ChunkHeader& head = chunk(stream.chunk);
@@ -483,7 +482,7 @@ bool LogReader::keep_chunk(Stream& stream) {
   return true;
 }
 
-// From the log's chunk to the next one.
+// Continues from the log's chunk to the next one.
 void LogReader::go_on(Stream& stream, uint32_t next) {
   free_chunk(stream.chunk);
   stream.chunk = next;
@@ -492,11 +491,11 @@ void LogReader::go_on(Stream& stream, uint32_t next) {
 
 void LogReader::read_stream(Stream& stream) {
   if (stream.closed) return;
-  // First whether it ended, then its records: in this order none is missed.
+  // First its end flag, then its records: in this order none is missed.
   const auto state = static_cast<wire::StreamState>(slot(stream.slot).state.load(std::memory_order_acquire));
   stream.ended = state == wire::StreamState::kEnded && !stream.looked_at;
   bool more = true;
-  // As many chunks as there are, at most: empty ones that follow each other while they are read aren't an agent's, and would
+  // At most as many chunks as exist: empty ones that follow each other while they are read aren't an agent's, and would
   // keep the collector here.
   for (uint32_t chunks = 0; more && chunks < chunk_count_; ++chunks) {
     if (stream.events.size() - stream.taken >= kMaxHeld) break;
@@ -509,7 +508,7 @@ void LogReader::read_stream(Stream& stream) {
   }
 }
 
-// Reads what is committed of the stream's chunk. True: it was done with and the stream goes on in another one.
+// Reads the committed part of the stream's chunk. True: it is finished, and the stream continues in another one.
 bool LogReader::read_chunk(Stream& stream) {
   if (!stream.kept.empty()) return read_kept(stream);
   wire::ChunkHeader& head = chunk(stream.chunk);
@@ -523,7 +522,7 @@ bool LogReader::read_chunk(Stream& stream) {
     stream.base_time = head.base_time;
     stream.base_known = true;
   }
-  // A stream that leads back to a chunk it was done with would go round for ever.
+  // A stream that leads back to a finished chunk would loop for ever.
   const bool was_given_back = next == wire::kNoChunk;
   bool sound = !was_given_back && committed >= stream.offset && committed <= wire::kChunkBytes;
   sound = sound && read_records(stream, reinterpret_cast<const uint8_t*>(&head), committed);
@@ -574,7 +573,7 @@ bool LogReader::read_records(Stream& stream, const uint8_t* bytes, uint32_t comm
   return sound;
 }
 
-// Those of allocations and releases, up to one that is neither, or so near the end that it may not be a long one.
+// Allocations and releases, up to another kind, or so near the end that a long one may not fit.
 wire::RawEvent* LogReader::read_usual_records(Stream& stream, const uint8_t* bytes, uint32_t committed,
                                               wire::RawEvent* event) {
   uint32_t offset = stream.offset;
@@ -585,7 +584,7 @@ wire::RawEvent* LogReader::read_usual_records(Stream& stream, const uint8_t* byt
     std::memcpy(&record, bytes + offset, sizeof(record));
     const wire::RecordKind kind = wire::record_kind(record.head.tagged_address);
     const uint64_t time = std::max(base_time + record.head.time, last_time);
-    // A branch on purpose: where the next record begins is foreseen, not waited for.
+    // A branch on purpose: the start of the next record is predicted, not waited for.
     if (kind == wire::RecordKind::kAllocate) {
       offset += sizeof(wire::SizedRecord);
       *event++ = {time, record.head.tagged_address, record.size_bytes, record.head.stack, thread};
@@ -602,8 +601,8 @@ wire::RawEvent* LogReader::read_usual_records(Stream& stream, const uint8_t* byt
   return event;
 }
 
-// What the program says is handed on in order; of other notes those that aren't known are passed over: a later agent may have more
-// to tell. `at`: where the note lies. False: there is no such note, or not all of it.
+// Notes of the program are passed on in order; unknown kinds are skipped: they come from a later agent. `at`: position
+// of the note. False: no such note, or incomplete.
 bool LogReader::read_note(Stream& stream, const wire::SizedRecord& note, const uint8_t* at, uint32_t left,
                           wire::RawEvent*& event) {
   const uint32_t bytes = note.head.stack;
@@ -611,7 +610,7 @@ bool LogReader::read_note(Stream& stream, const wire::SizedRecord& note, const u
   const wire::NoteKind kind = wire::note_kind(note.head.tagged_address);
   if (kind == wire::NoteKind::kClock) {
     if (bytes != sizeof(uint64_t)) return false;
-    stream.base_time = note.size_bytes;  // the word behind the head
+    stream.base_time = note.size_bytes;  // the word after the head
   } else if (wire::is_said_by_program(kind)) {
     const auto* text = reinterpret_cast<const char*>(at + sizeof(wire::Record));
     const uint32_t number = text_count_++;
@@ -631,7 +630,7 @@ std::string LogReader::take_text(uint32_t number) {
   return text;
 }
 
-// One record of any kind. False: it is none.
+// One record of any kind. False: invalid.
 bool LogReader::read_other_record(Stream& stream, const uint8_t* bytes, uint32_t committed, wire::RawEvent*& event) {
   const uint32_t left = committed - stream.offset;
   if (left < sizeof(wire::Record)) return false;
@@ -651,13 +650,13 @@ bool LogReader::read_other_record(Stream& stream, const uint8_t* bytes, uint32_t
 void LogReader::free_chunk(uint32_t index) {
   if (only_looks_) return;
   wire::ChunkHeader& head = chunk(index);
-  head.next.store(wire::kNoChunk, std::memory_order_relaxed);  // until a thread begins it anew
+  head.next.store(wire::kNoChunk, std::memory_order_relaxed);  // until a thread starts it again
   wire::push_free_chunk(log_, head, index);
   log_.used_chunks.fetch_sub(1, std::memory_order_relaxed);
   ++freed_;
 }
 
-// Appends the streams' events up to a time, oldest first. Takes runs: most of the time one thread is ahead for a while.
+// Appends the streams' events up to a time, oldest first. In runs: usually one thread is ahead for a while.
 void LogReader::merge(RawEvents& events, uint64_t until) {
   fronts_.clear();
   for (Stream* stream : active_) {
@@ -691,7 +690,7 @@ void LogReader::merge(RawEvents& events, uint64_t until) {
   }
 }
 
-// Moves the first front down to where it belongs.
+// Moves the first front down to its place in the heap.
 void LogReader::sift_down() {
   for (size_t at = 0;;) {
     size_t child = 2 * at + 1;
@@ -703,7 +702,7 @@ void LogReader::sift_down() {
   }
 }
 
-// What the streams were found to be, once what was read is handed on: gone with their threads, quiet, or to be read again.
+// Updates the states of the streams after their events were passed on: ended, idle, or to be read again.
 void LogReader::settle_active() {
   std::erase_if(active_, [this](Stream* stream) {
     const uint64_t lost = slot(stream->slot).lost_events.load(std::memory_order_relaxed);
@@ -718,7 +717,7 @@ void LogReader::settle_active() {
   });
 }
 
-// A stream whose thread is gone and whose events were all handed on: its slot can be used again.
+// An ended stream whose events were all passed on: its slot can be reused.
 void LogReader::retire(Stream& stream) {
   if (only_looks_) return stream.events.clear();
   const uint32_t index = stream.slot;
@@ -737,7 +736,7 @@ void LogReader::retire(Stream& stream) {
 }
 
 void LogReader::rest() {
-  // A look at many streams takes its time, and is worth as many more chunks.
+  // A look at many streams takes time, and is worth as many more chunks.
   const uint32_t used = std::min(log_.used_chunks.load(std::memory_order_relaxed), chunk_count_);
   const auto worth = std::max(kFilledAtRest, stream_count_ / 4);
   log_.wake_threshold.store(used + std::min(worth, std::max(usable_chunks() / 4, 1u)), std::memory_order_relaxed);

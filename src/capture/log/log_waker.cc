@@ -19,7 +19,7 @@ LogWaker::LogWaker() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the thread that watches
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the supervising thread
   thread_ = std::thread([this] { listen(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

@@ -26,7 +26,7 @@ struct ArenaHead {
   uint64_t protected_size;
 };
 
-// The head of the heap at this address, if it is one: its arena begins in a heap that says the same.
+// The header of the heap at this address, if it is one: its arena begins in a heap with the same arena.
 std::optional<ArenaHead> arena_head_at(const process::ProcessMemory& memory, uint64_t address) {
   const uint64_t word = memory.word_bytes();
   const auto words = memory.words({address, address + 4 * word});
@@ -48,8 +48,8 @@ bool is_arena(const process::ProcessMemory& memory, uint64_t address) {
   return memory.word(address & ~(arena_alignment(memory) - 1)) == address;
 }
 
-// Whether the ring of arenas that goes on with `next` comes back to the one at `begin`. Each has the address of the next one so
-// far behind its own.
+// Whether the ring of arenas that continues at `next` returns to `begin`. The address of the next one is at a fixed
+// offset in each.
 bool closes_ring(const process::ProcessMemory& memory, uint64_t begin, uint64_t next_offset, uint64_t next) {
   constexpr uint32_t kMaxArenas = 1u << 16;
   for (uint32_t i = 0; i < kMaxArenas && next != begin; ++i) {
@@ -59,8 +59,8 @@ bool closes_ring(const process::ProcessMemory& memory, uint64_t begin, uint64_t 
   return next == begin;
 }
 
-// Where the arena with these bins begins. What comes before them isn't the same in all versions, a mutex, flags, fast bins; but
-// arenas know each other by the address at which they begin.
+// Start of the arena with these bins. The members before them differ between versions (a mutex, flags, fast bins); but
+// arenas link to each other by their start addresses.
 std::optional<uint64_t> begin_of_arena(const process::ProcessMemory& memory, uint64_t bins, uint64_t next_place) {
   constexpr uint64_t kMaxBefore = 512;
   const uint64_t word = memory.word_bytes();
@@ -83,7 +83,7 @@ void for_each_heap(process::ProcessMemory& memory, base::AddressRange range, Use
   const uint64_t alignment = arena_alignment(memory);
   const auto aligned = [&](uint64_t address) { return (address + alignment - 1) & ~(alignment - 1); };
   for (uint64_t at = aligned(range.begin); at >= range.begin && at < range.end; at += alignment) {
-    // A sanitizer's shadow has millions of such places, nearly all of them in memory that is only reserved.
+    // A sanitizer's shadow has millions of such places, nearly all of them in reserved memory.
     const uint64_t next = aligned(memory.skip_untouched(at, range.end));
     if (next < at || next >= range.end) return;
     at = next;
@@ -147,7 +147,7 @@ std::vector<base::AddressRange> find_main_arenas(const process::ProcessMemory& m
       return words[i] == self && words[i + 1] == self;
     };
     for (size_t i = kBinsWords; i + 8 < words.size(); ++i) {
-      // The last bin is always empty, and nothing behind it looks like one.
+      // The last bin is always empty, and nothing after it looks like one.
       if (!is_empty_bin(i - 2) || is_empty_bin(i)) continue;
       const size_t first = i - kBinsWords;
       size_t empty = 0;
@@ -178,7 +178,7 @@ uint64_t bins_of_main_arena(const process::ProcessMemory& memory, base::AddressR
 
 uint64_t end_of_main_heap(const process::ProcessMemory& memory, base::AddressRange main_arena) {
   const uint64_t word = memory.word_bytes();
-  // The last chunk; it reaches to the end. Its address, and the last remainder's, stand before the bins.
+  // The last chunk; it reaches to the end. Its address, and the last remainder's, precede the bins.
   const uint64_t bins = bins_of_main_arena(memory, main_arena);
   const uint64_t top = memory.word(bins - 2 * word).value_or(0);
   if (top < base::page_bytes() || main_arena.contains(top)) return 0;  // no memory yet: top is a bin
@@ -191,7 +191,7 @@ namespace {
 
 constexpr uint64_t kChunkFlags = 7;
 
-// The names that a module refers to by other modules' symbols, and its own, each between zeros. Empty: they aren't known.
+// The names that a module imports, and its own, each between zeros. Empty: unknown.
 std::string names_of(const process::ProcessMemory& memory, const elf::ModuleImage& module) {
   constexpr uint64_t kNameTable = 5;   // DT_STRTAB
   constexpr uint64_t kNameBytes = 10;  // DT_STRSZ
@@ -225,8 +225,8 @@ class ChunkWalk {
   ChunkWalk(const process::ProcessMemory& memory, uint64_t top, uint64_t end)
       : memory_(memory), word_(memory.word_bytes()), top_(top), end_(end) {}
 
-  // From the chunk at `at` to the arena's last one, or to the two small ones that the arena leaves behind it where it can't go on;
-  // 0: they lead to neither.
+  // From the chunk at `at` to the arena's last one, or to the two small ones at the end of a full heap; 0: neither is
+  // reached.
   uint64_t end_of_part(uint64_t at) {
     const uint64_t head = 2 * word_;
     while (at < end_) {
@@ -242,7 +242,7 @@ class ChunkWalk {
   }
 
  private:
-  // 0 where it can't be read, too.
+  // 0 also if it can't be read.
   uint64_t word(uint64_t address) {
     constexpr uint64_t kPieceBytes = uint64_t{256} << 10;
     if (address < begin_ || address - begin_ >= piece_.size() * word_) {
@@ -288,7 +288,7 @@ std::vector<base::AddressRange> main_heap_parts(const process::ProcessMemory& me
   std::vector<base::AddressRange> parts;
   constexpr size_t kMaxFailures = 256;
   size_t failures = 0;
-  // The chunk of a block is known to be one; of those before it, which are free, only the way from there tells.
+  // The chunk of a block is known to be one; free chunks before it are only found by walking.
   const auto try_up_to = [&](uint64_t known) {
     constexpr uint64_t kMaxBefore = uint64_t{256} << 10;
     uint64_t at = parts.empty() ? ((heap.begin + head + kAlignment - 1) & ~(kAlignment - 1)) - head : parts.back().end;
@@ -312,7 +312,7 @@ std::vector<base::AddressRange> main_heap_parts(const process::ProcessMemory& me
 std::vector<base::AddressRange> find_heap_parts(process::ProcessMemory& memory, const process::Mapping& mapping,
                                                 std::span<const base::AddressRange> heap, bool musl) {
   if (mapping.is_kernels("[heap]")) return {mapping.range};
-  std::vector<base::AddressRange> shared;  // by many blocks, ascending
+  std::vector<base::AddressRange> shared;  // found from many blocks, ascending
   if (musl) {
     find_groups(memory, mapping.range, shared);
   } else {
@@ -327,7 +327,7 @@ std::vector<base::AddressRange> find_heap_parts(process::ProcessMemory& memory, 
       continue;
     }
     const auto own = own_memory_of_block(memory, block->begin);
-    if (!own) return {mapping.range};  // of an allocator that isn't known here
+    if (!own) return {mapping.range};  // of an unknown allocator
     parts.push_back(*own);
     ++block;
   }

@@ -18,26 +18,26 @@ constexpr uint64_t kLeastChunk = 32;
 constexpr uint64_t kFlags = 7;
 constexpr uint64_t kPreviousInUse = 1;
 constexpr uint64_t kIsMapped = 2;
-constexpr uint64_t kMaxHeapBytes = uint64_t{16} << 30;  // in all: the target is stopped meanwhile
+constexpr uint64_t kMaxHeapBytes = uint64_t{16} << 30;  // in all, since the target is stopped
 
-// Where chunks begin that threads' caches are in: counts and lists for 64 sizes, as 2.30 and later have them, and as before.
+// Positions of chunks for threads' caches: counts and lists for 64 sizes, in 2.30 and later, and before.
 constexpr unsigned kFastBins = 10;
 constexpr size_t kCacheLists = 64;
 constexpr uint64_t kCacheChunk = 0x290;
 constexpr uint64_t kOldCacheChunk = 0x250;
 
-// The chunk that a request of so many bytes takes at least.
+// The smallest chunk for a request of this size.
 constexpr uint64_t chunk_bytes_for(uint64_t bytes) {
   return std::max((bytes + kWord + kAlignment - 1) & ~(kAlignment - 1), kLeastChunk);
 }
 
-// A rest that is too small for a chunk stays with the one before it; an aligned block may have one on either side.
+// A remainder too small for a chunk stays with the previous one; an aligned block may have one on either side.
 constexpr bool fits(uint64_t chunk_bytes, uint64_t requested) {
   const uint64_t least = chunk_bytes_for(requested);
   return chunk_bytes >= least && chunk_bytes - least <= kLeastChunk;
 }
 
-// Reads on in large pieces.
+// Reads sequentially in large pieces.
 class Words {
  public:
   explicit Words(const process::ProcessMemory& memory) : memory_(memory) {}
@@ -108,7 +108,8 @@ class ChunkLives {
     if (bytes > kMaxHeapBytes) heaps_.clear();
   }
 
-  // struct malloc_state: … ten lists of fast bins (where there are any), top, last_remainder, bins. All arenas are made alike.
+  // struct malloc_state: … ten lists of fast bins (in some versions), top, last_remainder, bins. All arenas have the
+  // same layout.
   [[nodiscard]] Arena arena_at(uint64_t address) const {
     const uint64_t top = address + bins_offset_ - 2 * kWord;
     const uint64_t fast_bins = top - address >= kFastBins * kWord ? top - kFastBins * kWord : 0;
@@ -124,7 +125,7 @@ class ChunkLives {
     }
   }
 
-  // The mappings of a kind, those that follow each other as one: the kernel divides one that was forked, say.
+  // Mappings of one kind, adjacent ones merged: the kernel splits one that was forked, for instance.
   template <typename Is>
   [[nodiscard]] std::vector<base::AddressRange> joined(Is is) const {
     std::vector<base::AddressRange> ranges;
@@ -148,7 +149,7 @@ class ChunkLives {
                       found.range.contains(arena.top) ? arena.top : 0});
   }
 
-  // Leaves what it finds unknown where the chunks don't lead to the heap's end.
+  // Leaves blocks unknown if the chunks don't lead to the heap's end.
   void walk(const Heap& heap) {
     const auto first = std::ranges::lower_bound(blocks_, heap.begin, {}, &base::AddressRange::begin) - blocks_.begin();
     const auto last = std::ranges::lower_bound(blocks_, heap.end, {}, &base::AddressRange::begin) - blocks_.begin();
@@ -163,7 +164,7 @@ class ChunkLives {
     }
   }
 
-  // Notes in found_ which of the heap's blocks, from `next` on, are chunks in use. False: the chunks lead nowhere.
+  // Notes in found_ which of the heap's blocks, from `next` on, are chunks in use. False: the chunks are inconsistent.
   bool walk_chunks(const Heap& heap, size_t next) {
     const size_t first = next;
     Words words(memory_);
@@ -172,7 +173,7 @@ class ChunkLives {
       const auto size_word = words.at(chunk + kWord);
       if (!size_word) return false;
       const uint64_t bytes = *size_word & ~kFlags;
-      if (heap.top == 0 && bytes == 0 && heap.end - chunk <= kLeastChunk) return true;  // what a full heap ends with
+      if (heap.top == 0 && bytes == 0 && heap.end - chunk <= kLeastChunk) return true;  // the end of a full heap
       // (A full heap's last chunk but one has no room for a block.)
       const bool is_rest = heap.top == 0 && bytes == kHeadBytes;
       if ((bytes < kLeastChunk && !is_rest) || bytes % kAlignment != 0 || bytes > end - chunk ||
@@ -203,13 +204,13 @@ class ChunkLives {
     return behind != heaps_.begin() && address < std::prev(behind)->end;
   }
 
-  // Blocks with memory of their own.
+  // Blocks with their own mapping.
   void judge_mapped() {
     for (size_t i = 0; i < blocks_.size(); ++i) {
       if (is_in_heap(blocks_[i].begin)) continue;
       const auto head = memory_.words({blocks_[i].begin - kHeadBytes, blocks_[i].begin});
       if (head.size() < 2) {
-        // Its memory is gone; or it is of an allocator that has nothing in front of a block.
+        // Its memory is unmapped; or it is of an allocator without headers.
         if (!memory_.word(blocks_[i].begin)) lives_[i] = ChunkLife::kFree;
         continue;
       }
@@ -233,13 +234,13 @@ class ChunkLives {
     }
     bool any = false;
     for (const uint64_t cache : caches_) any = take_out_cache(cache) || any;
-    // Without a single entry in all caches it isn't known that they are where they are looked for.
+    // Without any entry in the caches their position can't be verified.
     if (!sound || !any || is_too_long_) std::ranges::replace(lives_, ChunkLife::kInUse, ChunkLife::kUnknown);
     take_out_marked();
   }
 
-  // What is in a cache is marked in its second word: with the cache's address, or (from 2.34 on) with a number of the process.
-  // So that a cache that changed while the process was stopped leaves nothing behind.
+  // Cached chunks are marked in their second word: with the cache's address, or (from 2.34 on) with a random number of
+  // the process. So a stale entry does no harm.
   void take_out_marked() {
     Words words(memory_);
     for (size_t i = 0; i < blocks_.size(); ++i) {
@@ -249,8 +250,8 @@ class ChunkLives {
     }
   }
 
-  // A list's entries follow each other at their blocks' first words: plainly, or with the place's page mixed in (from 2.32 on).
-  // They lead to blocks, or as much before them as `before` says, and are `most` at most. False: it is no list.
+  // A list links its entries by their first words: plain, or XORed with the address's page number (from 2.32 on). They
+  // point to blocks, or `before` bytes before them; at most `most` entries. False: not a list.
   bool take_out_list(uint64_t first, uint64_t before, uint64_t most) {
     for (const bool is_mixed : {true, false}) {
       std::vector<uint64_t> entries;
@@ -268,7 +269,7 @@ class ChunkLives {
 
   struct List {
     uint64_t first;
-    uint64_t before;  // as much before the next entry a link leads
+    uint64_t before;  // links point this far before the next entry
     uint64_t most;    // entries
   };
 
@@ -287,7 +288,7 @@ class ChunkLives {
     return true;
   }
 
-  // False: there is none, or nothing in it.
+  // False: missing or empty.
   bool take_out_cache(uint64_t cache) {
     std::array<uint8_t, kCacheChunk - kHeadBytes> bytes{};
     const uint64_t chunk = memory_.word(cache - kWord).value_or(0) & ~kFlags;
@@ -308,7 +309,7 @@ class ChunkLives {
     for (size_t i = 0; i < kCacheLists; ++i) {
       uint64_t count = 0;
       std::memcpy(&count, bytes.data() + i * count_bytes, count_bytes);
-      // A thread that is stopped in the middle of a change may have one more in the list than it counted.
+      // A thread stopped in the middle of a change may have one entry more than its count.
       any = (lists[i] == 0 || take_out_list(lists[i], 0, count + 1)) && any;
     }
     const auto first = std::ranges::find_if(lists, [](uint64_t list) { return list != 0; });
@@ -328,10 +329,10 @@ class ChunkLives {
   bool all_walked_ = true;
   uint64_t chunks_walked_ = 0;
   uint64_t steps_left_ = uint64_t{4} << 20;  // along all lists: the target is stopped meanwhile
-  bool is_too_long_ = false;                 // a list is longer than it can be, or all of them are
+  bool is_too_long_ = false;                 // a list is longer than possible, or all of them are
   std::vector<Arena> arenas_;
   std::vector<uint64_t> marks_;   // of blocks in caches
-  std::vector<uint64_t> caches_;  // where the blocks of chunks begin that may be a thread's
+  std::vector<uint64_t> caches_;  // possible starts of a thread's chunks
 };
 
 }  // namespace

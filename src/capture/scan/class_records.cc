@@ -58,7 +58,7 @@ class ObjectFinder {
     vote(entrances, [](Votes& votes, uint32_t kind) { votes.count(kind); });
   }
 
-  // Whether the block has an object so far behind its start.
+  // Whether the block has an object at this offset.
   [[nodiscard]] bool is_object(uint32_t block, uint32_t offset) const {
     const auto is_agreed = [&](uint32_t kind) {
       for (size_t level = 0; level < kCallLevels; ++level) {

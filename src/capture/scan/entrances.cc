@@ -9,7 +9,7 @@ namespace {
 
 using wire::PointerKind;
 
-// Pointers of all other kinds are as good as those to the start.
+// All other kinds of pointers are as good as those to the start.
 bool is_certain(PointerKind kind) { return kind != PointerKind::kInterior && kind != PointerKind::kTagged; }
 
 class EntranceFinder {
@@ -42,7 +42,7 @@ class EntranceFinder {
   }
 
   void note_certain_of_blocks() {
-    std::vector<uint32_t> pointed_into_by(scan_.blocks.size(), model::kNoBlock);  // the last block that does
+    std::vector<uint32_t> pointed_into_by(scan_.blocks.size(), model::kNoBlock);  // the last block that has one
     for (uint32_t from = 0; from < scan_.blocks.size(); ++from) {
       const uint32_t begin = scan_.pointers_begin[from];
       const auto own = std::span(scan_.pointers).subspan(begin, scan_.pointers_begin[from + 1] - begin);

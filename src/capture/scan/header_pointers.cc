@@ -10,7 +10,7 @@ using wire::PointerKind;
 constexpr uint32_t kMaxHeaderBytes = 4096;
 constexpr uint32_t kNone = Entrances::kNone;
 
-// Whether the blocks that something points to agree in this offset. Votes are where one of these pointers leads to.
+// Whether pointers to the blocks agree in this offset. Each vote is the target of one of these pointers.
 bool is_header(const Votes& votes, uint32_t offset) {
   return offset == votes.value && offset != 0 && offset <= kMaxHeaderBytes && votes.agree();
 }

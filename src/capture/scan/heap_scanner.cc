@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kMaxBytes = BlockIndex::kAddressEnd;
 
-// Ascending, one at each address, none that can't be searched. Returns how many of those there were.
+// Sorts and removes duplicates and addresses that can't be searched. Returns the number of the latter.
 size_t put_in_order(std::vector<model::ScannedBlock>& blocks) {
   const auto before = [](const model::ScannedBlock& a, const model::ScannedBlock& b) { return a.address < b.address; };
   if (!std::is_sorted(blocks.begin(), blocks.end(), before)) std::stable_sort(blocks.begin(), blocks.end(), before);
@@ -21,7 +21,7 @@ size_t put_in_order(std::vector<model::ScannedBlock>& blocks) {
     return a.address == b.address;
   };
   if (std::adjacent_find(blocks.begin(), blocks.end(), replaced) != blocks.end()) {
-    // From behind, since the last one counts.
+    // From the end, since the last one counts.
     blocks.erase(blocks.begin(), std::unique(blocks.rbegin(), blocks.rend(), replaced).base());
   }
   const size_t odd = std::erase_if(blocks, [](const model::ScannedBlock& block) {
@@ -33,7 +33,7 @@ size_t put_in_order(std::vector<model::ScannedBlock>& blocks) {
   return odd;
 }
 
-// The lives of blocks that were put in order, by what was known of each address before.
+// Liveness of the sorted blocks, from what was known for each address.
 std::vector<model::BlockLife> lives_in_order(const std::vector<model::ScannedBlock>& before,
                                              const std::vector<model::BlockLife>& lives,
                                              const std::vector<model::ScannedBlock>& ordered) {
@@ -156,7 +156,7 @@ bool HeapScanner::take(Findings findings) {
   return true;
 }
 
-// False: some are from nowhere, or not where they say, or not in order.
+// False: some pointers have no source, a wrong target, or aren't in order.
 bool HeapScanner::State::take_candidates(CandidateLog& candidates) {
   bool sound = true;
   uint64_t last_in_blocks = 0;

@@ -38,7 +38,7 @@ bool leads_to(int directory, const char* name, std::string_view what) {
   return length > 0 && std::string_view(target, static_cast<size_t>(length)) == what;
 }
 
-// Calls `take` with the directory of the thread's descriptors and the name of each that leads there.
+// Calls `take` with the thread's descriptor directory and the names of those with this target.
 template <typename Take>
 void each_descriptor(pid_t thread, std::string_view what, Take take) {
   DIR* directory = opendir(("/proc/" + std::to_string(thread) + "/fd").c_str());

@@ -12,7 +12,7 @@ uint64_t round_up(uint64_t address, unsigned word_bytes) {
   return (address + word_bytes - 1) / word_bytes * word_bytes;
 }
 
-// Adds those parts of the range that are touched.
+// Adds the touched parts of the range.
 void add_touched(base::AddressRange range, unsigned word_bytes, MemoryReader& reader, MemoryPlan& plan) {
   if (range.begin >= range.end) return;
   plan.skipped_bytes += range.end - range.begin;

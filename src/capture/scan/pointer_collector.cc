@@ -12,7 +12,7 @@
 namespace heaptap::scan {
 namespace {
 
-// The addresses that pointers to blocks can have, that behind the cookie of an empty array too.
+// Possible targets of pointers to blocks, including the address after an empty array's cookie.
 base::AddressRange span_of(std::span<const model::ScannedBlock> blocks) {
   if (blocks.empty()) return {1, 1};
   uint64_t end = 0;
@@ -84,7 +84,7 @@ void PointerCollector<Word>::collect_roots(std::span<const wire::RootRange> rang
   }
 }
 
-// Calls use(address, words) for what can be read of the range.
+// Calls use(address, words) for the readable parts of the range.
 template <typename Word>
 template <typename Use>
 void PointerCollector<Word>::read(base::AddressRange range, Use use) {
@@ -136,7 +136,8 @@ std::span<const uint32_t> PointerCollector<Word>::select(std::span<const Word> w
   return std::span<const uint32_t>(found_).first(count);
 }
 
-// Into tagged_: words with bits set above those of an address, that point to the start of a block without these and the lowest three.
+// Into tagged_: words with bits set above those of an address, which without these and the lowest three bits point to
+// the start of a block.
 template <typename Word>
 void PointerCollector<Word>::select_tagged(uint64_t base, std::span<const Word> words) {
   tagged_.clear();
@@ -154,14 +155,14 @@ void PointerCollector<Word>::select_tagged(uint64_t base, std::span<const Word> 
   }
 }
 
-// Words that may be pointers, if they are asked for, and vtables inside objects, if those aren't known yet.
+// Possible pointers, if wanted, and vtables inside objects, if unknown so far.
 template <typename Word>
 void PointerCollector<Word>::select_in_blocks(uint64_t base, std::span<const Word> words, bool pointers) {
   const auto& blocks = parts_.scan.blocks;
   auto next = std::lower_bound(blocks.begin(), blocks.end(), base, begins_before);
   const base::AddressRange range = heads_complete_ ? block_span_ : pointers ? whole_span_ : parts_.vtables.span();
   size_t tagged = 0;
-  // Those in front of a position, so that all are in order.
+  // Those before a position, so that all are in order.
   const auto add_tagged = [&](uint64_t before) {
     for (; tagged < tagged_.size() && tagged_[tagged].position < before; ++tagged) {
       const Candidate& candidate = tagged_[tagged];
@@ -194,7 +195,7 @@ void PointerCollector<Word>::select_in_blocks(uint64_t base, std::span<const Wor
   add_tagged(base + words.size_bytes());
 }
 
-// Words that, added to the address of the block that they stand in, are the start of another one.
+// Words that, added to the address of their block, give the start of another one.
 template <typename Word>
 void PointerCollector<Word>::select_relative(uint64_t base, std::span<const Word> words) {
   const uint64_t span_bytes = block_span_.size();
@@ -242,7 +243,7 @@ void PointerCollector<Word>::select_in_range(uint64_t base, std::span<const Word
   }
 }
 
-// The same at all bytes that are no word's first. Positions begin anew for each of them.
+// The same for unaligned words. Positions start again for each offset.
 template <typename Word>
 void PointerCollector<Word>::select_in_code(uint64_t base, std::span<const Word> words) {
   std::vector<Word> shifted(words.size() - 1);

@@ -31,7 +31,7 @@ PointerResolver::PointerResolver(model::HeapScan& scan, const BlockIndex& index,
 }
 
 void PointerResolver::add(CandidateLog& log) {
-  // Memory that isn't used in the end isn't touched.
+  // Unused memory isn't touched.
   if (scan_.pointers.empty()) scan_.pointers.reserve(log.max_candidates());
   log.drain([this](const Candidate& candidate) {
     batch_[batched_++] = candidate;
@@ -92,7 +92,7 @@ PointerResolver::Target PointerResolver::target_of(uint64_t address) const {
     return {.block = found.block, .kind = wire::PointerKind::kInterior, .offset = offset, .is_end = true};
   }
   const wire::PointerKind kind = heads_.kind_of(address, block, found.block);
-  const uint64_t low_bits = heads_.word_bytes() - 1;  // no block begins at an address that has one of them
+  const uint64_t low_bits = heads_.word_bytes() - 1;  // no block begins at an address with one of these bits
   const bool is_tagged = kind == wire::PointerKind::kInterior && offset <= low_bits && (block.address & low_bits) == 0;
   return {.block = found.block, .kind = is_tagged ? wire::PointerKind::kTagged : kind, .offset = offset};
 }

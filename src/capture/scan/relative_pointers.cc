@@ -95,7 +95,7 @@ class RelativeFinder {
     return most;
   }
 
-  // How many blocks that the call allocated have a word at that offset.
+  // Number of the call's blocks with a word at that offset.
   size_t blocks_with(uint32_t call, uint32_t offset) {
     if (sizes_of_calls_.empty()) {
       for (const model::ScannedBlock& block : scan_.blocks) {

@@ -41,7 +41,7 @@ bool is_our_log(const process::Mapping& mapping) {
                                              log::kLogName) != std::string::npos;
 }
 
-// Not a device's: to read that may have effects.
+// Not device memory: reading it may have side effects.
 bool is_shared_memory(const process::Mapping& mapping) {
   const std::string& name = mapping.name;
   if (name.starts_with("/dev/zero") || name.starts_with("/dev/shm/") || name == "anon_inode:[io_uring]") return true;
@@ -51,7 +51,7 @@ bool is_shared_memory(const process::Mapping& mapping) {
   return name.empty() || name.starts_with('/');
 }
 
-// A database's file, say. To read all of it would hold the program up for long.
+// A database's file, for instance: reading all of it would stop the program for long.
 bool is_large_file(const process::Mapping& mapping, process::ProcessMemory& memory) {
   constexpr uint64_t kMaxTouchedBytes = uint64_t{256} << 20;
   if (mapping.range.size() <= kMaxTouchedBytes || mapping.name.empty() || mapping.name.starts_with("/memfd:"))
@@ -62,7 +62,7 @@ bool is_large_file(const process::Mapping& mapping, process::ProcessMemory& memo
   return touched > kMaxTouchedBytes;
 }
 
-// As far as there is such a stack: what the program tells of it may be anything.
+// As far as there is such a stack: the program's data about it isn't trusted.
 std::vector<wire::StackArea> credible(std::span<const wire::StackArea> told, const std::vector<process::Mapping>& map) {
   constexpr uint64_t kMaxAreaBytes = uint64_t{1} << 30;
   std::vector<wire::StackArea> stacks;
@@ -162,14 +162,14 @@ class RootFinder {
   const RootQuery& query_;
   const arch::ThreadFacts& facts_;
   std::vector<elf::ModuleImage> modules_;
-  const std::vector<wire::StackArea> stacks_;  // those of the query that there are
+  const std::vector<wire::StackArea> stacks_;  // those of the query that exist
   bool musl_;
   ThreadLocalModules thread_local_modules_ = find_thread_local_modules(memory_, modules_, musl_);
   std::vector<base::AddressRange> mapped_;  // ascending
   base::AddressRange main_stack_{};         // empty: none
   uint64_t main_heap_end_ = 0;              // 0: not known
   base::AddressRange main_arena_{};         // whose heap that is
-  base::AddressRange shared_heap_{};        // empty: nobody else has memory in it
+  base::AddressRange shared_heap_{};        // empty: no others have memory in it
   StackWalk walk_;
   std::unordered_map<uint64_t, bool> uses_red_zone_;  // by the program counter
   RangeLabels labels_;
@@ -233,7 +233,7 @@ void RootFinder::leave_out_allocators() {
     if (mapping.has_file() || mapping.shared || lies_in(mapping.range.begin, mapped_)) continue;
     const bool is_anonymous = mapping.name.empty() || mapping.name.starts_with("[anon") || mapping.is_kernels("[heap]");
     if (!is_anonymous) continue;
-    // A module's zeroed data is such a mapping as well.
+    // A module's .bss is such a mapping as well.
     const bool is_data = std::ranges::any_of(modules_, [&](const elf::ModuleImage& module) {
       return std::ranges::any_of(module.writable,
                                  [&](const base::AddressRange& r) { return r.contains(mapping.range.begin); });
@@ -247,7 +247,7 @@ void RootFinder::leave_out_allocators() {
   }
 }
 
-// Where others may have memory in it besides glibc. False: nothing says so.
+// Whether others besides glibc may have memory in it. False: no sign of it.
 bool RootFinder::leave_out_shared_heap(base::AddressRange heap) {
   if (main_heap_end_ == 0 || !may_share_break(memory_, modules_)) return false;
   const base::AddressRange known{heap.begin, std::min(heap.end, main_heap_end_)};
@@ -256,7 +256,7 @@ bool RootFinder::leave_out_shared_heap(base::AddressRange heap) {
     labels_.erase(part);
     others -= std::min(others, part.size());
   }
-  // What aligns the first chunk; and in a static program the first thread's own area, which its start gets by sbrk.
+  // Padding before the first chunk; in a static program also the first thread's TLS, which its start gets by sbrk.
   constexpr uint64_t kLeastBytes = 64;
   constexpr uint64_t kLeastBytesOfStatic = uint64_t{16} << 10;
   if (others >= (has_c_library(modules_) ? kLeastBytes : kLeastBytesOfStatic)) {
@@ -266,7 +266,7 @@ bool RootFinder::leave_out_shared_heap(base::AddressRange heap) {
   return true;
 }
 
-// What the program left there holds nothing, as long as the allocator has it free.
+// Stale data there doesn't count as pointers as long as the allocator has it free.
 void RootFinder::leave_out_released() {
   const std::vector<ChunkLife> lives = find_chunk_lives(memory_, modules_, query_.released);
   for (size_t i = 0; i < query_.released.size(); ++i) {
@@ -274,7 +274,7 @@ void RootFinder::leave_out_released() {
   }
 }
 
-// Again, since an allocator's memory may lie in one mapping with it.
+// Again, since an allocator's memory may be in one mapping with it.
 void RootFinder::label_mapped(base::AddressRange range) {
   auto mapping = std::ranges::upper_bound(memory_.map(), range.begin, {},
                                           [](const process::Mapping& entry) { return entry.range.end; });
@@ -285,7 +285,7 @@ void RootFinder::label_mapped(base::AddressRange range) {
   }
 }
 
-// glibc keeps their stacks for threads to come, and with them their tables of thread-local blocks. A guard lies below each.
+// glibc caches stacks of ended threads, with their tables of thread-local blocks. A guard page is below each.
 void RootFinder::leave_out_ended_threads() {
   std::unordered_set<uint64_t> alive;
   for (const process::StoppedThread& thread : process_.threads()) alive.insert(thread.thread_pointer);
@@ -296,13 +296,13 @@ void RootFinder::leave_out_ended_threads() {
     if (!mapping.writable || mapping.shared || mapping.has_file()) continue;
     const auto block = find_control_block(memory_, mapping);
     if (!block || alive.contains(*block)) continue;
-    // The kernel makes one mapping of neighbours: what lies above the thread's memory is somebody else's.
+    // The kernel merges adjacent mappings: memory above the thread's belongs to others.
     const auto area = find_thread_area(memory_, facts_, *block);
     if (!area) continue;
     const base::AddressRange memory{std::max(area->begin, mapping.range.begin), std::min(area->end, mapping.range.end)};
     if (runs_on(memory)) continue;
-    // A stack that the program made is its own again. The C library's call of mmap may have been recorded, too: in its own
-    // stacks the guard is a part.
+    // A stack made by the program is the program's memory again. The C library's call of mmap may have been recorded,
+    // too: its stacks include the guard page.
     const bool is_librarys = area->begin == guard->range.begin;
     if (!is_librarys && lies_in(memory.begin, mapped_)) continue;
     labels_.erase(memory);
@@ -340,7 +340,7 @@ void RootFinder::label_stack(const process::StoppedThread& thread, base::Address
     live = interrupted ? *interrupted - facts_.red_zone_bytes : stack.begin;
   }
   if (is_exiting(thread)) live = query_.ending->live_sp;
-  // On a stack of the program's own making: then all of this one may be in use.
+  // On a stack made by the program: then all of this one may be in use.
   if (!stack.contains(live)) live = stack.begin;
   labels_.erase({stack.begin, live});
   labels_.paint({live, stack.end}, RootKind::kStack, thread.thread_id);
@@ -348,7 +348,7 @@ void RootFinder::label_stack(const process::StoppedThread& thread, base::Address
   label_alternate_stack(thread);
 }
 
-// Where a thread's innermost frame ends.
+// End of a thread's innermost frame.
 uint64_t RootFinder::live_from(const process::StoppedThread& thread) {
   if (facts_.red_zone_bytes == 0) return thread.stack_pointer;
   const auto [known, is_new] = uses_red_zone_.try_emplace(thread.program_counter, true);
@@ -356,7 +356,7 @@ uint64_t RootFinder::live_from(const process::StoppedThread& thread) {
   return thread.stack_pointer - (known->second ? facts_.red_zone_bytes : 0);
 }
 
-// Below the stack pointer lies what earlier calls left, unless the function at `pc` keeps values there.
+// Below the stack pointer is stale data, unless the function at `pc` uses a red zone.
 bool RootFinder::may_use_red_zone(uint64_t pc) {
   constexpr uint64_t kMaxFunctionBytes = 65536;
   const arch::Cpu* cpu = arch::cpu_of(process_.architecture());
@@ -378,7 +378,7 @@ void RootFinder::label_alternate_stack(const process::StoppedThread& thread) {
   }
 }
 
-// A signal's frame on an alternate stack says which stack it is on, and what was interrupted. The outermost one counts.
+// A signal frame on an alternate stack has the stack and the interrupted registers. The outermost one counts.
 std::optional<uint64_t> RootFinder::interrupted_stack_pointer(base::AddressRange alternate, uint64_t from) const {
   const uint64_t word = memory_.word_bytes();
   const size_t stack = facts_.context_stack / word;  // begin, flags, size
@@ -404,7 +404,7 @@ void RootFinder::label_thread_locals(const process::StoppedThread& thread, std::
     if (!lies_in(start, query_.heap)) {
       labels_.paint(range, RootKind::kThreadLocal, thread.thread_id);
     } else if (musl_) {
-      // Its loader's own memory, between blocks: no block that anybody knows.
+      // The loader's memory between blocks that is part of no known block.
       roots_.ranges.push_back({range.begin, range.end, RootKind::kThreadLocal, thread.thread_id});
     }
     roots_.words.push_back({start, thread.thread_id, facts_.thread_pointer_number, wire::RootKind::kThreadLocal});
@@ -443,7 +443,7 @@ void RootFinder::label_contexts() {
       thread_id = running->thread_id;
     } else {
       live = memory_.word(area.context + facts_.context_stack_pointer).value_or(0);
-      // As makecontext left it: not begun yet, or its state is kept in another context.
+      // As made by makecontext: not started yet, or its state is saved in another context.
       constexpr uint64_t kFresh = 256;
       const bool is_fresh = range.end - live < kFresh;
       const uint64_t first = facts_.context_begins_at_end ? first_of_context(range) : is_fresh ? live : 0;
@@ -458,7 +458,8 @@ void RootFinder::label_contexts() {
   }
 }
 
-// The stack pointer that makecontext gave it (glibc, sysdeps/unix/sysv/linux/x86_64/makecontext.c), if it got six arguments or fewer.
+// The stack pointer made by makecontext (glibc, sysdeps/unix/sysv/linux/x86_64/makecontext.c), for six arguments or
+// fewer.
 uint64_t RootFinder::first_of_context(base::AddressRange stack) const {
   constexpr uint64_t kStackAlignment = 16;
   const uint64_t word = memory_.word_bytes();
@@ -500,7 +501,7 @@ void RootFinder::collect_ranges() {
       if (begin < end) roots_.ranges.push_back({begin, end, *label.kind, label.thread_id, has_code});
     };
     uint64_t begin = range.begin;
-    // Words inside of blocks don't count where they are read; what lies between does.
+    // Words inside of blocks aren't read here; the gaps are.
     const bool is_whole = !query_.heap_is_complete || shared_heap_.contains(begin);
     if (is_whole && *label.kind == RootKind::kMapping) return add(begin, range.end);
     for (auto at = block; at != query_.heap.end() && at->begin < range.end; ++at) {

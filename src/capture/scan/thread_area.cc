@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kMaxStaticBytes = uint64_t{16} << 20;
 constexpr uint64_t kMaxModules = 65536;
 
-// The chain of loaded objects that the program's dynamic section leads to: bias and address of each link_map.
+// The link_map list found from the program's dynamic section: bias and address of each.
 struct LoadedObject {
   uint64_t bias;
   uint64_t link_map;
@@ -40,7 +40,7 @@ std::vector<LoadedObject> list_loaded_objects(const process::ProcessMemory& memo
   return objects;
 }
 
-// The loader's private words about a module's thread-local variables stand together: image, its size, size, alignment, …
+// The loader's private fields of a module's thread-local variables are adjacent: image, its size, size, alignment, …
 std::optional<ThreadLocalModule> read_numbering(const process::ProcessMemory& memory, uint64_t link_map,
                                                 const elf::ModuleImage& module, bool musl) {
   constexpr uint64_t kLargestLinkMap = 2048;
@@ -100,8 +100,8 @@ std::optional<uint64_t> find_control_block(process::ProcessMemory& memory, const
   if (!memory.touched_ranges(end.begin, end.end).empty()) {
     if (const auto found = find_in(end)) return found;
   }
-  // The kernel makes one mapping of neighbours, and then other memory lies above the thread's. Little of an ended thread's stack
-  // was touched, as a rule.
+  // The kernel merges adjacent mappings, so other memory may be above the thread's. Usually little of an ended thread's
+  // stack was touched.
   uint64_t searched = 0;
   for (base::AddressRange part :
        memory.touched_ranges(mapping.range.begin, std::min(mapping.range.begin + kLargestStack, mapping.range.end))) {
@@ -121,8 +121,8 @@ uint64_t thread_local_table_memory(const process::ProcessMemory& memory, uint64_
 }
 
 bool waits_for_join(const process::ProcessMemory& memory, const arch::ThreadFacts& facts, uint64_t control_block) {
-  if (is_musl_thread(memory, control_block)) return true;  // of others the memory is gone
-  // glibc: the thread's number becomes 0 when it ends, and -1 when it was joined. One that is detached is joined to itself.
+  if (is_musl_thread(memory, control_block)) return true;  // the others' memory is unmapped
+  // glibc: the thread's number becomes 0 at its end, and -1 when it was joined. A detached thread is joined to itself.
   const uint64_t place = control_block + facts.glibc_thread_number;
   const auto number = memory.value<int32_t>(place);
   if (!number || *number != 0) return false;
@@ -158,7 +158,7 @@ ThreadLocalTable read_thread_local_table(const process::ProcessMemory& memory, u
   const uint64_t entries = memory.word(thread_pointer + word).value_or(0);
   if (entries < base::page_bytes() || entries % word != 0) return table;
   const uint64_t entry_words = modules.musl ? 1 : 2;  // glibc: block, what to free
-  const uint64_t head = modules.musl ? 0 : 2 * word;  // glibc: how many entries there are
+  const uint64_t head = modules.musl ? 0 : 2 * word;  // glibc: number of entries
   const uint64_t count = memory.word(entries - head).value_or(0);
   if (count == 0 || count > kMaxModules) return table;
   const auto words = memory.words({entries, entries + (count + 1) * entry_words * word});
@@ -168,7 +168,7 @@ ThreadLocalTable read_thread_local_table(const process::ProcessMemory& memory, u
     const bool known = module != modules.modules.end();
     uint64_t begin = words[number * entry_words];
     const uint64_t static_begin = known && module->static_offset != 0 ? thread_pointer - module->static_offset : 0;
-    // musl plans such a place for later modules as well, where threads that are there already have a block of their own.
+    // musl plans such a place for later modules as well, for which existing threads have a separate block.
     const bool has_static_place = static_begin != 0 && (!modules.musl || begin == static_begin);
     if (has_static_place) begin = static_begin;
     const uint64_t not_yet = word == sizeof(uint32_t) ? 0xffffffff : ~uint64_t{0};  // glibc: allocated at first use

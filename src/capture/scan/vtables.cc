@@ -58,7 +58,7 @@ bool Vtables::looks_like_one(const Word* words) const {
   const Word up = static_cast<Word>(Word{0} - words[-2]);
   if (up >= kMaxOffset || up % sizeof(Word) != 0) return false;
   const Word type = words[-1];
-  // Without type information (-fno-rtti) there is a function, at least.
+  // Without type information (-fno-rtti) there is at least a function.
   return type == 0 ? words[0] != 0 && up == 0 : type % sizeof(Word) == 0 && holds(type);
 }
 

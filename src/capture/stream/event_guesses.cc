@@ -13,7 +13,7 @@ constexpr uint64_t kMixer = 0x9e3779b97f4a7c15u;
 constexpr uint64_t mixed(uint64_t value) { return (value ^ value >> 32) * kMixer; }
 constexpr size_t top_bits(uint64_t hash, unsigned bits) { return hash >> (64 - bits); }
 
-// What malloc of glibc takes for a block; other allocators have classes of sizes, too.
+// Chunk size of glibc's malloc for a block; other allocators have size classes, too.
 constexpr uint32_t chunk_bytes_of(uint64_t size_bytes) {
   constexpr uint64_t kMax = uint64_t{1} << 30;
   const uint64_t size = wire::size_in_pool(size_bytes);
@@ -21,13 +21,13 @@ constexpr uint32_t chunk_bytes_of(uint64_t size_bytes) {
   return std::max(32u, (static_cast<uint32_t>(size) + 8 + 15) & ~15u);
 }
 
-// What makes a block known; the others release one, or what was mapped, or a pool.
+// Kinds that allocate a block; the others release one, or a mapping, or a pool.
 constexpr bool allocates(wire::RecordKind kind) {
   return kind == wire::RecordKind::kAllocate || kind == wire::RecordKind::kMap ||
          kind == wire::RecordKind::kPoolAllocate;
 }
 
-// What is told: in 16 bytes, or in bytes.
+// Unit of explicit distances, which are in units of 16 bytes, or in bytes.
 constexpr uint64_t kNearBytes = 16;
 
 }  // namespace
@@ -98,7 +98,7 @@ EventGuesses::BlockNumber EventGuesses::find(uint64_t address) const {
   return is_kept(number) && block(number).address == address ? number : 0;
 }
 
-// Not noted at the site: a sender looks more often than a receiver.
+// Not stored at the site: a sender looks more often than a receiver.
 EventGuesses::BlockNumber EventGuesses::newest_alive(const Site& site) const {
   constexpr unsigned kMaxSteps = 8;
   BlockNumber number = site.newest;
@@ -113,7 +113,7 @@ uint64_t EventGuesses::address_of(BlockNumber number) const {
   return is_kept(number) ? block(number).address : kNowhere;
 }
 
-// Those of small blocks a thread has for itself.
+// Free lists of small blocks are per thread.
 EventGuesses::FreeList& EventGuesses::list_of(uint32_t chunk_bytes) {
   constexpr size_t kSmall = 48;  // classes of 16 bytes, each four times
   const uint32_t size_class = chunk_bytes / 16;

@@ -5,7 +5,7 @@ namespace {
 
 using wire::ExecOutcome;
 
-// Of one that a log may name, which anybody may have written.
+// For a note in the log, which may contain anything.
 bool is_refusal(ExecOutcome outcome) {
   return outcome != ExecOutcome::kNone && outcome != ExecOutcome::kHandedOn && outcome != ExecOutcome::kNotFollowed &&
          static_cast<uint32_t>(outcome) < wire::kExecOutcomeCount;

@@ -13,7 +13,7 @@ void LiveBlocks::apply(const wire::RawEvent& event) {
   switch (event.kind()) {
     case wire::RecordKind::kAllocate: {
       Block& block = blocks_[address];
-      // Alive already: its release is behind, or never was seen.
+      // Already live: its release comes later, or was never seen.
       if (block.is_alive) owed_[address].push_back(event.time + kMaxDisorder);
       block = {.size_bytes = event.size_bytes, .is_alive = true};
       return;

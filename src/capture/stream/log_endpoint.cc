@@ -14,7 +14,7 @@ namespace {
 
 using model::NoteKind;
 
-// What a process says of its end before it ends. It may say anything.
+// A process's notice before its end. It may contain anything.
 model::ExitStatus exit_said_by(const wire::ExitNotice& notice) {
   constexpr uint32_t kMaxSignal = 64;
   model::ExitStatus exit;

@@ -39,7 +39,7 @@ uint64_t log_share(const LogRoom& room, uint64_t logs) {
 uint64_t overdue_bytes(const LogRoom& room) {
   const uint64_t budget = log_budget(room);
   if (room.all_logs_bytes <= budget || room.this_log_bytes <= kLeastLogBytes) return 0;
-  // Each log its part.
+  // Each log gets its part.
   const double part = static_cast<double>(room.this_log_bytes) / static_cast<double>(room.all_logs_bytes);
   const auto over = static_cast<uint64_t>(static_cast<double>(room.all_logs_bytes - budget) * part);
   return std::min(over, room.this_log_bytes - kLeastLogBytes);

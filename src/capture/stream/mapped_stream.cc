@@ -51,7 +51,7 @@ MappedStream::MappedStream(const log::LogParts& log, TotalsCollector& totals, Lo
 
 uint64_t MappedStream::drain(log::RawEvents& events, bool last) {
   update_clock();
-  // Where nothing called for a module by the end, none was told.
+  // Without calls from any module there was no reason to list them.
   const bool is_told = log_.header.modules_bytes.load(std::memory_order_acquire) > 0;
   if (last && !is_told && owner_.has_agent && is_connected(log_.header)) look_at_program(owner_.executable);
   return reader_.drain(events, last);
@@ -80,7 +80,7 @@ StreamState MappedStream::state() const {
   return state;
 }
 
-// More than a log and its reader can hold: somebody who has the memory goes on writing.
+// More than a log and its reader can hold: another process keeps writing.
 uint64_t MappedStream::max_bytes_left() const { return 2 * (log_.chunks.size() + log::LogReader::kMaxKeptBytes); }
 
 void MappedStream::take_modules(std::vector<model::Module>& modules) {
@@ -91,7 +91,7 @@ void MappedStream::take_modules(std::vector<model::Module>& modules) {
     modules.back().file = file_behind(owner_.process, path);
     if (!owner_.has_agent) continue;
     past_hooks_.add(owner_.process, path);
-    // The first one is the program itself, which nothing that is preloaded comes before.
+    // The first one is the program itself: no preloaded library precedes it.
     look_at_program(path);
   }
 }
@@ -100,7 +100,7 @@ void MappedStream::look_at_program(const std::string& path) {
   if (!std::exchange(knows_program_, true)) own_allocator_ = own_allocator_of(owner_.process, path);
 }
 
-// False: it is not what an agent writes, and no more of it is read.
+// False: not written by an agent; no more of it is read.
 bool MappedStream::take_module(uint32_t end, std::vector<model::Module>& modules) {
   wire::ModuleNote note;
   std::memcpy(&note, log_.modules.data() + modules_read_, sizeof(note));
@@ -124,7 +124,7 @@ bool MappedStream::take_module(uint32_t end, std::vector<model::Module>& modules
 void MappedStream::take_threads(std::vector<model::Thread>& threads) {
   constexpr unsigned kMaxNamesAsked = 200;
   unsigned names_asked = 0;
-  // Where threads come in crowds, most are gone by now, and asking for their names costs more than they do.
+  // If many threads start at once, most have ended by now, and reading their names costs more than they do.
   for (const log::StreamEnd& seen : reader_.take_new_threads()) {
     add_thread(seen.thread_number, seen.thread_id, names_asked++ < kMaxNamesAsked, threads);
   }
@@ -135,7 +135,7 @@ void MappedStream::take_threads(std::vector<model::Thread>& threads) {
 }
 
 void MappedStream::add_thread(uint32_t number, uint32_t kernel_id, bool ask_name, std::vector<model::Thread>& threads) {
-  constexpr uint32_t kMaxThreads = 1u << 28;  // more than any process has had: not what an agent writes
+  constexpr uint32_t kMaxThreads = 1u << 28;  // more than any process has had: not written by an agent
   if (number >= kMaxThreads) return;
   if (number >= threads_known_.size()) threads_known_.resize(number + size_t{1024});
   if (threads_known_[number]) return;

@@ -29,7 +29,7 @@ std::optional<process::Mapping> mapping_of(pid_t thread, const model::Module& mo
   return first != nullptr && first->has_file() ? std::optional(*first) : std::nullopt;
 }
 
-// As it is mapped: deleted, replaced or in another mount namespace, it is that one all the same.
+// The mapped file itself, even if it is deleted, replaced or in another mount namespace.
 base::UniqueFd open_mapped(pid_t thread, const process::Mapping& first, const model::Module& module) {
   elf::MappedObject object;
   object.first = first;
@@ -37,7 +37,7 @@ base::UniqueFd open_mapped(pid_t thread, const process::Mapping& first, const mo
   return elf::open_object_file(thread, object).file;
 }
 
-// What /proc/PID/map_files asks privileges for, this link doesn't.
+// /proc/PID/map_files needs privileges, this link doesn't.
 base::UniqueFd open_program(pid_t thread) {
   return base::UniqueFd(
       open(fmt::format("/proc/{}/exe", thread).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -52,7 +52,7 @@ base::UniqueFd open_it(pid_t thread, const std::optional<process::Mapping>& firs
       if (base::UniqueFd file = open_program(thread); is_file_of(file, module)) return file;
     }
   }
-  // It has ended. That its file is at that place still, the build-id says.
+  // It has ended. The build-id proves that its file is still at that path.
   if (!module.path.starts_with('/')) return {};
   base::UniqueFd file = elf::open_as_seen_by(0, module.path);
   return is_file_of(file, module) ? std::move(file) : base::UniqueFd();

@@ -22,7 +22,7 @@ constexpr std::string_view kInnerNames[] = {"__libc_malloc",   "__libc_free",   
 constexpr std::string_view kMallocName = "malloc";
 constexpr std::string_view kLibcStartName = "__libc_start_main";  // only a C library defines it
 
-// What is looked for in each object: the inner names, malloc, what tells a C library, an allocator's other names.
+// Symbols to find in each object: the inner names, malloc, the sign of a C library, an allocator's other names.
 constexpr size_t kMallocPlace = std::size(kInnerNames);
 constexpr size_t kLibcPlace = kMallocPlace + 1;
 constexpr size_t kFirstOther = kLibcPlace + 1;

@@ -48,7 +48,7 @@ void RawEventWriter::finish(frames::ByteBuffer& out) {
   run_count_ = 0;
 }
 
-// Where it stands: its time and its thread.
+// The event's time and thread.
 void RawEventWriter::write_place(const RawEvent& event, frames::ByteBuffer& out) {
   const uint64_t time = rounded(event.time);
   if (time != time_) {
@@ -215,7 +215,7 @@ uint64_t RawEventReader::read_size(wire::VarintReader& in, uint8_t code) {
   return size;
 }
 
-// EventGuesses::kNowhere: there is none.
+// EventGuesses::kNowhere: none.
 uint64_t RawEventReader::read_address(wire::VarintReader& in, uint8_t code) {
   const auto way = static_cast<AddressWay>(swapped(code, static_cast<uint8_t>(guesses_.last_address_way())));
   const bool is_told = static_cast<uint8_t>(way) >= kFirstToldWay;
@@ -224,7 +224,7 @@ uint64_t RawEventReader::read_address(wire::VarintReader& in, uint8_t code) {
   return address;
 }
 
-// The number of its text is the caller's.
+// The number of the caller's text.
 bool RawEventReader::read_note(wire::VarintReader& in, RawEvent& event) {
   const uint64_t kind = in.varint();
   const uint64_t address = last_address_ + static_cast<uint64_t>(in.signed_varint());

@@ -25,19 +25,19 @@ constexpr uint64_t kAllFlags = 15;
 constexpr uint64_t kAllGaps = model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks |
                               model::kGapMissedReleases | model::kGapOwnAllocator;
 
-// So that no frame comes near the most that one may be.
+// Keeps frames far below the maximum.
 constexpr size_t kMaxEvents = 65536;
-// A byte may stand for so many events.
+// Maximum number of events for a byte.
 constexpr size_t kMaxEventsOfByte = 64;
-// Of frames that claim to be of one drain, a receiver hands on about so many events at a time.
+// A receiver passes on about this many events at a time of frames that claim to be of one drain.
 constexpr size_t kMaxDrained = size_t{1} << 20;
 
-// Small frames don't get smaller. None stands for more than so many times its bytes, so that little that is sent can't become much
-// that is kept.
+// Small frames don't get smaller. A frame expands to at most this many times its size, so that little sent data can't
+// become much memory.
 constexpr size_t kLeastPackedBytes = 64;
 constexpr size_t kMaxPacking = 64;
 
-// Several steps are to lie within what the host takes for disorder of clocks (50,000 ticks, see event_coder.cc).
+// Several steps have to be within the disorder of clocks that the host accepts (50,000 ticks, see event_coder.cc).
 constexpr uint64_t kMaxStepTicks = 8192;
 constexpr uint64_t kMaxTimeShift = 32;
 
@@ -47,7 +47,7 @@ RawStreamState numbers_of(const StreamState& state) {
   return {state.start_ticks, state.ticks, state.elapsed_ns, state.complete_until, state.lost_events, state.gaps};
 }
 
-// Entries that go on behind those that are known: `read` takes them.
+// Entries that continue the known ones, read by `read`.
 template <typename Read>
 bool take_entries(wire::VarintReader payload, uint64_t known, Read read) {
   if (payload.left() < wire::kFirstNumberBytes) return false;
@@ -193,7 +193,7 @@ void ReceivedStream::receive(std::span<const uint8_t> bytes) {
   bytes_.erase(bytes_.begin(), bytes_.end() - static_cast<ptrdiff_t>(rest.size()));
 }
 
-// False, here and below: it isn't all there, or there is no sense in it.
+// False, here and below: incomplete or invalid.
 bool ReceivedStream::accept_head(std::span<const uint8_t>& bytes) {
   if (bytes.size() < kRawStreamHeadBytes) return false;
   const uint8_t table_bits = bytes[12];
@@ -227,7 +227,7 @@ bool ReceivedStream::accept_frame(std::span<const uint8_t>& bytes) {
   return true;
 }
 
-// What was received before counts.
+// Data received before counts.
 void ReceivedStream::fail(std::string why) { failure_ = std::move(why); }
 
 void ReceivedStream::end_at(uint32_t frame) {
@@ -245,7 +245,7 @@ StreamState ReceivedStream::state() const {
   return state;
 }
 
-// Of its state's other bits the sender's `is_empty` isn't asked: what was received and not handed on is here.
+// The sender's `is_empty` isn't used: received events that were not passed on are here.
 uint64_t ReceivedStream::drain(log::RawEvents& events, bool /*last*/) {
   Drained drained{.record_bytes = 0, .is_whole = false};
   const size_t before = events.size();
@@ -259,7 +259,7 @@ uint64_t ReceivedStream::drain(log::RawEvents& events, bool /*last*/) {
   return drained.record_bytes;
 }
 
-// The payload is valid until the next call. False: there is none.
+// The payload is valid until the next call. False: none.
 bool ReceivedStream::next_frame(wire::FrameHead& head, wire::VarintReader& payload) {
   if (frames_.empty()) return false;
   Frame frame = std::move(frames_.front());
@@ -306,7 +306,7 @@ bool ReceivedStream::take_table(FrameType type, wire::VarintReader& payload) {
   }
 }
 
-// With a label in place of a code, or without.
+// With a label instead of a code, or without.
 bool ReceivedStream::take_stacks(wire::VarintReader& payload) {
   const size_t before = tables_.stacks.size();
   const auto is_sound = [this](const model::Stack& stack) {
@@ -362,7 +362,7 @@ bool ReceivedStream::take_events(wire::VarintReader& payload, log::RawEvents& ev
   return true;
 }
 
-// Of one frame: all that is in it.
+// All of one frame's content.
 bool ReceivedStream::read_events(wire::VarintReader& payload, std::span<RawEvent> events) {
   for (RawEvent& event : events) {
     if (!events_->next(payload, entries_.node_count(), event)) return false;

@@ -12,18 +12,18 @@ namespace {
 using frames::ByteBuffer;
 using wire::VarintReader;
 
-// In front of a candidate: where the next ones are from. No candidate's value is 0.
+// Before a candidate: the source of the following ones. No candidate's value is 0.
 constexpr uint64_t kOrigin = 0;
 
 std::vector<uint8_t> bytes_of(const ByteBuffer& buffer) { return {buffer.data(), buffer.data() + buffer.size()}; }
 
-// How many entries of at least so many bytes are claimed.
+// Number of entries claimed, each of at least this many bytes.
 bool read_count(VarintReader& in, size_t least_bytes, uint64_t& count) {
   count = in.varint();
   return in.ok() && count <= in.left() / least_bytes;
 }
 
-// Calls read(entry) for each of a list's entries; false: one makes no sense, or there are fewer.
+// Calls read(entry) for each of a list's entries; false: one is invalid, or there are fewer.
 template <typename Entry, typename Read>
 bool read_list(VarintReader& in, size_t least_bytes, std::vector<Entry>& list, Read read) {
   uint64_t count = 0;
@@ -32,7 +32,7 @@ bool read_list(VarintReader& in, size_t least_bytes, std::vector<Entry>& list, R
   return std::ranges::all_of(list, [&](Entry& entry) { return read(entry) && in.ok(); });
 }
 
-// Numbers that are mostly near the one before.
+// Numbers mostly near the previous one.
 class Steps {
  public:
   void write(ByteBuffer& out, uint64_t value) {
@@ -183,7 +183,7 @@ bool read_types(VarintReader& in, std::vector<uint64_t>& types) {
   return true;
 }
 
-// What there is beside the candidates.
+// The rest besides the candidates.
 void write_heads(ByteBuffer& out, const scan::Findings& findings) {
   for (const uint64_t bytes : {findings.read_bytes, findings.skipped_bytes, findings.unread_bytes}) out.varint(bytes);
   out.varint(findings.patterns.size());

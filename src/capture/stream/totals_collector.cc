@@ -42,7 +42,7 @@ model::Totals TotalsCollector::read(const SiteOf& site_of, Uncounted uncounted) 
   totals.unclear_releases = now(parts_.header->unclear_releases);
   totals.unknown_releases = now(parts_.header->unknown_releases);
   totals.unclear_temporary = now(parts_.header->unclear_temporary);
-  if (uncounted.before || uncounted.while_off) {  // for all that is known of one of them
+  if (uncounted.before || uncounted.while_off) {  // for all known figures of one of them
     totals.unknown_releases += totals.bad_releases + totals.unclear_releases;
     totals.bad_releases = totals.unclear_releases = 0;
   }
@@ -77,7 +77,7 @@ void TotalsCollector::read_live_sizes(model::Totals& totals) const {
   constexpr size_t kMaxSizes = 65536;
   boost::unordered_flat_map<uint64_t, uint64_t> sizes;
   for (uint32_t line = 0; line < parts_.lines.size(); ++line) {
-    // Looking at what was never used would make memory of it.
+    // Reading never used entries would allocate their pages.
     if (parts_.pages[line / wire::kPageLines].load(std::memory_order_relaxed) == 0) continue;
     for (const wire::BlockPlace& place : parts_.lines[line].places) {
       if (!wire::is_live_block(now(place.tagged_address))) continue;

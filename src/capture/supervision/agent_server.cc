@@ -23,7 +23,7 @@ constexpr long kMaxPending = 4096;
 constexpr long kMaxOfOtherUser = 64;
 constexpr size_t kMaxLines = 256;
 constexpr unsigned kMaxRounds = 8;
-constexpr unsigned kMaxAtOnce = 64;           // connections, or messages of a line, that are taken in one go
+constexpr unsigned kMaxAtOnce = 64;           // connections, or messages of a connection, accepted in a row
 constexpr std::chrono::seconds kPatience{5};  // as long as an agent waits for its answer
 
 std::string random_text(size_t digits) {
@@ -31,8 +31,7 @@ std::string random_text(size_t digits) {
   size_t done = 0;
   while (done < digits) {
     std::array<uint8_t, 64> random{};
-    if (getrandom(random.data(), random.size(), 0) < 0 && errno != EINTR)
-      std::abort();  // a secret that can be guessed is none
+    if (getrandom(random.data(), random.size(), 0) < 0 && errno != EINTR) std::abort();  // a predictable secret is none
     for (const uint8_t byte : random) {
       if (done < digits) text[done++] = "0123456789abcdef"[byte & 15];
     }
@@ -51,7 +50,7 @@ void take_descriptors(cmsghdr* head, base::UniqueFd& first) {
   }
 }
 
-// A message: the kernel says whose it is, and a descriptor may come with it.
+// A message, with its sender's credentials from the kernel, and possibly a descriptor.
 ssize_t receive_hello(int socket, AgentRequest& request, base::UniqueFd& descriptor) {
   iovec part{&request.hello, sizeof(request.hello)};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))] = {};
@@ -148,7 +147,7 @@ std::optional<AgentRequest> AgentServer::next_of_pending() {
       pending = pending_.erase(pending);
       if (hello.reason != wire::StartReason::kLine) return request;
       keep_line(std::move(request.connection));
-    } else if (got == 0) {  // it went away
+    } else if (got == 0) {  // closed by the peer
       pending = pending_.erase(pending);
     } else {
       pending = refuse(pending);
@@ -162,7 +161,7 @@ void AgentServer::keep_line(base::UniqueFd connection) {
 }
 
 std::optional<AgentRequest> AgentServer::next_of_lines() {
-  unsigned taken = 0;  // of this line
+  unsigned taken = 0;  // of this connection
   for (size_t i = 0; i < lines_.size();) {
     AgentRequest request;
     const ssize_t got = receive_hello(lines_[i].get(), request, request.connection);
@@ -180,7 +179,7 @@ std::optional<AgentRequest> AgentServer::next_of_lines() {
   return std::nullopt;
 }
 
-// False: nobody waits, or there were so many that others have their turn first.
+// False: none is waiting, or there were so many that others have their turn first.
 bool AgentServer::take_connections() {
   for (unsigned taken = 0; taken < kMaxAtOnce; ++taken) {
     base::UniqueFd connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -202,7 +201,7 @@ void AgentServer::take_connection(base::UniqueFd connection) {
     return;
   }
   const auto is_of_user = [&](const Pending& other) { return other.user == peer.uid; };
-  // In place of the one that has been silent for the longest time. Many processes that are recorded may come at once.
+  // Replaces the one that was silent for the longest time. Many recorded processes may connect at once.
   const long most = peer.uid == 0 || peer.uid == geteuid() ? kMaxPending : kMaxOfOtherUser;
   if (pending_.size() >= static_cast<size_t>(kMaxOfOtherUser) && std::ranges::count_if(pending_, is_of_user) >= most) {
     refuse(std::ranges::find_if(pending_, is_of_user));
@@ -218,7 +217,7 @@ std::deque<AgentServer::Pending>::iterator AgentServer::refuse(const std::deque<
 }
 
 bool AgentServer::is_sound(const wire::Hello& hello) const {
-  // Without an early end: how long it takes says nothing of the secret.
+  // In constant time, so that the duration doesn't disclose the secret.
   unsigned difference = 0;
   for (size_t i = 0; i < secret_.size(); ++i) difference |= static_cast<uint8_t>(hello.secret[i] ^ secret_[i]);
   return difference == 0 && hello.magic == wire::kHelloMagic && hello.version == wire::kHandshakeVersion &&
@@ -237,7 +236,7 @@ bool AgentServer::answer(base::UniqueFd connection, log::LogMemory* log) const {
                         log != nullptr ? log->bytes() : 0};
   const std::string_view bytes(reinterpret_cast<const char*>(&welcome), sizeof(welcome));
   const int descriptor = log != nullptr ? log->descriptor() : -1;
-  // An agent that reads nothing isn't waited for.
+  // An agent that doesn't read isn't waited for.
   const bool sent =
       base::send_message(connection.get(), bytes, descriptor, MSG_DONTWAIT) == static_cast<ssize_t>(bytes.size());
   connection.reset();

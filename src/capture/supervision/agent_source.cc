@@ -17,18 +17,18 @@ namespace {
 
 constexpr std::chrono::milliseconds kProgressTick{wire::kExitPatienceMs / 8};
 
-// With the first process of a pid namespace the kernel ends all that are in it.
+// The kernel kills all processes of a pid namespace with its first one.
 bool ends_us_too(const RecordedProcess& process) { return process.pid == 1; }
 
 ScanAccess access_to(RecordedProcess& process, bool is_exiting) {
   wire::LogHeader& log = process.log_half->log().header();
   const auto stop = [&log, pid = process.pid, is_exiting] {
     auto stopped = process::StoppedProcess::stop(pid);
-    // Yama may forbid to look at a process that is no child of ours; one that waits at its end can allow it.
+    // Yama may forbid tracing a process that isn't our child; one that waits at its exit can permit it.
     if (!stopped && is_exiting && log::ask_access(log, getpid())) return process::StoppedProcess::stop(pid);
     return stopped;
   };
-  // What was read is written first, where nobody will be there to do it.
+  // Data read is written first, if no other thread will do it.
   const bool ends_all = ends_us_too(process);
   return {stop, [&log, ends_all] { return ends_all ? log::waits_at_exit(log) : log::finish_exit(log); }};
 }
@@ -80,7 +80,7 @@ void AgentSource::note_refusals() {
   }
 }
 
-// The answer goes out from the thread that finds it.
+// The answer is sent by the thread that finds it.
 void AgentSource::answer(AgentRequest request) {
   const auto tell = [connection = std::make_shared<base::UniqueFd>(std::move(request.connection))](
                         uint32_t error, const ReportOutcome& outcome) {
@@ -102,7 +102,7 @@ void AgentSource::begin(AgentRequest request) {
   if (wire::is_asked_by_program(request.hello.reason)) return answer(std::move(request));
   awaited_.reset();
   const wire::Hello& hello = request.hello;
-  processes_.end_by_exec(request.process);  // where it is recorded already
+  processes_.end_by_exec(request.process);  // if it is already recorded
   const auto status = process::read_thread_status(request.process);
   const pid_t parent = status ? status->parent : hello.parent_pid;  // in its pid namespace it is another one
   if (!accepts_ || let_go_.contains(request.process) || let_go_.contains(parent)) {
@@ -166,7 +166,7 @@ void AgentSource::look_at_exits() {
       (void)process.log_half->scan(access_to(process, true), notice);  // a failure is noted in the trace
       if (ends_us_too(process)) write_all();
     }
-    log::finish_exit(log);  // where it waits still
+    log::finish_exit(log);  // if it is still waiting
   }
 }
 
@@ -184,7 +184,7 @@ bool AgentSource::has_left(const RecordedProcess& process) {
   const auto watch = watches_.find(process.pid);
   const bool is_program = processes_.program().is(process.pid);
   const bool has_ended = is_program ? processes_.program().ended : watch == watches_.end() || watch->second.has_ended();
-  // Its recording may go on for long, where a line is behind; nobody is to be woken for the end meanwhile.
+  // Its recording may continue for long if a connection is slow; until then no other one is woken for the end.
   if (has_ended && watch != watches_.end()) watches_.erase(watch);
   return has_ended;
 }
@@ -196,7 +196,8 @@ void AgentSource::let_go(RecordedProcess& process) {
   watches_.erase(process.pid);
 }
 
-// While the result lives, programs that wait see that this one is at work. Nothing else may change the processes meanwhile.
+// While the result lives, waiting programs see that this process is working. The processes must not be changed
+// otherwise during that time.
 std::jthread AgentSource::keep_showing_progress() {
   return std::jthread([this](const std::stop_token& stop) {
     std::mutex mutex;

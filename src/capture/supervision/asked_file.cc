@@ -14,7 +14,7 @@
 namespace heaptap::supervision {
 namespace {
 
-// The lines of /proc/TID/status that say what a thread may do. (One that gave up rights by Landlock can get no new ones, or has
+// The lines of /proc/TID/status about a thread's rights. (A thread restricted by Landlock can't gain rights, or has
 // CAP_SYS_ADMIN.)
 constexpr std::string_view kRights[] = {"Uid:", "Gid:", "Groups:", "CapEff:", "NoNewPrivs:", "Seccomp:"};
 
@@ -57,7 +57,7 @@ int open_asked_file(pid_t thread, const std::string& path, base::UniqueFd& file)
   if (!may_as_much || !is_same_file(directory + "/root/.", "/")) return ENOTSUP;
   const base::UniqueFd from(open((directory + "/cwd").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!from) return errno;
-  // A pipe that nobody reads is an error, and nothing to wait for.
+  // A pipe without a reader is an error, and not waited for.
   constexpr int kWriteAnew = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   file.reset(openat(from.get(), path.c_str(), kWriteAnew, 0666 & ~facts.umask));
   if (!file) return errno;

@@ -29,11 +29,11 @@ constexpr size_t kMaxOwners = 16;
 constexpr size_t kMaxRefused = 4;
 constexpr uint64_t kMaxMapBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxDumpBytes = uint64_t{2} << 30;
-constexpr size_t kReadBytes = size_t{64} << 10;  // at once; what is longer than that is no line, or is passed over
-// Where names are left out again and again, somebody makes them faster than they can be taken.
+constexpr size_t kReadBytes = size_t{64} << 10;  // at once; longer lines are skipped
+// If names are repeatedly dropped, the program makes them faster than they can be read.
 constexpr unsigned kMaxSearchesAtEnd = 8;
 
-// A directory below a root. Links mean what they mean to who has that root, where the kernel can say it (5.6).
+// A directory below a root. Links are resolved as in that root, if the kernel supports it (5.6).
 base::UniqueFd open_directory_in_root(const base::UniqueFd& root, const char* path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC | O_DIRECTORY;
@@ -48,7 +48,7 @@ struct Opened {
   int error = 0;
 };
 
-// With what is told of it, since asking is a look as well (common/base/served_files.h).
+// With its metadata, since requesting that may block as well (common/base/served_files.h).
 struct FoundFile {
   base::UniqueFd file;
   struct stat status{};
@@ -80,12 +80,12 @@ JitNames::JitNames(pid_t process, JitNamesOptions options)
   look_at_process();
 }
 
-// 0: it has ended, no matter who has its number now.
+// 0: it has exited, even if its number is used again.
 pid_t JitNames::live_thread() const {
   return process::read_start_time(process_) == start_time_ ? process::find_live_thread(process_) : 0;
 }
 
-// It may have become another user's since the last look, or gone into another root.
+// Its user or root may have changed since the last look.
 void JitNames::look_at_process() {
   const pid_t thread = live_thread();
   if (thread == 0) return;
@@ -107,7 +107,7 @@ void JitNames::look_at_process() {
         if (owner != UINT32_MAX && owners_.size() < kMaxOwners && !is_believed(owner)) owners_.push_back(owner);
       }
     }
-    // Of the thread, which is the first one almost always; the process's last number is what it knows itself by.
+    // Of the thread, almost always the first one; the process's innermost number is the one that it uses itself.
     if (line.starts_with("NStgid:") && words.size() > 1) own_number = static_cast<pid_t>(number(words.size() - 1));
   }
   map_name_ = fmt::format("perf-{}.map", own_number);
@@ -160,7 +160,7 @@ JitNames::Source JitNames::source_of(const base::FilePlace& place, base::UniqueF
           .inode = inode};
 }
 
-// It may be written at the end alone, or anew. True: it is another one now.
+// It may be written at the end alone, or rewritten. True: it is another file now.
 bool JitNames::find_map() {
   if (!directory_) return false;
   const base::FilePlace place{.viewer = live_thread(), .path = fmt::format("/{}/{}", kMapDirectory, map_name_)};
@@ -176,7 +176,7 @@ bool JitNames::find_map() {
     const Source& known = sources_.front();
     if (known.inode == status.st_ino && static_cast<uint64_t>(status.st_size) >= known.read_bytes) return false;
   }
-  // The descriptor that leads there stays open until it is opened, or nobody waits any more.
+  // The descriptor stays open until the file is opened, or is no longer wanted.
   const auto there = std::make_shared<const base::UniqueFd>(found->file.duplicate());
   auto opened = files.look<Opened>(place, [there] {
     Opened result{
@@ -193,7 +193,7 @@ bool JitNames::find_map() {
   return true;
 }
 
-// Who writes one maps it, so that it is found.
+// Its writer maps it, so that it is found in the mappings.
 bool JitNames::find_dumps() {
   const pid_t thread = live_thread();
   if (thread == 0) return false;
@@ -248,14 +248,14 @@ void JitNames::end_search() {
   is_searching_ = false;
 }
 
-// A line that is longer than what is read at once: its beginning was taken, the rest is passed over.
+// A line longer than the buffer: its beginning was used, the rest is skipped.
 void JitNames::skip_long_line(Source& source, std::string_view bytes) {
   const size_t end = bytes.find('\n');
   source.is_in_long_line = end == bytes.npos;
   source.at += source.is_in_long_line ? bytes.size() : end + 1;
 }
 
-// Nothing: there is no more of it, or it can't be read.
+// Nothing: end of file, or a read error.
 JitNames::Piece JitNames::read_bytes(const Source& source) {
   const auto read = [file = source.file, at = source.at] {
     Piece piece;
@@ -269,7 +269,7 @@ JitNames::Piece JitNames::read_bytes(const Source& source) {
   return base::ServedFiles::of_process().look<Piece>(source.place, source.server, read).value_or(Piece());
 }
 
-// False: there is no more of it, for now.
+// False: no more for now.
 bool JitNames::read_piece(Source& source) {
   if (source.at >= (source.is_dump ? kMaxDumpBytes : kMaxMapBytes)) return false;
   const Piece piece = read_bytes(source);
@@ -297,7 +297,7 @@ bool JitNames::read_piece(Source& source) {
   return taken != 0;
 }
 
-// One search, for so long at most. True: it is at its end, or nothing is sought.
+// One search, with a time limit. True: it is finished, or nothing is searched for.
 bool JitNames::read_on(std::chrono::nanoseconds most) {
   const uint64_t until = base::clock_ns(CLOCK_MONOTONIC) + static_cast<uint64_t>(most.count());
   if (code_.is_empty()) return true;
@@ -312,7 +312,7 @@ bool JitNames::read_on(std::chrono::nanoseconds most) {
 }
 
 void JitNames::read_a_while(uint64_t rest_ns, std::chrono::nanoseconds most) {
-  constexpr uint64_t kRest = 50;  // so many times as long as it took
+  constexpr uint64_t kRest = 50;  // a multiple of the time that it took
   const uint64_t begin = base::clock_ns(CLOCK_MONOTONIC);
   if (begin < done_at_ns_ + std::max(rest_ns, took_ns_ * kRest) || has_found()) return;
   const bool is_done = read_on(most);

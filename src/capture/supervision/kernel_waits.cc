@@ -23,7 +23,7 @@ std::string own_line(pid_t process, pid_t thread, const char* name) {
   return std::string(base::trimmed(text));
 }
 
-// "D", or one that a server of files has taken a question of, which a signal doesn't end either (fs/fuse/dev.c).
+// "D", or a thread in a request to a file server, which a signal doesn't interrupt either (fs/fuse/dev.c).
 bool stands_still(pid_t process, pid_t thread) {
   const auto status = process::read_thread_status(thread);
   if (!status) return false;
@@ -37,7 +37,7 @@ uint64_t number_of(const std::string& word) {
   return number;
 }
 
-// That a system call of this process names. The thread stays in it; what it says is read as if it weren't.
+// Path argument of a blocked system call in this process. Read through the kernel, since the call may have ended.
 std::string text_at(uint64_t address) {
   std::array<char, 1024> text{};
   const iovec here{text.data(), text.size()};

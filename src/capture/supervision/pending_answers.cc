@@ -6,7 +6,7 @@
 
 namespace heaptap::supervision {
 
-// Without a descriptor left they wait for the next look.
+// Without a free descriptor they wait for the next round.
 PendingAnswers::PendingAnswers() : bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 void PendingAnswers::add(const tracer::Answer& answer) {

@@ -13,7 +13,7 @@ using model::ScannedBlock;
 
 uint64_t end_of(const ScannedBlock& block) { return block.address + block.size_bytes; }
 
-// Ascending, none in another: of those that overlap the first one stays.
+// Ascending, without nesting: of overlapping ones the first one stays.
 void drop_overlapping(std::vector<ScannedBlock>& pooled) {
   std::ranges::sort(pooled, {}, [](const ScannedBlock& block) { return std::tuple(block.address, block.number); });
   uint64_t end = 0;
@@ -24,7 +24,7 @@ void drop_overlapping(std::vector<ScannedBlock>& pooled) {
   });
 }
 
-// To another block than one's start.
+// To the start of another block.
 wire::PointerKind kind_into(wire::PointerKind kind, uint64_t offset_bytes) {
   return offset_bytes != 0 && kind == wire::PointerKind::kStart ? wire::PointerKind::kInterior : kind;
 }
@@ -48,7 +48,7 @@ PoolCut::PoolCut(const std::vector<ScannedBlock>& blocks, std::vector<ScannedBlo
     whole_.push_back(block);
     within_.push_back(kNoBlock);
     uint64_t at = std::clamp(taken_until, block.address, end_of(block));
-    // Those that aren't whole in it are no part of it, and what overlaps is theirs.
+    // Pool blocks that aren't completely inside it are not part of it, and keep the overlap.
     while (next != pooled.end() && next->address < end_of(block)) {
       ScannedBlock piece = block;
       piece.address = at;
@@ -86,7 +86,7 @@ const PoolCut::Piece* PoolCut::piece_at(uint64_t address) const {
 }
 
 void PoolCut::join(model::HeapScan& scan, unsigned word_bytes) const {
-  // A scanner leaves out blocks that can't be searched: its blocks are found again by their addresses.
+  // A scanner leaves out blocks that can't be searched: the others are found by their addresses.
   std::vector<const Piece*> pieces;
   pieces.reserve(scan.blocks.size());
   for (const ScannedBlock& block : scan.blocks) pieces.push_back(piece_at(block.address));

@@ -22,7 +22,7 @@
 namespace heaptap::supervision {
 namespace {
 
-// The scanner's view of the process, which counts what it was given.
+// The scanner's view of the process, which counts the bytes read.
 class ProcessReader : public scan::MemoryReader {
  public:
   explicit ProcessReader(process::ProcessMemory& memory) : memory_(memory) {}
@@ -52,7 +52,7 @@ class ProcessReader : public scan::MemoryReader {
   uint64_t skipped_bytes_ = 0;
 };
 
-// Where live blocks lie, small gaps included: enough to tell heaps from other memory.
+// Ranges of live blocks, including small gaps: enough to tell heaps from other memory.
 std::vector<base::AddressRange> heap_ranges(const std::vector<model::ScannedBlock>& blocks) {
   std::vector<base::AddressRange> ranges;
   for (const model::ScannedBlock& block : blocks) {
@@ -72,7 +72,7 @@ std::vector<base::AddressRange> mapped_ranges(const stream::MappedRanges& mapped
   return ranges;
 }
 
-// Index of the module with this address or load bias, the last one that was loaded; kNoModule: none.
+// Index of the module with this address or load bias, the one loaded last; kNoModule: none.
 template <typename Is>
 uint32_t module_index(const model::Tables& tables, Is is) {
   for (size_t i = tables.modules.size(); i > 0; --i) {
@@ -81,7 +81,7 @@ uint32_t module_index(const model::Tables& tables, Is is) {
   return wire::kNoModule;
 }
 
-// A code address as tables have it, with the generation of the module that is there now.
+// A code address as in the tables, with the generation of the currently loaded module.
 uint64_t code_entry(const model::Tables& tables, uint64_t address, bool is_exact) {
   const uint32_t index = module_index(
       tables, [&](const model::Module& module) { return address >= module.start && address < module.end; });
@@ -89,13 +89,13 @@ uint64_t code_entry(const model::Tables& tables, uint64_t address, bool is_exact
   return (address & wire::kCodeAddressMask) | (generation & 0x7fff) << 48 | (is_exact ? wire::kCodeExact : 0);
 }
 
-// Of a thread that the process knows by this one.
+// For a thread that the process knows by this one.
 uint32_t our_number(const std::map<uint32_t, uint32_t>& numbers, uint32_t theirs) {
   const auto found = numbers.find(theirs);
   return found == numbers.end() ? theirs : found->second;
 }
 
-// What is alive of the blocks, as far as their allocator says it, where their releases weren't all seen.
+// Liveness of blocks by their allocator's data, if not all releases were seen.
 std::vector<model::BlockLife> lives_of(const Recorded& recorded, process::ProcessMemory& memory) {
   if (recorded.saw_all_releases) return {};
   std::vector<base::AddressRange> blocks;
@@ -111,7 +111,7 @@ std::vector<model::BlockLife> lives_of(const Recorded& recorded, process::Proces
   return lives;
 }
 
-// By site of the blocks: numbers of its innermost frames, as they come.
+// By site of the blocks: numbers of its innermost frames, in the order of their first use.
 scan::CallLevels calls_of(const model::Tables& tables, std::span<const model::ScannedBlock> blocks) {
   scan::CallLevels calls;
   for (scan::SiteCalls& level : calls) level.assign(tables.sites.size(), scan::kNoCall);
@@ -142,8 +142,7 @@ scan::ScanInput scan_input(Recorded recorded, const scan::Roots& roots) {
   input.root_words = roots.words;
   input.frames = roots.frames;
   uint32_t last_thread = 0;
-  for (wire::StackFrame& frame :
-       input.frames) {  // the first one of a thread is where it is, others are return addresses
+  for (wire::StackFrame& frame : input.frames) {  // the first one of a thread is its PC, others are return addresses
     frame.code = code_entry(recorded.tables, frame.code, frame.thread_id != last_thread);
     last_thread = frame.thread_id;
   }
@@ -184,7 +183,7 @@ scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const p
   return scan::find_roots(stopped, memory, query);
 }
 
-// What holds blocks of pools is scanned in pieces. `lives` becomes that of these.
+// Blocks that contain blocks of pools are scanned in pieces. `lives` becomes that of these.
 std::optional<PoolCut> cut_around_pools(Recorded& recorded, std::vector<model::BlockLife>& lives) {
   if (recorded.pooled.empty()) return std::nullopt;
   PoolCut cut(recorded.blocks, std::move(recorded.pooled));

@@ -31,7 +31,7 @@ class Instructions {
  public:
   explicit Instructions(std::span<const uint8_t> bytes) : rest_(bytes) {}
 
-  // Whether they begin so; then they go on behind that.
+  // Whether they begin with this prefix; removes it.
   bool take(std::initializer_list<uint8_t> bytes) {
     if (rest_.size() < bytes.size() || !std::equal(bytes.begin(), bytes.end(), rest_.begin())) return false;
     rest_ = rest_.subspan(bytes.size());
@@ -50,7 +50,7 @@ class Instructions {
   std::span<const uint8_t> rest_;
 };
 
-// The address that a function at `address` returns, where it does nothing else.
+// The address returned by the function at `address`, if it does nothing else.
 std::optional<uint64_t> returned_address(std::span<const uint8_t> code, uint64_t address) {
   Instructions at(code);
   (void)at.take({0xf3, 0x0f, 0x1e, 0xfa});                 // endbr64

@@ -26,8 +26,8 @@ std::vector<std::string> command_of(pid_t live_thread) {
   return base::split(base::read_small_file(fmt::format("/proc/{}/cmdline", live_thread)), '\0');
 }
 
-// A process that wrote a title over its arguments (setproctitle: "redis-server *:6379", "nginx: master process") has one word with
-// blanks, and nothing behind it. Its words are more like a command.
+// A process that wrote a title over its arguments (setproctitle: "redis-server *:6379", "nginx: master process") has
+// one word with blanks, and nothing after it. Split it into words, like a command.
 std::vector<std::string> words_of_title(std::vector<std::string> command, const std::string& executable) {
   const auto is_empty = [](const std::string& word) { return word.empty(); };
   if (command.empty() || !std::ranges::all_of(command.begin() + 1, command.end(), is_empty)) return command;
@@ -51,7 +51,7 @@ model::Machine own_machine() {
   return own;
 }
 
-// Of a clock that isn't trusted.
+// With an untrusted clock.
 model::Note note_of(const log::ClockVerdict& clock) {
   switch (clock.doubt) {
     case log::ClockDoubt::kNotWanted:
@@ -109,7 +109,7 @@ RecordedProcess* RecordedProcesses::begin(const model::Capture& capture, bool be
                         .recording = std::move(made->recording),
                         .log_half = made->log_half,
                         .trace_half = made->trace_half,
-                        // Before the process can go on: it can be asked for at once.
+                        // Before the process can continue: requests may come at once.
                         .control = listen_for(pid),
                         .image = 1 + static_cast<uint32_t>(images),
                         .exit = {}});
@@ -183,7 +183,7 @@ void RecordedProcesses::end_by_exec(pid_t process) {
   if (!options_.output.empty()) make_way_for_next(traces_.back(), capture);
 }
 
-// The file that was asked for is that of the program that does the work, not of the one that only starts it.
+// The requested file is that of the program that does the work, not of one that only starts it.
 void RecordedProcesses::make_way_for_next(FinishedTrace& trace, const model::Capture& capture) {
   const std::string& program = program_of(capture);
   if (trace.path != trace_path(options_.output, program, capture.pid, 0)) return;
@@ -217,7 +217,7 @@ void RecordedProcesses::drop(pid_t process) {
   if (path.empty()) return;
   unlink(path.c_str());
   used_paths_.erase(path);
-  // The last one that had this name: of several programs one after the other each made way for the next.
+  // The last one with this name: each of several programs was replaced by the next.
   const auto before = std::find_if(traces_.rbegin(), traces_.rend(),
                                    [&](const FinishedTrace& trace) { return trace.first_path == path; });
   if (before != traces_.rend()) take_back_way(*before);
@@ -249,7 +249,7 @@ std::vector<FinishedTrace> RecordedProcesses::take_traces(const std::vector<pid_
   const auto others = std::ranges::stable_partition(
       sorted, [&](const FinishedTrace& trace) { return rank(trace) < std::ssize(first); });
   const std::span named(sorted.begin(), others.begin());
-  std::ranges::reverse(named);  // so far they stand in the order of their ends
+  std::ranges::reverse(named);  // so far in the order of their ends
   std::ranges::stable_sort(named, {}, rank);
   return sorted;
 }
@@ -271,7 +271,7 @@ model::Capture RecordedProcesses::describe(const Beginning& beginning) const {
   capture.elf_machine = wire::elf_machine_of(beginning.architecture);
   capture.big_endian = cpu != nullptr && cpu->is_big_endian();
   capture.recorder = own_machine();
-  capture.page_bytes = capture.recorder.page_bytes;  // the program runs beside
+  capture.page_bytes = capture.recorder.page_bytes;  // the program runs at the same time
   capture.via = options_.via;
   capture.from_start = beginning.from_start;
   capture.heaptap_version = HEAPTAP_VERSION;

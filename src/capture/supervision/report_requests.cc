@@ -12,10 +12,10 @@ namespace heaptap::supervision {
 ReportRequests::ReportRequests(RecordedProcesses& processes, ReportWriter* writer)
     : processes_(processes), writer_(writer), seen_(base::stop_signals::report_requests()) {}
 
-// The process counts its signals in the log: whatever it makes of the number, another one is a request. Where none was agreed upon
-// it asks for nothing.
+// The process counts its signals in the log: any other number is a request, whatever the process writes. Without a
+// report signal it requests nothing.
 bool ReportRequests::is_wanted(RecordedProcess& process) const {
-  // Without a log here the other machine tells what is in it.
+  // Without a log here the other machine sends the count.
   const bool is_counted = process.log_half != nullptr && processes_.options().log.report_signal != 0;
   if (!is_counted) return process.is_report_wanted;
   const uint32_t counted = process.log_half->log().header().report_requests.load(std::memory_order_relaxed);
@@ -25,7 +25,7 @@ bool ReportRequests::is_wanted(RecordedProcess& process) const {
 
 void ReportRequests::serve() {
   if (writer_ == nullptr) return;
-  if (processes_.empty()) return;  // what is asked for waits for the first one
+  if (processes_.empty()) return;  // the request waits for the first one
   const int counted = base::stop_signals::report_requests();
   const bool of_all = std::exchange(seen_, counted) != counted;
   for (RecordedProcess& process : processes_.all()) {

@@ -10,7 +10,7 @@
 namespace heaptap::supervision {
 namespace {
 
-// A number in hex at the beginning, with the blank behind it, which are taken off.
+// Removes a hexadecimal number at the beginning, and the blank after it.
 std::optional<uint64_t> take_hex(std::string_view& line) {
   if (line.starts_with("0x")) line.remove_prefix(2);
   uint64_t number = 0;
@@ -53,7 +53,7 @@ bool SoughtCode::has_room(std::string_view name) {
   return has;
 }
 
-// Nothing is known of these any more.
+// Their names are unknown from here on.
 void SoughtCode::cut(size_t begin, size_t end) {
   auto place = named_.lower_bound(begin);
   if (place != named_.begin() && std::prev(place)->second.end > begin) {

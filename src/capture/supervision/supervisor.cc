@@ -14,10 +14,10 @@ namespace {
 
 constexpr int kLongestPauseMs = 20;
 constexpr int kIdlePauseMs = 200;
-constexpr uint64_t kBacklogBytes = 1024 * 1024;  // a drain that brought that many left some behind
-constexpr uint64_t kBusyBytes = 256 * 1024;  // a drain that brought that many records is followed by the next one soon
+constexpr uint64_t kBacklogBytes = 1024 * 1024;  // after a drain of this many records some are left
+constexpr uint64_t kBusyBytes = 256 * 1024;      // after a drain of this many records the next one follows soon
 constexpr std::chrono::seconds kLongestLeave{10};
-constexpr std::chrono::seconds kLongestHurry{1};  // the same, where the user asks a second time
+constexpr std::chrono::seconds kLongestHurry{1};  // the same, when the user asks a second time
 
 }  // namespace
 
@@ -55,7 +55,7 @@ void Supervisor::watch(std::optional<launch::Launched> launched) {
     end_those_that_left();
     if (is_time_to_let_go()) let_all_go();
   }
-  service_.serve();  // of the last ends
+  service_.serve();  // after the end of the last one
 }
 
 bool Supervisor::is_over() const {
@@ -92,7 +92,7 @@ void Supervisor::adapt_pause(uint64_t drained_bytes) {
   }
 }
 
-// Of each process, at about the same time.
+// For each process, at about the same time.
 void Supervisor::set_marks() {
   if (!options_.mark_every || processes_.empty()) return;
   const Clock::time_point now = Clock::now();
@@ -101,7 +101,7 @@ void Supervisor::set_marks() {
   for (const RecordedProcess& process : processes_.all()) {
     (void)process.recording->mark(model::MarkKind::kNamed, "every");
   }
-  // A collector that was held up doesn't make up for it.
+  // A delayed collector doesn't catch up on missed moments.
   while (*mark_at_ <= now) *mark_at_ += *options_.mark_every;
 }
 
@@ -114,14 +114,14 @@ void Supervisor::look_after_program() {
   program.status = *status;
   program.ended = true;
   base::stop_signals::forward_to(0);
-  source_.take_news();  // a program that ended before its recording came this far is in the queue still
-  // One that never came to be recorded: a trace that says so.
+  source_.take_news();  // a program that ended before its recording was set up is still in the queue
+  // A process that was never recorded: its trace says so.
   if (!processes_.knows(program.process)) (void)processes_.begin({.process = program.process});
 }
 
 int Supervisor::requests() const { return base::stop_signals::requests() - handed_on_; }
 
-// The first one is the program's, wherever that runs: on this machine it has it from the terminal, or by stop_signals.
+// The first signal is for the program: on this machine it gets it from the terminal, or by stop_signals.
 void Supervisor::hand_on_signal() {
   if (handed_on_ > 0 || let_go_since_ || base::stop_signals::requests() == 0) return;
   if (source_.hand_on(base::stop_signals::last_request())) handed_on_ = 1;
@@ -144,7 +144,7 @@ void Supervisor::end_those_that_left() {
   }
 }
 
-// While a program that was started runs, only the clock ends the recording.
+// While the started program runs, only the clock ends the recording.
 bool Supervisor::is_time_to_let_go() const {
   if (let_go_since_) return false;
   const bool is_asked = (!processes_.program().runs() && requests() > 0) || service_.wants_end();

@@ -37,7 +37,7 @@ std::string fill_in(const std::string& pattern, uint32_t pid) {
   return result;
 }
 
-// What a program is called goes into a file's name: one that terminals show as it is, and not too long for a file.
+// A program's name as a part of a file name: printable, and short enough.
 std::string file_name_part(const std::string& program) {
   constexpr size_t kMaxBytes = 180;
   const std::string name(base::file_name_of(program));
@@ -69,7 +69,8 @@ std::string trace_path(const std::string& pattern, const std::string& program, u
 
 std::string run_path(const std::string& main_trace) { return stem_of(main_trace) + ".run"; }
 
-// Made beside and renamed, so that the link is there at every moment. A file of that name that is no link stays.
+// Created under another name and renamed, so that the link always exists. A file of that name that isn't a link is
+// kept.
 void link_latest(const std::string& file) {
   const std::string_view name = base::file_name_of(file);
   const std::string folder = file.substr(0, file.size() - name.size());

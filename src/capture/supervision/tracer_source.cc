@@ -26,11 +26,11 @@ ScanAccess access_to(tracer::TracerClient& line, pid_t process) {
           true};
 }
 
-// However the look at a process at its end ends: it isn't stopped for longer.
+// However the scan at a process's exit ends: it isn't stopped any longer.
 class EndGoesOn {
  public:
   EndGoesOn(tracer::TracerClient& line, pid_t process) : line_(line), process_(process) {}
-  ~EndGoesOn() { line_.end_may_go_on(process_); }  // where it waits still
+  ~EndGoesOn() { line_.end_may_go_on(process_); }  // if it still waits
   EndGoesOn(const EndGoesOn&) = delete;
   EndGoesOn& operator=(const EndGoesOn&) = delete;
 
@@ -84,7 +84,7 @@ void TracerSource::take(const tracer::LogWanted& message) {
   using Reason = tracer::LogWanted::Reason;
   const auto sound = message.reason == Reason::kExec ? launch::check_sanitizer(message.process) : base::Result<>();
   if (accepts_ && sound) {
-    processes_.end_by_exec(message.process);  // where it is recorded already
+    processes_.end_by_exec(message.process);  // if it is already recorded
     left_.erase(message.process);
     process = processes_.begin({.process = message.process,
                                 .parent = message.parent,
@@ -99,7 +99,7 @@ void TracerSource::take(const tracer::LogWanted& message) {
   }
   line_.refuse_log(message.process);
   if (message.reason == Reason::kExec && !(accepts_ && sound)) {
-    // What is recorded already ends here, under the name that it has.
+    // A current recording ends here, under its existing name.
     if (RecordedProcess* const before = processes_.find(message.process)) before->recording->note_exec();
     give_up(message.process, sound ? model::Note{model::NoteKind::kExecWhileLeaving}
                                    : model::Note{.kind = model::NoteKind::kExecRefused, .name = sound.error().message});
@@ -125,7 +125,7 @@ void TracerSource::take(const tracer::NotAttached& message) {
 
 void TracerSource::give_up(pid_t pid, const model::Note& why) {
   RecordedProcess* process = processes_.find(pid);
-  // Where the program itself isn't recorded its trace says so.
+  // If the program itself isn't recorded, its trace says so.
   const bool is_program = processes_.program().is(pid);
   if (process == nullptr && is_program && !processes_.knows(pid)) process = processes_.begin({.process = pid});
   if (process != nullptr) process->recording->note(why);
@@ -141,7 +141,7 @@ void TracerSource::take(const tracer::Exiting& message) {
   }
 }
 
-// As AgentSource answers what an agent asks for the program that it is in.
+// As AgentSource answers requests of an agent for its program.
 void TracerSource::take(const tracer::Asked& message) {
   const auto tell = [answers = answers_, process = message.process, question = message.question](
                         int error, const ReportOutcome& outcome) {
@@ -169,7 +169,7 @@ void TracerSource::take(const Left& message) {
   }
   if (process == nullptr) return;
   if (message.wait_status) process->exit = exit_of(*message.wait_status);
-  // Of what was given up it is known why.
+  // The reason for giving up is known.
   if (!left_.emplace(message.process, message.reason).second) return;
   if (message.reason == Left::Reason::kExecuted && !options_.follows_exec) {
     process->recording->note_exec();
@@ -211,7 +211,7 @@ bool TracerSource::has_left(const RecordedProcess& process) {
   const bool is_program = program.is(process.pid);
   const auto left = left_.find(process.pid);
   if (left == left_.end()) return is_gone_ && (!is_program || program.ended);
-  // How the program ends is part of its trace, also where it executes one that isn't recorded.
+  // A program's end is part of its trace, even if it executes one that isn't recorded.
   return left->second != Left::Reason::kExecuted || !is_program || program.ended;
 }
 

@@ -74,7 +74,7 @@ void AddressSpace::look_at_objects() {
     walk_->object_went(index);
     called_name_.forget(index);
   }
-  // Modules are known to the log before functions are looked at: a function may end in another object.
+  // Modules are entered in the log before their functions are searched: a function may end in another object.
   for (const uint32_t index : changes.came) object_came(index);
   for (const uint32_t index : changes.came) plant_functions(index);
   plant_notice();
@@ -93,7 +93,7 @@ void AddressSpace::plant_functions(uint32_t index) {
   }
 }
 
-// What is executed first tells others where it stands, so exits come before entries.
+// Exits before entries: a call seen at its entry needs its exit.
 void AddressSpace::plant_function(uint32_t object, const FoundFunction& function) {
   Site* site = breakpoints_.add(function.address, object);
   if (site == nullptr) {
@@ -106,7 +106,7 @@ void AddressSpace::plant_function(uint32_t object, const FoundFunction& function
   });
   if (is_known) return;
   const LoadedObject& owner = objects_.objects()[object];
-  // The C library's own free calls nothing that is watched but for the program.
+  // The C library's own free calls no recorded function except for the program.
   const bool is_plain_free = function.watch == Watch::kCall && (function.function == wire::Function::kFree ||
                                                                 function.function == wire::Function::kCfree);
   const bool is_shared_libc = owner.is_libc && (owner.flags & wire::kModuleIsMain) == 0;
@@ -122,7 +122,7 @@ void AddressSpace::plant_function(uint32_t object, const FoundFunction& function
 }
 
 void AddressSpace::plant_exits(uint32_t object, const FoundFunction& function) {
-  // Breakpoints that are there already would be taken for instructions.
+  // Existing breakpoints would be taken for instructions.
   class CleanCode final : public arch::TargetMemory {
    public:
     CleanCode(process::TracedMemory& memory, BreakpointTable& table, size_t breakpoint_bytes)
@@ -208,7 +208,7 @@ bool AddressSpace::is_beside_operators(uint64_t called, uint64_t address) const 
   const int index = objects_.find(called);
   if (index < 0) return false;
   const LoadedObject& object = objects_.objects()[static_cast<size_t>(index)];
-  // Only what is known to be the C++ library has operators that call nobody else.
+  // Only operators known to be the C++ library's call no other function.
   const bool is_runtime = object.exceptions.size() != 0;
   return is_runtime && (objects_.find(address) != index || object.exceptions.contains(address));
 }

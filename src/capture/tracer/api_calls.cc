@@ -16,7 +16,7 @@ uint64_t ApiCalls::word(unsigned index) const {
   return value;
 }
 
-// A number of 64 bits, which takes two words where these have 32.
+// A 64-bit number, which takes two words on 32-bit machines.
 uint64_t ApiCalls::long_word(unsigned index) const {
   if (words_of_a_number() == 1) return word(index);
   const uint64_t first = word(index);
@@ -24,7 +24,7 @@ uint64_t ApiCalls::long_word(unsigned index) const {
   return space_.cpu().is_big_endian() ? first << 32 | second : second << 32 | first;
 }
 
-// Up to its end, or as much of it as anybody takes.
+// Up to its end, or up to the maximum length.
 std::string ApiCalls::text_at(uint64_t address) const {
   std::string text(wire::kMaxNoteTextBytes, '\0');
   if (address == 0) return {};
@@ -117,7 +117,7 @@ void ApiCalls::made(ApiCall api_call, uint64_t name_address, uint64_t number) {
   space_.add_pool(number, {.kind = kind, .name = text_at(name_address)});
 }
 
-// Nothing of a pool whose making wasn't seen, or that is none.
+// Ignores pools whose creation wasn't seen, and invalid ones.
 void ApiCalls::record(RecordKind kind, Function function, uint64_t address, uint64_t size_bytes) {
   const uint64_t number = long_word(0);
   const AddressSpace::Pool* const pool = space_.pool(number);

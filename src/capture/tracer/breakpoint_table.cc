@@ -33,14 +33,14 @@ Site* BreakpointTable::await_return(uint64_t address, uint32_t object) {
     known->address = address;
     known->object = object;
   }
-  // Code may have been made anew since it was waited for there last.
+  // New code may have been written there since the last wait.
   if (!known->planted && !known->is_permanent()) read_code(*known);
   if (known->code_bytes == 0 || !plant(*known)) return nullptr;
   ++known->awaited_returns;
   return known.get();
 }
 
-// The site stays: another thread may have met it that hasn't told.
+// The site stays: another thread may have hit it without having reported yet.
 void BreakpointTable::await_no_more(uint64_t address) {
   Site* site = find(address);
   if (site == nullptr || site->awaited_returns == 0) return;
@@ -55,7 +55,7 @@ bool BreakpointTable::plant(Site& site) {
 void BreakpointTable::take_out(uint64_t address) {
   Site* site = find(address);
   if (site == nullptr || !site->planted) return;
-  // Only what is still ours: the memory may have been given to something else.
+  // Only breakpoints that are still ours: the memory may have been reused.
   site->planted = is_in(memory_, address) && !memory_.write(address, site->code.data(), cpu_.breakpoint().size());
 }
 
@@ -65,7 +65,7 @@ void BreakpointTable::forget(uint32_t object) {
 
 void BreakpointTable::lift_all(arch::TargetMemory& memory) const {
   for (const auto& [address, site] : sites_) {
-    // Only what is still ours: the memory may have been given to something else.
+    // Only breakpoints that are still ours: the memory may have been reused.
     if (site->planted && is_in(memory, address)) memory.write(address, site->code.data(), cpu_.breakpoint().size());
   }
 }
@@ -86,7 +86,7 @@ bool BreakpointTable::are_all_in(arch::TargetMemory& memory) const {
 void BreakpointTable::copy_from(const BreakpointTable& parent) {
   for (const auto& [address, site] : parent.sites_) {
     auto copy = std::make_unique<Site>(*site);
-    // The parent's may have come, or gone, after the fork.
+    // The parent's may have been inserted or removed after the fork.
     const std::span<const uint8_t> breakpoint = cpu_.breakpoint();
     const bool is_programs = std::ranges::equal(std::span(copy->code).first(breakpoint.size()), breakpoint);
     copy->planted = is_in(memory_, address) && !is_programs;

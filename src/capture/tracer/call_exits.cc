@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMaxInstructions = 16384;
 constexpr size_t kWindowBytes = 1024;
 
-// Instructions as they lie in memory, read a window at a time.
+// Instructions in memory, read a window at a time.
 class Code {
  public:
   Code(const arch::Cpu& cpu, arch::TargetMemory& memory) : cpu_(cpu), memory_(memory) {}
@@ -74,7 +74,7 @@ class Search {
     }
   }
 
-  // Behind a jump by a table come parts that nothing else leads to.
+  // Parts reached only by a jump table follow the jump.
   void sweep() {
     for (uint64_t address = start_; address < end_;) {
       const arch::Instruction instruction = code_.at(address);
@@ -114,7 +114,7 @@ class Search {
         case arch::Flow::kUnknown:
           return;
       }
-      // What lies behind a call that doesn't come back belongs to others.
+      // Code after a call that doesn't return belongs to other functions.
       if ((is_inside(address) && !is_inside(next)) || is_watched_(next)) return;
       address = next;
     }

@@ -19,11 +19,11 @@ using wire::Role;
 struct Arguments {
   int block = -1;
   int size = -1;
-  int count = -1;  // of elements of that size
+  int count = -1;  // for elements of that size
   int old_size = -1;
   int flags = -1;  // of mremap, mmap
   int protection = -1;
-  int result = -1;  // where the result is stored
+  int result = -1;  // address of the result
 };
 
 constexpr Arguments arguments_of(Function function) {
@@ -63,10 +63,10 @@ constexpr Arguments arguments_of(const FoundFunction& called) {
   return arguments;
 }
 
-// Of a function that returns an int, which is 0 where it did what it is for.
+// For a function that returns an int, 0 for success.
 constexpr bool is_status_of_success(uint64_t result) { return static_cast<uint32_t>(result) == 0; }
 
-// What is known of a call that may be a part of another one, which began before it could be seen.
+// Calls that may be part of an outer call, which began before it could be seen.
 constexpr Function either_of(Function function) {
   const wire::FunctionFacts& facts = wire::facts_of(function);
   const bool is_known =
@@ -80,7 +80,7 @@ constexpr Function either_of(Function function) {
   return function;
 }
 
-// For what is only tried.
+// Memory for trial emulation, without writes.
 class ReadOnly final : public arch::TargetMemory {
  public:
   explicit ReadOnly(arch::TargetMemory& memory) : memory_(memory) {}
@@ -115,7 +115,7 @@ void CallObserver::entered(const Site& site) {
   begin(called, site, place);
 }
 
-// operator new that finds no memory calls the program's new_handler, and throws: what these call is no part of it.
+// operator new without memory calls the program's new_handler, and throws: nested calls are not part of it.
 bool CallObserver::is_for_failure(const PendingCall& outer, const FoundFunction& called,
                                   const arch::CallPlace& place) const {
   const wire::FunctionFacts& facts = wire::facts_of(outer.called.function);
@@ -126,7 +126,8 @@ bool CallObserver::is_for_failure(const PendingCall& outer, const FoundFunction&
          space_.is_beside_operators(operator_around(outer, place), place.return_address);
 }
 
-// The C++ library's operator new[] calls an operator new that the program or a library has replaced, and that one malloc.
+// The C++ library's operator new[] calls an operator new that the program or a library may have replaced, and that one
+// malloc.
 uint64_t CallObserver::operator_around(const PendingCall& outer, const arch::CallPlace& place) const {
   const bool is_inside = outer.inner_operator != 0 &&
                          place.entry_stack_pointer < outer.inner_place.entry_stack_pointer &&
@@ -185,7 +186,7 @@ void CallObserver::begin_reallocation(PendingCall call) {
   thread_.calls.push(call);
 }
 
-// What is unmapped may be mapped by another thread before this one is seen to return.
+// Unmapped memory may be mapped by another thread before this call is seen to return.
 void CallObserver::begin_mapping(PendingCall call) {
   const bool moves = wire::facts_of(call.called.function).role == Role::kRemap;
   const uint64_t size_bytes = base::whole_pages(moves ? call.old_size_bytes : call.size_bytes);
@@ -204,12 +205,12 @@ void CallObserver::spoke(const Site& site) {
   if (!space_.cpu().call_place(registers_, space_.memory(), place)) return;
   const FoundFunction& called = site.functions.front();
   spoken_at(place).entered(called.api_call);
-  // Which number the program has for it is known when it returns; and then it is told what it asks.
+  // The pool's handle is known at the return, and questions are answered then.
   if (makes_pool(called.api_call) || is_question(called.api_call))
     thread_.calls.push({.called = called, .place = place, .block = argument(0), .is_event = false});
 }
 
-// stack_t { void* ss_sp; int ss_flags; size_t ss_size; }. What the kernel refuses isn't noted.
+// stack_t { void* ss_sp; int ss_flags; size_t ss_size; }. Calls refused by the kernel are ignored.
 void CallObserver::sets_alternate_stack() {
   constexpr uint64_t kDisabled = 2;
   constexpr uint64_t kLeastBytes = 2048;
@@ -312,7 +313,7 @@ uint64_t CallObserver::text_bytes(uint64_t text, bool is_wide) {
   const size_t unit = is_wide ? kWideBytes : 1;
   uint8_t bytes[4096];
   for (uint64_t at = 0; at < kMaxTextBytes;) {
-    // No further than to the end of a page, behind which nothing may be.
+    // Not beyond the end of a page, after which there may be none.
     const size_t wanted = sizeof(bytes) - (text + at) % sizeof(bytes);
     const size_t count = space_.memory().read_some(text + at, bytes, wanted) / unit * unit;
     for (size_t i = 0; i < count; i += unit) {
@@ -342,11 +343,12 @@ PendingCall* CallObserver::jumped(const Site& site) {
   const uint64_t stack_pointer = space_.cpu().stack_pointer(registers_);
   PendingCall* call = thread_.calls.innermost();
   if (call == nullptr || call->place.entry_stack_pointer != stack_pointer) return nullptr;
-  call->is_interrupted = false;                   // whatever handler there was has ended
-  if (call->awaited_return != 0) return nullptr;  // it went on elsewhere before
+  call->is_interrupted = false;                   // an interrupted handler has ended
+  if (call->awaited_return != 0) return nullptr;  // it already continued elsewhere
   const uint64_t there = behind_stubs(space_.cpu().program_counter(registers_));
   const uint64_t start = call->called.address;
-  if (there >= start && there < start + call->called.size_bytes) return nullptr;  // by a table, within the function
+  if (there >= start && there < start + call->called.size_bytes)
+    return nullptr;  // by a jump table, within the function
   if (const Site* next = space_.breakpoints().find(there); next != nullptr && !next->functions.empty()) {
     if (!next->tracks_return) call->goes_on_in_release = true;
     return nullptr;
@@ -367,7 +369,7 @@ uint64_t CallObserver::behind_stubs(uint64_t address) {
     if (!cpu.emulate(address, {bytes, count}, registers, memory)) break;
     const uint64_t next = cpu.program_counter(registers);
     cpu.set_program_counter(before, next);
-    // Besides jumps only a landing pad belongs to a stub, which does nothing.
+    // A stub has only jumps and a landing pad, without effects.
     if (!jumps && std::memcmp(before.bytes, registers.bytes, registers.size) != 0) break;
     address = next;
   }

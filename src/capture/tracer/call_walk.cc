@@ -41,7 +41,7 @@ class CallWalk::State::Of final : public State {
 
 CallWalk::CallWalk(const arch::Cpu& cpu, process::TracedMemory& memory, const LoadedObjects& objects, LogWriter& log,
                    uint32_t depth_limit) {
-  // Of a CPU that isn't visited there is no unwinding yet.
+  // There is no unwinding yet for CPUs other than the walker's.
   arch::visit_walked_cpu(cpu.architecture(), [&]<typename Cpu>(Cpu) {
     state_ = std::make_unique<State::Of<Cpu>>(cpu, memory, objects, log, depth_limit);
   });

@@ -8,12 +8,12 @@
 namespace heaptap::tracer {
 namespace {
 
-// The function is called, but not by one of these names: by an allocator itself, or in a static program.
+// The function is called by another name: by an allocator itself, or in a static program.
 constexpr auto kNoName = wire::Function::kCount;
 
 using InstructionBytes = std::array<uint8_t, arch::Cpu::kMaxInstructionBytes>;
 
-// What an emulated instruction reads last; nothing is written.
+// Memory that notes the last address read by an emulated instruction; writes are ignored.
 class ReadObserver final : public arch::TargetMemory {
  public:
   explicit ReadObserver(process::TracedMemory& memory) : memory_(memory) {}
@@ -55,7 +55,7 @@ uint64_t CalledName::slot_read_by(uint64_t at, std::span<const uint8_t> code, ar
   return cpu_.emulate(at, code, registers, observer) ? observer.last() : 0;
 }
 
-// Of a stub between the call and the function: a few instructions, then a jump through the slot.
+// The slot of a stub between the call and the function: a few instructions, then a jump through it.
 uint64_t CalledName::slot_of_jump(uint64_t at, arch::RegisterImage registers) {
   constexpr int kMaxStubInstructions = 3;
   for (int i = 0; i < kMaxStubInstructions; ++i) {
@@ -75,7 +75,7 @@ uint64_t CalledName::word(uint64_t at) {
   return elf::ElfForm{cpu_.word_bytes(), cpu_.is_big_endian()}.number(raw.data(), cpu_.word_bytes());
 }
 
-// The call is the instruction that ends where it returns to. Bytes that only look like one end in no slot.
+// The call is the instruction before the return address. Other bytes that look like a call lead to no slot.
 wire::Function CalledName::find_called(const Slots& slots, const arch::RegisterImage& registers, uint64_t function,
                                        uint64_t return_address) {
   for (uint64_t length = 2; length <= arch::Cpu::kMaxInstructionBytes; ++length) {

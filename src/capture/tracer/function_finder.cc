@@ -13,10 +13,11 @@ auto order_of(const FoundFunction& function) {
   return std::tuple(function.address, function.watch, function.function, function.api_call, function.form);
 }
 
-// exit and quick_exit are watched alike: where they are one address, once.
+// exit and quick_exit are handled alike: once if both are at one address.
 bool is_same(const FoundFunction& one, const FoundFunction& other) { return order_of(one) == order_of(other); }
 
-// glibc's allocator is one piece of code: it begins with malloc, and calloc is behind all that releases. Empty: not found.
+// glibc's allocator is contiguous code: it begins with malloc, and calloc comes after all releasing functions. Empty:
+// not found.
 base::AddressRange glibc_allocator(const std::vector<FoundFunction>& functions) {
   constexpr uint64_t kMaxBytes = 64 << 10;
   base::AddressRange range;
@@ -39,7 +40,7 @@ void drop_second_mmap(std::vector<FoundFunction>& functions) {
   });
 }
 
-// Other names of an allocator's functions: those that are a function of the list as well say nothing more.
+// Other names of an allocator's functions: aliases of functions in the list add nothing.
 void drop_second_names(std::vector<FoundFunction>& functions) {
   std::erase_if(functions, [&](const FoundFunction& function) {
     return function.form != Form::kPlain && std::ranges::any_of(functions, [&](const FoundFunction& other) {
@@ -125,7 +126,7 @@ ObjectSymbols FunctionFinder::take() {
   auto& functions = found_.functions;
   if (!found_.is_loader) functions.insert(functions.end(), local_.begin(), local_.end());
   found_.is_static = is_program_ && object_.interpreter.empty() && !found_.is_loader;
-  // The C library's own call its malloc, by that name.
+  // The C library's functions call its malloc, by that name.
   const bool is_librarys = is_glibc_ || (found_.is_libc && !found_.is_static);
   if (is_librarys || !has_malloc(functions))
     std::erase_if(functions, [](const FoundFunction& function) { return function.form != Form::kPlain; });
@@ -135,7 +136,7 @@ ObjectSymbols FunctionFinder::take() {
       return function.watch != Watch::kCall && function.watch != Watch::kResolver && function.watch != Watch::kSpoken;
     });
   }
-  // Of the same function the one with a size.
+  // Of several symbols of a function the one with a size.
   std::ranges::sort(functions, [](const FoundFunction& one, const FoundFunction& other) {
     return std::pair(order_of(one), other.size_bytes) < std::pair(order_of(other), one.size_bytes);
   });

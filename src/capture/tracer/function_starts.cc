@@ -8,7 +8,7 @@
 namespace heaptap::tracer {
 namespace {
 
-// A function's first instruction finds the return address where the call has put it.
+// At a function's first instruction the return address is where the call put it.
 template <typename Rules>
 constexpr unwind::Row row_of_entry() {
   using unwind::Row;

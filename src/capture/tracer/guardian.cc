@@ -22,7 +22,7 @@ namespace {
 constexpr int kTickMs = 5;
 constexpr int kWakeSignal = SIGUSR1;
 
-// A thread that waits for the socket, and interrupts the tracer's waiting until it has read what is there.
+// A thread that polls the socket, and interrupts the tracer's waiting until it has read the data.
 class SocketSignal final : public RequestSignal {
  public:
   explicit SocketSignal(int socket)
@@ -46,7 +46,7 @@ class SocketSignal final : public RequestSignal {
         const ssize_t got = read(wake_, &count, sizeof(count));
       if (ready != 0 && waits[0].revents == 0) continue;
       rang_.store(true, std::memory_order_release);
-      // The tracer may be about to wait just now: the signal comes again until the socket has been read.
+      // The tracer may be about to wait: the signal is repeated until the socket has been read.
       syscall(SYS_tgkill, getpid(), tracer_, kWakeSignal);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -71,11 +71,11 @@ base::Result<pid_t> start_guardian(base::UniqueFd socket, base::UniqueFd& other_
     SocketSignal request_signal(socket.get());
     Tracer(socket.get(), options, request_signal).run();
   } catch (const std::exception&) {
-    _exit(1);  // this is a copy of heaptap, to which nothing may return
+    _exit(1);  // this is a forked copy of heaptap: nothing may return
   }
-  // A thread of this process that waits in the kernel, for a page that doesn't come, may keep the descriptor.
+  // A thread of this process that is blocked in the kernel, for a missing page, may keep the descriptor open.
   shutdown(socket.get(), SHUT_RDWR);
-  // What waits in system calls is detached by the kernel, without being stopped.
+  // Threads blocked in system calls are detached by the kernel, without being stopped.
   _exit(0);
 }
 

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kName = "htap-guardian";
 volatile sig_atomic_t out_of_time = 0;
 
-// What it started with is for the program, and for what a user runs by himself.
+// Raises this process's own limits; the original ones are for the program, and for commands of the user.
 void raise_limits() {
   rlimit before{};
   for (const base::LimitRule& rule : base::kOwnLimits) base::raise_limit(rule, before);
@@ -40,7 +40,7 @@ void raise_limits() {
   sigaction(SIGXCPU, &action, nullptr);  // without SA_RESTART: it is to interrupt
 }
 
-// What nobody sends by mistake, and children's ends, stay as they were.
+// Signals that are never sent by mistake, and SIGCHLD, stay as they were.
 void ignore_signals(int wake) {
   for (int number = 1; number <= SIGRTMAX; ++number) {
     const bool tells_of_faults = number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
@@ -55,7 +55,7 @@ void ignore_signals(int wake) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// The last to be ended when memory runs out, where that may be asked for.
+// The last one for the OOM killer, if permitted.
 void be_spared() {
   constexpr const char* kPath = "/proc/self/oom_score_adj";
   const base::UniqueFd file(open(kPath, O_WRONLY | O_CLOEXEC));
@@ -66,14 +66,14 @@ void be_spared() {
   }
 }
 
-// Anyone who reads what heaptap prints is not to wait for this process.
+// Readers of heaptap's output must not wait for this process.
 void leave_standard_streams() {
   base::UniqueFd nothing(open("/dev/null", O_RDWR));
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing.get(), descriptor);
   if (nothing.get() <= STDERR_FILENO) nothing.release();  // it is one of them, which stay open
 }
 
-// Over the arguments, which /proc/PID/cmdline shows.
+// Written over the arguments, which /proc/PID/cmdline shows.
 void take_name() {
   prctl(PR_SET_NAME, kName);
   const auto stat = process::StatLine::of_own();

@@ -54,11 +54,11 @@ struct LoadedObjects::State {
   elf::AuxiliaryVector auxiliary;
   std::vector<LoadedObject> objects;
   std::vector<KnownObject> known;    // of the same indices
-  std::vector<uint32_t> by_address;  // those that are loaded, ascending
+  std::vector<uint32_t> by_address;  // the loaded ones, ascending
   std::vector<model::Note> notes;
   int program = -1;
   int loader = -1;
-  elf::LoaderList list;  // as it was last seen
+  elf::LoaderList list;  // as last seen
 
   State(pid_t the_process, process::TracedMemory& the_memory, const arch::Cpu& the_cpu,
         const model::ToldFunctions* what_was_told)
@@ -85,7 +85,7 @@ struct LoadedObjects::State {
   [[nodiscard]] bool expects_list() const;
 };
 
-// A leader that has exited has no map any more; its threads have.
+// /proc/PID/maps of an exited leader is empty; its threads' aren't.
 std::pair<pid_t, std::vector<Mapping>> LoadedObjects::State::read_map() const {
   if (auto map = process::read_memory_map(process); !map.empty()) return {process, std::move(map)};
   for (const pid_t thread : process::list_threads(process)) {
@@ -189,7 +189,8 @@ elf::DynamicSection LoadedObjects::State::dynamic_of(int index) const {
   return {memory, form, mapped.dynamic, mapped.dynamic_bytes, mapped.bias, mapped.range};
 }
 
-// Of the r_debug: the loader enters it in the program's dynamic section when it has begun; before, its own symbol tells.
+// Address of r_debug: the loader enters it in the program's dynamic section when it has started; before, its own symbol
+// is used.
 uint64_t LoadedObjects::State::list_address() const {
   if (program >= 0) {
     const elf::DynamicSection dynamic = dynamic_of(program);
@@ -207,7 +208,7 @@ uint64_t LoadedObjects::State::list_address() const {
   return symbols.loader_list != 0 ? symbols.loader_list : pointer(symbols.loader_list_pointer);
 }
 
-// Whether there will be one, once the loader has begun.
+// Whether there will be one after the loader has started.
 bool LoadedObjects::State::expects_list() const {
   const ObjectSymbols& symbols = known[static_cast<size_t>(loader)].symbols;
   if (program < 0 || symbols.loader_list != 0 || symbols.loader_list_pointer != 0) return true;
@@ -244,7 +245,7 @@ LoadedObjects::Changes LoadedObjects::refresh() {
   state.read_auxiliary(thread);
   const std::vector<elf::MappedObject> mapped = elf::find_mapped_objects(state.memory, map, state.cpu);
   state.note_gone(mapped, changes);
-  // Program and loader first: they tell where the loader's list is, which names the others.
+  // Program and loader first: the loader's list, with all others, is found from them.
   for (const uint64_t address : {state.auxiliary.program_headers, state.auxiliary.loader}) {
     const auto found = std::ranges::find_if(mapped, [&](const auto& object) { return object.range.contains(address); });
     if (found != mapped.end()) state.note_there(thread, *found, changes);

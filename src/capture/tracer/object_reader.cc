@@ -16,7 +16,7 @@ bool has_content(const elf::ElfSection* section) {
   return section != nullptr && section->type != SHT_NOBITS && section->bytes != 0;
 }
 
-// An ELF file of the target's kind, or nothing.
+// An ELF file of the target's class, or none.
 struct FileView {
   int descriptor;
   elf::FileBytes bytes;
@@ -38,7 +38,7 @@ struct FileView {
   }
 };
 
-// What became of asking another machine; the numbers of model::NoteKind::kStaticAndStripped.
+// Result of the request to another machine; the numbers of model::NoteKind::kStaticAndStripped.
 enum class Told : uint8_t { kNotAsked, kNothing, kNotProven };
 
 class ObjectReader {
@@ -99,7 +99,7 @@ void ObjectReader::note_unwind_table(const FileView& view) {
   object_.unwind_table_bytes = section->bytes;
 }
 
-// That of Go knows nothing of its changes of stacks.
+// Go's .debug_frame doesn't describe switches of stacks.
 bool ObjectReader::note_frames(const FileView& view) {
   if (object_.is_go) return false;
   has_compressed_frames_ |= view.has_compressed_frames();
@@ -111,7 +111,7 @@ bool ObjectReader::note_frames(const FileView& view) {
   return true;
 }
 
-// Symbols by the file's sections where it has some; else those that the loader uses, from memory.
+// Symbols by the file's sections if it has any; else the loader's, from memory.
 void ObjectReader::read_file() {
   elf::ObjectFile opened = elf::open_object_file_bounded(question_.thread, mapped_);
   result_.file = std::move(opened.file);
@@ -149,7 +149,7 @@ void ObjectReader::read_debug_file(const FileView& view) {
   if (object_.frame_bytes == 0 && note_frames(debug)) result_.debug_file = std::move(file);
 }
 
-// Of a static program. The other side may lie: a breakpoint comes where a function begins for sure, or nowhere.
+// For a static program. The other side may lie: breakpoints are only inserted where a function certainly begins.
 void ObjectReader::believe_told() {
   const bool is_static = question_.is_program && mapped_.interpreter.empty() && !finder_.is_loader();
   if (has_all_symbols_ || !is_static || question_.told == nullptr) return;

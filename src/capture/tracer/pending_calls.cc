@@ -21,7 +21,7 @@ PendingCall* PendingCalls::enclosing(const arch::CallPlace& place, const FoundFu
                                      arch::TargetMemory& memory, const arch::Cpu& cpu) {
   while (!calls_.empty()) {
     PendingCall& call = calls_.back();
-    // A handler's calls are its own, wherever its stack is.
+    // A handler's calls are separate, whatever its stack is.
     if (call.is_interrupted) return nullptr;
     const bool deeper = place.entry_stack_pointer < call.place.entry_stack_pointer;
     const bool went_on = same_place(place, call.place) && called.address != call.called.address;
@@ -32,7 +32,7 @@ PendingCall* PendingCalls::enclosing(const arch::CallPlace& place, const FoundFu
 }
 
 void PendingCalls::push(const PendingCall& call) {
-  // Handlers that never return (siglongjmp) leave what they interrupted behind; deeper than that none are nested.
+  // Handlers that never return (siglongjmp) leave their entry behind; real ones aren't nested deeper than that.
   constexpr size_t kMaxCalls = 64;
   if (calls_.size() >= kMaxCalls) {
     forget(calls_.front());
@@ -59,7 +59,7 @@ PendingCall* PendingCalls::returned(uint64_t address, uint64_t stack_pointer) {
   return nullptr;
 }
 
-// A handler that interrupts the first instruction of another one interrupts no call.
+// A handler that interrupts another one's first instruction interrupts no call.
 bool PendingCalls::interrupt(uint64_t stack_pointer) {
   if (calls_.empty() || calls_.back().is_interrupted) return false;
   calls_.back().is_interrupted = true;

@@ -13,7 +13,7 @@ namespace {
 
 using Copy = decltype(&process_vm_readv);
 
-// 0, or why not.
+// 0, or errno.
 int copy(Copy function, pid_t thread, void* here, uint64_t there, size_t bytes) {
   const iovec local{here, bytes};
   const iovec remote{reinterpret_cast<void*>(there), bytes};
@@ -24,7 +24,7 @@ int copy(Copy function, pid_t thread, void* here, uint64_t there, size_t bytes) 
 
 }  // namespace
 
-// A part that lies in one page is copied or not (process_vm_readv(2)).
+// A part within one page is copied completely or not at all (process_vm_readv(2)).
 size_t ProgramMemory::read_some(pid_t thread, const process::TracedMemory& memory, uint64_t address, void* to,
                                 size_t bytes) {
   constexpr size_t kMaxParts = 32;
@@ -43,7 +43,7 @@ size_t ProgramMemory::read_some(pid_t thread, const process::TracedMemory& memor
     }
     const iovec local{static_cast<uint8_t*>(to) + done, wanted};
     const ssize_t got = process_vm_readv(thread, &local, 1, parts.data(), count, 0);
-    // Of a program that has changed its user the file tells.
+    // After a change of the program's user only the opened file works.
     if (got < 0 && errno != EFAULT) return done + memory.read_some(address + done, local.iov_base, bytes - done);
     if (got > 0) done += static_cast<size_t>(got);
     if (got < 0 || static_cast<size_t>(got) < wanted) break;
@@ -64,12 +64,12 @@ bool ProgramMemory::write(uint64_t address, const void* from, size_t bytes) {
   void* const here = const_cast<void*>(from);
   const int error = copy(process_vm_writev, thread_, here, address, bytes);
   if (error == 0) return true;
-  // A program that has changed its user is closed to this way, but not to the file that was opened before.
+  // A program that has changed its user can't be accessed this way, but through the file opened before.
   if (error != EFAULT) return memory_.write(address, from, bytes);
   return stack_grows(address) && copy(process_vm_writev, thread_, here, address, bytes) == 0;
 }
 
-// The program's own access would have made the stack larger. A look through the file does so too, but these calls don't
+// The program's own access would have grown the stack. An access through the file does so too, but these calls don't
 // (Linux mm/memory.c: __access_remote_vm; mm/gup.c).
 bool ProgramMemory::stack_grows(uint64_t address) {
   uint8_t byte = 0;

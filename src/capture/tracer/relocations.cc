@@ -32,7 +32,7 @@ std::vector<Table> tables_of(const base::ByteSource& memory, elf::ElfForm form, 
     add(DT_JMPREL, DT_PLTRELSZ, dynamic.value(DT_PLTREL).value_or(DT_RELA) == DT_RELA);
     return tables;
   }
-  // A program without a loader relocates itself by what only its sections name.
+  // A program without a loader relocates itself by tables that only its sections name.
   const elf::FileBytes bytes(file);
   const auto elf = elf::ElfHeaders::read(bytes);
   if (!elf) return tables;

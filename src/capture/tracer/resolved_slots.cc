@@ -11,7 +11,7 @@
 namespace heaptap::tracer {
 namespace {
 
-// Where the file holds what is at that address of the object once it is loaded. UINT64_MAX: nowhere.
+// Offset in the file of an address in the loaded object. UINT64_MAX: none.
 uint64_t file_offset(const elf::MappedObject& object, uint64_t address) {
   for (const elf::ElfSegment& segment : object.loaded) {
     const uint64_t distance = address - object.bias - segment.address;
@@ -43,7 +43,7 @@ std::vector<FoundFunction> ResolvedSlots::of(const elf::MappedObject& object) co
   const auto numbers = find_symbol_numbers(memory_, form_, object, names_);
   const auto note = [&](uint64_t slot, uint64_t initial, wire::Function function) {
     const uint64_t value = word(memory_, slot);
-    // As it was, or moved only: not bound yet.
+    // Unchanged or only relocated: not bound yet.
     if (value == 0 || value == initial || value == initial + object.bias) return;
     if (std::ranges::find(resolvers_, value, &FoundFunction::address) != resolvers_.end()) return;
     found.push_back({.address = value, .size_bytes = 0, .watch = Watch::kCall, .function = function});

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kFirstBytes = 8192;
 constexpr uint64_t kMaxAtOnce = 65536;
-// What lies further on than that isn't copied for what is between.
+// Memory farther away than this isn't copied together with the gap.
 constexpr uint64_t kMaxGap = 65536;
 
 }  // namespace

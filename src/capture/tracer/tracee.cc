@@ -86,7 +86,7 @@ void Tracee::restore_signal_mask(bool was_sent) {
   const auto mask = signal_mask();
   if (!mask || !blocked_before_trap(trap_mask, *mask)) return;
   if ((*mask & signal_bit(SIGTRAP)) == 0) set_signal_mask(*mask | signal_bit(SIGTRAP));
-  if (was_sent) signal = SIGTRAP;  // the kernel puts it back, since it is blocked
+  if (was_sent) signal = SIGTRAP;  // the kernel restores it, since it is blocked
 }
 
 void Tracee::read_trap_mask() {
@@ -123,7 +123,7 @@ bool Tracee::ends_by_itself() const {
 
 bool Tracee::has_pending_trap() const {
   const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
-  // One that is blocked wasn't sent by a breakpoint, which doesn't mind.
+  // A blocked SIGTRAP isn't from a breakpoint, which ignores the mask.
   return (mask_field(status, "\nSigPnd:\t") & ~mask_field(status, "\nSigBlk:\t") & signal_bit(SIGTRAP)) != 0;
 }
 

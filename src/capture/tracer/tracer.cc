@@ -26,22 +26,22 @@ namespace {
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr unsigned kMaxSystemCalls = 2000;  // stops, in a handler: two to a call
 
-// The kernel's reason for a SIGTRAP; 0: the thread was killed meanwhile.
+// The kernel's si_code of a SIGTRAP; 0: the thread was killed in the meantime.
 int trap_code(pid_t thread) {
   siginfo_t reason{};
   return ptrace(PTRACE_GETSIGINFO, thread, nullptr, &reason) == 0 ? reason.si_code : 0;
 }
 
-// A child that the kernel doesn't have us trace would die at the first breakpoint. `index`: which argument the flags are, at a
-// function's first instruction.
+// A child created as untraced would die at the first breakpoint. `index`: the argument with the flags, at a function's
+// first instruction.
 void trace_what_is_made(AddressSpace& space, arch::RegisterImage& registers, unsigned index) {
   uint64_t flags = 0;
   if (!space.cpu().argument(registers, space.memory(), index, flags) || (flags & CLONE_UNTRACED) == 0) return;
   space.cpu().set_argument(registers, space.memory(), index, flags & ~uint64_t{CLONE_UNTRACED});
 }
 
-// At the first instruction of syscall. clone3's flags are the first word of what its argument points to (struct clone_args); where
-// the program itself may not write there, they stay.
+// At the first instruction of syscall. clone3's flags are the first word of its argument's structure (struct
+// clone_args); if the program itself may not write there, they stay.
 void trace_what_is_made_by_number(pid_t thread, AddressSpace& space, arch::RegisterImage& registers) {
   uint64_t number = 0;
   if (!space.cpu().argument(registers, space.memory(), 0, number)) return;
@@ -62,7 +62,7 @@ bool asks_to_be_traced(AddressSpace& space, const arch::RegisterImage& registers
          static_cast<uint32_t>(request) == PTRACE_TRACEME;
 }
 
-// What crash reporters wait for.
+// Calls that precede a crash reporter.
 bool tells_of_fault(int signal) {
   return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGABRT;
 }
@@ -77,7 +77,7 @@ FaultingEntry entry_at(const Site& site, AddressSpace& space, const arch::Regist
 
 }  // namespace
 
-// Small pieces: what malloc gets by mmap wouldn't be there for others.
+// Small pieces: memory that malloc gets by mmap wouldn't be visible to others.
 Tracer::Tracer(int socket, const TracerOptions& options, RequestSignal& request_signal)
     : socket_(socket), options_(options), request_signal_(request_signal) {
   constexpr size_t kPieces = 64;
@@ -178,7 +178,7 @@ void Tracer::answer_trap(Tracee& thread) {
   TracedProcess& process = thread.process();
   arch::RegisterImage registers;
   if (thread.replay && thread.replay->is_sent && !thread.replay->is_given) return play_again(thread);
-  if (!thread.read_registers(registers)) return;  // it was killed: its end is to come
+  if (!thread.read_registers(registers)) return;  // killed: its exit event follows
   if (process.space == nullptr || !process.space->cpu().runs(registers)) return answer_signal(thread, SIGTRAP);
   const arch::Cpu& cpu = process.space->cpu();
   BreakpointTable& breakpoints = process.space->breakpoints();
@@ -195,7 +195,7 @@ void Tracer::answer_trap(Tracee& thread) {
   thread.restore_signal_mask(is_sent(code));
   process.trap_action.met_breakpoint();
   cpu.set_program_counter(registers, site->address);
-  // When it leaves, the instruction is there again.
+  // When the thread leaves, the instruction is restored.
   if (owner == TrapOwner::kSite && process.phase != Phase::kLeaving) {
     thread.met_address = site->address;
     return answer_breakpoint(thread, *site, registers);
@@ -254,12 +254,12 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
   if (!waits) resume(thread);
 }
 
-// Does what the program's instruction at the breakpoint would do.
+// Emulates the program's instruction at the breakpoint.
 void Tracer::go_over(Tracee& thread, const Site& site, arch::RegisterImage& registers) {
   AddressSpace& space = *thread.process().space;
   ProgramMemory memory(thread.id(), space.memory());
   if (!space.cpu().emulate(site.address, site.instruction(), registers, memory)) {
-    // It would fault: so that it does, the instruction is there until that is told.
+    // It would fault: for that, the instruction is restored until the fault is reported.
     thread.faulting = entry_at(site, space, registers);
     space.breakpoints().take_out(site.address);
     thread.bare_address = site.address;
@@ -270,8 +270,8 @@ void Tracer::go_over(Tracee& thread, const Site& site, arch::RegisterImage& regi
   if (site.is_tail_jump) answer_jump(thread, site, registers);
 }
 
-// Calls come back there that have gone on in other code. True: that was all that the breakpoint was for, and the thread finds
-// the program's own instruction there.
+// Calls return there after they continued in other code. True: the breakpoint had no other purpose, and the thread
+// continues at the program's own instruction.
 bool Tracer::answer_return(Tracee& thread, const Site& site, const arch::RegisterImage& registers) {
   AddressSpace& space = *thread.process().space;
   const CallObserver::Resolved resolved = CallObserver(space, thread, registers).returned();
@@ -282,7 +282,7 @@ bool Tracer::answer_return(Tracee& thread, const Site& site, const arch::Registe
   return thread.write_registers(registers);
 }
 
-// A function that may have ended in a jump to other code.
+// A function that may have ended with a jump to other code.
 void Tracer::answer_jump(Tracee& thread, const Site& site, const arch::RegisterImage& registers) {
   AddressSpace& space = *thread.process().space;
   PendingCall* call = CallObserver(space, thread, registers).jumped(site);
@@ -294,7 +294,7 @@ void Tracer::answer_jump(Tracee& thread, const Site& site, const arch::RegisterI
   call->awaited_return = address;
 }
 
-// One that a handler ends with tells that what it interrupted goes on.
+// A system call that ends a handler: the interrupted call continues.
 void Tracer::answer_system_call(Tracee& thread) {
   const TracedProcess& process = thread.process();
   arch::RegisterImage registers;
@@ -310,7 +310,8 @@ void Tracer::answer_system_call(Tracee& thread) {
   resume(thread);
 }
 
-// A crash reporter can't attach to what is traced already: the handler of a fault makes a process, or names one that may attach.
+// A crash reporter can't attach to a traced process: a handler of a fault signal creates a process, or names one that
+// may attach.
 void Tracer::hand_over(Tracee& thread) {
   TracedProcess& process = thread.process();
   if (process.phase != Phase::kTraced || process.is_vfork_child) return resume(thread);
@@ -319,8 +320,8 @@ void Tracer::hand_over(Tracee& thread) {
   leave(process, Left::Reason::kFailed);
 }
 
-// It asks to be traced by its parent, which only one can do. One that runs in the memory of who made it leaves that one, too, whose
-// breakpoints it would meet.
+// It requests to be traced by its parent, and only one tracer is possible. A child that runs in its creator's memory
+// detaches from that one, too, whose breakpoints it would hit.
 void Tracer::hand_to_maker(TracedProcess& process) {
   TracedProcess* left = &process;
   for (const auto& [id, other] : processes_) {
@@ -330,7 +331,7 @@ void Tracer::hand_to_maker(TracedProcess& process) {
   leave(*left, Left::Reason::kFailed);
 }
 
-// The breakpoint that was taken out for this thread.
+// The breakpoint removed for this thread.
 void Tracer::plant_again(Tracee& thread) {
   const uint64_t address = std::exchange(thread.bare_address, 0);
   const TracedProcess& process = thread.process();
@@ -340,7 +341,7 @@ void Tracer::plant_again(Tracee& thread) {
   if (site != nullptr && (site->is_permanent() || site->awaited_returns != 0)) breakpoints.plant(*site);
 }
 
-// Another thread may come back there before the breakpoint does.
+// Another thread may return there before the breakpoint is inserted.
 void Tracer::may_miss_returns(const AddressSpace& space, uint64_t address) {
   for (const auto& [id, thread] : threads_) {
     if (thread->process().space.get() == &space) thread->calls.may_miss_returns(address);
@@ -354,7 +355,7 @@ void Tracer::call_is_lost(Tracee& thread) {
   thread.calls.pop(call);
 }
 
-// Of calls that have come back, and of those that were left otherwise.
+// For calls that returned, and for those left otherwise.
 void Tracer::end_awaits(Tracee& thread) {
   const unsigned missed = thread.calls.take_missed();
   if (missed != 0) thread.process().space->log().header().lost_events.fetch_add(missed, kRelaxed);
@@ -363,8 +364,8 @@ void Tracer::end_awaits(Tracee& thread) {
   }
 }
 
-// The signal asks for a report, whatever else it means to the program. One that has no handler for it gets none: it might end
-// by it. True: that was all.
+// The signal requests a report, in addition to its meaning for the program. A program without a handler doesn't get it:
+// it might be killed by it. True: handled completely.
 bool Tracer::is_report_request(const Tracee& thread, int signal) const {
   const TracedProcess& process = thread.process();
   if (signal != options_.report_signal || process.is_vfork_child) return false;
@@ -374,8 +375,8 @@ bool Tracer::is_report_request(const Tracee& thread, int signal) const {
   return !thread.has_handler(signal);
 }
 
-// Whether the kernel sends SIGXCPU for what stops cost: alone the program would have used less than its soft limit, which the kernel
-// raises by a second each time.
+// Whether SIGXCPU is due to the cost of stops: alone the program would have stayed below its soft limit, which the
+// kernel raises by a second each time.
 bool Tracer::is_for_stops(const Tracee& thread) {
   constexpr uint64_t kStopNs = 10'000;  // of the thread's own time in the kernel, roughly
   TracedProcess& process = thread.process();
@@ -405,7 +406,7 @@ void Tracer::answer_signal(Tracee& thread, int signal) {
     notice.kind = wire::ExitKind::kSignal;
     notice.signal = static_cast<uint32_t>(signal);
     if (options_.scan_at_end && thread.would_end_by(signal) && tell_end(thread, notice)) return;
-    // Whatever the handler calls is no part of the call that it interrupts.
+    // Calls of the handler are not part of the call that it interrupts.
     arch::RegisterImage registers;
     if (tells_of_fault(signal) && thread.has_handler(signal)) {
       thread.handled_fault = signal;
@@ -423,7 +424,8 @@ void Tracer::answer_end(pid_t id, base::WaitStatus status) {
   early_.erase(id);
   const auto known = threads_.find(id);
   TracedProcess* process = known != threads_.end() ? &known->second->process() : find_process(id);
-  // The leader's end is told when all other threads have ended; of one that had ended before it was seized nothing is told.
+  // The leader's exit is reported when all other threads have exited; if it had exited before it was seized, nothing is
+  // reported.
   const bool ends = process != nullptr && (id == process->id || threads_of(*process).size() <= 1);
   if (ends) give_up_hold(*process, base::make_error("it has ended"));
   forget_thread(id);

@@ -10,7 +10,7 @@ void TracerAffinity::follow(const Tracee& thread) {
     last_ = thread.id();
     stops_ = 0;
   }
-  // A thread that has just begun to stop here, then now and again: it may have been moved.
+  // Follows a new thread after its first stops, then now and again: it may have migrated.
   ++stops_;
   if (stops_ == 8 || stops_ % kStopsBetweenLooks == 0) move_to(thread.last_processor());
 }

@@ -33,7 +33,7 @@ base::Error refusal_of(pid_t thread, int reason) {
 
 void Tracer::attach(pid_t process) {
   if (const TracedProcess* known = find_process(process)) {
-    // Another one that was attached to has made it meanwhile.
+    // Created in the meantime by another attached one.
     if (known->was_recorded && known->phase == Phase::kTraced) tell(PacketKind::kAttached, process);
     if (!known->was_recorded) {
       tell(PacketKind::kNotAttached, process, base::make_error("process {} is being traced already", process));
@@ -49,7 +49,7 @@ void Tracer::attach(pid_t process) {
   tell(PacketKind::kNotAttached, process, attached.error());
 }
 
-// Threads run on all the while. One that isn't seized yet may make others, so the list is read until it holds no new one.
+// Threads keep running. One that isn't seized yet may create others, so the list is read until it has no new one.
 base::Result<> Tracer::try_to_attach(pid_t process) {
   const auto status = process::read_thread_status(process);
   if (!status) return base::fail("no process {}", process);
@@ -60,13 +60,13 @@ base::Result<> Tracer::try_to_attach(pid_t process) {
   TracedProcess& added = add_process(process, 0, Phase::kWaitsForLog);
   HEAPTAP_TRY(seize_threads(added));
   if (threads_of(added).empty()) return base::fail("process {} has ended", process);
-  // Whichever thread was found first may have ended; the leader, if it lives, doesn't end so soon.
+  // The first thread found may have exited; the leader, if alive, doesn't exit that soon.
   want_log(added, LogWanted::Reason::kAttach, process::find_live_thread(process));
   if (find_process(process) == &added) stop_clone_parents(added);
   return {};
 }
 
-// Threads run on all the while. One that isn't seized yet may make others, so the list is read until it holds no new one.
+// Threads keep running. One that isn't seized yet may create others, so the list is read until it has no new one.
 base::Result<> Tracer::seize_threads(TracedProcess& process) {
   bool found = true;
   while (found) {
@@ -81,15 +81,15 @@ base::Result<> Tracer::seize_threads(TracedProcess& process) {
       }
       const auto thread = process::read_thread_status(id);
       const bool is_exiting = !thread || thread->has_ended();
-      if (is_exiting || thread->tracer == getpid()) continue;  // the second: a seized one made it just now
+      if (is_exiting || thread->tracer == getpid()) continue;  // the second error: a seized one created it just now
       return std::unexpected(refusal_of(id, reason));
     }
   }
   return {};
 }
 
-// What a thread makes is traced if the thread was when it began to. One that runs may have begun before: it is past that
-// when it stops.
+// Threads created by a traced thread are traced. A running thread may have started one before it was seized: it has
+// finished that when it stops.
 void Tracer::stop_clone_parents(TracedProcess& process) {
   for (Tracee* thread : threads_of(process)) {
     if (!thread->may_be_making || thread->was_asked) continue;
@@ -117,7 +117,7 @@ void Tracer::give_log(Packet& packet) {
   begin_when_all_are_seized(*process);
 }
 
-// Breakpoints are planted when every thread is known that could run into one.
+// Breakpoints are inserted when all threads that could hit one are known.
 void Tracer::begin_when_all_are_seized(TracedProcess& process) {
   const bool is_attached = process.reason == LogWanted::Reason::kAttach;
   while (is_attached) {

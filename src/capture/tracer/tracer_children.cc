@@ -19,7 +19,7 @@ namespace heaptap::tracer {
 namespace {
 
 using Clock = TracedProcess::Clock;
-constexpr std::chrono::seconds kLongestTelling{1};  // from a child's first stop to its clone parent's word of it
+constexpr std::chrono::seconds kLongestTelling{1};  // from a child's first stop to its clone parent's event
 constexpr size_t kMaxEndedCloneParents = 64;
 
 bool share_memory(pid_t a, pid_t b, int event) {
@@ -36,13 +36,13 @@ void count_unfollowed(AddressSpace* space) {
 
 }  // namespace
 
-// A thread, a fork, or a child that uses its parent's memory: which one, /proc says.
+// A thread, a fork, or a child that shares its parent's memory: /proc tells which.
 void Tracer::answer_child(Tracee& clone_parent, int event) {
   unsigned long made = 0;
   if (ptrace(PTRACE_GETEVENTMSG, clone_parent.id(), nullptr, &made) != 0) return;
   try {
     take_child(clone_parent, static_cast<pid_t>(made), event);
-  } catch (const std::exception&) {  // all is detached then, as far as it is known
+  } catch (const std::exception&) {  // everything is detached then, as far as known
     process::TracedMemory memory(static_cast<pid_t>(made));
     if (const AddressSpace* space = clone_parent.process().space.get()) space->breakpoints().lift_all(memory);
     throw;
@@ -57,7 +57,7 @@ void Tracer::take_child(Tracee& clone_parent, pid_t id, int event) {
     return;
   }
   const auto status = process::read_thread_status(id);
-  if (!status || status->tracer != getpid()) {  // it has ended, or was detached
+  if (!status || status->tracer != getpid()) {  // it has exited, or was detached
     early_.erase(id);
     return;
   }
@@ -94,7 +94,7 @@ void Tracer::stopped_early(pid_t id, base::WaitStatus status) {
   answer(id, status);
 }
 
-// Whether it may be in the middle of making a thread or a process. Who waits for the end of a vfork isn't.
+// Whether it may be in the middle of creating a thread or a process. A thread waiting for the end of a vfork isn't.
 bool Tracer::is_making(const Tracee& thread) const {
   const auto status = process::read_thread_status(thread.id());
   if (!status || status->state == 'T' || status->state == 't') return false;
@@ -116,7 +116,7 @@ std::vector<pid_t> Tracer::vfork_children_of(const Tracee& thread) {
   return vfork_children;
 }
 
-// Those that were made before: they would run into breakpoints, too.
+// Children created earlier: they would hit breakpoints, too.
 void Tracer::attach_vfork_children(TracedProcess& process) {
   for (const Tracee* thread : threads_of(process)) {
     for (const pid_t child : vfork_children_of(*thread)) {
@@ -127,7 +127,7 @@ void Tracer::attach_vfork_children(TracedProcess& process) {
       vfork_child.space = process.space;
       const Tracee& added = add_thread(child, vfork_child);
       if (share_memory(thread->id(), child, 0)) continue;
-      // It executed another program meanwhile.
+      // It has executed another program since.
       vfork_child.is_vfork_child = false;
       vfork_child.space = nullptr;
       vfork_child.phase = Phase::kLeaving;
@@ -136,7 +136,7 @@ void Tracer::attach_vfork_children(TracedProcess& process) {
   }
 }
 
-// Its text was copied with our breakpoints in it, whatever becomes of its parent until it first stops.
+// Its text was copied with our breakpoints in it, whatever happens to its parent until its first stop.
 void Tracer::begin_copy(TracedProcess& child, const AddressSpace* original) {
   child.begins_as_copy = true;
   if (original == nullptr) return;
@@ -144,7 +144,7 @@ void Tracer::begin_copy(TracedProcess& child, const AddressSpace* original) {
   child.space->copy_from(*original);
 }
 
-// Some thread of it may have been killed between making a process and telling of it. All of them are forgotten.
+// A thread of it may have been killed between creating a process and reporting it. All of them are forgotten.
 void Tracer::keep_as_clone_parent(const CloneParent& ended) {
   if (ended.space == nullptr) return;
   const bool is_used =
@@ -156,7 +156,7 @@ void Tracer::keep_as_clone_parent(const CloneParent& ended) {
   adapt_ticks();
 }
 
-// Processes whose clone parents were killed before they told of them.
+// Processes whose clone parents were killed before they reported them.
 void Tracer::adopt_orphans() {
   const auto now = Clock::now();
   const std::unordered_map<pid_t, EarlyStop> early = early_;
@@ -168,7 +168,7 @@ void Tracer::adopt_orphans() {
     }
     const bool is_late = now - stop.since > kLongestTelling;
     const TracedProcess* parent = find_process(facts->parent);
-    if (!is_late && parent != nullptr) continue;  // it may be about to tell
+    if (!is_late && parent != nullptr) continue;  // it may be about to report
     const std::optional<CloneParent> clone_parent = find_clone_parent(id, is_late);
     if (clone_parent || is_late) adopt(id, stop.status, clone_parent);
   }
@@ -177,7 +177,7 @@ void Tracer::adopt_orphans() {
   adapt_ticks();
 }
 
-// All breakpoints of its clone parent are in its memory.
+// Its memory has all breakpoints of its clone parent.
 std::optional<Tracer::CloneParent> Tracer::find_clone_parent(pid_t child, bool also_living) {
   process::TracedMemory memory(child);
   const auto fits = [&memory](const CloneParent& clone_parent) {
@@ -221,7 +221,7 @@ void Tracer::answer_exec(pid_t id) {
   give_up_hold(*process, base::make_error("it executed another program"));
   const CloneParent clone_parent{.id = id, .phase = process->phase, .space = process->space, .since = {}};
   const bool may_have_made = process->had_threads && !process->is_vfork_child;
-  // Of the thread that did it, which may have taken the leader's place, nothing is left but its number.
+  // Of the thread that executed, which may have replaced the leader, only the number is left.
   process->trap_receiver = 0;
   for (Tracee* thread : threads_of(*process)) forget_thread(thread->id());
   Tracee& thread = add_thread(id, *process);

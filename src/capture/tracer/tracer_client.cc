@@ -20,7 +20,7 @@ namespace heaptap::tracer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// The tracer itself is done in half of that, unless it can't go on at all.
+// The tracer itself takes at most half of that, unless it is stuck.
 constexpr std::chrono::seconds kLongestAnswer{10};
 constexpr std::chrono::seconds kLongestEnd{6};
 
@@ -59,7 +59,7 @@ struct TracerClient::State {
   pid_t guardian = -1;
   bool closed = false;
   bool gone_told = false;
-  std::deque<TracerMessage> waiting;  // came while an answer was awaited
+  std::deque<TracerMessage> waiting;  // arrived while an answer was awaited
 
   void tell(PacketKind kind, pid_t process) const {
     Packet packet;
@@ -67,7 +67,8 @@ struct TracerClient::State {
     send_packet(socket.get(), packet, true);
   }
 
-  // The next packet of one of these kinds about this process; what else comes is kept. None: the tracer is gone, or doesn't answer.
+  // The next packet of one of these kinds about this process; others are kept. None: the tracer has exited, or doesn't
+  // answer.
   std::optional<Packet> await(pid_t process, std::initializer_list<PacketKind> kinds) {
     const Clock::time_point end = Clock::now() + kLongestAnswer;
     while (!closed) {
@@ -111,8 +112,8 @@ base::Result<std::unique_ptr<TracerClient>> TracerClient::start(const TracerOpti
 TracerClient::TracerClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 TracerClient::~TracerClient() {
-  state_->socket.reset();  // it detaches from everything, then ends
-  // One that can't yet (what it traces is frozen) does so when it can, without us.
+  state_->socket.reset();  // detaches from everything, then exits
+  // If it can't yet (a traced process is frozen), it does so when it can, by itself.
   const Clock::time_point end = Clock::now() + kLongestEnd;
   constexpr std::chrono::milliseconds kPause{2};
   while (waitpid(state_->guardian, nullptr, WNOHANG) == 0 && Clock::now() < end) std::this_thread::sleep_for(kPause);
@@ -187,7 +188,7 @@ base::Result<process::StoppedProcess> TracerClient::hold(pid_t process) {
                                            [&state, process] { state.tell(PacketKind::kRelease, process); });
     }
   }
-  if (!state.closed) state.tell(PacketKind::kRelease, process);  // whenever it comes to that
+  if (!state.closed) state.tell(PacketKind::kRelease, process);  // whenever that happens
   return std::unexpected(state.no_answer());
 }
 

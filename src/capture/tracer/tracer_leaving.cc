@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kLongestLeaving{5};
 constexpr std::chrono::milliseconds kDeepInKernel{200};
 constexpr std::chrono::seconds kLongestStopping{5};
 
-// Of the thread that ends the process only those registers count that the program relied on when it called for its end.
+// For the thread that ends the process only those registers count that the program relied on at its call of exit.
 void keep_registers_at_end(const TracedProcess& process, process::StoppedThread& thread) {
   const arch::ThreadFacts* facts = arch::thread_facts(process.space->cpu().architecture());
   if (process.exit_kind == wire::ExitKind::kSignal || facts == nullptr) return;
@@ -32,9 +32,9 @@ void keep_registers_at_end(const TracedProcess& process, process::StoppedThread&
 
 }  // namespace
 
-// First the breakpoints, in memory that runs on; then each thread, as soon as it is stopped where it can be detached. One that
-// waits in a system call is left there: it can't have met a breakpoint, and there is none any more that it could meet. The
-// kernel lets it go when this process ends.
+// First the breakpoints are removed, while the threads run; then each thread is detached as soon as it is stopped at a
+// suitable place. A thread that waits in a system call is left there: it can't have hit a breakpoint, and there is none
+// left. The kernel detaches it when this process exits.
 void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   if (process.phase == Phase::kLeaving) return;
   const pid_t id = process.id;  // the process is forgotten with the last of its threads
@@ -48,7 +48,7 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   process.log = nullptr;
   process.ending = nullptr;
   const std::vector<Tracee*> threads = threads_of(process);
-  // Somebody has to stand still for what breakpoints have taken away.
+  // A thread has to be stopped to restore state that breakpoints have removed.
   const auto is_still = [](const Tracee* thread) { return thread->stopped && !thread->group_stopped; };
   const bool is_owed = process.trap_action.is_owed && std::ranges::none_of(threads, is_still);
   const auto sleeper = std::ranges::find_if(threads, [is_owed](const Tracee* thread) {
@@ -59,7 +59,7 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
     const bool is_sleeper = sleeper != threads.end() && thread == *sleeper;
     if (thread->stopped) {
       let_go(*thread);
-    } else if (!is_sleeper && (thread->has_ended() ||  // a leader, whose end is told when the others have ended
+    } else if (!is_sleeper && (thread->has_ended() ||  // a leader, whose exit is reported after that of the others
                                (!process.is_handed_over && !thread->is_new && !thread->group_stopped &&
                                 thread->waits_in_kernel() && !(had_breakpoints && is_making(*thread))))) {
       thread->left_in_kernel = true;
@@ -70,7 +70,7 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   if (TracedProcess* const still_there = find_process(id)) check_left(*still_there);
 }
 
-// Takes the breakpoints out. After its end, too: others may run in that memory (vfork), and go on.
+// Removes the breakpoints. Also after its exit: others may run in that memory (vfork), and continue.
 void Tracer::leave_memory(TracedProcess& process) {
   if (process.space == nullptr || process.is_vfork_child) return;
   process.space->breakpoints().lift_all(process.space->memory());
@@ -87,7 +87,8 @@ void Tracer::leave_vfork_children(const TracedProcess& process, Left::Reason rea
   }
 }
 
-// The provider of a page of its memory (a file system, or a program that fills it) doesn't answer: maybe because it is held by us.
+// The provider of a page of its memory (a file system, or a program that fills it) doesn't answer: possibly because we
+// have stopped it.
 bool Tracer::waits_in_vain(const TracedProcess& process) {
   return process.space != nullptr && process.phase == Phase::kTraced && process.space->memory().has_given_up();
 }
@@ -117,7 +118,7 @@ void Tracer::leave_all(Left::Reason reason) {
   }
 }
 
-// A limit that can't be raised will end this process, and what stands at breakpoints with it.
+// A limit that can't be raised will kill this process, and programs at breakpoints with it.
 void Tracer::run_out_of_time() {
   for (const auto& [id, process] : processes_) {
     if (!process->was_recorded) continue;
@@ -126,12 +127,12 @@ void Tracer::run_out_of_time() {
   leave_all();
 }
 
-// Something failed for which nothing is prepared: memory that isn't there any more. First comes what needs none: whatever follows,
-// the programs find their own instructions, and stand where these are.
+// Handles an unexpected failure: missing memory. First the step that needs none: whatever follows, the programs have
+// their own instructions, and their PCs are valid.
 void Tracer::break_off(const char* why) {
   for (const auto& [id, process] : processes_) leave_memory(*process);
   for (const auto& [id, thread] : threads_) put_back(*thread);
-  if (std::exchange(broke_off_, true)) _exit(EXIT_FAILURE);  // the kernel detaches from what is left
+  if (std::exchange(broke_off_, true)) _exit(EXIT_FAILURE);  // the kernel detaches from the rest
   reserve_.clear();
   for (const auto& [id, process] : processes_) {
     if (!process->was_recorded || process->phase == Phase::kLeaving) continue;
@@ -140,10 +141,10 @@ void Tracer::break_off(const char* why) {
   const pid_t unknown = threads_.contains(answered_) ? 0 : std::exchange(answered_, 0);
   leave_all(Left::Reason::kFailed);
   let_go_of_stopped();
-  if (unknown != 0) answer(unknown, answered_status_);  // its stop isn't told again
+  if (unknown != 0) answer(unknown, answered_status_);  // its stop isn't reported again
 }
 
-// Of processes that were being left already: what was to detach such a thread didn't come to its end.
+// For processes being detached already: the detaching of such a thread wasn't finished.
 void Tracer::let_go_of_stopped() {
   std::vector<pid_t> stopped;
   for (const auto& [id, thread] : threads_) {
@@ -154,7 +155,7 @@ void Tracer::let_go_of_stopped() {
   }
 }
 
-// Of a stop at a breakpoint that wasn't answered to its end.
+// For a stop at a breakpoint that wasn't handled completely.
 void Tracer::put_back(Tracee& thread) {
   if (thread.met_address == 0) return;
   arch::RegisterImage registers;
@@ -163,10 +164,10 @@ void Tracer::put_back(Tracee& thread) {
   thread.write_registers(registers);
 }
 
-// The thread is stopped, and its process's breakpoints are out.
+// The thread is stopped, and its process's breakpoints are removed.
 void Tracer::let_go(Tracee& thread) {
   TracedProcess& process = thread.process();
-  // The stop that was asked for may come before that of a breakpoint which was met already.
+  // The requested stop may be reported before that of a breakpoint already hit.
   if (thread.has_pending_trap()) {
     thread.go_on();
     return thread.interrupt();
@@ -192,8 +193,8 @@ void Tracer::check_left(TracedProcess& process) {
   if (threads_of(process).empty()) forget_process(process.id);
 }
 
-// A thread that runs will stop, however little it gets of the processor; and what is made in the middle of a system call may
-// have copied breakpoints.
+// A running thread will stop, however little CPU time it gets; and a child being created in a system call may have
+// copied breakpoints.
 bool Tracer::may_end() {
   const bool is_late = Clock::now() - closing_since_ > kLongestLeaving;
   for (const auto& [id, thread] : threads_) {
@@ -274,7 +275,7 @@ void Tracer::tell_not_held(pid_t id, const base::Error& error) {
   tell(PacketKind::kNotHeld, id, base::make_error("process {} can't be read: {}", id, error.message));
 }
 
-// There will be nothing to look at. The caller is told.
+// There will be nothing to scan. Reported to the caller.
 void Tracer::give_up_hold(TracedProcess& process, const base::Error& error) {
   const bool was_asked = process.is_stopping;
   process.is_held = process.is_stopping = false;

@@ -30,7 +30,7 @@ struct Head {
   int error = 0;
 };
 
-// Of the file that it executes, which a process that is held may serve itself.
+// Head of its executable file, which a stopped process may serve itself.
 Head read_head(pid_t thread) {
   const std::string path = fmt::format("/proc/{}/exe", thread);
   const auto look = [path] {
@@ -44,7 +44,7 @@ Head read_head(pid_t thread) {
   return head.value_or(Head{.error = ETIMEDOUT});
 }
 
-// Of the program that a thread of the process runs.
+// Of the program executed by a thread of the process.
 base::Result<const arch::Cpu*> cpu_of_process(pid_t process, pid_t thread) {
   const auto [header, got, error] = read_head(thread);
   if (got == std::ssize(header) && std::memcmp(header.data(), "\177ELF", 4) == 0) {
@@ -141,7 +141,7 @@ bool Tracer::tell_end(Tracee& thread, const wire::ExitNotice& notice) {
   return true;
 }
 
-// exit says which part of the stack still matters; _exit is where nothing follows any more.
+// exit defines the live part of the stack; after _exit nothing is live.
 bool Tracer::answer_exit_call(Tracee& thread, const Site& site, const arch::RegisterImage& registers) {
   TracedProcess& process = thread.process();
   AddressSpace& space = *process.space;
@@ -167,7 +167,7 @@ bool Tracer::answer_exit_call(Tracee& thread, const Site& site, const arch::Regi
   return false;
 }
 
-// Of a process that ends without a call of exit that was seen: by a system call of its own, or with its last thread. True: the
+// For a process that exits without a visible call of exit: by its own system call, or with its last thread. True: the
 // thread waits.
 bool Tracer::answer_thread_end(Tracee& thread) {
   TracedProcess& process = thread.process();
@@ -178,7 +178,7 @@ bool Tracer::answer_thread_end(Tracee& thread) {
   const AddressSpace& space = *process.space;
   arch::RegisterImage registers;
   if (!thread.read_registers(registers) || !space.cpu().runs(registers)) return false;
-  // A thread that executes another program ends all others, but isn't ended itself.
+  // A thread that executes another program ends all others, but not itself.
   const bool all_end =
       space.cpu().ends_all_threads(registers) || std::ranges::all_of(threads_of(process), [](const Tracee* other) {
         return other->at_end || other->is_being_killed() || other->has_ended();
@@ -196,7 +196,7 @@ bool Tracer::answer_thread_end(Tracee& thread) {
   }
   wire::ExitNotice notice{};
   notice.kind = wire::ExitKind::kDirectExit;
-  // In a function of the C library's nothing of its own is in use any more.
+  // In a function of the C library the program's own red zone isn't in use any more.
   const int caller = space.objects().find(space.cpu().program_counter(registers));
   const bool by_libc = caller >= 0 && space.objects().objects()[static_cast<size_t>(caller)].is_libc;
   const arch::ThreadFacts* facts = arch::thread_facts(space.cpu().architecture());
@@ -242,7 +242,7 @@ std::vector<Tracee*> Tracer::threads_of(const TracedProcess& process) {
   return result;
 }
 
-// While something is waited for that no stop tells.
+// While something is awaited that no stop reports.
 void Tracer::adapt_ticks() {
   const bool is_anything = std::ranges::any_of(
       processes_, [](const auto& known) { return known.second->is_stopping || known.second->log != nullptr; });
@@ -263,13 +263,13 @@ void Tracer::send_unsent() {
   while (!unsent_.empty() && send_packet(socket_, unsent_.front(), false) != Sent::kLater) unsent_.pop_front();
 }
 
-// Whether anything is stopped until heaptap has said something.
+// Whether anything is stopped until heaptap answers.
 bool Tracer::awaits_heaptap() const {
   return has_questions() ||
          std::ranges::any_of(processes_, [](const auto& known) { return known.second->awaits_heaptap(); });
 }
 
-// A heaptap that was stopped (SIGSTOP) is not waited for: what it traces goes on without it.
+// A stopped heaptap (SIGSTOP) is not waited for: traced programs continue without it.
 void Tracer::look_after_heaptap() {
   send_unsent();
   give_up_questions(false);

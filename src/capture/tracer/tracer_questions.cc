@@ -35,7 +35,7 @@ bool write_counts(AddressSpace& space, uint64_t address, const Answer::Counts& c
   return space.memory().write(address + word, raw.data(), std::min<uint64_t>(struct_bytes - word, raw.size()));
 }
 
-// Without its end: it is none.
+// Without a terminator: not a text.
 std::string path_at(AddressSpace& space, uint64_t address) {
   std::string text(PATH_MAX, '\0');
   const size_t bytes = address == 0 ? 0 : space.memory().read_some(address, text.data(), text.size());
@@ -45,7 +45,7 @@ std::string path_at(AddressSpace& space, uint64_t address) {
 
 }  // namespace
 
-// False: there is no question any more, and the registers have the result.
+// False: the question is finished, and the registers have the result.
 bool Tracer::ask(Tracee& thread, const CallObserver::Resolved& question, arch::RegisterImage& registers) {
   const TracedProcess& process = thread.process();
   AddressSpace& space = *process.space;
@@ -66,7 +66,7 @@ bool Tracer::ask(Tracee& thread, const CallObserver::Resolved& question, arch::R
                      .number = ++last_question_,
                      .argument = question.argument,
                      .since = TracedProcess::Clock::now()};
-  thread.write_registers(registers);  // it stands at the instruction
+  thread.write_registers(registers);  // stopped at the instruction
   packet.header = {.kind = PacketKind::kAsked, .process = process.id, .parent = thread.id()};
   packet.header.reason = static_cast<uint32_t>(is_report ? Asked::Kind::kReport : Asked::Kind::kScan);
   packet.header.question = last_question_;
@@ -86,7 +86,7 @@ void Tracer::answer_question(Tracee& thread, int error, const Answer::Counts& co
   const Question question = std::exchange(thread.question, {});
   adapt_ticks();
   arch::RegisterImage registers;
-  if (!thread.read_registers(registers)) return;  // it was killed: its end is to come
+  if (!thread.read_registers(registers)) return;  // killed: its exit event follows
   if (error == 0 && question.asked == ApiCall::kScan && !write_counts(space, question.argument, counts)) error = EFAULT;
   space.cpu().set_result(registers, static_cast<uint32_t>(error));
   const Site* const site = space.breakpoints().find(thread.met_address);
@@ -100,7 +100,7 @@ void Tracer::answer_question(Tracee& thread, int error, const Answer::Counts& co
   resume(thread);
 }
 
-// Of threads that have waited for too long; or of all: heaptap doesn't run.
+// For threads that have waited too long; or for all: heaptap doesn't run.
 void Tracer::give_up_questions(bool all) {
   const auto now = TracedProcess::Clock::now();
   std::vector<pid_t> late;

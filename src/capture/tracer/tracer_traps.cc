@@ -21,7 +21,7 @@ constexpr uint64_t kMaskBytes = 8;  // the kernel's
 
 }  // namespace
 
-// Of a SIGTRAP that isn't of a breakpoint of ours. True: all is done.
+// For a SIGTRAP that isn't from our breakpoints. True: handled completely.
 bool Tracer::answer_program_trap(Tracee& thread) {
   const TracedProcess& process = thread.process();
   siginfo_t reason{};
@@ -49,7 +49,7 @@ bool Tracer::answer_program_trap(Tracee& thread) {
   return true;
 }
 
-// Whether the thread is kept where it stops while another one gets a SIGTRAP.
+// Whether the thread is kept stopped while another one gets a SIGTRAP.
 bool Tracer::stands_aside(const Tracee& thread) {
   const pid_t receiver = thread.process().trap_receiver;
   return receiver != 0 && receiver != thread.id() && thread.trap_mask.blocks && !thread.is_new;
@@ -81,7 +81,7 @@ void Tracer::play_again(Tracee& thread) {
   answer_signal(thread, SIGTRAP);
 }
 
-// The thread has it, or has ended.
+// The thread has received it, or has exited.
 void Tracer::end_giving(TracedProcess& process) {
   if (const auto known = threads_.find(process.trap_receiver); known != threads_.end()) known->second->replay.reset();
   process.trap_receiver = 0;
@@ -132,7 +132,7 @@ void Tracer::sets_mask(Tracee& thread, const arch::RegisterImage& registers) {
   thread.trap_mask = TrapMask::of(mask_after_call(*mask, how & kIntMask, set));
 }
 
-// False: it couldn't be.
+// False: not possible.
 bool Tracer::restore_trap_action(Tracee& thread) {
   TrapAction& action = thread.process().trap_action;
   if (!action.is_owed || action.is_unknown() || !call_for_action(thread, true)) return false;
@@ -145,7 +145,7 @@ void Tracer::learn_trap_action(Tracee& thread) {
   if (!call_for_action(thread, false)) thread.process().trap_action = {};  // it will be as breakpoints leave it
 }
 
-// What the kernel has besides the handler (flags, mask) stays when a breakpoint takes that away.
+// The kernel's other data about the action (flags, mask) stays when a breakpoint resets the handler.
 bool Tracer::call_for_action(Tracee& thread, bool restores) {
   TracedProcess& process = thread.process();
   arch::RegisterImage registers;
@@ -178,8 +178,8 @@ bool Tracer::call_for_action(Tracee& thread, bool restores) {
   return is_done;
 }
 
-// Whether a handler that was there before us is still to be learned of: it has to be, before the first breakpoint. That takes a thread that
-// stands still for a moment.
+// Whether the program's previous handler is still unknown: it has to be read before the first breakpoint. That needs a
+// thread that is stopped for a moment.
 bool Tracer::awaits_trap_action(TracedProcess& process) {
   const std::vector<Tracee*> threads = threads_of(process);
   if (process.handler_asked_at == TracedProcess::Clock::time_point{}) {
@@ -195,7 +195,7 @@ bool Tracer::awaits_trap_action(TracedProcess& process) {
   return process.trap_action.is_unknown() && TracedProcess::Clock::now() - process.handler_asked_at < kLongestLearning;
 }
 
-// A thread that was stopped for that.
+// A thread stopped for that.
 void Tracer::tell_trap_action(Tracee& thread) {
   learn_trap_action(thread);
   thread.was_asked = true;  // the call that it was stopped in starts again, once the kernel has looked at it
@@ -203,7 +203,7 @@ void Tracer::tell_trap_action(Tracee& thread) {
   thread.go_on();
 }
 
-// True: the thread stands still once more, and then it can be detached.
+// True: the thread is stopped once more, and can be detached then.
 bool Tracer::pays_before_leaving(Tracee& thread) {
   if (!thread.process().trap_action.is_owed || thread.group_stopped || thread.at_end) return false;
   if (!thread.is_in_call_stop && !restore_trap_action(thread)) return false;
@@ -214,7 +214,7 @@ bool Tracer::pays_before_leaving(Tracee& thread) {
   return true;
 }
 
-// Of one that executes another program: what was ignored still is.
+// For one that executes another program: ignored signals stay ignored.
 TrapAction Tracer::trap_action_after_exec(const TrapAction& before) {
   return before.kind == TrapAction::Kind::kIgnored ? before : TrapAction{};
 }
