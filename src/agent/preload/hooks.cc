@@ -127,7 +127,7 @@ inline void* reallocate(Function function, void* block, size_t size, const CallS
   return result;
 }
 
-// memalign and its kin: `call` allocates.
+// memalign and similar functions: `call` allocates.
 template <typename Call>
 inline void* allocate_aligned(Function function, size_t size, const CallSite& site, const Call& call) {
   if (!observes(site)) return call();
@@ -136,7 +136,7 @@ inline void* allocate_aligned(Function function, size_t size, const CallSite& si
   return result;
 }
 
-// free and its kin: all are the real free once the release is noted.
+// free and similar functions: all call the real free after the release is noted.
 inline void release(Function function, void* block, const CallSite& site) {
   if (is_early(block)) [[unlikely]]
     return;
@@ -271,7 +271,7 @@ inline bool has_own_thread_area() {
                                       : kernel::process_id() == g_session.process;
 }
 
-// mprotect and its kin: `call` does it. Of a piece of a stack that can still be read nothing is forgotten.
+// mprotect and similar functions: `call` does it. A part of a stack that stays readable remains known.
 template <typename Call>
 inline int protect(Function function, const void* start, size_t bytes, int protection, const CallSite& site,
                    const Call& call) {

@@ -347,8 +347,7 @@ PendingCall* CallObserver::jumped(const Site& site) {
   if (call->awaited_return != 0) return nullptr;  // it already continued elsewhere
   const uint64_t there = behind_stubs(space_.cpu().program_counter(registers_));
   const uint64_t start = call->called.address;
-  if (there >= start && there < start + call->called.size_bytes)
-    return nullptr;  // by a jump table, within the function
+  if (there >= start && there < start + call->called.size_bytes) return nullptr;  // by a table, within the function
   if (const Site* next = space_.breakpoints().find(there); next != nullptr && !next->functions.empty()) {
     if (!next->tracks_return) call->goes_on_in_release = true;
     return nullptr;

@@ -55,8 +55,8 @@ bool Tracer::stands_aside(const Tracee& thread) {
   return receiver != 0 && receiver != thread.id() && thread.trap_mask.blocks && !thread.is_new;
 }
 
-// Once they all stand still. The stop in which it was to be delivered is over when the handler has been put in: it comes again, before
-// anything else, and then once more at the beginning of the handler.
+// When all are stopped. The stop in which the signal was to be delivered has passed when the handler has been restored: it is
+// sent again, before anything else, and stops once more at the beginning of the handler.
 void Tracer::give_trap(TracedProcess& process) {
   const auto known = threads_.find(process.trap_receiver);
   if (known == threads_.end()) return end_giving(process);
