@@ -10,7 +10,7 @@ import { StackPanel } from './parts/stack_panel.jsx';
 import { fitState, formatState, parseState } from './state.js';
 import { viewsOf } from './views/views.js';
 
-// The state, kept in the address; a change of view or stack can be undone with the browser's "back".
+// The state, stored in the address; a change of view or stack can be undone with the browser's "back".
 function useAddressState(model) {
   const [state, setState] = useState(() => fitState(parseState(location.hash), model));
   const latest = useRef(state);
@@ -93,10 +93,10 @@ const prefersDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
 export const isDark = (theme) => (theme === null ? prefersDark() : theme === 'dark');
 export const nextTheme = (theme) => (isDark(theme) ? 'light' : 'dark');
 
-// Calls `changed` at once and with true before the page is printed, with false when it is over.
+// Calls `changed` at once and with true before the page is printed, with false afterwards.
 function onPrint(changed) {
   const query = matchMedia('print');
-  // What is printed is taken when the handler returns: all that follows of it is done before, and not in a later frame.
+  // The page is printed when the handler returns: render everything before that, not in a later frame.
   const atOnce = (isPrinting) => {
     const kept = [options.debounceRendering, options.requestAnimationFrame];
     [options.debounceRendering, options.requestAnimationFrame] = [(render) => render(), (draw) => draw()];
@@ -115,7 +115,7 @@ function onPrint(changed) {
   };
 }
 
-// 'light' or 'dark' as drawn now; changes with the system where the person chose none. On paper it is light.
+// 'light' or 'dark' as drawn now; follows the system if the user chose none. Light for print.
 function useTheme(theme) {
   const [shown, setShown] = useState(isDark(theme) ? 'dark' : 'light');
   const [isPrinted, setPrinted] = useState(matchMedia('print').matches);

@@ -1,4 +1,4 @@
-// What every part needs: the model, the selection that the filter makes, the state, and how to change it.
+// Context of all components: the model, the filter's selection, the state, and its setter.
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { METRICS, isMetricKnown } from './data/selection.js';
@@ -7,7 +7,7 @@ import * as format from './format.js';
 export const ReportContext = createContext(null);
 export const useReport = () => useContext(ReportContext);
 
-// The metric that is chosen, or the first that says something of this report.
+// The selected metric, or the first one with data in this report.
 export function currentMetric({ model, selection, state }) {
   if (model.difference) return 'change';
   if (state.metric !== null && isMetricKnown(model, state.metric)) return state.metric;

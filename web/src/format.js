@@ -53,7 +53,7 @@ export const counted = (number, noun, plural = `${noun}s`) => `${count(number)} 
 const HARMFUL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 const encoder = new TextEncoder();
 
-// What controls a terminal or changes the direction of writing becomes \xNN, as in heaptap's text.
+// Control characters and those that change the direction of writing become \xNN, as in heaptap's text.
 export function safeText(text) {
   return text.replace(HARMFUL, (character) =>
     Array.from(encoder.encode(character), (byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join(''));
@@ -101,7 +101,7 @@ export function shortName(name, most) {
   return clipped(result, most);
 }
 
-// The same where there is hardly any room: the namespaces go first, then the name's end.
+// The same for very little room: drops the namespaces first, then the name's end.
 export function tightName(name, most) {
   const short = shortName(name, Math.max(most, 200));
   if (short.length <= most) return short;

@@ -1,4 +1,4 @@
-// What a person has chosen, and its form in the address behind '#': the same text gives the same state.
+// The user's choices, and their form in the address after '#': the same text gives the same state.
 import { CHANGES, LEAK_KINDS, METRICS, NO_FILTER } from './data/selection.js';
 
 export const NO_STATE = {
@@ -44,7 +44,7 @@ export function formatState(state) {
   return parameters.toString();
 }
 
-// What of a state isn't in this report is left out of it: an address may be of another one.
+// The state without references that this report doesn't have: an address may be from another one.
 export function fitState(state, model) {
   const fitted = { ...state };
   if (fitted.stack !== null && !(fitted.stack >= 0 && fitted.stack < model.stacks.count)) fitted.stack = null;

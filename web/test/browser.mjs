@@ -8,8 +8,8 @@ import { chromium } from 'playwright-core';
 import { putIntoShell } from './make_document.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-// The one that was just built of these sources; in the sources' own folder the committed one.
-const shellPath = [join(here, '../shell.html'), join(here, '../../src/html/shell.html')].find(existsSync);
+// The one that was just built of these sources; in web/ itself the committed one.
+const shellPath = [join(here, '../shell.html'), join(here, '../../src/views/html/shell.html')].find(existsSync);
 const options = {
   executablePath: '/usr/bin/chromium',
   args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'],

@@ -484,6 +484,6 @@ export function putIntoShell(shell, document) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const [kind, out, shell = new URL('../../src/html/shell.html', import.meta.url)] = process.argv.slice(2);
+  const [kind, out, shell = new URL('../../src/views/html/shell.html', import.meta.url)] = process.argv.slice(2);
   writeFileSync(out, putIntoShell(readFileSync(shell, 'utf8'), KINDS[kind]()));
 }

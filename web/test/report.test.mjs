@@ -23,7 +23,7 @@ test('no view asks for anything, and the policy refuses nothing that it needs', 
   noFaults(page);
 });
 
-test('the verdict page has the sentences, the figures of the summary, and what could not be seen', async () => {
+test('the first page has the sentences, the figures of the summary, and the limitations', async () => {
   const page = await browser.show(document);
   const sentences = await page.locator('.sentence').allInnerTexts();
   assert.equal(sentences.length, document.verdict.length);
@@ -324,7 +324,7 @@ test('without scripts there is the summary, and nothing that waits for them', as
   assert.equal((await page.locator('body').innerText()).trim(), 'summary');
 });
 
-test('lost events and a cut recording stand under what could not be seen', async () => {
+test('lost events and a truncated recording are listed as limitations', async () => {
   const cut = structuredClone(document);
   Object.assign(cut.summary.capture, { lost_events: 1234, truncated: true, damage: 'a frame is cut off' });
   const page = await browser.show(cut);
@@ -348,9 +348,9 @@ test('what a recording of totals, or one without a scan, does not know stands th
   limited.summary.notes = [];
   const page = await browser.show(limited);
   const notes = await text(page, '#notes');
-  for (const wanted of [/which blocks are lost is unknown/, /Not known for certain: which releases are bad/, /when something happened, and in which thread, is unknown/]) assert.match(notes, wanted);
+  for (const wanted of [/lost blocks are unknown/, /Not all are known: bad releases/, /times and threads are unknown/]) assert.match(notes, wanted);
   limited.summary = { ...document.summary, notes: [] };
-  assert.match(await text(await browser.show(limited), '#notes'), /Nothing is noted/);
+  assert.match(await text(await browser.show(limited), '#notes'), /No limitations/);
 });
 
 // The lightest and the darkest of a canvas's points that are drawn, as sums of red, green and blue.

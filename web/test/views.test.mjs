@@ -38,7 +38,7 @@ test('the graph draws who points to whom, up to 300 nodes, and is a table beyond
   Object.keys(large.graph.nodes).forEach((name) => { large.graph.nodes[name] = repeat(large.graph.nodes[name]); });
   const other = await browser.show(large, { hash: 'v=holders' });
   assert.equal(await other.locator('.graph').count(), 0);
-  assert.equal(await other.getByRole('grid', { name: 'Who points to whom' }).getAttribute('aria-rowcount'), '302');
+  assert.equal(await other.getByRole('grid', { name: 'Pointers between stacks' }).getAttribute('aria-rowcount'), '302');
   noFaults(other);
 });
 
@@ -168,7 +168,7 @@ test('what is ignored is a table by rule, and is in no other list', async () => 
   const ignoring = structuredClone(document);
   ignoring.summary.ignored = { ...count, rules: [{ ...count, place: '/etc/heaptap.conf:3', pattern: 'log.*\u001b' }] };
   const page = await browser.show(ignoring);
-  assert.match(await text(page, '#ignored-title'), /Ignored: in the totals, and in no list\s+3 stacks/);
+  assert.match(await text(page, '#ignored-title'), /Ignored: in the totals, not in the lists\s+3 stacks/);
   assert.deepEqual(await page.locator('#ignored tbody tr > *').allInnerTexts(), ['log.*\\x1b', '3', bytesText(300), bytesText(5000), '40']);
   assert.equal(await page.locator('#ignored tbody bdi').getAttribute('title'), '/etc/heaptap.conf:3');
   assert.equal(await (await browser.show(document)).locator('#ignored').count(), 0);

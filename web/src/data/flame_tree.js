@@ -3,7 +3,7 @@
 
 const NO_NODE = -1;
 
-// What makes two frames one box: the same function of the same module; with `byLine` the same place.
+// Key of a box: frames of the same function of the same module share one; with `byLine` those of the same line.
 function keysOf(model, byLine) {
   const { frames } = model;
   const keys = new Int32Array(frames.count);
@@ -88,7 +88,7 @@ function linkChildren(tree) {
   return tree;
 }
 
-// Those with most first.
+// Largest first.
 export function childrenOf(tree, box) {
   let children = tree.sorted.get(box);
   if (!children) {
@@ -100,7 +100,7 @@ export function childrenOf(tree, box) {
   return children;
 }
 
-// Figures for a shape: `value` is what is told of a box, `weight` how wide it is. They differ where values may be negative.
+// Figures for a shape: `value` is the figure shown for a box, `weight` its width. They differ where values may be negative.
 export function topDownTree(model, shape, stackValues) {
   const value = new Float64Array(shape.count);
   const weight = new Float64Array(shape.count);

@@ -1,4 +1,4 @@
-// Sums by function, and who calls a function and whom it calls.
+// Sums by function, its callers and callees.
 
 // Frames with the same function of the same module are one function; those without a name by their place in the module.
 export function functionsOf(model) {

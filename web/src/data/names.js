@@ -1,4 +1,4 @@
-// Names of frames and stacks, as text that may be shown.
+// Names of frames and stacks, as escaped text.
 import { baseName, safeText, shortName } from '../format.js';
 
 export function functionOf(model, frame) {
@@ -32,7 +32,7 @@ export function framesOf(model, stack) {
   return frames;
 }
 
-// The frame that says most about a stack: as the writer chose it, else the innermost one.
+// The most informative frame of a stack: as the writer chose it, else the innermost one.
 export function tellingFrame(model, stack) {
   const telling = model.stacks.telling[stack];
   if (telling >= 0) return telling;
@@ -40,7 +40,7 @@ export function tellingFrame(model, stack) {
   return node >= 0 ? model.nodes.frame[node] : -1;
 }
 
-// Of recordings that are compared the numbers that the first and the last one have for it: "#3 → #5".
+// The numbers of a stack in the first and in the last of the compared recordings: "#3 → #5".
 function comparedNumber({ difference }, stack) {
   const parts = [difference.ids[0][stack], difference.ids.at(-1)[stack]].map((ids) => (ids.length === 0 ? '' : `#${ids[0]}${ids.length > 1 ? '…' : ''}`));
   return parts[0] && parts[1] && parts[0] !== parts[1] ? parts.join(' → ') : parts[0] || parts[1];
@@ -51,7 +51,7 @@ export function stackNumber(model, stack) {
   return model.difference ? comparedNumber(model, stack) : `#${model.stacks.id[stack]}`;
 }
 
-// "make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19", beginning at the frame that tells most.
+// "make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19", beginning at the most informative frame.
 export function pathText(model, stack, most = 3, nameLength = 48) {
   const frames = framesOf(model, stack);
   const telling = model.stacks.telling[stack];
@@ -67,7 +67,7 @@ export function allocatorOf(model, stack) {
   return variant ? `${name} (${variant})` : name;
 }
 
-// What the program calls what a stack allocated: its tags, or its pool; "": nothing.
+// The program's label of a stack's blocks: its tags, or its pool; "": none.
 export const labelOf = (model, stack) => safeText(model.strings[model.stacks.label[stack]] ?? '');
 
 export function threadName(model, number) {

@@ -9,7 +9,7 @@ const STATES_OF_KIND = {
 };
 export const LEAK_KINDS = Object.keys(STATES_OF_KIND);
 
-// process: row of the processes of a run. change: what became of a stack, floor: bytes, of recordings that are compared.
+// process: row of the processes of a run. change: state of a stack, floor: bytes, of compared recordings.
 // text: part of a function, file, module, or of a tag or pool; "-text": stacks without it. age: bins, > 0: at least so old, < 0: younger than that
 export const NO_FILTER = { from: null, to: null, moment: null, thread: null, module: null, size: null, age: null, text: '', kind: null,
   process: null, change: null, floor: null };
@@ -21,7 +21,7 @@ function factsOf(model, filter) {
   return { ...left, allocations: left.blocks, allocated_bytes: left.bytes, frees: nothing, freed_bytes: nothing, temporary: nothing };
 }
 
-// For each stack whether the text is in one of its frames, or in what the program calls it.
+// For each stack whether the text is in one of its frames or in its label.
 function stacksWithText(model, text) {
   const wanted = text.toLowerCase();
   const strings = Uint8Array.from(model.strings, (string) => (string.toLowerCase().includes(wanted) ? 1 : 0));
@@ -42,7 +42,7 @@ export function stacksWithFrame(model, isWanted) {
   return Uint8Array.from({ length: stacks.count }, (_, stack) => (stacks.node[stack] < 0 ? 0 : reached[stacks.node[stack]]));
 }
 
-// The module that a stack's allocation is counted for: of the frame that tells most.
+// The module to which a stack's allocations are attributed: that of the most informative frame.
 export function stackModules(model) {
   return Int32Array.from({ length: model.stacks.count }, (_, stack) => {
     const telling = model.stacks.telling[stack];
@@ -82,7 +82,7 @@ function rowMask(model, filter, facts, stackIsWanted) {
   return mask;
 }
 
-// What became of a stack, by a figure: as the writer says of new and gone ones, the others by how the figure went.
+// A stack's state by a figure: new and gone as the writer has them, the others by the figure's change.
 function stateOf(state, change) {
   if (state === 'new' || state === 'gone') return state;
   return Number.isNaN(change) ? 'unknown' : change > 0 ? 'grown' : change < 0 ? 'shrunk' : 'same';
@@ -90,7 +90,7 @@ function stateOf(state, change) {
 
 export const figureOf = (model, filter) => model.difference.figures.find(({ key }) => key === filter.figure) ?? model.difference.figures.find(({ key }) => key === model.difference.sort);
 
-// Of recordings that are compared: a figure in the first and the last one, by row. What the filter doesn't want is taken out of the mask.
+// Of compared recordings: a figure in the first and the last one, by row. Rows that don't pass the filter are removed from the mask.
 function compare(model, filter, stackIsWanted) {
   const { difference } = model;
   const figure = figureOf(model, filter);
@@ -160,7 +160,7 @@ export function sumsBy(selection, key, count) {
   return sums;
 }
 
-// What is alive at the end of each stack by state: bytes[state][stack], blocks[state][stack]; of the range's bins.
+// Blocks live at the end, by state and stack: bytes[state][stack], blocks[state][stack]; of the range's bins.
 function leftByState(model, selection, stackIsWanted) {
   const { left } = model;
   const { filter } = selection;
@@ -242,7 +242,7 @@ export const usedSizes = (model) => {
   return Array.from(isUsed.keys()).filter((size) => isUsed[size]);
 };
 
-// The measures that a person can choose, in the order in which they are offered.
+// The selectable metrics, in the order of the menu.
 export const METRICS = {
   live: { label: 'Live bytes', unit: 'bytes', of: (selection) => selection.stacks.live, needs: 'releases' },
   live_blocks: { label: 'Live blocks', unit: 'count', of: (selection) => selection.stacks.live_blocks, needs: 'releases' },
@@ -257,7 +257,7 @@ export const METRICS = {
   change: { label: 'Change in the range', unit: 'bytes', of: (selection) => selection.stacks.change, needs: 'cells' },
 };
 
-// Of recordings that are compared only the change; of several processes, whose times differ, nothing of a moment before the end.
+// Of compared recordings only the change; of several processes, whose clocks differ, no moment before the end.
 export function isMetricKnown(model, name) {
   const { needs } = METRICS[name];
   if (model.difference) return name === 'change';

@@ -1,4 +1,4 @@
-// A number with a bar behind it that says how much of the whole it is.
+// A number in front of a bar that shows its share of the whole.
 import { h } from 'preact';
 
 export function Bar({ part, whole, text, kind = '' }) {
@@ -11,7 +11,7 @@ export function Bar({ part, whole, text, kind = '' }) {
   );
 }
 
-// A figure; `onOpen`: shows where it comes from.
+// A figure; `onOpen`: opens its view.
 export function Card({ label, value, detail, kind = '', onOpen }) {
   const content = [
     <div class="card-label">{label}</div>,

@@ -1,4 +1,4 @@
-// What recordings that are compared are, and how their totals differ.
+// The compared recordings and their totals.
 import { h } from 'preact';
 import * as format from '../format.js';
 import { Name } from './text.jsx';
@@ -37,7 +37,7 @@ export function DifferenceTotals({ difference }) {
   );
 }
 
-// How stacks came together, and which ones aren't here.
+// How stacks were matched, and which ones aren't listed.
 export function MatchingNotes({ difference }) {
   const { stack_count: counts, unmatched_modules: unmatched, remarks, recordings } = difference;
   const ofMoments = recordings[0].at_ns !== null;
@@ -45,10 +45,10 @@ export function MatchingNotes({ difference }) {
     <section class="notes" id="matching" aria-labelledby="matching-title">
       <h2 id="matching-title">How stacks were matched</h2>
       <ul>
-        <li>{ofMoments ? 'Two moments of one trace: stacks with the same number are one.'
-          : 'Frames of a file of code that both recordings have (the same build-id) by their offset; others by function, file and line. Lines that moved are matched in their order.'}</li>
-        <li>{`${format.counted(counts.all, 'stack')}: ${format.count(counts.new)} new, ${format.count(counts.gone)} gone, ${format.count(counts.grown)} grown, ${format.count(counts.shrunk)} shrunk, ${format.count(counts.same)} the same${counts.unknown > 0 ? `, ${format.count(counts.unknown)} not known` : ''}; ${format.count(counts.moved)} moved.`}</li>
-        <li>{`Listed: ${format.count(counts.listed)}. Not listed: ${format.count(counts.unchanged)} in which nothing changed (--unchanged lists them), ${format.counted(counts.below_floor, 'change')} below --min-bytes or --min-percent.`}</li>
+        <li>{ofMoments ? 'Two moments of one trace: stacks are matched by number.'
+          : 'Frames of a module with the same build-id in both recordings by offset; others by function, file and line. Lines that moved are matched in their order.'}</li>
+        <li>{`${format.counted(counts.all, 'stack')}: ${format.count(counts.new)} new, ${format.count(counts.gone)} gone, ${format.count(counts.grown)} grown, ${format.count(counts.shrunk)} shrunk, ${format.count(counts.same)} the same${counts.unknown > 0 ? `, ${format.count(counts.unknown)} unknown` : ''}; ${format.count(counts.moved)} moved.`}</li>
+        <li>{`Listed: ${format.count(counts.listed)}. Not listed: ${format.count(counts.unchanged)} unchanged (--unchanged lists them), ${format.counted(counts.below_floor, 'change')} below --min-bytes or --min-percent.`}</li>
         {unmatched.map((module) => <li key={module}>No stack through <Name text={module} most={120} /> could be matched: it differs, and its functions have no names.</li>)}
         {remarks.map((remark, index) => <li key={index}><bdi>{format.clipped(format.safeText(remark), 2000)}</bdi></li>)}
       </ul>

@@ -62,7 +62,7 @@ function rangeText(model, selection) {
   return `${range}${moment === to ? '' : `, live at ${format.duration(endOfBin(model, moment))}`}`;
 }
 
-// Of recordings that are compared: what is selected, in the first and in the last one.
+// Of compared recordings: sums of the selection in the first and in the last one.
 function ComparedTotals({ selection }) {
   const { figure, before, after, change } = selection.compared;
   const sum = (values) => values.reduce((total, value, stack) => total + (selection.stackIsWanted[stack] ? value : 0), 0);
@@ -88,7 +88,7 @@ function Totals({ model, selection }) {
   );
 }
 
-// For views of what has no time, thread, size or age: says so where such a filter is set. `stacks`: whether it is by stack.
+// A note for views without time, thread, size or age, shown if such a filter is set. `stacks`: whether the view is by stack.
 export function FilterLimit({ stacks = true }) {
   const { state } = useReport();
   const unknown = ['from', 'to', 'moment', 'thread', 'size', 'age', 'kind', 'process'].some((name) => state[name] !== null);
@@ -96,7 +96,7 @@ export function FilterLimit({ stacks = true }) {
   if (!unknown && !ignored) return null;
   return (
     <p class="note filter-limit" role="note">
-      {stacks ? 'Of the whole recording: here only the filters by text and module hold.' : 'Of the whole recording: here no filter holds.'}
+      {stacks ? 'Whole recording: only the filters by text and module apply here.' : 'Whole recording: filters don\'t apply here.'}
     </p>
   );
 }
@@ -106,7 +106,7 @@ const FLOORS_OF_COUNTS = [10, 100, 1000, 10_000];
 const CHANGE_LABELS = { new: '+ new', grown: '▲ grown', shrunk: '▼ shrunk', gone: '− gone', same: '= same', unknown: '? unknown' };
 export const changeLabel = (state) => CHANGE_LABELS[state] ?? state;
 
-// Of recordings that are compared: by which figure, what became of a stack, and how much at least.
+// Filters of compared recordings: figure, state of a stack, minimum change.
 function ComparedChoices() {
   const { model, selection, state, change } = useReport();
   const { figure } = selection.compared;

@@ -1,4 +1,4 @@
-// The top line: what was recorded, and how it ended.
+// The top line: program, way of recording, exit.
 import { h } from 'preact';
 import { useReport } from '../context.js';
 import * as format from '../format.js';

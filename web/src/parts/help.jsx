@@ -1,20 +1,20 @@
-// What the keys and the words mean.
+// Help: keys, terms, filters.
 import { h } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
 const KEYS = [
-  ['1 … 9', 'a view'], ['← →', 'the view beside, while a tab has the focus'], ['/', 'filter by text'], ['?', 'this help'],
+  ['1 … 9', 'a view'], ['← →', 'previous or next view, while a tab has the focus'], ['/', 'filter by text'], ['?', 'this help'],
   ['t', 'light or dark'], ['Esc', 'close the details; reset the zoom'], ['↑ ↓ Enter', 'rows of a table'],
   ['← → ↑ ↓ Enter', 'boxes of the flame graph; Enter zooms'],
 ];
 const WORDS = [
-  ['definitely lost', 'no pointer to the block was found'],
-  ['indirectly lost', 'only blocks that are lost point to it'],
-  ['possibly lost', 'only pointers that may be chance point to it'],
+  ['definitely lost', 'nothing points to the block'],
+  ['indirectly lost', 'only lost blocks point to it'],
+  ['possibly lost', 'only interior pointers and the like, which may be coincidences, lead to it'],
   ['still reachable', 'a global, a stack or a register leads to it'],
   ['temporary', 'released by its thread before that thread allocates anything else'],
   ['live at a moment', 'allocated and not yet released at the end of that interval'],
-  ['unknown', 'could not be seen; never the same as 0'],
+  ['unknown', 'not recorded; not the same as 0'],
 ];
 
 export function Help({ onClose }) {
@@ -25,12 +25,12 @@ export function Help({ onClose }) {
       <div>
         <h2>Keys</h2>
         <dl>{KEYS.map(([key, text]) => [<dt><kbd>{key}</kbd></dt>, <dd>{text}</dd>])}</dl>
-        <h2>Words</h2>
+        <h2>Terms</h2>
         <dl>{WORDS.map(([word, text]) => [<dt>{word}</dt>, <dd>{text}</dd>])}</dl>
         <h2>Filters</h2>
-        <p>Filters hold for all views; one that knows no time, thread, size or age says so. Drag over the timeline to choose a range, click it to choose a moment. With an age or a leak
-          kind, all figures are of the blocks that were alive at the end, since only theirs is known.</p>
-        <p>The address keeps what you chose: copy it, or bookmark it.</p>
+        <p>Filters apply to all views; a view without time, thread, size or age says so. Drag over the timeline to select a range, click it to select a moment. With a filter by age or leak
+          kind, all figures are of the blocks that were live at the end, since these are known only for them.</p>
+        <p>The address has the filters and the view: copy or bookmark it.</p>
         <button type="button" onClick={onClose}>Close</button>
       </div>
     </dialog>

@@ -1,4 +1,4 @@
-// A line without axes, as high as its highest value.
+// A line without axes, scaled to its highest value.
 import { h } from 'preact';
 
 export function Sparkline({ values, label, width = 120, height = 24, kind = '' }) {

@@ -13,7 +13,7 @@ export function CopyButton({ text, label }) {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // Pages from a file may not be given the clipboard: the old way needs no permission.
+      // Pages from a file may have no access to the clipboard: the old API needs no permission.
       const field = document.createElement('textarea');
       field.value = text;
       field.className = 'offscreen';
@@ -28,7 +28,7 @@ export function CopyButton({ text, label }) {
   return <button type="button" class="copy" onClick={(event) => { event.stopPropagation(); copy(); }} title={format.safeText(text.trim())}>{isDone ? 'Copied' : label}</button>;
 }
 
-// A long list of frames begins with what tells most, and shows the rest on demand.
+// A long list of frames begins at the most informative one, and shows the rest on demand.
 const MOST_FRAMES = 60;
 
 export function Frames({ frames, telling = -1 }) {
@@ -67,7 +67,7 @@ function SourceLink({ frame }) {
   return <button type="button" class="link" onClick={() => change({ view: 'source', file: `${file}:${model.frames.line[frame]}` })}><bdi>{place}</bdi></button>;
 }
 
-// In each of the recordings that are compared.
+// Figures in each of the compared recordings.
 function ComparedFigures({ model: { difference }, stack }) {
   const number = (index) => (difference.recordings.length === 2 ? ['before', 'after'][index] : String(index + 1));
   return (
@@ -91,7 +91,7 @@ function figuresOf({ model, selection }, stack) {
   const sums = selection.stacks;
   const figures = [
     ['live', model.knowsReleases ? `${format.bytes(sums.live[stack])} in ${format.counted(sums.live_blocks[stack], 'block')}` : format.UNKNOWN],
-    ...(stacks.reserved_bytes[stack] > 0 ? [['besides, only reserved', `${format.bytes(stacks.reserved_bytes[stack])} at the end`]] : []),
+    ...(stacks.reserved_bytes[stack] > 0 ? [['also reserved', `${format.bytes(stacks.reserved_bytes[stack])} at the end`]] : []),
     ['allocated', `${format.bytes(sums.allocated[stack])} in ${format.counted(sums.allocations[stack], 'allocation')}`],
     ['own peak', format.bytes(stacks.peak_bytes[stack])],
     ['temporary', `${format.count(stacks.temporary_allocations[stack])}`],
@@ -100,7 +100,7 @@ function figuresOf({ model, selection }, stack) {
   selection.left.bytes.forEach((bytes, state) => {
     if (state > 0 && bytes[stack] > 0) figures.push([STATES[state], `${format.bytes(bytes[stack])} in ${format.counted(selection.left.blocks[state][stack], 'block')}`]);
   });
-  if (stacks.below_bytes[stack] > 0) figures.push(['held below it', `${format.bytes(stacks.below_bytes[stack])} in ${format.counted(stacks.below_blocks[stack], 'block')}`]);
+  if (stacks.below_bytes[stack] > 0) figures.push(['indirectly lost below', `${format.bytes(stacks.below_bytes[stack])} in ${format.counted(stacks.below_blocks[stack], 'block')}`]);
   const retained = model.retained.find((one) => one.stack === stack);
   if (retained) figures.push(['retained', `${format.bytes(retained.retained_bytes)} in ${format.counted(retained.retained_blocks, 'block')}`]);
   return figures;
@@ -137,7 +137,7 @@ export function StackPanel({ stack }) {
       <h3>Call stack</h3>
       {frames.length > 0 ? <Frames key={stack} frames={frames} telling={model.stacks.telling[stack]} /> : <p class="note">No frames are known.</p>}
       {before ? [<h3>Call stack before</h3>, <Frames key={`before${stack}`} frames={before} />] : null}
-      {holders.length > 0 ? <h3>Held by</h3> : null}
+      {holders.length > 0 ? <h3>Shortest path to it</h3> : null}
       {holders.map((holder, index) => <ol class="path" key={index}>{holder.text.map((line) => <li><bdi>{format.clipped(format.safeText(line), 2000)}</bdi></li>)}</ol>)}
     </aside>
   );

@@ -1,4 +1,4 @@
-// A table that draws only the rows in sight, so that it may have as many as it likes. Columns:
+// A table that renders only the rows in sight, for any number of rows. Columns:
 //   {key, label, title?, align?: 'right', width, sort?: (row) => number|string, cell: (row) => content}
 import { h } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -23,7 +23,7 @@ function sortedRows(rows, column, isDescending) {
   return keyed.map(({ row }) => row);
 }
 
-// Which rows are in sight; all that fit on paper while it is printed.
+// The rows in sight; for print all that fit on paper.
 function useWindow(container, count) {
   const [range, setRange] = useState([0, 60]);
   const update = (element) => {

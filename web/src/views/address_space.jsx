@@ -1,4 +1,4 @@
-// Pages that hold live blocks, as a map: how full each is, who pins it, and how much of the heap is holes.
+// Map of the pages with live blocks: how full each is, which stack pins it, and how much of the heap is holes.
 import { h } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useReport } from '../context.js';
@@ -65,8 +65,8 @@ function PageMap({ pages, pageBytes }) {
   };
   return (
     <div class="page-map">
-      <div class="flame-status" role="status">{told ? `${format.safeText(told.address)}: ${format.bytes(told.bytes)} in ${format.counted(told.blocks, 'block')}, mostly ${told.stack >= 0 ? format.clipped(pathText(model, told.stack, 1), 120) : 'not known'}` : 'Each square is a page; the fuller, the stronger its colour. A gap: addresses without live blocks.'}</div>
-      <canvas ref={canvas} style={{ height: `${height}px` }} role="img" aria-label={`Map of ${pages.length} pages with live blocks; the table has the stacks that hold them`}
+      <div class="flame-status" role="status">{told ? `${format.safeText(told.address)}: ${format.bytes(told.bytes)} in ${format.counted(told.blocks, 'block')}, mostly ${told.stack >= 0 ? format.clipped(pathText(model, told.stack, 1), 120) : 'unknown'}` : 'Each square is a page; the fuller, the stronger its colour. Gaps are addresses without live blocks.'}</div>
+      <canvas ref={canvas} style={{ height: `${height}px` }} role="img" aria-label={`Map of ${pages.length} pages with live blocks; the table has their stacks`}
         onMouseMove={(event) => setTold(pageAt(event))} onMouseLeave={() => setTold(null)} onClick={(event) => { const page = pageAt(event); if (page?.stack >= 0) change({ stack: page.stack }); }} />
     </div>
   );
@@ -93,21 +93,21 @@ function spansOf(table) {
   return start.map((address, row) => ({ address, place: Number(address), length: length[row], live: live[row], blocks: blocks[row], touched: touched[row] }));
 }
 
-// Parts of the address space, as far as live blocks show them.
+// Parts of the address space with live blocks.
 function Spans({ spans, maxGap }) {
   const most = spans.reduce((best, { touched }) => Math.max(best, touched), 0);
   const columns = useMemo(() => [
     { key: 'start', label: 'From', width: 'minmax(9rem, 1fr)', sort: ({ place }) => place, cell: ({ address }) => <code>{format.safeText(address)}</code> },
     { key: 'length', label: 'Length', align: 'right', sort: ({ length }) => length, cell: ({ length }) => format.bytes(length) },
-    { key: 'touched', label: 'In pages', title: 'Pages that live blocks lie in', align: 'right', sort: ({ touched }) => touched, cell: ({ touched }) => <Bar part={touched} whole={most} text={format.bytes(touched)} /> },
+    { key: 'touched', label: 'In pages', title: 'Pages with live blocks', align: 'right', sort: ({ touched }) => touched, cell: ({ touched }) => <Bar part={touched} whole={most} text={format.bytes(touched)} /> },
     { key: 'live', label: 'Live', align: 'right', sort: ({ live }) => live, cell: ({ live }) => format.bytes(live) },
-    { key: 'filled', label: 'Filled', title: 'Live bytes of these pages', align: 'right', sort: ({ live, touched }) => live / touched, cell: ({ live, touched }) => format.percent(live, touched) },
-    { key: 'holes', label: 'Holes', title: 'In these pages, of no live block', align: 'right', sort: ({ live, touched }) => touched - live, cell: ({ live, touched }) => format.bytes(Math.max(0, touched - live)) },
+    { key: 'filled', label: 'Filled', title: 'Part of these pages that is live', align: 'right', sort: ({ live, touched }) => live / touched, cell: ({ live, touched }) => format.percent(live, touched) },
+    { key: 'holes', label: 'Holes', title: 'Unused bytes of these pages', align: 'right', sort: ({ live, touched }) => touched - live, cell: ({ live, touched }) => format.bytes(Math.max(0, touched - live)) },
     { key: 'blocks', label: 'Blocks', align: 'right', sort: ({ blocks }) => blocks, cell: ({ blocks }) => format.count(blocks) },
   ], [most]);
   return (
     <section><h2>Spans of live blocks</h2>
-      <p class="note">A trace doesn't have the mappings: these are the addresses that live blocks show, with gaps of less than {format.bytes(maxGap)} in them. Large blocks count with all of their pages.</p>
+      <p class="note">A trace has no list of mappings: spans are runs of live blocks with gaps of less than {format.bytes(maxGap)}. Large blocks count with all of their pages.</p>
       <Table label="Spans of live blocks" columns={columns} rows={spans} initialSort="touched" height="20rem" keyOf={({ address }) => address} />
     </section>
   );
@@ -123,10 +123,10 @@ export function AddressSpaceView() {
   const barely = pages.filter((page) => page.bytes < BARELY * pageBytes).length;
   const most = rows.reduce((best, row) => Math.max(best, row.pages), 0);
   const columns = useMemo(() => [
-    { key: 'stack', label: 'Stack with most bytes of the page', width: 'minmax(14rem, 3fr)', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={pathText(model, row.stack)} />] },
+    { key: 'stack', label: 'Stack with the most bytes of the page', width: 'minmax(14rem, 3fr)', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={pathText(model, row.stack)} />] },
     { key: 'pages', label: 'Pages', align: 'right', sort: (row) => row.pages, cell: (row) => <Bar part={row.pages} whole={most} text={format.count(row.pages)} /> },
     { key: 'barely', label: 'Barely filled', title: 'Pages less than a quarter full', align: 'right', sort: (row) => row.barely, cell: (row) => format.count(row.barely) },
-    { key: 'held', label: 'Empty in them', title: 'What is empty in the barely filled pages: free again, were they not pinned', align: 'right', sort: (row) => row.held, cell: (row) => format.bytes(row.held) },
+    { key: 'held', label: 'Unused', title: 'Unused bytes of the barely filled pages, which these blocks keep from being returned to the system', align: 'right', sort: (row) => row.held, cell: (row) => format.bytes(row.held) },
     { key: 'pinned', label: 'Pinned', align: 'right', sort: (row) => row.pages * pageBytes, cell: (row) => format.bytes(row.pages * pageBytes) },
     { key: 'fill', label: 'Filled', align: 'right', sort: (row) => row.bytes / row.pages, cell: (row) => format.percent(row.bytes, row.pages * pageBytes) },
   ], [model, most, pageBytes]);
@@ -135,8 +135,8 @@ export function AddressSpaceView() {
       <FilterLimit stacks={false} />
       <div class="cards">
         <Card label="Pages with live blocks" value={format.count(pages.length)} detail={`${format.bytes(pages.length * pageBytes)} of memory`} />
-        <Card label="Live in them" value={format.bytes(live)} detail={`${format.percent(live, pages.length * pageBytes)} filled`} />
-        <Card label="Holes" value={format.bytes(Math.max(0, pages.length * pageBytes - live))} detail="in these pages, of no live block" />
+        <Card label="Live bytes" value={format.bytes(live)} detail={`${format.percent(live, pages.length * pageBytes)} filled`} />
+        <Card label="Holes" value={format.bytes(Math.max(0, pages.length * pageBytes - live))} detail="unused bytes of these pages" />
         <Card label="Barely filled" value={format.count(barely)} detail="pages less than a quarter full" kind={barely > pages.length / 2 ? 'warning' : ''} />
       </div>
       <PageMap pages={pages} pageBytes={pageBytes} />

@@ -1,4 +1,4 @@
-// What changed, by stack: between two moments of the recording (the ends of the range), or against an earlier trace.
+// Changes by stack: between two moments of the recording (the ends of the range), or against an earlier trace.
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { endOfBin, timeOfBin, useReport } from '../context.js';
@@ -24,7 +24,7 @@ function momentRows(model, { stacks }) {
   return rows;
 }
 
-// A row a stack that the filter wants, with its figures in all recordings.
+// A row for each stack that passes the filter, with its figures in all recordings.
 const PAIRS = { live_bytes: 'live_blocks', allocated_bytes: 'allocations', freed_bytes: 'frees', leaked_bytes: 'leaked_blocks' };
 
 function traceRows({ difference }, { compared, stackIsWanted }) {
@@ -65,7 +65,7 @@ function traceColumns(model, rows, { figure }) {
   const label = (index) => (isSeries ? String(index + 1) : ['Before', 'After'][index]);
   return [
     stackColumn(model),
-    { key: 'state', label: 'What', width: '9.5rem', sort: (row) => CHANGES.indexOf(row.state), cell: ({ stack, state }) => <span class={`state ${state}`}>{changeLabel(state)}{model.difference.moved[stack] ? ', moved' : ''}</span> },
+    { key: 'state', label: 'State', width: '9.5rem', sort: (row) => CHANGES.indexOf(row.state), cell: ({ stack, state }) => <span class={`state ${state}`}>{changeLabel(state)}{model.difference.moved[stack] ? ', moved' : ''}</span> },
     changeColumn(rows, text),
     ...recordings.map((recording, index) => ({ ...figureColumn(`value-${index}`, label(index), (row) => row.values[index], text), title: format.safeText(recording.name) })),
     ...(PAIRS[figure.key] ? [figureColumn('blocks', figure.key === 'live_bytes' || figure.key === 'leaked_bytes' ? 'Blocks' : 'Count', (row) => row.blocks, signedCount)] : []),

@@ -1,11 +1,11 @@
-// Releases that were wrong: double, invalid and mismatched.
+// Double, invalid and mismatched frees.
 import { h } from 'preact';
 import { useReport } from '../context.js';
 import * as format from '../format.js';
 import { FilterLimit } from '../parts/filter_bar.jsx';
 import { Frames } from '../parts/stack_panel.jsx';
 
-const KINDS = { double: 'Double free', bad: 'Invalid free', interior: 'Free inside a block', mismatched: 'Mismatched free' };
+const KINDS = { double: 'Double free', bad: 'Invalid free', interior: 'Invalid free (inside a block)', mismatched: 'Mismatched free' };
 
 function Part({ title, frames }) {
   return <div><h3><bdi>{title}</bdi></h3>{frames?.length > 0 ? <Frames frames={frames} /> : <p class="note">No frames are known.</p>}</div>;

@@ -23,7 +23,7 @@ function useTree(report, metric) {
   return { tree, values, options };
 }
 
-// The first stack of the box, in the order of the data: where details are asked for.
+// The first stack of the box, in the order of the data, for the details.
 function stackOfBox(model, tree, box) {
   if (!tree.boxOf) return null;
   const isBelow = (node) => {
@@ -55,7 +55,7 @@ function describe({ model, selection }, tree, metric, box) {
   return lines.filter(Boolean);
 }
 
-// More than colour says whether a box grew.
+// A sign besides the colour for boxes that grew.
 const signOf = (value) => (value > 0 ? '+ ' : value < 0 ? '− ' : '');
 
 function Tooltip({ lines, at }) {
@@ -77,7 +77,7 @@ function Legend({ metric }) {
   return <span class="legend">{names.map(([kind, text]) => <span key={kind}><i class={`swatch ${kind}`} />{text}</span>)}</span>;
 }
 
-// What is found by the search, and how much of the metric it is: of all stacks that have such a frame in sight.
+// Boxes found by the search, and their share of the metric: of all stacks with such a frame in sight.
 function useFound({ model, state }, tree, { values, options }) {
   return useMemo(() => {
     const wanted = state.find.trim().toLowerCase();
@@ -97,10 +97,10 @@ function Toolbar({ report, metric, tree, found }) {
   return (
     <div class="toolbar">
       {report.model.difference ? null : <MetricChoice />}
-      <Toggle label="Inverted" title="What allocates on top, its callers below (i)" value={state.invert} onChange={(invert) => change({ invert, zoom: null })} />
-      <Toggle label="Libraries" title="Show frames of libraries and of the allocation's machinery" value={state.unfolded} onChange={(unfolded) => change({ unfolded, zoom: null })} />
+      <Toggle label="Inverted" title="Allocating functions on top, their callers below (i)" value={state.invert} onChange={(invert) => change({ invert, zoom: null })} />
+      <Toggle label="Libraries" title="Show frames of libraries and of allocation functions" value={state.unfolded} onChange={(unfolded) => change({ unfolded, zoom: null })} />
       <Toggle label="Start-up" title="Show frames below main and of thread starts" value={state.startup} onChange={(startup) => change({ startup, zoom: null })} />
-      <Toggle label="By line" title="Calls from other lines of a function are boxes of their own" value={state.byLine} onChange={(byLine) => change({ byLine, zoom: null })} />
+      <Toggle label="By line" title="A separate box for each line of a function" value={state.byLine} onChange={(byLine) => change({ byLine, zoom: null })} />
       <input type="search" id="flame-find" placeholder="Highlight…" aria-label="Highlight functions" value={state.find} spellcheck={false}
         onInput={(event) => change({ find: event.currentTarget.value })} />
       {found ? <span class="note" id="flame-found">{format.counted(found.boxes, 'box', 'boxes')}, {format.percent(found.weight, tree.weight[ALL])}</span> : null}
@@ -179,7 +179,7 @@ export function FlameView() {
     });
     Object.assign(canvas.current.dataset, { painted, boxes: tree.count, rows: drawn.depth, drawMs: (performance.now() - began).toFixed(1) });
   });
-  // For tests and for the curious: which box is where.
+  // For tests: the boxes and their positions.
   useEffect(() => { canvas.current.flame = { tree, drawn }; }, [tree, drawn]);
   const pointed = (event) => {
     const { left, top } = canvas.current.getBoundingClientRect();

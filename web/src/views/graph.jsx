@@ -1,4 +1,4 @@
-// The graph of who points to whom, drawn in layers.
+// The graph of pointers between stacks, drawn in layers.
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useReport } from '../context.js';

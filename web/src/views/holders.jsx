@@ -1,5 +1,5 @@
-// Who holds what is still reachable: paths from the root, global variables, what would be freed with a stack's blocks, and who points
-// to whom. These are of the scan as a whole; of the filters only those that choose stacks hold for them.
+// What retains reachable blocks: paths from the roots, global variables, retained sizes of stacks, and the graph of pointers. All are of
+// the whole scan; of the filters only those that select stacks apply.
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useReport } from '../context.js';
@@ -20,7 +20,7 @@ const number = (key, label, of) => ({ key, label, align: 'right', width: 'minmax
 function Paths({ holders }) {
   const { model, change } = useReport();
   return (
-    <section aria-labelledby="paths-title"><h2 id="paths-title">What leads to the largest stacks</h2>
+    <section aria-labelledby="paths-title"><h2 id="paths-title">Shortest paths to the largest stacks</h2>
       <ol class="holders">{holders.map((holder, index) => (
         <li key={index}>
           <button type="button" class="link" onClick={() => change({ stack: holder.stack })}>
@@ -36,7 +36,7 @@ function Paths({ holders }) {
 function Globals({ globals }) {
   const columns = useMemo(() => [
     { key: 'name', label: 'Global variable', width: 'minmax(12rem, 2fr)', sort: (row) => row.name, cell: (row) => <Name text={row.name} /> },
-    { key: 'place', label: 'Place', width: 'minmax(8rem, 1fr)', sort: (row) => row.file ?? '', cell: (row) => <Name text={row.file ? `${format.baseName(row.file)}${row.line ? `:${row.line}` : ''}` : format.UNKNOWN} title={format.safeText(row.file ?? '')} /> },
+    { key: 'place', label: 'Location', width: 'minmax(8rem, 1fr)', sort: (row) => row.file ?? '', cell: (row) => <Name text={row.file ? `${format.baseName(row.file)}${row.line ? `:${row.line}` : ''}` : format.UNKNOWN} title={format.safeText(row.file ?? '')} /> },
     amount('retained', 'Retained', highestOf(globals, (row) => row.retained_bytes), (row) => row.retained_bytes), number('retained_blocks', 'Blocks', (row) => row.retained_blocks),
     amount('direct', 'Points to', highestOf(globals, (row) => row.direct_bytes), (row) => row.direct_bytes), number('direct_blocks', 'Blocks', (row) => row.direct_blocks),
   ], [globals]);
@@ -60,11 +60,11 @@ function GraphTable({ graph }) {
     pointers: graph.edges.from.reduce((sum, from, edge) => sum + (from === node ? graph.edges.count[edge] : 0), 0),
   })), [graph, model]);
   const columns = useMemo(() => [
-    { key: 'label', label: 'Who', width: 'minmax(14rem, 3fr)', sort: (row) => row.label, cell: (row) => <Name text={row.label} /> },
+    { key: 'label', label: 'Root or stack', width: 'minmax(14rem, 3fr)', sort: (row) => row.label, cell: (row) => <Name text={row.label} /> },
     amount('bytes', 'Own', highestOf(rows, (row) => row.bytes), (row) => row.bytes), number('blocks', 'Blocks', (row) => row.blocks),
     amount('retained', 'Retained', highestOf(rows, (row) => row.retained), (row) => row.retained), number('pointers', 'Pointers', (row) => row.pointers),
   ], [rows]);
-  return <Table label="Who points to whom" columns={columns} rows={rows} initialSort="bytes" height="24rem" onOpen={(row) => row.stack >= 0 && change({ stack: row.stack })} />;
+  return <Table label="Pointers between stacks" columns={columns} rows={rows} initialSort="bytes" height="24rem" onOpen={(row) => row.stack >= 0 && change({ stack: row.stack })} />;
 }
 
 export function HoldersView() {
@@ -79,7 +79,7 @@ export function HoldersView() {
       {model.globals.length > 0 ? <Globals globals={model.globals} /> : null}
       {holders.length > 0 ? <Paths holders={holders} /> : null}
       {graph ? (
-        <section aria-labelledby="graph-title"><h2 id="graph-title">Who points to whom</h2>
+        <section aria-labelledby="graph-title"><h2 id="graph-title">Pointers between stacks</h2>
           {graph.nodes.label.length <= MOST_DRAWN ? <GraphDrawing graph={graph} /> : <p class="note">{format.count(graph.nodes.label.length)} nodes are too many to draw.</p>}
           {graph.nodes.label.length <= MOST_DRAWN ? <details><summary>As a table</summary><GraphTable graph={graph} /></details> : <GraphTable graph={graph} />}
         </section>

@@ -1,4 +1,4 @@
-// What is alive at the end, by stack: direct and indirect losses, possible ones; how they grew, and how to suppress them.
+// Blocks live at the end, by stack: definitely, indirectly and possibly lost; their growth, and suppressions.
 import { h } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { timeOfBin, useReport } from '../context.js';
@@ -13,7 +13,7 @@ import { FrameLine } from '../parts/text.jsx';
 const [NO_SCAN, REACHABLE, DEFINITE, INDIRECT, POSSIBLE, SUPPRESSED, UNSURE] = [0, 1, 2, 3, 4, 5, 6];
 const PAGE = 100;
 
-// Where no scan was made: what was not freed. Where one was, and a kind is filtered for: that kind alone.
+// Without a scan: blocks not freed. With one, and a filter by kind: that kind alone.
 function groupsOf(model, { left, filter, isAll }) {
   const sum = (table, states, stack) => states.reduce((total, state) => total + table[state][stack], 0);
   const listed = !model.isScanned ? [NO_SCAN, REACHABLE, SUPPRESSED, UNSURE]
@@ -25,7 +25,7 @@ function groupsOf(model, { left, filter, isAll }) {
     groups.push({ stack, blocks, bytes: sum(left.bytes, listed, stack),
       definite: left.bytes[DEFINITE][stack], indirect: left.bytes[INDIRECT][stack], possible: left.bytes[POSSIBLE][stack] });
   }
-  // Below what is lost directly is what it alone leads to; known of the whole scan only.
+  // Blocks indirectly lost by this stack's definitely lost ones; known of the whole scan only.
   const isWhole = isAll && filter.from === null && filter.to === null;
   groups.forEach((group) => { group.below = isWhole && group.definite > 0 && model.stacks.below_bytes[group.stack] > 0 ? model.stacks.below_bytes[group.stack] : 0; });
   const weightOf = (group) => [group.definite > 0 ? group.definite + group.below : 0, group.indirect, group.bytes];
@@ -54,7 +54,7 @@ function Totals({ model, left }) {
 }
 
 function kindText(model, group) {
-  if (group.below > 0) return `${format.bytes(group.definite)} direct, leads to ${format.bytes(group.below)} in ${format.counted(model.stacks.below_blocks[group.stack], 'block')}`;
+  if (group.below > 0) return `${format.bytes(group.definite)} direct, ${format.bytes(group.below)} indirect in ${format.counted(model.stacks.below_blocks[group.stack], 'block')}`;
   const parts = [[group.definite, 'direct'], [group.indirect, 'indirect'], [group.possible, 'possible']].filter(([bytes]) => bytes > 0);
   return parts.length > 1 || group.possible > 0 || group.indirect > 0 ? parts.map(([bytes, word]) => `${format.bytes(bytes)} ${word}`).join(', ') : '';
 }
@@ -102,7 +102,7 @@ export function LeaksView() {
   const highest = groups.reduce((most, { bytes }) => Math.max(most, bytes), 0);
   return (
     <div class="page">
-      {model.isScanned ? null : <p class="lead">No leak scan was made: this is what was not freed, whether something still points to it or not.</p>}
+      {model.isScanned ? null : <p class="lead">No leak scan was made: these are all blocks that were not freed, whether reachable or not.</p>}
       <Totals model={model} left={selection.left} />
       <ol class="leaks" aria-label="Leaks by stack">
         {page.map((group) => <Leak key={group.stack} group={group} growth={growths.get(group.stack)} highest={highest} />)}

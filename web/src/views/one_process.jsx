@@ -1,4 +1,4 @@
-// In place of a view that makes no sense for several processes: why, and where it is.
+// Placeholder for a view of single processes: the reason, and the command that shows it.
 import { h } from 'preact';
 import { useReport } from '../context.js';
 import { NO_FILTER } from '../data/selection.js';
@@ -15,7 +15,7 @@ function OneProcess({ why }) {
   return (
     <div class="page">
       <p class="lead" id="one-process">{why}</p>
-      <p class="note">Reports of single processes have it:</p>
+      <p class="note">The reports of single processes have it:</p>
       <ul class="commands">
         {listed.map((process, index) => <li key={index}><span class="note">{processName(process)}</span> <code>heaptap report <Name text={process.trace} most={200} /></code></li>)}
       </ul>
@@ -25,6 +25,6 @@ function OneProcess({ why }) {
   );
 }
 
-export const NoTimeline = () => <OneProcess why="Each of these processes has a clock of its own, which nobody compared: there is no timeline of all of them together. The view Processes has that of each." />;
-export const NoAddressSpace = () => <OneProcess why="Each of these processes has an address space of its own: there is none of all of them together." />;
-export const NoHolders = () => <OneProcess why="Who holds a block is known within one process; of all of them together it isn't kept." />;
+export const NoTimeline = () => <OneProcess why="The clocks of these processes were not compared: there is no common timeline. The view Processes has one for each." />;
+export const NoAddressSpace = () => <OneProcess why="Each of these processes has its own address space." />;
+export const NoHolders = () => <OneProcess why="Paths and retained sizes are per process; they are not in a report of several processes." />;

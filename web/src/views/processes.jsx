@@ -42,8 +42,8 @@ export function ProcessesView() {
   const rows = useMemo(() => model.processes.map((process, index) => ({ ...process, index })), [model]);
   const columns = useMemo(() => columnsOf(rows), [rows]);
   const lead = !model.isRun ? 'All processes of this recording; the other views show one of them.'
-    : canFilter ? 'All processes of this recording, each with a time of its own. The other views show them together, or the one that is chosen here.'
-      : 'All processes of this recording. Recorded as totals: the other views show them together, and not by process.';
+    : canFilter ? 'All processes of this recording, each with its own time axis. The other views show them together, or the one selected here.'
+      : 'All processes of this recording. Recorded as totals (--aggregate): the other views show only their sum.';
   return (
     <div class="page wide fill-height">
       <p class="lead">{lead}</p>

@@ -1,4 +1,4 @@
-// Where allocations are made: by stack, place, function, file, module or thread; and who calls whom.
+// Allocation sites by stack, line, function, file, module or thread; callers and callees.
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { currentMetric, metricText, useReport } from '../context.js';
@@ -61,16 +61,16 @@ function rowsOf(model, selection, group, functions) {
   if (group === 'thread') return threadRows(model, selection);
   if (group === 'function') return functionRows(model, selection, functions);
   if (group === 'place') return grouped((stack) => `${functionOf(model, telling(stack))} ${placeOf(model, telling(stack))}`, (stack) => <FrameLine model={model} frame={telling(stack)} />);
-  if (group === 'file') return grouped(file, (stack) => <Name text={strings[file(stack)] || '(file not known)'} />);
+  if (group === 'file') return grouped(file, (stack) => <Name text={strings[file(stack)] || '(file unknown)'} />);
   if (group === 'module') {
     const modules = stackModules(model);
-    return grouped((stack) => modules[stack], (stack) => <Name text={strings[modules[stack]] || '(module not known)'} />);
+    return grouped((stack) => modules[stack], (stack) => <Name text={strings[modules[stack]] || '(module unknown)'} />);
   }
   if (group === 'label') return grouped((stack) => model.stacks.label[stack], (stack) => <Name text={labelOf(model, stack) || '(no tag)'} />);
   return grouped((stack) => stack, (stack) => [<span class="id">{stackNumber(model, stack)}</span>, ' ', <Name text={pathText(model, stack)} />]);
 }
 
-// Programs that speak of their memory are few.
+// Few programs use tags or pools.
 const groupsOf = (model) => (model.stacks.label.some((label) => label !== 0) ? [...GROUPS, BY_LABEL] : GROUPS);
 
 function columnsOf(model, group, rows) {
@@ -82,7 +82,7 @@ function columnsOf(model, group, rows) {
     const known = !isKnown[name] || isMetricKnown(model, isKnown[name]);
     const text = (value) => (known ? format.signed(unit === 'bytes' ? format.bytes(value) : format.count(value), name === 'change' ? value : 0) : format.UNKNOWN);
     return {
-      key: name, label, align: 'right', width: 'minmax(5.5rem, 1fr)', title: group === 'function' ? `${label}, with what the function calls` : METRICS[name].label,
+      key: name, label, align: 'right', width: 'minmax(5.5rem, 1fr)', title: group === 'function' ? `${label}, including called functions` : METRICS[name].label,
       sort: (row) => (known ? row[name] : NaN),
       cell: (row) => <Bar part={known ? row[name] : 0} whole={most} text={text(row[name])} kind={name === 'change' && row[name] < 0 ? 'less' : ''} />,
     };

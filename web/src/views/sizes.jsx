@@ -1,4 +1,4 @@
-// Sizes and lifetimes of blocks, temporary allocations, and what the allocator adds to each block.
+// Sizes and lifetimes of blocks, temporary allocations, and the allocator's overhead per block.
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useReport } from '../context.js';
@@ -27,7 +27,7 @@ function Histogram({ title, rows, onChoose, note }) {
   );
 }
 
-// The exact sizes with what glibc's rounding costs; sums by size class too.
+// The exact sizes with the overhead of glibc's rounding; sums by size class too.
 function wasteRows({ size, allocations, live_blocks: live }) {
   return size.map((bytes, row) => ({
     size: bytes, chunk: chunkBytes(bytes), overhead: chunkBytes(bytes) - bytes, allocations: allocations[row], live: live[row],
@@ -45,13 +45,13 @@ function Waste({ sizes }) {
     { key: 'size', label: 'Size', align: 'right', sort: (row) => row.size, cell: (row) => format.bytes(row.size) },
     { key: 'allocations', label: 'Allocations', align: 'right', sort: (row) => row.allocations, cell: (row) => format.count(row.allocations) },
     { key: 'live', label: 'Live blocks', align: 'right', sort: (row) => row.live ?? NaN, cell: (row) => format.count(row.live) },
-    { key: 'chunk', label: 'Chunk', align: 'right', title: "What glibc's malloc takes for such a block", sort: (row) => row.chunk, cell: (row) => format.bytes(row.chunk) },
+    { key: 'chunk', label: 'Chunk', align: 'right', title: "Size of glibc malloc's chunk for such a block", sort: (row) => row.chunk, cell: (row) => format.bytes(row.chunk) },
     { key: 'overhead', label: 'Overhead', align: 'right', sort: (row) => row.overhead / row.size, cell: (row) => `${format.count(row.overhead)} B (${format.percent(row.overhead, row.size)})` },
     { key: 'waste', label: 'Wasted by live blocks', align: 'right', width: 'minmax(8rem, 1.5fr)', sort: (row) => row.waste, cell: (row) => <Bar part={row.waste || 0} whole={most} text={format.bytes(row.waste)} /> },
   ], [most]);
   return (
-    <section><h2>Exact sizes, and what the allocator adds</h2>
-      <p class="note">As glibc's malloc rounds: live blocks of {format.bytes(used)} take <b id="waste">{format.bytes(waste)}</b> more ({format.percent(waste, used)}). Of the whole recording, whatever the filter.</p>
+    <section><h2>Exact sizes, and the allocator's overhead</h2>
+      <p class="note">With the rounding of glibc's malloc: live blocks of {format.bytes(used)} take <b id="waste">{format.bytes(waste)}</b> more ({format.percent(waste, used)}). Of the whole recording, whatever the filter.</p>
       <Table label="Exact sizes" columns={columns} rows={rows} initialSort="allocations" height="26rem" />
     </section>
   );
@@ -78,7 +78,7 @@ export function SizesView() {
           <Histogram title="Allocations by size" onChoose={choose} rows={classRows((index) => sums.allocations[index], (index) => format.count(sums.allocations[index]), (index) => format.bytes(sums.allocated[index]))} />
           {model.knowsReleases ? <Histogram title="Live at the moment by size" onChoose={choose} rows={classRows((index) => sums.live[index], (index) => format.bytes(sums.live[index]), (index) => format.counted(sums.live_blocks[index], 'block'))} /> : null}
           {knowsTemporary ? <Histogram title="Temporary allocations by size" onChoose={choose} rows={classRows((index) => sums.temporary[index], (index) => format.count(sums.temporary[index]), (index) => `${format.percent(sums.temporary[index], sums.allocations[index])} of them`)} /> : null}
-          {model.lifetimes ? <Histogram title="Lifetimes of released blocks" rows={lifetimeRows(model.lifetimes)} note="Of the whole recording, whatever the filter." /> : null}
+          {model.lifetimes ? <Histogram title="Lifetimes of released blocks" rows={lifetimeRows(model.lifetimes)} note="Whole recording, unfiltered." /> : null}
         </div>
       ) : model.lifetimes ? <Histogram title="Lifetimes of released blocks" rows={lifetimeRows(model.lifetimes)} /> : null}
       {model.sizes ? <Waste sizes={model.sizes} /> : null}

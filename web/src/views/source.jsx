@@ -1,4 +1,4 @@
-// Source files, with what each line's calls allocate: all stacks that go through the line.
+// Source files with the allocations of each line: of all stacks through the line.
 import { h } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { currentMetric, metricText, useReport } from '../context.js';

@@ -42,7 +42,7 @@ function chartsOf(series) {
   ];
 }
 
-// What lies under and over the lines: the range, the moment, and the marks with their names.
+// Backgrounds and overlays of the lines: the range, the moment, and the marks with their names.
 function drawSelection(plot, { model, selection }, isFirst) {
   const { ctx: context, bbox } = plot;
   const x = (nanoseconds) => plot.valToPos(nanoseconds / 1e9, 'x', true);

@@ -1,4 +1,4 @@
-// The first page: what is wrong, in sentences, and what could not be seen.
+// The first page: the findings as sentences, and the limitations.
 import { h } from 'preact';
 import { timeOfBin, useReport } from '../context.js';
 import { pathText, stackNumber } from '../data/names.js';
@@ -33,7 +33,7 @@ function Sentence({ sentence, isFirst }) {
   );
 }
 
-// The writer's order is that of what matters; the sentence that weighs most is set large where it stands.
+// The writer's order is by importance; the most severe sentence is shown large, without moving it.
 const SEVERITIES = ['bad', 'warning', 'good', 'info'];
 
 function headlineOf(verdict) {
@@ -62,14 +62,14 @@ function Cards({ model }) {
   return (
     <div class="cards" id="figures">
       <Card label="Leaked" value={figure('leaked', leaked.text)} detail={leaked.detail} kind={leaked.kind} onOpen={opens(model.left.count > 0, { view: 'leaks' })} />
-      <Card label={leaks?.scanned ? 'Live at the end' : 'Not freed at the end'} value={figure('live', format.bytes(totals.live_bytes))} detail={`in ${format.counted(totals.live_blocks, 'block')}`}
+      <Card label="Not freed" value={figure('live', format.bytes(totals.live_bytes))} detail={`in ${format.counted(totals.live_blocks, 'block')}`}
         onOpen={opens(hasStacks && model.knowsReleases, { view: 'flame', metric: 'live' })} />
       <Card label="Peak" value={figure('peak', format.bytes(totals.peak_live_bytes))} detail={format.isKnown(totals.peak_time_ns) ? `after ${format.duration(totals.peak_time_ns)}` : ''}
         onOpen={opens(model.hasCells && model.knowsReleases, { view: 'flame', metric: 'peak' })} />
       <Card label="Allocations" value={figure('allocations', format.count(totals.allocations))} detail={`${format.bytes(totals.allocated_bytes)} in total`} onOpen={opens(hasStacks, { view: 'flame', metric: 'allocated' })} />
       <Card label="Temporary" value={figure('temporary', format.percent(totals.temporary_allocations, totals.allocations))} detail={`${format.count(totals.temporary_allocations)} allocations`}
         onOpen={opens(hasStacks && isMetricKnown(model, 'temporary'), { view: 'flame', metric: 'temporary' })} />
-      {errorCount === 0 ? null : <Card label="Bad releases" value={figure('errors', format.count(errorCount))} detail={errorText} kind={errorCount > 0 ? 'bad' : ''} onOpen={opens(model.errors.length > 0, { view: 'errors' })} />}
+      {errorCount === 0 ? null : <Card label="Errors" value={figure('errors', format.count(errorCount))} detail={errorText} kind={errorCount > 0 ? 'bad' : ''} onOpen={opens(model.errors.length > 0, { view: 'errors' })} />}
     </div>
   );
 }
@@ -85,36 +85,36 @@ function Overview({ model, change }) {
   );
 }
 
-// What limits the report: what isn't certain, what was not recorded, and the notes.
+// Limitations of the report: uncertain figures, gaps of the recording, and the notes.
 function limitsOf({ capture = {}, leaks = {}, notes = [] }) {
   const limits = [];
-  const uncertain = [leaks.scanned && capture.known?.leaks === false ? 'which blocks are lost' : '', capture.known?.releases === false ? 'which releases are bad' : ''].filter(Boolean);
-  if (uncertain.length > 0) limits.push(`Not known for certain: ${uncertain.join(', ')}`);
-  if (leaks.scanned === false) limits.push('No leak scan was made: which blocks are lost is unknown');
-  if (capture.events_kept === false) limits.push('Recorded as totals (--aggregate): when something happened, and in which thread, is unknown');
+  const uncertain = [leaks.scanned && capture.known?.leaks === false ? 'lost blocks' : '', capture.known?.releases === false ? 'bad releases' : ''].filter(Boolean);
+  if (uncertain.length > 0) limits.push(`Not all are known: ${uncertain.join(', ')}`);
+  if (leaks.scanned === false) limits.push('No leak scan was made: lost blocks are unknown');
+  if (capture.events_kept === false) limits.push('Recorded as totals (--aggregate): times and threads are unknown');
   if (capture.lost_events > 0) limits.push(`${format.counted(capture.lost_events, 'event')} lost: the numbers are not exact`);
   if (capture.running) limits.push(`It was ${capture.damage || 'still being recorded'}`);
   else if (capture.truncated || capture.damage) limits.push(`The recording is incomplete${capture.damage ? `: ${capture.damage}` : ': it was interrupted'}`);
-  if (capture.from_start === false) limits.push('Recorded from the middle: what was allocated before is unknown');
+  if (capture.from_start === false) limits.push('Recording began while the program ran: earlier allocations are unknown');
   return [...limits, ...notes.map((note) => note.text ?? note.kind ?? '')];
 }
 
 function Notes({ notes }) {
-  if (notes.length === 0) return <p class="note" id="notes">Nothing is noted that could not be seen.</p>;
+  if (notes.length === 0) return <p class="note" id="notes">No limitations.</p>;
   return (
     <section class="notes" id="notes" aria-labelledby="notes-title">
-      <h2 id="notes-title">What could not be seen <span class="badge">{notes.length}</span></h2>
+      <h2 id="notes-title">Limitations <span class="badge">{notes.length}</span></h2>
       <ul>{notes.map((note, index) => <li key={index}><bdi>{format.clipped(format.safeText(note), 2000)}</bdi></li>)}</ul>
     </section>
   );
 }
 
-// What --ignore leaves out of the lists: it counts in the totals.
+// Stacks that --ignore leaves out of the lists. They count in the totals.
 function Ignored({ ignored }) {
   if (!ignored) return null;
   return (
     <section id="ignored" aria-labelledby="ignored-title">
-      <h2 id="ignored-title">Ignored: in the totals, and in no list <span class="badge">{format.counted(ignored.stacks, 'stack')}</span></h2>
+      <h2 id="ignored-title">Ignored: in the totals, not in the lists <span class="badge">{format.counted(ignored.stacks, 'stack')}</span></h2>
       <div class="totals-table"><table>
         <thead><tr><th scope="col">Rule</th><th scope="col">Stacks</th><th scope="col">Live</th><th scope="col">Allocated</th><th scope="col">Allocations</th></tr></thead>
         <tbody>
@@ -131,13 +131,13 @@ function Ignored({ ignored }) {
   );
 }
 
-// What the file has not, so that it stays small; in the order of docs/report-data.md.
+// Data left out to keep the file small, in the order of docs/report-data.md.
 function leftOut({ stacks, bytes, processes, names, cells, suppressions }) {
   const parts = [];
   if (stacks > 0) parts.push(`${format.counted(stacks, 'small stack')} with ${format.bytes(bytes)} ${stacks === 1 ? 'is' : 'are'} folded into their callers`);
-  if (processes > 0) parts.push(`${format.count(processes)} small processes are one row`);
-  if (names > 0) parts.push(`${format.counted(names, 'long name')} ${names === 1 ? 'is' : 'are'} cut`);
-  if (cells) parts.push('what happened when is left out');
+  if (processes > 0) parts.push(`${format.count(processes)} small processes are folded into one row`);
+  if (names > 0) parts.push(`${format.counted(names, 'long name')} ${names === 1 ? 'is' : 'are'} truncated`);
+  if (cells) parts.push('times and threads of events are left out');
   if (suppressions) parts.push('suppressions are left out');
   return parts.join(', ');
 }
@@ -151,14 +151,14 @@ export function VerdictView() {
   return (
     <div class="page">
       {command ? <p class="command"><bdi title={format.safeText(command)}>{format.clipped(format.safeText(command), 300)}</bdi></p> : null}
-      <ol class="sentences" aria-label="Verdict">
+      <ol class="sentences" aria-label="Summary">
         {model.verdict.map((sentence, index) => <Sentence key={index} sentence={sentence} isFirst={index === headline} />)}
-        {model.verdict.length === 0 ? <li class="sentence info"><div class="sentence-body">No verdict was written.</div></li> : null}
+        {model.verdict.length === 0 ? <li class="sentence info"><div class="sentence-body">No findings.</div></li> : null}
       </ol>
       {model.difference ? [<DifferenceTotals difference={model.difference} />, <MatchingNotes difference={model.difference} />]
         : [<Cards model={model} />, <Overview model={model} change={change} />, <Ignored ignored={summary.ignored} />, <Notes notes={notes} />]}
-      {folded ? <p class="note">To keep this file small, {leftOut(folded)}; <code>--full</code> writes all.</p> : null}
-      {summary.filter ? <p class="note">The report was written with a filter; what it left out isn't in this file.</p> : null}
+      {folded ? <p class="note">To keep this file small, {leftOut(folded)}; <code>--full</code> writes everything.</p> : null}
+      {summary.filter ? <p class="note">The report was written with a filter; this file has no other data.</p> : null}
     </div>
   );
 }

@@ -14,12 +14,12 @@ import { TimelineView } from './timeline.jsx';
 import { VerdictView } from './verdict.jsx';
 
 const VIEWS = [
-  { id: 'verdict', label: 'Verdict', Component: VerdictView, has: () => true },
+  { id: 'verdict', label: 'Summary', Component: VerdictView, has: () => true },
   { id: 'timeline', label: 'Timeline', Component: TimelineView, has: (model) => model.timeline !== null || model.hasTimes },
   { id: 'flame', label: 'Flame graph', Component: FlameView, has: (model) => model.stacks.count > 0 },
   { id: 'leaks', label: 'Leaks', Component: LeaksView, has: (model) => model.left.count > 0 },
   { id: 'errors', label: 'Errors', Component: ErrorsView, has: (model) => model.errors.length > 0, badge: (model) => model.errors.length },
-  { id: 'holders', label: 'Who holds it', Component: HoldersView, has: (model) => model.holders.length + model.globals.length + model.retained.length > 0 || model.graph !== null },
+  { id: 'holders', label: 'Retained by', Component: HoldersView, has: (model) => model.holders.length + model.globals.length + model.retained.length > 0 || model.graph !== null },
   { id: 'sites', label: 'Sites', Component: SitesView, has: (model) => model.stacks.count > 0 && !model.difference },
   { id: 'sizes', label: 'Sizes & lifetimes', Component: SizesView, has: (model) => !model.difference && (model.sizeClasses.length > 0 || model.lifetimes !== null) },
   { id: 'address', label: 'Address space', Component: AddressSpaceView, has: (model) => model.addressSpace !== null },
@@ -28,7 +28,7 @@ const VIEWS = [
   { id: 'source', label: 'Source', Component: SourceView, has: (model) => Object.keys(model.sources).length > 0 },
 ];
 
-// Of a run: what comes of one process says so, and the processes come early.
+// Of a run: views of single processes are replaced by a note, and the list of processes is near the front.
 const OF_ONE_PROCESS = { timeline: NoTimeline, holders: NoHolders, address: NoAddressSpace };
 
 function viewsOfRun(model) {
