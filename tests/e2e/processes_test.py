@@ -303,6 +303,45 @@ int main(int count, char **arguments) {
         self.assertEqual(len(self.traces()), 1)
 
 
+class Unanswered(heaptap_test.SteppedTestCase):
+    """A child whose agent had no answer in time runs unrecorded; that is said, and it isn't known whether it leaks."""
+
+    SPAWNER = r"""
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+int main(int count, char **arguments) {
+  pid_t child;
+  char *environment[] = {NULL};
+  free(malloc(count));
+  setvbuf(stdout, NULL, _IONBF, 0);
+  puts("ready");
+  while (getchar() != '\n') {}
+  if (posix_spawn(&child, arguments[1], NULL, NULL, arguments + 1, environment) != 0 || waitpid(child, NULL, 0) != child) return 1;
+  puts("the child has ended");
+  while (getchar() != '\n') {}
+  return 0;
+}
+"""
+
+    def test_a_program_that_was_spawned(self):
+        spawner = self.folder / "spawner"
+        spawner.with_suffix(".c").write_text(self.SPAWNER)
+        subprocess.run(["gcc", "-fno-builtin", "-o", spawner, spawner.with_suffix(".c")], check=True)
+        process = self.start("ready", HEAPTAP, "run", "-q", "-f", "--error-exitcode", "9", "-o", self.folder / "%p.htap", "--", spawner,
+                             "/bin/true")
+        process.send_signal(signal.SIGSTOP)
+        self.step(process, "the child has ended")
+        process.send_signal(signal.SIGCONT)
+        os.write(process.stdin.fileno(), b"go\n")
+        self.assertEqual(ended(process), 3)
+        reports = {pathlib.Path(report["target"]["executable"] or "gone").name: report for report in map(summary, self.folder.glob("[0-9]*.htap"))}
+        self.assertEqual(len(reports), 2, reports.keys())
+        reports.pop("spawner")
+        self.assertEqual([note["kind"] for note in reports.popitem()[1]["notes"]], ["not_answered"])
+
+
 class End(heaptap_test.TestCase):
     """What the end says of all processes, and of how the program ended."""
 

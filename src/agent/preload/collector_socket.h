@@ -18,7 +18,6 @@ inline constexpr long kSocketLevel = 1;
 inline constexpr long kPeerCredentials = 17;
 inline constexpr long kReceiveTimeout = 20;
 inline constexpr long kSendTimeout = 21;
-inline constexpr int kAnswerSeconds = 5;
 
 struct SocketAddress {
   uint16_t family;
@@ -72,7 +71,7 @@ class Socket {
 
   bool connect_to_collector() {
     if (descriptor_ < 0) return false;
-    set_patience(kAnswerSeconds);
+    set_patience(wire::kAnswerSeconds);
     const SocketAddress address = collectors_address();
     return !kernel::failed(kernel::system_call(__NR_connect, descriptor_, reinterpret_cast<long>(&address),
                                                static_cast<long>(collectors_address_bytes())));
@@ -89,7 +88,7 @@ class Socket {
     other.close();
     descriptor_ = ends[0];
     other.descriptor_ = ends[1];
-    set_patience(kAnswerSeconds);
+    set_patience(wire::kAnswerSeconds);
     return true;
   }
 

@@ -45,6 +45,8 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kFailure, "{name}"},
     {NoteKind::kUnreadableNote, "the trace has an unreadable note"},
     {NoteKind::kAgentNotLoaded, "the agent was never loaded into the program: nothing was recorded"},
+    {NoteKind::kNotAnswered,
+     "nothing was recorded: heaptap didn't answer in time when the process began (it was stopped, or got no CPU time)"},
     {NoteKind::kNoCallSeen,
      "no call of an allocation function was seen: the program doesn't allocate, or its own allocator is statically "
      "linked: use --via ptrace"},

@@ -20,8 +20,8 @@ bool saw_nothing(const report::Report& report) {
   const model::Capture& capture = report.capture;
   if (!capture.import.tool.empty()) return false;
   const bool is_told = std::ranges::any_of(capture.notes, [](const model::Note& note) {
-    return note.kind == kAgentNotLoaded || note.kind == kNoCallSeen || note.kind == kStaticWithoutFunctions ||
-           note.kind == kStaticAndStripped || note.kind == kMemoryNotOpened;
+    return note.kind == kAgentNotLoaded || note.kind == kNotAnswered || note.kind == kNoCallSeen ||
+           note.kind == kStaticWithoutFunctions || note.kind == kStaticAndStripped || note.kind == kMemoryNotOpened;
   });
   const report::Totals& totals = report.totals;
   const bool is_empty = totals.allocations == 0 && totals.unknown_releases == 0;

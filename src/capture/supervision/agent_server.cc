@@ -23,8 +23,8 @@ constexpr long kMaxPending = 4096;
 constexpr long kMaxOfOtherUser = 64;
 constexpr size_t kMaxLines = 256;
 constexpr unsigned kMaxRounds = 8;
-constexpr unsigned kMaxAtOnce = 64;           // connections, or messages of a connection, accepted in a row
-constexpr std::chrono::seconds kPatience{5};  // as long as an agent waits for its answer
+constexpr unsigned kMaxAtOnce = 64;  // connections, or messages of a connection, accepted in a row
+constexpr std::chrono::seconds kPatience{wire::kAnswerSeconds};
 
 std::string random_text(size_t digits) {
   std::string text(digits, '0');

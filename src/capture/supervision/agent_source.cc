@@ -35,8 +35,12 @@ ScanAccess access_to(RecordedProcess& process, bool is_exiting) {
 
 }  // namespace
 
-AgentSource::AgentSource(RecordedProcesses& processes, AgentServer& server)
-    : processes_(processes), server_(server), holders_(server.session()) {
+AgentSource::AgentSource(RecordedProcesses& processes, AgentServer& server, std::chrono::nanoseconds patience)
+    : processes_(processes),
+      server_(server),
+      patience_(patience),
+      all_answered_at_(std::chrono::steady_clock::now()),
+      holders_(server.session()) {
   processes_.before_end([this](RecordedProcess& process) { forget(process); });
 }
 
@@ -52,15 +56,15 @@ void AgentSource::add_waits(std::vector<pollfd>& waits) const {
 void AgentSource::take_news() {
   bell_.silence();
   while (auto request = server_.accept()) begin(*std::move(request));
+  all_answered_at_ = std::chrono::steady_clock::now();
   look_at_exits();
   look_at_filters();
   note_refusals();
 }
 
 void AgentSource::stay_for(pid_t process) {
-  constexpr std::chrono::seconds kLongestWait{10};  // twice as long as its agent waits
   awaited_.emplace(process);
-  awaited_until_ = std::chrono::steady_clock::now() + kLongestWait;
+  awaited_until_ = std::chrono::steady_clock::now() + 2 * patience_;
 }
 
 bool AgentSource::follows_children() const { return (processes_.options().log.flags & wire::kFollowFork) != 0; }
@@ -123,14 +127,19 @@ void AgentSource::begin(AgentRequest request) {
   }
   if (follows_children()) holders_.add(process->pid, process->log_half->log());
   const FilterLook filters(request.process);  // while it waits
-  if (!server_.answer(std::move(request.connection), &process->log_half->log())) {
-    processes_.drop(request.process);
-    return;
-  }
+  if (!server_.answer(std::move(request.connection), &process->log_half->log())) return note_gone(*process);
   watches_.erase(request.process);
   watches_.try_emplace(request.process, request.process);
   filters_.insert_or_assign(request.process, filters);
   bell_.add(process->log_half->log().header());
+}
+
+// Where no request can have waited for so long, the process has ended before it did anything.
+void AgentSource::note_gone(RecordedProcess& process) {
+  if (std::chrono::steady_clock::now() - all_answered_at_ < patience_) return processes_.drop(process.pid);
+  process.recording->note({model::NoteKind::kNotAnswered});
+  const bool is_awaited = processes_.program().is(process.pid);
+  if (!is_awaited && !process::ProcessWatch(process.pid).has_ended()) process.recording->note_detached();
 }
 
 void AgentSource::forget(RecordedProcess& process) {

@@ -18,8 +18,9 @@ namespace heaptap::supervision {
 
 class AgentSource : public RecordingSource {
  public:
-  // Its processes run on this machine: each has a log half.
-  AgentSource(RecordedProcesses& processes, AgentServer& server);
+  // Its processes run on this machine: each has a log half. `patience`: the longest wait of an agent for its log.
+  AgentSource(RecordedProcesses& processes, AgentServer& server,
+              std::chrono::nanoseconds patience = std::chrono::seconds(wire::kAnswerSeconds));
   ~AgentSource() override;
 
   // Expects this process, which is waiting for its log: for a program whose parent isn't heaptap.
@@ -38,6 +39,8 @@ class AgentSource : public RecordingSource {
 
  private:
   void begin(AgentRequest request);
+  // The agent is gone, with its process or without.
+  void note_gone(RecordedProcess& process);
   // Handles a request of a recorded program.
   void answer(AgentRequest request);
   void forget(RecordedProcess& process);
@@ -54,6 +57,8 @@ class AgentSource : public RecordingSource {
 
   RecordedProcesses& processes_;
   AgentServer& server_;
+  std::chrono::nanoseconds patience_;
+  std::chrono::steady_clock::time_point all_answered_at_;  // last time without a request that waits
   ReportRequests* reports_ = nullptr;
   log::LogWaker bell_;
   std::map<pid_t, process::ProcessWatch> watches_;  // of processes that weren't detached

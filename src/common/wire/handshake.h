@@ -10,6 +10,7 @@ inline constexpr uint32_t kHandshakeVersion = 4;
 
 inline constexpr uint32_t kSecretBytes = 32;
 inline constexpr char kSecretSeparator = ':';
+inline constexpr int kAnswerSeconds = 5;  // an agent waits no longer for its answer; the program then runs unrecorded
 
 enum class StartReason : uint32_t {
   kStart = 0,

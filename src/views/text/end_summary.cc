@@ -304,10 +304,10 @@ Lines process_lines(const report::Report& report, size_t most, bool all) {
 bool decides_verdict(const model::Note& note) {
   using enum model::NoteKind;
   constexpr std::array kDeciding{
-      kAgentNotLoaded,  kNoCallSeen,        kOwnAllocator,        kStaticAndStripped,    kStaticWithoutFunctions,
-      kMemoryNotOpened, kChildrenUnreached, kChildrenNotFollowed, kChildExecNotRecorded, kExecNotRecorded,
-      kExecNotFollowed, kExecRefused,       kNoScanAtEnd,         kNoTracedScanAtEnd,    kCallsPastHooks,
-      kNoScanAfterExec, kOtherNamesCalled};
+      kAgentNotLoaded,         kNotAnswered,     kNoCallSeen,        kOwnAllocator,        kStaticAndStripped,
+      kStaticWithoutFunctions, kMemoryNotOpened, kChildrenUnreached, kChildrenNotFollowed, kChildExecNotRecorded,
+      kExecNotRecorded,        kExecNotFollowed, kExecRefused,       kNoScanAtEnd,         kNoTracedScanAtEnd,
+      kCallsPastHooks,         kNoScanAfterExec, kOtherNamesCalled};
   return std::ranges::find(kDeciding, note.kind) != kDeciding.end();
 }
 

@@ -88,6 +88,7 @@ TEST(Note, OfAStaticProgramSaysWhatBecameOfAskingAHost) {
 
 TEST(Note, SpeaksOfOneAndOfSeveral) {
   const auto says = [](const Note& note, const char* beginning) { return sentence_of(note).starts_with(beginning); };
+  EXPECT_TRUE(says({.kind = NoteKind::kNotAnswered}, "nothing was recorded: heaptap didn't answer in time"));
   EXPECT_TRUE(says({.kind = NoteKind::kChildrenUnreached, .numbers = {1}}, "1 forked child was not recorded"));
   EXPECT_TRUE(says({.kind = NoteKind::kChildrenUnreached, .numbers = {2}}, "2 forked children were not recorded"));
   EXPECT_TRUE(says({.kind = NoteKind::kChildExecNotRecorded, .numbers = {1, 2}}, "a child executed a program"));

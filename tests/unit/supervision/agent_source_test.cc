@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
@@ -94,6 +95,24 @@ TEST_F(AgentSourceTest, NothingIsLeftOfAnAgentThatIsGoneBeforeItsAnswer) {
   EXPECT_EQ(processes_.find(getpid()), nullptr);
   EXPECT_TRUE(files().empty());
   EXPECT_TRUE(processes_.take_traces({}).empty());
+}
+
+// It ran unrecorded, which its trace says.
+TEST_F(AgentSourceTest, AnAgentThatHasWaitedTooLongHasATraceWithoutAnything) {
+  AgentSource late(processes_, server_, std::chrono::nanoseconds(0));
+  close(ask());
+  late.take_news();
+  RecordedProcess* const process = processes_.find(getpid());
+  ASSERT_NE(process, nullptr);
+  EXPECT_TRUE(late.has_left(*process));
+  processes_.end(getpid(), {});
+  const std::vector<FinishedTrace> traces = processes_.take_traces({});
+  ASSERT_EQ(traces.size(), 1U);
+  const auto reader = app::open_trace(traces[0].path);
+  ASSERT_TRUE(reader);
+  EXPECT_TRUE((*reader)->capture().detached);
+  ASSERT_EQ((*reader)->capture().notes.size(), 1U);
+  EXPECT_EQ((*reader)->capture().notes[0].kind, model::NoteKind::kNotAnswered);
 }
 
 TEST_F(AgentSourceTest, AProgramWhoseSuccessorIsGoneBeforeItsAnswerKeepsItsTrace) {
