@@ -49,11 +49,7 @@ class ObjectFinder {
   ObjectFinder(const model::HeapScan& scan, const std::vector<Entrances>& entrances, const CallLevels& calls,
                const std::vector<uint32_t>& makers, const std::vector<uint32_t>& kinds, unsigned word_bytes)
       : scan_(scan), calls_(calls), makers_(makers), kinds_(kinds), word_bytes_(word_bytes) {
-    for (size_t level = 0; level < kCallLevels; ++level) {
-      size_t count = 0;
-      for (const uint32_t call : calls[level]) count = std::max(count, call == kNoCall ? 0 : size_t{call} + 1);
-      votes_[level].resize(count);
-    }
+    for (size_t level = 0; level < kCallLevels; ++level) votes_[level].resize(call_count(calls[level]));
     vote(entrances, [](Votes& votes, uint32_t kind) { votes.propose(kind); });
     vote(entrances, [](Votes& votes, uint32_t kind) { votes.count(kind); });
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "capture/scan/memory_reader.h"
 #include "common/base/pages.h"
 
 namespace heaptap::scan {

@@ -41,11 +41,7 @@ Headers::Headers(const model::HeapScan& scan, const std::vector<Entrances>& entr
   size_t sites = 0;
   for (const model::ScannedBlock& block : scan.blocks) sites = std::max(sites, size_t{block.site} + 1);
   of_sites_.resize(sites);
-  for (size_t level = 0; level < kCallLevels; ++level) {
-    size_t count = 0;
-    for (const uint32_t call : calls[level]) count = std::max(count, call == kNoCall ? 0 : size_t{call} + 1);
-    of_calls_[level].resize(count);
-  }
+  for (size_t level = 0; level < kCallLevels; ++level) of_calls_[level].resize(call_count(calls[level]));
   vote(entrances, [](Votes& votes, uint32_t offset) { votes.propose(offset); });
   vote(entrances, [](Votes& votes, uint32_t offset) { votes.count(offset); });
 }

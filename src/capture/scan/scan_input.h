@@ -1,5 +1,6 @@
 // Input of a leak scan besides the memory itself.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,12 @@ inline constexpr uint32_t kNoCall = 0xffffffff;
 using SiteCalls = std::vector<uint32_t>;
 constexpr uint32_t call_of(const SiteCalls& calls, model::SiteId site) {
   return site < calls.size() ? calls[site] : kNoCall;
+}
+// The number behind the greatest call: the size of a table by call.
+inline size_t call_count(const SiteCalls& calls) {
+  size_t count = 0;
+  for (const uint32_t call : calls) count = std::max(count, call == kNoCall ? 0 : size_t{call} + 1);
+  return count;
 }
 // Numbers of innermost frames to compare: a wrapper has one call for all, its callers one for each kind of block.
 // (GLib's objects are allocated seven frames below their user.)

@@ -122,7 +122,8 @@ std::optional<PiecewiseFile> PiecewiseFile::open(pid_t process, const model::Mod
   std::optional<base::FileServer> server = base::ServedFiles::server_of(lookup.place);
   auto file = files.look<base::UniqueFd>(lookup.place, server, [lookup, module] { return lookup.open(module); });
   if (!file || !*file) return std::nullopt;
-  return PiecewiseFile(lookup.place, std::move(server), files.keep(lookup.place, *std::move(file)));
+  auto kept = files.keep(lookup.place, server, *std::move(file));
+  return PiecewiseFile(lookup.place, std::move(server), std::move(kept));
 }
 
 base::Result<PiecewiseFile::Piece> PiecewiseFile::read(uint64_t offset, size_t max_bytes) const {

@@ -154,9 +154,10 @@ bool JitNames::may_be_read(const struct stat& status, const std::string& path) {
 bool JitNames::is_believed(uid_t owner) const { return std::ranges::find(owners_, owner) != owners_.end(); }
 
 JitNames::Source JitNames::source_of(const base::FilePlace& place, base::UniqueFd file, uint64_t inode) {
-  return {.file = base::ServedFiles::of_process().keep(place, std::move(file)),
+  const auto server = base::ServedFiles::server_of(place);
+  return {.file = base::ServedFiles::of_process().keep(place, server, std::move(file)),
           .place = place,
-          .server = base::ServedFiles::server_of(place),
+          .server = server,
           .inode = inode};
 }
 

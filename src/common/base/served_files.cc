@@ -141,8 +141,9 @@ bool ServedFiles::run(const FilePlace& place, const std::optional<FileServer>& s
 }
 
 // A file that can't be closed without blocking stays open.
-std::shared_ptr<const UniqueFd> ServedFiles::keep(const FilePlace& place, UniqueFd file) {
-  const auto close_it = [this, place, server = server_of(place)](const UniqueFd* kept) {
+std::shared_ptr<const UniqueFd> ServedFiles::keep(const FilePlace& place, std::optional<FileServer> server,
+                                                  UniqueFd file) {
+  const auto close_it = [this, place, server = std::move(server)](const UniqueFd* kept) {
     (void)look<bool>(place, server, [kept] {
       delete kept;
       return true;

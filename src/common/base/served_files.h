@@ -75,7 +75,10 @@ class ServedFiles {
   }
 
   // Keeps an opened file for later accesses: closing it may block as well. This object must outlive it.
-  std::shared_ptr<const UniqueFd> keep(const FilePlace& place, UniqueFd file);
+  std::shared_ptr<const UniqueFd> keep(const FilePlace& place, UniqueFd file) {
+    return keep(place, server_of(place), std::move(file));
+  }
+  std::shared_ptr<const UniqueFd> keep(const FilePlace& place, std::optional<FileServer> server, UniqueFd file);
 
   // The first silent file of each file system.
   [[nodiscard]] std::vector<SilentFile> given_up() const;

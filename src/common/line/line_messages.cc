@@ -12,8 +12,6 @@ namespace {
 using message::Fields;
 using message::Message;
 
-Message empty(Kind kind) { return {.kind = kind, .number = 0, .fields = {}}; }
-
 std::string_view bytes_in(const Fields& fields, Field field) { return fields.text(field).value_or(""); }
 
 void add_place(Fields& fields, const FilePlace& place) {
@@ -64,7 +62,7 @@ Field field_of(BlocksPiece::Content content) {
 
 }  // namespace
 
-Message message_of(Kind kind) { return empty(kind); }
+Message message_of(Kind kind) { return {.kind = kind, .number = 0, .fields = {}}; }
 
 Message refusal_of_line(std::string_view why) {
   Message message{.kind = message::CommonKind::kRefusal, .number = 0, .fields = {}};
@@ -75,7 +73,7 @@ Message refusal_of_line(std::string_view why) {
 uint64_t stream_in(const Fields& fields) { return fields.number_or_0(Field::kStream); }
 
 Message message_of(const Resume& resume) {
-  Message message = empty(Kind::kResume);
+  Message message = message_of(Kind::kResume);
   message.fields.add(Field::kSession, resume.session);
   message.fields.add(Field::kNumber, resume.received);
   if (resume.takes_over != kNoTakeOver) message.fields.add(Field::kTakesOver, resume.takes_over);
@@ -91,7 +89,7 @@ Resume decode_resume(const Fields& fields) {
 }
 
 Message message_of(const Received& received) {
-  Message message = empty(Kind::kReceived);
+  Message message = message_of(Kind::kReceived);
   message.fields.add(Field::kNumber, received.messages);
   return message;
 }
@@ -99,7 +97,7 @@ Message message_of(const Received& received) {
 Received decode_received(const Fields& fields) { return {.messages = fields.number_or_0(Field::kNumber)}; }
 
 Message message_of(const RecordingBegun& begun) {
-  Message message = empty(Kind::kRecording);
+  Message message = message_of(Kind::kRecording);
   message.fields.add(Field::kCapture, begun.capture);
   if (begun.kept_ns > 0) message.fields.add(Field::kTimeNs, begun.kept_ns);
   message.fields.add(Field::kStream, begun.stream);
@@ -113,7 +111,7 @@ RecordingBegun decode_recording_begun(const Fields& fields) {
 }
 
 Message message_of(const StreamBytes& bytes) {
-  Message message = empty(Kind::kBytes);
+  Message message = message_of(Kind::kBytes);
   message.fields.add(Field::kBytes, bytes.bytes);
   message.fields.add(Field::kStream, bytes.stream);
   return message;
@@ -124,7 +122,7 @@ StreamBytes decode_stream_bytes(const Fields& fields) {
 }
 
 Message message_of(const CodeNames& names) {
-  Message message = empty(Kind::kCodeNames);
+  Message message = message_of(Kind::kCodeNames);
   message.fields.add(Field::kBytes, names.names);
   message.fields.add(Field::kStream, names.stream);
   return message;
@@ -135,7 +133,7 @@ CodeNames decode_code_names(const Fields& fields) {
 }
 
 Message message_of(const Marked& marked) {
-  Message message = empty(Kind::kMarked);
+  Message message = message_of(Kind::kMarked);
   message.fields.add(Field::kMarkKind, marked.kind);
   message.fields.add(Field::kName, marked.name);
   message.fields.add(Field::kTimeNs, marked.time_ns);
@@ -151,7 +149,7 @@ Marked decode_marked(const Fields& fields) {
 }
 
 Message message_of(const BlocksWanted& wanted) {
-  Message message = empty(Kind::kBlocksWanted);
+  Message message = message_of(Kind::kBlocksWanted);
   message.fields.add(Field::kStream, wanted.stream);
   message.fields.add(Field::kQuestion, wanted.question);
   return message;
@@ -162,7 +160,7 @@ BlocksWanted decode_blocks_wanted(const Fields& fields) {
 }
 
 Message message_of(const BlocksPiece& piece) {
-  Message message = empty(Kind::kBlocks);
+  Message message = message_of(Kind::kBlocks);
   message.fields.add(Field::kStream, piece.stream);
   message.fields.add(Field::kQuestion, piece.question);
   message.fields.add(field_of(piece.content), piece.bytes);
@@ -181,7 +179,7 @@ BlocksPiece decode_blocks_piece(const Fields& fields) {
 }
 
 Message message_of(const ScanPiece& piece) {
-  Message message = empty(Kind::kScanned);
+  Message message = message_of(Kind::kScanned);
   if (piece.end) add_end(message.fields, *piece.end);
   message.fields.add(Field::kBytes, piece.bytes);
   message.fields.add(Field::kMore, !piece.end);
@@ -196,7 +194,7 @@ ScanPiece decode_scan_piece(const Fields& fields) {
 }
 
 Message message_of(const RecordingEnded& ended) {
-  Message message = empty(Kind::kEnded);
+  Message message = message_of(Kind::kEnded);
   message.fields.add(Field::kCapture, ended.capture);
   message.fields.add(Field::kNotesBefore, ended.notes_before);
   message.fields.add(Field::kStream, ended.stream);
@@ -210,13 +208,13 @@ RecordingEnded decode_recording_ended(const Fields& fields) {
 }
 
 Message message_of(const RecordingDropped& dropped) {
-  Message message = empty(Kind::kDropped);
+  Message message = message_of(Kind::kDropped);
   message.fields.add(Field::kStream, dropped.stream);
   return message;
 }
 
 Message message_of(const NotRecorded& failed) {
-  Message message = empty(Kind::kNotRecorded);
+  Message message = message_of(Kind::kNotRecorded);
   message.fields.add(Field::kPid, failed.pid);
   message.fields.add(Field::kText, failed.why);
   return message;
@@ -227,7 +225,7 @@ NotRecorded decode_not_recorded(const Fields& fields) {
 }
 
 Message message_of(const AllEnded& ended) {
-  Message message = empty(Kind::kAllEnded);
+  Message message = message_of(Kind::kAllEnded);
   control::add_exit(message.fields, ended.exit);
   return message;
 }
@@ -235,7 +233,7 @@ Message message_of(const AllEnded& ended) {
 AllEnded decode_all_ended(const Fields& fields) { return {.exit = control::exit_in(fields)}; }
 
 Message message_of(const StreamFigures& figures) {
-  Message message = empty(Kind::kFiguresNow);
+  Message message = message_of(Kind::kFiguresNow);
   message.fields.add(Field::kTimeNs, figures.time_ns);
   message.fields.add(Field::kLostEvents, figures.lost_events);
   message.fields.add(Field::kLogUsedBytes, figures.log_used_bytes);
@@ -253,7 +251,7 @@ StreamFigures decode_stream_figures(const Fields& fields) {
 }
 
 Message message_of(const ReportWanted& wanted) {
-  Message message = empty(Kind::kFiguresNow);
+  Message message = message_of(Kind::kFiguresNow);
   message.fields.add_known(Field::kPid, wanted.pid);
   message.fields.add(Field::kReason, wanted.reason);
   return message;
@@ -266,7 +264,7 @@ std::optional<ReportWanted> decode_report_wanted(const Fields& fields) {
 }
 
 Message message_of(const FileWanted& wanted) {
-  Message message = empty(Kind::kFileWanted);
+  Message message = message_of(Kind::kFileWanted);
   add_place(message.fields, wanted.place);
   message.fields.add(Field::kOffset, wanted.offset);
   return message;
@@ -277,7 +275,7 @@ FileWanted decode_file_wanted(const Fields& fields) {
 }
 
 Message message_of(const FileSettled& settled) {
-  Message message = empty(Kind::kFileSettled);
+  Message message = message_of(Kind::kFileSettled);
   add_place(message.fields, settled.place);
   return message;
 }
@@ -285,7 +283,7 @@ Message message_of(const FileSettled& settled) {
 FileSettled decode_file_settled(const Fields& fields) { return {.place = place_in(fields)}; }
 
 Message message_of(const FilePiece& piece) {
-  Message message = empty(Kind::kFilePiece);
+  Message message = message_of(Kind::kFilePiece);
   add_place(message.fields, piece.place);
   message.fields.add(Field::kOffset, piece.offset);
   if (piece.why_not) {
@@ -312,7 +310,7 @@ std::optional<FilePiece> decode_file_piece(const Fields& fields) {
 }
 
 Message message_of(const RowRequest& request) {
-  Message message = empty(Kind::kRowsWanted);
+  Message message = message_of(Kind::kRowsWanted);
   message.fields.add(Field::kBuildId, request.build_id);
   message.fields.add(Field::kName, request.path);
   message.fields.add_known(Field::kAddress, request.address);
@@ -326,7 +324,7 @@ RowRequest decode_row_request(const Fields& fields) {
 }
 
 Message message_of(const RowsPiece& piece) {
-  Message message = empty(Kind::kRows);
+  Message message = message_of(Kind::kRows);
   message.fields.add(Field::kBuildId, piece.build_id);
   message.fields.add(Field::kRows, piece.rows);
   message.fields.add(Field::kMore, piece.more);

@@ -31,13 +31,11 @@ class ControlService : public supervision::RecordingService {
     uint32_t image = 1;
     uint32_t scans = 0;
     uint32_t marks = 0;
-    bool is_on = true;
   };
   using Reply = base::Result<message::Fields>;
 
   void tell_what_happened();
   void tell_of(const supervision::RecordedProcess& process, Told& told);
-  void tell_end(const Told& told);
   void answer(const recordings::Server::Request& request);
   Reply reply_to(const message::Message& message);
   Reply settings() const;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
 #include <map>
 #include <utility>
 
+#include "common/base/small_file.h"
 #include "common/control/control_messages.h"
 #include "views/client/client.h"
 #include "views/client/live_trace.h"
@@ -198,12 +198,8 @@ base::Result<std::unique_ptr<Recording>> begin(base::Result<std::unique_ptr<clie
 }
 
 std::string name_of(const endpoint::ProcessName& process) {
+  if (process.machine.empty()) return base::name_of_process(process.pid);
   std::string name;
-  if (process.machine.empty()) {
-    std::ifstream file(fmt::format("/proc/{}/comm", process.pid));
-    std::getline(file, name);
-    return name;
-  }
   const auto pid = static_cast<uint32_t>(process.pid);
   const auto recording = connect_to_process(pid, process.machine);
   const auto processes = recording ? (*recording)->processes() : base::Result<std::vector<Process>>();

@@ -4,32 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include <initializer_list>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
+
+#include "raw_fields.h"
 
 namespace heaptap::control {
 namespace {
 
 using message::Fields;
-
-using Value = std::variant<uint64_t, std::string_view>;
-
-// By numbers alone.
-Fields fields_of(std::initializer_list<std::pair<int, Value>> all) {
-  Fields fields;
-  for (const auto& [number, value] : all) {
-    const message::Number field(static_cast<uint8_t>(number));
-    std::visit([&](const auto& each) { fields.add(field, each); }, value);
-  }
-  return fields;
-}
-
-Value number(uint64_t value) { return value; }
-Value text(std::string_view value) { return value; }
+using test::fields_of;
+using test::number;
+using test::text;
 
 TEST(ControlRequests, HaveTheFieldsOfTheProtocol) {
   EXPECT_EQ(encode(ProcessRequest{}).bytes(), "");

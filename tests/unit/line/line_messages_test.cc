@@ -7,33 +7,21 @@
 #include <initializer_list>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "common/message/common_messages.h"
 #include "common/model/note_code.h"
+#include "raw_fields.h"
 
 namespace heaptap::line {
 namespace {
 
 using message::Fields;
 using message::Message;
+using test::fields_of;
+using test::number;
+using test::text;
 
-using Value = std::variant<uint64_t, std::string_view>;
-
-Value number(uint64_t value) { return value; }
-Value text(std::string_view value) { return value; }
-
-// By numbers alone.
-Fields fields_of(std::initializer_list<std::pair<int, Value>> all) {
-  Fields fields;
-  for (const auto& [field, value] : all) {
-    std::visit([&, at = message::Number(static_cast<uint8_t>(field))](const auto& each) { fields.add(at, each); },
-               value);
-  }
-  return fields;
-}
-
-std::string bytes_of_message(int kind, std::initializer_list<std::pair<int, Value>> all) {
+std::string bytes_of_message(int kind, std::initializer_list<std::pair<int, test::FieldValue>> all) {
   return encode(Message{.kind = message::Number(static_cast<uint8_t>(kind)), .number = 0, .fields = fields_of(all)});
 }
 

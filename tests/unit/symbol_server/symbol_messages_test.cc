@@ -4,30 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include <initializer_list>
-#include <string_view>
-#include <utility>
-#include <variant>
+
+#include "raw_fields.h"
 
 namespace heaptap::symbol_server {
 namespace {
 
 using message::Fields;
-
-using Value = std::variant<uint64_t, std::string_view>;
-
-Value number(uint64_t value) { return value; }
-Value text(std::string_view value) { return value; }
-
-// By numbers alone.
-Fields fields_of(std::initializer_list<std::pair<int, Value>> all) {
-  Fields fields;
-  for (const auto& [field, value] : all) {
-    std::visit([&, at = message::Number(static_cast<uint8_t>(field))](const auto& each) { fields.add(at, each); },
-               value);
-  }
-  return fields;
-}
+using test::fields_of;
+using test::number;
+using test::text;
 
 TEST(SymbolMessages, RequestsHaveTheFieldsOfTheProtocol) {
   EXPECT_EQ(encode(LevelsRequest{.build_ids = {"a", "b"}}).bytes(),
