@@ -19,7 +19,7 @@
 namespace heaptap::base {
 namespace {
 
-constexpr const char* kFile = "/proc/version";
+constexpr const char* kFile = "/dev/null";  // on no machine on a served file system
 
 TEST(ServedFiles, AreOnFileSystemsThatWaitForSomebody) {
   for (const char* const type : {"fuse", "fuse.sshfs", "fuseblk", "nfs", "nfs4", "cifs", "9p", "virtiofs", "autofs"})
@@ -28,11 +28,27 @@ TEST(ServedFiles, AreOnFileSystemsThatWaitForSomebody) {
     EXPECT_FALSE(is_served(type)) << type;
 }
 
-TEST(ServedFiles, OthersAreLookedAtByWhoAsks) {
+// A file of which nothing is known may be a served one.
+TEST(ServedFiles, OnlyOthersAreLookedAtByWhoAsks) {
   ServedFiles files;
-  const auto who = files.look<std::thread::id>({.path = kFile}, [] { return std::this_thread::get_id(); });
-  EXPECT_EQ(who, std::this_thread::get_id());
+  const auto who = [] { return std::this_thread::get_id(); };
+  EXPECT_EQ(files.look<std::thread::id>({.path = kFile}, std::nullopt, who), who());
+  EXPECT_NE(files.look<std::thread::id>({.path = kFile}, FileServer{}, who), who());
   EXPECT_TRUE(files.given_up().empty());
+}
+
+TEST(ServedFiles, OthersAreKnownBesideServedOnes) {
+  const std::string folder = testing::TempDir() + "served_files.beside." + std::to_string(getpid());
+  std::filesystem::create_directories(folder);
+  std::optional<test::ServedFile> served(std::in_place, folder, "content");
+  if (!served->is_there()) GTEST_SKIP() << "needs root, and FUSE";
+  const auto server = ServedFiles::server_of({.path = served->path()});
+  ASSERT_TRUE(server);
+  EXPECT_TRUE(is_served(server->type)) << server->type;
+  const UniqueFd held(open(kFile, O_RDONLY | O_CLOEXEC));  // its name is in the kernel's cache
+  EXPECT_FALSE(ServedFiles::server_of({.path = kFile}));
+  served.reset();
+  std::filesystem::remove_all(folder);
 }
 
 TEST(ServedFiles, LookHandsOverWhatCanOnlyBeMoved) {

@@ -15,7 +15,6 @@
 namespace heaptap::line {
 namespace {
 
-using message::Fields;
 using message::Message;
 using test::fields_of;
 using test::number;

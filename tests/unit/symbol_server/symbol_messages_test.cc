@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "raw_fields.h"
 
 namespace heaptap::symbol_server {
