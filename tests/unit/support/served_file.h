@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -37,13 +38,13 @@ class ServedFile {
       _exit(0);
     }
     close(line);
+    if (is_mounted_) start_cleaner();
   }
   ~ServedFile() {
-    if (server_ > 0) {
-      kill(server_, SIGKILL);
-      waitpid(server_, nullptr, 0);
-    }
-    if (is_mounted_) umount2(directory_.c_str(), MNT_DETACH);
+    if (!is_mounted_) return;
+    close(is_used_);
+    waitpid(cleaner_, nullptr, 0);
+    waitpid(server_, nullptr, 0);
   }
   ServedFile(const ServedFile&) = delete;
   ServedFile& operator=(const ServedFile&) = delete;
@@ -58,6 +59,24 @@ class ServedFile {
  private:
   static constexpr const char* kName = "it";
   static constexpr uint64_t kNode = 2;
+
+  // A process that unmounts the file system once this one has ended in any way, so that a killed test leaves none behind.
+  void start_cleaner() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) abort();
+    cleaner_ = fork();
+    if (cleaner_ == 0) {
+      setsid();  // isn't killed with the test's group
+      close(ends[1]);
+      char byte = 0;
+      while (read(ends[0], &byte, 1) < 0 && errno == EINTR) continue;
+      kill(server_, SIGKILL);
+      umount2(directory_.c_str(), MNT_DETACH);
+      _exit(0);
+    }
+    close(ends[0]);
+    is_used_ = ends[1];
+  }
 
   [[nodiscard]] fuse_attr attributes_of(uint64_t node) const {
     fuse_attr attributes{};
@@ -146,6 +165,8 @@ class ServedFile {
   const std::string content_;
   bool is_mounted_ = false;
   pid_t server_ = 0;
+  pid_t cleaner_ = 0;
+  int is_used_ = -1;  // open while this object exists
 };
 
 }  // namespace heaptap::test
