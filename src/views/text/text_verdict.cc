@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "analysis/findings/amount_text.h"
@@ -94,6 +96,34 @@ std::string render_growth(const findings::GrowthEntry& entry, const Ink& ink) {
   return text;
 }
 
+// The stacks that contribute most, and how much of the figure is left for others.
+std::string render_stacks(const findings::Verdict& verdict, const findings::LimitEntry& limit,
+                          const RenderOptions& options) {
+  const auto weight = [&](const findings::SiteRow& row) {
+    const report::BlockCount share = findings::share_of(limit.kind, verdict.possible_counts, row.sum);
+    return limit.kind == report::LimitKind::kAllocations ? share.blocks : share.bytes;
+  };
+  const findings::FrameText frames(limit.frames, verdict.skipped, options.frames);
+  auto rows = findings::merge_sites(frames, limit.frames, limit.stacks);
+  std::ranges::stable_sort(rows, std::greater<>(), weight);
+  std::string text;
+  uint64_t listed = 0;
+  for (const findings::SiteRow& row : rows) {
+    listed += weight(row);
+    text +=
+        fmt::format("  {}  {} by {}{}\n      {}\n", findings::ids_text(row), share_text(verdict, limit.kind, row.sum),
+                    findings::function_text(row.sum.function, row.sum.variant), findings::labels_behind(row.sum),
+                    frames.describe_site({limit.frames, row.sum.frames}, TextTable::room_below(options.width)));
+  }
+  const uint64_t figure = limit.figure.counted();
+  const bool adds_up = limit.kind != report::LimitKind::kPeak;  // processes have their peaks at different times
+  if (adds_up && !rows.empty() && limit.figure.is_known() && figure > listed) {
+    text +=
+        fmt::format("  ({} more in other stacks: -n N shows more)\n", report::figure_text(limit.kind, figure - listed));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string render_verdict(const findings::Verdict& verdict, const RenderOptions& options) {
@@ -102,13 +132,7 @@ std::string render_verdict(const findings::Verdict& verdict, const RenderOptions
   for (const findings::LimitEntry& limit : verdict.limits) {
     const std::string line = limit_text(limit);
     text += (limit.broken() ? ink.red(line) : limit.unknown() ? ink.yellow(line) : line) + "\n";
-    const findings::FrameText frames(limit.frames, verdict.skipped, options.frames);
-    for (const findings::SiteRow& row : findings::merge_sites(frames, limit.frames, limit.stacks)) {
-      text +=
-          fmt::format("  {}  {} by {}{}\n      {}\n", findings::ids_text(row), share_text(verdict, limit.kind, row.sum),
-                      findings::function_text(row.sum.function, row.sum.variant), findings::labels_behind(row.sum),
-                      frames.describe_site({limit.frames, row.sum.frames}, TextTable::room_below(options.width)));
-    }
+    text += render_stacks(verdict, limit, options);
   }
   for (const findings::GrowthEntry& entry : verdict.growth) text += render_growth(entry, ink);
   for (const std::string& remark : verdict.remarks) text += ink.yellow("! " + base::safe_text(remark)) + "\n";

@@ -245,6 +245,14 @@ TEST(Verdict, WhatWasNotMeasuredHasNoFigure) {
   EXPECT_EQ(certainties(report), (std::array{kNone, kNone, kNone, kExact}));
 }
 
+TEST(Verdict, SaysWhatItsListLeavesOut) {
+  findings::Verdict most = verdict();
+  most.limits.front().figure = 200;
+  const std::string text = render_verdict(most, {});
+  EXPECT_NE(text.find("  (144 B more in other stacks: -n N shows more)\nFAIL: peak"), std::string::npos) << text;
+  EXPECT_EQ(render_verdict(verdict(), {}).find("more in other stacks"), std::string::npos);
+}
+
 TEST(Verdict, ShowsEachLimitAndWhatBrokeIt) {
   expect_plain("check.txt", render_verdict(verdict(), {}));
   expect_plain("check.json", json::render_verdict_json(verdict()));
