@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "capture/process/process_status.h"
+#include "capture/process/ptrace_refusal.h"
 #include "common/arch/native.h"
 #include "common/arch/thread_facts.h"
 #include "common/base/small_file.h"
@@ -70,7 +71,7 @@ base::Result<bool> ThreadStopper::adopt_new_threads() {
     TracedThread thread(id, id == process_);
     if (const int reason = thread.seize(); reason != 0) {
       if (reason == ESRCH || has_ended(id)) continue;
-      return std::unexpected(refusal_of(id, reason));
+      return std::unexpected(ptrace_refusal(process_, id, reason));
     }
     thread.interrupt();
     traced_.emplace(id, thread);
@@ -134,28 +135,6 @@ bool ThreadStopper::read_all_registers() {
 
 void ThreadStopper::let_go() {
   for (auto& [id, thread] : traced_) thread.detach();
-}
-
-base::Error ThreadStopper::refusal_of(pid_t thread, int reason) const {
-  const auto status = read_thread_status(thread);
-  if (status && status->tracer != 0) {
-    return base::make_error("process {} is already traced by process {} (a debugger?); end that first", process_,
-                            status->tracer);
-  }
-  if (reason != EPERM) return base::make_error("process {} can't be stopped: {}", process_, base::reason_of(reason));
-  const std::string scope = base::read_small_file("/proc/sys/kernel/yama/ptrace_scope");
-  if (!scope.empty() && scope.front() == '3') {
-    return base::make_error("process {} can't be stopped: kernel.yama.ptrace_scope is 3, which only a reboot changes",
-                            process_);
-  }
-  base::Error error = base::make_error(
-      "process {} can't be stopped: not permitted. Run heaptap as the same user, or as root", process_);
-  if (!scope.empty() && scope.front() != '0') {
-    error.message +=
-        base::make_error("; kernel.yama.ptrace_scope is {}, so: sudo sysctl kernel.yama.ptrace_scope=0", scope.front())
-            .message;
-  }
-  return error;
 }
 
 }  // namespace heaptap::process

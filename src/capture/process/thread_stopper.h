@@ -31,7 +31,6 @@ class ThreadStopper {
   base::Result<> wait_until_stopped();
   [[nodiscard]] bool read_all_registers();
   base::Result<> find_architecture();
-  [[nodiscard]] base::Error refusal_of(pid_t thread, int reason) const;
   void leave_in_kernel(TracedThread& thread);
 
   pid_t process_;

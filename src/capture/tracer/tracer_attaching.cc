@@ -7,27 +7,13 @@
 #include <utility>
 
 #include "capture/process/process_status.h"
+#include "capture/process/ptrace_refusal.h"
 #include "capture/tracer/tracer.h"
 
 namespace heaptap::tracer {
 namespace {
 
 constexpr std::chrono::seconds kLongestMaking{2};
-
-// Why seizing failed.
-base::Error refusal_of(pid_t thread, int reason) {
-  if (reason != EPERM) return base::make_error("process {} can't be traced: {}", thread, base::reason_of(reason));
-  const auto status = process::read_thread_status(thread);
-  if (status && status->tracer != 0) {
-    return base::make_error(
-        "process {} is traced by process {} already: end that first (a debugger, strace or another heaptap)", thread,
-        status->tracer);
-  }
-  return base::make_error(
-      "process {} can't be traced: not permitted; run heaptap as the same user or with sudo, and if it still is "
-      "refused, allow it with: sudo sysctl -w kernel.yama.ptrace_scope=0",
-      thread);
-}
 
 }  // namespace
 
@@ -82,7 +68,7 @@ base::Result<> Tracer::seize_threads(TracedProcess& process) {
       const auto thread = process::read_thread_status(id);
       const bool is_exiting = !thread || thread->has_ended();
       if (is_exiting || thread->tracer == getpid()) continue;  // the second error: a seized one created it just now
-      return std::unexpected(refusal_of(id, reason));
+      return std::unexpected(process::ptrace_refusal(process.id, id, reason));
     }
   }
   return {};
@@ -183,7 +169,7 @@ void Tracer::begin(TracedProcess& process) {
 
 void Tracer::attach_before_exec(pid_t process) {
   const int reason = Tracee::seize(process, options_.scan_at_end);
-  if (reason != 0) return tell(PacketKind::kNotReady, process, refusal_of(process, reason));
+  if (reason != 0) return tell(PacketKind::kNotReady, process, process::ptrace_refusal(process, process, reason));
   add_thread(process, add_process(process, getppid(), Phase::kBeforeExec));
   tell(PacketKind::kReady, process);
 }
