@@ -12,6 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import expectations
 import heaptap_test
+import terminal
 from heaptap_test import built, heaptap, summary
 
 
@@ -294,6 +295,23 @@ class Output(heaptap_test.TestCase):
         self.assertTrue(1 <= len(lines) <= 12, str(outcome))
         self.assertIn("trace.htap", outcome.stderr.decode(), "the next command to type")
         self.assertNotIn("\x1b", outcome.stderr.decode(), "no colours where there is no terminal")
+
+    def test_compressed_exports_spare_a_terminal(self):
+        self.assertEqual(heaptap("run", "-q", "-o", self.trace, "--", built("one_leak")).status, 3)
+        for name in ("pprof", "heaptrack"):
+            text, errors, status = terminal.on_terminal("export", "--to", name, self.trace)
+            self.assertEqual((text, status), ("", 2))
+            self.assertIn(f"{name} is compressed", errors)
+            self.assertEqual(heaptap("export", "--to", name, self.trace).stdout[:2], b"\x1f\x8b")
+        self.assertIn("main", terminal.on_terminal("export", "--to", "folded", self.trace)[0])
+
+    def test_why_tells_stacks_that_hold_nothing_from_those_that_are_none(self):
+        self.assertEqual(heaptap("run", "-q", "-o", self.trace, "--", built("peak")).status, 0)
+        freed = [stack["id"] for stack in heaptap_test.read_report(heaptap("show", "summary", "-n", "0", "--json", self.trace).stdout)["stacks"] if stack["live_blocks"] == 0]
+        for stack, why in ((freed[0], "no block of this stack was live"), (9999, " stacks that allocate: #1 and on")):
+            outcome = heaptap("show", "leaks", "--why", stack, self.trace)
+            self.assertEqual(outcome.status, 2, str(outcome))
+            self.assertIn(why, outcome.stderr.decode())
 
     def test_quiet(self):
         outcome = heaptap("run", "-q", "-o", self.trace, "--", built("one_leak"), cwd=self.folder)

@@ -100,15 +100,19 @@ class HoldersView {
     return model::kNoBlock;
   }
 
+  [[nodiscard]] base::Error reason_of(const BlockQuestion& question) const {
+    if (question.by == BlockQuestion::By::kAddress) return base::make_error("no live block contains this address");
+    if (question.by == BlockQuestion::By::kNumber) return base::make_error("no live block has this number");
+    const uint64_t stacks = context_.index.group_count();
+    if (question.value - 1 < stacks) return base::make_error("no block of this stack was live");
+    return base::make_error("the trace has {} stacks that allocate: #1 and on", stacks);
+  }
+
   [[nodiscard]] std::unexpected<base::Error> not_there(const BlockQuestion& question) const {
     return base::fail_as(base::ErrorKind::kUsage,
-                         "--why {}: {} in scan {}; `heaptap show blocks` lists blocks with addresses and numbers, "
+                         "--why {}: {} (scan {}); `heaptap show blocks` lists blocks with addresses and numbers, "
                          "`heaptap show summary` stacks",
-                         text_of(question),
-                         question.by == BlockQuestion::By::kAddress  ? "no live block contains this address"
-                         : question.by == BlockQuestion::By::kNumber ? "no live block has this number"
-                                                                     : "no live block of this stack",
-                         scan_.number);
+                         text_of(question), reason_of(question).message, scan_.number);
   }
 
   report::NamedBlock name(const model::HeapScan& scan, const LeakCounts& counts, uint32_t block) {

@@ -1,6 +1,7 @@
 #include "apps/heaptap/commands/export_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "analysis/query/stack_index.h"
 #include "apps/heaptap/commands/name_sources.h"
@@ -36,6 +37,14 @@ base::Result<report::Report> read_report(model::EventSource& source, const Expor
   auto report = analyze_trace(source, *query);
   if (report) report->trace_path = options.trace;
   return report;
+}
+
+// Compressed bytes would change a terminal's state.
+base::Result<> check_output(const ExportOptions& options, const exports::Format& format) {
+  if (!options.output.empty() || !format.extension.ends_with(".gz") || isatty(STDOUT_FILENO) == 0) return {};
+  return base::fail_as(base::ErrorKind::kUsage,
+                       "export: {} is compressed, which a terminal can't show: name a file, for example -o trace{}",
+                       format.name, format.extension);
 }
 
 base::Result<> write_to_output(const exports::Format& format, const exports::Input& input) {
@@ -126,12 +135,13 @@ base::Result<> export_run(const ExportOptions& options, const exports::Format& f
 }  // namespace
 
 base::Result<> export_trace(ExportOptions options) {
+  const exports::Format& format = *exports::find_format(options.format);
+  HEAPTAP_TRY(check_output(options, format));
   auto trace = named_or_newest(options.trace);
   if (!trace) return std::unexpected(std::move(trace).error());
   trace = chosen_trace(*trace, options.image);
   if (!trace) return std::unexpected(std::move(trace).error());
   options.trace = *std::move(trace);
-  const exports::Format& format = *exports::find_format(options.format);
   const auto run = open_run(options.trace);
   if (!run) return std::unexpected(run.error());
   const bool is_run = *run && !(trace::is_one_process((*run)->entries) && need_of_one_process(options, format));
