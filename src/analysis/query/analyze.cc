@@ -293,8 +293,9 @@ model::Note unwatched_note(const ledger::Ledger& ledger, const model::Tables& ta
   std::map<const model::Module*, uint64_t> counts;
   for (const ledger::ReleaseError& error : ledger.errors().all()) {
     if (error.key.kind == ledger::ReleaseErrorKind::kMismatched) continue;
-    const model::Stack& stack = tables.stacks[tables.sites[error.key.released_at].stack];
-    const model::Module* const module = tables.module_of(tables.codes[stack.code]);
+    const model::StackId stack = tables.sites[error.key.released_at].stack;
+    if (stack < wire::kRootCount) continue;  // without frames
+    const model::Module* const module = tables.module_of(tables.codes[tables.stacks[stack].code]);
     if (module != nullptr) counts[module] += error.count;
   }
   const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });

@@ -143,13 +143,15 @@ bool ServedFiles::run(const FilePlace& place, const std::optional<FileServer>& s
 // A file that can't be closed without blocking stays open.
 std::shared_ptr<const UniqueFd> ServedFiles::keep(const FilePlace& place, std::optional<FileServer> server,
                                                   UniqueFd file) {
-  const auto close_it = [this, place, server = std::move(server)](const UniqueFd* kept) {
-    (void)look<bool>(place, server, [kept] {
-      delete kept;
+  const auto close_it = [this, place, server = std::move(server)](UniqueFd* kept) {
+    const int descriptor = kept->release();
+    delete kept;
+    (void)look<bool>(place, server, [descriptor] {
+      const UniqueFd closed(descriptor);
       return true;
     });
   };
-  return {new UniqueFd(std::move(file)), close_it};
+  return std::shared_ptr<UniqueFd>(new UniqueFd(std::move(file)), close_it);
 }
 
 std::vector<SilentFile> ServedFiles::given_up() const {
