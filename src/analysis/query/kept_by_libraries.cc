@@ -101,9 +101,16 @@ std::span<const Keeper> keepers_of(string_view path) {
   return {};
 }
 
-// "setenv" of "__setenv", "type_node_any_new_W" of "type_node_any_new_W.part.0".
+string_view without_underscores(string_view function) {
+  return function.substr(std::min(function.find_first_not_of('_'), function.size()));
+}
+
+// "setenv" of "__setenv", "type_node_any_new_W" of "type_node_any_new_W.part.0", "IO_file_doallocate" of glibc's internal name
+// "__GI__IO_file_doallocate".
 string_view without_decoration(string_view function) {
-  function.remove_prefix(std::min(function.find_first_not_of('_'), function.size()));
+  constexpr string_view kInternal = "GI_";
+  function = without_underscores(function);
+  if (function.starts_with(kInternal)) function = without_underscores(function.substr(kInternal.size()));
   return function.substr(0, function.find_first_of(".@("));
 }
 

@@ -44,6 +44,9 @@ Purpose kept(const std::vector<NamedFrame>& named) {
 TEST(KeptByLibraries, IsWhatTheirFunctionsAllocateForThemselves) {
   EXPECT_EQ(kept({{"_IO_file_doallocate", kLibc}, {"_IO_doallocbuf", kLibc}, {"puts", kLibc}, {"main", kApp}}),
             Purpose::kFileBuffers);
+  EXPECT_EQ(kept({{"__GI__IO_file_doallocate", kLibc}, {"_IO_doallocbuf", kLibc}, {"main", kApp}}),
+            Purpose::kFileBuffers);
+  EXPECT_EQ(kept({{"__GI___add_to_environ", kLibc}, {"main", kApp}}), Purpose::kEnvironment);
   EXPECT_EQ(kept({{"__add_to_environ", kLibc}, {"main", kApp}}), Purpose::kEnvironment);
   EXPECT_EQ(kept({{"tsearch", kLibc}, {"setenv", kLibc}, {"main", kApp}}), Purpose::kEnvironment);
   EXPECT_EQ(kept({{"strdup", kLibc}, {"setlocale", kLibc}, {"main", kApp}}), Purpose::kLocale);
