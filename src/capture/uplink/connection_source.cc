@@ -40,7 +40,7 @@ void Connector::proceed(line::TimePoint now) {
   }
 }
 
-// All addresses of a name in turn; then it is looked up again: it may have others by then.
+// Tries all addresses of a name in turn, then looks the name up again: its addresses may have changed.
 std::optional<channel::Connection> Connector::next(bool is_alone, line::TimePoint now) {
   if (!is_alone || is_looked_up_ || now < next_try_) return std::nullopt;
   next_try_ = now + base::intervals().retry;

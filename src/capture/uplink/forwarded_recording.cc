@@ -18,7 +18,7 @@ namespace heaptap::uplink {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{128} << 10;
-constexpr uint64_t kMaxBytesTaken = 1024 * 1024;  // of records, in one go
+constexpr uint64_t kMaxBytesTaken = 1024 * 1024;  // bytes of records per drain
 constexpr uint64_t kTellEveryNs = 1'000'000'000;
 
 std::string start_of(const model::Capture& capture) {
@@ -63,7 +63,7 @@ ForwardedRecording::ForwardedRecording(Uplink& uplink, uint64_t number, std::uni
       writer_(std::in_place, log_->stream().tables(), stream::RawStreamOptions{.table_bits = forwarding.table_bits}),
       rows_(uplink_, log_->log().parts()),
       jit_names_(std::in_place, static_cast<pid_t>(capture_.pid), names_options()) {
-  constexpr uint64_t kMaxKeptBytes = uint64_t{256} << 10;  // the target has little memory; what it gives is the log
+  constexpr uint64_t kMaxKeptBytes = uint64_t{256} << 10;  // the target has little memory; the log is its buffer
   log_->stream().reader().set_most_kept(kMaxKeptBytes);
   tell_beginning();
 }
@@ -74,7 +74,7 @@ void ForwardedRecording::tell_beginning() {
       .stream = number_, .capture = capture, .kept_ns = static_cast<uint64_t>(forwarding_.orphan_timeout.count())}));
 }
 
-// As of a process that was attached to: what the host before has isn't known to this one.
+// Starts a stream for another host, as after an attach: that host knows nothing of the earlier part.
 void ForwardedRecording::begin_anew() {
   capture_.from_start = false;
   stream::add_note(
@@ -82,7 +82,7 @@ void ForwardedRecording::begin_anew() {
       model::failure_note(
           base::make_error("another host recorded it before: earlier events are in that host's trace").message));
   event_count_ = 0;
-  scanned_.clear();  // it is of what that host has
+  scanned_.clear();  // numbered for the previous host
   writer_.emplace(log_->stream().tables(), stream::RawStreamOptions{.table_bits = forwarding_.table_bits});
   jit_names_.emplace(static_cast<pid_t>(capture_.pid), names_options());
   code_count_ = 0;
@@ -105,7 +105,7 @@ void ForwardedRecording::send_bytes() {
   }
 }
 
-// One drain of the log, with the tables that its events need. Returns how many bytes of records it was.
+// One drain of the log, with the tables that its events need. Returns the number of bytes of its records.
 uint64_t ForwardedRecording::forward(bool last) {
   stream::MappedStream& stream = log_->stream();
   events_.clear();
@@ -115,7 +115,7 @@ uint64_t ForwardedRecording::forward(bool last) {
   threads_.clear();
   stream.take_threads(threads_);
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
-  // Where nothing happens the host is told so once a second.
+  // Progress report once a second while nothing happens.
   const bool has_news = !events_.empty() || !modules_.empty() || !threads_.empty() || bytes > 0 || !scanned_.empty();
   if (!has_news && !last && now - told_ns_ < kTellEveryNs) return 0;
   event_count_ += events_.size();
@@ -145,7 +145,7 @@ uint64_t ForwardedRecording::forward(bool last) {
   return bytes;
 }
 
-// The host comes to the same blocks, by times that are rounded.
+// The host sees the same rounded times, so both sides end up with the same live blocks.
 void ForwardedRecording::note_what_is_alive() {
   if (!live_ && !behind_question_) return;
   for (wire::RawEvent& event : events_) event.time = writer_->received_time(event.time);
@@ -153,9 +153,10 @@ void ForwardedRecording::note_what_is_alive() {
   if (behind_question_) behind_question_->insert(behind_question_->end(), events_.begin(), events_.end());
 }
 
-// A host may be anybody: it gets names from files of the process's own user alone, and none where no file may leave the machine.
+// Restricted, as any host may connect: only files of the process's own user are read for names, none if files must not
+// leave the machine.
 supervision::JitNamesOptions ForwardedRecording::names_options() const {
-  // The target has little memory; what is left out comes later.
+  // The target has little memory; remaining names come later.
   constexpr supervision::SoughtCodeLimits kLimits{.codes = size_t{1} << 15, .name_bytes = size_t{1} << 19};
   supervision::JitNamesOptions options{.limits = kLimits};
   if (!forwarding_.gives_files) {
@@ -170,7 +171,7 @@ void ForwardedRecording::seek_names() {
 
 void ForwardedRecording::send_names() {
   const std::vector<model::CodeName> names = jit_names_->take();
-  constexpr size_t kMaxNames = 100;  // of 1,024 bytes at most
+  constexpr size_t kMaxNames = 100;  // each at most 1,024 bytes
   for (std::span<const model::CodeName> rest = names; !rest.empty();) {
     const auto piece = rest.first(std::min(kMaxNames, rest.size()));
     rest = rest.subspan(piece.size());
@@ -181,7 +182,7 @@ void ForwardedRecording::send_names() {
   }
 }
 
-// Of a process that is gone, or detached: reads on for so long at most. True: the host gets all names that there are.
+// For a process that has ended or was detached: reads for at most this long. True: the host has received all names.
 bool ForwardedRecording::has_told_names(std::chrono::nanoseconds most) {
   const bool is_done = jit_names_->read_to_end(most);
   send_names();
@@ -197,19 +198,18 @@ uint64_t ForwardedRecording::poll() {
     if (taken == 0 || !log_->stream().state().has_unread) break;
   }
   jit_names_->proceed();
-  // Events come first.
+  // Names have a lower priority than events.
   constexpr size_t kNearlyNothing = size_t{64} << 10;
   if (jit_names_->has_found() && uplink_.waiting_bytes() <= kNearlyNothing) send_names();
   return bytes;
 }
 
-// As far as there is room.
 void ForwardedRecording::take_what_is_there() {
   stream::take_what_is_there(log_->stream(), [this] { return forward(false); }, [this] { return uplink_.has_room(); });
 }
 
-// The program goes on meanwhile, as far as the line and the log have room. What is taken out of the log behind the question is kept here
-// until the answer is there, beside the messages: little of it.
+// Requests the live blocks from the host. The program continues meanwhile, as far as the line and the log have room.
+// Events taken from the log after the request are kept here, in limited number, until the answer has come.
 base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait) {
   constexpr size_t kMaxBehind = (size_t{512} << 10) / sizeof(wire::RawEvent);
   behind_question_.emplace();
@@ -225,12 +225,12 @@ base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<std::chrono::
   return {};
 }
 
-// What is alive is known where the events go; what is told holds for all that was sent. What comes out of the log after that is added
-// here, so that the program is stopped no longer than on one machine, however far the host is.
+// Leak scan. The host knows the live blocks as of the events sent to it; later events from the log are added here. So
+// the pause doesn't depend on the distance to the host.
 base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess& access,
                                                   const std::optional<wire::ExitNotice>& ending) {
   HEAPTAP_TRY(ask_what_is_alive(ending ? std::optional(forwarding_.exit_wait) : std::nullopt));
-  take_what_is_there();  // so that little is left to be done while it is stopped
+  take_what_is_there();  // keeps the pause short
   const bool saw_all = log_->lost_events() == 0 && log_->stream().state().gaps == 0;
   const supervision::ScanTarget target{.access = access,
                                        .ending = ending,
@@ -245,7 +245,7 @@ base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess&
   const uint64_t time_ns = log_->stream().now_ns();
   std::vector<model::ScannedBlock> blocks = live_->alive();
   std::vector<model::ScannedBlock> pooled = live_->pooled();
-  live_.reset();  // its memory is the scan's now
+  live_.reset();  // frees memory for the scan
   const uint32_t checksum = stream::fingerprint(blocks, pooled);
   const model::Tables tables;
   look->collect({.saw_all_releases = saw_all,
@@ -273,7 +273,8 @@ base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess&
   return {};
 }
 
-// What is in the log at the stop stays there, however much it is: as messages it would be kept here until the line has taken it.
+// Looks ahead only: events in the log at the stop stay there. As messages they would take memory here until the line
+// has sent them.
 void ForwardedRecording::look_ahead(stream::MappedRanges& mapped) {
   log_->stream().reader().look_ahead([&](const log::RawEvents& events) {
     for (wire::RawEvent event : events) {
@@ -284,7 +285,7 @@ void ForwardedRecording::look_ahead(stream::MappedRanges& mapped) {
   });
 }
 
-// A part of the answer to a scan, and behind the last one what is said at its end.
+// Queues a part of a scan's answer; `end` follows the last part.
 void ForwardedRecording::keep_answer(std::span<const uint8_t> bytes, const line::ScanEnd* end) {
   bool more = true;
   while (more) {
@@ -309,7 +310,7 @@ base::Result<> ForwardedRecording::no_memory() {
 base::Result<uint32_t> ForwardedRecording::scan(const supervision::ScanAccess& access,
                                                 const std::optional<wire::ExitNotice>& ending) {
   if (ending) seen_.end = ending;
-  jit_names_->find_files();  // where they are the process tells as long as it lives
+  jit_names_->find_files();  // while the process lives: it tells where they are
   const base::Result<> done = forwarding_.gives_memory ? look_at_memory(access, ending) : no_memory();
   live_.reset();
   if (!done) {
@@ -319,7 +320,7 @@ base::Result<uint32_t> ForwardedRecording::scan(const supervision::ScanAccess& a
   return ++seen_.scans;
 }
 
-// All that is in the log, room or none.
+// Takes everything from the log, with or without room on the line.
 void ForwardedRecording::take_all() {
   stream::take_to_the_end(log_->stream(), [this] { return forward(true); });
 }
@@ -338,7 +339,7 @@ void ForwardedRecording::begin_off() {
   (void)mark(model::MarkKind::kStopped, "stop");
 }
 
-// As LocalRecording has it: the gap begins before the switch is turned, and ends after.
+// As in LocalRecording: the gap starts before recording is switched, and ends after.
 base::Result<> ForwardedRecording::set_on(bool on) {
   if (on == is_on()) return {};
   was_off_ |= !on;
@@ -374,17 +375,16 @@ void ForwardedRecording::tell_figures() {
                                                     .log_limit_bytes = figures.log_limit_bytes}));
 }
 
-// While the line has room, poll() takes what is there.
 bool ForwardedRecording::can_finish() {
-  // From here on it is the line that takes its time.
+  // From now on the line limits the progress.
   if (!left_at_ns_) left_at_ns_ = log_->stream().now_ns();
   if (uplink_.is_given_up()) return true;
-  constexpr std::chrono::milliseconds kAtOnce{50};  // other processes are recorded meanwhile
+  constexpr std::chrono::milliseconds kAtOnce{50};  // other processes are recorded at the same time
   return uplink_.has_room() && log_->stream().state().is_empty && has_told_names(kAtOnce);
 }
 
 base::Result<> ForwardedRecording::finish(const model::ExitStatus& exit) {
-  constexpr std::chrono::seconds kLongestReading{2};  // where nobody waited until it can end
+  constexpr std::chrono::seconds kLongestReading{2};  // if nobody has waited for can_finish()
   if (!uplink_.is_given_up()) {
     take_all();
     (void)has_told_names(kLongestReading);

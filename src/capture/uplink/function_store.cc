@@ -12,7 +12,7 @@ void FunctionStore::want(line::ReliableLine& line, const line::FunctionRequest& 
 }
 
 void FunctionStore::take(const message::Fields& fields) {
-  // What makes no sense is an answer as well.
+  // An invalid answer settles the request too.
   if (awaited_.erase(fields.text_or_empty(line::Field::kBuildId)) == 0) return;
   if (auto found = line::decode_functions(fields)) told_[found->build_id] = std::move(found->functions);
 }

@@ -18,7 +18,7 @@ namespace heaptap::uplink {
 namespace {
 
 constexpr size_t kMaxUnheard = 1000;
-constexpr std::ptrdiff_t kMaxUnheardScans = 2;  // the largest answers that there are
+constexpr std::ptrdiff_t kMaxUnheardScans = 2;  // the largest kind of answer
 constexpr size_t kMaxMarkNameBytes = 256;
 
 base::Result<> check_mark(uint64_t kind, const std::string& name) {
@@ -63,7 +63,8 @@ void HostService::serve() {
   }
 }
 
-// Counted in the log, as capture/supervision/report_requests.h has it on one machine; what writes reports runs where the trace is.
+// Counts the signals in the log, as capture/supervision/report_requests.h does on one machine; the host writes the
+// reports.
 void HostService::look_for_reports() {
   if (processes_.options().log.report_signal == 0 || host_.is_given_up()) return;
   for (supervision::RecordedProcess& process : processes_.all()) {
@@ -93,7 +94,7 @@ base::Result<> HostService::perform(const message::Message& request) {
     case line::Kind::kRows:
       host_.rows()->take(request.fields);
       return {};
-    case line::Kind::kFunctions:  // too late: what was asked about runs already
+    case line::Kind::kFunctions:  // too late: that program has started
       host_.functions().take(request.fields);
       return {};
     case line::Kind::kFarewell:
@@ -108,7 +109,7 @@ base::Result<> HostService::perform(const message::Message& request) {
   }
 }
 
-// Of the control protocol.
+// Requests of the control protocol.
 base::Result<> HostService::perform_passed_on(const message::Message& request) {
   const message::Fields& fields = request.fields;
   const std::optional<uint64_t> pid = control::decode_process_request(fields).pid;
@@ -164,7 +165,7 @@ base::Result<> HostService::kill(const control::KillRequest& request) {
                   [&signal](supervision::RecordedProcess& process) { return send_signal(process.pid, *signal); });
 }
 
-// The client that asked for it looks for it after the answer.
+// The client reads the scan's result after the answer, so the result has to be sent first.
 base::Result<> HostService::await_scan(ForwardedRecording& recording) {
   const auto is_told = [&recording] {
     if (!recording.has_told_scan()) (void)recording.poll();
@@ -174,7 +175,7 @@ base::Result<> HostService::await_scan(ForwardedRecording& recording) {
   return base::fail("the leak scan was made, and arrives after the events recorded before it: the connection is slow");
 }
 
-// As a terminal and heaptap have it on one machine: what is typed reaches the program's process group, as far as that is recorded.
+// Delivers a signal as a terminal would: to the recorded processes of the program's process group.
 base::Result<> HostService::signal_program(int signal) {
   const supervision::StartedProgram& program = processes_.program();
   if (!program.runs()) return base::fail("no program started by the host is running there");

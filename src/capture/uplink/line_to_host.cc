@@ -16,11 +16,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kMaxGreeting{10};
-// Of messages that came while another one was awaited: what a host asks for is little.
+// Limits for messages queued while another one is awaited: a host's requests are small.
 constexpr size_t kMaxKeptMessages = 1000;
 constexpr size_t kMaxKeptBytes = size_t{1} << 20;
-constexpr size_t kCaughtUpBytes = size_t{64} << 10;  // no more than these are under way on a line that isn't behind
-constexpr std::chrono::seconds kLongestSilence{1};   // before it is said what is waited for
+constexpr size_t kCaughtUpBytes = size_t{64} << 10;  // more unacknowledged bytes mean a slow line
+constexpr std::chrono::seconds kLongestSilence{1};   // before a wait is reported
 
 class Asking {
  public:
@@ -70,17 +70,17 @@ void LineToHost::want_functions(const line::FunctionRequest& request) {
   if (host && host->minor >= line::kFunctionsSinceMinor) functions_.want(link_.line(), request);
 }
 
-// The next message that isn't about files.
+// The next message other than requests for files.
 std::optional<message::Message> LineToHost::receive() {
   while (auto message = link_.line().next()) {
     if (!files_.take(*message)) return message;
     send_file();
-    link_.proceed(Clock::now());  // the host asks for the next piece when it has this one
+    link_.proceed(Clock::now());  // the host requests the next piece once it has this one
   }
   return std::nullopt;
 }
 
-// Events come first: a piece goes out while the host has nearly all that was sent.
+// Files have a lower priority than events: a piece is sent when the host has nearly everything else.
 void LineToHost::send_file() {
   constexpr size_t kNearlyNothing = size_t{64} << 10;
   if (!files_.is_asked() || link_.line().kept_bytes() > kNearlyNothing) return;
@@ -95,9 +95,9 @@ std::optional<message::Message> LineToHost::next() {
   return message;
 }
 
-// One that came while another one was awaited. True: it says that nothing is to be awaited any more.
+// Queues a message received while another one was awaited. True: it ends that wait.
 bool LineToHost::keep(message::Message message) {
-  if (message.kind == line::Kind::kRows) {  // they can be much, and have no place among the others
+  if (message.kind == line::Kind::kRows) {  // possibly many; stored at once
     rows_.take(message.fields);
     return false;
   }
@@ -112,13 +112,13 @@ bool LineToHost::keep(message::Message message) {
   return asks_for_end;
 }
 
-// The host is waited for, also while its connection is lost for a moment.
+// A short loss of the connection doesn't end a wait.
 bool LineToHost::may_be_there(line::TimePoint now) const {
-  constexpr std::chrono::seconds kLongestBreak{3};  // the other end connects anew at once
+  constexpr std::chrono::seconds kLongestBreak{3};  // the other end reconnects at once
   return !is_given_up() && (!alone_since_ || now - *alone_since_ < kLongestBreak);
 }
 
-// Takes what the host says, until `take` has what it wants.
+// Receives messages until `take` returns true.
 void LineToHost::receive_while(const std::function<bool()>& goes_on,
                                const std::function<bool(message::Message)>& take) {
   while (goes_on() && may_be_there(Clock::now())) {
@@ -170,7 +170,7 @@ base::Result<stream::LiveBlocks> LineToHost::live_blocks(uint64_t stream, uint64
     }
     return replay.finish();
   }
-  // One of many processes that end has waited for this line already.
+  // Another ending process has waited for this slow line already.
   was_late_ = was_late_ && link_.line().kept_bytes() > kCaughtUpBytes;
   if (exit_wait && was_late_)
     return base::fail("no leak scan: the connection is slow, and another process has waited for it without success");
@@ -190,7 +190,7 @@ base::Result<stream::LiveBlocks> LineToHost::live_blocks(uint64_t stream, uint64
   };
   const Asking asking(is_asking_);
   stream::LiveBlocks live;
-  uint64_t count = 0;  // of blocks, and of what isn't settled of them: each is of an event
+  uint64_t count = 0;  // blocks and unsettled ones: each belongs to an event
   bool more = true;
   while (more) {
     const auto message = await(line::Kind::kBlocks, stream, goes_on);
@@ -201,7 +201,7 @@ base::Result<stream::LiveBlocks> LineToHost::live_blocks(uint64_t stream, uint64
           "raise heaptap-target --exit-wait");
     }
     if (!message) return base::fail("no leak scan: the host didn't send the live blocks in time");
-    // The late answer to a scan that was given up.
+    // Skips late answers to scans that were given up.
     const line::BlocksPiece piece = line::decode_blocks_piece(message->fields);
     if (piece.question != questions_) continue;
     if (piece.content == line::BlocksPiece::Content::kUnsettled) {
@@ -263,7 +263,7 @@ void LineToHost::judge_candidate(line::TimePoint now) {
   }
   if (const std::string why = why_not_spoken_with(*greeting); !why.empty()) return refuse(why, now);
   if (turn_away(*greeting, now)) return;
-  // Who took it over before, and got nothing of it, isn't to come back.
+  // A new name, so that a host that took the session over before, and received nothing, can't come back.
   if (!has_session() || greeting->session.empty()) {
     const std::string name = std::exchange(next_session_, {});
     link_.line().set_session(name.empty() ? line::new_session_name() : name);
@@ -282,7 +282,7 @@ void LineToHost::tell_news() {
   for (const line::LineNews& each : refusals_.take()) teller_(each);
 }
 
-// True: a host that greeted in this way has no place here, and was told so.
+// Refuses a host with such a greeting, unless it may connect. True: refused.
 bool LineToHost::turn_away(const line::Greeting& greeting, line::TimePoint now) {
   if (!greeting.session.empty()) {
     if (greeting.session == link_.line().session()) return false;
@@ -297,7 +297,7 @@ bool LineToHost::turn_away(const line::Greeting& greeting, line::TimePoint now) 
   } else if (!greeting.takes_over) {
     refuse("it is already recording without a host: `heaptap connect ADDRESS` takes that over", now);
   } else {
-    const bool knows_nothing = is_own_session_ && !link_.is_up() && link_.line().keeps_all();  // of the host before
+    const bool knows_nothing = is_own_session_ && !link_.is_up() && link_.line().keeps_all();  // the previous host
     if (!knows_nothing) return turn_away_next_host(greeting, now);
     link_.line().forget_other_end();
     return false;
@@ -305,8 +305,8 @@ bool LineToHost::turn_away(const line::Greeting& greeting, line::TimePoint now) 
   return true;
 }
 
-// One that wants what another host has a part of. That one's word decides whether it is there: who lives says something in every
-// interval. True: it has no place here, or is yet to be judged.
+// Refuses a host that asks for a session of which another one has a part, unless that one is dead: a live host sends
+// something in every heartbeat interval. True: refused, or not yet decided.
 bool LineToHost::turn_away_next_host(const line::Greeting& greeting, line::TimePoint now) {
   if (is_asking_) return true;
   if (!takes_next_host_) {
@@ -318,7 +318,7 @@ bool LineToHost::turn_away_next_host(const line::Greeting& greeting, line::TimeP
     return true;
   }
   if (link_.is_up() && !greeting.by_force) {
-    constexpr std::chrono::milliseconds kLeastWait{200};  // what it said before that may have been under way
+    constexpr std::chrono::milliseconds kLeastWait{200};  // its earlier messages may still have been in transit
     if (link_.line().heard_at() > candidate_since_ + kLeastWait) {
       refuse("it is already recording for another host, which is connected: --take-over takes the recording over", now);
       return true;

@@ -112,7 +112,7 @@ bool LocalConsole::hear(Client& client) {
     return client.line.size() < kMaxLineBytes && std::chrono::steady_clock::now() - client.since < kLongestQuestion;
   }
   const std::string text = answer(std::string_view(client.line).substr(0, end));
-  // It fits into the socket's memory, or the client hears less.
+  // Fits into the socket's buffer; else the client gets less.
   (void)send(client.connection.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   return false;
 }
@@ -163,7 +163,7 @@ base::Result<std::vector<supervision::RecordedProcess*>> LocalConsole::named(std
   return found;
 }
 
-// Reports are written where the trace is.
+// Reports are written by the host.
 base::Result<std::string> LocalConsole::report(std::string_view process) {
   if (host_ == nullptr) return base::fail("reports are written by a host, and this is recorded into a file");
   const auto found = named(process);

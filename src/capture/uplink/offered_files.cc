@@ -3,7 +3,7 @@
 namespace heaptap::uplink {
 namespace {
 
-// What a host that answers nothing, or a program that maps without end, may cost this machine.
+// Limits against a host that answers nothing, and a program that maps files endlessly.
 constexpr size_t kMaxOffers = 2048;
 constexpr size_t kMaxOpen = 128;
 constexpr size_t kMaxSettled = 4096;

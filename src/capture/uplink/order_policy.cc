@@ -14,7 +14,7 @@ namespace {
 using base::ErrorKind;
 using base::fail_as;
 
-// Whatever links lead there.
+// Compares files, not paths: links count.
 bool is_same_file(const std::string& one, const std::string& other) {
   struct stat facts{};
   struct stat others{};
@@ -43,7 +43,7 @@ base::Result<> OrderPolicy::check_program(const line::RecordOrder& order) const 
     return fail_as(ErrorKind::kUsage, "{} is not one of the programs that this target records (serve --allow)",
                    program->path);
   }
-  // LD_PRELOAD and its like would make another program of it.
+  // LD_PRELOAD and the like would make it run other code.
   if (!order.environment.empty()) {
     return fail_as(ErrorKind::kUsage,
                    "-E: this target records certain programs only (serve --allow), with an unchanged environment");

@@ -13,9 +13,9 @@ namespace heaptap::uplink {
 namespace {
 
 constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-constexpr off_t kMaxFileBytes = off_t{32} << 20;  // RowTable::kMaxRows, each as long as it may be
+constexpr off_t kMaxFileBytes = off_t{32} << 20;  // RowTable::kMaxRows of maximum length
 
-// Later kernels can forbid files in memory that may be executed. They have a seal more then.
+// Newer kernels can forbid executable memory files, and add a seal for it.
 base::UniqueFd make_memory() {
   constexpr unsigned kIsNoProgram = 0x0008;  // MFD_NOEXEC_SEAL of Linux 6.3
   base::UniqueFd memory(memfd_create("heaptap-rows", MFD_CLOEXEC | MFD_ALLOW_SEALING | kIsNoProgram));

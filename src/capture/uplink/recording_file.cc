@@ -39,7 +39,7 @@ base::Result<RecordingFile> RecordingFile::create(const std::string& path, bool 
   return file;
 }
 
-// All of it or nothing.
+// All or nothing.
 void RecordingFile::write(std::string_view bytes) {
   if (failed_) return;
   size_t written = 0;
@@ -50,7 +50,7 @@ void RecordingFile::write(std::string_view bytes) {
     if (count <= 0) {
       failed_ = base::make_error("can't write to {} any more: {}; it has everything recorded so far", path_,
                                  base::reason_of(count < 0 ? errno : ENOSPC));
-      if (ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) != 0) return;  // a reader finds the last whole one
+      if (ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) != 0) return;  // up to the last message
       return;
     }
     written += static_cast<size_t>(count);

@@ -25,7 +25,7 @@ void RowStore::want(line::ReliableLine& line, const std::string& build_id, std::
   const auto known = asked_.find(build_id);
   if (known == asked_.end() && asked_.size() == kMaxAsked) return;
   Asked& asked = known != asked_.end() ? known->second : asked_[build_id];
-  // Told an address the host looks further: where nothing came of the first question that is another one.
+  // With an address the host searches further, so a request without one that found nothing is repeated with one.
   const bool asks_more = address && !asked.had_address;
   if (is_known || (known != asked_.end() && !asks_more)) return;
   asked.had_address = address.has_value();

@@ -9,12 +9,12 @@ RowSupply::RowSupply(Uplink& uplink, const log::LogParts& log) : uplink_(uplink)
   if (const RowStore* const known = uplink_.rows(); known != nullptr) put_in_what_is_known(*known);
 }
 
-// It is the target's memory, and room that is missing later: of objects that this session hasn't met a few, which are likely to be
-// the next. All others come at the first miss.
+// Preloads known tables, within limits: they take the target's memory, and room for later tables. Of the objects that
+// this session hasn't met, only the most recently used ones are added; others come at their first miss.
 void RowSupply::put_in_what_is_known(const RowStore& known) {
   constexpr uint64_t kMaxUnmetBytes = uint64_t{512} << 10;
   const uint64_t half_bytes = writer_.room_bytes() / 2;
-  uint64_t left_bytes = 0;  // what was met last may be the program that starts now
+  uint64_t left_bytes = 0;  // the most recently used one may be of the program that starts now
   known.kept().for_each([&](const std::string& build_id, const model::RowTable& rows) {
     if (!known.is_wanted(build_id)) return;
     (void)writer_.add(build_id, rows, left_bytes);
@@ -31,7 +31,7 @@ void RowSupply::add_modules(std::span<const model::Module> modules) {
   if (uplink_.rows() != nullptr) modules_.insert(modules_.end(), modules.begin(), modules.end());
 }
 
-// The module that a walk had no row in, by what was noted of it. Unknown so far: later.
+// Requests rows of the module of an address without a row. Module not known yet: tried again later.
 void RowSupply::want_rows_of(uint64_t entry) {
   const uint64_t address = wire::code_address(entry);
   const auto holds = [&](const model::Module& module) {

@@ -22,12 +22,12 @@ namespace {
 constexpr size_t kMaxCandidates = 16;
 constexpr std::chrono::seconds kMaxHandshake{10};
 constexpr size_t kMaxHeardBytes = size_t{4}
-                                  << 10;   // before it is known whose it is: a greeting and what may follow at once
+                                  << 10;   // before its session is known: a greeting and what may follow at once
 constexpr size_t kMaxPeerNameBytes = 256;  // of a peer
 
-const std::string kSessionMark(1, '\0');  // no program's name begins so
+const std::string kSessionMark(1, '\0');  // can't begin a program's name
 
-// Whether a process is the session's own, or one that it started or traces.
+// Whether a process is the session's own, or was started or traced by it.
 bool is_of(pid_t session, uint64_t process) {
   if (session <= 0 || process > INT_MAX) return false;
   if (process == static_cast<uint64_t>(session)) return true;
@@ -46,7 +46,7 @@ bool make_pair(int type, base::UniqueFd& one, base::UniqueFd& other) {
   return true;
 }
 
-// Moves what is there from one connection to the other one, as far as that takes it.
+// Moves bytes from one connection to the other, as far as it accepts them.
 void move_bytes(channel::Connection& from, channel::Connection& to, std::string& waiting) {
   constexpr int kMaxPieces = 16;
   std::vector<uint8_t> bytes;
@@ -193,7 +193,8 @@ void Switchboard::judge(Candidate& candidate, line::TimePoint now) {
   connect(*found, found->relay, candidate, now);
 }
 
-// Only the host that began it, which is known by its key. Who lives is asked by the session itself, which has both connections meanwhile.
+// Only for the host that began the recording, identified by its key. Whether that host is still alive is decided by the
+// session, which has both connections during the check.
 void Switchboard::take_over(Candidate& candidate, line::TimePoint now) {
   const uint64_t process = candidate.line.greeting()->process;
   std::vector<Session*> found;
@@ -250,11 +251,11 @@ void Switchboard::pass_on(std::optional<Relay>& relay, line::TimePoint now) {
   move_bytes(relay->host, relay->session, relay->to_session);
   move_bytes(relay->session, relay->host, relay->to_host);
   if (relay->host.is_gone()) return relay.reset();
-  // The session's process has hung up: what it said last still goes.
+  // The session's process has closed its end: its last bytes are still sent.
   if (relay->session.is_gone() && relay->to_host.empty()) relay->host.end(now);
 }
 
-// The next host has the place of the one before. No session takes another one's name.
+// The next host replaces the previous one. Names of sessions stay unique.
 void Switchboard::rename(Session& session, std::string name) {
   if (name.size() != line::kSessionBytes || std::ranges::find(sessions_, name, &Session::name) != sessions_.end())
     return;
@@ -262,7 +263,7 @@ void Switchboard::rename(Session& session, std::string name) {
   if (session.next_relay) session.relay = std::exchange(session.next_relay, std::nullopt);
 }
 
-// The name of the program that it records, or a build-id with the rows of that object.
+// Messages of a session's process: the name of its program, or a build-id with that object's rows.
 void Switchboard::hear(Session& session) {
   constexpr int kMaxMessages = 64;
   for (int i = 0; i < kMaxMessages && !session.has_ended; ++i) {
@@ -271,11 +272,11 @@ void Switchboard::hear(Session& session) {
     bool is_file_lost = false;
     const ssize_t got = base::receive_message(session.channel.get(), said, file, MSG_DONTWAIT, &is_file_lost);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    // It died before it read all, which is told once, and before what it said.
+    // It ended with unread data; reported once, before its own messages.
     if (got < 0 && errno == ECONNRESET) continue;
     session.has_ended = got <= 0;
     if (got <= 0) return;
-    if (is_file_lost) continue;  // rows that can't be taken now: they will be asked for again
+    if (is_file_lost) continue;  // rows without a file descriptor for them here: requested again later
     const std::string text(said.data(), static_cast<size_t>(got));
     if (!file && text.starts_with(kSessionMark)) {
       rename(session, text.substr(kSessionMark.size()));
@@ -287,7 +288,7 @@ void Switchboard::hear(Session& session) {
   }
 }
 
-// It is over when its process is.
+// A session ends with its process.
 void Switchboard::look_after(Session& session, line::TimePoint now) {
   hear(session);
   if (session.has_ended && session.process > 0 && waitpid(session.process, nullptr, WNOHANG) != 0) session.process = 0;

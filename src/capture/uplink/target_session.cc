@@ -41,11 +41,11 @@ namespace {
 using base::ErrorKind;
 using base::fail_as;
 
-// What is going to be done, found out before anything is started or stopped.
+// Plan of a recording, made before anything is started or stopped.
 struct Plan {
   std::optional<launch::Program> program;
   bool by_tracer = false;
-  std::optional<launch::PreloadPath> preloaded = {};  // the agent, else
+  std::optional<launch::PreloadPath> preloaded = {};  // the agent, if not by tracer
 };
 
 base::Result<Plan> make_plan(const line::RecordOrder& order, const TargetOptions& options) {
@@ -103,10 +103,10 @@ log::LogOptions log_options(const line::RecordOrder& order, const TargetOptions&
   log::LogOptions log;
   const uint64_t bytes = order.log_memory_bytes > 0 ? order.log_memory_bytes : options.log_memory_bytes;
   if (bytes > 0) log.chunk_memory_bytes = bytes;
-  // It is the target's memory: what was said is all. Else it grows as on one machine.
+  // The target's memory: a requested size is the maximum. Otherwise the log grows as on one machine.
   constexpr uint64_t kMaxGrowth = 16;
   log.max_chunk_memory_bytes = log.chunk_memory_bytes * (bytes > 0 ? 1 : kMaxGrowth);
-  constexpr uint64_t kLateRowsBytes = 8u << 20;  // of address space: memory as far as rows come
+  constexpr uint64_t kLateRowsBytes = 8u << 20;  // address space; memory is used as rows come
   log.late_rows_bytes = kLateRowsBytes;
   log.depth_limit = order.depth;
   log.overflow_policy = order.drop_on_overflow ? wire::OverflowPolicy::kDrop : wire::OverflowPolicy::kWait;
@@ -119,7 +119,7 @@ log::LogOptions log_options(const line::RecordOrder& order, const TargetOptions&
   return log;
 }
 
-// To be there while no process is forked that continues as heaptap.
+// Must not exist during a fork whose child continues as heaptap.
 std::optional<supervision::OwnWaits> watch_own_waits(const TargetOptions& options) {
   if (!options.tell_of_wait) return std::nullopt;
   return std::optional<supervision::OwnWaits>(std::in_place, options.tell_of_wait);
@@ -271,12 +271,12 @@ class Session {
   const SessionHooks& hooks_;
   const Plan& plan_;
   uint64_t streams_ = 0;
-  stream::DeflatePacker packer_;  // of all processes
+  stream::DeflatePacker packer_;  // shared by all processes
   ForwardedRecordings recordings_;
   supervision::RecordedProcesses processes_;
 };
 
-// Of a program without any unwind table.
+// An address to request rows for, if the program has no unwind tables.
 std::optional<uint64_t> address_without_row(const elf::FileBytes& bytes) {
   const auto file = elf::ElfHeaders::read(bytes);
   if (!file) return std::nullopt;
@@ -292,13 +292,12 @@ base::UniqueFd open_program(const std::string& path) {
   return base::UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
 }
 
-// What a host is asked for before a program's first event. The start waits for its answers, for all of them together no longer than
-// this; what comes later is of use for rows, and no more for functions.
+// Requests to the host before a program's first event. The start waits for the answers, with one time limit for all;
+// later answers are still useful for rows, but not for functions.
 class EarlyQuestions {
  public:
   explicit EarlyQuestions(LineToHost& host) : host_(host) {}
 
-  // The program's own rows for unwinding.
   void ask_for_rows(const launch::Program& program) {
     const base::UniqueFd file = open_program(program.file);
     if (!file) return;
@@ -310,14 +309,14 @@ class EarlyQuestions {
     host_.take_answers([&] { return !host_.rows()->is_answered(build_id); }, until());
   }
 
-  // Where functions of static programs are that don't tell.
+  // For static programs without symbols: addresses of their functions.
   void ask_for_functions(const std::vector<std::string>& paths) {
     std::vector<std::string> asked;
     for (const std::string& path : paths) {
       const base::UniqueFd file = open_program(path);
       auto untold = file ? launch::find_functions_to_tell(file.get()) : std::nullopt;
       if (!untold) continue;
-      // The file's own name: what was opened may be a link to it, as that of a process is.
+      // The file's own name, as a process has it; the opened path may be a link.
       const std::string name = base::read_link("/proc/self/fd/" + std::to_string(file.get()));
       host_.want_functions({.build_id = untold->build_id, .path = name, .names = std::move(untold->names)});
       asked.push_back(std::move(untold->build_id));
@@ -337,7 +336,7 @@ class EarlyQuestions {
   std::optional<line::TimePoint> until_;
 };
 
-// A host over a line, which is served, and asked for rows where it is there before the program.
+// Hooks for a host over a line, which is served during the start, and asked for rows before the program runs.
 SessionHooks hooks_of(LineToHost& host, const TargetOptions& options) {
   const auto questions = std::make_shared<EarlyQuestions>(host);
   return {.uplink = host,
