@@ -26,7 +26,7 @@ std::string freezer_group(std::string_view cgroup) {
   return "";
 }
 
-// The controllers of a tree are among its options (proc(5)). Mounts of a part of the tree aren't considered.
+// A tree's controllers are among its mount options (proc(5)). Mounts of a part of the tree are ignored.
 std::string freezer_mount(const std::vector<base::Mount>& mounts) {
   const auto found = std::ranges::find_if(mounts, [](const base::Mount& mount) {
     return mount.type == "cgroup" && mount.root == "/" && has_word(mount.options, "freezer");

@@ -13,7 +13,7 @@
 namespace heaptap::process {
 namespace {
 
-// Takes a number and the character behind it off the text's beginning.
+// Parses a number, and removes it and the character after it from the text.
 bool take_number(std::string_view& text, int base, char behind, uint64_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
   const auto used = static_cast<size_t>(end - text.data());

@@ -20,7 +20,7 @@ std::optional<uint64_t> number_in(std::string_view text) {
   return result.ec == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-// The number behind the name at the beginning of a line.
+// The number after the name at the start of a line.
 std::optional<uint64_t> number_of(std::string_view text, std::string_view name) {
   for (size_t at = 0; at < text.size(); at = std::min(text.find('\n', at), text.size() - 1) + 1) {
     const std::string_view line = text.substr(at, text.find('\n', at) - at);
@@ -37,7 +37,7 @@ struct GroupFiles {
 constexpr GroupFiles kUnified{"/sys/fs/cgroup", "memory.max", "memory.current"};
 constexpr GroupFiles kOfMemory{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"};
 
-// What the group of this name may still take. Pages of files that nobody used lately are given back first.
+// Available memory of one group. The kernel reclaims inactive file pages first, so they count as available.
 MemoryRoom room_in_group(const GroupFiles& files, const std::string& group) {
   const std::string folder = files.root + group + "/";
   const auto limit = number_in(base::read_small_file(folder + files.limit));  // "max": none
@@ -48,7 +48,7 @@ MemoryRoom room_in_group(const GroupFiles& files, const std::string& group) {
   return {.free_bytes = *limit - std::min(*limit, taken), .group = group.empty() ? "/" : group, .limit_bytes = *limit};
 }
 
-// Of a group and those that it is in.
+// For a group and all its parents.
 void narrow(MemoryRoom& room, const GroupFiles& files, std::string group) {
   for (;;) {
     if (group == "/") group.clear();

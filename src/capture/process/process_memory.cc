@@ -49,7 +49,7 @@ ProcessMemory::PageBits& ProcessMemory::bits_of(uint64_t page) const {
   return bits;
 }
 
-// How many of the bytes come before the first page for which `there` isn't so.
+// Number of bytes before the first page whose presence differs from the first one's.
 uint64_t ProcessMemory::bytes_alike(uint64_t address, uint64_t bytes, bool& there) const {
   there = true;
   if (!present_.is_known()) return bytes;
@@ -73,7 +73,7 @@ size_t ProcessMemory::read_there(uint64_t address, std::span<uint8_t> to) const 
     const iovec here{to.data() + done, to.size() - done};
     const iovec there{reinterpret_cast<void*>(address + done), to.size() - done};
     ssize_t got = copies_ ? process_vm_readv(thread_, &here, 1, &there, 1, 0) : 0;
-    if (got < 0 && (errno == ENOSYS || errno == EPERM)) copies_ = false;  // the file can be read the same
+    if (got < 0 && (errno == ENOSYS || errno == EPERM)) copies_ = false;  // /proc/PID/mem does the same
     if (got <= 0) got = static_cast<ssize_t>(read_from_file(address + done, to.subspan(done)));
     if (got <= 0) break;
     done += static_cast<size_t>(got);
@@ -81,8 +81,8 @@ size_t ProcessMemory::read_there(uint64_t address, std::span<uint8_t> to) const 
   return done;
 }
 
-// What was never touched of a process's own memory is zero, and stays untouched. Of a file or shared memory somebody has to bring it;
-// what a userfaultfd watches, only the program can.
+// Untouched private memory reads as zeros, and stays untouched. Absent pages of files and shared memory are touched;
+// ranges of a userfaultfd are left out, since only the program can fill them.
 size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to) const {
   const uint64_t page_size = base::page_bytes();
   size_t done = 0;
@@ -115,7 +115,8 @@ size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to) cons
   return done;
 }
 
-// PROT_NONE, and all where there is no process_vm_readv. Only memory: to read a device's may have effects.
+// For PROT_NONE, and for everything where process_vm_readv is missing. Memory only: reading a device's may have side
+// effects.
 size_t ProcessMemory::read_from_file(uint64_t address, std::span<uint8_t> to) const {
   const Mapping* mapping = find_mapping(map_, address);
   if (mapping == nullptr || !*file_) return 0;
@@ -146,7 +147,7 @@ std::vector<Word> ProcessMemory::words_of(base::AddressRange range) const {
   const size_t most = range.end > range.begin ? std::min(range.size(), kMaxWordsBytes) / sizeof(Word) : 0;
   constexpr size_t kPiece = size_t{1} << 20;
   std::vector<Word> result;
-  // Room for what is there, not for what somebody says is there.
+  // Grows with the bytes read, not with the requested size.
   for (size_t done = 0; done < most;) {
     result.resize(std::min(most, done + kPiece));
     const std::span<Word> piece = std::span(result).subspan(done);

@@ -16,7 +16,7 @@
 namespace heaptap::process {
 namespace {
 
-// What stands behind "Name:" at the beginning of a line, without blanks before it.
+// The text after "Name:" at the start of a line, without leading blanks.
 std::string_view field_of(std::string_view text, std::string_view name) {
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -40,7 +40,7 @@ pid_t number_of(std::string_view text) {
 
 std::optional<ThreadStatus> read_thread_status(pid_t thread) {
   const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/status");
-  // The name comes first and has its newlines escaped.
+  // The first field, the name, has its newlines escaped.
   const std::string_view state = field_of(text, "State:");
   if (state.empty()) return std::nullopt;
   return ThreadStatus{.state = state.front(),
@@ -83,7 +83,7 @@ size_t count_threads(pid_t process) {
   return static_cast<size_t>(number_of(field_of(text, "Threads:")));
 }
 
-// A thread that comes to its end gives its memory and its program back some time before it counts as ended.
+// An exiting thread loses its memory and program some time before its state says so.
 bool has_program(pid_t thread) {
   char first = 0;
   const std::string link = "/proc/" + std::to_string(thread) + "/exe";
@@ -92,8 +92,8 @@ bool has_program(pid_t thread) {
 
 }  // namespace
 
-// A thread that ends just when the kernel has come to it ends the list, too (fs/proc/base.c, proc_task_readdir). Such a list
-// is too short.
+// A thread that ends while the kernel lists it cuts the list short (fs/proc/base.c, proc_task_readdir), so the length
+// is checked.
 std::vector<pid_t> list_threads(pid_t process) {
   constexpr int kMaxTries = 50;
   std::vector<pid_t> threads;
@@ -124,7 +124,7 @@ uint64_t read_start_time(pid_t thread) { return StatLine::of(thread).number(Stat
 
 namespace {
 
-// The thread's number in the innermost namespace that it is in. 0: not told, or the same as ours.
+// The thread's number in its innermost PID namespace. 0: unknown, or the same as here.
 uint32_t read_own_number(pid_t thread) {
   const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/status");
   const std::string_view numbers = field_of(text, "NSpid:");

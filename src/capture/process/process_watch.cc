@@ -24,7 +24,7 @@ bool ProcessWatch::has_ended() const {
   }
   if (was_gone_ || (kill(process_, 0) != 0 && errno == ESRCH)) return true;
   if (started_ == 0) return false;
-  // Nobody may have taken notice of its end; then its number is still there.
+  // An unreaped process keeps its number after its end.
   return read_start_time(process_) != started_ || find_live_thread(process_) == 0;
 }
 

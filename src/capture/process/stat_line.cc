@@ -18,7 +18,7 @@ StatLine StatLine::of(pid_t thread) {
 
 StatLine StatLine::of_own() { return StatLine(base::read_small_file("/proc/self/stat", kMaxBytes)); }
 
-// Nothing but numbers and the state's letter stands behind the name: the last parenthesis is its end.
+// The last parenthesis ends the name: after it come only numbers and the state's letter.
 std::string_view StatLine::text(Field field) const {
   constexpr int kName = 2;
   std::string_view rest = text_;

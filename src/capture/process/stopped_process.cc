@@ -25,10 +25,10 @@ struct StoppedProcess::State {
   bool released = false;
   std::promise<base::Result<>> result;
   std::promise<void> release;
-  std::function<void()> release_held;  // of one that somebody else holds
+  std::function<void()> release_held;  // if held by another owner
   std::thread tracer;
 
-  // In the tracing thread.
+  // Runs in the tracing thread.
   void trace(const StopLimits& limits) {
     std::future<void> released_later = release.get_future();
     ThreadStopper collector(process, limits);
@@ -59,7 +59,7 @@ base::Result<StoppedProcess> StoppedProcess::stop(pid_t process, const StopLimit
   auto state = std::make_unique<State>();
   state->process = process;
   state->began = Clock::now();
-  // The tracing thread is to run none of our handlers.
+  // Signal handlers must not run in the tracing thread.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

@@ -19,7 +19,7 @@ uint64_t word_at(const arch::RegisterImage& registers, size_t offset, unsigned b
 uint64_t thread_pointer_of(pid_t thread, const arch::ThreadFacts& facts, const arch::RegisterImage& registers) {
   const uint64_t value = word_at(registers, facts.thread_pointer_offset, facts.word_bytes);
   if (facts.thread_pointer_place == arch::ThreadPointerPlace::kRegister) return value;
-  constexpr unsigned kIndexShift = 3;  // below it: table and privilege
+  constexpr unsigned kIndexShift = 3;  // the lower bits: table and privilege
   const arch::SegmentDescriptor& known = facts.segment_descriptor;
   alignas(uint64_t) uint8_t descriptor[arch::SegmentDescriptor::kMaxBytes] = {};
   const auto index = reinterpret_cast<void*>((value & 0xffff) >> kIndexShift);
@@ -34,7 +34,7 @@ void add(StoppedThread& result, const arch::ThreadFacts& facts, uint64_t value, 
   result.registers.push_back({value, result.thread_id, static_cast<uint16_t>(dwarf)});
 }
 
-// The image is the kernel's, so its layout is that of the CPU that this runs on.
+// The kernel's image, in the layout of this machine's CPU.
 void add_vector_registers(pid_t thread, const arch::ThreadFacts& facts, StoppedThread& result) {
   if (arch::native::kVectorRegisterSet == 0) return;
   alignas(64) uint8_t image[arch::native::kVectorImageBytes];

@@ -34,7 +34,7 @@ base::Result<> ThreadStopper::try_to_stop_all() {
     return base::fail("{} is a thread of process {}", process_, status->process);
   }
   do {
-    // Threads that still run may make new ones until all of a list are stopped and the next list has no other.
+    // Running threads may create new ones: repeated until a list has no unknown thread.
     for (bool found = true; found;) {
       const base::Result<bool> adopted = adopt_new_threads();
       if (!adopted) return std::unexpected(adopted.error());
@@ -46,7 +46,7 @@ base::Result<> ThreadStopper::try_to_stop_all() {
   return find_architecture();
 }
 
-// Threads whose registers aren't known say nothing about it; where there are no others it is that of heaptap.
+// Threads with unknown registers are skipped; without any other one it is heaptap's own architecture.
 base::Result<> ThreadStopper::find_architecture() {
   const auto other = base::fail("process {} runs code of several architectures, or of an unsupported one", process_);
   bool is_known = false;
@@ -87,7 +87,7 @@ base::Result<> ThreadStopper::wait_until_stopped() {
     bool all = true;
     for (auto& [id, thread] : traced_) {
       if (in_kernel_.contains(id) || thread.poll() != State::kRunning) continue;
-      // Looking into /proc costs more than waiting, so rarely.
+      // Rarely, as reading /proc costs more than waiting.
       const bool look = round % 64 == 63;
       if (look && has_ended(id)) continue;
       if (look && waited > limits_.deep_in_kernel) leave_in_kernel(thread);
@@ -113,7 +113,7 @@ void ThreadStopper::leave_in_kernel(TracedThread& thread) {
   left.program_counter = place->program_counter;
 }
 
-// False: a thread isn't stopped any more (one that was killed, or replaced by execve).
+// False: a thread is no longer stopped (killed, or replaced by execve).
 bool ThreadStopper::read_all_registers() {
   stopped_.clear();
   bool all = true;

@@ -12,8 +12,8 @@
 namespace heaptap::process {
 namespace {
 
-// One thread, whatever number of processes is traced. It is never destroyed: to have that done at a thread's end a static program
-// needs glibc's loader, with all of its streams (docs/decisions/0083-no-streams-on-the-target.md).
+// One thread for all traced processes. Never destroyed: a destructor at thread exit would link glibc's loader and
+// streams into the static program (docs/decisions/0083-no-streams-on-the-target.md).
 PageTouch& page_touch() {
   static thread_local auto* const touch = new PageTouch;
   return *touch;
@@ -37,7 +37,7 @@ bool TracedMemory::touch(uint64_t address, Access access) const {
   const PageTouch::Outcome outcome =
       page_touch().touch({.memory = file_, .address = address, .thread = userfaults_.thread_for_file(address)});
   if (outcome == PageTouch::Outcome::kGivenUp) has_given_up_ = true;
-  // One that is watched for writes by whom we don't know.
+  // Present, but possibly write-protected by an unknown userfaultfd.
   return outcome == PageTouch::Outcome::kThere &&
          (access == Access::kRead || pages_.bytes_there(address, 1, access) != 0);
 }

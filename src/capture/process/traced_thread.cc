@@ -21,7 +21,7 @@ void TracedThread::interrupt() {
 TracedThread::State TracedThread::poll() {
   if (state_ != State::kRunning) return state_;
   siginfo_t event{};
-  // A process's exit status is its parent's, which may be us: only other threads are reaped.
+  // A process's exit status belongs to its parent, which may be this process: only non-leader threads are reaped.
   const int wanted = WSTOPPED | WNOHANG | __WALL | __WNOTHREAD | (is_leader_ ? 0 : WEXITED);
   if (waitid(P_PID, static_cast<id_t>(thread_), &event, wanted) != 0) {
     if (errno == ECHILD) state_ = State::kGone;

@@ -28,7 +28,7 @@ bool has_userfault_descriptor(const std::string& folder) {
   return false;
 }
 
-// "BEGIN-END PERMISSIONS …"; empty: another line.
+// "BEGIN-END PERMISSIONS …"; empty: not such a line.
 base::AddressRange mapping_of(std::string_view line) {
   base::AddressRange range{};
   const char* const end = line.end();
