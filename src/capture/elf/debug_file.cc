@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kDebugFolder = "/usr/lib/debug";
 
-// None: the file is longer than a debug file is.
+// None: longer than the maximum for a debug file.
 std::optional<uint32_t> checksum_of(const base::ByteSource& file) {
   constexpr uint64_t kMaxBytes = uint64_t{4} << 30;
   std::vector<uint8_t> piece(size_t{64} << 10);
@@ -39,7 +39,7 @@ DebugLink read_debug_link(const base::ByteSource& file, ElfForm form, const std:
   constexpr size_t kMaxNameBytes = 256;
   const ElfSection* section = find_section(sections, ".gnu_debuglink");
   if (section == nullptr || section->bytes < 8) return {};
-  // The name with its zero, padding to 4 bytes, the checksum.
+  // Layout: name with its zero, padding to 4 bytes, checksum.
   DebugLink link;
   link.name = read_text(file, section->offset, static_cast<size_t>(std::min<uint64_t>(section->bytes, kMaxNameBytes)));
   std::array<uint8_t, 4> raw{};

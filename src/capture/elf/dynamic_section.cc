@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMaxSectionBytes = 64 << 10;
 constexpr uint64_t kMaxHashSymbols = uint64_t{1} << 22;
 
-// Numbers of 4 bytes from there on, in pieces, until `take` has enough or `most` have come. False: they end before.
+// Reads 4-byte numbers in pieces, until `take` returns true or `most` are read. False: the memory ends before.
 template <typename Take>
 bool read_numbers(const base::ByteSource& memory, ElfForm form, uint64_t at, uint64_t most, const Take& take) {
   std::array<uint8_t, 4096> piece;
@@ -27,8 +27,8 @@ bool read_numbers(const base::ByteSource& memory, ElfForm form, uint64_t at, uin
   return true;
 }
 
-// Header (4 numbers: buckets, first symbol, filter words, shift), filter, buckets, chains. The last chain's last entry, which
-// is odd, belongs to the last symbol.
+// DT_GNU_HASH: header (4 numbers: buckets, first symbol, filter words, shift), filter, buckets, chains. The end of the
+// last chain, an odd entry, is the last symbol's.
 uint64_t count_by_gnu_hash(const base::ByteSource& memory, ElfForm form, uint64_t table) {
   std::array<uint8_t, 16> header{};
   if (memory.read_some(table, header.data(), header.size()) != header.size()) return 0;
@@ -89,7 +89,7 @@ uint64_t DynamicSection::place(int64_t tag) const {
 }
 
 uint64_t DynamicSection::count_symbols(const base::ByteSource& memory) const {
-  // DT_HASH's table begins with the number of buckets, then that of symbols.
+  // DT_HASH: number of buckets, number of symbols.
   if (const uint64_t hash = address(DT_HASH); hash != 0) {
     uint64_t count = 0;
     const auto take = [&](uint64_t number) {

@@ -17,7 +17,7 @@ constexpr unsigned kMaxSegments = 1024;
 constexpr size_t kMaxNoteBytes = 4096;
 constexpr size_t kMaxSymbolsAtOnce = 4096;
 
-// Numbers of a file in this machine's byte order.
+// Byte order of a file, for conversion to this machine's.
 struct Order {
   bool swapped;
   template <typename T>
@@ -28,7 +28,7 @@ struct Order {
 
 Order order_of(ElfForm form) { return {form.is_big_endian != (std::endian::native == std::endian::big)}; }
 
-// As many whole entries as come. In pieces: what a header promises isn't allocated before it is there.
+// As many complete entries as there are, in pieces: memory isn't allocated by the header's word.
 template <typename Raw>
 std::vector<Raw> read_entries(const base::ByteSource& source, uint64_t at, size_t count) {
   constexpr size_t kPiece = 512;
@@ -65,7 +65,7 @@ std::vector<ElfSegment> segments_of(const base::ByteSource& source, uint64_t at,
   return segments;
 }
 
-// Of the strings between the sections' names.
+// From the table of section names.
 std::string name_at(const std::string& names, uint64_t at) {
   return at < names.size() ? names.substr(at, names.find('\0', at) - at) : std::string();
 }

@@ -43,7 +43,7 @@ std::vector<uint8_t> read_file(int file, uint64_t offset, uint64_t bytes) {
 
 }  // namespace
 
-// The memory that the tables lie in, of which only the pages that are needed are filled.
+// Copy of the memory that contains the tables, filled page by page on demand.
 class FrameTables::Copy {
  public:
   Copy(base::AddressRange range, uint64_t header, const base::ByteSource& memory)
@@ -68,7 +68,7 @@ class FrameTables::Copy {
     const uint64_t end = begin + std::min(bytes, range_.end - begin);
     const uint64_t page_bytes = base::page_bytes();
     for (uint64_t page = base::page_begin(begin); page < end;) {
-      // As many pages at a time as are missing.
+      // Missing pages in a row are read at once.
       uint64_t behind = page;
       while (behind < end && filled_.insert(behind).second) behind += page_bytes;
       const uint64_t size = std::min(behind, range_.end) - page;
@@ -84,7 +84,7 @@ class FrameTables::Copy {
   }
 
  private:
-  // Length, then the distance back to its CIE; 0: none.
+  // Returns the distance back to its CIE; 0: none.
   uint64_t fill_one(uint64_t address) {
     fill(address, 16);
     unwind::ByteReader reader = tables().reader_at(address);
@@ -101,7 +101,7 @@ class FrameTables::Copy {
   std::unordered_set<uint64_t> filled_;
 };
 
-// Entries by what they cover, for tables that have no search table of their own.
+// Index of entries by address, for tables without a search table.
 class FrameTables::Index {
  public:
   explicit Index(std::vector<uint8_t> bytes) : bytes_(std::move(bytes)) {}
@@ -115,7 +115,7 @@ class FrameTables::Index {
     std::ranges::sort(entries_, {}, &Entry::begin);
   }
 
-  // 0: none, but where one begins the section.
+  // Null: none. An offset may be 0: that of the section's first entry.
   [[nodiscard]] const uint64_t* find(uint64_t pc) const {
     const auto behind = std::ranges::upper_bound(entries_, pc, {}, &Entry::begin);
     if (behind == entries_.begin() || pc >= std::prev(behind)->end) return nullptr;
@@ -137,7 +137,8 @@ FrameTables::FrameTables(FrameTablePlaces places, const base::ByteSource& memory
   if (copy_->is_made() && places_.header != 0 && places_.range.contains(places_.header)) read_header();
 }
 
-// Copies the search table, if it is of the form that find_fde() understands; if not, .eh_frame is still where it says.
+// Copies the search table, if its encoding is the one that find_fde() supports; else only its pointer to .eh_frame is
+// used.
 void FrameTables::read_header() {
   constexpr uint64_t kMaxHeadBytes = 32;
   copy_->fill(places_.header, kMaxHeadBytes);
@@ -174,7 +175,7 @@ base::AddressRange FrameTables::function_at(uint64_t pc) {
   return extent.contains(pc) ? base::AddressRange{extent.begin, extent.begin + extent.bytes} : base::AddressRange{};
 }
 
-// The entry of .eh_frame that is the one for pc if any is. 0: none.
+// The only entry of .eh_frame that can cover pc. 0: none.
 template <typename Cpu>
 uint64_t FrameTables::entry_in_memory(uint64_t pc) {
   if (header_is_usable_) return entry_by_header<Cpu>(pc);

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMaxObjects = 16384;
 constexpr size_t kMaxNameBytes = 4096;
 
-// Words of the target, from one place of its memory. Empty: they can't be read.
+// Words of the target at one address. Empty: unreadable.
 template <size_t count>
 std::optional<std::array<uint64_t, count>> read_words(const base::ByteSource& memory, ElfForm form, uint64_t at) {
   std::array<uint8_t, count * 8> raw{};
@@ -31,7 +31,7 @@ struct ListHead {
 std::optional<ListHead> read_head(const base::ByteSource& memory, ElfForm form, uint64_t list) {
   const auto words = list == 0 ? std::nullopt : read_words<4>(memory, form, list);
   if (!words) return std::nullopt;
-  // int and enum have 4 bytes; on a big-endian machine these are the upper ones of their word.
+  // int and enum have 4 bytes: on a big-endian machine the upper half of the word.
   const auto small = [&](uint64_t word) {
     return form.word_bytes == 8 && form.is_big_endian ? word >> 32 : word & UINT32_MAX;
   };

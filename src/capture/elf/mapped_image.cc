@@ -10,7 +10,7 @@
 namespace heaptap::elf {
 namespace {
 
-constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 46;  // of one segment; more is nonsense
+constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 46;  // of one segment; more is invalid
 
 bool fits(const ElfSegment& segment, uint64_t begin, unsigned word_bytes) {
   const uint64_t highest = word_bytes == sizeof(uint64_t) ? UINT64_MAX : UINT32_MAX;

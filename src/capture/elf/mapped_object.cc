@@ -14,10 +14,10 @@ namespace {
 using base::AddressRange;
 using process::Mapping;
 
-constexpr uint32_t kGoBuildId = 4;  // of Go's notes
+constexpr uint32_t kGoBuildId = 4;  // note type of Go
 constexpr size_t kMaxPathBytes = 4096;
 
-// Code may have been moved to memory without a file, such as huge pages.
+// Accepts code in memory without a file: a program may have moved it there, for huge pages.
 bool is_code_there(const MappedImage& image, const std::vector<Mapping>& map, const ElfSegment& segment) {
   const Mapping* mapping = find_mapping(map, image.range_of(segment).begin);
   if (mapping == nullptr || !mapping->executable) return false;

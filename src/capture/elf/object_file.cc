@@ -17,7 +17,7 @@
 namespace heaptap::elf {
 namespace {
 
-constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // not to wait for the other end of a pipe
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // doesn't wait for a pipe's other end
 
 std::string read_link(const std::string& path) {
   std::array<char, 4096> text;
@@ -27,7 +27,7 @@ std::string read_link(const std::string& path) {
 
 std::string proc_path(pid_t thread, const std::string& name) { return "/proc/" + std::to_string(thread) + "/" + name; }
 
-// Links on the way mean what they mean below that root.
+// Resolves links within that root.
 base::UniqueFd open_below(const std::string& root, const std::string& path) {
   const base::UniqueFd folder(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder) return {};
@@ -49,7 +49,7 @@ bool is_file_of(int file, const MappedObject& object) {
   if (fstat(file, &status) == 0 && status.st_ino == object.first.inode && status.st_dev == object.first.device) {
     return true;
   }
-  // Some file systems tell the memory map another device than fstat.
+  // On some file systems the device in the memory map differs from fstat's.
   return !object.build_id.empty() && read_build_id(FileBytes(file)) == object.build_id;
 }
 
@@ -73,7 +73,7 @@ std::vector<uint8_t> read_build_id(const base::ByteSource& file) {
     auto id = find_note(file, elf->form(), segment.offset, segment.file_bytes, "GNU", NT_GNU_BUILD_ID);
     if (!id.empty()) return id;
   }
-  // A separate debug file's segments say where the notes were in the other file.
+  // Notes of a separate debug file: its segments have the other file's offsets.
   for (const ElfSection& section : elf->read_sections(file)) {
     if (section.type != SHT_NOTE) continue;
     auto id = find_note(file, elf->form(), section.offset, section.bytes, "GNU", NT_GNU_BUILD_ID);

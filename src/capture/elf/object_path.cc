@@ -8,7 +8,7 @@
 namespace heaptap::elf {
 namespace {
 
-// "linux-vdso.so.1" or the like: no loader has another name for it.
+// The vDSO's DT_SONAME ("linux-vdso.so.1"), used by all loaders.
 std::string own_name(const base::ByteSource& memory, ElfForm form, const MappedObject& mapped) {
   constexpr size_t kMaxOwnNameBytes = 64;
   const DynamicSection dynamic(memory, form, mapped.dynamic, mapped.dynamic_bytes, mapped.bias, mapped.range);
@@ -18,7 +18,7 @@ std::string own_name(const base::ByteSource& memory, ElfForm form, const MappedO
   return read_text(memory, strings + *name, kMaxOwnNameBytes);
 }
 
-// Of the list's first entry, which is the program, the name is empty or whatever.
+// Skips the list's first entry, the program, whose name is arbitrary.
 std::string listed_name(const LoaderList& list, const MappedObject& mapped) {
   for (size_t i = 1; i < list.objects.size(); ++i) {
     if (list.objects[i].dynamic == mapped.dynamic) return list.objects[i].name;

@@ -21,14 +21,14 @@ struct Piece {
 };
 constexpr size_t kMaxPieces = model::RowTable::kMaxRows;
 
-// What a signal's trampoline is only the machine itself knows; it knows it by its code.
+// Signal trampolines are left out: the machine recognizes them by their code.
 uint64_t word_of(Row row) { return row.kind() == RowKind::kSignal ? 0 : row.word(); }
 
 template <typename Cpu, typename Form>
 void append_pieces(std::span<const uint8_t> section, uint64_t address, std::vector<Piece>& pieces) {
   const CfiTables tables{address, address + section.size(), section.data(), 0};
   unwind::for_each_fde<Cpu, Form>(tables, address, [&](uint64_t, uint64_t, uint64_t fde) {
-    // Not one that begins the section: 0 stands for none.
+    // Offset 0 stands for none, so an FDE at the start of the section is not used.
     if (pieces.size() >= kMaxPieces) return;
     unwind::for_each_row<Cpu, Form>(tables, fde, [&](uint64_t begin, uint64_t end, Row row) {
       if (pieces.size() < kMaxPieces) pieces.push_back({begin, end, word_of(row)});
@@ -36,7 +36,7 @@ void append_pieces(std::span<const uint8_t> section, uint64_t address, std::vect
   });
 }
 
-// Of pieces that overlap the one that begins last counts, up to its end.
+// Where pieces overlap, the one that begins last applies, up to its end.
 model::RowTable table_of(std::vector<Piece> pieces) {
   std::ranges::stable_sort(pieces, {}, &Piece::begin);
   model::RowTable table;

@@ -13,9 +13,9 @@ namespace {
 constexpr uint64_t kMaxStrings = uint64_t{1} << 30;
 constexpr uint64_t kMaxSymbols = uint64_t{1} << 26;
 constexpr size_t kChunkBytes = size_t{64} << 10;
-constexpr size_t kMaxFound = 65536;  // of places and of symbols; a file with more isn't what a linker makes
+constexpr size_t kMaxFound = 65536;  // places and symbols; a linker's file has fewer
 
-// Places in a string table, by the name that stands there.
+// Offsets in the string table: each with its name's index.
 using Places = std::unordered_map<uint32_t, size_t>;
 
 // Names by their last letter.
@@ -29,7 +29,7 @@ class Endings {
   }
   [[nodiscard]] size_t longest() const { return longest_; }
 
-  // `text` ends where a string does, and begins `offset` behind the table's beginning. Strings share their ends.
+  // `text` ends at a string's end, and begins at `offset` in the table. Strings may share their ends.
   void note(std::string_view text, uint64_t offset, Places& places) const {
     if (text.empty()) return;
     for (const size_t i : by_letter_[static_cast<uint8_t>(text.back())]) {
@@ -50,7 +50,7 @@ Places find_places(const base::ByteSource& source, const SymbolTable& table, std
   const size_t longest = endings.longest();
   const uint64_t end = std::min(table.strings_bytes, kMaxStrings);
   std::vector<char> chunk(kChunkBytes + longest);
-  size_t kept = 0;  // of the last chunk, in front of this one
+  size_t kept = 0;  // from the last chunk, before this one
   for (uint64_t at = 0; at < end && places.size() < kMaxFound;) {
     const auto wanted = static_cast<size_t>(std::min<uint64_t>(kChunkBytes, end - at));
     const size_t got = source.read_some(table.strings + at, chunk.data() + kept, wanted);
