@@ -82,7 +82,7 @@ std::optional<Fields> Fields::read(std::string_view bytes) {
     const uint64_t size = in.varint();
     const size_t begin = bytes.size() - in.left();
     if (!in.ok() || in.bytes(size) == nullptr) return std::nullopt;
-    // What a later version adds is passed over.
+    // Fields of later versions are skipped.
     if (field <= UINT8_MAX)
       fields.places_.push_back({Number(static_cast<uint8_t>(field)), begin, static_cast<size_t>(size)});
   }
