@@ -8,7 +8,7 @@
 namespace heaptap::leaks {
 namespace {
 
-// Classification in progress. States start as kDefinite: not reached.
+// Classification in progress. Initial state: kDefinite, not reached.
 class Classifier {
  public:
   Classifier(const model::HeapScan& scan, const LeakOptions& options) : scan_(scan), options_(options) {}
@@ -43,7 +43,7 @@ class Classifier {
     return true;
   }
 
-  // Of those that nothing has reached so far.
+  // Only blocks that nothing has reached so far.
   void mark_unknown(model::BlockLife life) {
     for (uint32_t i = 0; i < scan_.lives.size(); ++i) {
       if (scan_.lives[i] == life) take(i, BlockState::kUnknown);
@@ -102,7 +102,8 @@ class Classifier {
     return lost;
   }
 
-  // Takes what `leader` leads to, as far as nobody has taken it. All kinds of pointers count among lost blocks.
+  // Assigns blocks reachable from `leader` to it, unless they have a leader. Among lost blocks all kinds of pointers
+  // count.
   void follow(uint32_t leader, std::vector<uint32_t>& queue) {
     result_.leaders[leader] = leader;
     queue.assign(1, leader);
@@ -114,9 +115,9 @@ class Classifier {
     });
   }
 
-  // A group's leader is the first block of a cycle (or of a single block) that no other lost block leads to. These are found
-  // by two searches: the first block of such a cycle is never found from an earlier one, so it is one of the starts here; and
-  // the last start that isn't found from a later leader is the leader of such a cycle.
+  // Leader of a group: the first block of a cycle (or a single block) that no other lost block points to. Found by two
+  // searches: the first block of such a cycle can't be reached from an earlier block, so it is one of the starts here;
+  // the last start that can't be reached from a later leader is the leader of such a cycle.
   std::vector<uint32_t> search_starts(const std::vector<uint32_t>& lost) {
     std::vector<uint32_t> starts;
     std::vector<uint32_t> queue;
@@ -162,8 +163,8 @@ class Classifier {
   const model::HeapScan& scan_;
   LeakOptions options_;
   Classification result_;
-  std::vector<uint32_t> uncertain_;  // blocks that uncertain pointers of roots and reachable blocks lead to
-  std::vector<uint32_t> members_;    // of the group at work
+  std::vector<uint32_t> uncertain_;  // blocks with uncertain pointers from roots or reachable blocks
+  std::vector<uint32_t> members_;    // blocks of the current group
 };
 
 void mark_from(const model::HeapScan& scan, uint8_t roots, uint8_t mark, std::vector<uint8_t>& marks) {

@@ -21,7 +21,7 @@ class DominatorSearch {
     Dominators made{.parents = std::vector<uint32_t>(scan_.blocks.size(), model::kNoBlock),
                     .retained_bytes = std::vector<uint64_t>(scan_.blocks.size(), 0),
                     .retained_blocks = std::vector<uint32_t>(scan_.blocks.size(), 0)};
-    // A dominator has a smaller number than what it dominates, so its sum is complete when its turn comes.
+    // Descending: dominators have smaller numbers, so a sum is complete when it is added to its dominator's.
     for (uint32_t w = last(); w > 0; --w) {
       const uint32_t block = vertex_[w];
       made.retained_bytes[block] += scan_.blocks[block].size_bytes;
@@ -53,7 +53,7 @@ class DominatorSearch {
     parent_.push_back(parent);
   }
 
-  // `next`: of each block the first pointer that wasn't followed yet.
+  // `next`: by block, the first pointer not yet followed.
   void search_from(uint32_t root, std::vector<uint32_t>& next) {
     give_number(root, 0);
     for (uint32_t at = numbers_[root]; at != 0;) {
@@ -127,7 +127,7 @@ class DominatorSearch {
     bucket_[parent] = 0;
   }
 
-  // Of the blocks on the way from v up to its tree's root, that one excluded, the one with the smallest semi-dominator.
+  // The block with the smallest semi-dominator on the path from v up to its tree's root, the root excluded.
   uint32_t evaluate(uint32_t v) {
     if (ancestor_[v] == model::kNoBlock) return v;
     path_.clear();

@@ -37,7 +37,7 @@ void Holders::find_certain(const LeakOptions& options, std::vector<uint32_t>& qu
   });
 }
 
-// Breadth first too, but its blocks and those of the first search take turns by their distance.
+// Breadth-first as well, merged by distance with the blocks of the first search.
 void Holders::find_possible(const LeakOptions& options, const std::vector<uint32_t>& certain) {
   std::vector<uint32_t> queue;
   take_roots(false, options, queue);

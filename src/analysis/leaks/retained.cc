@@ -26,7 +26,7 @@ struct DominatorTree {
   }
 };
 
-// The scan with a block of no size for each group, which stands between the group's roots and what they point to.
+// The scan with an empty block for each group, between the group's roots and the blocks they point to.
 model::HeapScan with_groups(const model::HeapScan& scan, std::span<const uint32_t> groups, uint32_t count,
                             const LeakOptions& options) {
   model::HeapScan made;
@@ -59,7 +59,7 @@ std::vector<GroupTotal> retained_by_groups(const model::HeapScan& scan, const Do
   std::vector<GroupTotal> totals(count);
   const DominatorTree tree(dominators.parents);
   std::vector<uint32_t> next(tree.begin.begin(), tree.begin.end());
-  std::vector<uint32_t> open(count);  // blocks of the group on the way down to the one at work
+  std::vector<uint32_t> open(count);  // blocks of the group on the current path
   std::vector<uint32_t> path;
   const auto enter = [&](uint32_t block) {
     const uint32_t group = groups[block];

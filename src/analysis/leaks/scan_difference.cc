@@ -6,7 +6,7 @@
 namespace heaptap::leaks {
 namespace {
 
-// What makes a block the same in both.
+// Identity of a block across both scans.
 using Identity = std::tuple<model::BlockNumber, uint64_t, uint64_t, model::SiteId>;
 
 Identity identity_of(const model::ScannedBlock& block) {
@@ -23,7 +23,7 @@ std::vector<uint32_t> lost_blocks(const JudgedScan& judged) {
   return lost;
 }
 
-// Which of these blocks of the later scan, ascending by identity, the earlier one has as well.
+// For each of these blocks of the later scan, ascending by identity: whether the earlier scan has it.
 std::vector<bool> were_there(const model::HeapScan& earlier, const model::HeapScan& later,
                              const std::vector<uint32_t>& blocks) {
   std::vector<bool> there(blocks.size());
