@@ -8,7 +8,7 @@
 namespace heaptap::report {
 namespace {
 
-// Frames that are one node: the same function at the same place.
+// Identity of a node: the same function at the same place.
 using FrameKey = std::tuple<std::string_view, std::string_view, std::string_view, uint64_t>;
 
 FrameKey key_of(const model::Frame& frame) {
@@ -21,7 +21,7 @@ FrameKey key_of(const model::Frame& frame) {
 // Node index of the tree under construction: children by key.
 struct Divergence {
   FrameIndex frame = kNoFrame;
-  const std::string* function = nullptr;  // that was called
+  const std::string* function = nullptr;  // the called one
   uint64_t weight = 0;
   uint64_t allocations = 0;
   uint64_t live_blocks = 0;

@@ -43,10 +43,10 @@ std::string figure_text(LimitKind kind, uint64_t figure) {
 Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan) {
   using enum Certainty;
   const bool has_gaps = !report.known.saw_all || !report.capture.from_start;
-  // Else there may be more, and no less.
+  // Without this, figures are lower bounds.
   const bool may_be_less = !report.known.follows || !report.capture.from_start;
   if (!report.known.any && !report.of_run) return kNone;
-  // Children that ran unrecorded had figures of their own.
+  // Figures of unrecorded children are missing.
   const bool is_cut = report.capture.truncated || !report.capture.ended || !report.known.children;
   switch (kind) {
     case LimitKind::kLeaked:
@@ -57,7 +57,7 @@ Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan)
     case LimitKind::kPeak:
       if (report.of_run ? !sum_of(report.processes).largest_peak : !report.totals.peak_live_bytes.is_known())
         return kNone;
-      // Between massif's snapshots there may have been more.
+      // massif's snapshots may miss a higher peak between them.
       if (may_be_less) return kUnknown;
       return has_gaps || is_cut || !report.totals.allocations.is_known() ? kAtLeast : kExact;
     case LimitKind::kLive:
