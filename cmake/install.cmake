@@ -54,11 +54,11 @@ if(NOT CMAKE_CROSSCOMPILING)
   install(FILES ${completions}/heaptap.fish DESTINATION share/fish/vendor_completions.d)
   # Debian's zsh looks for those of packages in a directory of its own.
   install(CODE "
-    set(folder share/zsh/site-functions)
+    set(directory share/zsh/site-functions)
     if(CMAKE_INSTALL_PREFIX MATCHES \"/usr$\")
-      set(folder share/zsh/vendor-completions)
+      set(directory share/zsh/vendor-completions)
     endif()
-    file(INSTALL \"${completions}/heaptap.zsh\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${folder}\" RENAME _heaptap)")
+    file(INSTALL \"${completions}/heaptap.zsh\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${directory}\" RENAME _heaptap)")
 endif()
 
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md)

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-const Ajv = createRequire(path.join(process.env.NODE_FOLDER, 'package.json'))('ajv').default;
+const Ajv = createRequire(path.join(process.env.NODE_DIRECTORY, 'package.json'))('ajv').default;
 const [schema, file] = process.argv.slice(2).map(name => JSON.parse(readFileSync(name, 'utf8')));
 const ajv = new Ajv({ strict: false });
 if (!ajv.validate(schema, file)) {

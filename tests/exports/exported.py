@@ -13,8 +13,8 @@ MAPPING = {"mmap", "mmap64", "mremap"}
 
 class TestCase(heaptap_test.TestCase):
     def record(self, target, *arguments, options=()):
-        trace = self.folder / f"{target}.htap"
-        outcome = heaptap("run", "-q", *options, "-o", trace, "--", built(target), *arguments, cwd=self.folder)
+        trace = self.directory / f"{target}.htap"
+        outcome = heaptap("run", "-q", *options, "-o", trace, "--", built(target), *arguments, cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         return trace
 
@@ -27,14 +27,14 @@ class TestCase(heaptap_test.TestCase):
         return [stack for stack in self.report(trace)["stacks"] if stack["function"] not in MAPPING]
 
     def export(self, trace, form, extension, *options):
-        file = self.folder / f"{trace.stem}{extension}"
+        file = self.directory / f"{trace.stem}{extension}"
         outcome = heaptap("export", "--to", form, "-o", file, "--force", *options, trace)
         self.assertEqual(outcome.status, 0, str(outcome))
         return file
 
     def read_by(self, *command, **options):
         """What the reader of a format prints."""
-        done = subprocess.run([str(word) for word in command], capture_output=True, timeout=120, cwd=self.folder, **options)
+        done = subprocess.run([str(word) for word in command], capture_output=True, timeout=120, cwd=self.directory, **options)
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace")[-3000:])
         return done.stdout.decode()
 

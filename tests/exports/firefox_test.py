@@ -19,7 +19,7 @@ class Firefox(exported.TestCase):
     def setUp(self):
         super().setUp()
         self.program = node_packages.install() / "node_modules/.bin/profiler-cli"
-        self.environment = {**os.environ, "HOME": str(self.folder), "PROFILER_CLI_SESSION_DIR": str(self.folder / "sessions")}
+        self.environment = {**os.environ, "HOME": str(self.directory), "PROFILER_CLI_SESSION_DIR": str(self.directory / "sessions")}
 
     def cli(self, *words):
         return self.read_by("node", self.program, *words, "--session", SESSION, env=self.environment)
@@ -31,7 +31,7 @@ class Firefox(exported.TestCase):
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(holder.wait)
         self.addCleanup(heaptap_test.end, holder)  # first
-        log = self.folder / "sessions" / f"{SESSION}.log"
+        log = self.directory / "sessions" / f"{SESSION}.log"
 
         def is_loaded():
             self.assertIsNone(holder.poll(), "the profile is not loaded")

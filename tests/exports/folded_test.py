@@ -41,7 +41,7 @@ class Folded(exported.TestCase):
     def test_what_is_not_known_is_refused_with_its_cure(self):
         trace = self.record("leak_shop", options=["--aggregate", "--no-leak-scan"])
         for metric, cure in (("peak", b"record without it"), ("leaked", b"--leak-scan")):
-            file = self.folder / "refused"
+            file = self.directory / "refused"
             outcome = heaptap("export", "--to", "folded", "--metric", metric, "-o", file, trace)
             self.assertNotEqual(outcome.status, 0)
             self.assertIn(cure, outcome.stderr)

@@ -14,7 +14,7 @@ class Heaptrack(exported.TestCase):
         return file, self.read_by("heaptrack_print", "-f", file, "-a", "0", "-p", "0", "-T", "0", "-l", "0")
 
     def flame_total(self, file, cost):
-        text = self.folder / "flame"
+        text = self.directory / "flame"
         self.read_by("heaptrack_print", "-f", file, "-F", text, "--flamegraph-cost-type", cost, "-a", "0", "-p", "0", "-T", "0", "-l", "0")
         return sum(int(line.rsplit(" ", 1)[1]) for line in text.read_text().splitlines())
 
@@ -44,16 +44,16 @@ class Heaptrack(exported.TestCase):
 
     def test_inlined_frames_have_their_names_and_the_order_that_heaptrack_gives_them(self):
         trace = self.record("inlined_frames")
-        text = self.folder / "flame"
+        text = self.directory / "flame"
         self.read_by("heaptrack_print", "-f", self.export(trace, "heaptrack", ".gz"), "-F", text)
         self.assertRegex(text.read_text(), r"main \(.*\);inlined_inner \(.*\);inlined_outer \(.*\);holder \(.*\); 20\n")
 
     def test_a_trace_of_totals_is_refused_with_its_cure(self):
         trace = self.record("leak_shop", options=["--aggregate"])
-        outcome = heaptap("export", "--to", "heaptrack", "-o", self.folder / "refused", trace)
+        outcome = heaptap("export", "--to", "heaptrack", "-o", self.directory / "refused", trace)
         self.assertNotEqual(outcome.status, 0)
         self.assertIn(b"record without it", outcome.stderr)
-        self.assertEqual(list(self.folder.glob("refused*")), [])
+        self.assertEqual(list(self.directory.glob("refused*")), [])
 
 
 if __name__ == "__main__":

@@ -46,12 +46,12 @@ def by_names(stacks, key, *nameless):
 
 class Imports(exported.TestCase):
     def run_under(self, *command):
-        done = subprocess.run([str(word) for word in command], capture_output=True, timeout=300, cwd=self.folder)
+        done = subprocess.run([str(word) for word in command], capture_output=True, timeout=300, cwd=self.directory)
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace")[-3000:])
         return done
 
     def text(self, *arguments, status=0):
-        outcome = heaptap(*arguments, cwd=self.folder)
+        outcome = heaptap(*arguments, cwd=self.directory)
         self.assertEqual(outcome.status, status, str(outcome))
         return (outcome.stdout + outcome.stderr).decode()
 
@@ -68,7 +68,7 @@ class Heaptrack(Imports):
         return counts
 
     def flame_total(self, file, cost):
-        text = self.folder / "flame"
+        text = self.directory / "flame"
         self.read_by("heaptrack_print", "-f", file, "-F", text, "--flamegraph-cost-type", cost, "-a", "0", "-p", "0", "-T", "0", "-l", "0")
         return sum(int(line.rsplit(" ", 1)[1]) for line in text.read_text().splitlines())
 
@@ -88,8 +88,8 @@ class Heaptrack(Imports):
         return report
 
     def under_heaptrack(self, *command):
-        self.run_under("heaptrack", "-o", self.folder / "data", *command)
-        return next(self.folder.glob("data*"))
+        self.run_under("heaptrack", "-o", self.directory / "data", *command)
+        return next(self.directory.glob("data*"))
 
     def test_numbers_of_a_program_are_heaptracks(self):
         report = self.check_file(self.under_heaptrack(built("leak_shop")))
@@ -106,7 +106,7 @@ class Heaptrack(Imports):
     def test_gzip_and_plain_text_are_read_as_well(self):
         data = self.under_heaptrack(built("leak_shop"))
         text = "\n".join(lines_of(data)) + "\n"
-        plain, packed = self.folder / "plain", self.folder / "packed"
+        plain, packed = self.directory / "plain", self.directory / "packed"
         plain.write_text(text)
         packed.write_bytes(gzip.compress(text.encode()))
         whole = self.report(data)["totals"]
@@ -128,7 +128,7 @@ class Heaptrack(Imports):
     def test_a_file_that_is_cut_off_is_told_as_that(self):
         data = self.under_heaptrack(built("leak_shop"))
         text = "\n".join(lines_of(data)).encode()
-        cut = self.folder / "cut"
+        cut = self.directory / "cut"
         for whole in (text, gzip.compress(text)):
             cut.write_bytes(whole[:-len(whole) // 4])
             self.assertIn("the file is cut off", self.text("show", "summary", cut))
@@ -156,7 +156,7 @@ class Heaptrack(Imports):
         self.text("check", "--max-live", "0", data, status=1)
         self.assertIn("leaks are not in", self.text("check", "--max-leaked", "0", data, status=3))
         self.assertIn("how it ended is not", self.text("diff", data, data))
-        self.text("report", "-q", "-o", self.folder / "page.html", data)
+        self.text("report", "-q", "-o", self.directory / "page.html", data)
         self.assertIn(";main", self.text("export", "--to", "folded", "--metric", "peak", data))
         self.assertIn("no leak scan", self.text("export", "--to", "lsan", data, status=125))
         self.assertIn("imported", self.text(data))
@@ -177,7 +177,7 @@ def snapshots_of(file):
 
 class Massif(Imports):
     def under_massif(self, *command, options=("--time-unit=ms",)):
-        file = self.folder / "massif.out"
+        file = self.directory / "massif.out"
         self.run_under("valgrind", "-q", "--tool=massif", f"--massif-out-file={file}", *options, *command)
         return file
 
@@ -255,9 +255,9 @@ class Massif(Imports):
         self.text("check", "--max-peak", "0", file, status=1)
         self.assertIn("calls are not in", self.text("check", "--max-allocations", "1", file, status=3))
         self.text("diff", file, file)
-        self.text("report", "-q", "-o", self.folder / "page.html", file)
+        self.text("report", "-q", "-o", self.directory / "page.html", file)
         self.text("export", "--to", "folded", "--metric", "peak", file)
-        self.assertIn("needs single events", self.text("export", "--to", "heaptrack", "-o", self.folder / "x", file, status=125))
+        self.assertIn("needs single events", self.text("export", "--to", "heaptrack", "-o", self.directory / "x", file, status=125))
         self.assertIn("doesn't have calls", self.text("show", "summary", "--sort", "allocations", file, status=2))
         for view in ("top", "tree", "stats", "leaks", "timeline"):
             self.assertIn("massif", self.text("show", view, file))

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const { chromium } = createRequire(path.join(process.env.NODE_FOLDER, 'package.json'))('playwright-core');
+const { chromium } = createRequire(path.join(process.env.NODE_DIRECTORY, 'package.json'))('playwright-core');
 const [page, file, words] = process.argv.slice(2);
 
 const browser = await chromium.launch({

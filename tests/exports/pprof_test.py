@@ -11,7 +11,7 @@ TYPES = {"alloc_objects/count": "allocations", "alloc_space/bytes": "allocated_b
 
 class Pprof(exported.TestCase):
     def pprof(self, *options):
-        environment = {**os.environ, "HOME": str(self.folder), "PPROF_TMPDIR": str(self.folder), "GOFLAGS": "", "GOTOOLCHAIN": "local"}
+        environment = {**os.environ, "HOME": str(self.directory), "PPROF_TMPDIR": str(self.directory), "GOFLAGS": "", "GOTOOLCHAIN": "local"}
         return self.read_by("go", "tool", "pprof", "-symbolize=none", *options, env=environment)
 
     def test_each_type_sums_up_to_what_the_report_says(self):

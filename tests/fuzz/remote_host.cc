@@ -70,15 +70,15 @@ Message some_message(fuzz::ByteSource& source) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace heaptap;
   // One line for all inputs: what is left of one is taken before the next.
-  static const test::OwnFolder folder;
-  static test::TwoEnds ends(folder.path());
+  static const test::OwnDirectory directory;
+  static test::TwoEnds ends(directory.path());
   static uint64_t said = 0;
   static const bool has_met = ends.meet();
   HEAPTAP_CHECK(has_met);
   remote::RemoteSource source(ends.host, [](const line::LineNews& /*news*/) {});
   supervision::RecordedProcesses processes({.log = {.omitted_objects = {}},
                                             .clock = {},
-                                            .output = folder.path() + "/trace",
+                                            .output = directory.path() + "/trace",
                                             .overwrite = true,
                                             .numbers_files = false,
                                             .via = "",

@@ -18,14 +18,14 @@ const options = {
 export const shellText = () => readFileSync(shellPath, 'utf8');
 
 export async function openBrowser() {
-  const folder = mkdtempSync(join(tmpdir(), 'heaptap-report-'));
+  const directory = mkdtempSync(join(tmpdir(), 'heaptap-report-'));
   const browser = await chromium.launch(options);
   let count = 0;
   let shown = null;
   return {
     // A page that shows the document (or a whole report, as text), in place of the one before; `page.faults` are requests, refused content and errors.
     async show(document, { hash = '', isBeside = false, wanted = '#view, .failure', ...more } = {}) {
-      const file = join(folder, `report${++count}.html`);
+      const file = join(directory, `report${++count}.html`);
       writeFileSync(file, typeof document === 'string' ? document : putIntoShell(shellText(), document));
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...more });
       if (!isBeside) await shown?.close();
@@ -44,7 +44,7 @@ export async function openBrowser() {
     },
     async close() {
       await browser.close();
-      rmSync(folder, { recursive: true });
+      rmSync(directory, { recursive: true });
     },
   };
 }

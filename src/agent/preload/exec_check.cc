@@ -35,9 +35,9 @@ constexpr uint16_t kSetGroup = 02000;
 constexpr uint16_t kAnyoneExecutes = 0111;
 constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
 
-bool ask_facts(int folder, const char* path, FileFacts& facts) {
+bool ask_facts(int directory, const char* path, FileFacts& facts) {
   constexpr long kBasicFacts = 0x7ff;
-  return !kernel::failed(kernel::system_call(__NR_statx, folder, reinterpret_cast<long>(path),
+  return !kernel::failed(kernel::system_call(__NR_statx, directory, reinterpret_cast<long>(path),
                                              path[0] == '\0' ? kEmptyPath : 0, kBasicFacts,
                                              reinterpret_cast<long>(&facts)));
 }
@@ -99,11 +99,11 @@ bool take_interpreter(const char* head, char* path) {
 ExecOutcome check_file(const ExecFile& file, char* path) {
   constexpr char kShell[] = "/bin/sh";
   Program program;
-  int folder = file.folder;
+  int directory = file.directory;
   for (int depth = 0; depth < kMaxInterpreters; ++depth) {
     FileFacts facts;
     if (file.elsewhere && path[0] != '/') return ExecOutcome::kSurroundings;
-    if (!ask_facts(folder, path, facts) || (facts.mode & kTypeMask) != kRegular || !program.open(folder, path)) {
+    if (!ask_facts(directory, path, facts) || (facts.mode & kTypeMask) != kRegular || !program.open(directory, path)) {
       return ExecOutcome::kUnreadable;
     }
     union {
@@ -119,7 +119,7 @@ ExecOutcome check_file(const ExecFile& file, char* path) {
     } else {
       return ExecOutcome::kUnreadable;
     }
-    folder = AT_FDCWD;
+    directory = AT_FDCWD;
   }
   return ExecOutcome::kUnreadable;
 }
@@ -133,30 +133,30 @@ const char* search_path(char* const* environment) {
 
 bool has_slash(const char* text) { return file_name_of(text) != text; }
 
-bool has_relative_folder(const char* folders) {
-  for (const char* at = folders;; ++at) {
-    if ((at == folders || at[-1] == ':') && *at != '/') return true;
+bool has_relative_directory(const char* directories) {
+  for (const char* at = directories;; ++at) {
+    if ((at == directories || at[-1] == ':') && *at != '/') return true;
     if (*at == '\0') return false;
   }
 }
 
 // Finds the file as the C library does. False: none, or its name is too long.
-bool find_in_path(const char* name, const char* folders, char* path) {
+bool find_in_path(const char* name, const char* directories, char* path) {
   const size_t length = length_of(name);
   while (true) {
-    size_t folder = 0;
-    while (folders[folder] != '\0' && folders[folder] != ':') ++folder;
-    if (folder + length + 2 > kPathBytes) return false;
-    copy_bytes(path, folders, folder);
-    if (folder != 0) path[folder] = '/';
-    copy_bytes(path + folder + (folder != 0 ? 1 : 0), name, length + 1);
+    size_t directory = 0;
+    while (directories[directory] != '\0' && directories[directory] != ':') ++directory;
+    if (directory + length + 2 > kPathBytes) return false;
+    copy_bytes(path, directories, directory);
+    if (directory != 0) path[directory] = '/';
+    copy_bytes(path + directory + (directory != 0 ? 1 : 0), name, length + 1);
     FileFacts facts;
     if (ask_facts(AT_FDCWD, path, facts) && (facts.mode & kTypeMask) == kRegular &&
         (facts.mode & kAnyoneExecutes) != 0) {
       return true;
     }
-    if (folders[folder] == '\0') return false;
-    folders += folder + 1;
+    if (directories[directory] == '\0') return false;
+    directories += directory + 1;
   }
 }
 
@@ -167,9 +167,9 @@ __attribute__((noinline)) ExecOutcome check_exec(const ExecFile& file, char* con
   const size_t length = length_of(file.path);
   if (length >= sizeof(path)) return ExecOutcome::kUnreadable;
   if (file.searched && !has_slash(file.path)) {
-    const char* const folders = search_path(environment);
-    if (file.elsewhere && has_relative_folder(folders)) return ExecOutcome::kSurroundings;
-    if (!find_in_path(file.path, folders, path)) return ExecOutcome::kUnreadable;
+    const char* const directories = search_path(environment);
+    if (file.elsewhere && has_relative_directory(directories)) return ExecOutcome::kSurroundings;
+    if (!find_in_path(file.path, directories, path)) return ExecOutcome::kUnreadable;
   } else {
     copy_bytes(path, file.path, length + 1);
   }
@@ -177,9 +177,9 @@ __attribute__((noinline)) ExecOutcome check_exec(const ExecFile& file, char* con
 }
 
 bool has_one_thread() {
-  constexpr uint32_t kFoldersOfOneThread = 3;  // ".", "..", and the thread's
+  constexpr uint32_t kDirectoriesOfOneThread = 3;  // ".", "..", and the thread's
   FileFacts facts;
-  return ask_facts(AT_FDCWD, "/proc/self/task", facts) && facts.links == kFoldersOfOneThread;
+  return ask_facts(AT_FDCWD, "/proc/self/task", facts) && facts.links == kDirectoriesOfOneThread;
 }
 
 }  // namespace heaptap::agent

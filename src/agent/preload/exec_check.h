@@ -7,7 +7,7 @@ namespace heaptap::agent {
 
 // File argument of execve and its variants.
 struct ExecFile {
-  int folder;  // directory that `path` is relative to; with an empty path it is the file itself
+  int directory;  // directory that `path` is relative to; with an empty path it is the file itself
   const char* path;
   bool searched;   // searched along $PATH where it has no slash, and run by the shell if it is no program
   bool elsewhere;  // in a working directory that isn't known yet

@@ -35,7 +35,7 @@ struct ExecCall {
   const char* file;
   Texts arguments;
   Texts environment;
-  int folder = -100;  // AT_FDCWD
+  int directory = -100;  // AT_FDCWD
   int flags = 0;
   int* child = nullptr;
   const void* actions = nullptr;
@@ -49,11 +49,11 @@ int make_exec(const ExecCall& call, Texts environment) {
   using Way = ExecCall::Way;
   if (call.way == Way::kDescriptor) {
     auto* const exec = real<int(int, Texts, Texts)>(Other::kExecDescriptor);
-    return exec != nullptr ? exec(call.folder, call.arguments, environment) : -1;
+    return exec != nullptr ? exec(call.directory, call.arguments, environment) : -1;
   }
   if (call.way == Way::kAt) {
     auto* const exec = real<int(int, const char*, Texts, Texts, int)>(Other::kExecAt);
-    return exec != nullptr ? exec(call.folder, call.file, call.arguments, environment, call.flags) : -1;
+    return exec != nullptr ? exec(call.directory, call.file, call.arguments, environment, call.flags) : -1;
   }
   auto* const exec = real<Exec>(call.is_searched() ? Other::kExecSearched : Other::kExec);
   return exec != nullptr ? exec(call.file, call.arguments, environment) : -1;
@@ -139,7 +139,7 @@ __attribute__((noinline)) wire::ExecOutcome judge(const ExecCall& call) {
   if (!is_collector_in_reach()) return wire::ExecOutcome::kOutOfReach;
   // The descriptor would also be inherited by programs that other threads execute at this moment.
   if (call.is_spawn() && is_line_needed() && !has_one_thread()) return wire::ExecOutcome::kOutOfReach;
-  return check_exec({call.folder, call.file, call.is_searched(), call.actions != nullptr}, environ);
+  return check_exec({call.directory, call.file, call.is_searched(), call.actions != nullptr}, environ);
 }
 
 // The environment lent to system and popen while they create their child inside libc, which uses the program's current
@@ -316,15 +316,18 @@ HEAPTAP_EXPORT int execvpe(const char* file, Texts arguments, Texts environment)
   return execute({Way::kSearched, file, arguments, environment});
 }
 HEAPTAP_EXPORT int fexecve(int descriptor, Texts arguments, Texts environment) {
-  return execute(
-      {.way = Way::kDescriptor, .file = "", .arguments = arguments, .environment = environment, .folder = descriptor});
+  return execute({.way = Way::kDescriptor,
+                  .file = "",
+                  .arguments = arguments,
+                  .environment = environment,
+                  .directory = descriptor});
 }
-HEAPTAP_EXPORT int execveat(int folder, const char* file, Texts arguments, Texts environment, int flags) {
+HEAPTAP_EXPORT int execveat(int directory, const char* file, Texts arguments, Texts environment, int flags) {
   return execute({.way = Way::kAt,
                   .file = file,
                   .arguments = arguments,
                   .environment = environment,
-                  .folder = folder,
+                  .directory = directory,
                   .flags = flags});
 }
 HEAPTAP_EXPORT int execl(const char* file, const char* first, ...) {

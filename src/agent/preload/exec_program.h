@@ -18,12 +18,12 @@ class Program {
     if (is_own_) kernel::close(descriptor_);
   }
 
-  bool open(int folder, const char* path) {
+  bool open(int directory, const char* path) {
     if (is_own_) kernel::close(descriptor_);
     is_own_ = path[0] != '\0';
-    descriptor_ = is_own_ ? static_cast<int>(kernel::system_call(__NR_openat, folder, reinterpret_cast<long>(path),
+    descriptor_ = is_own_ ? static_cast<int>(kernel::system_call(__NR_openat, directory, reinterpret_cast<long>(path),
                                                                  0x80000 | 0x800 /* CLOEXEC | NONBLOCK */))
-                          : folder;
+                          : directory;
     is_own_ = is_own_ && descriptor_ >= 0;
     return descriptor_ >= 0;
   }

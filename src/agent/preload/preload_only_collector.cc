@@ -112,7 +112,7 @@ void fill_environment(RecordingStart& start, char** environment) {
 }
 
 // The directory of `file`, with its last slash. 0: too long together with the rest.
-size_t take_folder(char* to, const char* file) {
+size_t take_directory(char* to, const char* file) {
   constexpr size_t kRoom = 64;
   const auto bytes = static_cast<size_t>(file_name_of(file) - file);
   if (bytes + kRoom > kPlaceBytes) return 0;
@@ -123,7 +123,7 @@ size_t take_folder(char* to, const char* file) {
 void add_places_beside(const char* agent, char (*places)[kPlaceBytes]) {
   for (const char* way : {"heaptap", "../../bin/heaptap"}) {
     char* const place = *places++;
-    const size_t bytes = take_folder(place, agent);
+    const size_t bytes = take_directory(place, agent);
     if (bytes != 0) append(place + bytes, way);
   }
 }

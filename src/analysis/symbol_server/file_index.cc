@@ -20,14 +20,14 @@ namespace {
 constexpr size_t kMaxEntries = 2'000'000;
 constexpr size_t kMaxFiles = 200'000;  // ELF files with a build-id
 constexpr size_t kMaxOfOneId = 8;
-constexpr size_t kMaxFolders = 200'000;
+constexpr size_t kMaxDirectories = 200'000;
 constexpr unsigned kMaxDepth = 64;
 constexpr int kPauseByTime = 10;  // in multiples of the time of a look
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { closedir(folder); }
+struct CloseDirectory {
+  void operator()(DIR* directory) const { closedir(directory); }
 };
-using OpenFolder = std::unique_ptr<DIR, CloseFolder>;
+using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
 
 bool is_elf(int file) {
   std::array<char, SELFMAG> magic{};
@@ -37,8 +37,8 @@ bool is_elf(int file) {
 
 }  // namespace
 
-FileIndex::FileIndex(Folders folders, std::function<Clock::time_point()> now)
-    : folders_(std::move(folders)), now_(std::move(now)) {
+FileIndex::FileIndex(Directories directories, std::function<Clock::time_point()> now)
+    : directories_(std::move(directories)), now_(std::move(now)) {
   look_through();
 }
 
@@ -49,42 +49,42 @@ void FileIndex::look_through() {
   file_count_ = entry_count_ = 0;
   is_cut_off_ = false;
   ++looks_;
-  for (size_t folder = 0; folder < folders_.count(); ++folder) look_into({folder, ""}, 0);
+  for (size_t directory = 0; directory < directories_.count(); ++directory) look_into({directory, ""}, 0);
   const Clock::time_point now = now_();
   next_look_ = now + std::max<Clock::duration>(base::intervals().look, (now - began) * kPauseByTime);
 }
 
 void FileIndex::look_into(const FilePlace& place, unsigned depth) {
-  base::UniqueFd descriptor = folders_.open_folder(place);
+  base::UniqueFd descriptor = directories_.open_directory(place);
   struct stat status{};
   if (!descriptor || fstat(descriptor.get(), &status) != 0) return;
-  if (depth == kMaxDepth || seen_.size() == kMaxFolders) {
+  if (depth == kMaxDepth || seen_.size() == kMaxDirectories) {
     is_cut_off_ = true;
     return;
   }
   seen_.push_back({place, status.st_mtim.tv_sec, status.st_mtim.tv_nsec});
-  const OpenFolder folder(fdopendir(descriptor.get()));
-  if (folder == nullptr) return;
+  const OpenDirectory directory(fdopendir(descriptor.get()));
+  if (directory == nullptr) return;
   descriptor.release();  // closed with it
   std::vector<std::string> below;
-  while (const dirent* entry = readdir(folder.get())) {
+  while (const dirent* entry = readdir(directory.get())) {
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
     if (++entry_count_ > kMaxEntries || file_count_ == kMaxFiles) {
       is_cut_off_ = true;
       return;
     }
-    FilePlace inside{place.folder, place.path.empty() ? name : place.path + "/" + name};
+    FilePlace inside{place.directory, place.path.empty() ? name : place.path + "/" + name};
     if (entry->d_type == DT_DIR) below.push_back(std::move(inside.path));
     if (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN) {
-      const base::UniqueFd file = folders_.open_file(inside);
+      const base::UniqueFd file = directories_.open_file(inside);
       if (file)
         take_file(std::move(inside), file.get());
       else if (entry->d_type == DT_UNKNOWN)
         below.push_back(std::move(inside.path));
     }
   }
-  for (const std::string& path : below) look_into({place.folder, path}, depth + 1);
+  for (const std::string& path : below) look_into({place.directory, path}, depth + 1);
 }
 
 void FileIndex::take_file(FilePlace place, int file) {
@@ -97,10 +97,10 @@ void FileIndex::take_file(FilePlace place, int file) {
 }
 
 bool FileIndex::has_changed() const {
-  return std::ranges::any_of(seen_, [this](const SeenFolder& seen) {
-    const base::UniqueFd folder = folders_.open_folder(seen.place);
+  return std::ranges::any_of(seen_, [this](const SeenDirectory& seen) {
+    const base::UniqueFd directory = directories_.open_directory(seen.place);
     struct stat status{};
-    return !folder || fstat(folder.get(), &status) != 0 || status.st_mtim.tv_sec != seen.changed_s ||
+    return !directory || fstat(directory.get(), &status) != 0 || status.st_mtim.tv_sec != seen.changed_s ||
            status.st_mtim.tv_nsec != seen.changed_ns;
   });
 }
@@ -121,7 +121,7 @@ std::vector<base::UniqueFd> FileIndex::files_of(const std::string& build_id) {
   const auto known = files_.find(build_id);
   if (known == files_.end()) return files;
   for (const FilePlace& place : known->second) {
-    if (base::UniqueFd file = folders_.open_file(place)) files.push_back(std::move(file));
+    if (base::UniqueFd file = directories_.open_file(place)) files.push_back(std::move(file));
   }
   return files;
 }

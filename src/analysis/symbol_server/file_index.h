@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/symbol_server/folders.h"
+#include "analysis/symbol_server/directories.h"
 #include "analysis/symbols/file_provider.h"
 
 namespace heaptap::symbol_server {
@@ -17,7 +17,7 @@ class FileIndex : public symbols::FileProvider {
   using Clock = std::chrono::steady_clock;
 
   // `now`: clock; replaced in tests.
-  explicit FileIndex(Folders folders, std::function<Clock::time_point()> now = [] { return Clock::now(); });
+  explicit FileIndex(Directories directories, std::function<Clock::time_point()> now = [] { return Clock::now(); });
 
   std::vector<base::UniqueFd> files_of(const std::string& build_id) override;
 
@@ -28,7 +28,7 @@ class FileIndex : public symbols::FileProvider {
   [[nodiscard]] unsigned looks() const { return looks_; }
 
  private:
-  struct SeenFolder {
+  struct SeenDirectory {
     FilePlace place;
     int64_t changed_s = 0;
     int64_t changed_ns = 0;
@@ -40,10 +40,10 @@ class FileIndex : public symbols::FileProvider {
   [[nodiscard]] bool may_have_changed();
   [[nodiscard]] bool has_changed() const;
 
-  Folders folders_;
+  Directories directories_;
   std::function<Clock::time_point()> now_;
   std::map<std::string, std::vector<FilePlace>> files_;  // by build-id
-  std::vector<SeenFolder> seen_;
+  std::vector<SeenDirectory> seen_;
   size_t file_count_ = 0;
   size_t entry_count_ = 0;
   bool is_cut_off_ = false;

@@ -23,11 +23,11 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTemporary = "fetched.";
 constexpr time_t kLongestWrite = 24 * 60 * 60;  // older ones were left by a killed program
 
-base::Result<> make_folders(const std::string& path) {
+base::Result<> make_directories(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != 0; slash = slash == path.npos ? 0 : path.find('/', slash + 1)) {
-    const std::string folder = path.substr(0, slash);
-    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-      return base::fail("can't make the directory {}: {}", folder, base::reason_of(errno));
+    const std::string directory = path.substr(0, slash);
+    if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+      return base::fail("can't make the directory {}: {}", directory, base::reason_of(errno));
     }
   }
   return {};
@@ -37,11 +37,11 @@ base::Result<> make_folders(const std::string& path) {
 base::Result<> check_owners(const std::string& path) {
   constexpr uid_t kUnmapped = 65534;  // of a user unknown in this namespace
   for (size_t slash = path.find('/', 1); slash != 0; slash = slash == path.npos ? 0 : path.find('/', slash + 1)) {
-    const std::string folder = path.substr(0, slash);
+    const std::string directory = path.substr(0, slash);
     struct stat status{};
-    if (stat(folder.c_str(), &status) != 0) break;
+    if (stat(directory.c_str(), &status) != 0) break;
     if (status.st_uid != 0 && status.st_uid != geteuid() && (status.st_uid != kUnmapped || geteuid() == 0)) {
-      return base::fail("{} belongs to another user", folder);
+      return base::fail("{} belongs to another user", directory);
     }
   }
   return {};
@@ -58,11 +58,12 @@ bool is_earlier(const Kept& a, const Kept& b) {
 }
 
 template <typename Iterator>
-std::vector<Kept> files_in(const std::string& folder) {
+std::vector<Kept> files_in(const std::string& directory) {
   constexpr size_t kMaxFiles = 100'000;
   std::vector<Kept> files;
   std::error_code error;
-  for (Iterator each(folder, error); !error && each != Iterator() && files.size() < kMaxFiles; each.increment(error)) {
+  for (Iterator each(directory, error); !error && each != Iterator() && files.size() < kMaxFiles;
+       each.increment(error)) {
     struct stat status{};
     if (lstat(each->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     files.push_back({each->path(), status.st_mtim, static_cast<uint64_t>(status.st_blocks) * 512});
@@ -84,7 +85,7 @@ std::string build_id_path(const std::string& build_id) {
 NewCacheFile::NewCacheFile(NewCacheFile&& other) noexcept
     : file_(std::move(other.file_)),
       temporary_(std::exchange(other.temporary_, {})),
-      folder_(std::move(other.folder_)),
+      directory_(std::move(other.directory_)),
       path_(std::move(other.path_)),
       build_id_(std::move(other.build_id_)) {}
 
@@ -106,7 +107,7 @@ base::Result<> NewCacheFile::finish() {
   file_.reset();
   const auto file = ElfFile::open(temporary_);
   if (!file || file->build_id() != build_id_) return base::fail("the received file has a different build-id");
-  HEAPTAP_TRY(make_folders(folder_));
+  HEAPTAP_TRY(make_directories(directory_));
   if (rename(temporary_.c_str(), path_.c_str()) != 0) {
     return base::fail("can't rename {} to {}: {}", temporary_, path_, base::reason_of(errno));
   }
@@ -123,7 +124,7 @@ std::optional<FileCache> FileCache::of_user() {
 }
 
 std::string FileCache::path_of(const std::string& build_id) const {
-  return fmt::format("{}/{}", folder_, build_id_path(build_id));
+  return fmt::format("{}/{}", directory_, build_id_path(build_id));
 }
 
 void FileCache::note_use(const std::string& build_id) const {
@@ -132,24 +133,24 @@ void FileCache::note_use(const std::string& build_id) const {
 }
 
 base::Result<NewCacheFile> FileCache::begin(const std::string& build_id) const {
-  HEAPTAP_TRY(check_owners(folder_));
-  HEAPTAP_TRY(make_folders(folder_));
-  std::string temporary = fmt::format("{}/{}XXXXXX", folder_, kTemporary);
+  HEAPTAP_TRY(check_owners(directory_));
+  HEAPTAP_TRY(make_directories(directory_));
+  std::string temporary = fmt::format("{}/{}XXXXXX", directory_, kTemporary);
   base::UniqueFd file(mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file) return base::fail("can't make a file in {}: {}", folder_, base::reason_of(errno));
+  if (!file) return base::fail("can't make a file in {}: {}", directory_, base::reason_of(errno));
   std::string path = path_of(build_id);
-  std::string folder = path.substr(0, path.rfind('/'));
-  return NewCacheFile(std::move(file), std::move(temporary), std::move(folder), std::move(path), build_id);
+  std::string directory = path.substr(0, path.rfind('/'));
+  return NewCacheFile(std::move(file), std::move(temporary), std::move(directory), std::move(path), build_id);
 }
 
 void FileCache::make_room() const {
   const time_t now = time(nullptr);
-  for (const Kept& file : files_in<fs::directory_iterator>(folder_)) {
+  for (const Kept& file : files_in<fs::directory_iterator>(directory_)) {
     const bool is_left =
         file.path.filename().native().starts_with(kTemporary) && now - file.used.tv_sec > kLongestWrite;
     if (is_left) (void)unlink(file.path.c_str());
   }
-  std::vector<Kept> files = files_in<fs::recursive_directory_iterator>(folder_ + "/.build-id");
+  std::vector<Kept> files = files_in<fs::recursive_directory_iterator>(directory_ + "/.build-id");
   std::ranges::sort(files, is_earlier);
   uint64_t bytes = 0;
   for (const Kept& file : files) bytes += file.bytes;

@@ -27,16 +27,17 @@ class NewCacheFile {
 
  private:
   friend class FileCache;
-  NewCacheFile(base::UniqueFd file, std::string temporary, std::string folder, std::string path, std::string build_id)
+  NewCacheFile(base::UniqueFd file, std::string temporary, std::string directory, std::string path,
+               std::string build_id)
       : file_(std::move(file)),
         temporary_(std::move(temporary)),
-        folder_(std::move(folder)),
+        directory_(std::move(directory)),
         path_(std::move(path)),
         build_id_(std::move(build_id)) {}
 
   base::UniqueFd file_;
   std::string temporary_;  // empty: renamed or removed
-  std::string folder_;
+  std::string directory_;
   std::string path_;
   std::string build_id_;
 };
@@ -45,8 +46,8 @@ class FileCache {
  public:
   // The current user's cache; none: there is no place for one.
   static std::optional<FileCache> of_user();
-  explicit FileCache(std::string folder, uint64_t max_bytes = kMaxCacheBytes)
-      : folder_(std::move(folder)), max_bytes_(max_bytes) {}
+  explicit FileCache(std::string directory, uint64_t max_bytes = kMaxCacheBytes)
+      : directory_(std::move(directory)), max_bytes_(max_bytes) {}
 
   // Path of the file with this build-id (bytes); empty if it isn't cached.
   [[nodiscard]] std::string path_of(const std::string& build_id) const;
@@ -58,7 +59,7 @@ class FileCache {
   void make_room() const;
 
  private:
-  std::string folder_;
+  std::string directory_;
   uint64_t max_bytes_;
 };
 

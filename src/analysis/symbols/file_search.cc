@@ -9,13 +9,13 @@ namespace heaptap::symbols {
 namespace {
 
 constexpr std::string_view kDebugRoot = "/usr/lib/debug";
-constexpr size_t kFolderLimit = 64;
+constexpr size_t kDirectoryLimit = 64;
 
 // Candidates for a path: the whole path first, then without its leading directories.
 std::vector<std::string> tails_of(std::string_view path) {
   std::vector<std::string> tails;
   while (path.starts_with('/')) path.remove_prefix(1);
-  while (!path.empty() && tails.size() < kFolderLimit) {
+  while (!path.empty() && tails.size() < kDirectoryLimit) {
     tails.emplace_back(path);
     const size_t slash = path.find('/');
     if (slash == path.npos) break;
@@ -25,7 +25,7 @@ std::vector<std::string> tails_of(std::string_view path) {
   return tails;
 }
 
-std::string_view folder_of(std::string_view path) {
+std::string_view directory_of(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == path.npos ? std::string_view(".") : path.substr(0, slash);
 }
@@ -119,20 +119,22 @@ std::optional<ElfFile> FileSearch::find_by_build_id(const std::string& build_id)
 std::optional<ElfFile> FileSearch::find_by_link(const DebugRequest& request) {
   if (!request.link) return std::nullopt;
   const std::string_view name = name_of(request.link->name);
-  const std::string_view folder = folder_of(request.path);
-  std::vector<std::string> candidates{fmt::format("{}/{}", folder, name), fmt::format("{}/.debug/{}", folder, name)};
+  const std::string_view own_directory = directory_of(request.path);
+  std::vector<std::string> candidates{fmt::format("{}/{}", own_directory, name),
+                                      fmt::format("{}/.debug/{}", own_directory, name)};
   for (const std::string& directory : directories_) {
-    const std::string recorded_folder(folder_of(request.recorded_path));
-    candidates.push_back(fmt::format("{}{}/{}/{}", directory, kDebugRoot, recorded_folder, name));
-    for (const std::string& tail : tails_of(recorded_folder)) {
+    const std::string recorded_directory(directory_of(request.recorded_path));
+    candidates.push_back(fmt::format("{}{}/{}/{}", directory, kDebugRoot, recorded_directory, name));
+    for (const std::string& tail : tails_of(recorded_directory)) {
       candidates.push_back(fmt::format("{}/{}/{}", directory, tail, name));
       candidates.push_back(fmt::format("{}/{}/.debug/{}", directory, tail, name));
     }
     candidates.push_back(fmt::format("{}/{}", directory, name));
     candidates.push_back(fmt::format("{}/.debug/{}", directory, name));
   }
-  candidates.push_back(fmt::format("{}{}/{}", kDebugRoot, folder, name));
-  if (const std::string_view there = folder_of(request.recorded_path); there != folder && there.starts_with('/')) {
+  candidates.push_back(fmt::format("{}{}/{}", kDebugRoot, own_directory, name));
+  if (const std::string_view there = directory_of(request.recorded_path);
+      there != own_directory && there.starts_with('/')) {
     candidates.push_back(fmt::format("{}/{}", there, name));
     candidates.push_back(fmt::format("{}/.debug/{}", there, name));
     candidates.push_back(fmt::format("{}{}/{}", kDebugRoot, there, name));

@@ -237,9 +237,10 @@ const std::string* UnitIndex::whole_path(const char* name) {
   auto [place, is_new] = paths_.try_emplace(name);
   if (!is_new) return &place->second;
   Dwarf_Attribute value;
-  const char* folder = nullptr;
-  if (name[0] != '/' && dwarf_attr(&lines_die_, DW_AT_comp_dir, &value) != nullptr) folder = dwarf_formstring(&value);
-  place->second = folder != nullptr && folder[0] == '/' ? fmt::format("{}/{}", folder, name) : name;
+  const char* directory = nullptr;
+  if (name[0] != '/' && dwarf_attr(&lines_die_, DW_AT_comp_dir, &value) != nullptr)
+    directory = dwarf_formstring(&value);
+  place->second = directory != nullptr && directory[0] == '/' ? fmt::format("{}/{}", directory, name) : name;
   return &place->second;
 }
 

@@ -71,12 +71,12 @@ std::string file_of(Dwarf_Die& die) {
   if (name == nullptr) return {};
   Dwarf_Die unit;
   Dwarf_Attribute value;
-  const char* folder = nullptr;
+  const char* directory = nullptr;
   if (name[0] != '/' && dwarf_diecu(&die, &unit, nullptr, nullptr) != nullptr &&
       dwarf_attr(&unit, DW_AT_comp_dir, &value) != nullptr) {
-    folder = dwarf_formstring(&value);
+    directory = dwarf_formstring(&value);
   }
-  return folder != nullptr && folder[0] == '/' ? fmt::format("{}/{}", folder, name) : name;
+  return directory != nullptr && directory[0] == '/' ? fmt::format("{}/{}", directory, name) : name;
 }
 
 // Number of an array's elements; 0: unknown.

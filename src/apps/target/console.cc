@@ -46,12 +46,12 @@ bool print_all(std::string_view text) {
 // Sockets of this user's recordings; some may be left from killed ones.
 std::vector<std::string> console_sockets() {
   std::vector<std::string> paths;
-  for (const std::string& folder : endpoint::own_folders()) {
-    const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+  for (const std::string& directory : endpoint::own_directories()) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
     while (const dirent* const entry = open ? readdir(open.get()) : nullptr) {
       const std::string_view name = entry->d_name;
       if (name.starts_with(LocalConsole::kPrefix) && name.ends_with(LocalConsole::kSuffix)) {
-        paths.push_back(folder + "/" + std::string(name));
+        paths.push_back(directory + "/" + std::string(name));
       }
     }
   }

@@ -8,7 +8,7 @@
 
 #include "apps/target/host_command.h"
 #include "common/base/shell_word.h"
-#include "common/channel/key_folder.h"
+#include "common/channel/key_directory.h"
 #include "common/channel/token.h"
 #include "common/discovery/link.h"
 #include "common/discovery/reach.h"
@@ -32,8 +32,8 @@ std::string own_name() {
 }  // namespace
 
 base::Result<std::string> pair(const Options& options) {
-  auto folder = options.keys.empty() ? channel::KeyFolder::of_user() : channel::KeyFolder(options.keys);
-  if (!folder) return std::unexpected(std::move(folder).error());
+  auto directory = options.keys.empty() ? channel::KeyDirectory::of_user() : channel::KeyDirectory(options.keys);
+  if (!directory) return std::unexpected(std::move(directory).error());
   std::optional<channel::Fingerprint> host;
   if (!options.key.empty()) {
     host = channel::Fingerprint::parse(options.key);
@@ -43,14 +43,14 @@ base::Result<std::string> pair(const Options& options) {
                            options.key);
     }
   }
-  const auto own = folder->make_key();
+  const auto own = directory->make_key();
   if (!own) return std::unexpected(own.error());
   std::string text;
   if (host) {
-    const auto added = folder->add_trusted(channel::KeyFolder::kHosts, {*host, options.key_name});
+    const auto added = directory->add_trusted(channel::KeyDirectory::kHosts, {*host, options.key_name});
     if (!added) return std::unexpected(added.error());
     text += options.key + (*added ? " may connect from now on: " : " could connect already: ") +
-            folder->file(channel::KeyFolder::kHosts) + "\n";
+            directory->file(channel::KeyDirectory::kHosts) + "\n";
   } else {
     text += "on the host: heaptap pair            prints what to type here\n";
   }

@@ -24,17 +24,17 @@ constexpr size_t kBufferBytes = size_t{1} << 20;
 // In a directory in which no other user can place a socket of that name first.
 std::string default_address() {
   if (geteuid() == 0) return "/run/heaptap-target";
-  const char* const folder = std::getenv("XDG_RUNTIME_DIR");
-  if (folder != nullptr && *folder == '/') return std::string(folder) + "/heaptap-target";
+  const char* const directory = std::getenv("XDG_RUNTIME_DIR");
+  if (directory != nullptr && *directory == '/') return std::string(directory) + "/heaptap-target";
   return "/tmp/heaptap-target." + std::to_string(geteuid());
 }
 
 std::string find_agent(const Options& options) {
   if (!options.agent.empty()) return options.agent;
   const std::string own = base::read_link("/proc/self/exe");
-  const std::string folder = own.substr(0, own.size() - base::file_name_of(own).size());
+  const std::string directory = own.substr(0, own.size() - base::file_name_of(own).size());
   for (const char* const place : {"", "../lib/heaptap/"}) {
-    std::string candidate = folder + place + wire::kAgentFileName;
+    std::string candidate = directory + place + wire::kAgentFileName;
     if (base::exists(candidate)) return candidate;
   }
   return unpack_carried_agent();
@@ -115,8 +115,8 @@ size_t buffer_bytes(const Options& options) { return options.buffer_bytes > 0 ? 
 base::Result<channel::Security> security_of(const Options& options) {
   return channel::read_security(
       {.token_file = options.token_file,
-       .folder = options.keys.empty() ? std::nullopt : std::optional(channel::KeyFolder(options.keys)),
-       .trusted = channel::KeyFolder::kHosts,
+       .directory = options.keys.empty() ? std::nullopt : std::optional(channel::KeyDirectory(options.keys)),
+       .trusted = channel::KeyDirectory::kHosts,
        .target = is_by_announcement(options) ? options.address : "",
        .is_name = true});
 }

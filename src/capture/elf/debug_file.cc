@@ -10,7 +10,7 @@
 namespace heaptap::elf {
 namespace {
 
-constexpr const char* kDebugFolder = "/usr/lib/debug";
+constexpr const char* kDebugDirectory = "/usr/lib/debug";
 
 // None: longer than the maximum for a debug file.
 std::optional<uint32_t> checksum_of(const base::ByteSource& file) {
@@ -53,7 +53,7 @@ DebugLink read_debug_link(const base::ByteSource& file, ElfForm form, const std:
 
 std::string debug_path_of(const std::vector<uint8_t>& build_id) {
   constexpr const char* kDigits = "0123456789abcdef";
-  std::string path = std::string(kDebugFolder) + "/.build-id/";
+  std::string path = std::string(kDebugDirectory) + "/.build-id/";
   for (size_t i = 0; i < build_id.size(); ++i) {
     if (i == 1) path += '/';
     path += kDigits[build_id[i] >> 4];
@@ -67,10 +67,10 @@ base::UniqueFd open_debug_file(pid_t thread, const std::string& path, const std:
   std::vector<std::string> candidates;
   if (build_id.size() > 1) candidates.push_back(debug_path_of(build_id));
   if (!link.name.empty() && path.starts_with('/')) {
-    const std::string folder = path.substr(0, path.rfind('/') + 1);
-    candidates.push_back(folder + link.name);
-    candidates.push_back(folder + ".debug/" + link.name);
-    candidates.push_back(kDebugFolder + folder + link.name);
+    const std::string directory = path.substr(0, path.rfind('/') + 1);
+    candidates.push_back(directory + link.name);
+    candidates.push_back(directory + ".debug/" + link.name);
+    candidates.push_back(kDebugDirectory + directory + link.name);
   }
   for (const std::string& candidate : candidates) {
     for (const pid_t viewer : {thread, pid_t{0}}) {

@@ -29,12 +29,12 @@ std::string proc_path(pid_t thread, const std::string& name) { return "/proc/" +
 
 // Resolves links within that root.
 base::UniqueFd open_below(const std::string& root, const std::string& path) {
-  const base::UniqueFd folder(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) return {};
+  const base::UniqueFd directory(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return {};
   open_how how{};
   how.flags = kOpenFlags;
   how.resolve = RESOLVE_IN_ROOT;
-  const long file = syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof(how));
+  const long file = syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof(how));
   if (file >= 0 || (errno != ENOSYS && errno != EPERM)) return base::UniqueFd(static_cast<int>(file));
   return base::UniqueFd(open((root + path).c_str(), kOpenFlags));
 }

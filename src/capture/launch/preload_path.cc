@@ -22,13 +22,13 @@ namespace {
 bool divides_list(std::string_view path) { return path.find_first_of(" :$") != std::string_view::npos; }
 
 // In a directory readable by other users, so that a program of another user can load it. False: see errno.
-bool make_folder_in(const std::string& parent, std::string& folder) {
+bool make_directory_in(const std::string& parent, std::string& directory) {
   constexpr mode_t kForAllToRead = 0755;
-  folder = parent + "/heaptap-agent-";
-  if (!base::make_fresh_folder(folder)) return false;
-  if (chmod(folder.c_str(), kForAllToRead) == 0) return true;
+  directory = parent + "/heaptap-agent-";
+  if (!base::make_fresh_directory(directory)) return false;
+  if (chmod(directory.c_str(), kForAllToRead) == 0) return true;
   const int reason = errno;
-  rmdir(folder.c_str());
+  rmdir(directory.c_str());
   errno = reason;
   return false;
 }
@@ -81,17 +81,17 @@ base::Result<PreloadPath> PreloadPath::create(const std::string& agent, bool for
   if (!divides_list(agent) && !is_open && !is_copied) return PreloadPath(agent, "");
   int reason = 0;
   for (const std::string& place : places()) {
-    std::string folder;
-    if (!make_folder_in(place, folder)) {
+    std::string directory;
+    if (!make_directory_in(place, directory)) {
       if (reason == 0) reason = errno;
       continue;
     }
-    const std::string path = folder + "/" + wire::kAgentFileName;
+    const std::string path = directory + "/" + wire::kAgentFileName;
     const bool is_there = is_copied ? copy_file(agent, path) : symlink(agent.c_str(), path.c_str()) == 0;
-    if (is_there && can_be_mapped(path)) return PreloadPath(path, folder);
+    if (is_there && can_be_mapped(path)) return PreloadPath(path, directory);
     if (reason == 0) reason = is_there ? EPERM : errno;
     unlink(path.c_str());
-    rmdir(folder.c_str());
+    rmdir(directory.c_str());
   }
   // By a path that is less informative in reports.
   if (is_open && !is_copied) return PreloadPath(agent, "");
@@ -107,12 +107,12 @@ base::Result<PreloadPath> PreloadPath::create(const std::string& agent, bool for
 }
 
 PreloadPath::PreloadPath(PreloadPath&& other) noexcept
-    : path_(std::move(other.path_)), folder_(std::exchange(other.folder_, {})) {}
+    : path_(std::move(other.path_)), directory_(std::exchange(other.directory_, {})) {}
 
 PreloadPath::~PreloadPath() {
-  if (folder_.empty()) return;
+  if (directory_.empty()) return;
   unlink(path_.c_str());
-  rmdir(folder_.c_str());
+  rmdir(directory_.c_str());
 }
 
 }  // namespace heaptap::launch

@@ -23,10 +23,10 @@ class PreloadPath {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  PreloadPath(std::string path, std::string folder) : path_(std::move(path)), folder_(std::move(folder)) {}
+  PreloadPath(std::string path, std::string directory) : path_(std::move(path)), directory_(std::move(directory)) {}
 
   std::string path_;
-  std::string folder_;  // directory of the link; empty: none
+  std::string directory_;  // directory of the link; empty: none
 };
 
 }  // namespace heaptap::launch

@@ -28,8 +28,8 @@ base::Result<std::string> search_path(const std::string& name) {
   if (name.empty()) return fail_as(ErrorKind::kNotFound, "the program's name is empty");
   if (name.find('/') != std::string::npos) return name;
   const char* path = std::getenv("PATH");
-  for (const std::string& folder : base::split(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin", ':')) {
-    std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+  for (const std::string& directory : base::split(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin", ':')) {
+    std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
     struct stat status{};
     if (access(candidate.c_str(), X_OK) == 0 && stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
       return candidate;

@@ -124,14 +124,14 @@ std::string leak_check_switch(const Sanitizer& sanitizer, const Environment& env
 }
 
 base::Result<> check_sanitizer(pid_t process) {
-  const std::string folder = fmt::format("/proc/{}/", process);
+  const std::string directory = fmt::format("/proc/{}/", process);
   Environment environment;
-  std::string text = base::read_small_file(folder + "environ");
+  std::string text = base::read_small_file(directory + "environ");
   for (size_t at = 0; at < text.size();) {
     environment.emplace_back(text.c_str() + at);
     at += environment.back().size() + 1;
   }
-  const auto sanitizer = find_sanitizer(folder + "exe", environment);
+  const auto sanitizer = find_sanitizer(directory + "exe", environment);
   const std::string needed = sanitizer ? leak_check_switch(*sanitizer, environment) : "";
   if (needed.empty()) return {};
   return base::fail(

@@ -198,10 +198,10 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
 
 // An unnamed file. It can't be sealed: a process that opens it can truncate it, which kills processes that touch the
 // removed part. So no process can open it, if the file system supports that: it never has a name, and can't get one.
-base::UniqueFd open_nameless(const std::string& folder) {
-  base::UniqueFd descriptor(open(folder.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+base::UniqueFd open_nameless(const std::string& directory) {
+  base::UniqueFd descriptor(open(directory.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (descriptor) return descriptor;
-  std::string path = folder + "/" + kLogName + "-";
+  std::string path = directory + "/" + kLogName + "-";
   base::UniqueFd named = base::make_fresh_file(path);
   if (named) unlink(path.c_str());
   return named;
@@ -210,11 +210,11 @@ base::UniqueFd open_nameless(const std::string& folder) {
 // Such a file, for kernels and filters of system calls without memfd; none: no place for it. All of it is allocated at
 // once, since a full file system would kill processes that touch a missing page: so it is small.
 base::UniqueFd make_log_file(LogOptions options, Sizes& sizes) {
-  const char* const folder = getenv("TMPDIR");
+  const char* const directory = getenv("TMPDIR");
   for (uint64_t most = kMaxFileBytes; most >= kLeastFileBytes; most /= 2) {
     options.max_bytes = std::min(options.max_bytes, most);
     sizes = sizes_for(options);
-    for (const char* place : {"/dev/shm", folder != nullptr ? folder : "/tmp", "/tmp"}) {
+    for (const char* place : {"/dev/shm", directory != nullptr ? directory : "/tmp", "/tmp"}) {
       base::UniqueFd descriptor = open_nameless(place);
       if (!descriptor) continue;
       const int failure = posix_fallocate(descriptor.get(), 0, static_cast<off_t>(total_of(sizes)));

@@ -39,11 +39,12 @@ constexpr GroupFiles kOfMemory{"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
 
 // Available memory of one group. The kernel reclaims inactive file pages first, so they count as available.
 MemoryRoom room_in_group(const GroupFiles& files, const std::string& group) {
-  const std::string folder = files.root + group + "/";
-  const auto limit = number_in(base::read_small_file(folder + files.limit));  // "max": none
-  const auto used = number_in(base::read_small_file(folder + files.usage));
+  const std::string directory = files.root + group + "/";
+  const auto limit = number_in(base::read_small_file(directory + files.limit));  // "max": none
+  const auto used = number_in(base::read_small_file(directory + files.usage));
   if (!limit || !used) return {};
-  const uint64_t reclaimable = number_of(base::read_small_file(folder + "memory.stat"), "inactive_file ").value_or(0);
+  const uint64_t reclaimable =
+      number_of(base::read_small_file(directory + "memory.stat"), "inactive_file ").value_or(0);
   const uint64_t taken = *used - std::min(*used, reclaimable);
   return {.free_bytes = *limit - std::min(*limit, taken), .group = group.empty() ? "/" : group, .limit_bytes = *limit};
 }

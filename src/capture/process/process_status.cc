@@ -68,13 +68,13 @@ namespace {
 
 std::vector<pid_t> try_to_list_threads(pid_t process) {
   std::vector<pid_t> threads;
-  DIR* folder = opendir(("/proc/" + std::to_string(process) + "/task").c_str());
-  if (folder == nullptr) return threads;
-  while (const dirent* entry = readdir(folder)) {
+  DIR* directory = opendir(("/proc/" + std::to_string(process) + "/task").c_str());
+  if (directory == nullptr) return threads;
+  while (const dirent* entry = readdir(directory)) {
     const pid_t thread = number_of(entry->d_name);
     if (thread > 0) threads.push_back(thread);
   }
-  closedir(folder);
+  closedir(directory);
   return threads;
 }
 

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kValid{100};
 
-bool has_userfault_descriptor(const std::string& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> files(opendir(folder.c_str()), closedir);
+bool has_userfault_descriptor(const std::string& directory) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> files(opendir(directory.c_str()), closedir);
   while (const dirent* const file = files ? readdir(files.get()) : nullptr) {
     std::array<char, 64> target{};
     const ssize_t bytes = readlinkat(dirfd(files.get()), file->d_name, target.data(), target.size());

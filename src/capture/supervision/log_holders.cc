@@ -25,14 +25,14 @@ std::string file_of(pid_t process, std::string_view name) {
 
 std::vector<pid_t> all_processes() {
   std::vector<pid_t> processes;
-  DIR* const folder = opendir("/proc");
-  if (folder == nullptr) return processes;
-  while (const dirent* entry = readdir(folder)) {
+  DIR* const directory = opendir("/proc");
+  if (directory == nullptr) return processes;
+  while (const dirent* entry = readdir(directory)) {
     const std::string_view name = entry->d_name;
     const auto pid = base::whole_number<pid_t>(name);
     if (pid && *pid != getpid()) processes.push_back(*pid);
   }
-  closedir(folder);
+  closedir(directory);
   std::ranges::sort(processes);
   return processes;
 }

@@ -73,10 +73,10 @@ std::string run_path(const std::string& main_trace) { return stem_of(main_trace)
 // kept.
 void link_latest(const std::string& file) {
   const std::string_view name = base::file_name_of(file);
-  const std::string folder = file.substr(0, file.size() - name.size());
-  const std::string link = folder + std::string(kLatestTrace);
+  const std::string directory = file.substr(0, file.size() - name.size());
+  const std::string link = directory + std::string(kLatestTrace);
   if (base::exists(link) && base::read_link(link).empty()) return;
-  const std::string fresh = fmt::format("{}.{}.{}", folder, kLatestTrace, getpid());
+  const std::string fresh = fmt::format("{}.{}.{}", directory, kLatestTrace, getpid());
   if (symlink(std::string(name).c_str(), fresh.c_str()) != 0) return;
   if (rename(fresh.c_str(), link.c_str()) != 0) unlink(fresh.c_str());
 }

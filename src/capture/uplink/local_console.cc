@@ -76,10 +76,10 @@ std::optional<LocalFigures> LocalFigures::of_line(std::string_view line) {
 
 LocalConsole::LocalConsole(supervision::RecordedProcesses& processes, LineToHost* host)
     : processes_(processes), host_(host) {
-  const auto folder = endpoint::make_own_folder();
-  if (!folder) return;
+  const auto directory = endpoint::make_own_directory();
+  if (!directory) return;
   auto file =
-      endpoint::SocketFile::create(*folder, std::string(kPrefix) + std::to_string(getpid()) + std::string(kSuffix));
+      endpoint::SocketFile::create(*directory, std::string(kPrefix) + std::to_string(getpid()) + std::string(kSuffix));
   if (file) file_.emplace(*std::move(file));
 }
 

@@ -66,7 +66,7 @@ UniqueFd make_fresh_file(std::string& name, Chance chance) {
   }));
 }
 
-bool make_fresh_folder(std::string& name, Chance chance) {
+bool make_fresh_directory(std::string& name, Chance chance) {
   return make_fresh(name, chance, [](const char* path) { return mkdir(path, S_IRWXU); }) == 0;
 }
 

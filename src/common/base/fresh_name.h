@@ -16,6 +16,6 @@ bool chance_of_kernel(std::span<uint8_t> bytes);
 // `name` is the prefix, and gets a random suffix. Mode 0600, read and write, close-on-exec. Empty on failure, errno set.
 UniqueFd make_fresh_file(std::string& name, Chance chance = chance_of_kernel);
 // Mode 0700. False on failure, errno set.
-bool make_fresh_folder(std::string& name, Chance chance = chance_of_kernel);
+bool make_fresh_directory(std::string& name, Chance chance = chance_of_kernel);
 
 }  // namespace heaptap::base

@@ -32,9 +32,9 @@ std::string unescaped(std::string_view text) {
   return plain;
 }
 
-bool holds(std::string_view folder, std::string_view path) {
-  if (folder == "/") return path.starts_with('/');
-  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+bool holds(std::string_view directory, std::string_view path) {
+  if (directory == "/") return path.starts_with('/');
+  return path.starts_with(directory) && (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
 }  // namespace

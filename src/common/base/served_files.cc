@@ -24,9 +24,9 @@ constexpr std::array<std::string_view, 15> kServed{"fuse",   "fuseblk", "nfs",  
 
 // Of "/proc/PID/exe" and the like; 0: no process.
 pid_t process_in_path(std::string_view path) {
-  constexpr std::string_view kFolder = "/proc/";
-  if (!path.starts_with(kFolder)) return 0;
-  path.remove_prefix(kFolder.size());
+  constexpr std::string_view kDirectory = "/proc/";
+  if (!path.starts_with(kDirectory)) return 0;
+  path.remove_prefix(kDirectory.size());
   return whole_number<pid_t>(path.substr(0, path.find('/'))).value_or(0);
 }
 

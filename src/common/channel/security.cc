@@ -21,11 +21,11 @@ base::Result<std::unique_ptr<Session>> prove_over(std::unique_ptr<Session> below
 }
 
 base::Result<std::optional<Credentials>> read_keys(const SecuritySources& sources) {
-  auto folder = sources.folder ? base::Result<KeyFolder>(*sources.folder) : KeyFolder::of_user();
-  if (!folder) return std::nullopt;  // without a home directory there are no keys
-  auto own = folder->read_key();
+  auto directory = sources.directory ? base::Result<KeyDirectory>(*sources.directory) : KeyDirectory::of_user();
+  if (!directory) return std::nullopt;  // without a home directory there are no keys
+  auto own = directory->read_key();
   if (!own) return std::unexpected(std::move(own).error());
-  auto trusted = folder->read_trusted(sources.trusted);
+  auto trusted = directory->read_trusted(sources.trusted);
   if (!trusted) return std::unexpected(std::move(trusted).error());
   if (!*own) return std::nullopt;
   const std::string host = sources.is_name || sources.target.empty() ? sources.target : host_of(sources.target);

@@ -14,7 +14,7 @@
 #include "common/base/result.h"
 #include "common/channel/address.h"
 #include "common/channel/credentials.h"
-#include "common/channel/key_folder.h"
+#include "common/channel/key_directory.h"
 #include "common/channel/session.h"
 #include "common/channel/token.h"
 
@@ -27,11 +27,11 @@ struct Security {
 
 // Sources of this end's credentials.
 struct SecuritySources {
-  std::string token_file = {};                // else the token in the environment, if set
-  std::optional<KeyFolder> folder = {};       // else this user's key directory
-  const char* trusted = KeyFolder::kTargets;  // the list of trusted keys
-  std::string target = {};                    // address of the only acceptable target, as named by the user
-  bool is_name = false;                       // it is no address, but the name of its key in the list
+  std::string token_file = {};                   // else the token in the environment, if set
+  std::optional<KeyDirectory> directory = {};    // else this user's key directory
+  const char* trusted = KeyDirectory::kTargets;  // the list of trusted keys
+  std::string target = {};                       // address of the only acceptable target, as named by the user
+  bool is_name = false;                          // it is no address, but the name of its key in the list
 };
 
 base::Result<Security> read_security(const SecuritySources& sources);

@@ -37,13 +37,13 @@ std::vector<std::string> candidates() {
 
 }  // namespace
 
-std::vector<std::string> own_folders() {
+std::vector<std::string> own_directories() {
   std::vector<std::string> paths = candidates();
   std::erase_if(paths, [](const std::string& path) { return !is_private(path); });
   return paths;
 }
 
-base::Result<std::string> make_own_folder() {
+base::Result<std::string> make_own_directory() {
   const std::vector<std::string> paths = candidates();
   for (const std::string& path : paths) {
     const bool is_there = mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST;

@@ -9,9 +9,9 @@ namespace heaptap::endpoint {
 namespace {
 
 base::Result<SocketFile> file_for(const ProcessName& process) {
-  const auto folder = make_own_folder();
-  if (!folder) return std::unexpected(folder.error());
-  return SocketFile::create(*folder, file_name_of(process));
+  const auto directory = make_own_directory();
+  if (!directory) return std::unexpected(directory.error());
+  return SocketFile::create(*directory, file_name_of(process));
 }
 
 base::Result<base::UniqueFd> abstract_for(const ProcessName& process) {

@@ -23,14 +23,14 @@ bool is_listened_at(const Address& address) {
 }
 
 // Removes sockets of killed recorders. The name of one without a listener yet begins with a dot.
-void remove_left_behind(const std::string& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+void remove_left_behind(const std::string& directory) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
   if (!open) return;
   while (const dirent* const entry =
              readdir(open.get())) {  // NOLINT(concurrency-mt-unsafe): the stream is this thread's
     const std::string_view name = entry->d_name;
     if (name.starts_with('.') || !name.ends_with(".sock")) continue;
-    const std::string path = fmt::format("{}/{}", folder, name);
+    const std::string path = fmt::format("{}/{}", directory, name);
     const auto address = address_of_file(path);
     if (address && !is_listened_at(*address)) unlink(path.c_str());
   }
@@ -39,17 +39,17 @@ void remove_left_behind(const std::string& folder) {
 }  // namespace
 
 base::Result<SocketFile> SocketFile::create(pid_t collector) {
-  const auto folder = make_own_folder();
-  if (!folder) return std::unexpected(folder.error());
-  remove_left_behind(*folder);
-  return create(*folder, fmt::format("{}.sock", collector));
+  const auto directory = make_own_directory();
+  if (!directory) return std::unexpected(directory.error());
+  remove_left_behind(*directory);
+  return create(*directory, fmt::format("{}.sock", collector));
 }
 
 // Under another name until there is a listener: then it is renamed over an old one, in one step, and a process that
 // removes old sockets never removes it.
-base::Result<SocketFile> SocketFile::create(const std::string& folder, const std::string& name) {
-  const std::string path = fmt::format("{}/{}", folder, name);
-  const std::string first_path = fmt::format("{}/.{}.{}", folder, name, getpid());
+base::Result<SocketFile> SocketFile::create(const std::string& directory, const std::string& name) {
+  const std::string path = fmt::format("{}/{}", directory, name);
+  const std::string first_path = fmt::format("{}/.{}.{}", directory, name, getpid());
   const auto address = address_of_file(path);
   const auto first_address = address_of_file(first_path);
   if (!address || !first_address) return base::fail("{} is too long for the name of a socket", path);

@@ -12,10 +12,10 @@ namespace heaptap::endpoint {
 
 class SocketFile {
  public:
-  // For a whole recording: <PID of the collector>.sock in make_own_folder().
+  // For a whole recording: <PID of the collector>.sock in make_own_directory().
   static base::Result<SocketFile> create(pid_t collector);
   // Replaces a file without a listener.
-  static base::Result<SocketFile> create(const std::string& folder, const std::string& name);
+  static base::Result<SocketFile> create(const std::string& directory, const std::string& name);
   SocketFile(SocketFile&& other) noexcept;
   SocketFile& operator=(SocketFile&& other) noexcept;
   ~SocketFile();

@@ -80,7 +80,7 @@ void number_images(std::vector<RunEntry>& entries) {
 }
 
 // The index's directory, with links resolved; as `path` has it if that is the same.
-std::filesystem::path folder_of(const std::filesystem::path& path) {
+std::filesystem::path directory_of(const std::filesystem::path& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   fs::path named = path.parent_path();
@@ -147,8 +147,8 @@ base::Result<std::vector<RunEntry>> read_run_index(const std::string& path) {
   if (!file.read(text.data(), static_cast<std::streamsize>(size))) return base::fail("can't read '{}'", path);
   auto entries = decode_run_index(text);
   if (!entries) return base::fail("can't read '{}': {}", path, entries.error().message);
-  const fs::path folder = folder_of(path);
-  for (RunEntry& entry : *entries) entry.trace = (folder / entry.trace).string();
+  const fs::path directory = directory_of(path);
+  for (RunEntry& entry : *entries) entry.trace = (directory / entry.trace).string();
   return entries;
 }
 

@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 
 // Timeout for a place in the listener's queue: a recorder may be in a scan of a large program. A process that took the
 // abstract name and never accepts gets no further time.
-constexpr milliseconds kFolderPatience{30'000};
+constexpr milliseconds kDirectoryPatience{30'000};
 constexpr milliseconds kAbstractPatience{300};
 
 bool is_same_file(const std::string& one, const std::string& other) {
@@ -38,10 +38,10 @@ bool is_same_file(const std::string& one, const std::string& other) {
 
 // /proc/PID/exe and ns/pid are readable by the same user and by root only. Other users' processes don't matter here.
 bool runs_heaptap(pid_t process) {
-  const std::string folder = fmt::format("/proc/{}", process);
-  if (!is_same_file(folder + "/ns/pid", "/proc/self/ns/pid")) return false;
-  if (is_same_file(folder + "/exe", "/proc/self/exe")) return true;
-  const std::string path = base::read_link(folder + "/exe");
+  const std::string directory = fmt::format("/proc/{}", process);
+  if (!is_same_file(directory + "/ns/pid", "/proc/self/ns/pid")) return false;
+  if (is_same_file(directory + "/exe", "/proc/self/exe")) return true;
+  const std::string path = base::read_link(directory + "/exe");
   const std::string_view name = base::file_name_of(path);
   return name == "heaptap" || name == "heaptap (deleted)";  // another version, or replaced since
 }
@@ -52,9 +52,9 @@ std::optional<Parents> parents_of(pid_t process) {
   return Parents{status->parent, status->tracer};
 }
 
-Listener describe(const base::Peer& peer, const endpoint::ProcessName& process, bool is_in_own_folder) {
-  Listener listener{.user = peer.user, .is_in_own_folder = is_in_own_folder};
-  if (is_in_own_folder || peer.process <= 0) return listener;
+Listener describe(const base::Peer& peer, const endpoint::ProcessName& process, bool is_in_own_directory) {
+  Listener listener{.user = peer.user, .is_in_own_directory = is_in_own_directory};
+  if (is_in_own_directory || peer.process <= 0) return listener;
   listener.is_of_process = process.machine.empty() && is_above(peer.process, process.pid, parents_of);
   listener.is_heaptap = runs_heaptap(peer.process);
   return listener;
@@ -67,23 +67,23 @@ struct Found {
   Belief belief = Belief::kNone;
 };
 
-Found look_at(const endpoint::Address& address, const endpoint::ProcessName& process, bool is_in_own_folder,
+Found look_at(const endpoint::Address& address, const endpoint::ProcessName& process, bool is_in_own_directory,
               milliseconds wait_budget) {
   Found found;
   found.connection = connect_in_time(address, wait_budget);
   if (!found.connection) return found;
   found.peer = base::peer_of(found.connection.get());
-  found.belief = judge(describe(found.peer, process, is_in_own_folder), geteuid());
+  found.belief = judge(describe(found.peer, process, is_in_own_directory), geteuid());
   return found;
 }
 
 // The first trusted listener, else any process that has the abstract name.
-Found look_for_recorder(const endpoint::ProcessName& process, milliseconds folder_patience,
+Found look_for_recorder(const endpoint::ProcessName& process, milliseconds directory_patience,
                         milliseconds abstract_patience) {
-  for (const std::string& folder : endpoint::own_folders()) {
-    const auto address = endpoint::address_of_file(folder + "/" + endpoint::file_name_of(process));
+  for (const std::string& directory : endpoint::own_directories()) {
+    const auto address = endpoint::address_of_file(directory + "/" + endpoint::file_name_of(process));
     if (!address) continue;
-    Found found = look_at(*address, process, true, folder_patience);
+    Found found = look_at(*address, process, true, directory_patience);
     if (found.connection && found.belief == Belief::kBelieved) return found;
   }
   const auto address = endpoint::address_of_process(process);
@@ -131,7 +131,7 @@ Belief judge(const Listener& listener, uid_t asker) {
   if (!listener.user) return Belief::kNone;
   const bool is_own_or_root = *listener.user == asker || *listener.user == 0;
   if (!is_own_or_root) return listener.is_of_process ? Belief::kAnotherUser : Belief::kNone;
-  const bool is_proven = listener.is_in_own_folder || listener.is_of_process || listener.is_heaptap;
+  const bool is_proven = listener.is_in_own_directory || listener.is_of_process || listener.is_heaptap;
   return is_proven ? Belief::kBelieved : Belief::kNone;
 }
 
@@ -153,7 +153,7 @@ bool is_above(pid_t candidate, pid_t process, const std::function<std::optional<
 base::Result<base::UniqueFd> connect_to_recorder(const endpoint::ProcessName& process) {
   if (!endpoint::address_of_process(process))
     return base::fail("{}: too long for the name of a socket", endpoint::to_text(process));
-  Found found = look_for_recorder(process, kFolderPatience, kAbstractPatience);
+  Found found = look_for_recorder(process, kDirectoryPatience, kAbstractPatience);
   if (!found.connection) return std::unexpected(nobody_records(process));
   switch (found.belief) {
     case Belief::kBelieved:
@@ -177,11 +177,11 @@ std::optional<pid_t> reachable_recorder(const endpoint::ProcessName& process) {
 
 std::vector<endpoint::ProcessName> processes_with_socket() {
   std::vector<endpoint::ProcessName> found;
-  for (const std::string& path : endpoint::own_folders()) {
-    const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
-    if (!folder) continue;
+  for (const std::string& path : endpoint::own_directories()) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(path.c_str()), closedir);
+    if (!directory) continue;
     while (const dirent* const entry =
-               readdir(folder.get())) {  // NOLINT(concurrency-mt-unsafe): the stream is this thread's
+               readdir(directory.get())) {  // NOLINT(concurrency-mt-unsafe): the stream is this thread's
       if (auto process = endpoint::process_of_file_name(entry->d_name)) found.push_back(*std::move(process));
     }
   }

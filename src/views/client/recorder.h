@@ -16,10 +16,10 @@ namespace heaptap::client {
 
 // Facts of a listener according to the kernel, not to the listener itself.
 struct Listener {
-  std::optional<uid_t> user = {};  // when it began to listen; none: unknown
-  bool is_in_own_folder = false;   // a directory where only this user (and root) can create the socket
-  bool is_of_process = false;      // the recorded process's tracer or parent, or an ancestor of these
-  bool is_heaptap = false;         // runs this program, or one of its name, in the same PID namespace
+  std::optional<uid_t> user = {};    // when it began to listen; none: unknown
+  bool is_in_own_directory = false;  // a directory where only this user (and root) can create the socket
+  bool is_of_process = false;        // the recorded process's tracer or parent, or an ancestor of these
+  bool is_heaptap = false;           // runs this program, or one of its name, in the same PID namespace
 };
 
 enum class Belief {

@@ -7,12 +7,12 @@ namespace heaptap::exports {
 
 std::optional<std::string> path_below(const std::string& root, const std::string& file) {
   if (root.empty() || file.empty()) return std::nullopt;
-  const std::filesystem::path folder = std::filesystem::path(root).lexically_normal();
+  const std::filesystem::path directory = std::filesystem::path(root).lexically_normal();
   const std::filesystem::path path = std::filesystem::path(file).lexically_normal();
-  const std::filesystem::path below = path.is_absolute() ? path.lexically_relative(folder) : path;
+  const std::filesystem::path below = path.is_absolute() ? path.lexically_relative(directory) : path;
   if (below.empty() || *below.begin() == ".." || *below.begin() == ".") return std::nullopt;
   std::error_code none;
-  if (!path.is_absolute() && !std::filesystem::is_regular_file(folder / below, none)) return std::nullopt;
+  if (!path.is_absolute() && !std::filesystem::is_regular_file(directory / below, none)) return std::nullopt;
   return below.generic_string();
 }
 

@@ -18,14 +18,14 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxLines = 1000;
 constexpr std::streamoff kMaxBytes = 1 << 20;
 constexpr mode_t kHistoryMode = 0600;
-constexpr mode_t kFolderMode = 0700;
+constexpr mode_t kDirectoryMode = 0700;
 
-void make_folders(const fs::path& folder) {
-  if (folder.empty() || folder == folder.root_path()) return;
+void make_directories(const fs::path& directory) {
+  if (directory.empty() || directory == directory.root_path()) return;
   std::error_code ignored;
-  if (fs::exists(folder, ignored)) return;
-  make_folders(folder.parent_path());
-  (void)mkdir(folder.c_str(), kFolderMode);
+  if (fs::exists(directory, ignored)) return;
+  make_directories(directory.parent_path());
+  (void)mkdir(directory.c_str(), kDirectoryMode);
 }
 
 bool write_all(int descriptor, const std::string& text) {
@@ -62,7 +62,7 @@ void HistoryFile::shorten(const std::vector<std::string>& lines) const {
 
 void HistoryFile::add(const std::string& line) const {
   if (path_.empty() || line.find('\n') != std::string::npos) return;
-  make_folders(fs::path(path_).parent_path());
+  make_directories(fs::path(path_).parent_path());
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const base::UniqueFd file(open(path_.c_str(), flags, kHistoryMode));
   struct stat status{};

@@ -95,7 +95,7 @@ std::string folded(std::string_view text, size_t width, std::string_view prefix)
   return all;
 }
 
-std::string Folder::add(std::string_view piece) {
+std::string Folding::add(std::string_view piece) {
   const size_t end = piece.rfind('\n');
   if (width_ == 0 || end == std::string_view::npos) {
     if (width_ == 0) return std::string(piece);
@@ -108,6 +108,6 @@ std::string Folder::add(std::string_view piece) {
   return lines;
 }
 
-std::string Folder::rest() { return folded(std::exchange(begun_, {}), width_); }
+std::string Folding::rest() { return folded(std::exchange(begun_, {}), width_); }
 
 }  // namespace heaptap::text

@@ -12,9 +12,9 @@ namespace heaptap::text {
 std::string folded(std::string_view text, size_t width, std::string_view prefix = "");
 
 // Same for text that arrives in pieces.
-class Folder {
+class Folding {
  public:
-  explicit Folder(size_t width) : width_(width) {}
+  explicit Folding(size_t width) : width_(width) {}
   // Returns the complete lines so far, folded.
   std::string add(std::string_view piece);
   std::string rest();

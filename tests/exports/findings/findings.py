@@ -45,27 +45,27 @@ int main(void) {
 
 class TestCase(heaptap_test.TestCase):
     def record(self, name, *options, arguments=(), statuses=(0,)):
-        outcome = heaptap("run", "-q", *options, "-o", self.trace, "--force", "--", built(name), *arguments, cwd=self.folder)
+        outcome = heaptap("run", "-q", *options, "-o", self.trace, "--force", "--", built(name), *arguments, cwd=self.directory)
         self.assertIn(outcome.status, statuses, str(outcome))
         return heaptap_test.summary(self.trace)
 
     def record_source(self):
-        """Of a program that is built here, from src/lost.c in the test's folder."""
-        source = self.folder / "src/lost.c"
+        """Of a program that is built here, from src/lost.c in the test's directory."""
+        source = self.directory / "src/lost.c"
         source.parent.mkdir(exist_ok=True)
         source.write_text(LOST)
-        self.read_by("gcc", "-g", "-O0", "-o", self.folder / "lost", source)
-        outcome = heaptap("run", "-q", "-o", self.trace, "--force", "--", self.folder / "lost", cwd=self.folder)
+        self.read_by("gcc", "-g", "-O0", "-o", self.directory / "lost", source)
+        outcome = heaptap("run", "-q", "-o", self.trace, "--force", "--", self.directory / "lost", cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         return heaptap_test.summary(self.trace)
 
     def export(self, name, *options, cwd=None):
-        outcome = heaptap("export", "--to", name, *options, self.trace, cwd=cwd or self.folder)
+        outcome = heaptap("export", "--to", name, *options, self.trace, cwd=cwd or self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         return outcome.stdout
 
     def refusal(self, name):
-        outcome = heaptap("export", "--to", name, self.trace, cwd=self.folder)
+        outcome = heaptap("export", "--to", name, self.trace, cwd=self.directory)
         self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
         return outcome.stderr.decode()
 

@@ -43,7 +43,7 @@ class Github(findings.TestCase):
 
     def test_files_elsewhere_are_none(self):
         self.record("leak_shop")
-        read = self.read(self.export("github", cwd=self.folder).decode())
+        read = self.read(self.export("github", cwd=self.directory).decode())
         self.assertTrue(read)
         self.assertEqual([properties.get("file") for _, properties, _ in read], [None] * len(read))
 

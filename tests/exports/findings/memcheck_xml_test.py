@@ -61,7 +61,7 @@ class MemcheckXml(findings.TestCase):
     def test_suppressions_suppress_what_they_were_written_for(self):
         self.record("leak_shop")
         raw = self.read_by("xmllint", "--xpath", "//suppression/rawtext/text()", "-", stdin=self.export("memcheck-xml"))
-        file = self.folder / "made.supp"
+        file = self.directory / "made.supp"
         file.write_bytes(raw.replace(b"&lt;", b"<").replace(b"&gt;", b">").replace(b"&amp;", b"&"))
         rest = self.read(self.export("memcheck-xml", "--suppressions", file))
         self.assertEqual(rest, [])

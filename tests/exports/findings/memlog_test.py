@@ -43,9 +43,9 @@ class Memlog(findings.TestCase):
         return (int(outstanding), int(change)), [(int(change), lines) for change, lines in stacks]
 
     def export_next(self, *options):
-        outcome = heaptap("export", "--to", "memlog", *options, self.trace, cwd=self.folder)
+        outcome = heaptap("export", "--to", "memlog", *options, self.trace, cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
-        return (self.folder / outcome.stdout.decode().rstrip("\n")).resolve()
+        return (self.directory / outcome.stdout.decode().rstrip("\n")).resolve()
 
     def test_the_first_file_has_all_that_is_outstanding(self):
         report = self.record("leak_shop")
@@ -71,28 +71,28 @@ class Memlog(findings.TestCase):
         self.assertEqual(change, part - report["totals"]["live_bytes"])
         self.assertTrue(stacks and all(bytes < 0 for bytes, _ in stacks))
         self.assertEqual(self.read(self.export_next("--function", "reserve").read_text()), ((part, 0), []))
-        self.assertEqual(sorted(file.name.rpartition("-")[2] for file in self.folder.glob("*.memlog")), [f"{n}.memlog" for n in (1, 2, 3, 4)])
+        self.assertEqual(sorted(file.name.rpartition("-")[2] for file in self.directory.glob("*.memlog")), [f"{n}.memlog" for n in (1, 2, 3, 4)])
 
     def test_files_are_written_into_the_directory_named(self):
         self.record("leak_shop")
-        (self.folder / "logs").mkdir()
+        (self.directory / "logs").mkdir()
         self.assertEqual(self.export_next("-o", "logs").parent.name, "logs")
-        outcome = heaptap("export", "--to", "memlog", "-o", "there_is_none", self.trace, cwd=self.folder)
+        outcome = heaptap("export", "--to", "memlog", "-o", "there_is_none", self.trace, cwd=self.directory)
         self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
 
     def record_changing(self):
-        source = self.folder / "changing.c"
+        source = self.directory / "changing.c"
         source.write_text(CHANGING)
-        self.read_by("gcc", "-w", "-g", "-O0", "-pthread", "-o", self.folder / "changing", source)
-        outcome = heaptap("run", "-q", "-o", self.trace, "--", self.folder / "changing", cwd=self.folder)
+        self.read_by("gcc", "-w", "-g", "-O0", "-pthread", "-o", self.directory / "changing", source)
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", self.directory / "changing", cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         return heaptap_test.summary(self.trace)
 
     def export_series(self, *options):
         """What each of the files says, in order."""
-        outcome = heaptap("export", "--to", "memlog", *options, self.trace, cwd=self.folder)
+        outcome = heaptap("export", "--to", "memlog", *options, self.trace, cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
-        files = [(self.folder / line).resolve() for line in outcome.stdout.decode().splitlines()]
+        files = [(self.directory / line).resolve() for line in outcome.stdout.decode().splitlines()]
         numbers = [int(re.search(r"-(\d+)\.memlog$", file.name)[1]) for file in files]
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(files))))
         return [self.read(file.read_text()) for file in files]
@@ -124,11 +124,11 @@ class Memlog(findings.TestCase):
             self.assertEqual(outstanding, self.live_bytes("--to", f"{number * step_us}us"), number)
         self.assertEqual(series[-1][0][0], report["totals"]["live_bytes"])
         held = self.check_sums(series)
-        [whole] = self.export_series("-o", self.other_folder())
+        [whole] = self.export_series("-o", self.other_directory())
         self.assertEqual(held, {lines: bytes for bytes, lines in whole[1]})
 
-    def other_folder(self):
-        (self.folder / "other").mkdir(exist_ok=True)
+    def other_directory(self):
+        (self.directory / "other").mkdir(exist_ok=True)
         return "other"
 
     def test_a_series_of_moments_goes_on_after_the_files_that_are_there(self):
@@ -151,7 +151,7 @@ class Memlog(findings.TestCase):
     def test_a_series_of_one_thread_or_function(self):
         self.record_changing()
         for options in (["--thread", "2"], ["--function", "take"]):
-            series = self.export_series("--every", "1ms", "-o", self.other_folder(), *options)
+            series = self.export_series("--every", "1ms", "-o", self.other_directory(), *options)
             self.assertEqual(series[-1][0][0], self.live_bytes(*options), options)
 
     def test_a_series_of_a_trace_that_was_cut_off_ends_with_its_last_event(self):
@@ -169,14 +169,14 @@ class Memlog(findings.TestCase):
                 (["--every", "1s", "--to", "csv"], 2, "the format csv is a single file"),
                 (["--at", "soon", "--to", "memlog"], 2, "'soon' is not a time"),
                 (["--at", "100h", "--to", "memlog"], 2, "'100h' is later than the recording's end")]:
-            outcome = heaptap("export", *options, self.trace, cwd=self.folder)
+            outcome = heaptap("export", *options, self.trace, cwd=self.directory)
             self.assertEqual((outcome.status, outcome.stdout), (status, b""), str(outcome))
             self.assertIn(cause, outcome.stderr.decode())
-        self.assertEqual(list(self.folder.glob("*.memlog")), [])
+        self.assertEqual(list(self.directory.glob("*.memlog")), [])
 
     def test_totals_have_no_series(self):
         self.record("leak_shop", "--aggregate")
-        outcome = heaptap("export", "--to", "memlog", "--every", "1s", self.trace, cwd=self.folder)
+        outcome = heaptap("export", "--to", "memlog", "--every", "1s", self.trace, cwd=self.directory)
         self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
         self.assertIn("record without it", outcome.stderr.decode())
 

@@ -9,18 +9,18 @@ import unittest
 import findings
 import jsonschema
 
-NODE_FOLDER = pathlib.Path(os.environ["NODE_FOLDER"])
-SCHEMA = NODE_FOLDER / "node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json"
+NODE_DIRECTORY = pathlib.Path(os.environ["NODE_DIRECTORY"])
+SCHEMA = NODE_DIRECTORY / "node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json"
 
 
 class Sarif(findings.TestCase):
     @classmethod
     def setUpClass(cls):
         if not SCHEMA.exists():
-            NODE_FOLDER.mkdir(parents=True, exist_ok=True)
+            NODE_DIRECTORY.mkdir(parents=True, exist_ok=True)
             for name in ("package.json", "package-lock.json"):
-                shutil.copy(findings.HERE / name, NODE_FOLDER)
-            outcome = findings.heaptap_test.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=NODE_FOLDER)
+                shutil.copy(findings.HERE / name, NODE_DIRECTORY)
+            outcome = findings.heaptap_test.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=NODE_DIRECTORY)
             assert outcome.status == 0, str(outcome)
         cls.validator = jsonschema.Draft4Validator(json.loads(SCHEMA.read_text()))
 
@@ -50,8 +50,8 @@ class Sarif(findings.TestCase):
         self.assertEqual({(place["artifactLocation"]["uri"], place["artifactLocation"]["uriBaseId"]) for place in places},
                          {("src/lost.c", "%SRCROOT%")})
         self.assertEqual([place["region"]["startLine"] for place in places], [5, 6])
-        (self.folder / "elsewhere").mkdir()
-        elsewhere = self.read(self.export("sarif", cwd=self.folder / "elsewhere"))["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+        (self.directory / "elsewhere").mkdir()
+        elsewhere = self.read(self.export("sarif", cwd=self.directory / "elsewhere"))["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
         self.assertTrue(elsewhere["uri"].startswith("file:///") and "uriBaseId" not in elsewhere, elsewhere)
 
     def test_fingerprints_are_the_same_in_the_next_run_and_differ_within_one(self):

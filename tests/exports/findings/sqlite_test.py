@@ -9,7 +9,7 @@ from findings import heaptap
 class Sqlite(findings.TestCase):
     def setUp(self):
         super().setUp()
-        self.database = self.folder / "report.sqlite"
+        self.database = self.directory / "report.sqlite"
 
     def ask(self, question):
         return json.loads(self.read_by("sqlite3", "-json", "-readonly", self.database, question) or b"[]")
@@ -49,13 +49,13 @@ class Sqlite(findings.TestCase):
 
     def test_it_needs_a_file_and_replaces_none(self):
         self.record("leak_shop")
-        missing = heaptap("export", "--to", "sqlite", self.trace, cwd=self.folder)
+        missing = heaptap("export", "--to", "sqlite", self.trace, cwd=self.directory)
         self.assertEqual((missing.status, missing.stdout), (2, b""), str(missing))
         self.assertIn(b"needs -o FILE", missing.stderr)
         self.database.write_text("mine")
-        kept = heaptap("export", "--to", "sqlite", "-o", self.database, self.trace, cwd=self.folder)
+        kept = heaptap("export", "--to", "sqlite", "-o", self.database, self.trace, cwd=self.directory)
         self.assertEqual((kept.status, self.database.read_text()), (125, "mine"), str(kept))
-        self.assertEqual(sorted(file.name for file in self.folder.iterdir() if file.name != "heaptap.latest.htap"), ["report.sqlite", "trace.htap"])
+        self.assertEqual(sorted(file.name for file in self.directory.iterdir() if file.name != "heaptap.latest.htap"), ["report.sqlite", "trace.htap"])
 
     def test_hostile_names(self):
         self.read_by(findings.HOSTILE_REPORT, "sqlite", self.database)

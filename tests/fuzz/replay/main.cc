@@ -1,5 +1,5 @@
-// Runs a fuzz target over the files below the given folder, without a fuzzer: so the seeds, one for each bug found, are
-// an ordinary test. Arguments: the target's name, the folder.
+// Runs a fuzz target over the files below the given directory, without a fuzzer: so the seeds, one for each bug found, are
+// an ordinary test. Arguments: the target's name, the directory.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -10,11 +10,11 @@
 #include <libgen.h>
 #include <limits.h>
 
-static char folder[PATH_MAX];
+static char directory[PATH_MAX];
 
 NOINLINE void* use_plugin(const char* name, size_t size) {
   char path[PATH_MAX + 64];
-  snprintf(path, sizeof path, "%s/lib%s.so", folder, name);
+  snprintf(path, sizeof path, "%s/lib%s.so", directory, name);
   void* plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!plugin) say("%s\n", dlerror());
   REQUIRE(plugin);
@@ -26,9 +26,9 @@ NOINLINE void* use_plugin(const char* name, size_t size) {
 }
 
 int main(void) {
-  ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+  ssize_t length = readlink("/proc/self/exe", directory, sizeof directory - 1);
   REQUIRE(length > 0);
-  *strrchr(folder, '/') = 0;
+  *strrchr(directory, '/') = 0;
   for (int i = 0; i < 60; i++) {
     use_plugin("plugin_a", 10);
     free(use_plugin("plugin_b", 20));

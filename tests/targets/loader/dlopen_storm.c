@@ -18,9 +18,9 @@ static void* churner(void* unused) {
   churn();
   return unused;
 }
-static void use_plugin(const char* folder, const char* name) {
+static void use_plugin(const char* directory, const char* name) {
   char path[PATH_MAX + 64];
-  snprintf(path, sizeof path, "%s/lib%s.so", folder, name);
+  snprintf(path, sizeof path, "%s/lib%s.so", directory, name);
   void* plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   REQUIRE(plugin);
   void* (*entry)(size_t) = (void* (*)(size_t))dlsym(plugin, "plugin_entry");
@@ -28,14 +28,14 @@ static void use_plugin(const char* folder, const char* name) {
   dlclose(plugin);
 }
 int main(void) {
-  char folder[PATH_MAX] = "";
-  REQUIRE(readlink("/proc/self/exe", folder, sizeof folder - 1) > 0);
-  *strrchr(folder, '/') = 0;
+  char directory[PATH_MAX] = "";
+  REQUIRE(readlink("/proc/self/exe", directory, sizeof directory - 1) > 0);
+  *strrchr(directory, '/') = 0;
   pthread_t threads[3];
   for (int i = 0; i < 3; i++) REQUIRE(pthread_create(&threads[i], NULL, churner, NULL) == 0);
   for (int i = 0; i < 200; i++) {
-    use_plugin(folder, "plugin_a");
-    use_plugin(folder, "plugin_b");
+    use_plugin(directory, "plugin_a");
+    use_plugin(directory, "plugin_b");
   }
   for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
   say("done\n");

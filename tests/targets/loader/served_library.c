@@ -1,4 +1,4 @@
-// A library whose file the program itself serves (FUSE), in a folder that is told: whoever reads that file, or a page of it that isn't
+// A library whose file the program itself serves (FUSE), in a directory that is told: whoever reads that file, or a page of it that isn't
 // there, waits for the program. `thread`: a thread of it serves, and allocates for each answer; `process`: a child does. A line of input
 // comes before each step. "silent": no more reads are answered, and what was there of the file is dropped. "works": it has allocated ten
 // times meanwhile, and so has a child. "answers": all is well again.
@@ -108,14 +108,14 @@ static void* serve(void* unused) {
   return unused;
 }
 
-static int mount_files(const char* folder) {
+static int mount_files(const char* directory) {
   char options[128];
   line_to_kernel = open("/dev/fuse", O_RDWR | O_CLOEXEC);
   if (line_to_kernel < 0 || unshare(CLONE_NEWNS) != 0) return 0;
   if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return 0;
   snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u,allow_other", line_to_kernel, getuid(),
            getgid());
-  return mount("served", folder, "fuse", MS_NOSUID | MS_NODEV, options) == 0;
+  return mount("served", directory, "fuse", MS_NOSUID | MS_NODEV, options) == 0;
 }
 
 static void start_server(int is_process) {

@@ -1,4 +1,4 @@
-// A daemon as the books have it: forks twice, leaves its session, folder, descriptors and user; it says so by a FIFO, and works
+// A daemon as the books have it: forks twice, leaves its session, directory, descriptors and user; it says so by a FIFO, and works
 // when it is told to by another. Nothing of it allocates until then.
 // TRACE none
 #define _GNU_SOURCE

@@ -63,7 +63,7 @@ static void refused(int goes_on) {
   char* const arguments[] = {"x", NULL};
   for (int i = 0; i < 2; i++) {
     say("%d: missing %d", i, (execve("/no/such/program", arguments, own), errno));
-    say(", a folder %d", (execv("/tmp", arguments), errno));
+    say(", a directory %d", (execv("/tmp", arguments), errno));
     fchmod(descriptor, 0600);
     say(", not executable %d", (execl(file, file, NULL), errno));
     fchmod(descriptor, 0700);

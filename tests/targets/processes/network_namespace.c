@@ -22,10 +22,10 @@ NOINLINE void in_child(void) {
   for (int i = 0; i < 1000; i++) free(keep(malloc(20)));
 }
 static int show_descriptors(void) {
-  DIR* folder = opendir("/proc/self/fd");
-  for (struct dirent* entry; (entry = readdir(folder));)
-    if (atoi(entry->d_name) > 2 && atoi(entry->d_name) != dirfd(folder)) say("descriptor %s\n", entry->d_name);
-  return closedir(folder);
+  DIR* directory = opendir("/proc/self/fd");
+  for (struct dirent* entry; (entry = readdir(directory));)
+    if (atoi(entry->d_name) > 2 && atoi(entry->d_name) != dirfd(directory)) say("descriptor %s\n", entry->d_name);
+  return closedir(directory);
 }
 // A program that isn't recorded, as it is executed by a system call alone, has no descriptor of others.
 static void show(void) {

@@ -42,16 +42,16 @@ static void environment_file(void) {
     if (*at && strncmp(at, "LD_PRELOAD=", 11)) say("%s\n", at);
 }
 static void descriptors(void) {
-  DIR* folder = opendir("/proc/self/fd");
-  for (struct dirent* entry; (entry = readdir(folder));) {
+  DIR* directory = opendir("/proc/self/fd");
+  for (struct dirent* entry; (entry = readdir(directory));) {
     int number = atoi(entry->d_name);
-    if (entry->d_name[0] == '.' || number == dirfd(folder)) continue;
+    if (entry->d_name[0] == '.' || number == dirfd(directory)) continue;
     char link[300] = "";
-    REQUIRE(readlinkat(dirfd(folder), entry->d_name, link, sizeof link - 1) > 0);
+    REQUIRE(readlinkat(dirfd(directory), entry->d_name, link, sizeof link - 1) > 0);
     link[strcspn(link, "[#")] = 0;
     say("%d: %s flags %x\n", number, link, fcntl(number, F_GETFD));
   }
-  say("the folder has %d\n", dirfd(folder));
+  say("the directory has %d\n", dirfd(directory));
 }
 static void status_lines(const char* const* wanted) {
   FILE* file = fopen("/proc/self/status", "r");
@@ -96,14 +96,14 @@ static void process(void) {
   say("processors %d, umask %o\n", CPU_COUNT(&set), mask);
   status_lines((const char* const[]){"Uid", "Gid", "Groups", "CapEff", "CapBnd", "Seccomp:", "TracerPid",
                                      "Cpus_allowed:", NULL});
-  char folder[400];
-  REQUIRE(getcwd(folder, sizeof folder));
-  say("%s\n", strrchr(folder, '/') ? "has a folder" : "none");
+  char directory[400];
+  REQUIRE(getcwd(directory, sizeof directory));
+  say("%s\n", strrchr(directory, '/') ? "has a directory" : "none");
 }
 static void threads(void) {
-  DIR* folder = opendir("/proc/self/task");
+  DIR* directory = opendir("/proc/self/task");
   int count = 0;
-  for (struct dirent* entry; (entry = readdir(folder));) count += entry->d_name[0] != '.';
+  for (struct dirent* entry; (entry = readdir(directory));) count += entry->d_name[0] != '.';
   say("%d threads\n", count);
 }
 static void auxiliary(void) {

@@ -16,26 +16,26 @@ class Numbered : public testing::Test {
  protected:
   Numbered() {
     std::string name = (fs::temp_directory_path() / "heaptap-numbered-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
+    directory_ = mkdtemp(name.data());
   }
-  ~Numbered() override { fs::remove_all(folder_); }
+  ~Numbered() override { fs::remove_all(directory_); }
 
-  void put(const std::string& name, const std::string& text) { std::ofstream(folder_ + "/" + name) << text; }
+  void put(const std::string& name, const std::string& text) { std::ofstream(directory_ + "/" + name) << text; }
   std::string get(const std::string& name) {
-    std::ifstream file(folder_ + "/" + name);
+    std::ifstream file(directory_ + "/" + name);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  size_t count() { return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {})); }
+  size_t count() { return static_cast<size_t>(std::distance(fs::directory_iterator(directory_), {})); }
 
-  std::string folder_;
+  std::string directory_;
 };
 
 const auto fill = [](const report::Write& write) { write("new"); };
 
 TEST_F(Numbered, GoOnBehindWhatIsThere) {
   put("app-1-2.memlog", "old");
-  fs::create_symlink("nowhere", folder_ + "/app-1-3.memlog");
-  NumberedFiles files(folder_, "app-1-", ".memlog");
+  fs::create_symlink("nowhere", directory_ + "/app-1-3.memlog");
+  NumberedFiles files(directory_, "app-1-", ".memlog");
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(files.write_next(fill));
   EXPECT_EQ(get("app-1-1.memlog"), "new");
   EXPECT_EQ(get("app-1-2.memlog"), "old");
@@ -45,7 +45,7 @@ TEST_F(Numbered, GoOnBehindWhatIsThere) {
 }
 
 TEST_F(Numbered, TakeNoNumberWhereTheyFail) {
-  NumberedFiles files(folder_, "app-1-", ".txt");
+  NumberedFiles files(directory_, "app-1-", ".txt");
   const auto failed = files.make_next([](NewFile& file) -> base::Result<> {
     file.write("half");
     return base::fail("no");
@@ -57,7 +57,7 @@ TEST_F(Numbered, TakeNoNumberWhereTheyFail) {
 }
 
 TEST_F(Numbered, NeedADirectory) {
-  NumberedFiles files(folder_ + "/nowhere", "app-1-", ".txt");
+  NumberedFiles files(directory_ + "/nowhere", "app-1-", ".txt");
   EXPECT_FALSE(files.write_next(fill));
   EXPECT_TRUE(files.written().empty());
 }

@@ -67,10 +67,10 @@ TEST(OptionSet, KnowsWhatWasGiven) {
 
 TEST(OptionSet, AListHasOneValueForEachTime) {
   OptionSet set("test", "Test", "heaptap test");
-  Words folders;
+  Words directories;
   Words parsed;
   Words rest;
-  set.list("--folder", folders, "Folders");
+  set.list("--directory", directories, "Directories");
   const auto take = [&parsed](const std::string& word) -> base::Result<> {
     if (word == "bad") return base::fail("'{}' isn't good", word);
     parsed.push_back(word);
@@ -78,8 +78,8 @@ TEST(OptionSet, AListHasOneValueForEachTime) {
   };
   set.parsed_list("-k,--kind", take, "Kinds").separated_by(',');
   set.positional("REST", rest, "Rest");
-  EXPECT_EQ(wrong(set, {"--folder", "a", "b", "--folder=c,d", "-k", "e,f", "-k", "g", "h"}), "");
-  EXPECT_EQ(folders, (Words{"a", "c,d"}));
+  EXPECT_EQ(wrong(set, {"--directory", "a", "b", "--directory=c,d", "-k", "e,f", "-k", "g", "h"}), "");
+  EXPECT_EQ(directories, (Words{"a", "c,d"}));
   EXPECT_EQ(parsed, (Words{"e", "f", "g"}));
   EXPECT_EQ(rest, (Words{"b", "h"}));
   EXPECT_EQ(wrong(set, {"-k", "x,bad"}), "--kind: 'bad' isn't good");

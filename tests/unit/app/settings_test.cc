@@ -85,11 +85,11 @@ TEST(Settings, WordsAreAsAShellHasThem) {
 // A directory for files, which are the defaults of a command line.
 class DefaultOptions : public testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(folder_); }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { fs::create_directories(directory_); }
+  void TearDown() override { fs::remove_all(directory_); }
 
   std::string file(const std::string& name, const std::string& text) {
-    const std::string path = folder_ + "/" + name;
+    const std::string path = directory_ + "/" + name;
     std::ofstream(path) << text;
     chmod(path.c_str(), 0644);
     return path;
@@ -122,7 +122,7 @@ class DefaultOptions : public testing::Test {
 
   Defaults defaults_;
   std::string warned_;
-  std::string folder_ = testing::TempDir() + "settings_test." + std::to_string(getpid());
+  std::string directory_ = testing::TempDir() + "settings_test." + std::to_string(getpid());
 };
 
 TEST_F(DefaultOptions, AreBeatenByTheEnvironmentAndBothByTheCommandLine) {
@@ -213,7 +213,7 @@ TEST_F(DefaultOptions, GiveWayToWhatSpeaksAgainstThem) {
 }
 
 TEST_F(DefaultOptions, AreThoseOfTheFirstFileThatIsThere) {
-  add(folder_ + "/none");
+  add(directory_ + "/none");
   add(file("first", "depth 1\n"));
   add(file("second", "depth 2\ncount 2\n"));
   const auto options = parsed<ShowOptions>({"show", "top", "t"});
@@ -237,7 +237,7 @@ TEST_F(DefaultOptions, OfAFileThatOthersCanWriteAreNotRead) {
   const std::string open = file("open", "depth 1\n");
   chmod(open.c_str(), 0666);
   add(open, true);
-  add(folder_);  // a directory
+  add(directory_);  // a directory
   add(file("mine", "depth 2\n"));
   EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t"}).query.listing.depth, 2u);
   EXPECT_NE(warned_.find(open + " is not read: it is writable by everybody; `--config " + open + "` reads it"),
@@ -255,7 +255,7 @@ TEST_F(DefaultOptions, OfAnotherUserAreNotRead) {
   EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t"}).query.listing.depth, 0u);
   EXPECT_NE(warned_.find("it belongs to user 12345, not to root"), std::string::npos) << warned_;
   const std::string mine = file("mine", "depth 2\n");
-  const std::string link = folder_ + "/link";
+  const std::string link = directory_ + "/link";
   fs::create_symlink(mine, link);
   ASSERT_EQ(lchown(link.c_str(), 12345, 12345), 0);
   defaults_.files = {{link, true}};

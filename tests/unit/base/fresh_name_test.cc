@@ -33,9 +33,9 @@ TEST(FreshNameTest, MakesAFileForItsUserAlone) {
   unlink(second.c_str());
 }
 
-TEST(FreshNameTest, MakesAFolderForItsUserAlone) {
+TEST(FreshNameTest, MakesADirectoryForItsUserAlone) {
   std::string name = testing::TempDir() + "fresh-";
-  ASSERT_TRUE(make_fresh_folder(name));
+  ASSERT_TRUE(make_fresh_directory(name));
   EXPECT_EQ(mode_of(name), static_cast<mode_t>(S_IFDIR | 0700));
   rmdir(name.c_str());
 }
@@ -46,7 +46,7 @@ TEST(FreshNameTest, WithoutChanceNamesAreStillNew) {
   std::set<std::string> names;
   for (int i = 0; i < 10; ++i) {
     std::string name = beginning;
-    ASSERT_TRUE(make_fresh_folder(name, none));
+    ASSERT_TRUE(make_fresh_directory(name, none));
     names.insert(name);
   }
   EXPECT_EQ(names.size(), 10u);
@@ -54,10 +54,10 @@ TEST(FreshNameTest, WithoutChanceNamesAreStillNew) {
 }
 
 TEST(FreshNameTest, SaysWhyThereIsNone) {
-  std::string name = "/no/such/folder/fresh-";
+  std::string name = "/no/such/directory/fresh-";
   EXPECT_FALSE(make_fresh_file(name));
   EXPECT_EQ(errno, ENOENT);
-  EXPECT_FALSE(make_fresh_folder(name));
+  EXPECT_FALSE(make_fresh_directory(name));
 }
 
 }  // namespace

@@ -38,9 +38,9 @@ TEST(ServedFiles, OnlyOthersAreLookedAtByWhoAsks) {
 }
 
 TEST(ServedFiles, OthersAreKnownBesideServedOnes) {
-  const std::string folder = testing::TempDir() + "served_files.beside." + std::to_string(getpid());
-  std::filesystem::create_directories(folder);
-  std::optional<test::ServedFile> served(std::in_place, folder, "content");
+  const std::string directory = testing::TempDir() + "served_files.beside." + std::to_string(getpid());
+  std::filesystem::create_directories(directory);
+  std::optional<test::ServedFile> served(std::in_place, directory, "content");
   if (!served->is_there()) GTEST_SKIP() << "needs root, and FUSE";
   const auto server = ServedFiles::server_of({.path = served->path()});
   ASSERT_TRUE(server);
@@ -48,7 +48,7 @@ TEST(ServedFiles, OthersAreKnownBesideServedOnes) {
   const UniqueFd held(open(kFile, O_RDONLY | O_CLOEXEC));  // its name is in the kernel's cache
   EXPECT_FALSE(ServedFiles::server_of({.path = kFile}));
   served.reset();
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(directory);
 }
 
 TEST(ServedFiles, LookHandsOverWhatCanOnlyBeMoved) {
@@ -65,9 +65,9 @@ TEST(ServedFiles, LookHandsOverWhatCanOnlyBeMoved) {
 }
 
 TEST(ServedFiles, WhatIsStillWaitedForIsKnown) {
-  const std::string folder = testing::TempDir() + "served_files." + std::to_string(getpid());
-  std::filesystem::create_directories(folder);
-  std::optional<test::ServedFile> served(std::in_place, folder, "content");
+  const std::string directory = testing::TempDir() + "served_files." + std::to_string(getpid());
+  std::filesystem::create_directories(directory);
+  std::optional<test::ServedFile> served(std::in_place, directory, "content");
   if (!served->is_there()) GTEST_SKIP() << "needs root, and FUSE";
   const FilePlace place{.path = served->path()};
   ServedFiles files;
@@ -81,7 +81,7 @@ TEST(ServedFiles, WhatIsStillWaitedForIsKnown) {
   served.reset();
   test::wait_for("the abandoned thread returns", [&] { return files.awaited().empty(); });
   EXPECT_EQ(files.given_up().size(), 1u);
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(directory);
 }
 
 TEST(ServedFiles, OnlyAProgramsFilesHaveASwitch) {

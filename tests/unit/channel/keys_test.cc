@@ -1,4 +1,4 @@
-// Keys, their names, and the folder where a user's are.
+// Keys, their names, and the directory where a user's are.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,25 +8,25 @@
 #include <fstream>
 #include <string>
 
-#include "common/channel/key_folder.h"
+#include "common/channel/key_directory.h"
 
 namespace heaptap::channel {
 namespace {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-class KeyFolderTest : public testing::Test {
+class KeyDirectoryTest : public testing::Test {
  protected:
-  ~KeyFolderTest() override { std::filesystem::remove_all(path_); }
+  ~KeyDirectoryTest() override { std::filesystem::remove_all(path_); }
 
   void write(const char* name, const std::string& text, mode_t mode = 0600) {
-    std::filesystem::create_directories(folder_.path());
-    std::ofstream(folder_.file(name)) << text;
-    chmod(folder_.file(name).c_str(), mode);
+    std::filesystem::create_directories(directory_.path());
+    std::ofstream(directory_.file(name)) << text;
+    chmod(directory_.file(name).c_str(), mode);
   }
 
   std::string path_ = std::filesystem::temp_directory_path() / ("heaptap-keys-" + std::to_string(getpid()));
-  KeyFolder folder_{path_ + "/sub"};
+  KeyDirectory directory_{path_ + "/sub"};
 };
 
 TEST(KeyPair, SignsWhatItsPublicKeyProves) {
@@ -63,56 +63,56 @@ TEST(Fingerprint, IsReadAsItIsWritten) {
   }
 }
 
-TEST_F(KeyFolderTest, MakesAKeyOnceForItsOwnerAlone) {
-  EXPECT_FALSE(folder_.read_key()->has_value());
-  const auto made = folder_.make_key();
+TEST_F(KeyDirectoryTest, MakesAKeyOnceForItsOwnerAlone) {
+  EXPECT_FALSE(directory_.read_key()->has_value());
+  const auto made = directory_.make_key();
   ASSERT_TRUE(made.has_value()) << made.error().message;
-  EXPECT_EQ(folder_.make_key()->secret(), made->secret());
+  EXPECT_EQ(directory_.make_key()->secret(), made->secret());
   struct stat facts{};
-  ASSERT_EQ(stat(folder_.file("key").c_str(), &facts), 0);
+  ASSERT_EQ(stat(directory_.file("key").c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 07777U, 0600U);
-  ASSERT_EQ(stat(folder_.path().c_str(), &facts), 0);
+  ASSERT_EQ(stat(directory_.path().c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 0077U, 0U);
 }
 
-TEST_F(KeyFolderTest, RefusesAKeyThatOthersMayHave) {
-  ASSERT_TRUE(folder_.make_key().has_value());
-  chmod(folder_.file("key").c_str(), 0640);
-  EXPECT_TRUE(has(folder_.read_key().error().message, "chmod 600"));
-  chmod(folder_.file("key").c_str(), 0600);
-  std::ofstream(folder_.file("key")) << "heaptap-key1:AAAA\n";
+TEST_F(KeyDirectoryTest, RefusesAKeyThatOthersMayHave) {
+  ASSERT_TRUE(directory_.make_key().has_value());
+  chmod(directory_.file("key").c_str(), 0640);
+  EXPECT_TRUE(has(directory_.read_key().error().message, "chmod 600"));
+  chmod(directory_.file("key").c_str(), 0600);
+  std::ofstream(directory_.file("key")) << "heaptap-key1:AAAA\n";
   EXPECT_TRUE(
-      has(folder_.read_key().error().message, "does not contain a key: delete it, and pair the machines again"));
+      has(directory_.read_key().error().message, "does not contain a key: delete it, and pair the machines again"));
 }
 
-TEST_F(KeyFolderTest, ListsWhomItTrusts) {
+TEST_F(KeyDirectoryTest, ListsWhomItTrusts) {
   const Fingerprint one = Fingerprint::of(KeyPair::generate()->public_key());
   const Fingerprint other = Fingerprint::of(KeyPair::generate()->public_key());
-  EXPECT_TRUE(folder_.read_trusted(KeyFolder::kHosts)->empty());
-  EXPECT_TRUE(*folder_.add_trusted(KeyFolder::kHosts, {one, "desk"}));
-  EXPECT_FALSE(*folder_.add_trusted(KeyFolder::kHosts, {one, "desk"}));
-  EXPECT_TRUE(*folder_.add_trusted(KeyFolder::kHosts, {other, "another desk"}));
-  const auto hosts = folder_.read_trusted(KeyFolder::kHosts);
+  EXPECT_TRUE(directory_.read_trusted(KeyDirectory::kHosts)->empty());
+  EXPECT_TRUE(*directory_.add_trusted(KeyDirectory::kHosts, {one, "desk"}));
+  EXPECT_FALSE(*directory_.add_trusted(KeyDirectory::kHosts, {one, "desk"}));
+  EXPECT_TRUE(*directory_.add_trusted(KeyDirectory::kHosts, {other, "another desk"}));
+  const auto hosts = directory_.read_trusted(KeyDirectory::kHosts);
   ASSERT_TRUE(hosts.has_value()) << hosts.error().message;
   ASSERT_EQ(hosts->size(), 2u);
   EXPECT_EQ(find_key(*hosts, other)->name, "another desk");
   EXPECT_EQ(find_key(*hosts, Fingerprint::of(KeyPair::generate()->public_key())), nullptr);
-  EXPECT_TRUE(folder_.read_trusted(KeyFolder::kTargets)->empty());
+  EXPECT_TRUE(directory_.read_trusted(KeyDirectory::kTargets)->empty());
 }
 
-TEST_F(KeyFolderTest, TakesNoListThatOthersMayWriteOrThatMakesNoSense) {
+TEST_F(KeyDirectoryTest, TakesNoListThatOthersMayWriteOrThatMakesNoSense) {
   const std::string line = Fingerprint::of(KeyPair::generate()->public_key()).to_text();
-  std::filesystem::create_directories(folder_.path());
+  std::filesystem::create_directories(directory_.path());
   write("authorized_hosts", "# hosts\n\n  " + line + "\tdesk 2 \r\n" + line);
-  const auto hosts = folder_.read_trusted(KeyFolder::kHosts);
+  const auto hosts = directory_.read_trusted(KeyDirectory::kHosts);
   EXPECT_TRUE(hosts.has_value());
   for (const mode_t mode : {0620U, 0602U, 0666U}) {
-    chmod(folder_.file("authorized_hosts").c_str(), mode);
-    EXPECT_TRUE(has(folder_.read_trusted(KeyFolder::kHosts).error().message, "chmod go-w")) << mode;
+    chmod(directory_.file("authorized_hosts").c_str(), mode);
+    EXPECT_TRUE(has(directory_.read_trusted(KeyDirectory::kHosts).error().message, "chmod go-w")) << mode;
   }
-  chmod(folder_.file("authorized_hosts").c_str(), 0644);
-  std::ofstream(folder_.file("authorized_hosts")) << line << "\nSHA256:x desk\n";
-  EXPECT_TRUE(has(folder_.read_trusted(KeyFolder::kHosts).error().message, "line 2 of"));
+  chmod(directory_.file("authorized_hosts").c_str(), 0644);
+  std::ofstream(directory_.file("authorized_hosts")) << line << "\nSHA256:x desk\n";
+  EXPECT_TRUE(has(directory_.read_trusted(KeyDirectory::kHosts).error().message, "line 2 of"));
 }
 
 }  // namespace

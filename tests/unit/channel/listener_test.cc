@@ -50,12 +50,12 @@ std::vector<uint8_t> some_bytes(size_t count) {
   return bytes;
 }
 
-class Folder {
+class Directory {
  public:
-  Folder() { std::filesystem::create_directory(path_); }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  Directory() { std::filesystem::create_directory(path_); }
+  ~Directory() { std::filesystem::remove_all(path_); }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
   [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
 
  private:
@@ -130,7 +130,7 @@ class EachWay : public testing::TestWithParam<Way> {
  protected:
   EachWay() {
     const bool is_file = GetParam().address.empty();
-    listener_.emplace(listen_at(is_file ? folder_.file("s") : GetParam().address, security_));
+    listener_.emplace(listen_at(is_file ? directory_.file("s") : GetParam().address, security_));
     here_.emplace(connect_to(listener_->address(), security_));
     loop_ = {&*listener_, {&*here_}, kStart};
   }
@@ -141,7 +141,7 @@ class EachWay : public testing::TestWithParam<Way> {
     ASSERT_TRUE(loop_.run_until([&] { return here_->is_ready(); })) << here_->why();
   }
 
-  Folder folder_;
+  Directory directory_;
   Security security_ = GetParam().has_token ? secured() : Security{};
   std::optional<Listener> listener_;
   std::optional<Connection> here_;
@@ -337,8 +337,8 @@ TEST(Channel, OfAKeyThatIsNotTrustedIsRefused) {
 
 TEST(Channel, WithAndWithoutATokenSayWhatIsTheMatter) {
   for (const bool listener_has_token : {true, false}) {
-    const Folder folder;
-    Listener listener = listen_at(folder.file("s"), listener_has_token ? secured() : Security{});
+    const Directory directory;
+    Listener listener = listen_at(directory.file("s"), listener_has_token ? secured() : Security{});
     Connection connection = connect_to(listener.address(), listener_has_token ? Security{} : secured());
     Loop loop{&listener, {&connection}, kStart};
     const auto failed = loop.failed();
@@ -406,8 +406,8 @@ TEST(Channel, ThoseSentAwayDoNotFillALog) {
 }
 
 TEST(Channel, FailuresThatNobodyAsksForAreCounted) {
-  const Folder folder;
-  Listener listener = listen_at(folder.file("s"), secured());  // without a front each hang-up is seen at once
+  const Directory directory;
+  Listener listener = listen_at(directory.file("s"), secured());  // without a front each hang-up is seen at once
   Time now = kStart;
   for (int i = 0; i < 100; ++i) {
     raw_connection(listener.address()).reset();
@@ -481,55 +481,55 @@ TEST(Channel, WhereNobodyAnswersIsGivenUp) {
 }
 
 TEST(SocketFile, IsOfItsOwnerAlone) {
-  const Folder folder;
+  const Directory directory;
   const mode_t before = umask(0);
   {
-    const Listener listener = listen_at(folder.file("s"));
+    const Listener listener = listen_at(directory.file("s"));
     struct stat facts{};
-    ASSERT_EQ(lstat(folder.file("s").c_str(), &facts), 0);
+    ASSERT_EQ(lstat(directory.file("s").c_str(), &facts), 0);
     EXPECT_TRUE(S_ISSOCK(facts.st_mode));
     EXPECT_EQ(facts.st_mode & 07777U, 0600U);
   }
   umask(before);
-  EXPECT_FALSE(std::filesystem::exists(folder.file("s")));
+  EXPECT_FALSE(std::filesystem::exists(directory.file("s")));
 }
 
 TEST(SocketFile, OfADeadProcessIsReplaced) {
-  const Folder folder;
+  const Directory directory;
   test::ChildProcess child([&](int) {
     // It goes without cleaning up.
-    const auto name = Address::of_file(folder.file("s"))->to_socket();
+    const auto name = Address::of_file(directory.file("s"))->to_socket();
     const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
     if (bind(socket, name->get(), name->bytes) != 0 || listen(socket, 1) != 0) _exit(1);
   });
   ASSERT_EQ(child.wait(), 0);
-  ASSERT_TRUE(std::filesystem::exists(folder.file("s")));
-  Listener listener = listen_at(folder.file("s"));
+  ASSERT_TRUE(std::filesystem::exists(directory.file("s")));
+  Listener listener = listen_at(directory.file("s"));
   Connection connection = connect_to(listener.address());
   Loop loop{&listener, {&connection}, kStart};
   EXPECT_TRUE(loop.accepted().has_value());
 }
 
 TEST(SocketFile, OfSomebodyElseIsNeverRemoved) {
-  const Folder folder;
+  const Directory directory;
   const auto why = [&](const std::string& name) {
-    const auto again = Listener::listen(*parse_address(folder.file(name)), {}, {});
-    EXPECT_TRUE(std::filesystem::exists(folder.file(name)));
+    const auto again = Listener::listen(*parse_address(directory.file(name)), {}, {});
+    EXPECT_TRUE(std::filesystem::exists(directory.file(name)));
     return why_not(again);
   };
-  std::ofstream(folder.file("file")) << "text";
+  std::ofstream(directory.file("file")) << "text";
   EXPECT_TRUE(has(why("file"), "is not a socket"));
   {
-    const Listener listener = listen_at(folder.file("alive"));
+    const Listener listener = listen_at(directory.file("alive"));
     EXPECT_TRUE(has(why("alive"), "another process is listening there"));
     // Renamed, and another one put in its place.
-    std::filesystem::rename(folder.file("alive"), folder.file("moved"));
-    std::ofstream(folder.file("alive")) << "text";
+    std::filesystem::rename(directory.file("alive"), directory.file("moved"));
+    std::ofstream(directory.file("alive")) << "text";
   }
-  EXPECT_TRUE(std::filesystem::exists(folder.file("alive")));
+  EXPECT_TRUE(std::filesystem::exists(directory.file("alive")));
 
-  const Listener listener = listen_at(folder.file("another"));
-  if (geteuid() != 0 || chown(folder.file("another").c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
+  const Listener listener = listen_at(directory.file("another"));
+  if (geteuid() != 0 || chown(directory.file("another").c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
   EXPECT_TRUE(has(why("another"), "the socket belongs to another user"));
 }
 
@@ -538,16 +538,16 @@ TEST(SocketFile, AnotherUserIsRefusedWhoeverListens) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   constexpr uid_t kOne = 65533;
   constexpr uid_t kOther = 65534;
-  const Folder folder;
-  std::filesystem::permissions(folder.file("."), std::filesystem::perms::all);
+  const Directory directory;
+  std::filesystem::permissions(directory.file("."), std::filesystem::perms::all);
   // In a child: users are those of a whole process.
   test::ChildProcess child([&](int) {
     int failures = 0;
     const auto as_user = [&](uid_t user) { failures += seteuid(0) == 0 && seteuid(user) == 0 ? 0 : 1; };
     as_user(kOne);
-    Listener listener = listen_at(folder.file("s"));
+    Listener listener = listen_at(directory.file("s"));
     as_user(0);
-    std::filesystem::permissions(folder.file("s"), std::filesystem::perms::all);
+    std::filesystem::permissions(directory.file("s"), std::filesystem::perms::all);
     // The one who connects sees who listens,
     as_user(kOther);
     const auto connection = Connection::connect(listener.address(), {}, {}, kStart);

@@ -305,20 +305,20 @@ TEST(ControlAddress, TheSocketFileIsForItsUserAlone) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(ControlAddress, AFolderOfOthersIsNotUsed) {
-  const std::string folder = testing::TempDir() + "runtime." + std::to_string(getpid());
-  std::filesystem::create_directory(folder);
-  ASSERT_EQ(chmod(folder.c_str(), 0777), 0);
-  ASSERT_EQ(setenv("XDG_RUNTIME_DIR", folder.c_str(), 1), 0);
+TEST(ControlAddress, ADirectoryOfOthersIsNotUsed) {
+  const std::string directory = testing::TempDir() + "runtime." + std::to_string(getpid());
+  std::filesystem::create_directory(directory);
+  ASSERT_EQ(chmod(directory.c_str(), 0777), 0);
+  ASSERT_EQ(setenv("XDG_RUNTIME_DIR", directory.c_str(), 1), 0);
   const auto file = endpoint::SocketFile::create(getpid());
   ASSERT_TRUE(file.has_value()) << file.error().message;
-  EXPECT_FALSE(file->path().starts_with(folder)) << file->path();
-  ASSERT_EQ(chmod(folder.c_str(), 0700), 0);
+  EXPECT_FALSE(file->path().starts_with(directory)) << file->path();
+  ASSERT_EQ(chmod(directory.c_str(), 0700), 0);
   const auto own = endpoint::SocketFile::create(getpid());
   ASSERT_TRUE(own.has_value());
-  EXPECT_TRUE(own->path().starts_with(folder)) << own->path();
+  EXPECT_TRUE(own->path().starts_with(directory)) << own->path();
   unsetenv("XDG_RUNTIME_DIR");
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr uid_t kOther = 1001;
 TEST(Recorder, OnlyThisUserAndRootAreBelieved) {
   for (const uid_t asker : {uid_t{0}, kUser}) {
     for (const Listener& proof :
-         {Listener{.is_in_own_folder = true}, Listener{.is_of_process = true}, Listener{.is_heaptap = true}}) {
+         {Listener{.is_in_own_directory = true}, Listener{.is_of_process = true}, Listener{.is_heaptap = true}}) {
       Listener listener = proof;
       listener.user = asker;
       EXPECT_EQ(judge(listener, asker), Belief::kBelieved);
@@ -96,14 +96,14 @@ TEST(Recorder, NamesAreReadAsTheyWereWritten) {
   EXPECT_EQ(endpoint::address_of_file("/tmp/" + endpoint::file_name_of({7, std::string(200, 'x')})), std::nullopt);
 }
 
-class OwnFolder : public testing::Test {
+class OwnDirectory : public testing::Test {
  protected:
-  OwnFolder() : path_(testing::TempDir() + "own." + std::to_string(getpid())) {
+  OwnDirectory() : path_(testing::TempDir() + "own." + std::to_string(getpid())) {
     fs::create_directory(path_);
     chmod(path_.c_str(), 0700);
     setenv("XDG_RUNTIME_DIR", path_.c_str(), 1);
   }
-  ~OwnFolder() override {
+  ~OwnDirectory() override {
     unsetenv("XDG_RUNTIME_DIR");
     fs::remove_all(path_);
   }
@@ -111,32 +111,32 @@ class OwnFolder : public testing::Test {
   std::string path_;
 };
 
-TEST_F(OwnFolder, IsThisUsersAlone) {
-  EXPECT_EQ(*endpoint::make_own_folder(), path_ + "/heaptap");
-  EXPECT_EQ(endpoint::own_folders().front(), path_ + "/heaptap");
+TEST_F(OwnDirectory, IsThisUsersAlone) {
+  EXPECT_EQ(*endpoint::make_own_directory(), path_ + "/heaptap");
+  EXPECT_EQ(endpoint::own_directories().front(), path_ + "/heaptap");
   ASSERT_EQ(chmod((path_ + "/heaptap").c_str(), 0750), 0);  // who may have put something there, or may look into it
-  EXPECT_FALSE(endpoint::make_own_folder()->starts_with(path_));
-  for (const std::string& each : endpoint::own_folders()) EXPECT_FALSE(each.starts_with(path_));
+  EXPECT_FALSE(endpoint::make_own_directory()->starts_with(path_));
+  for (const std::string& each : endpoint::own_directories()) EXPECT_FALSE(each.starts_with(path_));
   fs::remove(path_ + "/heaptap");
   fs::create_directory(path_ + "/elsewhere");
   ASSERT_EQ(chmod((path_ + "/elsewhere").c_str(), 0700), 0);
   fs::create_directory_symlink("elsewhere", path_ + "/heaptap");
-  EXPECT_FALSE(endpoint::make_own_folder()->starts_with(path_));
+  EXPECT_FALSE(endpoint::make_own_directory()->starts_with(path_));
 }
 
-TEST_F(OwnFolder, SocketsThatWereLeftBehindGiveWay) {
-  const std::string folder = *endpoint::make_own_folder();
-  std::string left = folder + "/process.7.sock";
+TEST_F(OwnDirectory, SocketsThatWereLeftBehindGiveWay) {
+  const std::string directory = *endpoint::make_own_directory();
+  std::string left = directory + "/process.7.sock";
   {
     const base::UniqueFd socket = endpoint::make_socket();
     ASSERT_TRUE(endpoint::listen_at(socket.get(), *endpoint::address_of_file(left)));
   }
   ASSERT_TRUE(fs::exists(left));
   {
-    const auto file = endpoint::SocketFile::create(folder, "process.7.sock");
+    const auto file = endpoint::SocketFile::create(directory, "process.7.sock");
     ASSERT_TRUE(file.has_value()) << file.error().message;
     EXPECT_TRUE(connect_in_time(*endpoint::address_of_file(left), {}));
-    EXPECT_FALSE(endpoint::SocketFile::create(folder, "process.7.sock").has_value());  // one that lives doesn't
+    EXPECT_FALSE(endpoint::SocketFile::create(directory, "process.7.sock").has_value());  // one that lives doesn't
     EXPECT_TRUE(connect_in_time(*endpoint::address_of_file(left), {}));
     ASSERT_TRUE(endpoint::SocketFile::create(getpid()).has_value());  // which removes what was left behind
     EXPECT_TRUE(fs::exists(left));
@@ -150,7 +150,7 @@ TEST_F(OwnFolder, SocketsThatWereLeftBehindGiveWay) {
   EXPECT_FALSE(fs::exists(left));
 }
 
-TEST_F(OwnFolder, EitherOfTheTwoSocketsIsEnough) {
+TEST_F(OwnDirectory, EitherOfTheTwoSocketsIsEnough) {
   const auto is_there = [](const endpoint::ProcessSocket& socket, size_t number) {
     return socket.descriptors()[number] >= 0;
   };
@@ -163,7 +163,7 @@ TEST_F(OwnFolder, EitherOfTheTwoSocketsIsEnough) {
   const auto none = endpoint::ProcessSocket::create(getpid());  // the file is taken, too
   ASSERT_FALSE(none.has_value());
   EXPECT_NE(none.error().message.find(endpoint::abstract_name_of(getpid())), std::string::npos) << none.error().message;
-  const endpoint::ProcessName far(7, std::string(80, 'x'));  // too long in a folder
+  const endpoint::ProcessName far(7, std::string(80, 'x'));  // too long in a directory
   const auto abstract_alone = endpoint::ProcessSocket::create(far);
   ASSERT_TRUE(abstract_alone.has_value()) << abstract_alone.error().message;
   EXPECT_FALSE(is_there(*abstract_alone, 0));
@@ -171,7 +171,7 @@ TEST_F(OwnFolder, EitherOfTheTwoSocketsIsEnough) {
 }
 
 // As many wait as may, and nobody takes one.
-TEST_F(OwnFolder, WhoAcceptsNobodyIsNotWaitedForLonger) {
+TEST_F(OwnDirectory, WhoAcceptsNobodyIsNotWaitedForLonger) {
   const base::UniqueFd silent = endpoint::make_socket();
   const endpoint::Address address = *endpoint::address_of_process({getpid(), "silent"});
   ASSERT_TRUE(endpoint::listen_at(silent.get(), address));

@@ -109,8 +109,8 @@ class LiveBlocksOfAHost : public ::testing::Test {
   }
   void say(const Message& message) { ends_.host.link().line().send(message); }
 
-  test::OwnFolder folder_;
-  test::TwoEnds ends_{folder_.path()};
+  test::OwnDirectory directory_;
+  test::TwoEnds ends_{directory_.path()};
   std::optional<std::chrono::nanoseconds> exit_wait_;
 };
 

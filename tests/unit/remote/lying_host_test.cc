@@ -50,8 +50,8 @@ class Source : public supervision::RecordingSource {
 // A target's side that records two processes, and does what its host wants.
 class Target {
  public:
-  explicit Target(const std::string& folder)
-      : ends(folder),
+  explicit Target(const std::string& directory)
+      : ends(directory),
         processes({.log = {.omitted_objects = {}},
                    .clock = {},
                    .output = "",
@@ -178,11 +178,11 @@ std::vector<Message> honest() {
 class LyingHost : public ::testing::Test {
  protected:
   std::unique_ptr<Target> target() {
-    auto made = std::make_unique<Target>(folder_.path());
+    auto made = std::make_unique<Target>(directory_.path());
     EXPECT_TRUE(made->ends.meet());
     return made;
   }
-  test::OwnFolder folder_;
+  test::OwnDirectory directory_;
 };
 
 TEST_F(LyingHost, DoesNoHarmByAnyMessage) {

@@ -198,10 +198,10 @@ supervision::RecordingOptions recording_options(std::string output, bool overwri
 
 class Host {
  public:
-  explicit Host(const std::string& folder)
-      : ends(folder),
+  explicit Host(const std::string& directory)
+      : ends(directory),
         source(ends.host, [this](const line::LineNews& line) { news.push_back(line); }),
-        processes(recording_options(folder + "/%p.htap", true), source.maker()) {
+        processes(recording_options(directory + "/%p.htap", true), source.maker()) {
     source.serve(processes);
   }
   bool meet() { return ends.meet(); }
@@ -233,17 +233,17 @@ class Host {
 class LyingTarget : public ::testing::Test {
  protected:
   std::unique_ptr<Host> host() {
-    auto made = std::make_unique<Host>(folder_.path());
+    auto made = std::make_unique<Host>(directory_.path());
     EXPECT_TRUE(made->meet());
     return made;
   }
   [[nodiscard]] size_t files() const {
-    const auto entries = std::filesystem::directory_iterator(folder_.path());
+    const auto entries = std::filesystem::directory_iterator(directory_.path());
     return static_cast<size_t>(
         std::ranges::count_if(entries, [](const auto& entry) { return entry.path().extension() == ".htap"; }));
   }
 
-  test::OwnFolder folder_;
+  test::OwnDirectory directory_;
 };
 
 // So that what is refused below is refused for what it says.
@@ -483,13 +483,13 @@ TEST_F(LyingTarget, CannotNameWithoutEnd) {
 }
 
 TEST_F(LyingTarget, WritesWhereTheHostWantsIt) {
-  // By default a trace has the program's name, in the folder where the host is.
-  const std::string inner = folder_.path() + "/inner";
+  // By default a trace has the program's name, in the directory where the host is.
+  const std::string inner = directory_.path() + "/inner";
   std::filesystem::create_directory(inner);
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(inner);
   {
-    Host host(folder_.path());
+    Host host(directory_.path());
     supervision::RecordedProcesses processes(recording_options("", false), host.source.maker());
     host.source.serve(processes);
     ASSERT_TRUE(host.meet());

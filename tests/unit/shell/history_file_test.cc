@@ -14,28 +14,28 @@ namespace {
 class HistoryFileTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("history_test." + std::to_string(getpid()));
-    std::filesystem::remove_all(folder_);
+    directory_ = std::filesystem::temp_directory_path() / ("history_test." + std::to_string(getpid()));
+    std::filesystem::remove_all(directory_);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  std::filesystem::path folder_;
+  std::filesystem::path directory_;
 };
 
 TEST_F(HistoryFileTest, KeepsLinesForTheUserAlone) {
-  const HistoryFile history((folder_ / "state/heaptap/history").string());
+  const HistoryFile history((directory_ / "state/heaptap/history").string());
   EXPECT_TRUE(history.load().empty());
   history.add("show leaks");
   history.add("status");
   EXPECT_EQ(history.load(), (std::vector<std::string>{"show leaks", "status"}));
   struct stat status{};
-  ASSERT_EQ(stat((folder_ / "state/heaptap/history").c_str(), &status), 0);
+  ASSERT_EQ(stat((directory_ / "state/heaptap/history").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0600u);
 }
 
 TEST_F(HistoryFileTest, ALongOneLosesItsOldestLines) {
-  std::filesystem::create_directories(folder_);
-  const std::string path = (folder_ / "history").string();
+  std::filesystem::create_directories(directory_);
+  const std::string path = (directory_ / "history").string();
   {
     std::ofstream file(path);
     for (int i = 0; i < 5000; ++i) file << "line " << i << "\n";

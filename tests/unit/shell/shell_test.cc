@@ -20,8 +20,8 @@ namespace {
 class ShellTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("shell_test." + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
+    directory_ = std::filesystem::temp_directory_path() / ("shell_test." + std::to_string(getpid()));
+    std::filesystem::create_directories(directory_);
     for (const char* name : {"start", "status", "stop", "show"}) {
       shell_.commands().add(Command{.name = name,
                                     .usage = name,
@@ -39,7 +39,7 @@ class ShellTest : public testing::Test {
                                   .help = "",
                                   .run = [](const Words&) -> base::Result<> { throw Interrupted(); }});
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   base::Result<> say(const std::string& name, const Words& words) {
     happened_ += name;
@@ -50,13 +50,13 @@ class ShellTest : public testing::Test {
   }
 
   [[nodiscard]] std::string file(const char* name) const {
-    std::ifstream input(folder_ / name);
+    std::ifstream input(directory_ / name);
     std::ostringstream text;
     text << input.rdbuf();
     return text.str();
   }
 
-  std::filesystem::path folder_;
+  std::filesystem::path directory_;
   std::string happened_;
   std::string printed_;
   std::string complaints_;
@@ -143,7 +143,7 @@ TEST_F(ShellTest, AScriptIsReadToItsEnd) {
 }
 
 TEST_F(ShellTest, OutputGoesIntoAFileThatIsNotThere) {
-  const std::string path = (folder_ / "out").string();
+  const std::string path = (directory_ / "out").string();
   EXPECT_EQ(shell_.execute("start > " + path), 0);
   EXPECT_EQ(file("out"), "start\n");
   EXPECT_EQ(shell_.execute("stop > " + path), 2);
@@ -156,12 +156,12 @@ TEST_F(ShellTest, OutputGoesIntoAFileThatIsNotThere) {
 }
 
 TEST_F(ShellTest, ACommandThatFailsLeavesNoNewFile) {
-  EXPECT_EQ(shell_.execute("fail > " + (folder_ / "out").string()), 125);
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+  EXPECT_EQ(shell_.execute("fail > " + (directory_ / "out").string()), 125);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "out"));
 }
 
 TEST_F(ShellTest, OutputGoesToACommandWhoseStatusCounts) {
-  EXPECT_EQ(shell_.execute("start | tr a-z A-Z > " + (folder_ / "out").string()), 0);
+  EXPECT_EQ(shell_.execute("start | tr a-z A-Z > " + (directory_ / "out").string()), 0);
   EXPECT_EQ(file("out"), "START\n");
   EXPECT_EQ(shell_.execute("start | grep -q start"), 0);
   EXPECT_EQ(shell_.execute("start | grep -q stop"), 1);
@@ -172,7 +172,7 @@ TEST_F(ShellTest, OutputGoesToACommandWhoseStatusCounts) {
 TEST_F(ShellTest, AFullDeviceIsAFailure) {
   EXPECT_EQ(shell_.execute("start > /dev/full"), 125);
   EXPECT_NE(complaints_.find("can't write"), std::string::npos);
-  EXPECT_EQ(shell_.execute("start > " + (folder_ / "out").string()), 0);
+  EXPECT_EQ(shell_.execute("start > " + (directory_ / "out").string()), 0);
   EXPECT_EQ(file("out"), "start\n");  // and nothing of before
 }
 
@@ -189,9 +189,9 @@ TEST_F(ShellTest, CompletesCommandsAndWhatTheyTake) {
   EXPECT_EQ(shell_.complete("st").words, (Words{"start", "status", "stop"}));
   EXPECT_EQ(shell_.complete("help sh").words, Words{"show"});
   EXPECT_EQ(shell_.complete("start x").words, Words());
-  const std::ofstream made(folder_ / "file one");
-  const std::string begun = (folder_ / "fi").string();
-  EXPECT_EQ(shell_.complete("start > " + begun).words, Words{(folder_ / "file one").string()});
+  const std::ofstream made(directory_ / "file one");
+  const std::string begun = (directory_ / "fi").string();
+  EXPECT_EQ(shell_.complete("start > " + begun).words, Words{(directory_ / "file one").string()});
 }
 
 }  // namespace

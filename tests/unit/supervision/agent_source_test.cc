@@ -21,10 +21,10 @@
 namespace heaptap::supervision {
 namespace {
 
-RecordingOptions options_in(const std::filesystem::path& folder) {
+RecordingOptions options_in(const std::filesystem::path& directory) {
   RecordingOptions options;
   options.log.chunk_memory_bytes = 1 << 20;
-  options.output = (folder / "trace.htap").string();
+  options.output = (directory / "trace.htap").string();
   options.via = "agent";
   options.command = {"program"};
   options.executable = "/program";
@@ -33,8 +33,8 @@ RecordingOptions options_in(const std::filesystem::path& folder) {
 
 class AgentSourceTest : public testing::Test {
  protected:
-  AgentSourceTest() { std::filesystem::create_directories(folder_); }
-  ~AgentSourceTest() override { std::filesystem::remove_all(folder_); }
+  AgentSourceTest() { std::filesystem::create_directories(directory_); }
+  ~AgentSourceTest() override { std::filesystem::remove_all(directory_); }
 
   // A connection that has asked for a log.
   int ask() {
@@ -78,14 +78,14 @@ class AgentSourceTest : public testing::Test {
   int ready_waits() { return wait_for_news(0); }
   [[nodiscard]] std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(directory_)) names.push_back(entry.path().filename());
     return names;
   }
 
-  std::filesystem::path folder_ =
+  std::filesystem::path directory_ =
       std::filesystem::temp_directory_path() / ("heaptap-agent-source-" + std::to_string(getpid()));
   AgentServer server_ = *AgentServer::create();
-  RecordedProcesses processes_{options_in(folder_), recordings::LocalRecording::create};
+  RecordedProcesses processes_{options_in(directory_), recordings::LocalRecording::create};
   AgentSource source_{processes_, server_};
 };
 
@@ -124,7 +124,7 @@ TEST_F(AgentSourceTest, AProgramWhoseSuccessorIsGoneBeforeItsAnswerKeepsItsTrace
   EXPECT_EQ(files(), std::vector<std::string>{"trace.htap"});
   const std::vector<FinishedTrace> traces = processes_.take_traces({});
   ASSERT_EQ(traces.size(), 1U);
-  EXPECT_EQ(traces[0].path, (folder_ / "trace.htap").string());
+  EXPECT_EQ(traces[0].path, (directory_ / "trace.htap").string());
   EXPECT_TRUE(traces[0].executed);
   ASSERT_TRUE(app::open_trace(traces[0].path));
   EXPECT_TRUE((*app::open_trace(traces[0].path))->capture().ended);

@@ -32,15 +32,15 @@ class Requests : public testing::Test {
  protected:
   Requests() {
     std::string name = (fs::temp_directory_path() / "heaptap-requests-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
+    directory_ = mkdtemp(name.data());
     base::stop_signals::take_report_requests();
   }
-  ~Requests() override { fs::remove_all(folder_); }
+  ~Requests() override { fs::remove_all(directory_); }
 
-  static RecordingOptions options(const std::string& folder, uint32_t signal) {
+  static RecordingOptions options(const std::string& directory, uint32_t signal) {
     RecordingOptions made;
     made.log.chunk_memory_bytes = 1 << 20;
-    made.output = folder + "/it.htap";
+    made.output = directory + "/it.htap";
     made.via = "ptrace";
     made.log.report_signal = signal;
     return made;
@@ -52,14 +52,14 @@ class Requests : public testing::Test {
     return names;
   }
 
-  std::string folder_;
+  std::string directory_;
   Writer writer_;
 };
 
 using Names = std::vector<std::string>;
 
 TEST_F(Requests, AreOneForSeveralSignals) {
-  RecordedProcesses processes(options(folder_, SIGUSR2), recordings::LocalRecording::create);
+  RecordedProcesses processes(options(directory_, SIGUSR2), recordings::LocalRecording::create);
   ReportRequests requests(processes, &writer_);
   RecordedProcess& process = *processes.begin({.process = getpid()});
   requests.serve();
@@ -77,7 +77,7 @@ TEST_F(Requests, AreOneForSeveralSignals) {
 }
 
 TEST_F(Requests, WaitForTheFirstProcess) {
-  RecordedProcesses processes(options(folder_, 0), recordings::LocalRecording::create);
+  RecordedProcesses processes(options(directory_, 0), recordings::LocalRecording::create);
   ReportRequests requests(processes, &writer_);
   raise(SIGUSR1);
   requests.serve();
@@ -89,7 +89,7 @@ TEST_F(Requests, WaitForTheFirstProcess) {
 }
 
 TEST_F(Requests, WaitForTheOneThatIsBeingWritten) {
-  RecordedProcesses processes(options(folder_, SIGUSR2), recordings::LocalRecording::create);
+  RecordedProcesses processes(options(directory_, SIGUSR2), recordings::LocalRecording::create);
   ReportRequests requests(processes, &writer_);
   RecordedProcess& process = *processes.begin({.process = getpid()});
   writer_.busy = true;
@@ -106,7 +106,7 @@ TEST_F(Requests, WaitForTheOneThatIsBeingWritten) {
 }
 
 TEST_F(Requests, ComeBeforeTheProcessIsForgotten) {
-  RecordedProcesses processes(options(folder_, SIGUSR2), recordings::LocalRecording::create);
+  RecordedProcesses processes(options(directory_, SIGUSR2), recordings::LocalRecording::create);
   ReportRequests requests(processes, &writer_);
   RecordedProcess& process = *processes.begin({.process = getpid()});
   writer_.busy = true;
@@ -117,7 +117,7 @@ TEST_F(Requests, ComeBeforeTheProcessIsForgotten) {
 }
 
 TEST_F(Requests, OfALogThatWasAskedForNoneAreNone) {
-  RecordedProcesses processes(options(folder_, 0), recordings::LocalRecording::create);
+  RecordedProcesses processes(options(directory_, 0), recordings::LocalRecording::create);
   ReportRequests requests(processes, &writer_);
   RecordedProcess& process = *processes.begin({.process = getpid()});
   count(process);
@@ -129,7 +129,7 @@ TEST_F(Requests, OfALogThatWasAskedForNoneAreNone) {
 }
 
 TEST_F(Requests, OfTheProgramAreAnswered) {
-  RecordedProcesses processes(options(folder_, 0), recordings::LocalRecording::create);
+  RecordedProcesses processes(options(directory_, 0), recordings::LocalRecording::create);
   RecordedProcess& process = *processes.begin({.process = getpid()});
   ReportRequests requests(processes, &writer_);
   requests.request(process, base::UniqueFd(dup(STDERR_FILENO)), [](const ReportOutcome&) {});

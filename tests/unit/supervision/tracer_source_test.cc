@@ -67,10 +67,10 @@ using tracer::Left;
 using tracer::LogWanted;
 using Words = std::vector<std::string>;
 
-RecordingOptions options_in(const std::filesystem::path& folder) {
+RecordingOptions options_in(const std::filesystem::path& directory) {
   RecordingOptions options;
   options.log.chunk_memory_bytes = 1 << 20;
-  options.output = (folder / "%p.htap").string();
+  options.output = (directory / "%p.htap").string();
   options.overwrite = true;
   options.via = "ptrace";
   options.command = {"program"};
@@ -90,8 +90,8 @@ class WriterAtOnce final : public ReportWriter {
 
 class TracerSourceTest : public testing::Test {
  protected:
-  TracerSourceTest() { std::filesystem::create_directories(folder_); }
-  ~TracerSourceTest() override { std::filesystem::remove_all(folder_); }
+  TracerSourceTest() { std::filesystem::create_directories(directory_); }
+  ~TracerSourceTest() override { std::filesystem::remove_all(directory_); }
 
   void hear(std::initializer_list<tracer::TracerMessage> messages) {
     for (const auto& message : messages) tracer::g_messages.push_back(message);
@@ -113,10 +113,10 @@ class TracerSourceTest : public testing::Test {
                                [&](const model::Note& note) { return findings::sentence_of(note).contains(word); });
   }
 
-  std::filesystem::path folder_ =
+  std::filesystem::path directory_ =
       std::filesystem::temp_directory_path() / ("heaptap-tracer-source-" + std::to_string(getpid()));
   std::unique_ptr<tracer::TracerClient> line_ = *tracer::TracerClient::start({});
-  RecordedProcesses processes_{options_in(folder_), recordings::LocalRecording::create};
+  RecordedProcesses processes_{options_in(directory_), recordings::LocalRecording::create};
   std::string said_;
   TracerSource source_{
       processes_, *line_, {.tell = [this](const TracingNews& news) { said_ += app::text_of(news, ""); }}};
@@ -217,7 +217,7 @@ TEST_F(TracerSourceTest, WhatAProgramAsksIsAnsweredWithItsNumber) {
   WriterAtOnce writer;
   ReportRequests reports(processes_, &writer);
   source_.serve_programs(reports);
-  const std::string path = (folder_ / "asked.memlog").string();
+  const std::string path = (directory_ / "asked.memlog").string();
   hear({log_wanted(70, LogWanted::Reason::kStart),
         Asked{.process = 70, .thread = getpid(), .kind = Asked::Kind::kReport, .question = 5, .path = path},
         Asked{.process = 70, .thread = getpid(), .kind = Asked::Kind::kReport, .question = 6, .path = path + "/none"},
@@ -241,9 +241,9 @@ TEST_F(TracerSourceTest, NobodyIsThereToWriteReports) {
 TEST_F(TracerSourceTest, TheFileOfAThreadThatIsGoneIsNotOpened) {
   base::UniqueFd file;
   constexpr pid_t kNobody = std::numeric_limits<pid_t>::max();
-  EXPECT_EQ(open_asked_file(kNobody, (folder_ / "file").string(), file), ENOTSUP);
+  EXPECT_EQ(open_asked_file(kNobody, (directory_ / "file").string(), file), ENOTSUP);
   EXPECT_FALSE(file);
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "file"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "file"));
 }
 
 TEST_F(TracerSourceTest, TheTracersOwnEndIsInEveryTrace) {

@@ -16,12 +16,12 @@
 
 namespace heaptap::test {
 
-class OwnFolder {
+class OwnDirectory {
  public:
-  OwnFolder() { std::filesystem::create_directory(path_); }
-  ~OwnFolder() { std::filesystem::remove_all(path_); }
-  OwnFolder(const OwnFolder&) = delete;
-  OwnFolder& operator=(const OwnFolder&) = delete;
+  OwnDirectory() { std::filesystem::create_directory(path_); }
+  ~OwnDirectory() { std::filesystem::remove_all(path_); }
+  OwnDirectory(const OwnDirectory&) = delete;
+  OwnDirectory& operator=(const OwnDirectory&) = delete;
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
@@ -35,7 +35,7 @@ class OwnFolder {
 struct TwoEnds {
   static constexpr size_t kKeptBytes = size_t{1} << 20;
 
-  explicit TwoEnds(const std::string& folder) : TwoEnds(*channel::Address::of_file(folder + "/line")) {}
+  explicit TwoEnds(const std::string& directory) : TwoEnds(*channel::Address::of_file(directory + "/line")) {}
 
   // Runs until the condition holds; false: it doesn't.
   bool run_until(const std::function<bool()>& is_so) {

@@ -17,10 +17,10 @@ constexpr std::chrono::minutes kLongestWait{2};
 
 // Status, wait channel and system call of a process, as far as the kernel reports them.
 inline std::string state_of(pid_t process) {
-  const std::string folder = "/proc/" + std::to_string(process) + "/";
+  const std::string directory = "/proc/" + std::to_string(process) + "/";
   std::string text;
   for (const char* file : {"wchan", "syscall", "stack", "status"})
-    text += std::string(file) + ": " + base::read_small_file(folder + file) + "\n";
+    text += std::string(file) + ": " + base::read_small_file(directory + file) + "\n";
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Folders with an ELF file (this test itself) in all the places that there are, and in those from where nothing may be given.
+// Directories with an ELF file (this test itself) in all the places that there are, and in those from where nothing may be given.
 #include "analysis/symbol_server/file_index.h"
 
 #include <fcntl.h>
@@ -35,9 +35,9 @@ class FileIndexTest : public ::testing::Test {
   ~FileIndexTest() override { fs::remove_all(root_); }
 
   void put(const std::string& where) const { fs::copy_file("/proc/self/exe", root_ / where); }
-  [[nodiscard]] Folders folders() const { return *Folders::open({(root_ / "given").string()}); }
+  [[nodiscard]] Directories directories() const { return *Directories::open({(root_ / "given").string()}); }
   FileIndex index() {
-    return FileIndex(folders(), [this] { return now_; });
+    return FileIndex(directories(), [this] { return now_; });
   }
 
   fs::path root_;
@@ -65,23 +65,23 @@ TEST_F(FileIndexTest, NothingIsOpenedThatIsNotBeneath) {
   FileIndex index = this->index();
   EXPECT_EQ(index.file_count(), 0u);
   EXPECT_TRUE(index.files_of(own_id_).empty());
-  const Folders folders = this->folders();
+  const Directories directories = this->directories();
   put("given/deep/real");
-  EXPECT_TRUE(folders.open_file({0, "deep/real"}));
-  const base::UniqueFd folder(open((root_ / "given").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  EXPECT_TRUE(directories.open_file({0, "deep/real"}));
+  const base::UniqueFd directory(open((root_ / "given").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  EXPECT_TRUE(open_part_by_part(folder.get(), "deep/real", kFlags));
+  EXPECT_TRUE(open_part_by_part(directory.get(), "deep/real", kFlags));
   for (const std::string path :
        {"../secret/program", "deep/../../secret/program", "link/program", "program", "relative", "/etc/passwd", "",
         "deep", "fifo", "./deep/real", "deep//real", "deep/real/"}) {
-    EXPECT_FALSE(folders.open_file({0, path})) << path;
+    EXPECT_FALSE(directories.open_file({0, path})) << path;
     // What it opens without a check of its kind is beneath at least.
     const bool may_open = path.empty() || path == "deep" || path == "fifo";
     if (!may_open) {
-      EXPECT_FALSE(open_part_by_part(folder.get(), path, kFlags)) << path;
+      EXPECT_FALSE(open_part_by_part(directory.get(), path, kFlags)) << path;
     }
   }
-  EXPECT_FALSE(folders.open_file({1, "deep/real"}));
+  EXPECT_FALSE(directories.open_file({1, "deep/real"}));
 }
 
 TEST_F(FileIndexTest, AFileThatBecomesALinkIsNotFollowed) {
@@ -94,7 +94,7 @@ TEST_F(FileIndexTest, AFileThatBecomesALinkIsNotFollowed) {
   EXPECT_TRUE(index.files_of(own_id_).empty());
 }
 
-TEST_F(FileIndexTest, LooksAgainWhenAFolderHasChangedAndNotTooOften) {
+TEST_F(FileIndexTest, LooksAgainWhenADirectoryHasChangedAndNotTooOften) {
   FileIndex index = this->index();
   EXPECT_EQ(index.looks(), 1u);
   now_ += std::chrono::hours(1);
@@ -110,10 +110,10 @@ TEST_F(FileIndexTest, LooksAgainWhenAFolderHasChangedAndNotTooOften) {
   EXPECT_EQ(index.looks(), 2u);
 }
 
-TEST_F(FileIndexTest, AFolderThatIsntThereIsAnError) {
-  EXPECT_FALSE(Folders::open({(root_ / "nowhere").string()}));
+TEST_F(FileIndexTest, ADirectoryThatIsntThereIsAnError) {
+  EXPECT_FALSE(Directories::open({(root_ / "nowhere").string()}));
   put("given/program");
-  EXPECT_FALSE(Folders::open({(root_ / "given/program").string()}));
+  EXPECT_FALSE(Directories::open({(root_ / "given/program").string()}));
 }
 
 }  // namespace

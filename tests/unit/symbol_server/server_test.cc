@@ -66,12 +66,12 @@ class ServerTest : public ::testing::Test {
  protected:
   ServerTest() {
     std::string name = "/tmp/heaptap-test-XXXXXX";
-    folder_ = mkdtemp(name.data());
-    path_ = (folder_ / "socket").string();
+    directory_ = mkdtemp(name.data());
+    path_ = (directory_ / "socket").string();
   }
   ~ServerTest() override {
     server_thread_ = {};
-    fs::remove_all(folder_);
+    fs::remove_all(directory_);
   }
 
   [[nodiscard]] channel::Address address() const { return *channel::Address::of_file(path_); }
@@ -121,7 +121,7 @@ class ServerTest : public ::testing::Test {
             }};
   }
 
-  fs::path folder_;
+  fs::path directory_;
   std::string path_;
   OwnFile files_;
   std::vector<std::string> told_;

@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 class FileCacheTest : public testing::Test {
  public:
   void SetUp() override {
-    folder = fs::path(testing::TempDir()) / ("file_cache." + std::to_string(getpid()));
-    fs::remove_all(folder);
+    directory = fs::path(testing::TempDir()) / ("file_cache." + std::to_string(getpid()));
+    fs::remove_all(directory);
     std::ifstream own("/proc/self/exe", std::ios::binary);
     std::ostringstream text;
     text << own.rdbuf();
@@ -30,11 +30,11 @@ class FileCacheTest : public testing::Test {
     build_id = ElfFile::open("/proc/self/exe")->build_id();
     ASSERT_FALSE(build_id.empty());
   }
-  void TearDown() override { fs::remove_all(folder); }
+  void TearDown() override { fs::remove_all(directory); }
 
   [[nodiscard]] size_t count_files() const {
     size_t count = 0;
-    for (const auto& each : fs::recursive_directory_iterator(folder)) count += each.is_regular_file() ? 1 : 0;
+    for (const auto& each : fs::recursive_directory_iterator(directory)) count += each.is_regular_file() ? 1 : 0;
     return count;
   }
   static mode_t mode_of(const fs::path& path) {
@@ -51,13 +51,13 @@ class FileCacheTest : public testing::Test {
     return path;
   }
 
-  fs::path folder;
+  fs::path directory;
   std::string content;
   std::string build_id;
 };
 
 TEST_F(FileCacheTest, AFileHasItsNameWhenItIsWhole) {
-  const FileCache cache(folder / "a" / "b");
+  const FileCache cache(directory / "a" / "b");
   auto file = cache.begin(build_id);
   ASSERT_TRUE(file.has_value()) << file.error().message;
   ASSERT_TRUE(file->write(std::string_view(content).substr(0, 1000)).has_value());
@@ -72,20 +72,20 @@ TEST_F(FileCacheTest, AFileHasItsNameWhenItIsWhole) {
 }
 
 TEST_F(FileCacheTest, NobodyElseReadsIt) {
-  const FileCache cache(folder / "a" / "b");
+  const FileCache cache(directory / "a" / "b");
   auto file = cache.begin(build_id);
   ASSERT_TRUE(file.has_value());
   ASSERT_TRUE(file->write(content).has_value());
   ASSERT_TRUE(file->finish().has_value());
   const fs::path path = cache.path_of(build_id);
   EXPECT_EQ(mode_of(path), 0600U);
-  for (fs::path parent = path.parent_path(); parent != folder.parent_path(); parent = parent.parent_path()) {
+  for (fs::path parent = path.parent_path(); parent != directory.parent_path(); parent = parent.parent_path()) {
     EXPECT_EQ(mode_of(parent), 0700U) << parent;
   }
 }
 
 TEST_F(FileCacheTest, AnotherFileIsNotLetIn) {
-  const FileCache cache(folder);
+  const FileCache cache(directory);
   std::string other = build_id;
   other.back() = static_cast<char>(other.back() ^ 1);
   for (const std::string& bytes : {content, content.substr(0, 100), std::string("no ELF"), std::string()}) {
@@ -98,7 +98,7 @@ TEST_F(FileCacheTest, AnotherFileIsNotLetIn) {
 }
 
 TEST_F(FileCacheTest, NothingIsLeftOfWhatWasGivenUp) {
-  const FileCache cache(folder);
+  const FileCache cache(directory);
   {
     auto file = cache.begin(build_id);
     ASSERT_TRUE(file.has_value());
@@ -110,11 +110,11 @@ TEST_F(FileCacheTest, NothingIsLeftOfWhatWasGivenUp) {
 }
 
 TEST_F(FileCacheTest, WhatWasNotUsedForLongGoesFirst) {
-  const FileCache cache(folder, 250'000);
+  const FileCache cache(directory, 250'000);
   const std::string used("\xaa\x01", 2);
   const fs::path oldest = put(cache.path_of(used), 100'000, 4000);
-  const fs::path older = put(folder / ".build-id/bb/02", 100'000, 3000);
-  const fs::path newer = put(folder / ".build-id/cc/03", 100'000, 2000);
+  const fs::path older = put(directory / ".build-id/bb/02", 100'000, 3000);
+  const fs::path newer = put(directory / ".build-id/cc/03", 100'000, 2000);
   cache.note_use(used);
   cache.make_room();
   EXPECT_TRUE(fs::exists(oldest));
@@ -123,19 +123,19 @@ TEST_F(FileCacheTest, WhatWasNotUsedForLongGoesFirst) {
 }
 
 TEST_F(FileCacheTest, TheLastFileStaysHoweverLargeItIs) {
-  const FileCache cache(folder, 1000);
-  const fs::path older = put(folder / ".build-id/bb/02", 10'000, 3000);
-  const fs::path newer = put(folder / ".build-id/cc/03", 10'000, 2000);
+  const FileCache cache(directory, 1000);
+  const fs::path older = put(directory / ".build-id/bb/02", 10'000, 3000);
+  const fs::path newer = put(directory / ".build-id/cc/03", 10'000, 2000);
   cache.make_room();
   EXPECT_FALSE(fs::exists(older));
   EXPECT_TRUE(fs::exists(newer));
 }
 
 TEST_F(FileCacheTest, WhatAKilledProgramLeftGoes) {
-  const FileCache cache(folder);
-  const fs::path left = put(folder / "fetched.abcdef", 10, 100'000);
-  const fs::path written_now = put(folder / "fetched.ghijkl", 10, 10);
-  const fs::path strange = put(folder / "notes", 10, 100'000);
+  const FileCache cache(directory);
+  const fs::path left = put(directory / "fetched.abcdef", 10, 100'000);
+  const fs::path written_now = put(directory / "fetched.ghijkl", 10, 10);
+  const fs::path strange = put(directory / "notes", 10, 100'000);
   cache.make_room();
   EXPECT_FALSE(fs::exists(left));
   EXPECT_TRUE(fs::exists(written_now));
@@ -156,11 +156,11 @@ TEST_F(FileCacheTest, LiesWhereTheUserKeepsCaches) {
   unsetenv("XDG_CACHE_HOME");
 }
 
-TEST_F(FileCacheTest, AFolderThatCannotBeMadeIsTold) {
-  std::ofstream(folder) << "a file";
-  const auto file = FileCache(folder / "below").begin(build_id);
+TEST_F(FileCacheTest, ADirectoryThatCannotBeMadeIsTold) {
+  std::ofstream(directory) << "a file";
+  const auto file = FileCache(directory / "below").begin(build_id);
   ASSERT_FALSE(file.has_value());
-  EXPECT_NE(file.error().message.find(folder.string()), std::string::npos);
+  EXPECT_NE(file.error().message.find(directory.string()), std::string::npos);
 }
 
 }  // namespace

@@ -28,10 +28,10 @@ std::string content_of(const fs::path& path) {
 class FileSearchTest : public testing::Test {
  public:
   void SetUp() override {
-    folder = fs::path(testing::TempDir()) / ("file_search." + std::to_string(getpid()));
-    fs::remove_all(folder);
-    fs::create_directories(folder);
-    setenv("XDG_CACHE_HOME", (folder / "cache").c_str(), 1);
+    directory = fs::path(testing::TempDir()) / ("file_search." + std::to_string(getpid()));
+    fs::remove_all(directory);
+    fs::create_directories(directory);
+    setenv("XDG_CACHE_HOME", (directory / "cache").c_str(), 1);
     const fs::path fixture = fs::path(SYMBOLS_FIXTURE_DIR) / "stripped.so";
     content = content_of(fixture);
     build_id = ElfFile::open(fixture)->build_id();
@@ -39,7 +39,7 @@ class FileSearchTest : public testing::Test {
     other_build_id.back() = static_cast<char>(other_build_id.back() ^ 1);
     ASSERT_EQ(content.find(build_id), content.rfind(build_id));
   }
-  void TearDown() override { fs::remove_all(folder); }
+  void TearDown() override { fs::remove_all(directory); }
 
   // The file, or the same with another build-id.
   [[nodiscard]] std::string put(const fs::path& path, bool is_other = false) const {
@@ -49,11 +49,11 @@ class FileSearchTest : public testing::Test {
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }
-  [[nodiscard]] fs::path cached() const { return folder / "cache/heaptap" / build_id_path(build_id); }
+  [[nodiscard]] fs::path cached() const { return directory / "cache/heaptap" / build_id_path(build_id); }
 
   [[nodiscard]] ResolverOptions options() const {
-    return {.symbol_directories = {folder / "symbols1", folder / "symbols2"},
-            .sysroots = {folder / "sys1", folder / "sys2"}};
+    return {.symbol_directories = {directory / "symbols1", directory / "symbols2"},
+            .sysroots = {directory / "sys1", directory / "sys2"}};
   }
   [[nodiscard]] FoundModule find(const std::string& path) const {
     return FileSearch(options()).find_module(path, build_id);
@@ -64,28 +64,28 @@ class FileSearchTest : public testing::Test {
     return found.file ? found.file->path() : "";
   }
 
-  fs::path folder;
+  fs::path directory;
   std::string content;
   std::string build_id;
   std::string other_build_id;
 };
 
 TEST_F(FileSearchTest, TheWholePathComesBeforeItsTails) {
-  const std::string path = folder / "target/lib/it.so";
+  const std::string path = directory / "target/lib/it.so";
   // From the last place to the first.
   std::vector<std::string> places{
       put(cached()),
-      put(folder / "sys2/usr/lib/debug" / (build_id_path(build_id) + ".debug")),
-      put(folder / "sys1" / (build_id_path(build_id) + ".debug")),
+      put(directory / "sys2/usr/lib/debug" / (build_id_path(build_id) + ".debug")),
+      put(directory / "sys1" / (build_id_path(build_id) + ".debug")),
       put(path),
-      put(folder / "sys2/it.so"),
-      put(folder / "sys2/lib/it.so"),
-      put(folder.string() + "/sys2" + path),
-      put(folder / "sys1/it.so"),
-      put(folder / "symbols2/it.so"),
-      put(folder / "symbols1/it.so"),
-      put(folder / "symbols1/target/lib/it.so"),
-      put(folder.string() + "/symbols1" + path),
+      put(directory / "sys2/it.so"),
+      put(directory / "sys2/lib/it.so"),
+      put(directory.string() + "/sys2" + path),
+      put(directory / "sys1/it.so"),
+      put(directory / "symbols2/it.so"),
+      put(directory / "symbols1/it.so"),
+      put(directory / "symbols1/target/lib/it.so"),
+      put(directory.string() + "/symbols1" + path),
   };
   while (!places.empty()) {
     EXPECT_EQ(fs::weakly_canonical(place_of(path)), fs::weakly_canonical(places.back()));
@@ -96,23 +96,23 @@ TEST_F(FileSearchTest, TheWholePathComesBeforeItsTails) {
 }
 
 TEST_F(FileSearchTest, AnotherBuildIsPassedOver) {
-  const std::string path = folder / "target/lib/it.so";
-  const std::string first = put(folder / "symbols1/it.so", true);
-  (void)put(folder / "sys1/it.so", true);
+  const std::string path = directory / "target/lib/it.so";
+  const std::string first = put(directory / "symbols1/it.so", true);
+  (void)put(directory / "sys1/it.so", true);
   (void)put(path, true);
-  (void)put(folder / "symbols2" / build_id_path(build_id), true);
+  (void)put(directory / "symbols2" / build_id_path(build_id), true);
   (void)put(cached(), true);
   const FoundModule none = find(path);
   EXPECT_FALSE(none.file.has_value());
   ASSERT_TRUE(none.other.has_value());
   EXPECT_EQ(none.other->path, first);  // one is told of
   EXPECT_EQ(none.other->build_id, other_build_id);
-  const std::string right = put(folder / "sys2/it.so");
+  const std::string right = put(directory / "sys2/it.so");
   EXPECT_EQ(place_of(path), right);
 }
 
 TEST_F(FileSearchTest, WithoutABuildIdThePathSays) {
-  const std::string path = put(folder / "target/lib/it.so", true);
+  const std::string path = put(directory / "target/lib/it.so", true);
   FileSearch search(options());
   ASSERT_TRUE(search.find_module(path, "").file.has_value());
   // One that was deleted is no more what is at its path now.
@@ -120,15 +120,15 @@ TEST_F(FileSearchTest, WithoutABuildIdThePathSays) {
 }
 
 TEST_F(FileSearchTest, ADeletedFileIsFoundByItsBuildId) {
-  const std::string path = put(folder / "target/lib/it.so");
+  const std::string path = put(directory / "target/lib/it.so");
   EXPECT_EQ(place_of(path + " (deleted)"), path);
 }
 
 TEST_F(FileSearchTest, WhatIsNoFileIsNoHindrance) {
-  fs::create_directories(folder / "symbols1/it.so");
-  std::ofstream(folder / "symbols2") << "no folder";
-  std::ofstream(folder / "sys1") << "";
-  const std::string right = put(folder / "sys2/it.so");
+  fs::create_directories(directory / "symbols1/it.so");
+  std::ofstream(directory / "symbols2") << "no directory";
+  std::ofstream(directory / "sys1") << "";
+  const std::string right = put(directory / "sys2/it.so");
   EXPECT_EQ(place_of("/none/it.so"), right);
 }
 
@@ -137,12 +137,12 @@ TEST_F(FileSearchTest, WhetherAFileIsHereIsKnownBeforehand) {
   module.path = "/none/it.so";
   module.build_id = build_id;
   EXPECT_FALSE(has_file(options(), module));
-  (void)put(folder / "sys2/it.so", true);
+  (void)put(directory / "sys2/it.so", true);
   EXPECT_FALSE(has_file(options(), module));
   const std::string in_cache = put(cached());
   EXPECT_TRUE(has_file({}, module));
   fs::remove(in_cache);
-  (void)put(folder / "sys2" / build_id_path(build_id));
+  (void)put(directory / "sys2" / build_id_path(build_id));
   EXPECT_TRUE(has_file(options(), module));
   EXPECT_FALSE(has_file({}, module));
 }

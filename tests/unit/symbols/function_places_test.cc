@@ -19,7 +19,7 @@ const std::vector<std::string> kAskedNames = {"symbols_fixture_run", "malloc", "
 
 std::string fixture_id() { return ElfFile::open(kFunctionFixtures / "full.so")->build_id(); }
 
-ResolverOptions below(const fs::path& folder) { return {.symbol_directories = {folder}, .sysroots = {}}; }
+ResolverOptions below(const fs::path& directory) { return {.symbol_directories = {directory}, .sysroots = {}}; }
 
 TEST(FunctionPlaces, AreThoseOfItsOwnFunctions) {
   const auto found = find_functions(below(kFunctionFixtures), "/target/full.so", fixture_id(), kAskedNames);

@@ -191,20 +191,20 @@ TEST(Resolver, FindsADebugFileByItsLink) {
 }
 
 TEST(Resolver, RefusesALinkedDebugFileWithAnotherChecksum) {
-  const fs::path folder = fs::path(testing::TempDir()) / ("symbols_crc." + std::to_string(getpid()));
-  fs::create_directories(folder);
-  fs::copy_file(kFixtures / "linked.so", folder / "linked.so");
-  fs::copy_file(kFixtures / "linked.debug", folder / "linked.debug");
-  std::ofstream(folder / "linked.debug", std::ios::app) << "changed";
+  const fs::path directory = fs::path(testing::TempDir()) / ("symbols_crc." + std::to_string(getpid()));
+  fs::create_directories(directory);
+  fs::copy_file(kFixtures / "linked.so", directory / "linked.so");
+  fs::copy_file(kFixtures / "linked.debug", directory / "linked.debug");
+  std::ofstream(directory / "linked.debug", std::ios::app) << "changed";
   auto fixture = LoadedFixture::load("linked.so");
   fixture.module().build_id.clear();
-  fixture.module().path = folder / "linked.so";
+  fixture.module().path = directory / "linked.so";
   Resolver resolver{ResolverOptions{}};
   EXPECT_EQ(fixture.resolve(resolver, "inlined").front().line, 0U);
-  fs::remove_all(folder);
+  fs::remove_all(directory);
 }
 
-TEST(Resolver, FindsADebugFileByBuildIdBelowASymbolsFolder) {
+TEST(Resolver, FindsADebugFileByBuildIdBelowASymbolsDirectory) {
   const auto fixture = LoadedFixture::load("stripped.so");
   Resolver resolver{ResolverOptions{.symbol_directories = {kFixtures / "tree"}, .sysroots = {}}};
   const auto frames = fixture.resolve(resolver, "inlined");
@@ -291,7 +291,7 @@ TEST_P(CompressedFile, BrokenDoesNoHarm) {
 
 TEST(Resolver, ADebugFileAloneIsEnough) {
   auto fixture = LoadedFixture::load("stripped.so");
-  fixture.module().path = "/no/such/folder/stripped.so";
+  fixture.module().path = "/no/such/directory/stripped.so";
   Resolver resolver{ResolverOptions{.symbol_directories = {kFixtures / "tree"}, .sysroots = {}}};
   EXPECT_EQ(fixture.resolve(resolver, "inlined").size(), 3U);
 }
@@ -370,7 +370,7 @@ TEST(Resolver, AFileWithAnotherBuildIdIsNotUsed) {
   }
 }
 
-TEST(Resolver, AnotherBuildBelowASymbolsFolderIsNamed) {
+TEST(Resolver, AnotherBuildBelowASymbolsDirectoryIsNamed) {
   auto fixture = LoadedFixture::load("full.so");
   fixture.module().path = "/target/usr/lib/moved.so";
   fixture.module().build_id.back() = static_cast<char>(fixture.module().build_id.back() ^ 1);
@@ -385,7 +385,7 @@ TEST(Resolver, AnotherBuildBelowASymbolsFolderIsNamed) {
       << words;
 }
 
-TEST(Resolver, ASymbolsFolderIsTriedWithLeadingFoldersTakenAway) {
+TEST(Resolver, ASymbolsDirectoryIsTriedWithLeadingDirectoriesTakenAway) {
   auto fixture = LoadedFixture::load("full.so");
   fixture.module().path = "/target/usr/lib/moved.so";
   for (const ResolverOptions& options :
@@ -398,7 +398,7 @@ TEST(Resolver, ASymbolsFolderIsTriedWithLeadingFoldersTakenAway) {
 
 TEST(Resolver, AMissingFileLeavesTheOffsetAndAHint) {
   auto fixture = LoadedFixture::load("full.so");
-  fixture.module().path = "/no/such/folder/gone.so";
+  fixture.module().path = "/no/such/directory/gone.so";
   Resolver resolver{ResolverOptions{}};
   const auto frames = fixture.resolve(resolver, "inlined");
   ASSERT_EQ(frames.size(), 1U);
@@ -449,7 +449,7 @@ TEST(Resolver, ReturnAddressesMeanTheCallBeforeThem) {
 TEST(Resolver, TheSameAddressInTwoTracesIsNotMixedUp) {
   auto first = LoadedFixture::load("full.so");
   auto second = first;
-  second.module().path = "/no/such/folder/other.so";
+  second.module().path = "/no/such/directory/other.so";
   Resolver resolver{ResolverOptions{}};
   EXPECT_EQ(first.resolve(resolver, "hidden").front().function, kHidden);
   EXPECT_EQ(second.resolve(resolver, "hidden").front().function, "");

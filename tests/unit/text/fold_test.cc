@@ -41,13 +41,13 @@ TEST(Fold, CountsColumnsNotBytes) {
 }
 
 TEST(Fold, TakesPieces) {
-  Folder folder(12);
-  EXPECT_EQ(folder.add("one two "), "");
-  EXPECT_EQ(folder.add("three four\nfi"), "one two\n  three four\n");
-  EXPECT_EQ(folder.add("ve\n"), "five\n");
-  EXPECT_EQ(folder.rest(), "");
-  EXPECT_EQ(folder.add("end"), "");
-  EXPECT_EQ(folder.rest(), "end");
+  Folding folding(12);
+  EXPECT_EQ(folding.add("one two "), "");
+  EXPECT_EQ(folding.add("three four\nfi"), "one two\n  three four\n");
+  EXPECT_EQ(folding.add("ve\n"), "five\n");
+  EXPECT_EQ(folding.rest(), "");
+  EXPECT_EQ(folding.add("end"), "");
+  EXPECT_EQ(folding.rest(), "end");
 }
 
 TEST(DisplayWidth, OfWideCharactersMarksAndDamage) {

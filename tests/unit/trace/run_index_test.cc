@@ -56,15 +56,15 @@ TEST(RunIndex, NumbersTheProgramsOfOneWithoutNumbers) {
 
 class RunIndexFile : public testing::Test {
  protected:
-  RunIndexFile() : folder_(fs::temp_directory_path() / ("run_index_" + std::to_string(getpid()))) {
-    fs::create_directories(folder_ / "links");
+  RunIndexFile() : directory_(fs::temp_directory_path() / ("run_index_" + std::to_string(getpid()))) {
+    fs::create_directories(directory_ / "links");
   }
-  ~RunIndexFile() override { fs::remove_all(folder_); }
+  ~RunIndexFile() override { fs::remove_all(directory_); }
   std::string write(const char* name, const std::string& text) {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return (folder_ / name).string();
+    std::ofstream(directory_ / name, std::ios::binary) << text;
+    return (directory_ / name).string();
   }
-  const fs::path folder_;
+  const fs::path directory_;
 };
 
 TEST_F(RunIndexFile, NamesTheTracesBesideIt) {
@@ -72,25 +72,26 @@ TEST_F(RunIndexFile, NamesTheTracesBesideIt) {
   EXPECT_TRUE(is_run_index(path));
   const auto read = read_run_index(path);
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(read->front().trace, (folder_ / "heaptap.sh.12.htap").string());
+  EXPECT_EQ(read->front().trace, (directory_ / "heaptap.sh.12.htap").string());
 }
 
 TEST_F(RunIndexFile, NamesThemAlsoBehindALink) {
   write("x.run.htap", encode_run_index(kEntries));
-  fs::create_symlink("x.run.htap", folder_ / "beside.htap");
-  fs::create_symlink("../x.run.htap", folder_ / "links" / "far.htap");
-  for (const fs::path& link : {folder_ / "beside.htap", folder_ / "links" / "far.htap"}) {
+  fs::create_symlink("x.run.htap", directory_ / "beside.htap");
+  fs::create_symlink("../x.run.htap", directory_ / "links" / "far.htap");
+  for (const fs::path& link : {directory_ / "beside.htap", directory_ / "links" / "far.htap"}) {
     const auto read = read_run_index(link.string());
     ASSERT_TRUE(read) << link;
-    EXPECT_EQ(fs::weakly_canonical(read->front().trace), fs::weakly_canonical(folder_ / "heaptap.sh.12.htap")) << link;
+    EXPECT_EQ(fs::weakly_canonical(read->front().trace), fs::weakly_canonical(directory_ / "heaptap.sh.12.htap"))
+        << link;
   }
 }
 
 TEST_F(RunIndexFile, IsNoOtherFile) {
   EXPECT_FALSE(is_run_index(write("t.htap", "HEAPTAP\n....")));
   EXPECT_FALSE(is_run_index(write("e.htap", "")));
-  EXPECT_FALSE(is_run_index(folder_.string()));
-  EXPECT_FALSE(is_run_index((folder_ / "missing").string()));
+  EXPECT_FALSE(is_run_index(directory_.string()));
+  EXPECT_FALSE(is_run_index((directory_ / "missing").string()));
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ struct Collected : EventSink {
 class TraceFile : public ::testing::Test {
  protected:
   TraceFile() {
-    const std::string folder = std::filesystem::temp_directory_path();
-    path_ = folder + "/heaptap-trace-file-test." + std::to_string(getpid()) + "." +
+    const std::string directory = std::filesystem::temp_directory_path();
+    path_ = directory + "/heaptap-trace-file-test." + std::to_string(getpid()) + "." +
             ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove(path_);
   }

@@ -30,7 +30,7 @@ namespace {
 
 using test::HeldProgram;
 
-const std::string kFolder = HELD_DIR;
+const std::string kDirectory = HELD_DIR;
 
 // One look at a process.
 struct Look {
@@ -99,7 +99,7 @@ std::string name_of_kind(const testing::TestParamInfo<const char*>& kind) {
 class HeldPrograms : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kFolder + "/" + GetParam())) GTEST_SKIP() << "can't be built here";
+    if (!std::filesystem::exists(kDirectory + "/" + GetParam())) GTEST_SKIP() << "can't be built here";
   }
   [[nodiscard]] static bool is_static() { return std::string(GetParam()).starts_with("static"); }
 };
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, HeldPrograms,
                          name_of_kind);
 
 TEST_P(HeldPrograms, HaveTheirFunctionsWhereTheySay) {
-  HeldProgram program({kFolder + "/" + GetParam()});
+  HeldProgram program({kDirectory + "/" + GetParam()});
   ASSERT_TRUE(program.is_ready());
   const Look look(program.id());
   const uint64_t mmap = program.told().at("mmap");
@@ -122,10 +122,10 @@ TEST_P(HeldPrograms, HaveTheirFunctionsWhereTheySay) {
 }
 
 TEST_P(HeldPrograms, AreListedWithTheirObjects) {
-  HeldProgram program({kFolder + "/" + GetParam()});
+  HeldProgram program({kDirectory + "/" + GetParam()});
   ASSERT_TRUE(program.is_ready());
   const Look look(program.id());
-  EXPECT_EQ(look.program().path, kFolder + "/" + GetParam());
+  EXPECT_EQ(look.program().path, kDirectory + "/" + GetParam());
   EXPECT_TRUE(look.objects.is_consistent());
   EXPECT_EQ(look.objects.find(look.objects.entry()), look.objects.find(look.program().start));
   size_t libcs = 0;
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, HeldOperators, testing::Values("operators", "ope
                          name_of_kind);
 
 TEST_P(HeldOperators, AreFoundUnderTheirMangledNames) {
-  HeldProgram program({kFolder + "/" + GetParam()});
+  HeldProgram program({kDirectory + "/" + GetParam()});
   ASSERT_TRUE(program.is_ready());
   const Look look(program.id());
   const auto expect = [&](const char* name, wire::Function function) {
@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, ChoosingPrograms,
                          testing::Values("chosen", "chosen-lazy", "chosen-static", "chosen-32"), name_of_kind);
 
 TEST_P(ChoosingPrograms, HaveTheResolverAndWhatItHasChosen) {
-  HeldProgram program({kFolder + "/" + GetParam()});
+  HeldProgram program({kDirectory + "/" + GetParam()});
   ASSERT_TRUE(program.is_ready());
   Look look(program.id());
   const bool is_static = std::string(GetParam()).ends_with("static");
@@ -188,7 +188,7 @@ TEST_P(ChoosingPrograms, HaveTheResolverAndWhatItHasChosen) {
 }
 
 TEST(LoadedObjects, OfAStrippedProgramComeFromItsDebugFile) {
-  HeldProgram program({kFolder + "/stripped"});
+  HeldProgram program({kDirectory + "/stripped"});
   ASSERT_TRUE(program.is_ready());
   const Look look(program.id());
   EXPECT_EQ(look.addresses(wire::Function::kMalloc), std::vector<uint64_t>{program.told().at("malloc")});
@@ -196,7 +196,7 @@ TEST(LoadedObjects, OfAStrippedProgramComeFromItsDebugFile) {
 }
 
 TEST(LoadedObjects, OfAStrippedProgramWithoutDebugFileSayWhatIsMissing) {
-  HeldProgram program({kFolder + "/bare"});
+  HeldProgram program({kDirectory + "/bare"});
   ASSERT_TRUE(program.is_ready());
   const Look look(program.id());
   EXPECT_TRUE(look.program().functions.empty());
@@ -211,10 +211,10 @@ class BarePrograms : public HeldPrograms {
   void SetUp() override {
     HeldPrograms::SetUp();
     if (IsSkipped()) return;
-    program_ = std::make_unique<HeldProgram>(std::vector{kFolder + "/" + GetParam()});
+    program_ = std::make_unique<HeldProgram>(std::vector{kDirectory + "/" + GetParam()});
     ASSERT_TRUE(program_->is_ready());
     const std::string kind = std::string(GetParam()).substr(std::strlen("bare"));
-    const base::UniqueFd file(open((kFolder + "/static" + kind).c_str(), O_RDONLY | O_CLOEXEC));
+    const base::UniqueFd file(open((kDirectory + "/static" + kind).c_str(), O_RDONLY | O_CLOEXEC));
     const elf::FileBytes bytes(file.get());
     const auto elf = elf::ElfHeaders::read(bytes);
     const std::vector<uint8_t> id = elf::read_build_id(bytes);
@@ -319,7 +319,7 @@ class LoadingPrograms : public HeldPrograms {};
 INSTANTIATE_TEST_SUITE_P(Kinds, LoadingPrograms, testing::Values("dynamic", "fixed"), name_of_kind);
 
 TEST_P(LoadingPrograms, ComeAndGo) {
-  HeldProgram program({kFolder + "/" + GetParam(), "libresolv.so.2"});
+  HeldProgram program({kDirectory + "/" + GetParam(), "libresolv.so.2"});
   ASSERT_TRUE(program.is_ready());
   Look look(program.id());
   const size_t before = look.objects.objects().size();
@@ -341,7 +341,7 @@ TEST_P(LoadingPrograms, ComeAndGo) {
 }
 
 TEST(LoadedObjects, OfAForkedProcessKeepTheirIndices) {
-  HeldProgram program({kFolder + "/dynamic", "libresolv.so.2"});
+  HeldProgram program({kDirectory + "/dynamic", "libresolv.so.2"});
   Look look(program.id());
   ASSERT_TRUE(program.go_on());
   look.objects.refresh();
@@ -363,7 +363,7 @@ TEST(LoadedObjects, OfAForkedProcessKeepTheirIndices) {
 }
 
 TEST(LoadedObjects, OfAPreloadedAllocatorAndOfTheLibraryBehindItBothCount) {
-  HeldProgram program({kFolder + "/dynamic"}, {.preload = "libjemalloc.so.2"});
+  HeldProgram program({kDirectory + "/dynamic"}, {.preload = "libjemalloc.so.2"});
   ASSERT_TRUE(program.is_ready());
   const Look look(program.id());
   const LoadedObject* allocator = look.object("libjemalloc.so.2");
@@ -380,16 +380,16 @@ TEST(LoadedObjects, OfAPreloadedAllocatorAndOfTheLibraryBehindItBothCount) {
 TEST(LoadedObjects, OfAProgramThatTheLoaderWasToldToStart) {
   std::string loader;
   {
-    HeldProgram program({kFolder + "/dynamic"});
+    HeldProgram program({kDirectory + "/dynamic"});
     const Look look(program.id());
     for (const LoadedObject& object : look.objects.objects()) {
       if (object.is_loader) loader = object.path;
     }
   }
-  HeldProgram program({loader, kFolder + "/dynamic"});
+  HeldProgram program({loader, kDirectory + "/dynamic"});
   ASSERT_TRUE(program.is_ready());
   const Look look(program.id());
-  EXPECT_EQ(look.program().path, kFolder + "/dynamic");
+  EXPECT_EQ(look.program().path, kDirectory + "/dynamic");
   EXPECT_FALSE(look.program().is_loader);
   EXPECT_EQ(look.objects.find(look.objects.entry()), look.objects.find(look.program().start));
   EXPECT_EQ(look.addresses(wire::Function::kMalloc), std::vector<uint64_t>{program.told().at("malloc")});
@@ -449,10 +449,10 @@ INSTANTIATE_TEST_SUITE_P(Kinds, StartingPrograms, testing::Values("dynamic", "fi
                          name_of_kind);
 
 TEST_P(StartingPrograms, HaveTheirObjectsWhenTheLoaderTellsSo) {
-  const StartingProgram program(kFolder + "/" + GetParam());
+  const StartingProgram program(kDirectory + "/" + GetParam());
   Look look(program.id());
   EXPECT_FALSE(look.objects.is_consistent());
-  EXPECT_EQ(look.program().path, kFolder + "/" + GetParam());
+  EXPECT_EQ(look.program().path, kDirectory + "/" + GetParam());
   EXPECT_EQ(look.objects.find(look.objects.entry()), look.objects.find(look.program().start));
   const uint64_t notice = look.objects.change_notice();
   const int holder = look.objects.find(notice);
@@ -472,23 +472,23 @@ TEST_P(StartingPrograms, HaveTheirObjectsWhenTheLoaderTellsSo) {
   EXPECT_EQ(look.objects.objects().size(), objects);
 }
 
-// A folder of its own, gone with the test.
-struct TemporaryFolder {
+// A directory of its own, gone with the test.
+struct TemporaryDirectory {
   std::filesystem::path path;
-  TemporaryFolder() {
+  TemporaryDirectory() {
     std::string name = std::filesystem::temp_directory_path() / "heaptap_objects_XXXXXX";
     path = mkdtemp(name.data());
     std::filesystem::permissions(path, std::filesystem::perms(0755));
   }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryDirectory() { std::filesystem::remove_all(path); }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 };
 
 TEST(LoadedObjects, OfAnotherRootAreFoundBelowIt) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can change a process's root";
-  const TemporaryFolder root;
-  std::filesystem::copy(kFolder + "/stripped", root.path / "program");
+  const TemporaryDirectory root;
+  std::filesystem::copy(kDirectory + "/stripped", root.path / "program");
   {
     HeldProgram program({"/program"}, {.root = root.path});
     ASSERT_TRUE(program.is_ready());
@@ -497,7 +497,7 @@ TEST(LoadedObjects, OfAnotherRootAreFoundBelowIt) {
     ASSERT_EQ(look.objects.notes().size(), 1u);  // its debug file is elsewhere
   }
   std::filesystem::create_directories(root.path / "usr/lib/debug");
-  std::filesystem::copy(kFolder + "/.debug/static.debug", root.path / "usr/lib/debug/static.debug");
+  std::filesystem::copy(kDirectory + "/.debug/static.debug", root.path / "usr/lib/debug/static.debug");
   HeldProgram program({"/program"}, {.root = root.path});
   ASSERT_TRUE(program.is_ready());
   const Look look(program.id());
@@ -520,10 +520,10 @@ int look_at_deleted_program(const std::filesystem::path& copy) {
 }
 
 TEST(LoadedObjects, OfADeletedProgramComeFromItsMemory) {
-  const TemporaryFolder folder;
-  std::filesystem::copy(kFolder + "/chosen", folder.path / "program");
-  std::filesystem::permissions(folder.path, std::filesystem::perms(0777));
-  EXPECT_EXIT(_exit(look_at_deleted_program(folder.path / "program")), testing::ExitedWithCode(0), "");
+  const TemporaryDirectory directory;
+  std::filesystem::copy(kDirectory + "/chosen", directory.path / "program");
+  std::filesystem::permissions(directory.path, std::filesystem::perms(0777));
+  EXPECT_EXIT(_exit(look_at_deleted_program(directory.path / "program")), testing::ExitedWithCode(0), "");
 }
 
 TEST(LoadedObjects, OfAProcessWhoseFirstThreadHasEndedAreFoundThroughAnother) {

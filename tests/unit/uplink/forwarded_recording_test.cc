@@ -34,8 +34,8 @@ class NoTarget : public remote::TargetControl {
 // A program that is faster than the line, and the recording of it in a session that waits for its host.
 class FastProgram {
  public:
-  explicit FastProgram(const std::string& folder)
-      : ends_(folder), folder_(folder), child_([](int) { pause(); }), recording_(create()) {
+  explicit FastProgram(const std::string& directory)
+      : ends_(directory), directory_(directory), child_([](int) { pause(); }), recording_(create()) {
     ends_.target.begin_own_session();
     const log::LogMemory& log = recording_->log();
     void* const mapped =
@@ -74,7 +74,7 @@ class FastProgram {
     capture.via = "agent";
     capture.from_start = true;
     capture.time_resolution_ns = 1000;
-    const auto made = remote::RemoteRecording::create(nobody, capture, folder_ + "/trace.htap", true);
+    const auto made = remote::RemoteRecording::create(nobody, capture, directory_ + "/trace.htap", true);
     remote::RemoteRecording& trace = **made;
     std::string scanned;
     ends_.host.set_takes_over(false);
@@ -109,7 +109,7 @@ class FastProgram {
   }
 
   test::TwoEnds ends_;
-  const std::string folder_;
+  const std::string directory_;
   test::ChildProcess child_;
   std::unique_ptr<ForwardedRecording> recording_;
   std::unique_ptr<tracer::LogWriter> writer_;
@@ -120,12 +120,12 @@ class FastProgram {
 
 class ForwardedRecordingTest : public ::testing::Test {
  protected:
-  test::OwnFolder folder_;
+  test::OwnDirectory directory_;
 };
 
 TEST_F(ForwardedRecordingTest, AScanOfAFullLogTakesNoMoreThanTheLineHasRoomFor) {
   constexpr size_t kMaxBytes = test::TwoEnds::kKeptBytes + (size_t{128} << 10);  // what one drain brings
-  FastProgram program(folder_.path());
+  FastProgram program(directory_.path());
   while (program.kept_bytes() < test::TwoEnds::kKeptBytes) {
     program.fill_log();
     while (program.recording().poll() > 0) {
@@ -143,7 +143,7 @@ TEST_F(ForwardedRecordingTest, AScanOfAFullLogTakesNoMoreThanTheLineHasRoomFor) 
 }
 
 TEST_F(ForwardedRecordingTest, AScanOfAnEmptyLogIsToldAtOnce) {
-  FastProgram program(folder_.path());
+  FastProgram program(directory_.path());
   ASSERT_TRUE(program.scan());
   (void)program.recording().poll();
   EXPECT_TRUE(program.recording().has_told_scan());

@@ -46,18 +46,18 @@ class OfferedFilesTest : public testing::Test {
  public:
   void SetUp() override {
     ASSERT_FALSE(module.build_id.empty());
-    folder = fs::path(testing::TempDir()) / ("offered_files." + std::to_string(getpid()));
-    fs::create_directories(folder);
+    directory = fs::path(testing::TempDir()) / ("offered_files." + std::to_string(getpid()));
+    fs::create_directories(directory);
     files.begin(true, true);
   }
   void TearDown() override {
     if (child > 0) end_child();
-    fs::remove_all(folder);
+    fs::remove_all(directory);
   }
 
   // A process that runs a copy of this program.
   void start_copy() {
-    copy = (folder / "copy").string();
+    copy = (directory / "copy").string();
     fs::copy_file(module.path, copy);
     child = fork();
     if (child == 0) {
@@ -99,7 +99,7 @@ class OfferedFilesTest : public testing::Test {
     }
   }
 
-  fs::path folder;
+  fs::path directory;
   std::string copy;
   pid_t child = 0;
   model::Module module = test::own_program();
@@ -165,7 +165,7 @@ TEST_F(OfferedFilesTest, WithoutAProcessTheFileOfThatBuildIdIsGiven) {
 }
 
 TEST_F(OfferedFilesTest, OfAServedFileNothingIsCopied) {
-  const test::ServedFile served(folder, content_of(module.path));
+  const test::ServedFile served(directory, content_of(module.path));
   if (!served.is_there()) GTEST_SKIP() << "needs root, and FUSE";
   const std::string content = content_of(module.path);
   module.path = served.path();
@@ -178,7 +178,7 @@ TEST_F(OfferedFilesTest, OfAServedFileNothingIsCopied) {
 }
 
 TEST_F(OfferedFilesTest, AServerThatFallsSilentIsGivenUp) {
-  const test::ServedFile served(folder, content_of(module.path));
+  const test::ServedFile served(directory, content_of(module.path));
   if (!served.is_there()) GTEST_SKIP() << "needs root, and FUSE";
   module.path = served.path();
   files.add(1, 0, 0, std::vector{module});

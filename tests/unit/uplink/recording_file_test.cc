@@ -27,8 +27,8 @@ using message::Message;
 class RecordingFileTest : public testing::Test {
  protected:
   RecordingFileTest() {
-    std::string folder = testing::TempDir() + "recording-file-XXXXXX";
-    path_ = std::string(mkdtemp(folder.data())) + "/far";
+    std::string directory = testing::TempDir() + "recording-file-XXXXXX";
+    path_ = std::string(mkdtemp(directory.data())) + "/far";
   }
   ~RecordingFileTest() override {
     unlink(path_.c_str());

@@ -69,8 +69,8 @@ class RowSupplyTest : public ::testing::Test {
     return message && message->kind == line::Kind::kRowsWanted ? std::optional(message->fields) : std::nullopt;
   }
 
-  test::OwnFolder folder_;
-  test::TwoEnds ends_{folder_.path()};
+  test::OwnDirectory directory_;
+  test::TwoEnds ends_{directory_.path()};
   KeptRows known_;
   std::unique_ptr<log::LogMemory> log_;
 };

@@ -5,9 +5,9 @@ import { after, before, test } from 'node:test';
 import { go, noFaults, openBrowser, settled, text } from '../browser.mjs';
 import { bytesText, countText } from '../expected.mjs';
 
-const folder = new URL('../../recorded/', import.meta.url);
-const html = (name) => readFileSync(new URL(`${name}.html`, folder), 'utf8');
-const json = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, folder), 'utf8'));
+const directory = new URL('../../recorded/', import.meta.url);
+const html = (name) => readFileSync(new URL(`${name}.html`, directory), 'utf8');
+const json = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, directory), 'utf8'));
 const cellsOf = (page, label) => page.getByRole('grid', { name: label }).locator('.rows [role=row]').evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent.trim())));
 const signed = (write, value) => `${value > 0 ? '+' : ''}${write(value)}`;
 

@@ -6,9 +6,9 @@ import { gunzipSync } from 'node:zlib';
 import { go, noFaults, openBrowser, settled, shellText, text } from '../browser.mjs';
 import { bytesText, countText, figures } from '../expected.mjs';
 
-const folder = new URL('../../recorded/', import.meta.url);
-const report = readFileSync(new URL('words.html', folder), 'utf8');
-const { totals, leaks, notes } = JSON.parse(readFileSync(new URL('summary.json', folder), 'utf8'));
+const directory = new URL('../../recorded/', import.meta.url);
+const report = readFileSync(new URL('words.html', directory), 'utf8');
+const { totals, leaks, notes } = JSON.parse(readFileSync(new URL('summary.json', directory), 'utf8'));
 const packed = /<script id="heaptap-data"[^>]*>([^<]*)</.exec(report)[1];
 const document = JSON.parse(gunzipSync(Buffer.from(packed, 'base64')));
 

@@ -31,7 +31,7 @@ constexpr std::string_view kServer = "--symbols-server=";
 constexpr std::string_view kTokenFile = "--token-file=";
 
 // Empty: this user has no home directory.
-std::string folder_of_names() {
+std::string directory_of_names() {
   const char* const state = std::getenv("XDG_STATE_HOME");
   if (state != nullptr && *state == '/') return std::string(state) + "/heaptap/names";
   const char* const home = std::getenv("HOME");
@@ -40,8 +40,8 @@ std::string folder_of_names() {
 
 // Key of one recording; another one could only have it on purpose, which gains nothing.
 std::string file_of(const model::Capture& capture) {
-  const std::string folder = folder_of_names();
-  return folder.empty() ? folder : fmt::format("{}/{:x}-{}", folder, capture.start_unix_ns, capture.pid);
+  const std::string directory = directory_of_names();
+  return directory.empty() ? directory : fmt::format("{}/{:x}-{}", directory, capture.start_unix_ns, capture.pid);
 }
 
 bool is_own_file(const std::string& path) {
@@ -51,11 +51,11 @@ bool is_own_file(const std::string& path) {
 }
 
 // Removes the oldest if there are too many.
-void prune(const std::string& folder) {
+void prune(const std::string& directory) {
   constexpr size_t kMaxFiles = 1000;
   std::error_code error;
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (fs::directory_iterator each(folder, error), end; !error && each != end; each.increment(error)) {
+  for (fs::directory_iterator each(directory, error), end; !error && each != end; each.increment(error)) {
     std::error_code ignored;
     files.emplace_back(each->last_write_time(ignored), each->path());
   }
@@ -102,15 +102,15 @@ symbols::ResolverOptions with_remembered(symbols::ResolverOptions given, const m
   std::shared_ptr<SymbolsServer> server;
   for (const std::string& word : base::split(base::read_small_file(path, kMaxKeptBytes), '\n')) {
     const auto value = [&word](std::string_view option) { return word.substr(option.size()); };
-    const auto take_folder = [&](std::string_view option, std::vector<std::string>& folders) {
+    const auto take_directory = [&](std::string_view option, std::vector<std::string>& directories) {
       if (base::exists(value(option))) {
-        folders.push_back(value(option));
+        directories.push_back(value(option));
       } else {
         tell_of_missing(std::string(option.substr(0, option.size() - 1)) + " ", value(option));
       }
     };
-    if (word.starts_with(kSymbols)) take_folder(kSymbols, given.symbol_directories);
-    if (word.starts_with(kSysroot)) take_folder(kSysroot, given.sysroots);
+    if (word.starts_with(kSymbols)) take_directory(kSymbols, given.symbol_directories);
+    if (word.starts_with(kSysroot)) take_directory(kSysroot, given.sysroots);
     if (word.starts_with(kServer)) {
       server = std::make_shared<SymbolsServer>();
       if (!server->set_address(value(kServer))) server.reset();
@@ -129,17 +129,17 @@ void remember_name_sources(const std::string& trace, const NameSources& sources)
   const auto source = open_trace(trace);
   const std::string path = source ? file_of((*source)->capture()) : "";
   if (path.empty()) return;
-  const std::string folder = folder_of_names();
+  const std::string directory = directory_of_names();
   std::error_code error;
-  fs::create_directories(folder, error);
-  fs::permissions(folder, fs::perms::owner_all, error);
+  fs::create_directories(directory, error);
+  fs::permissions(directory, fs::perms::owner_all, error);
   const base::UniqueFd file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file) return;
   std::string text;
   for (const std::string& word : words) text += word + "\n";
   if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) (void)unlink(path.c_str());
-  prune(folder);
+  prune(directory);
 }
 
 base::Result<report::Report> analyze_trace(model::EventSource& source, query::Query query) {

@@ -39,21 +39,21 @@ base::Result<> check_output(const RunOptions& options) {
                          options.output, named);
   }
   const fs::path pattern = options.output.empty() ? fs::path("trace") : fs::path(options.output);
-  const fs::path folder = pattern.has_parent_path() ? pattern.parent_path() : fs::path(".");
+  const fs::path directory = pattern.has_parent_path() ? pattern.parent_path() : fs::path(".");
   std::error_code error;
-  if (!fs::is_directory(folder, error)) {
-    return base::fail("can't write the trace to {}: no directory {}", options.output, folder.string());
+  if (!fs::is_directory(directory, error)) {
+    return base::fail("can't write the trace to {}: no directory {}", options.output, directory.string());
   }
-  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+  if (access(directory.c_str(), W_OK | X_OK) != 0) {
     return base::fail("can't write the trace into the directory {}: {}; choose another place with -o FILE",
-                      folder.string(), base::reason_of(errno));
+                      directory.string(), base::reason_of(errno));
   }
   if (fs::is_directory(pattern, error) && !options.output.empty()) {
     return base::fail("can't write the trace to {}: it is a directory; name a file in it", options.output);
   }
   const bool is_known = !options.output.empty() && options.output.find("%p") == std::string::npos;
   if (!is_known || options.number_files)
-    return try_to_make(folder / fmt::format(".heaptap.probe.{}", getpid()), folder);
+    return try_to_make(directory / fmt::format(".heaptap.probe.{}", getpid()), directory);
   const std::string path = supervision::trace_path(options.output, "", 0, 0);
   const fs::file_type type = fs::symlink_status(path, error).type();
   if (type == fs::file_type::not_found) return try_to_make(path, path);

@@ -13,7 +13,7 @@
 #include "common/base/shell_word.h"
 #include "common/base/small_file.h"
 #include "common/channel/address.h"
-#include "common/channel/key_folder.h"
+#include "common/channel/key_directory.h"
 #include "common/channel/security.h"
 
 namespace heaptap::app {
@@ -22,7 +22,7 @@ namespace {
 using base::ErrorKind;
 using base::fail_as;
 using channel::Fingerprint;
-using channel::KeyFolder;
+using channel::KeyDirectory;
 
 // This machine's name in the other one's log.
 std::string own_name() {
@@ -32,21 +32,21 @@ std::string own_name() {
   return name.data();
 }
 
-base::Result<> print_own_key(const KeyFolder& folder) {
-  const auto own = folder.make_key();
+base::Result<> print_own_key(const KeyDirectory& directory) {
+  const auto own = directory.make_key();
   if (!own) return std::unexpected(own.error());
   const std::string key = Fingerprint::of(own->public_key()).to_text();
   fmt::print("on the target: heaptap-target pair {} {}\n", key, base::shell_word(own_name()));
   return {};
 }
 
-base::Result<> add(const KeyFolder& folder, const char* list, const channel::TrustedKey& key,
+base::Result<> add(const KeyDirectory& directory, const char* list, const channel::TrustedKey& key,
                    const std::string& what_now) {
-  const auto own = folder.make_key();
+  const auto own = directory.make_key();
   if (!own) return std::unexpected(own.error());
-  const auto added = folder.add_trusted(list, key);
+  const auto added = directory.add_trusted(list, key);
   if (!added) return std::unexpected(added.error());
-  fmt::print("{}{} ({})\n", what_now, *added ? "" : " already", folder.file(list));
+  fmt::print("{}{} ({})\n", what_now, *added ? "" : " already", directory.file(list));
   return {};
 }
 
@@ -60,13 +60,14 @@ base::Result<> check_name(const std::string& name) {
 }
 
 base::Result<> pair(const PairOptions& options) {
-  const auto folder = KeyFolder::of_user();
-  if (!folder) return std::unexpected(folder.error());
+  const auto directory = KeyDirectory::of_user();
+  if (!directory) return std::unexpected(directory.error());
   const auto& words = options.words;
-  if (words.empty()) return print_own_key(*folder);
+  if (words.empty()) return print_own_key(*directory);
   if (const auto host = Fingerprint::parse(words.front())) {
     if (words.size() > 2) return fail_as(ErrorKind::kUsage, "pair: expected a key and at most one name");
-    return add(*folder, KeyFolder::kHosts, {*host, words.size() > 1 ? words[1] : ""}, "that host may connect here");
+    return add(*directory, KeyDirectory::kHosts, {*host, words.size() > 1 ? words[1] : ""},
+               "that host may connect here");
   }
   const bool has_name = words.size() == 3;
   const auto target = words.size() == 2 || has_name ? Fingerprint::parse(words[1]) : std::nullopt;
@@ -78,10 +79,11 @@ base::Result<> pair(const PairOptions& options) {
   }
   if (has_name) {
     HEAPTAP_TRY(check_name(words[2]));
-    HEAPTAP_TRY(add(*folder, KeyFolder::kTargets, {*target, words[2]},
+    HEAPTAP_TRY(add(*directory, KeyDirectory::kTargets, {*target, words[2]},
                     fmt::format("that target is known as {}", base::shell_word(words[2]))));
   }
-  return add(*folder, KeyFolder::kTargets, {*target, address}, fmt::format("that target is known at {}", address));
+  return add(*directory, KeyDirectory::kTargets, {*target, address},
+             fmt::format("that target is known at {}", address));
 }
 
 }  // namespace

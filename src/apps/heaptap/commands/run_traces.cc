@@ -124,13 +124,13 @@ base::Result<std::string> write_run(const std::vector<supervision::FinishedTrace
   }
   if (written.size() < 2) return std::string();
   std::string path = supervision::run_path(written.front()->path);
-  const fs::path folder = fs::path(path).parent_path();
+  const fs::path directory = fs::path(path).parent_path();
   std::vector<trace::RunEntry> entries;
   for (const supervision::FinishedTrace* trace : written) {
     const fs::path file(trace->path);
     entries.push_back({.pid = trace->pid,
                        .parent_pid = trace->parent_pid,
-                       .trace = (folder.empty() ? file : file.lexically_relative(folder)).string(),
+                       .trace = (directory.empty() ? file : file.lexically_relative(directory)).string(),
                        .program = fs::path(trace->program).filename().string(),
                        .image = trace->image});
   }

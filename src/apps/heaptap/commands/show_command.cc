@@ -125,15 +125,15 @@ void render(const ShowOptions& options, const report::Report& report, const repo
                     : options.table == RunTable::kProcesses                ? View::kProcesses
                     : options.table == RunTable::kPrograms                 ? View::kPrograms
                                                                            : options.view;
-  text::Folder folder(is_for_programs(options) ? 0 : fold_width(STDOUT_FILENO));
-  const auto fold = [&](std::string_view piece) { write(folder.add(piece)); };
+  text::Folding folding(is_for_programs(options) ? 0 : fold_width(STDOUT_FILENO));
+  const auto fold = [&](std::string_view piece) { write(folding.add(piece)); };
   if (options.json)
     json::write_json(report, view, options.bottom_up, fold);
   else if (options.ndjson)
     json::write_ndjson(report, view, fold);
   else
     fold(text::render_text(report, view, render_options(options)));
-  write(folder.rest());
+  write(folding.rest());
 }
 
 base::Result<> print(const ShowOptions& options, const report::Report& report) {

@@ -23,13 +23,13 @@ namespace heaptap::app {
 namespace {
 
 std::string default_address() {
-  const char* const folder = std::getenv("XDG_RUNTIME_DIR");
-  if (folder != nullptr && *folder == '/') return std::string(folder) + "/heaptap-symbols";
+  const char* const directory = std::getenv("XDG_RUNTIME_DIR");
+  if (directory != nullptr && *directory == '/') return std::string(directory) + "/heaptap-symbols";
   return fmt::format("/tmp/heaptap-symbols.{}", geteuid());
 }
 
 base::Result<channel::Listener> listen(const SymbolsOptions& options) {
-  auto security = security_of({.token_file = options.token_file, .trusted = channel::KeyFolder::kHosts});
+  auto security = security_of({.token_file = options.token_file, .trusted = channel::KeyDirectory::kHosts});
   if (!security) return std::unexpected(std::move(security).error());
   const auto address = channel::parse_address(options.listen.empty() ? default_address() : options.listen);
   if (!address) return std::unexpected(address.error());
@@ -46,7 +46,7 @@ void say(const SymbolsOptions& options, const std::string& text) {
 class Caller {
  public:
   static base::Result<Caller> create(const SymbolsOptions& options) {
-    auto security = security_of({.token_file = options.token_file, .trusted = channel::KeyFolder::kHosts});
+    auto security = security_of({.token_file = options.token_file, .trusted = channel::KeyDirectory::kHosts});
     if (!security) return std::unexpected(std::move(security).error());
     const auto address = channel::parse_address(options.connect);
     if (!address) return std::unexpected(address.error());
@@ -103,8 +103,8 @@ class Caller {
 };
 
 base::Result<> serve(const SymbolsOptions& options) {
-  auto folders = symbol_server::Folders::open(options.folders);
-  if (!folders) return std::unexpected(std::move(folders).error());
+  auto directories = symbol_server::Directories::open(options.directories);
+  if (!directories) return std::unexpected(std::move(directories).error());
   base::stop_signals::forward_to(0);  // before it listens: a client may end it, and must leave no file behind
   std::optional<Caller> caller;
   std::optional<channel::Listener> listener;
@@ -118,7 +118,7 @@ base::Result<> serve(const SymbolsOptions& options) {
     listener.emplace(*std::move(listening));
   }
   const std::string what = caller ? "connecting to " + options.connect : "waiting at " + listener->address().to_text();
-  symbol_server::FileIndex files(*std::move(folders));
+  symbol_server::FileIndex files(*std::move(directories));
   symbol_server::Answers answers(files);
   symbol_server::Server server(std::move(listener), answers);
   if (files.is_cut_off()) say(options, "too many files below the directories: not all of them are served");

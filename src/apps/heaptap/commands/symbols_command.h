@@ -6,7 +6,7 @@
 namespace heaptap::app {
 
 struct SymbolsOptions {
-  std::vector<std::string> folders;
+  std::vector<std::string> directories;
   std::string listen;   // empty: a UNIX socket of this user's
   std::string connect;  // address of a client to connect to, instead of listening
   std::string token_file;

@@ -9,16 +9,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-base::Result<std::vector<std::string>> traces_in(const std::string& folder) {
+base::Result<std::vector<std::string>> traces_in(const std::string& directory) {
   std::error_code error;
   std::vector<std::string> found;
-  for (fs::directory_iterator entries(folder, error), end; !error && entries != end; entries.increment(error)) {
+  for (fs::directory_iterator entries(directory, error), end; !error && entries != end; entries.increment(error)) {
     const fs::path& path = entries->path();
     std::error_code ignored;
     if (path.extension() == ".htap" && !entries->is_symlink(ignored)) found.push_back(path.string());
   }
-  if (error) return base::fail("can't read the directory '{}': {}", folder, error.message());
-  if (found.empty()) return base::fail("no trace (*.htap) in the directory '{}'", folder);
+  if (error) return base::fail("can't read the directory '{}': {}", directory, error.message());
+  if (found.empty()) return base::fail("no trace (*.htap) in the directory '{}'", directory);
   std::ranges::sort(found);
   return found;
 }

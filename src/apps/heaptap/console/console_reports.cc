@@ -138,8 +138,8 @@ base::Result<> scan(ConsoleSession& session, const Words& arguments) {
 
 // Each command connects to the server again, which may have been restarted.
 void fill_in_sources(const ConsoleSettings& settings, symbols::ResolverOptions& sources) {
-  std::vector<std::string>& folders = sources.symbol_directories;
-  folders.insert(folders.end(), settings.search_path.begin(), settings.search_path.end());
+  std::vector<std::string>& directories = sources.symbol_directories;
+  directories.insert(directories.end(), settings.search_path.begin(), settings.search_path.end());
   if (sources.server == nullptr && settings.symbols_server != nullptr) sources.server = settings.symbols_server->anew();
 }
 

@@ -155,9 +155,9 @@ int ConsoleSession::news_descriptor() const { return recording_ ? recording_->ne
 
 base::Result<> ConsoleSession::print(std::string_view text, bool paged) const {
   Output output(paged && settings.pager);
-  text::Folder folder(fold_width(STDOUT_FILENO));
-  HEAPTAP_TRY(output.write(folder.add(text)));
-  HEAPTAP_TRY(output.write(folder.rest()));
+  text::Folding folding(fold_width(STDOUT_FILENO));
+  HEAPTAP_TRY(output.write(folding.add(text)));
+  HEAPTAP_TRY(output.write(folding.rest()));
   return output.finish();
 }
 

@@ -68,13 +68,13 @@ base::Result<> set_skip(ConsoleSession& session, const std::string& word) {
 }
 
 base::Result<> set_search_path(ConsoleSession& session, const std::string& word) {
-  std::vector<std::string> folders;
+  std::vector<std::string> directories;
   for (size_t at = 0; at < word.size() && word != "none";) {
     const size_t end = std::min(word.find(':', at), word.size());
-    if (end > at) folders.push_back(word.substr(at, end - at));
+    if (end > at) directories.push_back(word.substr(at, end - at));
     at = end + 1;
   }
-  session.settings.search_path = std::move(folders);
+  session.settings.search_path = std::move(directories);
   return {};
 }
 

@@ -234,8 +234,8 @@ base::Result<> settle_collection(RunOptions& options, const std::string& output)
   }
   std::error_code error;
   options.output = std::filesystem::absolute(output, error).string();
-  for (std::vector<std::string>* const folders : {&options.symbols, &options.sysroots}) {
-    for (std::string& folder : *folders) folder = std::filesystem::absolute(folder, error).string();
+  for (std::vector<std::string>* const directories : {&options.symbols, &options.sysroots}) {
+    for (std::string& directory : *directories) directory = std::filesystem::absolute(directory, error).string();
   }
   return {};
 }

@@ -30,8 +30,8 @@ base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& 
   if (!options.listen.empty() && !options.connect.empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "symbols serve: --listen or --connect\nusage: {}", kSymbolsUsage);
   }
-  options.folders.assign(words.begin() + 1, words.end());
-  if (options.folders.empty()) {
+  options.directories.assign(words.begin() + 1, words.end());
+  if (options.directories.empty()) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "symbols serve: no directory given (only files below it are served)\nusage: {}",
                          kSymbolsUsage);

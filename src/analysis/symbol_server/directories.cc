@@ -1,4 +1,4 @@
-#include "analysis/symbol_server/folders.h"
+#include "analysis/symbol_server/directories.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -30,7 +30,7 @@ bool leads_downwards(std::string_view path) {
 
 }  // namespace
 
-base::UniqueFd open_part_by_part(int folder, const std::string& path, int flags) {
+base::UniqueFd open_part_by_part(int directory, const std::string& path, int flags) {
   if (!leads_downwards(path)) return {};
   base::UniqueFd at;
   for (size_t begin = 0;;) {
@@ -38,45 +38,47 @@ base::UniqueFd open_part_by_part(int folder, const std::string& path, int flags)
     const bool is_last = end == std::string::npos;
     const std::string part = path.substr(begin, end - begin);
     const int wanted = is_last ? flags : kFlags | O_DIRECTORY;
-    base::UniqueFd next(openat(at ? at.get() : folder, part.empty() ? "." : part.c_str(), wanted));
+    base::UniqueFd next(openat(at ? at.get() : directory, part.empty() ? "." : part.c_str(), wanted));
     if (!next || is_last) return next;
     at = std::move(next);
     begin = end + 1;
   }
 }
 
-base::Result<Folders> Folders::open(const std::vector<std::string>& paths) {
-  Folders folders;
+base::Result<Directories> Directories::open(const std::vector<std::string>& paths) {
+  Directories directories;
   for (const std::string& path : paths) {
-    base::UniqueFd folder(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
-    if (!folder) {
+    base::UniqueFd directory(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+    if (!directory) {
       return base::fail_as(base::ErrorKind::kNotFound, "can't open the directory {}: {}", path, base::reason_of(errno));
     }
-    folders.folders_.push_back(std::move(folder));
+    directories.directories_.push_back(std::move(directory));
   }
-  return folders;
+  return directories;
 }
 
-base::UniqueFd Folders::open_beneath(const FilePlace& place, int flags) const {
-  if (place.folder >= folders_.size() || !leads_downwards(place.path)) return {};
-  const int folder = folders_[place.folder].get();
+base::UniqueFd Directories::open_beneath(const FilePlace& place, int flags) const {
+  if (place.directory >= directories_.size() || !leads_downwards(place.path)) return {};
+  const int directory = directories_[place.directory].get();
   open_how how{};
   how.flags = static_cast<uint64_t>(flags);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   const char* const path = place.path.empty() ? "." : place.path.c_str();
-  base::UniqueFd file(static_cast<int>(syscall(SYS_openat2, folder, path, &how, sizeof(how))));
+  base::UniqueFd file(static_cast<int>(syscall(SYS_openat2, directory, path, &how, sizeof(how))));
   // Kernels before 5.6, and seccomp filters without openat2.
   if (file || (errno != ENOSYS && errno != EPERM)) return file;
-  return open_part_by_part(folder, place.path, flags);
+  return open_part_by_part(directory, place.path, flags);
 }
 
-base::UniqueFd Folders::open_file(const FilePlace& place) const {
+base::UniqueFd Directories::open_file(const FilePlace& place) const {
   base::UniqueFd file = open_beneath(place, kFlags);
   struct stat status{};
   if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   return file;
 }
 
-base::UniqueFd Folders::open_folder(const FilePlace& place) const { return open_beneath(place, kFlags | O_DIRECTORY); }
+base::UniqueFd Directories::open_directory(const FilePlace& place) const {
+  return open_beneath(place, kFlags | O_DIRECTORY);
+}
 
 }  // namespace heaptap::symbol_server

@@ -11,15 +11,15 @@
 
 namespace heaptap::channel {
 
-class KeyFolder {
+class KeyDirectory {
  public:
   static constexpr const char* kHosts = "authorized_hosts";
   static constexpr const char* kTargets = "known_targets";
   static constexpr const char* kVariable = "HEAPTAP_KEYS";
 
   // $HEAPTAP_KEYS; else for root /etc/heaptap, for a user $XDG_CONFIG_HOME/heaptap or ~/.config/heaptap. A user without a home has none.
-  static base::Result<KeyFolder> of_user();
-  explicit KeyFolder(std::string path) : path_(std::move(path)) {}
+  static base::Result<KeyDirectory> of_user();
+  explicit KeyDirectory(std::string path) : path_(std::move(path)) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }

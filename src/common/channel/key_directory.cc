@@ -1,4 +1,4 @@
-#include "common/channel/key_folder.h"
+#include "common/channel/key_directory.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -26,12 +26,12 @@ constexpr size_t kMaxListBytes = size_t{1} << 20;
 constexpr mode_t kOnlyOwner = S_IRUSR | S_IWUSR;
 
 // With all missing parents.
-base::Result<> make_folder(const std::string& path) {
+base::Result<> make_directory(const std::string& path) {
   for (size_t end = 1; end <= path.size(); ++end) {
     if (end < path.size() && path[end] != '/') continue;
-    const std::string folder = path.substr(0, end);
-    if (mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-      return fail({"can't make the directory '", folder, "' for keys: ", base::reason_of(errno),
+    const std::string directory = path.substr(0, end);
+    if (mkdir(directory.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+      return fail({"can't make the directory '", directory, "' for keys: ", base::reason_of(errno),
                    "; $HEAPTAP_KEYS names another one"});
     }
   }
@@ -67,21 +67,21 @@ base::Result<> write_new_key(const std::string& path, const KeyPair& key) {
 
 }  // namespace
 
-base::Result<KeyFolder> KeyFolder::of_user() {
+base::Result<KeyDirectory> KeyDirectory::of_user() {
   // NOLINTBEGIN(concurrency-mt-unsafe)
-  if (const char* const named = std::getenv(kVariable); named != nullptr && *named != 0) return KeyFolder(named);
-  if (geteuid() == 0) return KeyFolder("/etc/heaptap");
+  if (const char* const named = std::getenv(kVariable); named != nullptr && *named != 0) return KeyDirectory(named);
+  if (geteuid() == 0) return KeyDirectory("/etc/heaptap");
   if (const char* const config = std::getenv("XDG_CONFIG_HOME"); config != nullptr && *config == '/') {
-    return KeyFolder(std::string(config) + "/heaptap");
+    return KeyDirectory(std::string(config) + "/heaptap");
   }
   if (const char* const home = std::getenv("HOME"); home != nullptr && *home == '/') {
-    return KeyFolder(std::string(home) + "/.config/heaptap");
+    return KeyDirectory(std::string(home) + "/.config/heaptap");
   }
   // NOLINTEND(concurrency-mt-unsafe)
   return fail({"no directory for keys: neither $XDG_CONFIG_HOME nor $HOME is set"});
 }
 
-base::Result<std::optional<KeyPair>> KeyFolder::read_key() const {
+base::Result<std::optional<KeyPair>> KeyDirectory::read_key() const {
   const std::string path = file(kKeyFile);
   auto text = read_owned_file(path, "key file", FileAccess::kReadByOwner, kMaxKeyFileBytes);
   if (!text) return std::unexpected(std::move(text).error());
@@ -98,11 +98,11 @@ base::Result<std::optional<KeyPair>> KeyFolder::read_key() const {
   return key;
 }
 
-base::Result<KeyPair> KeyFolder::make_key() const {
+base::Result<KeyPair> KeyDirectory::make_key() const {
   auto there = read_key();
   if (!there) return std::unexpected(std::move(there).error());
   if (*there) return **there;
-  HEAPTAP_TRY(make_folder(path_));
+  HEAPTAP_TRY(make_directory(path_));
   const auto made = KeyPair::generate();
   if (!made) return std::unexpected(made.error());
   HEAPTAP_TRY(write_new_key(file(kKeyFile), *made));
@@ -112,7 +112,7 @@ base::Result<KeyPair> KeyFolder::make_key() const {
   return **there;
 }
 
-base::Result<std::vector<TrustedKey>> KeyFolder::read_trusted(const char* list) const {
+base::Result<std::vector<TrustedKey>> KeyDirectory::read_trusted(const char* list) const {
   const std::string path = file(list);
   const auto text = read_owned_file(path, "key list", FileAccess::kWrittenByOwner, kMaxListBytes);
   if (!text) return std::unexpected(text.error());
@@ -121,12 +121,12 @@ base::Result<std::vector<TrustedKey>> KeyFolder::read_trusted(const char* list) 
   return parse_trusted_keys(**text, join({"'", path, "'"}));
 }
 
-base::Result<bool> KeyFolder::add_trusted(const char* list, const TrustedKey& key) const {
+base::Result<bool> KeyDirectory::add_trusted(const char* list, const TrustedKey& key) const {
   const auto there = read_trusted(list);
   if (!there) return std::unexpected(there.error());
   const auto is_same = [&](const TrustedKey& each) { return each.key == key.key && each.name == key.name; };
   if (std::ranges::any_of(*there, is_same)) return false;
-  HEAPTAP_TRY(make_folder(path_));
+  HEAPTAP_TRY(make_directory(path_));
   const std::string path = file(list);
   const base::UniqueFd out(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, kOnlyOwner));
   if (!out) return fail({"can't write '", path, "': ", base::reason_of(errno)});

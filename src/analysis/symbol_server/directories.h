@@ -11,29 +11,29 @@
 namespace heaptap::symbol_server {
 
 struct FilePlace {
-  size_t folder = 0;  // index of the directory
-  std::string path;   // relative to it
+  size_t directory = 0;  // index of the directory
+  std::string path;      // relative to it
   bool operator==(const FilePlace&) const = default;
 };
 
-class Folders {
+class Directories {
  public:
   // An error: one isn't there, or is not a directory.
-  static base::Result<Folders> open(const std::vector<std::string>& paths);
+  static base::Result<Directories> open(const std::vector<std::string>& paths);
 
-  [[nodiscard]] size_t count() const { return folders_.size(); }
+  [[nodiscard]] size_t count() const { return directories_.size(); }
   // A regular file, for reading. None: it isn't there, or no file, or not beneath the directory.
   [[nodiscard]] base::UniqueFd open_file(const FilePlace& place) const;
   // A directory beneath one of them; "" is itself.
-  [[nodiscard]] base::UniqueFd open_folder(const FilePlace& place) const;
+  [[nodiscard]] base::UniqueFd open_directory(const FilePlace& place) const;
 
  private:
   [[nodiscard]] base::UniqueFd open_beneath(const FilePlace& place, int flags) const;
 
-  std::vector<base::UniqueFd> folders_;
+  std::vector<base::UniqueFd> directories_;
 };
 
 // Fallback for openat2(): opens component by component. Public for tests.
-base::UniqueFd open_part_by_part(int folder, const std::string& path, int flags);
+base::UniqueFd open_part_by_part(int directory, const std::string& path, int flags);
 
 }  // namespace heaptap::symbol_server
