@@ -2,10 +2,10 @@
 # Runs the README's commands on a bare Debian 12: a system that debootstrap makes, in a mount namespace of its own, with this
 # checkout (as git has it, without any build) and nothing else. For use before a release; takes as root some 40 minutes.
 #
-# usage: tools/bare_machine.sh [--first] [--keep] [FOLDER]
+# usage: tools/bare_machine.sh [--first] [--keep] [DIRECTORY]
 #   --first   only the first command, without the tests
-#   --keep    leave the system in FOLDER, and use what is there already
-#   FOLDER    where the system is made (default: a new one in $TMPDIR, removed at the end); needs 6 GB
+#   --keep    leave the system in DIRECTORY, and use what is there already
+#   DIRECTORY    where the system is made (default: a new one in $TMPDIR, removed at the end); needs 6 GB
 # Packages come from where this machine's apt has them; npm trusts the certificates that it trusts here ($NODE_EXTRA_CA_CERTS).
 set -euo pipefail
 

@@ -87,8 +87,8 @@ def check_relocations(library):
 
 def stack_uses(build):
     """(function, bytes, kind) of what the compiler wrote beside the agent's objects (-fstack-usage)."""
-    for folder in ("src/agent", "src/common/unwind"):
-        for file in sorted((build / folder).rglob("*.su")):
+    for directory in ("src/agent", "src/common/unwind"):
+        for file in sorted((build / directory).rglob("*.su")):
             for line in file.read_text(encoding="utf-8").splitlines():
                 place, size, kind = line.rsplit("\t", 2)
                 yield place, int(size), kind

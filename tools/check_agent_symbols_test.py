@@ -13,15 +13,15 @@ QUIET = "-nostdlib -shared -fPIC -ffreestanding -fvisibility=hidden".split()
 
 class CheckAgentSymbols(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
         self.allowed = check.Allowed("needs dlsym\nexports version\n")
 
     def library(self, source, *flags):
-        folder = pathlib.Path(self.folder.name)
-        (folder / "agent.c").write_text(source)
-        subprocess.run(["cc", *QUIET, *flags, "agent.c", "-o", "agent.so"], check=True, cwd=folder)
-        return folder / "agent.so"
+        directory = pathlib.Path(self.directory.name)
+        (directory / "agent.c").write_text(source)
+        subprocess.run(["cc", *QUIET, *flags, "agent.c", "-o", "agent.so"], check=True, cwd=directory)
+        return directory / "agent.so"
 
     def exporting(self, names):
         export = '__attribute__((visibility("default")))'
@@ -65,10 +65,10 @@ class CheckAgentSymbols(unittest.TestCase):
         self.assertTrue(list(check.check_relocations(self.library(source, "-ftls-model=global-dynamic"))))
 
     def test_a_function_with_a_large_frame_is_found_unless_it_is_listed(self):
-        objects = pathlib.Path(self.folder.name) / "src" / "agent"
+        objects = pathlib.Path(self.directory.name) / "src" / "agent"
         objects.mkdir(parents=True)
         (objects / "a.su").write_text("a.cc:1:6:void f()\t600\tstatic\na.cc:2:6:void g(int)\t16\tdynamic\n")
-        build = pathlib.Path(self.folder.name)
+        build = pathlib.Path(self.directory.name)
         found = list(check.check_stack(build, self.allowed))
         self.assertEqual(len(found), 2)
         self.assertIn("600 bytes", found[0])

@@ -24,10 +24,10 @@ LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
 SPAN = re.compile(r"`([^`\n]+)`")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
-# What is a path, or a file: the endings that the project's files have, with or without folders and patterns.
+# What is a path, or a file: the endings that the project's files have, with or without directories and patterns.
 PATH = re.compile(r"[\w.*/-]+")
 FILE = re.compile(r"[\w.*/-]+\.(?:h|c|cc|S|def|map|py|sh|cmake|md)")
-# What a path may begin at. In a list of files those behind the first one stand without their folder.
+# What a path may begin at. In a list of files those behind the first one stand without their directory.
 STARTS = ("", "src/", "docs/")
 # Pages whose files aren't those of this checkout: examples, glibc's, what is to come, and what was measured then.
 OTHER_FILES = ("docs/howto/*", "docs/man/*", "docs/libc.md", "docs/next-rooms.md", "docs/measurements/*")
@@ -45,7 +45,7 @@ def blanked(pattern, text):
 
 
 class Checkout:
-    """The pages and files below a folder, without what a build made."""
+    """The pages and files below a directory, without what a build made."""
 
     def __init__(self, root):
         self.root = root
@@ -53,7 +53,7 @@ class Checkout:
 
     @functools.cached_property
     def files(self):
-        """All files and folders, as paths below the root."""
+        """All files and directories, as paths below the root."""
         found, todo = set(), [self.root]
         while todo:
             for entry in todo.pop().iterdir():
@@ -69,7 +69,7 @@ class Checkout:
         return {path.rpartition("/")[2] for path in self.files}
 
     def is_named(self, span):
-        """Whether what stands in `…` is to be a file or a folder of the checkout. NAME stands for any."""
+        """Whether what stands in `…` is to be a file or a directory of the checkout. NAME stands for any."""
         if "NAME" in span:
             return False
         if FILE.fullmatch(span):
@@ -78,7 +78,7 @@ class Checkout:
         return "/" in span and PATH.fullmatch(span) is not None and any(start + first in self.files for start in STARTS)
 
     def has(self, name):
-        """Whether a file or folder is there that a page calls so."""
+        """Whether a file or directory is there that a page calls so."""
         name = name.rstrip("/")
         known = self.files if "/" in name else self.names
         names = [start + name for start in STARTS] if "/" in name else [name]

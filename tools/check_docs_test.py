@@ -26,8 +26,8 @@ class Checkout(unittest.TestCase):
     """A checkout that is sound but for the files of a test."""
 
     def violations(self, files=None):
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
             for name, text in {**CLEAN, **(files or {})}.items():
                 path = root / name
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ class CheckDocs(Checkout):
     def test_an_anchor_without_a_heading_is_found(self):
         self.assert_one({"docs/more.md": "[way](way.md#in-the-target)\n"}, "docs/more.md:1", "in-the-target")
 
-    def test_files_and_folders_that_are_not_there_are_found(self):
+    def test_files_and_directories_that_are_not_there_are_found(self):
         for name in ("core/none.h", "src/none/log.h", "none.cc", "src/gone", "core/gone/", "core/*.S", "docs/none.md"):
             with self.subTest(name):
                 self.assert_one({"docs/more.md": f"# More\n`{name}`\n"}, "docs/more.md:2", name.rstrip("/"))
@@ -105,8 +105,8 @@ class CheckDocs(Checkout):
         self.assert_one(self.with_decision("# 2. Two\n\nReplaces 3.\n"), "README.md", "2 replaces 3")
 
     def test_a_checkout_without_pages_is_seen(self):
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(check_docs.check_tree(pathlib.Path(folder)), ([], 0))
+        with tempfile.TemporaryDirectory() as directory:
+            self.assertEqual(check_docs.check_tree(pathlib.Path(directory)), ([], 0))
 
 
 FORMAT = """constexpr uint16_t kMajorVersion = 2;
@@ -212,7 +212,7 @@ class DocFacts(Checkout):
         self.assertEqual(self.violations({**writer, "docs/json.md": "`heaptap-top`, version 1\n"}), [])
         self.assert_one({**writer, "docs/json.md": "`heaptap-top`, version 2\n"}, "docs/json.md:1", "has version 1")
 
-    def test_the_readme_names_each_folder_of_the_sources(self):
+    def test_the_readme_names_each_directory_of_the_sources(self):
         readme = SOUND["README.md"] + "## The source\n```\nsrc/any/ src/second/ src/apps/heaptap/ src/core/\n```\n"
         self.assertEqual(self.violations({"README.md": readme}), [])
         self.assert_one({"README.md": readme.replace("src/second/", "")}, "README.md", "src/second/ is missing")

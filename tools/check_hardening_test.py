@@ -35,14 +35,14 @@ RIGHT = ("-O2", "-fPIE", "-pie", "-fstack-protector-strong", "-U_FORTIFY_SOURCE"
 
 class CheckHardening(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "main.cc").write_text(SOURCE)
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        (self.directory / "main.cc").write_text(SOURCE)
 
     def said_of(self, *flags, options=()):
-        program = str(self.folder / "program")
-        built = subprocess.run(["c++", *flags, "-o", program, self.folder / "main.cc"], stderr=subprocess.PIPE)
+        program = str(self.directory / "program")
+        built = subprocess.run(["c++", *flags, "-o", program, self.directory / "main.cc"], stderr=subprocess.PIPE)
         self.assertEqual(built.returncode, 0, built.stderr.decode())
         said = io.StringIO()
         with contextlib.redirect_stdout(said):

@@ -43,9 +43,9 @@ class Rules:
         self.freestanding = set()
         self.freestanding_headers = []
         self.doors = []  # (file patterns, header patterns)
-        self.only = []  # (folders and file patterns, header patterns)
+        self.only = []  # (directories and file patterns, header patterns)
         self.only_calls = []  # (file patterns, functions)
-        self.prose = set()  # folders that may build sentences; empty: all may
+        self.prose = set()  # directories that may build sentences; empty: all may
         self.prose_calls = set()  # functions whose arguments may be sentences everywhere
         self.prose_files = []  # patterns of other files that may build some
         self.prose_literals = set()  # that are no sentences
@@ -61,7 +61,7 @@ class Rules:
 
     def _read(self, number, line):
         kind, _, rest = line.partition(" ")
-        if kind == "only:":  # no folder
+        if kind == "only:":  # no directory
             kind, rest = "only", ":" + rest
         left, _, right = rest.partition(":")
         names, others = left.split(), right.split()
@@ -100,7 +100,7 @@ class Rules:
             self.unused.update({(name, "a sentence"): number for name in names})
         elif kind == "prose-literal" and names:
             self.prose_literals.add(rest.strip())
-            self.unused[("any folder", f'"{rest.strip()}"')] = number
+            self.unused[("any directory", f'"{rest.strip()}"')] = number
         else:
             self.errors.append(f"layers.txt:{number}: not understood: {line}")
 
@@ -140,7 +140,7 @@ class Rules:
             yield f"layers.txt:{number}: {who} may include {what}, and doesn't"
 
     def room_of(self, path):
-        """The room of a file, given as a path below src/; None if no line names its folder."""
+        """The room of a file, given as a path below src/; None if no line names its directory."""
         room = "/".join(path.parent.parts[:2])
         return room if room in self.rooms else None
 
@@ -170,7 +170,7 @@ def check_quoted(rules, root, path, room, name):
         return f'"{name}" is neither below src/ nor below include/ (take <…> for other headers)'
     other = rules.room_of(target)
     if other is None:
-        return f'"{name}" is in a folder that layers.txt does not name'
+        return f'"{name}" is in a directory that layers.txt does not name'
     reason = rules.why_not(room, other)
     return f"{reason} ({name})" if reason else None
 
@@ -290,7 +290,7 @@ def check_prose(rules, path, room, text):
         return
     for line, said in find_sentences(text, rules.prose_calls):
         if said.strip() in rules.prose_literals:
-            rules.use("any folder", f'"{said.strip()}"')
+            rules.use("any directory", f'"{said.strip()}"')
             continue
         permission = next((name for name in rules.prose_files if matches(str(path), [name])), None)
         if permission:
@@ -342,7 +342,7 @@ def check_file(rules, root, path):
     """The violations of one file, given as a path below src/."""
     room = rules.room_of(path)
     if room is None:
-        yield f"src/{path}: its folder is not in layers.txt"
+        yield f"src/{path}: its directory is not in layers.txt"
         return
     text = (root / "src" / path).read_text(encoding="utf-8", errors="replace")
     for number, line in enumerate(text.splitlines(), 1):

@@ -49,8 +49,8 @@ CLEAN = {
 
 class CheckLayers(unittest.TestCase):
     def violations(self, files=None, rules=RULES):
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
             for name, text in {**CLEAN, **(files or {}), "tools/layers.txt": rules}.items():
                 path = root / name
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ class CheckLayers(unittest.TestCase):
         found = self.violations({"src/agent/core/hook.cc": '#include "common/base/result.h"\n'})
         self.assert_one(found, "agent/core is freestanding and may not include common/base")
 
-    def test_a_way_around_through_the_parent_folder_is_found(self):
+    def test_a_way_around_through_the_parent_directory_is_found(self):
         found = self.violations({"src/agent/core/hook.cc": '#include "../../common/base/result.h"\n'})
         self.assert_one(found, "agent/core is freestanding and may not include common/base")
 
@@ -97,7 +97,7 @@ class CheckLayers(unittest.TestCase):
         found = self.violations({"src/apps/heaptap/main.cc": "#include <elfutils/libdwfl.h>\n"})
         self.assert_one(found, "only analysis/symbols", "elfutils/libdwfl.h")
 
-    def test_a_header_of_one_file_alone_is_refused_in_other_files_of_its_folder(self):
+    def test_a_header_of_one_file_alone_is_refused_in_other_files_of_its_directory(self):
         rules = RULES + "only apps/heaptap/option_*.cc: CLI/*\n"
         text = "#include <CLI/CLI.hpp>\n"
         files = {"src/apps/heaptap/option_set.cc": text}
@@ -109,7 +109,7 @@ class CheckLayers(unittest.TestCase):
         found = self.violations({"src/apps/heaptap/main.cc": "#include <nlohmann/json.hpp>\n"}, RULES + "only: nlohmann/*\n")
         self.assert_one(found, "no room", "nlohmann/json.hpp")
 
-    def test_a_folder_without_a_room_is_found(self):
+    def test_a_directory_without_a_room_is_found(self):
         found = self.violations({"src/apps/extra/thing.cc": ""})
         self.assert_one(found, "src/apps/extra/thing.cc", "not in layers.txt")
 
@@ -186,7 +186,7 @@ prose-literal <signal handler called>
 
     def test_names_formats_comments_and_paths_are_no_sentences(self):
         for text in ('open("/proc/sys/kernel/yama/ptrace_scope");', 'format("{} ({}, {})", a, b, c);', 'f("operator new");',
-                     '// the table was full', '/* "the table was full" */', "#error this CPU has no \"folder of its\" own",
+                     '// the table was full', '/* "the table was full" */', "#error this CPU has no \"directory of its\" own",
                      'f("<signal handler called>");', 'f(\'"\'); // the table was "full" then'):
             with self.subTest(text):
                 self.assertEqual(self.sentences(f"void f() {{\n{text}\n}}\n"), [])
@@ -249,10 +249,10 @@ refused-message "is no (?!longer)\w+": is not a
                 number = len(RULES.splitlines()) + 1
                 self.assert_one(self.violations(rules=RULES + line + "\n"), f"layers.txt:{number}:", words, "and doesn't")
 
-    def test_a_pattern_that_one_of_several_folders_makes_no_use_of_is_found(self):
+    def test_a_pattern_that_one_of_several_directories_makes_no_use_of_is_found(self):
         self.assert_one(self.violations(rules=RULES.replace("only analysis/symbols:", "only analysis/symbols apps/heaptap:")), "apps/heaptap may")
 
-    def test_a_freestanding_folder_without_a_room_is_an_error(self):
+    def test_a_freestanding_directory_without_a_room_is_an_error(self):
         self.assert_one(self.violations(rules=RULES + "freestanding kernel\n"), "no line above defines kernel")
 
     def test_a_line_that_is_not_understood_is_an_error(self):

@@ -100,8 +100,8 @@ def check_public(needs):
     for kind, member, offset, _ in needs.public:
         tag = kind if kind.endswith("_t") else f"struct {kind}"
         lines.append(f'_Static_assert(__builtin_offsetof({tag}, {member}) == {offset}, "{kind}.{member} is not at {offset}");')
-    with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder) / "layout.c"
+    with tempfile.TemporaryDirectory() as directory:
+        source = pathlib.Path(directory) / "layout.c"
         source.write_text("#define _GNU_SOURCE\n" + "\n".join(lines) + "\n")
         done = subprocess.run(["cc", "-fsyntax-only", str(source)], capture_output=True, text=True)
     found = re.findall(r'static assertion failed: "(.*)"', done.stderr)
@@ -141,10 +141,10 @@ def check_private(libraries, needs):
 def machine_libraries():
     """Those that this program runs with."""
     text = pathlib.Path("/proc/self/maps").read_text(encoding="utf-8")
-    folder = re.search(r"(/\S*)/libc\.so\.6$|(/\S*)/libc-2\.\d+\.so$", text, re.MULTILINE)
-    if folder is None:
+    directory = re.search(r"(/\S*)/libc\.so\.6$|(/\S*)/libc-2\.\d+\.so$", text, re.MULTILINE)
+    if directory is None:
         sys.exit("this machine's C library isn't glibc")
-    place = pathlib.Path(folder.group(1) or folder.group(2))
+    place = pathlib.Path(directory.group(1) or directory.group(2))
     return {kind: place / name for kind, name in LIBRARIES.items()}
 
 

@@ -11,14 +11,14 @@ import check_libc as check
 
 class CheckLibc(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
 
     def library(self, source):
-        folder = pathlib.Path(self.folder.name)
-        (folder / "agent.c").write_text(source)
-        subprocess.run("cc -nostdlib -shared -fPIC agent.c -o agent.so".split(), check=True, cwd=folder)
-        return folder / "agent.so"
+        directory = pathlib.Path(self.directory.name)
+        (directory / "agent.c").write_text(source)
+        subprocess.run("cc -nostdlib -shared -fPIC agent.c -o agent.so".split(), check=True, cwd=directory)
+        return directory / "agent.so"
 
     def test_a_symbol_that_is_not_listed_is_found(self):
         library = self.library("int puts(const char*); void f(void) { puts(0); }")

@@ -16,13 +16,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/support"))
 import page_session  # noqa: E402
 
-# Which groups have to be there for what lies in a folder.
+# Which groups have to be there for what lies in a directory.
 GROUPS = {"src": {"build"}, "demo": {"build", "test"}, "examples": {"build"}, "tests": {"build", "test", "fuzz"}, "bench": {"build", "bench"}}
 TEST_GROUPS = {"build", "test"}  # what `./dev test` installs
 SCRIPT_GROUPS = {"build", "test", "check", "format", "fuzz", "install", "package", "bench", "release"}
 OPTIONAL = {"sudo", "zstd"}  # used only where they are there
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-HEADER_FOLDERS = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/include/c++/12", "/usr/include/x86_64-linux-gnu/c++/12",
+HEADER_DIRECTORYS = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/include/c++/12", "/usr/include/x86_64-linux-gnu/c++/12",
                   "/usr/lib/gcc/x86_64-linux-gnu/12/include", "/usr/lib/llvm-19/lib/clang/19/include"]
 # Where a command of a shell script begins.
 COMMAND = re.compile(r"(?:^|[|;&(!{])\s*(?:(?:!|then|do|else|exec|command -v|xargs|env|sudo|elif|if|while|until)\s+)*"
@@ -93,8 +93,8 @@ def owner_of(path):
     return next((owners()[name] for name in names if name in owners()), set())
 
 
-def header_uses(root, folder):
-    for file in sorted((root / folder).rglob("*")):
+def header_uses(root, directory):
+    for file in sorted((root / directory).rglob("*")):
         if file.suffix in (".h", ".c", ".cc", ".cpp"):
             for name in re.findall(r"^\s*#\s*include\s*<([^>]+)>", file.read_text(encoding="utf-8"), re.MULTILINE):
                 if not (root / "include" / name).exists():  # the project's own
@@ -102,7 +102,7 @@ def header_uses(root, folder):
 
 
 def find_header(name):
-    return next((f"{folder}/{name}" for folder in HEADER_FOLDERS if pathlib.Path(folder, name).exists()), None)
+    return next((f"{directory}/{name}" for directory in HEADER_DIRECTORYS if pathlib.Path(directory, name).exists()), None)
 
 
 def commands_in_quotes(quoted):
@@ -211,12 +211,12 @@ def are_installed(listed, groups):
 
 
 def check_headers(listed):
-    for folder, groups in GROUPS.items():
+    for directory, groups in GROUPS.items():
         if not are_installed(listed, groups):
             continue
         packages = packages_of_groups(listed, groups)
         first_users = {}
-        for name, file in header_uses(ROOT, folder):
+        for name, file in header_uses(ROOT, directory):
             first_users.setdefault(name, file)
         for name, file in sorted(first_users.items()):
             user = place(file)
@@ -253,8 +253,8 @@ def check_commands(listed):
 def check_modules(listed):
     packages = packages_of_groups(listed, {"build"})
     for name, file in module_uses(ROOT):
-        folders = ("/usr/lib/x86_64-linux-gnu/pkgconfig", "/usr/lib/pkgconfig", "/usr/share/pkgconfig")
-        found = next((f"{folder}/{name}.pc" for folder in folders if pathlib.Path(folder, name + ".pc").exists()), None)
+        directories = ("/usr/lib/x86_64-linux-gnu/pkgconfig", "/usr/lib/pkgconfig", "/usr/share/pkgconfig")
+        found = next((f"{directory}/{name}.pc" for directory in directories if pathlib.Path(directory, name + ".pc").exists()), None)
         if found is None or not owner_of(found) & packages:
             yield f"{place(file)}: no package of build brings the module {name}"
 

@@ -20,9 +20,9 @@ CLEAN = {
 
 class CheckShell(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = pathlib.Path(directory.name)
         for name, text in CLEAN.items():
             self.write(name, text)
         self.note()

@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def paths_of(root, text):
     """The paths in `text` of what lies in `root`. Neither a part of another path is one (with a checkout at /heaptap
-    /usr/share/heaptap/src), nor the name of something that the checkout doesn't have (/heaptap/history, to be put behind a folder)."""
+    /usr/share/heaptap/src), nor the name of something that the checkout doesn't have (/heaptap/history, to be put behind a directory)."""
     for match in re.finditer(rf"(?<![\w./~+@%}}-]){re.escape(str(root))}/([^/\s\"':;,]+)[^\s\"':;,]*", text):
         if (root / match[1]).exists():
             yield match[0]

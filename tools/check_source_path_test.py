@@ -11,9 +11,9 @@ import check_source_path
 
 class CheckSourcePath(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name, "heaptap")
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = pathlib.Path(directory.name, "heaptap")
         (self.root / "src").mkdir(parents=True)
 
     def found(self, text):

@@ -3,13 +3,13 @@
 flags and .clang-tidy have not changed since it passed is not looked at again, in whichever checkout of this machine that was. Exit
 status 1 if a file has a finding.
 
-Where many files are to do, those of a folder are looked at together, as includes of one made-up file: most of the time goes
+Where many files are to do, those of a directory are looked at together, as includes of one made-up file: most of the time goes
 into what they all include. Where that has findings, its files are looked at one by one, and only what is found so counts.
 Unused using-declarations and aliases of namespaces are found only one by one (--together 1).
 
 --changed: only what changed since the last tag, or since the branch left the one it came from; where there is neither, in the last
 working day before the last commit. Of a changed header one file that includes it is looked at. No change is one of comments, texts,
-includes and namespaces alone, as a move to another folder brings them."""
+includes and namespaces alone, as a move to another directory brings them."""
 
 import argparse
 import concurrent.futures
@@ -91,9 +91,9 @@ def digest_and_includes(file):
 
 
 @functools.cache
-def header_named(name, folder):
-    """The project's header that an include of a file in `folder` means; None for one of the system."""
-    for place in (ROOT / "src", ROOT / "include", ROOT / "tests", ROOT, folder):
+def header_named(name, directory):
+    """The project's header that an include of a file in `directory` means; None for one of the system."""
+    for place in (ROOT / "src", ROOT / "include", ROOT / "tests", ROOT, directory):
         if (place / name).is_file():
             return (place / name).resolve()
     return None
@@ -199,7 +199,7 @@ def without_words(found):
 
 
 def groups_of(files, commands, most):
-    """Lists of files that can be compiled alike, of a folder each and about equally long."""
+    """Lists of files that can be compiled alike, of a directory each and about equally long."""
     alike = {}
     for file in sorted(files):
         flags = tuple(word for word in commands[file] if pathlib.Path(word).name != file.name)
@@ -210,8 +210,8 @@ def groups_of(files, commands, most):
             yield members[part::parts], suffix, flags
 
 
-def written_group(folder, files, suffix):
-    group = pathlib.Path(folder) / f"group{suffix}"
+def written_group(directory, files, suffix):
+    group = pathlib.Path(directory) / f"group{suffix}"
     group.write_text("".join(f'#include "{file}"  // NOLINT(bugprone-suspicious-include)\n' for file in files))
     return group
 
@@ -231,13 +231,13 @@ def tidy_group(files, suffix, flags, commands):
     """File -> its findings."""
     if len(files) == 1:
         return {files[0]: tidy(files[0], commands[files[0]])}
-    with tempfile.TemporaryDirectory(prefix="heaptap-tidy-") as folder:
-        group = written_group(folder, files, suffix)
+    with tempfile.TemporaryDirectory(prefix="heaptap-tidy-") as directory:
+        group = written_group(directory, files, suffix)
         out = clashing(group, files, flags)
         if len(out) == len(files):
             return {file: tidy(file, commands[file]) for file in files}
         together = [file for file in files if file not in out]
-        group = written_group(folder, together, suffix)
+        group = written_group(directory, together, suffix)
         found = bool(tidy(group, flags))
     results = {file: tidy(file, commands[file]) if found else "" for file in together}
     return results | (tidy_group(out, suffix, flags, commands) if out else {})

@@ -1,13 +1,13 @@
 #!/bin/sh
-# cross_sysroot.sh ARCHITECTURE FOLDER: the libraries and headers that heaptap is built with, for another Debian architecture
-# (arm64, say), unpacked below FOLDER. Nothing is installed and nothing of the packages is run: the machine's own sources are asked, with a
-# state of apt and dpkg beside them. Does nothing where FOLDER is complete.
+# cross_sysroot.sh ARCHITECTURE DIRECTORY: the libraries and headers that heaptap is built with, for another Debian architecture
+# (arm64, say), unpacked below DIRECTORY. Nothing is installed and nothing of the packages is run: the machine's own sources are asked, with a
+# state of apt and dpkg beside them. Does nothing where DIRECTORY is complete.
 set -eu
 architecture=$1
 mkdir -p "$2"
-folder=$(cd "$2" && pwd -P)
+directory=$(cd "$2" && pwd -P)
 packages="libc6-dev libstdc++-12-dev libdw-dev libelf-dev libfmt-dev libzstd-dev zlib1g-dev libsqlite3-dev libedit-dev libncurses-dev libbearssl-dev libboost1.81-dev libcli11-dev libre2-dev"
-stamp="$folder/complete"
+stamp="$directory/complete"
 if [ "$(cat "$stamp" 2>/dev/null)" = "$architecture $packages" ]; then exit 0; fi
 
 state=$(mktemp -d)
@@ -23,15 +23,15 @@ apt update || true
 # shellcheck disable=SC2086  # a list
 apt install --download-only --no-install-recommends $packages
 
-rm -rf "$folder/lib" "$folder/usr"
+rm -rf "$directory/lib" "$directory/usr"
 for package in "$state"/archives/*.deb; do
-  dpkg-deb --fsys-tarfile "$package" | tar -x -C "$folder" --wildcards './lib/?*' './usr/include/?*' './usr/lib/?*' 2>/dev/null || true
+  dpkg-deb --fsys-tarfile "$package" | tar -x -C "$directory" --wildcards './lib/?*' './usr/include/?*' './usr/lib/?*' 2>/dev/null || true
 done
 # Links that begin at the root would lead to this machine's files.
-find "$folder/lib" "$folder/usr" -type l -lname '/*' | while read -r link; do
-  ln -sfnr "$folder$(readlink "$link")" "$link"
+find "$directory/lib" "$directory/usr" -type l -lname '/*' | while read -r link; do
+  ln -sfnr "$directory$(readlink "$link")" "$link"
 done
 for needed in usr/include/elfutils/libdw.h usr/include/boost usr/include/CLI; do
-  [ -e "$folder/$needed" ] || { echo "cross_sysroot.sh: no package brought $needed" >&2; exit 1; }
+  [ -e "$directory/$needed" ] || { echo "cross_sysroot.sh: no package brought $needed" >&2; exit 1; }
 done
 printf '%s\n' "$architecture $packages" >"$stamp"

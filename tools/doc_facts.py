@@ -1,6 +1,6 @@
 """What pages say of constants, numbers of formats, commands and options, held against the sources. Private to check_docs.py.
 
-Sources are found by what stands in them, never by their folder."""
+Sources are found by what stands in them, never by their directory."""
 
 import dataclasses
 import functools
@@ -295,9 +295,9 @@ def check_whole(sources):
         if f"*heaptap-target {command}*" not in text_of(targets_page):
             yield targets_page, f"the command {command} is missing"
     if "## The source" in readme:
-        for folder in sorted(path.name for path in (root / "src").iterdir() if path.is_dir() and any(path.iterdir())):
-            if f"src/{folder}/" not in readme:
-                yield "README.md", f"The source: src/{folder}/ is missing"
+        for directory in sorted(path.name for path in (root / "src").iterdir() if path.is_dir() and any(path.iterdir())):
+            if f"src/{directory}/" not in readme:
+                yield "README.md", f"The source: src/{directory}/ is missing"
 
 
 def check_text(sources, name, text):

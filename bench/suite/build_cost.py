@@ -30,7 +30,7 @@ LABEL_WIDTH = 72
 
 TIME = r"(\d+)m([\d.]+)s"
 RECORD = re.compile(rf"^(.*?)\n{TIME} {TIME}\n{TIME} {TIME}\n", re.MULTILINE | re.DOTALL)
-# An object file's folder, target, and what it was made of.
+# An object file's directory, target, and what it was made of.
 OBJECT = re.compile(r"(?:(.*)/)?CMakeFiles/([^/]+)\.dir/(.+)\.(?:o|gch)")
 UNITY = re.compile(r"Unity/unity_\d+_\w+\.\w+")
 
@@ -64,12 +64,12 @@ def room_of(object_file):
     match = OBJECT.fullmatch(object_file)
     if not match:
         return UNKNOWN
-    folder, target, source = match[1] or "", match[2], match[3]
+    directory, target, source = match[1] or "", match[2], match[3]
     if target == "heaptap_small":
         return target
-    if folder == "src":
+    if directory == "src":
         return ROOMS.get(target) or "src/" + posixpath.dirname(source)
-    parts = (folder or posixpath.dirname(source)).split("/")  # targets of the root have sources from anywhere
+    parts = (directory or posixpath.dirname(source)).split("/")  # targets of the root have sources from anywhere
     return "/".join(parts[: 2 if parts[0] in ("src", "tests") else 1]) or UNKNOWN
 
 

@@ -51,7 +51,7 @@ class Records(unittest.TestCase):
 
 class Steps(unittest.TestCase):
     def test_rooms(self):
-        for folder_and_file, room in {
+        for directory_and_file, room in {
             "src/CMakeFiles/heaptap_base.dir/base/units.cc.o": "src/common/base",
             "src/CMakeFiles/heaptap_base.dir/Unity/unity_0_cxx.cxx.o": "src/common/base",
             "src/CMakeFiles/heaptap_small.dir/Unity/unity_0_cxx.cxx.o": "heaptap_small",
@@ -65,8 +65,8 @@ class Steps(unittest.TestCase):
             "demo/CMakeFiles/demo_words.dir/words.cc.o": "demo",
             "elsewhere.o": build_cost.UNKNOWN,
         }.items():
-            with self.subTest(folder_and_file):
-                self.assertEqual(build_cost.room_of(folder_and_file), room)
+            with self.subTest(directory_and_file):
+                self.assertEqual(build_cost.room_of(directory_and_file), room)
 
     def test_a_compilation_is_called_as_its_source(self):
         found = parsed("c++ -MF a.d -o tests/unit/agent/CMakeFiles/core.dir/__/__/__/src/agent/log.cc.o -c /s/src/agent/log.cc")

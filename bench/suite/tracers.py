@@ -33,18 +33,18 @@ run
 """
 
 
-def _commands(build, folder):
+def _commands(build, directory):
     """name -> command words before the program's."""
-    script = os.path.join(folder, "gdb.script")
+    script = os.path.join(directory, "gdb.script")
     with open(script, "w", encoding="utf-8") as file:
         file.write(_GDB)
-    trace = os.path.join(folder, "tracers.htap")
+    trace = os.path.join(directory, "tracers.htap")
     heaptap = os.path.join(build, "bin", "heaptap")
     commands = {"bare": [], "heaptap": [heaptap, "run", "-q", "--via", "ptrace", "--no-leak-scan", "--force", "-o", trace, "--"]}
     if shutil.which("gdb"):
         commands["gdb"] = [shutil.which("gdb"), "-nx", "-batch", "-x", script, "--args"]
     if shutil.which("ltrace"):
-        commands["ltrace"] = [shutil.which("ltrace"), "-o", os.path.join(folder, "ltrace.out"), "-e", "malloc+free"]
+        commands["ltrace"] = [shutil.which("ltrace"), "-o", os.path.join(directory, "ltrace.out"), "-e", "malloc+free"]
     return commands
 
 
@@ -59,10 +59,10 @@ def _run(words, cores):
     raise Failure(f"{' '.join(words)} didn't come to its end ({done.returncode})")
 
 
-def measure(build, folder, runs, note):
+def measure(build, directory, runs, note):
     """List of samples: tool, cores, microseconds and stops per pair. The tools take turns."""
     program, samples = os.path.join(build, "bench", "timed_pairs"), []
-    commands = _commands(build, folder)
+    commands = _commands(build, directory)
     for number in range(runs):
         note(f"pairs by ptrace, round {number + 1}")
         for cores, numbers in CORES.items():

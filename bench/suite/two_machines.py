@@ -53,12 +53,12 @@ def resident_beside_log(pid):
 class TargetSide(Bare):
     """A work recorded by `heaptap-target`, which starts it."""
 
-    def __init__(self, folder, heaptap_target, options):
-        super().__init__(folder)
+    def __init__(self, directory, heaptap_target, options):
+        super().__init__(directory)
         self.heaptap_target = heaptap_target
         self.options = options
         self.name = " ".join(["heaptap-target", *options])
-        self.recording = os.path.join(folder, "recording.far")
+        self.recording = os.path.join(directory, "recording.far")
 
     def _start(self, work):
         argv = [self.heaptap_target, "record", "-q", "--force", "-o", self.recording, *self.options, "--", *work.argv]
@@ -78,9 +78,9 @@ class TargetSide(Bare):
         return watch.stop()
 
 
-def served_memory_bytes(work, heaptap, heaptap_target, folder):
+def served_memory_bytes(work, heaptap, heaptap_target, directory):
     """Memory of `heaptap-target serve` with one session: a host on this machine records the work there, without a scan."""
-    address = os.path.join(folder, "serve.sock")
+    address = os.path.join(directory, "serve.sock")
     environment = {**ENVIRONMENT, **work.environment}
     server = Process([heaptap_target, "serve", "-q", "--once", "--compress=never", address], environment)
     watch = OwnMemory(server.pid, has_sessions=True)
@@ -90,7 +90,7 @@ def served_memory_bytes(work, heaptap, heaptap_target, folder):
             if time.monotonic() > end:
                 raise Failure("heaptap-target serve doesn't listen")
             time.sleep(0.01)
-        trace = os.path.join(folder, "served.htap")
+        trace = os.path.join(directory, "served.htap")
         host = Process([heaptap, "run", "-q", "-H", address, "--no-leak-scan", "--force", "-o", trace, "--", *work.argv], environment)
         code = host.wait().code
         if code != work.exit_code:
@@ -103,15 +103,15 @@ def served_memory_bytes(work, heaptap, heaptap_target, folder):
     return watch.stop()
 
 
-def stripped_size(program, folder):
-    copy = os.path.join(folder, "heaptap-target")
+def stripped_size(program, directory):
+    copy = os.path.join(directory, "heaptap-target")
     shutil.copy(program, copy)
     subprocess.run(["strip", copy], check=True)
     return os.path.getsize(copy)
 
 
-def events_of(heaptap, recording, folder):
-    trace = os.path.join(folder, "recording.htap")
+def events_of(heaptap, recording, directory):
+    trace = os.path.join(directory, "recording.htap")
     done = subprocess.run([heaptap, "connect", recording, "-q", "--force", "-o", trace], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, check=False)
     if done.returncode != 0:
@@ -120,10 +120,10 @@ def events_of(heaptap, recording, folder):
     return stats["totals"]["allocations"] + stats["totals"]["frees"]
 
 
-def measure_work(work, heaptap, variants, runs, folder):
+def measure_work(work, heaptap, variants, runs, directory):
     plain, packed, scanning = variants
     figures = {"work": work.name, "target": [], "own": [], "packed_own": []}
-    bare = Bare(folder)
+    bare = Bare(directory)
     bare.run(work)  # so that files are in memory
     for _ in range(runs):
         base = bare.run(work)["target_cpu_s"]
@@ -134,23 +134,23 @@ def measure_work(work, heaptap, variants, runs, folder):
         figures["packed_own"].append(packed.run(work)["helpers_cpu_s"])
         figures["packed_bytes"] = os.path.getsize(packed.recording)
     figures["memory_bytes"] = plain.memory_bytes(work)
-    figures["events"] = events_of(heaptap, plain.recording, folder)
+    figures["events"] = events_of(heaptap, plain.recording, directory)
     figures["scan_memory_bytes"] = scanning.memory_bytes(work)
-    figures["served_memory_bytes"] = served_memory_bytes(work, heaptap, plain.heaptap_target, folder)
+    figures["served_memory_bytes"] = served_memory_bytes(work, heaptap, plain.heaptap_target, directory)
     return figures
 
 
-def measure(heaptap, works, runs, folder, note):
+def measure(heaptap, works, runs, directory, note):
     heaptap_target = heaptap + "-target"
     if not os.access(heaptap_target, os.X_OK):
         raise Failure(f"{heaptap_target} is missing; `./dev bench` builds it")
-    variants = [TargetSide(folder, heaptap_target, options)
+    variants = [TargetSide(directory, heaptap_target, options)
                 for options in (["--compress=never", "--no-leak-scan"], ["--compress=always", "--no-leak-scan"], ["--compress=never"])]
-    result = {"size_bytes": stripped_size(heaptap_target, folder), "works": []}
+    result = {"size_bytes": stripped_size(heaptap_target, directory), "works": []}
     for work in works:
         if work.driver is None:
             note(f"two machines: {work.name}")
-            result["works"].append(measure_work(work, heaptap, variants, runs, folder))
+            result["works"].append(measure_work(work, heaptap, variants, runs, directory))
     return result
 
 

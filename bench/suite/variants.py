@@ -10,8 +10,8 @@ ENVIRONMENT = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": "/", "LA
 class Bare:
     name = "bare"
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, directory):
+        self.directory = directory
 
     def run(self, work, watch_memory=False):
         """A dictionary: target_cpu_s, helpers_cpu_s, wall_s, and with watch_memory the peaks in bytes."""
@@ -48,7 +48,7 @@ class Bare:
             return file.read()
 
     def _stdout(self):
-        return os.path.join(self.folder, f"{self.name}.out")
+        return os.path.join(self.directory, f"{self.name}.out")
 
     def _clear(self):
         pass
@@ -79,12 +79,12 @@ class Heaptap(Bare):
 
     name = "heaptap"
 
-    def __init__(self, folder, heaptap, options=(), name="heaptap"):
-        super().__init__(folder)
+    def __init__(self, directory, heaptap, options=(), name="heaptap"):
+        super().__init__(directory)
         self.name = name
         self.heaptap = heaptap
         self.options = list(options)
-        self.trace = os.path.join(folder, f"{name}.htap")
+        self.trace = os.path.join(directory, f"{name}.htap")
 
     def _start(self, work):
         argv = [self.heaptap, "run", *self.options, "--force", "-o", self.trace, "--", *work.argv]
@@ -111,21 +111,21 @@ class Heaptrack(Bare):
 
     name = "heaptrack"
 
-    def __init__(self, folder, prefix):
-        super().__init__(folder)
+    def __init__(self, directory, prefix):
+        super().__init__(directory)
         self.preload = f"{prefix}/lib/heaptrack/libheaptrack_preload.so"
         self.interpreter = f"{prefix}/lib/heaptrack/libexec/heaptrack_interpret"
-        self.pipe = os.path.join(folder, "heaptrack.pipe")
+        self.pipe = os.path.join(directory, "heaptrack.pipe")
         self.compressor = "zstd" if shutil.which("zstd") else "gzip"
-        self.trace = os.path.join(folder, "heaptrack." + ("zst" if self.compressor == "zstd" else "gz"))
+        self.trace = os.path.join(directory, "heaptrack." + ("zst" if self.compressor == "zstd" else "gz"))
 
     @staticmethod
-    def find(folder):
+    def find(directory):
         """None if it isn't installed."""
         script = shutil.which("heaptrack")
         if not script:
             return None
-        found = Heaptrack(folder, os.path.dirname(os.path.dirname(os.path.realpath(script))))
+        found = Heaptrack(directory, os.path.dirname(os.path.dirname(os.path.realpath(script))))
         return found if os.path.exists(found.preload) and os.path.exists(found.interpreter) else None
 
     def _clear(self):

@@ -29,10 +29,10 @@ class Work:
 class Catalogue:
     """Factory of the works; those of missing programs are left out and named in `missing`."""
 
-    def __init__(self, bench_build, inputs, folder):
+    def __init__(self, bench_build, inputs, directory):
         self.bench_build = bench_build
         self.inputs = inputs
-        self.folder = folder
+        self.directory = directory
         self.missing = []
 
     def works(self):
@@ -73,7 +73,7 @@ class Catalogue:
         program = self._program("sqlite3")
         if not program:
             return None
-        script = os.path.join(self.folder, "script.sql")
+        script = os.path.join(self.directory, "script.sql")
         with open(script, "w", encoding="ascii") as file:
             file.write(sql_script())
         return Work("sqlite3", [program, "-batch", ":memory:", f".read {script}"])
@@ -108,7 +108,7 @@ class Catalogue:
         server, client = self._program("redis-server"), self._program("redis-benchmark")
         if not server or not client:
             return None
-        address = os.path.join(self.folder, "redis.sock")
+        address = os.path.join(self.directory, "redis.sock")
         argv = [server, "--port", "0", "--unixsocket", address, "--save", "", "--appendonly", "no", "--logfile", "/dev/null"]
         return Work("redis-server", argv, driver=redis_driver(client, address), same_output=False)
 

@@ -44,13 +44,13 @@ STUBBED = "version 1 recording 0 report 95 scan 95 pool 1 files 2 found 0 evalua
 class TestCase(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.program = self.folder / "program"
+        self.program = self.directory / "program"
 
     @classmethod
     def setUpClass(cls):
-        folder = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.libraries = pathlib.Path(folder.name)
+        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.libraries = pathlib.Path(directory.name)
         cls.agent = cls.libraries / "fake_agent.so"
         build("gcc -shared -fPIC -Wall -Werror -I", INCLUDE, SOURCES / "fake_agent.c", "-o", cls.agent)
         build("gcc -O2 -fPIC -shared -nostdlib -Wl,-soname,libheaptap.so.1 -I", INCLUDE, STUBS, "-o", cls.libraries / "libheaptap.so.1")
@@ -93,9 +93,9 @@ class Compiling(TestCase):
     def test_files_compiled_in_different_ways_fit_together(self):
         parts = []
         for number, way in enumerate(("", "-DHEAPTAP_DISABLED", "-DHEAPTAP_STUBS")):
-            parts.append(self.folder / f"{number}.o")
+            parts.append(self.directory / f"{number}.o")
             build("g++ -O0", way, f"-Dmain=main{number} -c -I", INCLUDE, SOURCES / "calls.cc", "-o", parts[-1])
-        main = self.folder / "main.c"
+        main = self.directory / "main.c"
         main.write_text("int _Z5main0v(void), _Z5main1v(void), _Z5main2v(void);\n"
                         "int main(void) { return _Z5main0v() | _Z5main1v() | _Z5main2v(); }\n")
         build("g++ -x c", main, "-x none", *parts, "-L", self.libraries, "-lheaptap -o", self.program)
@@ -141,7 +141,7 @@ class Finding(TestCase):
             self.assertIn("recording 0 report 95 scan 95 found 0 files 0", self.printed(self.program, agent=False))
 
     def test_a_plugin_finds_it(self):
-        plugin = self.folder / "plugin.so"
+        plugin = self.directory / "plugin.so"
         for flags in ("", "-Wl,-Bsymbolic", "-Wl,-z,now"):
             build("gcc -shared -fPIC", flags, "-I", INCLUDE, SOURCES / "plugin.c", "-o", plugin)
             build("gcc", SOURCES / "loads_plugin.c", "-ldl -o", self.program)
@@ -154,7 +154,7 @@ class Finding(TestCase):
         options = "-m32 -idirafter /usr/include/x86_64-linux-gnu"
         if not can_link("gcc", options):
             heaptap_test.skip_what_is_missing("no 32-bit programs here")
-        agent = self.folder / "agent32.so"
+        agent = self.directory / "agent32.so"
         build("gcc -shared -fPIC", options, "-I", INCLUDE, SOURCES / "fake_agent.c", "-o", agent)
         for compiler, code, level in itertools.product(C, ("-fno-pie -no-pie", "-fPIE -pie"), ("-O0", "-O2")):
             build(compiler, options, code, level, "-I", INCLUDE, SOURCES / "calls.c", "-o", self.program)
@@ -225,7 +225,7 @@ class Stubs(TestCase):
         wanted = [("allocated", '"%d %d\\n", (int)$rdi, (int)$rdx', "1 100"), ("reallocated", '"%d %d\\n", (int)$rdi, (int)$rcx', "1 200"),
                   ("mark", '"%s\\n", (char*)$rdi', "start"), ("name_block", '"%s\\n", (char*)$rsi', "table"),
                   ("opened", '"%d %d %d\\n", (int)$rdi, (int)$rsi, (int)$rdx', "2 3 4096")]
-        script = self.folder / "script.gdb"
+        script = self.directory / "script.gdb"
         script.write_text("set debuginfod enabled off\nset language c\n" + "".join(
             f"break *(long)&heaptap_{name}\ncommands\nsilent\nprintf {shown}\ncontinue\nend\n" for name, shown, _ in wanted) + "run\n")
         outcome = run(["gdb", "-batch", "-nx", "-x", script, self.program])

@@ -45,19 +45,19 @@ target_link_libraries(cxx PRIVATE heaptap::stubs)
 class Installed(heaptap_test.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(folder.cleanup)
-        first = pathlib.Path(folder.name, "first")
+        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
+        cls.addClassCleanup(directory.cleanup)
+        first = pathlib.Path(directory.name, "first")
         done = run(["cmake", "--install", BUILD, "--component", "api", "--prefix", first])
         assert done.status == 0, done
-        cls.prefix = pathlib.Path(folder.name, "moved")  # it may be
+        cls.prefix = pathlib.Path(directory.name, "moved")  # it may be
         shutil.move(first, cls.prefix)
-        cls.agent = pathlib.Path(folder.name, "fake_agent.so")
+        cls.agent = pathlib.Path(directory.name, "fake_agent.so")
         build("gcc -shared -fPIC -I", cls.prefix / "include", SOURCES / "fake_agent.c", "-o", cls.agent)
 
     def setUp(self):
         super().setUp()
-        self.program = self.folder / "program"
+        self.program = self.directory / "program"
 
     def pkg_config(self, *options):
         done = run(["pkg-config", *options], env={**os.environ, "PKG_CONFIG_PATH": str(self.prefix / "share/pkgconfig")})
@@ -106,33 +106,33 @@ class Installed(heaptap_test.TestCase):
             self.assertEqual(self.last_line(self.program, agent=True), STUBBED if static else RECORDED)
 
     def test_the_source_to_drop_in(self):
-        shutil.copy(self.prefix / "share/heaptap/heaptap_stubs.c", self.folder)
+        shutil.copy(self.prefix / "share/heaptap/heaptap_stubs.c", self.directory)
         for compiler in C:
-            build(compiler, "-static -DHEAPTAP_STUBS -I", self.prefix / "include", SOURCES / "calls.c", self.folder / "heaptap_stubs.c", "-o", self.program)
+            build(compiler, "-static -DHEAPTAP_STUBS -I", self.prefix / "include", SOURCES / "calls.c", self.directory / "heaptap_stubs.c", "-o", self.program)
             self.assertEqual(self.last_line(self.program), STUBBED)
 
     def test_the_header_copied_into_a_project(self):
-        shutil.copytree(self.prefix / "include/heaptap", self.folder / "heaptap")
+        shutil.copytree(self.prefix / "include/heaptap", self.directory / "heaptap")
         for compiler in C:
-            build(compiler, "-I", self.folder, SOURCES / "calls.c", "-o", self.program)
+            build(compiler, "-I", self.directory, SOURCES / "calls.c", "-o", self.program)
             self.assertEqual(self.last_line(self.program, agent=True), RECORDED)
 
     def test_find_package(self):
-        (self.folder / "CMakeLists.txt").write_text(PROJECT)
+        (self.directory / "CMakeLists.txt").write_text(PROJECT)
         for source in ("calls.c", "calls.cc"):
-            shutil.copy(SOURCES / source, self.folder)
+            shutil.copy(SOURCES / source, self.directory)
         for compiler in C:
-            folder = self.folder / compiler
+            directory = self.directory / compiler
             settings = [f"-DCMAKE_C_COMPILER={compiler}", f"-DCMAKE_CXX_COMPILER={compiler.replace('gcc', 'g++').replace('clang', 'clang++')}"]
-            for step in (["-S", self.folder, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.prefix}", *settings], ["--build", folder]):
+            for step in (["-S", self.directory, "-B", directory, f"-DCMAKE_PREFIX_PATH={self.prefix}", *settings], ["--build", directory]):
                 done = run(["cmake", *step])
                 self.assertEqual(done.status, 0, str(done))
-            self.assertEqual(self.last_line(folder / "alone"), ABSENT)
-            self.assertEqual(self.last_line(folder / "alone", agent=True), RECORDED)
-            self.assertEqual(self.last_line(folder / "stubs"), STUBBED)
-            self.assertEqual(self.last_line(folder / "stubs", agent=True), RECORDED)
-            self.assertEqual(self.last_line(folder / "stubs_static"), STUBBED)
-            self.assertEqual(self.last_line(folder / "cxx", agent=True), "recording 1 report 0 scan 0 found 5 files 70\n")
+            self.assertEqual(self.last_line(directory / "alone"), ABSENT)
+            self.assertEqual(self.last_line(directory / "alone", agent=True), RECORDED)
+            self.assertEqual(self.last_line(directory / "stubs"), STUBBED)
+            self.assertEqual(self.last_line(directory / "stubs", agent=True), RECORDED)
+            self.assertEqual(self.last_line(directory / "stubs_static"), STUBBED)
+            self.assertEqual(self.last_line(directory / "cxx", agent=True), "recording 1 report 0 scan 0 found 5 files 70\n")
 
 
 if __name__ == "__main__":

@@ -122,25 +122,25 @@ def read_verdict(text, same):
     return verdict
 
 
-def put_inputs(folder):
+def put_inputs(directory):
     text = "\n".join(f"line {i} of a text, abcd {i * 7919 % 1000} ef{'x' * (i % 40)}" for i in range(5000)) + "\n"
-    (folder / "text.txt").write_text(text)
-    (folder / "data.csv").write_text("a,b,c\n" + "".join(f"{i},{i * i},{i % 7}\n" for i in range(500)))
-    (folder / "page.xml").write_text("<a>" + "".join(f"<b c='{i}'>t</b>" for i in range(500)) + "</a>")
-    (folder / "picture.ppm").write_bytes(b"P6 64 64 255\n" + bytes(i * 31 % 256 for i in range(64 * 64 * 3)))
-    (folder / "sound.raw").write_bytes(bytes(i * 17 % 256 for i in range(32000)))
-    (folder / "program.c").write_text(PROGRAM)
-    (folder / "program.cc").write_text(PROGRAM_CC)
-    (folder / "Program.java").write_text(PROGRAM_JAVA)
-    (folder / "Small.hs").write_text(PROGRAM_HASKELL)
-    (folder / "page.html").write_text(PAGE)
+    (directory / "text.txt").write_text(text)
+    (directory / "data.csv").write_text("a,b,c\n" + "".join(f"{i},{i * i},{i % 7}\n" for i in range(500)))
+    (directory / "page.xml").write_text("<a>" + "".join(f"<b c='{i}'>t</b>" for i in range(500)) + "</a>")
+    (directory / "picture.ppm").write_bytes(b"P6 64 64 255\n" + bytes(i * 31 % 256 for i in range(64 * 64 * 3)))
+    (directory / "sound.raw").write_bytes(bytes(i * 17 % 256 for i in range(32000)))
+    (directory / "program.c").write_text(PROGRAM)
+    (directory / "program.cc").write_text(PROGRAM_CC)
+    (directory / "Program.java").write_text(PROGRAM_JAVA)
+    (directory / "Small.hs").write_text(PROGRAM_HASKELL)
+    (directory / "page.html").write_text(PAGE)
 
 
 class Work:
-    """One application: each way in a fresh folder."""
+    """One application: each way in a fresh directory."""
 
-    def __init__(self, application, folder, valgrind_limit_s):
-        self.application, self.folder, self.count, self.valgrind_limit_s = application, folder, 0, valgrind_limit_s
+    def __init__(self, application, directory, valgrind_limit_s):
+        self.application, self.directory, self.count, self.valgrind_limit_s = application, directory, 0, valgrind_limit_s
         self.bare = self.run()
         self.asked_valgrind = functools.cache(self.valgrind if valgrind_limit_s else lambda: None)
 
@@ -149,32 +149,32 @@ class Work:
 
     def fresh(self):
         self.count += 1
-        folder = self.folder / str(self.count)
-        folder.mkdir()
-        put_inputs(folder)
-        return folder
+        directory = self.directory / str(self.count)
+        directory.mkdir()
+        put_inputs(directory)
+        return directory
 
-    def start(self, folder, *before, **streams):
+    def start(self, directory, *before, **streams):
         """In a session of its own, so that what it leaves running can be ended with it."""
-        return subprocess.Popen([*map(str, before), *self.words()], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        return subprocess.Popen([*map(str, before), *self.words()], cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.DEVNULL, start_new_session=True, **streams)
 
-    def finish(self, process, folder, limit=LIMIT_S):
+    def finish(self, process, directory, limit=LIMIT_S):
         try:
             output = process.communicate(timeout=limit)[0]
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise
-        made = folder / self.application.makes if self.application.makes else None
+        made = directory / self.application.makes if self.application.makes else None
         return Outcome(process.returncode, output, made.read_bytes() if made and made.exists() else None)
 
     def run(self, *before, limit=LIMIT_S):
-        folder = self.fresh()
-        return self.finish(self.start(folder, *before), folder, limit)
+        directory = self.fresh()
+        return self.finish(self.start(directory, *before), directory, limit)
 
     def recorded(self, via):
-        trace = self.folder / f"{via}.htap"
+        trace = self.directory / f"{via}.htap"
         outcome = self.run(heaptap_test.HEAPTAP, "run", "-q", "--force", "--via", via, "-o", trace, "--")
         return outcome, trace
 
@@ -199,11 +199,11 @@ class Work:
 
     def attached(self):
         """Attached to when it has just begun: it is stopped until heaptap is there. None: it had ended before."""
-        trace = self.folder / "attach.htap"
-        folder = self.fresh()
-        process = self.start(folder)
+        trace = self.directory / "attach.htap"
+        directory = self.fresh()
+        process = self.start(directory)
         if not self.has_become_itself(process):
-            self.finish(process, folder)
+            self.finish(process, directory)
             return None
         os.kill(process.pid, signal.SIGSTOP)
         attach = subprocess.Popen([heaptap_test.HEAPTAP, "attach", "-q", "--force", "--duration", "0.3s", "-o", str(trace),
@@ -213,19 +213,19 @@ class Work:
                 time.sleep(0.001)
         finally:
             os.kill(process.pid, signal.SIGCONT)
-        outcome = self.finish(process, folder)
+        outcome = self.finish(process, directory)
         return (outcome, trace) if attach.wait(timeout=LIMIT_S) == 0 else None
 
     def valgrind(self):
         """None: Valgrind can't run it, or not in that time."""
-        folder = self.fresh()
-        process = self.start(folder, "valgrind", "--leak-check=full", "--show-leak-kinds=definite", "--trace-children=yes",
-                             f"--log-file={self.folder}/valgrind.%p.log")
+        directory = self.fresh()
+        process = self.start(directory, "valgrind", "--leak-check=full", "--show-leak-kinds=definite", "--trace-children=yes",
+                             f"--log-file={self.directory}/valgrind.%p.log")
         try:
-            outcome = self.finish(process, folder, self.valgrind_limit_s)
+            outcome = self.finish(process, directory, self.valgrind_limit_s)
         except subprocess.TimeoutExpired:
             return None
-        log = self.folder / f"valgrind.{process.pid}.log"
+        log = self.directory / f"valgrind.{process.pid}.log"
         same = not self.bare.differs(outcome, self.application.says_the_same)
         return read_verdict(log.read_text(errors="replace"), same) if log.exists() else None
 
@@ -273,8 +273,8 @@ def judge(report, asked_valgrind, of_whole_run=True):
 
 
 def try_out(application, valgrind_limit_s):
-    with tempfile.TemporaryDirectory(prefix="heaptap-application.") as folder:
-        work = Work(application, pathlib.Path(folder), valgrind_limit_s)
+    with tempfile.TemporaryDirectory(prefix="heaptap-application.") as directory:
+        work = Work(application, pathlib.Path(directory), valgrind_limit_s)
         if work.bare.differs(work.run(), application.says_the_same):
             return ["it doesn't do the same twice: mend the catalogue"], {}
         if application.makes and work.bare.made is None:

@@ -6,7 +6,7 @@ import dataclasses
 class Application:
     name: str
     packages: str  # of Debian; blanks between
-    command: str   # for bash, in an empty folder with the inputs below
+    command: str   # for bash, in an empty directory with the inputs below
     says_the_same: bool = True  # what it writes to its standard output
     makes: str = ""            # a file that is to be the same each time, too
 
@@ -52,7 +52,7 @@ CATALOGUE = [Application(*fields) for fields in (
     ("jq", "jq", "exec jq -n '[range(2000)] | map({a: ., b: (. * .)}) | length'"),
     ("ld", "binutils", "gcc -c program.c; exec ld -r program.o -o r.o", True, "r.o"),
     ("less", "less", "exec less -E text.txt"),
-    # The first start in a folder of its own makes that folder's files, and no more.
+    # The first start in a directory of its own makes that directory's files, and no more.
     ("libreoffice", "libreoffice-calc-nogui", "L=\"/usr/lib/libreoffice/program/soffice.bin -env:UserInstallation=file://$PWD/u --headless\"; "
      "$L --terminate_after_init; exec $L --convert-to csv --outdir o data.csv", False, "o/data.csv"),
     ("lua", "lua5.4", "exec lua5.4 -e 't = {} for i = 1, 1e5 do t[i] = {i} end print(#t)'"),

@@ -1,6 +1,6 @@
 """heaptap, built for AArch64, tells of a trace from x86-64 what the native one tells: the same bytes, in every view.
 
-The environment names the native program (HEAPTAP), a program to record (SHOP), the sources (SOURCE) and a folder that is kept between
+The environment names the native program (HEAPTAP), a program to record (SHOP), the sources (SOURCE) and a directory that is kept between
 runs for what is built (BUILD)."""
 import os
 import pathlib
@@ -51,11 +51,11 @@ class AArch64(heaptap_test.TestCase):
         cls.foreign = build()
 
     def foreign_heaptap(self, *arguments):
-        return run([*self.foreign, *arguments], env=os.environ, cwd=self.folder)
+        return run([*self.foreign, *arguments], env=os.environ, cwd=self.directory)
 
     def same(self, *arguments):
         """What both say, after a look that it is the same."""
-        native = heaptap(*arguments, env=os.environ, cwd=self.folder)
+        native = heaptap(*arguments, env=os.environ, cwd=self.directory)
         foreign = self.foreign_heaptap(*arguments)
         self.assertEqual((native.status, native.stdout, native.stderr), (foreign.status, foreign.stdout, foreign.stderr), arguments)
         return native
@@ -63,7 +63,7 @@ class AArch64(heaptap_test.TestCase):
     def test_tells_the_same(self):
         for way in ("agent", "ptrace"):
             trace = f"{way}.htap"
-            recorded = heaptap("run", f"--via={way}", "-q", "-o", trace, "--", SHOP, cwd=self.folder)
+            recorded = heaptap("run", f"--via={way}", "-q", "-o", trace, "--", SHOP, cwd=self.directory)
             self.assertEqual(recorded.status, 3, recorded)
             for view in VIEWS:
                 for form in ([], ["--json"]):

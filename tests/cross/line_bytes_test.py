@@ -2,7 +2,7 @@
 message and a stream of events is built for this CPU, for 32 bits, and for one of the other byte order; all write the same bytes, and
 each reads the others'. And those bytes are what docs/wire.md says: messages are written here once more, by that page alone.
 
-The environment names the sources (SOURCE) and a folder that is kept between runs for what is built (BUILD)."""
+The environment names the sources (SOURCE) and a directory that is kept between runs for what is built (BUILD)."""
 import concurrent.futures
 import hashlib
 import os
@@ -121,7 +121,7 @@ class LineBytes(heaptap_test.TestCase):
         """So that a reader that believes everything fails."""
         data = bytearray(self.written["this one"].read_bytes())
         data[len(data) // 3] ^= 1
-        other = self.folder / "changed.bytes"
+        other = self.directory / "changed.bytes"
         other.write_bytes(data)
         with self.assertRaises(AssertionError):
             run([*self.programs["this one"], "--read", other])

@@ -38,11 +38,11 @@ int main(int argc, char** argv) {
 class Aggregate(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.program = self.folder / "program"
-        source = self.folder / "program.c"
+        self.program = self.directory / "program"
+        source = self.directory / "program.c"
         source.write_text(PROGRAM)
         subprocess.run(["cc", "-O0", "-o", self.program, source], check=True)
-        self.trace = self.folder / "trace.htap"
+        self.trace = self.directory / "trace.htap"
 
     def start(self, *arguments, options=(), env=None):
         command = [HEAPTAP, "run", "-q", "--aggregate", *options, "-o", self.trace, "--", self.program, *arguments]

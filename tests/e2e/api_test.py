@@ -26,9 +26,9 @@ class TestCase(heaptap_test.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.programs = pathlib.Path(folder.name)
+        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.programs = pathlib.Path(directory.name)
         cls.library = cls.programs / "libheaptap.so.1"
         build("gcc -O2 -fPIC -shared -nostdlib -Wl,-soname,libheaptap.so.1 -I", INCLUDE, STUBS, "-o", cls.library)
         for source, suffix in (("speaks.c", ""), ("pools.c", "_pools")):
@@ -45,7 +45,7 @@ class TestCase(heaptap_test.TestCase):
         """What the program printed, and its summary. `way`: its arguments."""
         words = [way] if isinstance(way, str) else way
         done = heaptap("run", "-q", "--via", self.via, "--force", "-o", self.trace, *options, "--", self.programs / (program or self.program),
-                       *words, cwd=self.folder)
+                       *words, cwd=self.directory)
         self.assertEqual(done.status, status, str(done))
         return done.stdout.decode().splitlines(), summary(self.trace)
 
@@ -206,11 +206,11 @@ class Speaking:
 
 
     def test_report(self):
-        (self.folder / "existing.memlog").write_text("x" * 100000)
+        (self.directory / "existing.memlog").write_text("x" * 100000)
         printed, _ = self.speak("report")
         self.assertEqual(printed, ["report 0", "report 0", "existing 0", f"nowhere {ENOENT}", "there 1"])
-        self.assertNotIn("xxx", (self.folder / "existing.memlog").read_text())  # overwritten
-        first, second = ((self.folder / f"{name}.memlog").read_text() for name in ("first", "second"))
+        self.assertNotIn("xxx", (self.directory / "existing.memlog").read_text())  # overwritten
+        first, second = ((self.directory / f"{name}.memlog").read_text() for name in ("first", "second"))
         self.assertIn("1000", first)
         self.assertIn("200", second)
         self.assertNotEqual(first, second)
@@ -226,7 +226,7 @@ class ByAgent(Speaking, TestCase):
 
     def test_fork_that_is_followed(self):
         _, report = self.speak("fork", "-f")
-        children = [path for path in self.folder.glob("*.htap") if path != self.trace and not path.is_symlink()]
+        children = [path for path in self.directory.glob("*.htap") if path != self.trace and not path.is_symlink()]
         self.assertEqual(len(children), 1)
         child = summary(children[0])
         self.assertEqual(self.marks(child), [("mark", "in the child")])
@@ -235,7 +235,7 @@ class ByAgent(Speaking, TestCase):
 
     def test_pools_of_several_processes(self):
         program = self.programs / f"{self.program}_pools"
-        done = heaptap("run", "-q", "-f", "--force", "-o", self.trace, "--", "sh", "-c", '"$0" malloc; "$0" mmap; true', program, cwd=self.folder)
+        done = heaptap("run", "-q", "-f", "--force", "-o", self.trace, "--", "sh", "-c", '"$0" malloc; "$0" mmap; true', program, cwd=self.directory)
         self.assertEqual(done.status, 0, str(done))
         every = self.trace.with_suffix(".run")
         leaks = json.loads(heaptap("show", "leaks", "--json", every).stdout)["leaks"]
@@ -249,10 +249,10 @@ class ByAgent(Speaking, TestCase):
         self.assertEqual(sorted(name for name in found if name.startswith("heaptap_")), NAMES)
 
     def test_a_plugin_speaks(self):
-        plugin = self.folder / "plugin.so"
+        plugin = self.directory / "plugin.so"
         build("gcc -shared -fPIC -I", INCLUDE, SOURCES / "plugin.c", "-o", plugin)
-        build("gcc", SOURCES / "loads_plugin.c", "-ldl -o", self.folder / "program")
-        done = heaptap("run", "-q", "-o", self.trace, "--", self.folder / "program", plugin)
+        build("gcc", SOURCES / "loads_plugin.c", "-ldl -o", self.directory / "program")
+        done = heaptap("run", "-q", "-o", self.trace, "--", self.directory / "program", plugin)
         self.assertEqual(done.status, 1, str(done))
         self.assertEqual(self.marks(summary(self.trace)), [("mark", "from the plugin")])
 
@@ -315,7 +315,7 @@ class Views(TestCase):
 
     def test_exports(self):
         self.speak("tags")
-        table = self.folder / "tags.sqlite"
+        table = self.directory / "tags.sqlite"
         self.assertEqual(heaptap("export", "--to", "sqlite", "-o", table, self.trace).status, 0)
         with sqlite3.connect(table) as database:
             rows = dict(database.execute("SELECT tags, SUM(allocated_bytes) FROM stacks WHERE tags IS NOT NULL AND function = 'malloc' GROUP BY tags"))
@@ -348,9 +348,9 @@ class ByPtrace(Speaking, TestCase):
 
     def asking(self, *options):
         """A program that asks on demand, and the heaptap that records it."""
-        asks = self.folder / "asks"
+        asks = self.directory / "asks"
         build("gcc", OPTIONS, "-static -DHEAPTAP_STUBS -I", INCLUDE, SOURCES / "asks.c", STUBS, "-o", asks)
-        recorder = subprocess.Popen([HEAPTAP, "run", "-q", "--via", "ptrace", "-o", self.trace, *options, "--", asks], cwd=self.folder,
+        recorder = subprocess.Popen([HEAPTAP, "run", "-q", "--via", "ptrace", "-o", self.trace, *options, "--", asks], cwd=self.directory,
                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(recorder.wait)
         self.addCleanup(recorder.stdout.close)
@@ -370,7 +370,7 @@ class ByPtrace(Speaking, TestCase):
             self.assertEqual(self.ask(recorder, question), answer, question)
         recorder.stdin.close()
         self.assertEqual(recorder.wait(), 5)
-        self.assertTrue((self.folder / "asked.memlog").exists())
+        self.assertTrue((self.directory / "asked.memlog").exists())
 
     def test_who_asks_goes_on_without_heaptap(self):
         recorder = self.asking()
@@ -388,10 +388,10 @@ class ByPtrace(Speaking, TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can record another user's program")
     def test_no_file_is_opened_with_other_rights_than_the_programs(self):
-        self.folder.chmod(0o777)
+        self.directory.chmod(0o777)
         recorder = self.asking("--user", "nobody")
         self.assertEqual(self.ask(recorder, b"r"), [str(ENOTSUP).encode(), b"0"])
-        self.assertFalse((self.folder / "asked.memlog").exists())
+        self.assertFalse((self.directory / "asked.memlog").exists())
         self.assertEqual(self.ask(recorder, b"s"), [b"0", b"1"])
 
     def test_a_program_that_has_no_functions_is_unharmed(self):
@@ -421,7 +421,7 @@ if hasattr(api, "heaptap_mark"):
     COMMAND = ("/usr/bin/python3", "-S", "-c", SCRIPT)
 
     def said(self, library, *options):
-        done = heaptap("run", "-q", "--force", *options, "-o", self.trace, "--", *self.COMMAND, library, cwd=self.folder)
+        done = heaptap("run", "-q", "--force", *options, "-o", self.trace, "--", *self.COMMAND, library, cwd=self.directory)
         self.assertEqual(done.status, 0, str(done))
         report = summary(self.trace)
         self.assertEqual(self.marks(report), [("mark", "by name"), ("mark", "report 1")])
@@ -434,7 +434,7 @@ if hasattr(api, "heaptap_mark"):
 
     def test_functions_of_the_agent(self):
         self.assertEqual(self.said("", "--via", "agent"), f"{len(NAMES)} found\nrecording 1 report 0\n")
-        self.assertTrue((self.folder / "by_name.memlog").exists())
+        self.assertTrue((self.directory / "by_name.memlog").exists())
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap has no tracer")
     def test_functions_of_the_library_by_ptrace(self):
@@ -447,7 +447,7 @@ class Alone(TestCase):
     def test_each_way(self):
         for program in ("alone", "no_pie", "linked", "static"):
             for way in ("marks", "tags", "threads", "switch", "pools", "names", "resources", "report", "scan", "fork", "signals", "hostile"):
-                done = run([self.programs / program, way], cwd=self.folder)
+                done = run([self.programs / program, way], cwd=self.directory)
                 self.assertEqual((done.status, done.stderr), (5, b""), f"{program} {way}\n{done}")
                 self.assertNotIn(b"not so", done.stdout)
 

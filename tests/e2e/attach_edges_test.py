@@ -137,12 +137,12 @@ class Edges(heaptap_test.TestCase):
         self.assertTrue(summary(self.trace)["leaks"]["scanned"])
 
     def test_other_files_in_another_mount_namespace(self):
-        place = self.folder / "place"
+        place = self.directory / "place"
         place.mkdir()
-        # Its folder is hidden from everybody else, and the name of its program is another one's here.
-        shutil.copy(built("obeys"), self.folder / "program")
+        # Its directory is hidden from everybody else, and the name of its program is another one's here.
+        shutil.copy(built("obeys"), self.directory / "program")
         (place / "program").write_text("something else")
-        script = f'mount -t tmpfs none "{place}" && cp "{self.folder}/program" "{place}/program" && exec "{place}/program"'
+        script = f'mount -t tmpfs none "{place}" && cp "{self.directory}/program" "{place}/program" && exec "{place}/program"'
         target = Inside(self, [*self.unshared("--mount", "--fork"), "sh", "-c", script], program="x")
         report = self.record(target)
         self.assertTrue(any("make_pairs" in str(stack["frames"]) or "main" in str(stack["frames"]) for stack in report["stacks"]), report["stacks"])
@@ -151,7 +151,7 @@ class Edges(heaptap_test.TestCase):
     def test_other_root(self):
         if os.getuid() != 0:
             self.skipTest("needs root")
-        root = self.folder / "root"
+        root = self.directory / "root"
         listing = subprocess.run(["ldd", built("obeys")], capture_output=True, text=True, check=True).stdout
         libraries = [word for line in listing.splitlines() for word in line.split() if word.startswith("/")]
         for file in libraries:
@@ -240,13 +240,13 @@ class Edges(heaptap_test.TestCase):
     def test_it_executes_while_it_is_attached(self):
         # A shell that executes another one, many times.
         script = 'if [ $1 -gt 0 ]; then exec sh "$0" $(($1 - 1)); else exit 7; fi'
-        file = self.folder / "again.sh"
+        file = self.directory / "again.sh"
         file.write_text(script)
         for number in range(40 if LONG else 8):
             target = subprocess.Popen(["sh", file, "300"], stdout=subprocess.DEVNULL)
             at_any_moment(random, 0.01)
             options = ["-e"] if number % 2 else []
-            outcome = heaptap("attach", *options, "--duration", "200ms", "-o", self.folder / f"{number}-%p.htap", "--force", target.pid,
+            outcome = heaptap("attach", *options, "--duration", "200ms", "-o", self.directory / f"{number}-%p.htap", "--force", target.pid,
                               timeout_s=heaptap_test.TIMEOUT_S)
             self.assertIn(outcome.status, (0, 125), str(outcome))
             self.assertEqual(ended(target), 7, str(outcome))

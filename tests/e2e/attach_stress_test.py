@@ -48,7 +48,7 @@ class AttachStress(heaptap_test.TestCase):
     def attach(self, pids, seconds):
         words = [word for pid in pids for word in ("-p", str(pid))]
         return heaptap_test.heaptap("attach", "--via", "ptrace", "-q", "--no-leak-scan", "--force", "-o",
-                                    self.folder / "%p.htap", "--duration", f"{int(seconds * 1000)}ms", *words)
+                                    self.directory / "%p.htap", "--duration", f"{int(seconds * 1000)}ms", *words)
 
     def assert_as_before(self, busy, after):
         found = []
@@ -70,7 +70,7 @@ class AttachStress(heaptap_test.TestCase):
         self.assertEqual(busy.finish(), (0, b"all is well\n"))
 
     def assert_trace_is_true(self, pid):
-        report = summary(self.folder / f"{pid}.htap")
+        report = summary(self.directory / f"{pid}.htap")
         self.assertEqual(list(expectations.conservation(report)), [])
         self.assertEqual(report["capture"]["lost_events"], 0)
         self.assertFalse(report["capture"]["truncated"], report["capture"])
@@ -133,7 +133,7 @@ class AttachStress(heaptap_test.TestCase):
         for number in range(200 if LONG else 8):
             outcome = self.attach([process.pid], 0.1)
             self.assertEqual(outcome.status, 0, f"round {number}: {outcome}")
-            report = summary(self.folder / f"{process.pid}.htap")
+            report = summary(self.directory / f"{process.pid}.htap")
             self.assertGreater(report["totals"]["allocations"], 0)
             found = {kind: report["totals"][kind] for kind in ("mismatched_frees", "bad_frees", "double_frees")}
             self.assertEqual(found, dict.fromkeys(found, 0), f"round {number}: {report['errors']}")

@@ -54,7 +54,7 @@ class Attached:
 
     def __init__(self, test, *arguments, count=1, cwd=None, **options):
         self.process = subprocess.Popen([HEAPTAP, "attach", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        cwd=cwd or test.folder, **options)
+                                        cwd=cwd or test.directory, **options)
         test.addCleanup(self._end)
         self.said = ""
         while count > 0:
@@ -112,12 +112,12 @@ class ReleasedMemory(heaptap_test.TestCase):
     def test_pointers_that_it_still_has_hide_no_leak(self):
         if not heaptap_test.has_tracer():
             self.skipTest("no tracer")
-        (self.folder / "program.c").write_text(LEAVES_POINTERS)
-        subprocess.run(["cc", "-O0", "-g", "-fno-builtin", self.folder / "program.c", "-o", self.folder / "program"], check=True)
-        target = subprocess.Popen([self.folder / "program"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        (self.directory / "program.c").write_text(LEAVES_POINTERS)
+        subprocess.run(["cc", "-O0", "-g", "-fno-builtin", self.directory / "program.c", "-o", self.directory / "program"], check=True)
+        target = subprocess.Popen([self.directory / "program"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(heaptap_test.end, target)
         self.assertEqual(target.stdout.readline(), "ready\n")
-        trace = self.folder / "t.htap"
+        trace = self.directory / "t.htap"
         attached = Attached(self, "-o", trace, target.pid)
         target.stdin.write("go\n")
         target.stdin.flush()
@@ -133,12 +133,12 @@ class Refusals(heaptap_test.TestCase):
     """What can't be attached to: the cause and the cure, nothing started, no trace left behind."""
 
     def refused(self, status, words, *arguments, **options):
-        outcome = heaptap(*arguments, cwd=self.folder, **options)
+        outcome = heaptap(*arguments, cwd=self.directory, **options)
         self.assertEqual(outcome.status, status, str(outcome))
         self.assertEqual(outcome.stdout, b"")
         for word in words:
             self.assertIn(word, outcome.stderr.decode(), str(outcome))
-        self.assertEqual(os.listdir(self.folder), [], str(outcome))
+        self.assertEqual(os.listdir(self.directory), [], str(outcome))
 
     def test_no_process(self):
         self.refused(2, ["PID", "usage"], "attach")
@@ -162,7 +162,7 @@ class Refusals(heaptap_test.TestCase):
 
     def test_heaptap_itself(self):
         command = f'exec {HEAPTAP} attach $$'
-        outcome = heaptap_test.run(["/bin/sh", "-c", command], cwd=self.folder)
+        outcome = heaptap_test.run(["/bin/sh", "-c", command], cwd=self.directory)
         self.assertEqual(outcome.status, 125)
         self.assertIn(b"heaptap itself", outcome.stderr)
 
@@ -204,16 +204,16 @@ class Refusals(heaptap_test.TestCase):
     def test_a_process_of_another_user(self):
         if os.getuid() != 0 or not shutil.which("setpriv"):
             self.skipTest("needs root and setpriv")
-        tool = self.folder / "tool"  # a user can read this, whatever the build folder allows
+        tool = self.directory / "tool"  # a user can read this, whatever the build directory allows
         tool.mkdir()
         for file in pathlib.Path(HEAPTAP).parent.iterdir():
             if file.is_file() and file.name.startswith(("heaptap", "libheaptap")):
                 shutil.copy(file, tool / file.name)
-        self.folder.chmod(0o777)
+        self.directory.chmod(0o777)
         tool.chmod(0o755)
         target = Obeying(self)
         outcome = heaptap_test.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", tool / "heaptap", "attach",
-                                    str(target.pid)], cwd=self.folder)
+                                    str(target.pid)], cwd=self.directory)
         self.assertEqual(outcome.status, 125, str(outcome))
         self.assertRegex(outcome.stderr.decode(), rf"{target.pid}.*belongs to {pwd.getpwuid(0).pw_name}.*sudo")
         self.assertEqual(target.tell("pairs", 3), "pairs 0")
@@ -354,7 +354,7 @@ class Attach(heaptap_test.TestCase):
         outcome = attached.stop()
         self.assertEqual(outcome.status, 0, str(outcome))
         for number, target in enumerate(targets):
-            self.assert_recorded(self.folder / f"heaptap.obeys.{target.pid}.htap", 10 * (number + 1))
+            self.assert_recorded(self.directory / f"heaptap.obeys.{target.pid}.htap", 10 * (number + 1))
             self.assertIn(f"{target.pid}.htap".encode(), outcome.stderr)
             self.assert_unharmed(target)
 
@@ -371,7 +371,7 @@ class Attach(heaptap_test.TestCase):
         self.assertIn("all 30 processes: ", end)
         self.assertRegex(end, r"and 2\d more \(-v lists them\)")
         for target in targets:
-            report = self.assert_recorded(self.folder / f"heaptap.obeys.{target.pid}.htap", 11, 10)
+            report = self.assert_recorded(self.directory / f"heaptap.obeys.{target.pid}.htap", 11, 10)
             self.assertEqual(report["leaks"]["definite"]["blocks"], 1)
             self.assertEqual(target.finish(), 0)
 
@@ -379,7 +379,7 @@ class Attach(heaptap_test.TestCase):
         targets = [Obeying(self) for _ in range(2)]
         attached = Attached(self, "-o", "t-%p.htap", *(target.pid for target in targets), count=2)
         self.assertEqual(attached.stop().status, 0)
-        self.assertEqual({name for name in os.listdir(self.folder) if name.startswith("t-") and name.endswith(".htap")}, {f"t-{target.pid}.htap" for target in targets})
+        self.assertEqual({name for name in os.listdir(self.directory) if name.startswith("t-") and name.endswith(".htap")}, {f"t-{target.pid}.htap" for target in targets})
 
     def test_one_of_several_ends(self):
         first, second = Obeying(self), Obeying(self)
@@ -387,7 +387,7 @@ class Attach(heaptap_test.TestCase):
         first.tell("exit", 3)
         second.tell("pairs", 5)
         self.assertEqual(attached.stop().status, 0)
-        self.assert_recorded(self.folder / f"heaptap.obeys.{second.pid}.htap", 5)
+        self.assert_recorded(self.directory / f"heaptap.obeys.{second.pid}.htap", 5)
         self.assert_unharmed(second)
 
     def test_together_with_a_command(self):
@@ -395,7 +395,7 @@ class Attach(heaptap_test.TestCase):
             with self.subTest(command=command):
                 target = Obeying(self)
                 words = [word.format(pid=target.pid) for word in command]
-                process = subprocess.Popen([HEAPTAP, words[0], "-o", self.folder / "%p.htap", *words[1:], built("obeys")], stdin=subprocess.PIPE,
+                process = subprocess.Popen([HEAPTAP, words[0], "-o", self.directory / "%p.htap", *words[1:], built("obeys")], stdin=subprocess.PIPE,
                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                 self.addCleanup(lambda process=process: (heaptap_test.end(process), process.communicate()))
                 self.assertEqual(process.stdout.readline(), "ready\n")
@@ -406,14 +406,14 @@ class Attach(heaptap_test.TestCase):
                 self.assertEqual(target.tell("exit", 1), "")
                 _, err = finished(process)
                 self.assertEqual(process.returncode, 6, err)
-                traces = {summary(trace)["target"]["pid"]: summary(trace) for trace in self.folder.glob("*.htap") if not trace.is_symlink()}
+                traces = {summary(trace)["target"]["pid"]: summary(trace) for trace in self.directory.glob("*.htap") if not trace.is_symlink()}
                 self.assertEqual(len(traces), 2, err)
                 attached = traces.pop(target.pid)
                 self.assertEqual(attached["totals"]["allocations"], 11)
                 (own,) = traces.values()
                 self.assertEqual((own["target"]["exit"]["code"], own["capture"]["via"], own["capture"]["from_start"]), (6, "ptrace", True))
                 self.assertGreaterEqual(own["totals"]["allocations"], 32)
-                for trace in self.folder.glob("*.htap"):
+                for trace in self.directory.glob("*.htap"):
                     trace.unlink()
 
     def test_killed_in_the_middle(self):
@@ -430,7 +430,7 @@ class Attach(heaptap_test.TestCase):
         attached = Attached(self, "-f", target.pid)
         self.assertEqual(target.tell("fork", 30), "fork 5")
         self.assertEqual(attached.stop().status, 0)
-        traces = [summary(trace) for trace in self.folder.glob("heaptap.obeys.*.htap")]
+        traces = [summary(trace) for trace in self.directory.glob("heaptap.obeys.*.htap")]
         children = [trace for trace in traces if trace["target"]["pid"] != target.pid]
         self.assertEqual([(child["totals"]["allocations"], child["target"]["exit"]["code"]) for child in children], [(30, 5)])
         self.assert_unharmed(target)
@@ -450,7 +450,7 @@ class Attach(heaptap_test.TestCase):
         self.assertEqual(target.tell("exec"), "ready")
         self.assertEqual(target.tell("pairs", 40), "pairs 0")
         self.assertEqual(attached.stop().status, 0)
-        traces = sorted((summary(trace) for trace in self.folder.glob("heaptap.obeys.*.htap")), key=lambda trace: trace["totals"]["allocations"])
+        traces = sorted((summary(trace) for trace in self.directory.glob("heaptap.obeys.*.htap")), key=lambda trace: trace["totals"]["allocations"])
         self.assertEqual(len(traces), 2)
         self.assertEqual(traces[0]["totals"]["allocations"], 3)
         self.assertGreaterEqual(traces[1]["totals"]["allocations"], 50)
@@ -488,7 +488,7 @@ class Attach(heaptap_test.TestCase):
     def test_one_that_is_traced_already(self):
         target = Obeying(self)
         attached = Attached(self, "-o", self.trace, target.pid)
-        outcome = heaptap("attach", "-o", self.folder / "second.htap", target.pid)
+        outcome = heaptap("attach", "-o", self.directory / "second.htap", target.pid)
         self.assertEqual(outcome.status, 125)
         self.assertRegex(outcome.stderr.decode(), r"traces it already")
         self.assertEqual(attached.stop().status, 0)
@@ -556,7 +556,7 @@ class Run(heaptap_test.TestCase):
     def test_a_setuid_program_keeps_its_privileges_under_root(self):
         if os.getuid() != 0:
             self.skipTest("needs root")
-        program = self.folder / "privileged"
+        program = self.directory / "privileged"
         shutil.copy("/usr/bin/id", program)
         nobody = pwd.getpwnam("nobody").pw_uid
         os.chown(program, nobody, -1)
@@ -578,7 +578,7 @@ class Run(heaptap_test.TestCase):
         self.assertLess(summary(self.trace)["totals"]["allocations"], 1000)
 
     def test_program_that_cannot_be_executed(self):
-        program = self.folder / "program"
+        program = self.directory / "program"
         image = bytearray(built("static_program").read_bytes())
         image[54:56] = bytes(2)  # the size of a program header
         program.write_bytes(image)

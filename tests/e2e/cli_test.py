@@ -27,45 +27,45 @@ class Refusals(heaptap_test.TestCase):
         self.assertLessEqual(outcome.stderr.count(b"\n"), 12, str(outcome))
 
     def test_missing_program(self):
-        self.refused(heaptap("run", "--", "/no/such/program", cwd=self.folder), 127, "/no/such/program")
-        self.assertEqual(os.listdir(self.folder), [], "no trace is left behind")
+        self.refused(heaptap("run", "--", "/no/such/program", cwd=self.directory), 127, "/no/such/program")
+        self.assertEqual(os.listdir(self.directory), [], "no trace is left behind")
 
     def test_program_missing_in_path(self):
-        self.refused(heaptap("run", "--", "there-is-no-such-program", cwd=self.folder), 127, "there-is-no-such-program")
+        self.refused(heaptap("run", "--", "there-is-no-such-program", cwd=self.directory), 127, "there-is-no-such-program")
 
     def test_directory(self):
-        self.refused(heaptap("run", "--", self.folder, cwd=self.folder), 126, str(self.folder))
+        self.refused(heaptap("run", "--", self.directory, cwd=self.directory), 126, str(self.directory))
 
     def test_file_without_permission(self):
-        file = self.folder / "program"
+        file = self.directory / "program"
         shutil.copy(built("one_leak"), file)
         file.chmod(0o644)
-        self.refused(heaptap("run", "--", file, cwd=self.folder), 126, "program")
+        self.refused(heaptap("run", "--", file, cwd=self.directory), 126, "program")
 
     def test_text_without_interpreter_line(self):
-        file = self.folder / "script"
+        file = self.directory / "script"
         file.write_text("echo from the script\nexit 4\n")
         file.chmod(0o755)
-        outcome = heaptap("run", "--", file, cwd=self.folder)
+        outcome = heaptap("run", "--", file, cwd=self.directory)
         if outcome.status == 4:  # run by the shell, as execvp does
             self.assertEqual(outcome.stdout, b"from the script\n")
         else:
             self.refused(outcome, 126, "script")
 
     def test_missing_interpreter(self):
-        file = self.folder / "script"
+        file = self.directory / "script"
         file.write_text("#!/no/such/interpreter\n")
         file.chmod(0o755)
-        self.refused(heaptap("run", "--", file, cwd=self.folder), (126, 127), "script")
+        self.refused(heaptap("run", "--", file, cwd=self.directory), (126, 127), "script")
 
     def test_garbage(self):
-        file = self.folder / "garbage"
+        file = self.directory / "garbage"
         file.write_bytes(b"\x7fELF" + bytes(range(256)) * 4)
         file.chmod(0o755)
-        self.refused(heaptap("run", "--", file, cwd=self.folder), 126, "garbage")
+        self.refused(heaptap("run", "--", file, cwd=self.directory), 126, "garbage")
 
     def test_static_program(self):
-        outcome = heaptap("run", "-o", self.trace, "--", built("static_program"), cwd=self.folder)
+        outcome = heaptap("run", "-o", self.trace, "--", built("static_program"), cwd=self.directory)
         if outcome.status == 3:
             self.assertEqual(outcome.stdout, b"static\n")
             self.assertIn(b"static", outcome.stderr)
@@ -73,7 +73,7 @@ class Refusals(heaptap_test.TestCase):
             self.refused(outcome, (125, 126), "static")
 
     def test_program_of_another_word_size(self):
-        outcome = heaptap("run", "-o", self.trace, "--", built("program32"), cwd=self.folder)
+        outcome = heaptap("run", "-o", self.trace, "--", built("program32"), cwd=self.directory)
         if outcome.status == 3:
             self.assertEqual(outcome.stdout, b"32 bits\n")
             self.assertRegex(outcome.stderr, rb"32|i386|i686")
@@ -83,44 +83,44 @@ class Refusals(heaptap_test.TestCase):
     def test_setuid_program(self):
         if os.getuid() != 0 or not shutil.which("setpriv"):
             self.skipTest("needs root and setpriv")
-        self.folder.chmod(0o777)
-        program = self.folder / "privileged"
+        self.directory.chmod(0o777)
+        program = self.directory / "privileged"
         shutil.copy(built("one_leak"), program)
         program.chmod(0o4755)
-        tool = self.folder / "tool"  # a user can read this, whatever the build folder allows
+        tool = self.directory / "tool"  # a user can read this, whatever the build directory allows
         tool.mkdir()
         for file in pathlib.Path(heaptap_test.HEAPTAP).parent.iterdir():
             if file.is_file() and file.name.startswith(("heaptap", "libheaptap")):
                 shutil.copy(file, tool / file.name)
         tool.chmod(0o755)
         outcome = heaptap_test.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", tool / "heaptap", "run", "-o",
-                                    self.trace, "--", program], cwd=self.folder)
+                                    self.trace, "--", program], cwd=self.directory)
         self.assertIn(outcome.status, (3, 125, 126), str(outcome))
         self.assertRegex(outcome.stderr, rb"(?i)set-?user|setuid|set-?uid|privilege", "the note says why nothing is seen")
 
     def test_own_malloc(self):
-        outcome = heaptap("run", "-o", self.trace, "--", built("own_malloc"), cwd=self.folder)
+        outcome = heaptap("run", "-o", self.trace, "--", built("own_malloc"), cwd=self.directory)
         self.assertEqual((outcome.status, outcome.stdout), (0, heaptap_test.run([built("own_malloc")]).stdout), str(outcome))
         self.assertRegex(outcome.stderr, rb"(?i)own malloc|own allocator|defines|malloc.*(itself|executable|program)",
                          f"it says that the program's own malloc was not seen\n{outcome}")
 
     def test_nobody_at_an_address(self):
         environment = {**os.environ, "HEAPTAP_TEST_INTERVALS": "reach=100ms"}
-        nobody = self.folder / "nobody.sock"
+        nobody = self.directory / "nobody.sock"
         for words in (("run", "-H", nobody, "--", "/bin/true"), ("attach", "-H", nobody, "1")):
-            outcome = heaptap(*words, cwd=self.folder, env=environment)
+            outcome = heaptap(*words, cwd=self.directory, env=environment)
             self.refused(outcome, 125, f"can't connect to {nobody}: No such file")
             self.assertEqual(outcome.stderr.count(b"can't connect"), 1, "it is said once")
 
-    def test_output_in_no_folder(self):
-        outcome = heaptap("run", "-o", self.folder / "none" / "trace.htap", "--", built("one_leak"))
+    def test_output_in_no_directory(self):
+        outcome = heaptap("run", "-o", self.directory / "none" / "trace.htap", "--", built("one_leak"))
         self.refused(outcome, 125, "none/trace.htap")
 
     def test_output_where_none_can_be(self):
         self.refused(heaptap("run", "-o", "/proc/trace.htap", "--", built("one_leak")), 125, "/proc/trace.htap")
 
-    def test_output_is_a_folder(self):
-        self.refused(heaptap("run", "-o", self.folder, "--", built("one_leak")), 125, str(self.folder))
+    def test_output_is_a_directory(self):
+        self.refused(heaptap("run", "-o", self.directory, "--", built("one_leak")), 125, str(self.directory))
 
     def test_existing_output(self):
         self.trace.write_text("precious")
@@ -134,18 +134,18 @@ class Refusals(heaptap_test.TestCase):
                           ["show", "no-such-view", "x"], ["run", "--depth", "many", "true"], ["run", "--depth", "-4", "true"],
                           ["show", "summary"], ["--no-such-option"]):
             with self.subTest(arguments):
-                outcome = heaptap(*arguments, cwd=self.folder)
+                outcome = heaptap(*arguments, cwd=self.directory)
                 if arguments == [] and outcome.status == 0:
                     continue  # help
                 self.assert_no_crash(outcome, allowed=[2])
                 self.assertNotEqual(outcome.stderr, b"", "says what is wrong")
-                self.assertEqual(os.listdir(self.folder), [])
+                self.assertEqual(os.listdir(self.directory), [])
 
     def test_a_command_that_is_misspelt(self):
         for words, meant in ((["hlep"], "help"), (["lekas", "1"], "leaks"), (["help", "shwo"], "show")):
             with self.subTest(words):
-                self.refused(heaptap(*words, cwd=self.folder), 2, f"did you mean {meant}?")
-        self.assertEqual(heaptap("frobnicate", cwd=self.folder).status, 127)
+                self.refused(heaptap(*words, cwd=self.directory), 2, f"did you mean {meant}?")
+        self.assertEqual(heaptap("frobnicate", cwd=self.directory).status, 127)
 
     def test_a_command_of_the_target_that_is_misspelt(self):
         target = pathlib.Path(heaptap_test.HEAPTAP).parent / "heaptap-target"
@@ -178,16 +178,16 @@ class BadTraces(heaptap_test.TestCase):
         return self.trace.read_bytes()
 
     def test_missing_file(self):
-        self.assertEqual(self.show(self.folder / "none.htap").status, 125)
+        self.assertEqual(self.show(self.directory / "none.htap").status, 125)
 
     def test_directory(self):
-        self.assertEqual(self.show(self.folder).status, 125)
+        self.assertEqual(self.show(self.directory).status, 125)
 
     def test_no_trace(self):
         for name, content in (("empty", b""), ("one", b"x"), ("text", b"not a trace\n" * 1000), ("zeros", bytes(100000)),
                               ("program", built("one_leak").read_bytes())):
             with self.subTest(name):
-                path = self.folder / name
+                path = self.directory / name
                 path.write_bytes(content)
                 self.assertEqual(self.show(path).status, 125)
 
@@ -196,7 +196,7 @@ class BadTraces(heaptap_test.TestCase):
         whole = summary(self.trace)
         generator = random.Random(1)
         offsets = {1, 7, 8, 16, 63, 64, len(content) - 1, len(content) - 8, *(generator.randrange(len(content)) for _ in range(42))}
-        damaged, readable = self.folder / "cut.htap", 0
+        damaged, readable = self.directory / "cut.htap", 0
         for offset in sorted(offsets):
             with self.subTest(offset=offset):
                 damaged.write_bytes(content[:offset])
@@ -213,7 +213,7 @@ class BadTraces(heaptap_test.TestCase):
         content = self.made()
         whole = heaptap("show", "summary", "--json", self.trace).stdout
         generator = random.Random(2)
-        damaged = self.folder / "trace-flipped.htap"
+        damaged = self.directory / "trace-flipped.htap"
         for offset in sorted(generator.randrange(len(content)) for _ in range(200)):
             with self.subTest(offset=offset):
                 changed = bytearray(content)
@@ -226,7 +226,7 @@ class BadTraces(heaptap_test.TestCase):
     def test_garbage_behind(self):
         content = self.made()
         allocations = summary(self.trace)["totals"]["allocations"]
-        damaged = self.folder / "long.htap"
+        damaged = self.directory / "long.htap"
         damaged.write_bytes(content + b"garbage" * 100)
         outcome = self.show(damaged)
         if outcome.status == 0:
@@ -234,7 +234,7 @@ class BadTraces(heaptap_test.TestCase):
 
     def test_newer_version(self):
         content = bytearray(self.made())
-        damaged = self.folder / "newer.htap"
+        damaged = self.directory / "newer.htap"
         refused = 0
         for offset in range(4, 16):  # the version stands behind the magic number
             changed = bytearray(content)
@@ -252,44 +252,44 @@ class Output(heaptap_test.TestCase):
     """Names of files, and what is printed."""
 
     def only_trace(self, pattern):
-        found = [name for name in os.listdir(self.folder) if re.fullmatch(pattern, name)]
-        self.assertEqual(len(found), 1, f"{pattern} in {os.listdir(self.folder)}")
+        found = [name for name in os.listdir(self.directory) if re.fullmatch(pattern, name)]
+        self.assertEqual(len(found), 1, f"{pattern} in {os.listdir(self.directory)}")
         return found[0]
 
     def test_default_name_and_link(self):
-        self.assertEqual(heaptap("run", "--", built("one_leak"), cwd=self.folder).status, 3)
+        self.assertEqual(heaptap("run", "--", built("one_leak"), cwd=self.directory).status, 3)
         name = self.only_trace(r"heaptap\.one_leak\.\d+\.htap")
-        pid = summary(self.folder / name)["target"]["pid"]
+        pid = summary(self.directory / name)["target"]["pid"]
         self.assertEqual(name, f"heaptap.one_leak.{pid}.htap")
-        latest = self.folder / "heaptap.latest.htap"
+        latest = self.directory / "heaptap.latest.htap"
         self.assertTrue(latest.is_symlink())
         self.assertEqual(os.path.basename(os.readlink(latest)), name)
-        self.assertEqual(heaptap("run", "--", built("peak"), cwd=self.folder).status, 0)
+        self.assertEqual(heaptap("run", "--", built("peak"), cwd=self.directory).status, 0)
         self.assertIn("heaptap.peak.", os.readlink(latest), "the link goes to the newest")
 
     def test_latest_that_is_no_link_is_left_alone(self):
-        latest = self.folder / "heaptap.latest.htap"
+        latest = self.directory / "heaptap.latest.htap"
         latest.write_text("precious")
-        self.assertEqual(heaptap("run", "--", built("one_leak"), cwd=self.folder).status, 3)
+        self.assertEqual(heaptap("run", "--", built("one_leak"), cwd=self.directory).status, 3)
         self.assertEqual(latest.read_text(), "precious")
 
     def test_placeholders(self):
-        self.assertEqual(heaptap("run", "-o", self.folder / "a.%h.%p.htap", "--", built("one_leak")).status, 3)
+        self.assertEqual(heaptap("run", "-o", self.directory / "a.%h.%p.htap", "--", built("one_leak")).status, 3)
         name = self.only_trace(r"a\..*\.\d+\.htap")
-        self.assertEqual(name, f"a.{socket.gethostname()}.{summary(self.folder / name)['target']['pid']}.htap")
+        self.assertEqual(name, f"a.{socket.gethostname()}.{summary(self.directory / name)['target']['pid']}.htap")
 
     def test_bare_form(self):
-        outcome = heaptap(built("one_leak"), cwd=self.folder)
+        outcome = heaptap(built("one_leak"), cwd=self.directory)
         self.assertEqual((outcome.status, outcome.stdout), (3, b"output\n"), str(outcome))
         self.only_trace(r"heaptap\.one_leak\.\d+\.htap")
 
     def test_search_in_path(self):
         env = {**os.environ, "PATH": f"{heaptap_test.TARGETS}:{os.environ['PATH']}"}
-        outcome = heaptap("run", "-q", "-o", self.trace, "one_leak", cwd=self.folder, env=env)
+        outcome = heaptap("run", "-q", "-o", self.trace, "one_leak", cwd=self.directory, env=env)
         self.assertEqual((outcome.status, outcome.stdout), (3, b"output\n"), str(outcome))
 
     def test_words_on_stderr(self):
-        outcome = heaptap("run", "-o", self.trace, "--", built("one_leak"), cwd=self.folder)
+        outcome = heaptap("run", "-o", self.trace, "--", built("one_leak"), cwd=self.directory)
         self.assertEqual((outcome.status, outcome.stdout), (3, b"output\n"))
         lines = outcome.stderr.decode().splitlines()
         self.assertTrue(1 <= len(lines) <= 12, str(outcome))
@@ -314,7 +314,7 @@ class Output(heaptap_test.TestCase):
             self.assertIn(why, outcome.stderr.decode())
 
     def test_quiet(self):
-        outcome = heaptap("run", "-q", "-o", self.trace, "--", built("one_leak"), cwd=self.folder)
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", built("one_leak"), cwd=self.directory)
         self.assertEqual((outcome.status, outcome.stdout, outcome.stderr), (3, b"output\n", b""))
 
     def test_same_trace_same_bytes(self):
@@ -326,7 +326,7 @@ class Output(heaptap_test.TestCase):
 
     def test_report_at_the_end_is_the_one_made_later(self):
         for program in ("one_leak", "leak_realloc", "realloc_across_threads", "leak_mixed_threads", "mismatched"):
-            trace = self.folder / f"{program}.htap"
+            trace = self.directory / f"{program}.htap"
             at_end = heaptap("run", "--json", "--sanity", "-o", trace, "--", built(program))
             later = heaptap("show", "summary", "--json", trace)
             self.assertEqual(at_end.stderr, later.stdout, program)
@@ -410,9 +410,9 @@ class Options(heaptap_test.TestCase):
         self.assertEqual(expectations.check("stack function=malloc through=plain allocations=2 frees=1 allocated_bytes=30", report), [])
 
     def test_follow_fork(self):
-        outcome = heaptap("run", "-q", "--follow-fork", "--", built("fork_followed"), cwd=self.folder)
+        outcome = heaptap("run", "-q", "--follow-fork", "--", built("fork_followed"), cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
-        traces = sorted(self.folder.glob("heaptap.fork_followed.*.htap"))
+        traces = sorted(self.directory.glob("heaptap.fork_followed.*.htap"))
         reports = [summary(trace) for trace in traces]
         children = [report for report in reports if not expectations.check("stack caller=in_child allocations=1000 frees=1000", report)]
         self.assertEqual((len(reports), len(children)), (4, 3), f"one trace a process: {traces}")

@@ -26,16 +26,16 @@ class Shell:
 
     def setUp(self):
         super().setUp()
-        self.script = self.folder / "heaptap.completions"
+        self.script = self.directory / "heaptap.completions"
         self.script.write_bytes(heaptap("completions", self.name).stdout)
-        (self.folder / "one.htap").touch()
-        (self.folder / "notes.txt").touch()
-        (self.folder / "below").mkdir()
+        (self.directory / "one.htap").touch()
+        (self.directory / "notes.txt").touch()
+        (self.directory / "below").mkdir()
 
     def ask(self, *command, **options):
-        environment = {**os.environ, "HOME": str(self.folder), "TERM": "dumb", "XDG_CONFIG_HOME": str(self.folder),
-                       "XDG_DATA_HOME": str(self.folder), "PATH": f"{pathlib.Path(HEAPTAP).parent}:{os.environ['PATH']}"}
-        ended = subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd=self.folder, env=environment,
+        environment = {**os.environ, "HOME": str(self.directory), "TERM": "dumb", "XDG_CONFIG_HOME": str(self.directory),
+                       "XDG_DATA_HOME": str(self.directory), "PATH": f"{pathlib.Path(HEAPTAP).parent}:{os.environ['PATH']}"}
+        ended = subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd=self.directory, env=environment,
                                timeout=60, check=False, stdin=subprocess.DEVNULL, **options)
         self.assertEqual(ended.stderr, "", ended)
         return ended.stdout
@@ -116,7 +116,7 @@ class Zsh(Shell, heaptap_test.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.functions = self.folder / "below"
+        self.functions = self.directory / "below"
         self.script.rename(self.functions / "_heaptap")
 
     def complete(self, line):

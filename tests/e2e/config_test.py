@@ -18,8 +18,8 @@ IGNORED = re.compile(r"^(\d+) stacks with .* in (\d+) blocks not freed are ignor
 class Config(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.home = self.folder / "home"
-        self.work = self.folder / "work"
+        self.home = self.directory / "home"
+        self.work = self.directory / "work"
         (self.home / ".config/heaptap").mkdir(parents=True)
         self.work.mkdir()
         self.trace = self.work / "t.htap"
@@ -56,7 +56,7 @@ class Files(Config):
         self.assertNotEqual(self.text("show", "top", self.trace, "--config", user), everything)
         os.unlink(self.work / ".heaptap")
         self.assertEqual(self.text("show", "top", self.trace, "--no-config"), everything)
-        other = self.folder / "xdg/heaptap"
+        other = self.directory / "xdg/heaptap"
         other.mkdir(parents=True)
         self.write("# nothing\n", other / "config")
         self.assertEqual(self.text("show", "top", self.trace, XDG_CONFIG_HOME=str(other.parent)), everything)

@@ -71,8 +71,8 @@ class Connect(TestCase):
         self.is_served(target, self.address)
 
     def test_another_token(self):
-        address, token = f"127.0.0.1:{far.free_port()}", far.make_token(self.folder)
-        target = self.go(address, "--token-file", far.make_token(self.folder, "another"))
+        address, token = f"127.0.0.1:{far.free_port()}", far.make_token(self.directory)
+        target = self.go(address, "--token-file", far.make_token(self.directory, "another"))
         host = self.start(f"listen:{address}", "-q", "--token-file", token, "-o", self.trace, "--", self.program, "3000")
         wait_for("the host listens", lambda: far.listens(host.pid, address), state=host)
         said = self.said(target, b"token")
@@ -86,22 +86,22 @@ class Connect(TestCase):
         host.kill()
         host.wait()
         pathlib.Path(self.address).unlink()
-        done = heaptap("run", "-q", "-H", f"listen:{self.address}", "-o", self.folder / "next.htap", "--", "/bin/true", cwd=self.folder)
+        done = heaptap("run", "-q", "-H", f"listen:{self.address}", "-o", self.directory / "next.htap", "--", "/bin/true", cwd=self.directory)
         self.assertEqual(done.status, 125, str(done))
         self.assertIn(b"it keeps the recording of a host that lost its connection, until --orphan-timeout", done.stderr)
         self.said(target, b"was refused: it keeps the recording of a host that lost its connection")
 
     def etc(self, hosts="", servers=""):
         """What runs a command with these files in /etc."""
-        (self.folder / "hosts").write_text(hosts)
-        (self.folder / "resolv.conf").write_text(servers)
-        binds = [f"mount --bind {self.folder / name} $(readlink -f /etc/{name})" for name in ("hosts", "resolv.conf")]
+        (self.directory / "hosts").write_text(hosts)
+        (self.directory / "resolv.conf").write_text(servers)
+        binds = [f"mount --bind {self.directory / name} $(readlink -f /etc/{name})" for name in ("hosts", "resolv.conf")]
         return [*NAMESPACE, "/bin/sh", "-c", " && ".join([*binds, 'exec "$@"']), "sh"]
 
     def by_name(self, wrapper):
         if subprocess.run([*wrapper, "true"], capture_output=True).returncode != 0:
             self.skipTest("files in /etc can't have others in their place here")
-        port, token = far.free_port(), far.make_token(self.folder)
+        port, token = far.free_port(), far.make_token(self.directory)
         target = self.go(f"desk:{port}", "--token-file", token, wrapper=wrapper)
         self.is_served(target, f"127.0.0.1:{port}", "--token-file", token)
 
@@ -121,7 +121,7 @@ class Connect(TestCase):
         wrapper = self.etc(servers="nameserver 127.7.7.8\n")
         if subprocess.run([*wrapper, "true"], capture_output=True).returncode != 0:
             self.skipTest("files in /etc can't have others in their place here")
-        target = self.go("desk:7421", "--token-file", far.make_token(self.folder), wrapper=wrapper)
+        target = self.go("desk:7421", "--token-file", far.make_token(self.directory), wrapper=wrapper)
         self.assertIn("can't find the host 'desk'", self.said(target, b"trying again"))
 
 

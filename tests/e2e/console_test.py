@@ -28,9 +28,9 @@ class Terminal:
         self.read_end, outer = pty.openpty()
         self.resize(columns, rows)
         variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR", "HEAPTAP_PAGER")}
-        variables.update({"TERM": "xterm", "PAGER": "cat", "XDG_STATE_HOME": str(test.folder / "state"), "LC_ALL": "C.UTF-8"}, **environment)
+        variables.update({"TERM": "xterm", "PAGER": "cat", "XDG_STATE_HOME": str(test.directory / "state"), "LC_ALL": "C.UTF-8"}, **environment)
         self.process = subprocess.Popen([HEAPTAP, "console", *map(str, arguments)], stdin=outer, stdout=outer, stderr=outer,
-                                        cwd=test.folder, env=variables, start_new_session=True,
+                                        cwd=test.directory, env=variables, start_new_session=True,
                                         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         os.close(outer)
         self.came = b""
@@ -71,12 +71,12 @@ class Terminal:
 class TraceCase(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        ended = heaptap("run", "-q", "-o", self.trace, "--", built("leak_shop"), cwd=self.folder)
+        ended = heaptap("run", "-q", "-o", self.trace, "--", built("leak_shop"), cwd=self.directory)
         self.assertTrue(self.trace.exists(), ended)
 
     def script(self, *commands, **options):
         arguments = [word for command in commands for word in ("-x", command)]
-        return heaptap("console", self.trace, *arguments, cwd=self.folder, **options)
+        return heaptap("console", self.trace, *arguments, cwd=self.directory, **options)
 
     def said(self, *commands):
         outcome = self.script(*commands)
@@ -152,14 +152,14 @@ class Scripts(TraceCase):
 
     def test_output_into_files(self):
         self.assertEqual(self.said("marks > out", "marks >> out"), "")
-        self.assertEqual((self.folder / "out").read_text(), "no marks\n" * 2)
+        self.assertEqual((self.directory / "out").read_text(), "no marks\n" * 2)
         outcome = self.script("marks > out")
         self.assertEqual(outcome.status, 2, outcome)
         self.assertIn(b">| replaces it", outcome.stderr)
         self.said("marks >| out")
-        self.assertEqual((self.folder / "out").read_text(), "no marks\n")
+        self.assertEqual((self.directory / "out").read_text(), "no marks\n")
         self.said("export pprof > now.pb.gz")
-        self.assertTrue((self.folder / "now.pb.gz").read_bytes().startswith(b"\x1f\x8b"))
+        self.assertTrue((self.directory / "now.pb.gz").read_bytes().startswith(b"\x1f\x8b"))
 
     def test_who_reads_may_leave_early(self):
         self.assertEqual(self.said("dump | head -1 | wc -l", "marks").split(), ["1", "no", "marks"])
@@ -172,17 +172,17 @@ class Scripts(TraceCase):
         self.assertEqual(outcome.status, 125, outcome)
 
     def test_what_is_no_recording(self):
-        outcome = heaptap("console", self.folder / "none.htap", "-x", "status")
+        outcome = heaptap("console", self.directory / "none.htap", "-x", "status")
         self.assertEqual(outcome.status, 125, outcome)
         self.assertIn(b"none.htap", outcome.stderr)
         self.trace.write_bytes(self.trace.read_bytes()[:1000])
         self.assert_no_crash(self.script("show leaks"))
-        (self.folder / "random").write_bytes(os.urandom(2000))
-        self.assertEqual(heaptap("console", self.folder / "random", "-x", "status").status, 125)
+        (self.directory / "random").write_bytes(os.urandom(2000))
+        self.assertEqual(heaptap("console", self.directory / "random", "-x", "status").status, 125)
 
     def test_a_run_of_several_processes(self):
-        heaptap("run", "-q", "-f", "--", "sh", "-c", "/bin/true; /bin/true", cwd=self.folder)
-        index = next(self.folder.glob("*.run"))
+        heaptap("run", "-q", "-f", "--", "sh", "-c", "/bin/true; /bin/true", cwd=self.directory)
+        index = next(self.directory.glob("*.run"))
         outcome = heaptap("console", index, "-x", "processes", "-x", "status", "-x", "show summary --by process")
         self.assertEqual(outcome.status, 0, outcome)
         self.assertGreaterEqual(outcome.stdout.count(b"true"), 3)
@@ -196,7 +196,7 @@ class OnATerminal(TraceCase):
         self.assertIn("ambiguous", terminal.ask("st"))
         terminal.type("quit\r")
         self.assertEqual(terminal.status(), 0)
-        history = self.folder / "state/heaptap/history"
+        history = self.directory / "state/heaptap/history"
         self.assertEqual(history.read_text(), "marks\nst\nquit\n")
         self.assertEqual(history.stat().st_mode & 0o777, 0o600)
         # And the next one has it.
@@ -216,10 +216,10 @@ class OnATerminal(TraceCase):
         terminal.type("t\t\r")
         terminal.until(r"events")
         terminal.until(r"\(past\)> $")
-        (self.folder / "a file").touch()
+        (self.directory / "a file").touch()
         terminal.type("marks >> a\t\r")
         terminal.until(r"\(past\)> $")
-        self.assertEqual((self.folder / "a file").read_text(), "no marks\n")
+        self.assertEqual((self.directory / "a file").read_text(), "no marks\n")
 
     def test_ctrl_c_clears_the_line_and_ctrl_d_ends(self):
         terminal = Terminal(self, self.trace)
@@ -252,7 +252,7 @@ class OnATerminal(TraceCase):
         self.assertLess(terminal.until(r"\(past\)> $").rpartition("\x1b[2J")[2].count("\n"), 10)
 
     def test_a_pager_shows_long_output(self):
-        pager = self.folder / "pager"
+        pager = self.directory / "pager"
         pager.write_text("#!/bin/sh\nsed 's/^/paged: /'\n")
         pager.chmod(0o755)
         terminal = Terminal(self, self.trace, PAGER=str(pager))
@@ -347,7 +347,7 @@ class NewLosses(heaptap_test.TestCase):
                 recorder.stdout.readline()
 
         def said(*commands):
-            outcome = heaptap("console", pid, *[word for command in commands for word in ("-x", command)], cwd=self.folder)
+            outcome = heaptap("console", pid, *[word for command in commands for word in ("-x", command)], cwd=self.directory)
             self.assertEqual(outcome.status, 0, outcome)
             return outcome.stdout.decode()
 
@@ -367,7 +367,7 @@ class GoingOn(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
         self.recorder = subprocess.Popen([HEAPTAP, "run", "-q", "-o", self.trace, "--", "cat"], stdin=subprocess.PIPE,
-                                         stdout=subprocess.PIPE, cwd=self.folder)
+                                         stdout=subprocess.PIPE, cwd=self.directory)
         self.addCleanup(self.end)
         # What it answers says that it runs, and is recorded.
         self.recorder.stdin.write(b"ready\n")
@@ -384,7 +384,7 @@ class GoingOn(heaptap_test.TestCase):
             self.recorder.stdin.close()
 
     def script(self, *commands):
-        return heaptap("console", self.pid, *[word for command in commands for word in ("-x", command)], cwd=self.folder)
+        return heaptap("console", self.pid, *[word for command in commands for word in ("-x", command)], cwd=self.directory)
 
     def said(self, *commands):
         outcome = self.script(*commands)
@@ -398,7 +398,7 @@ class GoingOn(heaptap_test.TestCase):
         self.assertRegex(self.said("info"), r"CPU of heaptap +\d")
         self.assertEqual(self.said("monitor 0 2").count(f"cat (pid {self.pid}): running"), 2)
         self.assertIn("frames", self.said("dump > all", "set"))
-        self.assertIn("NOT FREED", (self.folder / "all").read_text())
+        self.assertIn("NOT FREED", (self.directory / "all").read_text())
         self.assertIn("malloc", self.said("export folded"))
 
     def test_it_is_steered(self):
@@ -460,11 +460,11 @@ class GoingOn(heaptap_test.TestCase):
         self.assertIsNone(self.recorder.poll())
 
     def test_it_is_found_by_the_path_of_its_socket(self):
-        socket = next(path for folder in heaptap_test.socket_folders() for path in folder.glob(f"{self.recorder.pid}.sock"))
+        socket = next(path for directory in heaptap_test.socket_directories() for path in directory.glob(f"{self.recorder.pid}.sock"))
         terminal = Terminal(self, socket)
         terminal.until(f"{self.pid}> $")
         self.assertIn(f"cat (pid {self.pid}): running", terminal.ask("status"))
-        other = self.folder / "socket"
+        other = self.directory / "socket"
         self.assertEqual(heaptap("console", other, "-x", "status").status, 125)
 
     def test_several_recordings_are_a_choice(self):
@@ -472,7 +472,7 @@ class GoingOn(heaptap_test.TestCase):
         second.setUp()
         self.addCleanup(second.doCleanups)
         # In a script nobody can choose.
-        outcome = heaptap("console", "-x", "status", cwd=self.folder)
+        outcome = heaptap("console", "-x", "status", cwd=self.directory)
         self.assertEqual(outcome.status, 2, outcome)
         self.assertIn(f"{self.pid}  cat", outcome.stderr.decode())
         terminal = Terminal(self)
@@ -516,8 +516,8 @@ class GoingOn(heaptap_test.TestCase):
         self.assertEqual(process.stdout.readline(), b"still\n")
 
     def test_a_failed_attach_is_not_taken_for_a_trace_of_another(self):
-        other = self.folder / "heaptap.other.1.htap"
-        self.assertEqual(heaptap("run", "-q", "-o", other, "--", built("malloc_family"), cwd=self.folder).status, 0)
+        other = self.directory / "heaptap.other.1.htap"
+        self.assertEqual(heaptap("run", "-q", "-o", other, "--", built("malloc_family"), cwd=self.directory).status, 0)
         done = threading.Event()
 
         def keep_it_new():
@@ -527,7 +527,7 @@ class GoingOn(heaptap_test.TestCase):
         newer.start()
         self.addCleanup(newer.join)
         self.addCleanup(done.set)
-        outcome = heaptap("console", self.pid, "-x", "attach 999999999", cwd=self.folder)
+        outcome = heaptap("console", self.pid, "-x", "attach 999999999", cwd=self.directory)
         self.assertEqual(outcome.status, 125, outcome)
         self.assertIn("no process 999999999", outcome.stderr.decode())
 
@@ -541,7 +541,7 @@ class GoingOn(heaptap_test.TestCase):
 
         def allocations(*commands):
             said = self.said(*commands, "show summary --json >| now.json")
-            return said, json.loads((self.folder / "now.json").read_text())
+            return said, json.loads((self.directory / "now.json").read_text())
         echo()
         _, before = allocations()
         self.assertGreater(before["totals"]["allocations"], 0)
@@ -549,7 +549,7 @@ class GoingOn(heaptap_test.TestCase):
         self.assertEqual(after["totals"]["allocations"], 0)
         self.assertIn("from mark #1", after["filter"])  # that the reset set
         self.said("show summary --from start --json >| now.json")
-        self.assertGreaterEqual(json.loads((self.folder / "now.json").read_text())["totals"]["allocations"], before["totals"]["allocations"])
+        self.assertGreaterEqual(json.loads((self.directory / "now.json").read_text())["totals"]["allocations"], before["totals"]["allocations"])
 
     def test_what_older_tracers_can_do_can_be_done(self):
         """Each command of interactive heap tracers has its counterpart: what it says, and what holds then."""
@@ -593,8 +593,8 @@ class GoingOn(heaptap_test.TestCase):
         for command, said in table:
             with self.subTest(command=command):
                 self.assertRegex(terminal.ask(command), said)
-        self.assertIn("NOT FREED", (self.folder / "all").read_text())
-        number = re.search(r"#(\d+)", (self.folder / "all").read_text())[1]
+        self.assertIn("NOT FREED", (self.directory / "all").read_text())
+        number = re.search(r"#(\d+)", (self.directory / "all").read_text())[1]
         self.assertIn(f"#{number}  by ", terminal.ask(f"report {number}"))
         terminal.type("quit\r")
         self.assertEqual(terminal.status(), 0)
@@ -620,7 +620,7 @@ class GoingOn(heaptap_test.TestCase):
         for process in stopped:
             process.send_signal(signal.SIGSTOP)
             self.addCleanup(process.send_signal, signal.SIGCONT)
-        outcome = heaptap("console", self.pid, "-x", "run sleep 1000", "-x", "kill TERM", cwd=self.folder)
+        outcome = heaptap("console", self.pid, "-x", "run sleep 1000", "-x", "kill TERM", cwd=self.directory)
         self.assertEqual(outcome.status, 0, outcome)
 
 

@@ -39,9 +39,9 @@ class Containers(heaptap_test.TestCase):
         if not container.usable():
             heaptap_test.skip_what_is_missing("namespaces of users, mounts, processes and networks")
         assert not pathlib.Path("/app").exists(), "what is in the container is nowhere else"
-        folder = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.built = pathlib.Path(folder.name)
+        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.built = pathlib.Path(directory.name)
         (cls.built / "part.c").write_text(LIBRARY)
         (cls.built / "sensor.c").write_text(PROGRAM)
         subprocess.run(["gcc", "-O0", "-g", "-fno-builtin", "-shared", "-fPIC", "part.c", "-o", "libpart.so"], cwd=cls.built, check=True)
@@ -49,7 +49,7 @@ class Containers(heaptap_test.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.root = self.folder / "root"
+        self.root = self.directory / "root"
         container.make_root(self.root, {"/app/sensor": self.built / "sensor", "/app/libpart.so": self.built / "libpart.so"})
 
     def check(self, done, pid):
@@ -69,7 +69,7 @@ class Containers(heaptap_test.TestCase):
                 self.assertIn(word, leaks.stdout, str(leaks))
 
     def attach(self, pid, *words):
-        return heaptap("attach", "-o", self.trace, "--force", "--duration", "1s", *words, pid, cwd=self.folder)
+        return heaptap("attach", "-o", self.trace, "--force", "--duration", "1s", *words, pid, cwd=self.directory)
 
     def test_from_outside(self):
         for user in (True, False):
@@ -80,13 +80,13 @@ class Containers(heaptap_test.TestCase):
 
     def test_over_a_line_by_the_machine_outside(self):
         inner = container.Container(self, self.root, "/app/sensor")
-        with far.serving(str(self.folder / "far.sock"), "-q"):
-            self.check(self.attach(inner.pid, "-H", self.folder / "far.sock"), inner.pid)
+        with far.serving(str(self.directory / "far.sock"), "-q"):
+            self.check(self.attach(inner.pid, "-H", self.directory / "far.sock"), inner.pid)
         self.assertIsNone(inner.process.poll())
 
     def sidecar(self, inner, *words):
         """heaptap-target in a root and a mount namespace of its own, among the processes of the container and on its network."""
-        root = self.folder / "sidecar"
+        root = self.directory / "sidecar"
         container.make_root(root, {"/heaptap-target": far.HEAPTAP_TARGET})
         enter = ["nsenter", "-t", str(inner.pid), "--user", "--pid", "--net", "--ipc", "--"]
         command = [*enter, "unshare", "--mount", "--fork", "--kill-child", "python3", "-c", container.ENTER, root, "/heaptap-target", *words]

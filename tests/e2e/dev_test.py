@@ -14,21 +14,21 @@ ROOT = heaptap_test.HERE.parent.parent
 class Dev(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        shutil.copy(ROOT / "dev", self.folder)
-        shutil.copytree(ROOT / "tools/dev", self.folder / "tools/dev")
-        shutil.copytree(ROOT / "demo", self.folder / "demo")
-        shutil.copy(ROOT / "tools/packages.txt", self.folder / "tools")
+        shutil.copy(ROOT / "dev", self.directory)
+        shutil.copytree(ROOT / "tools/dev", self.directory / "tools/dev")
+        shutil.copytree(ROOT / "demo", self.directory / "demo")
+        shutil.copy(ROOT / "tools/packages.txt", self.directory / "tools")
 
     def fake(self, name, script):
         """A program of this name that comes first in the path."""
-        folder = self.folder / "fake"
-        folder.mkdir(exist_ok=True)
-        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-        (folder / name).chmod(0o755)
+        directory = self.directory / "fake"
+        directory.mkdir(exist_ok=True)
+        (directory / name).write_text(f"#!/bin/sh\n{script}\n")
+        (directory / name).chmod(0o755)
 
     def dev(self, *arguments):
-        env = {**os.environ, "PATH": f"{self.folder}/fake:/usr/sbin:/usr/bin:/sbin:/bin"}
-        return heaptap_test.run(["bash", self.folder / "dev", *arguments], env=env, cwd=self.folder)
+        env = {**os.environ, "PATH": f"{self.directory}/fake:/usr/sbin:/usr/bin:/sbin:/bin"}
+        return heaptap_test.run(["bash", self.directory / "dev", *arguments], env=env, cwd=self.directory)
 
     def test_a_program_that_is_not_there_is_told_before_anything_is_built(self):
         for arguments in (["--", "no-such-program"], ["no-such-program", "x"], ["-q", "-d", "5", "--", "./no-such-program"],
@@ -37,14 +37,14 @@ class Dev(heaptap_test.TestCase):
                 outcome = self.dev("run", *arguments)
                 self.assertEqual((outcome.status, outcome.stdout), (127, b""), str(outcome))
                 self.assertIn(arguments[-1 if "--" in arguments else 0].encode(), outcome.stderr)
-                self.assertFalse((self.folder / "build").exists())
+                self.assertFalse((self.directory / "build").exists())
 
     def test_what_is_there_or_is_made_by_the_build_is_run(self):
         for name in ("dpkg-query", "cmake"):
             self.fake(name, "exit 0")  # all packages are there, all builds succeed
         self.fake("comm", "exit 0")
-        (self.folder / "build/bin").mkdir(parents=True)
-        program = self.folder / "build/bin/heaptap"
+        (self.directory / "build/bin").mkdir(parents=True)
+        program = self.directory / "build/bin/heaptap"
         program.write_text("#!/bin/sh\necho \"$@\"\n")
         program.chmod(0o755)
         for arguments in (["--", "build/demo/words", "x"], ["--", "sh", "-c", "true"], ["sh"], ["-q", "sh"], ["-q", "--", "./dev"]):

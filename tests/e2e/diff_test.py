@@ -77,19 +77,19 @@ class Diff(heaptap_test.TestCase):
             source.write_text(text)
             outcome = heaptap_test.run(["g++", "-w", "-fno-builtin", *options, source, "-o", kept])
             self.assertEqual(outcome.status, 0, str(outcome))
-        program = self.folder / name / "program"
+        program = self.directory / name / "program"
         program.parent.mkdir()
         shutil.copy2(kept, program)
         return program
 
     def record(self, program, *arguments, name=None, options=(), **more):
-        trace = self.folder / f"{name or program.parent.name}.htap"
-        outcome = heaptap("run", "-q", "-o", trace, *options, "--", program, *arguments, cwd=self.folder, **more)
+        trace = self.directory / f"{name or program.parent.name}.htap"
+        outcome = heaptap("run", "-q", "-o", trace, *options, "--", program, *arguments, cwd=self.directory, **more)
         self.assertEqual(outcome.status, 0, str(outcome))
         return trace
 
     def text(self, *arguments, status=0):
-        outcome = heaptap(*arguments, cwd=self.folder)
+        outcome = heaptap(*arguments, cwd=self.directory)
         self.assertEqual(outcome.status, status, str(outcome))
         return (outcome.stderr if status == 2 else outcome.stdout).decode()
 
@@ -153,7 +153,7 @@ class Diff(heaptap_test.TestCase):
         comparison = self.compare(self.record(program, "50", name="one"), self.record(program, "50", name="two"))
         self.assertEqual(self.states(comparison), {})
         self.assertEqual(comparison["stack_count"]["moved"], 0)
-        self.assertIn("no stack changed", self.text("diff", self.folder / "one.htap", self.folder / "two.htap"))
+        self.assertIn("no stack changed", self.text("diff", self.directory / "one.htap", self.directory / "two.htap"))
 
     def test_more_data_makes_the_same_stacks_grow(self):
         program = self.build("app")
@@ -203,7 +203,7 @@ class Diff(heaptap_test.TestCase):
     def test_stripped_builds_of_one_program_are_compared_by_offsets(self):
         program = self.build("app", options=("-O2",))
         before = self.record(program, "50", name="named")
-        stripped = self.folder / "stripped"
+        stripped = self.directory / "stripped"
         stripped.mkdir()
         subprocess.run(["strip", "-o", stripped / "program", program], check=True)
         after = self.record(stripped / "program", "60")
@@ -264,7 +264,7 @@ class Diff(heaptap_test.TestCase):
         self.assertRegex(text, r"4\.9 KiB +5\.9 KiB +7\.8 KiB +\+2\.9 KiB\n +grows in each: malloc from make_record")
 
     def test_two_moments_of_one_trace(self):
-        program = self.folder / "moments.cc"
+        program = self.directory / "moments.cc"
         program.write_text("""
             #include <stdlib.h>
             void* kept[100];
@@ -308,7 +308,7 @@ class Diff(heaptap_test.TestCase):
         script = "create table t(a, b); with recursive n(i) as (select 1 union all select i+1 from n where i < {}) insert into t select i, 'x' || i from n;"
         traces = []
         for count in (100, 20000):
-            database = self.folder / f"{count}.sql"
+            database = self.directory / f"{count}.sql"
             database.write_text(script.format(count))
             traces.append(self.record("sqlite3", ":memory:", ".read " + str(database), name=f"sqlite{count}"))
         comparison = self.compare(*traces)
@@ -317,7 +317,7 @@ class Diff(heaptap_test.TestCase):
         self.assertGreater(comparison["totals"]["change"]["peak_bytes"], 0)
 
     def check(self, before, after, *options, status):
-        outcome = heaptap("check", after, "--baseline", before, *options, cwd=self.folder)
+        outcome = heaptap("check", after, "--baseline", before, *options, cwd=self.directory)
         self.assertEqual(outcome.status, status, str(outcome))
         return outcome.stdout.decode()
 
@@ -353,7 +353,7 @@ class Diff(heaptap_test.TestCase):
         whole = self.record(program, "50", name="whole")
         unscanned = self.record(program, "50", name="unscanned", options=("--no-leak-scan",))
         totals = self.record(program, "50", name="totals", options=("--aggregate",))
-        cut = self.folder / "cut.htap"
+        cut = self.directory / "cut.htap"
         cut.write_bytes(whole.read_bytes()[:-60])
         for before, after, limit in ((unscanned, whole, "leaked=1G"), (whole, unscanned, "leaked=1G"), (whole, unscanned, "1G"),
                                      (whole, totals, "stack-peak=1G"), (totals, whole, "stack-peak=1G"),
@@ -382,16 +382,16 @@ class Diff(heaptap_test.TestCase):
         text = self.check(old, same, more, "--max-growth", "live=1K", status=1)
         self.assertRegex(text, r"same\.htap:\nok: live: [\s\S]*more\.htap:\nFAIL: live: ")
         another = self.record(other, "50", name="another")
-        outcome = heaptap("check", same, another, "--baseline", old, "--max-growth", "0", cwd=self.folder)
+        outcome = heaptap("check", same, another, "--baseline", old, "--max-growth", "0", cwd=self.directory)
         self.assertEqual(outcome.status, 125, str(outcome))
         self.assertRegex(outcome.stderr.decode(), r"another\.htap' is a trace of other, for which '\S*old\.htap' has no baseline: record one there")
-        folder = self.folder / "baselines"
-        folder.mkdir()
+        directory = self.directory / "baselines"
+        directory.mkdir()
         for number, (program, count) in enumerate([(app, "50"), (app, "900"), (other, "50")]):
             self.record(program, count, name=f"baselines/{number}")
-        self.check(folder, same, more, another, "--max-growth", "0", status=0)
-        self.check(folder, more, "--max-growth", "0", status=0)
-        outcome = heaptap("check", self.record(app, "60", name="sixty"), "--baseline", folder, "--max-growth", "0", cwd=self.folder)
+        self.check(directory, same, more, another, "--max-growth", "0", status=0)
+        self.check(directory, more, "--max-growth", "0", status=0)
+        outcome = heaptap("check", self.record(app, "60", name="sixty"), "--baseline", directory, "--max-growth", "0", cwd=self.directory)
         self.assertEqual(outcome.status, 125, str(outcome))
         self.assertIn(b"has 2 baselines: compare it with one of them, such as", outcome.stderr)
 
@@ -403,12 +403,12 @@ class Diff(heaptap_test.TestCase):
                         ("--baseline", trace, "--max-growth", "0", "--possible"), (trace.parent, "--baseline", trace, "--max-growth", "0")):
             with self.subTest(options=options):
                 self.text("check", trace, *options, status=2) if options[0] != trace.parent else None
-        self.assertEqual(heaptap("check", trace, "--baseline", "none.htap", "--max-growth", "0", cwd=self.folder).status, 125)
+        self.assertEqual(heaptap("check", trace, "--baseline", "none.htap", "--max-growth", "0", cwd=self.directory).status, 125)
 
     def html(self, *arguments):
         """The data of the file that is written, and its text."""
-        file = self.folder / "diff.html"
-        outcome = heaptap("diff", *arguments, "--html", "-o", file, "--force", cwd=self.folder)
+        file = self.directory / "diff.html"
+        outcome = heaptap("diff", *arguments, "--html", "-o", file, "--force", cwd=self.directory)
         self.assertEqual((outcome.status, outcome.stdout), (0, b""), str(outcome))
         text = file.read_text()
         return heaptap_test.document_of(text), text
@@ -458,8 +458,8 @@ class Diff(heaptap_test.TestCase):
     def test_the_html_file_is_named_after_the_last_trace_and_replaces_nothing(self):
         before, after = self.record(self.build("one"), "20"), self.record(self.build("two"), "30")
         self.text("diff", before, after, "--html")
-        self.assertTrue((self.folder / "two.diff.html").exists())
-        outcome = heaptap("diff", before, after, "--html", cwd=self.folder)
+        self.assertTrue((self.directory / "two.diff.html").exists())
+        outcome = heaptap("diff", before, after, "--html", cwd=self.directory)
         self.assertEqual(outcome.status, 125, str(outcome))
         self.assertIn(b"--force", outcome.stderr)
         self.assertIn("--html", self.text("diff", before, after, "-o", "x.html", status=2))
@@ -470,7 +470,7 @@ class Diff(heaptap_test.TestCase):
         self.assertIn("expected two traces", self.text("diff", "one.htap", status=2))
         self.assertIn("moments of one trace", self.text("diff", "a", "b", "--from", "1s", status=2))
         self.assertIn("not one of live, blocks", self.text("diff", "a", "b", "--sort", "size", status=2))
-        self.assertEqual(heaptap("diff", "none.htap", "none.htap", cwd=self.folder).status, 125)
+        self.assertEqual(heaptap("diff", "none.htap", "none.htap", cwd=self.directory).status, 125)
 
 
 if __name__ == "__main__":

@@ -27,14 +27,14 @@ class Pages(heaptap_test.TestCase):
             if shutil.which(program) is None:
                 self.skipTest(f"there is no {program} on this machine")
         steps = page_session.steps_of(text)
-        (self.folder / "build").mkdir()
-        (self.folder / "build/demo").symlink_to(DEMOS)
+        (self.directory / "build").mkdir()
+        (self.directory / "build/demo").symlink_to(DEMOS)
         for sources in ("demo", "examples"):
-            shutil.copytree(ROOT / sources, self.folder / sources)
+            shutil.copytree(ROOT / sources, self.directory / sources)
         environment = {**os.environ, "PATH": f"{pathlib.Path(HEAPTAP).resolve().parent}:{os.environ['PATH']}",
                        "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
         for step in steps:
-            outcome = run(["bash", "-c", f"exec 2>&1\n{step.command}"], cwd=self.folder, env=environment)
+            outcome = run(["bash", "-c", f"exec 2>&1\n{step.command}"], cwd=self.directory, env=environment)
             printed = outcome.stdout.decode(errors="replace").splitlines()
             reason = page_session.difference(step.printed, printed)
             self.assertIsNone(reason, f"{page.name}:{step.line}: {step.command}\n{reason}\n--- printed\n" + "\n".join(printed))

@@ -33,7 +33,7 @@ class Doctor(heaptap_test.TestCase):
     def doctor(self, *arguments, command=(), **options):
         """Its exit status, and its checks by name."""
         outcome = subprocess.run([*command, HEAPTAP, "doctor", "--json", *map(str, arguments)], capture_output=True, timeout=60,
-                                 cwd=self.folder, check=False, **options)
+                                 cwd=self.directory, check=False, **options)
         report = json.loads(outcome.stdout)
         self.assertEqual((report["format"], report["version"]), ("heaptap-doctor", 1))
         self.assertEqual(report["passed"], all(check["verdict"] != "fail" for check in report["checks"]))
@@ -41,11 +41,11 @@ class Doctor(heaptap_test.TestCase):
         return outcome.returncode, {check["name"]: check for check in report["checks"]}
 
     def build(self, name, *command):
-        source = self.folder / "program.c"
+        source = self.directory / "program.c"
         source.write_text(PROGRAM)
-        outcome = run([*command, "-o", self.folder / name, source])
+        outcome = run([*command, "-o", self.directory / name, source])
         self.assertEqual(outcome.status, 0, str(outcome))
-        return self.folder / name
+        return self.directory / name
 
     def sleeper(self):
         process = subprocess.Popen(["sleep", "1000"])
@@ -54,7 +54,7 @@ class Doctor(heaptap_test.TestCase):
         return process.pid
 
     def test_text_names_each_check_in_eighty_columns(self):
-        outcome = heaptap("doctor", "/bin/true", cwd=self.folder)
+        outcome = heaptap("doctor", "/bin/true", cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         lines = outcome.stdout.decode().splitlines()
         self.assertIn("this machine", lines)
@@ -80,9 +80,9 @@ class Doctor(heaptap_test.TestCase):
                 says_ptrace = checks["capture"]["text"].startswith("ptrace")
                 self.assertEqual(says_ptrace, b"recorded with ptrace" in ran.stderr, f"{checks['capture']}\n{ran}")
                 self.assertEqual(says_ptrace, name in ("static", "32", "musl"))
-        _, checks = self.doctor(self.folder / "plain")
+        _, checks = self.doctor(self.directory / "plain")
         self.assertEqual(checks["names"]["verdict"], "ok")
-        _, checks = self.doctor(self.folder / "stripped")
+        _, checks = self.doctor(self.directory / "stripped")
         self.assertEqual(checks["names"]["verdict"], "note")
 
     def test_fix_of_a_sanitizer_works(self):
@@ -90,24 +90,24 @@ class Doctor(heaptap_test.TestCase):
         environment = {name: value for name, value in os.environ.items() if not name.endswith("SAN_OPTIONS")}
         status, checks = self.doctor(program, env=environment)
         self.assertEqual((status, checks["sanitizer"]["verdict"]), (1, "fail"))
-        refused = run([HEAPTAP, "run", "--", program], cwd=self.folder, env=environment)
+        refused = run([HEAPTAP, "run", "--", program], cwd=self.directory, env=environment)
         self.assertEqual(refused.status, 126, str(refused))
         command = checks["sanitizer"]["fixes"][0].replace("heaptap ", f"{HEAPTAP} ", 1)
-        fixed = run(["sh", "-c", command], cwd=self.folder, env=environment)
+        fixed = run(["sh", "-c", command], cwd=self.directory, env=environment)
         self.assertEqual(fixed.status, 0, str(fixed))
 
     def test_allocator_of_the_programs_own(self):
-        source = self.folder / "own.c"
+        source = self.directory / "own.c"
         source.write_text("#include <stddef.h>\nvoid* malloc(size_t size) { (void)size; return NULL; }\n" + PROGRAM)
-        program = self.folder / "own"
+        program = self.directory / "own"
         self.assertEqual(run(["gcc", "-fno-builtin", "-o", program, source]).status, 0)
         status, checks = self.doctor(program)
         self.assertEqual((status, checks["capture"]["verdict"]), (0, "note"))
         self.assertEqual(checks["capture"]["fixes"], [f"heaptap run --via ptrace -- {program}"])
 
     def test_what_cannot_be_run(self):
-        (self.folder / "text").write_text("no program\n")
-        (self.folder / "text").chmod(0o755)
+        (self.directory / "text").write_text("no program\n")
+        (self.directory / "text").chmod(0o755)
         for name in ("./not-there", "./text", "/", "no-such-program"):
             with self.subTest(program=name):
                 status, checks = self.doctor(name)
@@ -115,21 +115,21 @@ class Doctor(heaptap_test.TestCase):
                 self.assertIn("fail", (checks["program"]["verdict"], checks.get("capture", {}).get("verdict")))
 
     def test_missing_agent_matters_only_to_what_needs_it(self):
-        alone = self.folder / "bin"
+        alone = self.directory / "bin"
         alone.mkdir()
         shutil.copy(HEAPTAP, alone / "heaptap")
         static = self.build("static", "gcc", "-static")
         for target, status in ((["/bin/true"], 1), ([], 1), ([static], 0)):
-            outcome = run([alone / "heaptap", "doctor", *target], cwd=self.folder)
+            outcome = run([alone / "heaptap", "doctor", *target], cwd=self.directory)
             self.assertEqual(outcome.status, status, str(outcome))
             self.assertIn(b"libheaptap_agent.so not found", outcome.stdout)
 
     def test_agent_that_the_loader_refuses(self):
-        alone = self.folder / "bin"
+        alone = self.directory / "bin"
         alone.mkdir()
         shutil.copy(HEAPTAP, alone / "heaptap")
         (alone / "libheaptap_agent.so").write_text("no library")
-        outcome = run([alone / "heaptap", "doctor"], cwd=self.folder)
+        outcome = run([alone / "heaptap", "doctor"], cwd=self.directory)
         self.assertEqual(outcome.status, 1, str(outcome))
         self.assertIn(b"FAIL  agent", outcome.stdout)
 
@@ -145,16 +145,16 @@ class Doctor(heaptap_test.TestCase):
     @unittest.skipUnless(os.getuid() == 0, "needs root to become somebody else")
     def test_process_of_somebody_else(self):
         pid = self.sleeper()
-        tools = self.folder / "bin"
+        tools = self.directory / "bin"
         tools.mkdir()
         for file in (HEAPTAP, pathlib.Path(HEAPTAP).parent / "libheaptap_agent.so"):
             shutil.copy(file, tools)
-        self.folder.chmod(0o777)
-        outcome = run([*NOBODY, tools / "heaptap", "doctor", str(pid)], cwd=self.folder)
+        self.directory.chmod(0o777)
+        outcome = run([*NOBODY, tools / "heaptap", "doctor", str(pid)], cwd=self.directory)
         self.assertEqual(outcome.status, 1, str(outcome))
         self.assertIn(b"it belongs to root", b" ".join(outcome.stdout.split()))
         self.assertIn(f"heaptap attach {pid}".encode(), outcome.stdout)
-        refused = run([*NOBODY, tools / "heaptap", "attach", str(pid)], cwd=self.folder)
+        refused = run([*NOBODY, tools / "heaptap", "attach", str(pid)], cwd=self.directory)
         self.assertNotEqual(refused.status, 0, str(refused))
 
     def test_filter_that_refuses_ptrace(self):
@@ -168,12 +168,12 @@ class Doctor(heaptap_test.TestCase):
 
     @unittest.skipUnless(os.getuid() == 0, "needs root to become somebody else")
     def test_directory_that_cannot_be_written(self):
-        tools = self.folder / "bin"
+        tools = self.directory / "bin"
         tools.mkdir()
         for file in (HEAPTAP, pathlib.Path(HEAPTAP).parent / "libheaptap_agent.so"):
             shutil.copy(file, tools)
-        self.folder.chmod(0o755)
-        outcome = run([*NOBODY, tools / "heaptap", "doctor"], cwd=self.folder)
+        self.directory.chmod(0o755)
+        outcome = run([*NOBODY, tools / "heaptap", "doctor"], cwd=self.directory)
         self.assertEqual(outcome.status, 1, str(outcome))
         self.assertIn(b"FAIL  disk", outcome.stdout)
 

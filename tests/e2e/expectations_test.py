@@ -49,8 +49,8 @@ def leak_report(*stacks):
 
 class LeakExpectations(unittest.TestCase):
     def problems(self, program, *stacks, arguments=(), **changes):
-        with tempfile.TemporaryDirectory() as folder:
-            source = pathlib.Path(folder) / "program.c"
+        with tempfile.TemporaryDirectory() as directory:
+            source = pathlib.Path(directory) / "program.c"
             source.write_text(program)
             leaks = leak_expectations.read(source)
         report = leak_report(*stacks)

@@ -69,15 +69,15 @@ def frame_of(report):
 class TestCase(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.cache = self.folder / "cache"
+        self.cache = self.directory / "cache"
         environment = unittest.mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(self.cache)})
         environment.start()
         self.addCleanup(environment.stop)
-        self.address = str(self.folder / "far.sock")
-        self.program = self.folder / "seen" / "taker"  # as the target has it
+        self.address = str(self.directory / "far.sock")
+        self.program = self.directory / "seen" / "taker"  # as the target has it
 
     def run_host(self, *words, address=None, status=7):
-        done = heaptap("run", "-H", address or self.address, "--force", "-o", self.trace, *words, cwd=self.folder)
+        done = heaptap("run", "-H", address or self.address, "--force", "-o", self.trace, *words, cwd=self.directory)
         self.assertEqual(done.status, status, str(done))
         return done
 
@@ -94,7 +94,7 @@ class Symbols(TestCase):
 
     def setUp(self):
         super().setUp()
-        self.whole = self.folder / "symbols" / "taker"
+        self.whole = self.directory / "symbols" / "taker"
         build(self.whole, "-g")
         self.program.parent.mkdir()
         subprocess.run(["strip", "-o", self.program, self.whole], check=True)
@@ -116,7 +116,7 @@ class Symbols(TestCase):
         self.assert_lines("--symbols", self.whole.parent)
 
     def test_the_whole_path_below_a_sysroot(self):
-        sysroot = self.folder / "image"
+        sysroot = self.directory / "image"
         place = pathlib.Path(f"{sysroot}{self.program}")
         place.parent.mkdir(parents=True)
         self.whole.rename(place)
@@ -130,9 +130,9 @@ class Symbols(TestCase):
         self.whole.unlink()
         self.assert_lines("--symbols", self.whole.parent)
 
-    def test_the_first_folder_that_has_it(self):
-        (self.folder / "empty").mkdir()
-        self.assert_lines("--symbols", self.folder / "empty", "--symbols", self.whole.parent)
+    def test_the_first_directory_that_has_it(self):
+        (self.directory / "empty").mkdir()
+        self.assert_lines("--symbols", self.directory / "empty", "--symbols", self.whole.parent)
 
     def test_the_report_at_the_end_has_lines(self):
         with far.serving(self.address, "-q"):
@@ -144,7 +144,7 @@ class StaticStripped(TestCase):
     """The target has a static program without symbols: where its malloc is, the unstripped file here says."""
 
     def put(self, *options, linked="-static"):
-        self.whole = self.folder / "symbols" / "taker"
+        self.whole = self.directory / "symbols" / "taker"
         build(self.whole, "-g", linked, *options)
         self.program.parent.mkdir()
         subprocess.run(["strip", "-o", self.program, self.whole], check=True)
@@ -180,7 +180,7 @@ class StaticStripped(TestCase):
         with far.serving(self.address, "-q"), subprocess.Popen([self.program]) as process:
             try:
                 done = heaptap("attach", "-H", self.address, "-q", "--symbols", self.whole.parent, "-o", self.trace, "--duration", "1s",
-                               process.pid, cwd=self.folder)
+                               process.pid, cwd=self.directory)
                 self.assertEqual(done.status, 0, str(done))
                 self.assertIsNone(process.poll(), "it goes on")
             finally:
@@ -213,7 +213,7 @@ class Fetched(TestCase):
 
     def setUp(self):
         super().setUp()
-        self.hidden = self.folder / "hidden"
+        self.hidden = self.directory / "hidden"
         self.program.parent.mkdir()
         self.build("-g")
 
@@ -235,7 +235,7 @@ class Fetched(TestCase):
                            wrapper=self.wrapper())
 
     def connect(self, what, *words):
-        done = heaptap("connect", what, "--force", "-o", self.trace, *words, cwd=self.folder)
+        done = heaptap("connect", what, "--force", "-o", self.trace, *words, cwd=self.directory)
         self.assertEqual(done.status, 7, str(done))
         return done
 
@@ -258,11 +258,11 @@ class Fetched(TestCase):
         self.assertEqual([file.stat().st_mode & 0o777 for file in self.cached()], [0o600])
 
     def test_what_was_fetched_is_not_fetched_again(self):
-        with self.serving(), BadNetwork(self.folder / "bad.sock", self.address) as network:
-            self.run_host("--", self.program, "100", address=self.folder / "bad.sock")
+        with self.serving(), BadNetwork(self.directory / "bad.sock", self.address) as network:
+            self.run_host("--", self.program, "100", address=self.directory / "bad.sock")
             self.assertGreater(network.carried[1], len(self.content))
             before = network.carried[1]
-            self.run_host("--", self.program, "100", address=self.folder / "bad.sock")
+            self.run_host("--", self.program, "100", address=self.directory / "bad.sock")
             self.assertLess(network.carried[1] - before, len(self.content))
         self.assert_names()
 
@@ -289,7 +289,7 @@ class Fetched(TestCase):
         self.assertEqual(self.cached(), [])
 
     def test_another_build_below_symbols_is_not_taken(self):
-        other = self.folder / "symbols" / "taker"
+        other = self.directory / "symbols" / "taker"
         build(other, "-g", "-DPADDED")
         with self.serving():
             done = self.run_host("--no-fetch", "--symbols", other.parent, "--", self.program, "100")
@@ -304,17 +304,17 @@ class Fetched(TestCase):
 
     def test_connections_that_are_cut(self):
         self.build("-g", "-DPADDED")
-        with self.serving(), BadNetwork(self.folder / "bad.sock", self.address, bytes_per_s=8_000_000, cut_every_s=0.1, cuts=6) as network:
-            self.run_host("--", self.program, "1000", address=self.folder / "bad.sock")
+        with self.serving(), BadNetwork(self.directory / "bad.sock", self.address, bytes_per_s=8_000_000, cut_every_s=0.1, cuts=6) as network:
+            self.run_host("--", self.program, "1000", address=self.directory / "bad.sock")
             self.assertGreaterEqual(network.cuts, 1)
         self.assertEqual(self.cached_path(self.hidden / "taker").read_bytes(), self.content)
         self.assert_names()
 
     def test_a_wait_that_is_shown_and_left(self):
         self.build("-g", "-DPADDED")
-        with self.serving(), BadNetwork(self.folder / "bad.sock", self.address, bytes_per_s=500_000):
-            process, inner = terminal.start_on_terminal("run", "-H", self.folder / "bad.sock", "-o", self.trace, "--", self.program, "1000",
-                                                        cwd=self.folder, stdout=False, stderr=True)
+        with self.serving(), BadNetwork(self.directory / "bad.sock", self.address, bytes_per_s=500_000):
+            process, inner = terminal.start_on_terminal("run", "-H", self.directory / "bad.sock", "-o", self.trace, "--", self.program, "1000",
+                                                        cwd=self.directory, stdout=False, stderr=True)
             self.addCleanup(lambda: process.poll() is None and heaptap_test.end(process))
             shown = b""
             for piece in terminal.pieces_of(inner):
@@ -334,8 +334,8 @@ class Fetched(TestCase):
 
     def test_events_come_while_a_file_is_on_its_way(self):
         self.build("-g", "-DPADDED")
-        with self.serving(), BadNetwork(self.folder / "bad.sock", self.address, bytes_per_s=2_000_000):
-            self.run_host("--", self.program, "300000", address=self.folder / "bad.sock")
+        with self.serving(), BadNetwork(self.directory / "bad.sock", self.address, bytes_per_s=2_000_000):
+            self.run_host("--", self.program, "300000", address=self.directory / "bad.sock")
         report = summary(self.trace)
         self.assertEqual(report["totals"]["allocations"], 300001)
         self.assertEqual(report["capture"]["lost_events"], 0)
@@ -368,7 +368,7 @@ class Fetched(TestCase):
     def test_files_that_nobody_wants_are_closed(self):
         with self.recording() as target:
             wait_for("it is kept for a host", lambda: self.keeps_it_open(target), state=target)
-            host = subprocess.Popen([heaptap_test.HEAPTAP, "connect", self.address, "-q", "--no-fetch", "-o", self.trace], cwd=self.folder)
+            host = subprocess.Popen([heaptap_test.HEAPTAP, "connect", self.address, "-q", "--no-fetch", "-o", self.trace], cwd=self.directory)
             try:
                 wait_for("the host wants none", lambda: not self.keeps_it_open(target), state=target)
                 self.assertIsNone(host.poll())
@@ -395,7 +395,7 @@ class Fetched(TestCase):
         self.assertEqual(self.cached(), [])
 
     def test_nothing_is_fetched_from_a_file(self):
-        recorded = self.folder / "taker.rec"
+        recorded = self.directory / "taker.rec"
         done = heaptap_test.run([*self.wrapper(), far.HEAPTAP_TARGET, "record", "-q", "-o", recorded, "--", self.program, "100"])
         self.assertEqual(done.status, 7, str(done))
         for words in ((), ("--no-fetch",)):
@@ -417,7 +417,7 @@ class Gone(TestCase):
         self.addCleanup(process.kill)
         self.program.unlink()
         with far.serving(self.address, "-q"):
-            done = heaptap("attach", "-H", self.address, "-q", "-o", self.trace, "--duration", "1s", process.pid, cwd=self.folder)
+            done = heaptap("attach", "-H", self.address, "-q", "-o", self.trace, "--duration", "1s", process.pid, cwd=self.directory)
             self.assertEqual(done.status, 0, str(done))
         self.assertIsNone(process.poll())
         self.assertEqual(build_id_path.read_bytes(), content)

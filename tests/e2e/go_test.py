@@ -57,10 +57,10 @@ class Go(heaptap_test.TestCase):
     def build(self, text, *flags, **environment):
         if shutil.which("go") is None:
             skip_what_is_missing("golang-go")
-        source, program = self.folder / "program.go", self.folder / "program"
+        source, program = self.directory / "program.go", self.directory / "program"
         source.write_text(text)
-        environment = {**os.environ, "GOCACHE": str(self.folder / "cache"), "GO111MODULE": "off", "GOFLAGS": "", **environment}
-        subprocess.run(["go", "build", *flags, "-o", program, source], env=environment, check=True, cwd=self.folder)
+        environment = {**os.environ, "GOCACHE": str(self.directory / "cache"), "GO111MODULE": "off", "GOFLAGS": "", **environment}
+        subprocess.run(["go", "build", *flags, "-o", program, source], env=environment, check=True, cwd=self.directory)
         return program
 
 
@@ -103,7 +103,7 @@ class Cgo(Go):
     def setUp(self):
         super().setUp()
         self.build(PROGRAM, *self.flags)
-        outcome = heaptap("run", "-q", "--via", self.via, "-o", self.trace, "--", self.folder / "program")
+        outcome = heaptap("run", "-q", "--via", self.via, "-o", self.trace, "--", self.directory / "program")
         self.assertEqual(outcome.status, 0, outcome)
         self.stacks = [(stack, [frame["function"] for frame in stack["frames"]]) for stack in summary(self.trace)["stacks"]
                        if stack["function"] == "malloc"]

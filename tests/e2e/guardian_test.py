@@ -86,7 +86,7 @@ class Guardian(heaptap_test.TestCase):
     def targets_of_nobody(self):
         if os.geteuid() != 0:
             self.skipTest("needs root")
-        os.chmod(self.folder, 0o777)
+        os.chmod(self.directory, 0o777)
         reachable = subprocess.run([heaptap_test.HEAPTAP, "--version"], preexec_fn=self.as_nobody(0), capture_output=True)
         if reachable.returncode != 0:
             self.skipTest("heaptap lies where other users can't reach it")
@@ -122,7 +122,7 @@ class Guardian(heaptap_test.TestCase):
 
     def test_a_program_that_may_not_be_read_goes_on_by_itself(self):
         self.targets_of_nobody().finish()
-        program = self.folder / "unreadable"
+        program = self.directory / "unreadable"
         shutil.copy("/bin/echo", program)
         program.chmod(0o711)
         command = [heaptap_test.HEAPTAP, "run", "-q", "--via", "ptrace", "-e", "-o", self.trace, "--", "sh", "-c", f"exec {program} works"]

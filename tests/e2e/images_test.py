@@ -68,7 +68,7 @@ class Images(heaptap_test.TestCase):
 
     def start(self, *options):
         process = subprocess.Popen([HEAPTAP, "run", "-q", *options, "--", str(self.program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, cwd=self.folder, text=True, bufsize=1)
+                                   stderr=subprocess.PIPE, cwd=self.directory, text=True, bufsize=1)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
@@ -105,7 +105,7 @@ class Images(heaptap_test.TestCase):
 
     def kept(self, *arguments, of=None):
         """What keep_first and keep_second are shown to have allocated."""
-        outcome = heaptap("show", "top", *arguments, "--json", of or self.index(), cwd=self.folder)
+        outcome = heaptap("show", "top", *arguments, "--json", of or self.index(), cwd=self.directory)
         self.assertEqual((outcome.status, outcome.stderr), (0, b""), str(outcome))
         sums = {}
         report = heaptap_test.read_report(outcome.stdout)
@@ -117,19 +117,19 @@ class Images(heaptap_test.TestCase):
         return sums
 
     def index(self):
-        return next(self.folder.glob("*.run"))
+        return next(self.directory.glob("*.run"))
 
     def test_an_image_is_chosen(self):
         for via in ("agent", "ptrace"):
             with self.subTest(via):
-                for left in self.folder.iterdir():
+                for left in self.directory.iterdir():
                     left.unlink()
                 self.finish(self.two_images("--via", via))
                 self.assertEqual(self.kept("--image", "1"), {"keep_first": 3000})
                 self.assertEqual(self.kept("--image", "2"), {"keep_second": 12000})
                 self.assertEqual(self.kept(), {"keep_first": 3000, "keep_second": 12000})
                 # By the trace of any of them, and in a process of several.
-                for trace in self.folder.glob("heaptap.steps.*.htap"):
+                for trace in self.directory.glob("heaptap.steps.*.htap"):
                     self.assertEqual(self.kept("--image", "1", of=trace), {"keep_first": 3000})
                     self.assertEqual(self.kept("--image", "2", of=trace), {"keep_second": 12000})
                 self.assertEqual(self.kept("--image", "1", "--process", str(self.pid)), {"keep_first": 3000})
@@ -141,7 +141,7 @@ class Images(heaptap_test.TestCase):
         self.assertIn(b"1 steps, 2 steps", outcome.stderr)
         self.assertEqual(heaptap("show", "top", "--image", "0", self.index()).status, 2)
         self.assertEqual(heaptap("show", "--by", "process", "--image", "1", self.index()).status, 2)
-        trace = next(self.folder.glob("heaptap.steps.*.htap"))
+        trace = next(self.directory.glob("heaptap.steps.*.htap"))
         self.index().unlink()
         outcome = heaptap("show", "top", "--image", "1", trace)
         self.assertEqual(outcome.status, 125, str(outcome))
@@ -149,12 +149,12 @@ class Images(heaptap_test.TestCase):
 
     def test_other_commands_take_an_image(self):
         self.finish(self.two_images("-o", self.trace))
-        index = self.folder / "trace.run"
+        index = self.directory / "trace.run"
         for name, image in (("keep_first", "1"), ("keep_second", "2")):
             outcome = heaptap("export", "--to", "folded", "--image", image, index)
             self.assertEqual(outcome.status, 0, str(outcome))
             self.assertIn(name.encode(), outcome.stdout)
-            page = self.folder / f"{image}.html"
+            page = self.directory / f"{image}.html"
             outcome = heaptap("report", "-q", "--image", image, "-o", page, index)
             self.assertEqual((outcome.status, page.exists()), (0, True), str(outcome))
         self.assertEqual(heaptap("check", "--image", "2", "--max-live", "1M", self.trace).status, 0)
@@ -236,14 +236,14 @@ class Images(heaptap_test.TestCase):
     def test_a_recording_that_goes_on(self):
         process = self.two_images()
         said = heaptap("console", self.pid, "-x", "processes", "-x", "show top --image 1", "-x", "set image 1", "-x", "show top", "-x", "dump > all",
-                       "-x", "export folded > folded", "-x", "set image last", "-x", "show top", "-x", "marks", cwd=self.folder)
+                       "-x", "export folded > folded", "-x", "set image last", "-x", "show top", "-x", "marks", cwd=self.directory)
         self.assertEqual((said.status, said.stderr), (0, b""), str(said))
         text = said.stdout.decode()
         lines = [line.split() for line in text.splitlines() if f"{self.pid} " in line]
         self.assertEqual([(line[0], line[2]) for line in lines[:2]], [(str(self.pid), "1"), (str(self.pid), "2")], text)
         self.assertEqual((text.count("keep_first") > 1, text.count("keep_second") > 0), (True, True))
-        self.assertIn("keep_first", (self.folder / "all").read_text())
-        self.assertIn("keep_first", (self.folder / "folded").read_text())
+        self.assertIn("keep_first", (self.directory / "all").read_text())
+        self.assertIn("keep_first", (self.directory / "folded").read_text())
         self.assertRegex(text, r"1 .* warm \(before this program\)")
         self.assertRegex(text, r"2 .* later")
         self.assertEqual(heaptap("console", self.pid, "-x", "set image 3").status, 2)
@@ -255,7 +255,7 @@ class Images(heaptap_test.TestCase):
 
     def test_a_trace_without_the_words_of_later_versions(self):
         self.finish(self.two_images("-o", self.trace))
-        index = self.folder / "trace.run"
+        index = self.directory / "trace.run"
         lines = index.read_text().splitlines()
         self.assertEqual([line.split()[4] for line in lines[1:]], ["2", "1"])
         index.write_text("\n".join([lines[0], *(" ".join(line.split()[:4]) for line in lines[1:])]) + "\n")

@@ -91,16 +91,16 @@ class TestCase(heaptap_test.TestCase):
         super().setUp()
         if os.uname().machine != "x86_64":
             self.skipTest("its code is of another CPU")
-        self.program = self.folder / "maker"
+        self.program = self.directory / "maker"
         subprocess.run(["gcc", "-g", "-O0", "-fno-omit-frame-pointer", "-x", "c", "-", "-o", self.program], input=SOURCE,
                        text=True, check=True)
 
     def record(self, *words):
-        return heaptap("run", "--force", "-o", self.trace, *words, cwd=self.folder)
+        return heaptap("run", "--force", "-o", self.trace, *words, cwd=self.directory)
 
     def caller_of(self, how, *options):
         """Who called the function that allocates, by the name of the recorded program's own code."""
-        done = self.record(*options, self.program, how, self.folder / "real.map")
+        done = self.record(*options, self.program, how, self.directory / "real.map")
         pathlib.Path(done.stdout.decode().splitlines()[0]).unlink(missing_ok=True)
         self.assertEqual(done.status, 0, str(done))
         return self.caller_at(1234)
@@ -148,7 +148,7 @@ class OverALine(JitNames):
     """The target's side reads the files; what they call the codes that it tells of goes over the line."""
 
     def record(self, *words):
-        return far.run("unix", self.folder, "--force", "-o", self.trace, *words, cwd=self.folder)
+        return far.run("unix", self.directory, "--force", "-o", self.trace, *words, cwd=self.directory)
 
     def test_a_perf_map_names_it_with_ptrace_and_with_totals(self):
         if heaptap_test.has_tracer():
@@ -160,10 +160,10 @@ class Growing(TestCase):
 
     def setUp(self):
         super().setUp()
-        self.address = str(self.folder / "far.sock")
+        self.address = str(self.directory / "far.sock")
 
     def start(self, command, **options):
-        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.folder, **options)
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.directory, **options)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(heaptap_test.end, process)
@@ -213,7 +213,7 @@ class Growing(TestCase):
         self.make(program, "before")
         image = Image(program.pid, [program.pid], makes_code=True)
         with far.serving(self.address, "-q", env=heaptap_test.sooner(write="20ms")):
-            host = subprocess.Popen([heaptap_test.HEAPTAP, "attach", "-H", self.address, "-q", "-o", self.trace, str(program.pid)], cwd=self.folder,
+            host = subprocess.Popen([heaptap_test.HEAPTAP, "attach", "-H", self.address, "-q", "-o", self.trace, str(program.pid)], cwd=self.directory,
                                     env=heaptap_test.sooner(write="20ms"))
             self.addCleanup(host.wait)
             self.addCleanup(heaptap_test.end, host)
@@ -230,17 +230,17 @@ class Growing(TestCase):
     def test_below_another_root(self):
         """Where the program is, /tmp is another directory: what lies in this one under the same name is somebody else's."""
         alone = ["unshare", "--mount", "sh", "-c", 'mount --bind own /tmp && exec "$@"', "sh"]
-        (self.folder / "own").mkdir()
-        if heaptap_test.run([*alone, "/bin/true"], cwd=self.folder).status != 0:
+        (self.directory / "own").mkdir()
+        if heaptap_test.run([*alone, "/bin/true"], cwd=self.directory).status != 0:
             heaptap_test.skip_what_is_missing("a mount of one's own (`unshare --mount`) doesn't work on this machine")
         program = self.start([*alone, "./maker", "grow"])
         self.make(program, "before")
-        own = self.folder / "own" / f"perf-{program.pid}.map"
+        own = self.directory / "own" / f"perf-{program.pid}.map"
         code = int(own.read_text().split()[0], 16)
         strangers = pathlib.Path("/tmp", own.name)
         strangers.write_text("".join(f"{code + i * 64:x} 40 strangers::{i}()\n" for i in range(8)))
         image = Image(program.pid, [program.pid], makes_code=True)
-        host = subprocess.Popen([heaptap_test.HEAPTAP, "attach", "-q", "-o", self.trace, str(program.pid)], cwd=self.folder,
+        host = subprocess.Popen([heaptap_test.HEAPTAP, "attach", "-q", "-o", self.trace, str(program.pid)], cwd=self.directory,
                                 env=heaptap_test.sooner(write="20ms"))
         self.addCleanup(host.wait)
         self.addCleanup(heaptap_test.end, host)
@@ -256,14 +256,14 @@ class Growing(TestCase):
     def recording(self, *options):
         """The target's side begins by itself."""
         return far.waiting(self.address, "run", "--listen", self.address, "-q", *options, "--", self.program, "grow", stdin=subprocess.PIPE,
-                           cwd=self.folder, env=heaptap_test.sooner(write="20ms"))
+                           cwd=self.directory, env=heaptap_test.sooner(write="20ms"))
 
     def test_what_began_without_a_host(self):
         with self.recording() as target:
             self.make(target, "early")
             self.make(target, "second")
             self.trace.unlink(missing_ok=True)
-            host = subprocess.Popen([heaptap_test.HEAPTAP, "connect", self.address, "-q", "-o", self.trace], cwd=self.folder)
+            host = subprocess.Popen([heaptap_test.HEAPTAP, "connect", self.address, "-q", "-o", self.trace], cwd=self.directory)
             self.addCleanup(host.wait)
             self.addCleanup(heaptap_test.end, host)
             wait_for("the early one is named", lambda: self.is_named(5000, "made::0(early)"), state=[target, host])
@@ -276,7 +276,7 @@ class Growing(TestCase):
         """Codes have other numbers for it."""
         with self.recording() as target:
             def connect():
-                host = subprocess.Popen([heaptap_test.HEAPTAP, "connect", self.address, "-q", "--force", "-o", self.trace], cwd=self.folder,
+                host = subprocess.Popen([heaptap_test.HEAPTAP, "connect", self.address, "-q", "--force", "-o", self.trace], cwd=self.directory,
                                         env=heaptap_test.sooner(write="20ms"))
                 self.addCleanup(host.wait)
                 self.addCleanup(heaptap_test.end, host)
@@ -299,12 +299,12 @@ class Growing(TestCase):
         self.assertEqual(self.caller_at(5004), "made::4(fifth)")
 
     def test_a_file_of_the_target(self):
-        recorded = self.folder / "maker.rec"
+        recorded = self.directory / "maker.rec"
         program = self.start([far.HEAPTAP_TARGET, "record", "-q", "-o", recorded, "--", self.program, "grow"])
         self.make(program, "first")
         self.make(program, "second")
         self.close(program)
-        done = heaptap("connect", recorded, "-q", "--force", "-o", self.trace, cwd=self.folder)
+        done = heaptap("connect", recorded, "-q", "--force", "-o", self.trace, cwd=self.directory)
         self.assertEqual(done.status, 0, str(done))
         self.assert_named("first", "second")
 
@@ -313,14 +313,14 @@ class Growing(TestCase):
             with self.subTest(option=option), self.recording(option) as target:
                 self.make(target, "first")
                 target.stdin.close()
-                done = heaptap("connect", self.address, "-q", "--force", "-o", self.trace, cwd=self.folder)
+                done = heaptap("connect", self.address, "-q", "--force", "-o", self.trace, cwd=self.directory)
                 self.assertEqual(done.status, 0, str(done))
                 self.assertEqual(self.caller_at(5000), "made::0(first)" if named else None)
                 self.assertEqual("--no-fetch" in self.notes(), not named)
 
     def test_a_map_that_is_large_and_a_line_that_is_slow(self):
         """Of a map only what is needed crosses."""
-        with self.recording() as target, BadNetwork(self.folder / "bad.sock", self.address, bytes_per_s=125_000) as network:
+        with self.recording() as target, BadNetwork(self.directory / "bad.sock", self.address, bytes_per_s=125_000) as network:
             self.make(target, "first")
             path = pathlib.Path(f"/tmp/perf-{self.pid_of_maker(target)}.map")
             with path.open("a") as file:
@@ -328,7 +328,7 @@ class Growing(TestCase):
                     file.write(f"{0x1000 + i * 16:x} 10 another function, one of many that nobody called {i}\n")
             self.make(target, "second")
             target.stdin.close()
-            done = heaptap("connect", self.folder / "bad.sock", "-q", "--force", "-o", self.trace, cwd=self.folder)
+            done = heaptap("connect", self.directory / "bad.sock", "-q", "--force", "-o", self.trace, cwd=self.directory)
             self.assertEqual(done.status, 0, str(done))
             self.assertLess(sum(network.carried), 1_000_000)
         self.assert_named("first", "second")

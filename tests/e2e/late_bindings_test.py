@@ -24,7 +24,7 @@ class LateBindings(heaptap_test.TestCase):
                 bare = heaptap_test.run([program, *run.arguments], env={**env, "LD_DEBUG": "bindings"})
                 named = {(user, function): definer
                          for user, definer, function in BINDING.findall(bare.stderr.decode(errors="replace"))}
-                traced = heaptap_test.heaptap("run", "-q", "-o", self.folder / f"{number}.htap", "--", program,
+                traced = heaptap_test.heaptap("run", "-q", "-o", self.directory / f"{number}.htap", "--", program,
                                               *run.arguments, env=env)
                 self.assertEqual(traced.status, 0, traced)
                 called = [line.split() for line in traced.stdout.decode().splitlines()]

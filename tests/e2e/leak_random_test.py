@@ -42,10 +42,10 @@ class Truth(unittest.TestCase):
 
 class RandomGraphs(heaptap_test.TestCase):
     def check_seed(self, program, seed):
-        bare = heaptap_test.run([program, seed], cwd=self.folder)
+        bare = heaptap_test.run([program, seed], cwd=self.directory)
         self.assertEqual(bare.status, 0, str(bare))
-        trace = self.folder / f"{seed}.htap"
-        traced = heaptap_test.heaptap("run", "-q", "-o", trace, "--", program, seed, cwd=self.folder)
+        trace = self.directory / f"{seed}.htap"
+        traced = heaptap_test.heaptap("run", "-q", "-o", trace, "--", program, seed, cwd=self.directory)
         self.assertEqual((traced.status, traced.stdout, traced.stderr), (0, bare.stdout, bare.stderr))
         report = heaptap_test.summary(trace)
         trace.unlink()

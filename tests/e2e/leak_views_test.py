@@ -12,12 +12,12 @@ from heaptap_test import built, heaptap
 class LeakViews(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.trace = self.folder / "shop.htap"
-        outcome = heaptap("run", "-q", "-o", self.trace, "--", built("leak_shop"), cwd=self.folder)
+        self.trace = self.directory / "shop.htap"
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", built("leak_shop"), cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
 
     def text(self, *arguments, status=0):
-        outcome = heaptap(*arguments, cwd=self.folder)
+        outcome = heaptap(*arguments, cwd=self.directory)
         self.assertEqual(outcome.status, status, str(outcome))
         return (outcome.stdout if status in (0, 1) else outcome.stderr).decode()
 
@@ -34,7 +34,7 @@ class LeakViews(heaptap_test.TestCase):
                     and stack["live_blocks"])
 
     def test_a_suppression_hides_a_leak_and_what_is_below_it(self):
-        file = self.folder / "known.supp"
+        file = self.directory / "known.supp"
         file.write_text("leak:reserve\nleak:there_is_no_such_function\n")
         self.assertEqual(self.lost(), {"definite": 160, "indirect": 64, "possible": 0, "suppressed": 0})
         self.assertEqual(self.lost("--suppressions", file), {"definite": 128, "indirect": 0, "possible": 0, "suppressed": 96})
@@ -44,7 +44,7 @@ class LeakViews(heaptap_test.TestCase):
 
     def test_generated_suppressions_hide_what_was_listed(self):
         for syntax in ("--gen-suppressions", "--gen-suppressions=lsan"):
-            file = self.folder / "made.supp"
+            file = self.directory / "made.supp"
             file.write_text(self.text("show", "leaks", syntax, self.trace))
             self.assertEqual(self.lost("--suppressions", file), {"definite": 0, "indirect": 0, "possible": 0, "suppressed": 224})
             file.write_text(self.text("show", "leaks", syntax, "--function", "print_receipt", self.trace))
@@ -52,21 +52,21 @@ class LeakViews(heaptap_test.TestCase):
             self.assertEqual(self.text("check", self.trace, "--max-leaked", "96", "--suppressions", file), "ok: leaked 96 B, limit 96 B\n")
 
     def test_a_run_reads_suppressions_before_the_program_starts(self):
-        marker = self.folder / "started"
-        missing = heaptap("run", "--suppressions", "none.supp", "--", "/usr/bin/touch", marker, cwd=self.folder)
+        marker = self.directory / "started"
+        missing = heaptap("run", "--suppressions", "none.supp", "--", "/usr/bin/touch", marker, cwd=self.directory)
         self.assertEqual((missing.status, missing.stdout), (2, b""))
         self.assertIn(b"none.supp", missing.stderr)
         self.assertFalse(marker.exists())
-        file = self.folder / "known.supp"
+        file = self.directory / "known.supp"
         file.write_text("leak:reserve\nleak:print_receipt\n")
-        outcome = heaptap("run", "--suppressions", file, "--error-exitcode", "9", "-o", "b.htap", "--", built("leak_shop"), cwd=self.folder)
+        outcome = heaptap("run", "--suppressions", file, "--error-exitcode", "9", "-o", "b.htap", "--", built("leak_shop"), cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         self.assertIn(b"suppressed 224 bytes in 5 blocks", outcome.stderr)
 
     def test_a_trace_carries_its_suppressions(self):
-        file = self.folder / "known.supp"
+        file = self.directory / "known.supp"
         file.write_text("leak:reserve\n")
-        outcome = heaptap("run", "--suppressions", file, "-o", self.trace, "--force", "--", built("leak_shop"), cwd=self.folder)
+        outcome = heaptap("run", "--suppressions", file, "-o", self.trace, "--force", "--", built("leak_shop"), cwd=self.directory)
         self.assertIn(b"LEAKED 128 bytes in 2 blocks", outcome.stderr)
         self.assertIn(b"suppressed 96 bytes in 3 blocks", outcome.stderr)
         file.unlink()
@@ -123,8 +123,8 @@ class LeakViews(heaptap_test.TestCase):
         self.text("check", "there-is-none.htap", "--max-leaked", "0", status=125)
 
     def test_without_a_scan_the_cure_is_named(self):
-        heaptap("run", "-q", "--no-leak-scan", "-o", "b.htap", "--", built("leak_shop"), cwd=self.folder)
-        gate = heaptap("check", "b.htap", "--max-leaked", "0", cwd=self.folder)
+        heaptap("run", "-q", "--no-leak-scan", "-o", "b.htap", "--", built("leak_shop"), cwd=self.directory)
+        gate = heaptap("check", "b.htap", "--max-leaked", "0", cwd=self.directory)
         self.assertEqual(gate.status, 3, str(gate))
         self.assertIn(b"--no-leak-scan", gate.stdout)
         for arguments in (("show", "leaks", "b.htap", "--why", "#1"), ("show", "leaks", "b.htap", "--gen-suppressions"),
@@ -134,7 +134,7 @@ class LeakViews(heaptap_test.TestCase):
 
 class RepeatedScans(heaptap_test.TestCase):
     def test_what_is_new_still_there_and_gone(self):
-        trace = self.folder / "running.htap"
+        trace = self.directory / "running.htap"
         target = subprocess.Popen([heaptap_test.HEAPTAP, "run", "-q", "-o", trace, "--", built("loses_on_demand")], stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, text=True)
         target.stdout.readline()

@@ -32,8 +32,8 @@ __attribute__((constructor)) static void register_many(void) { for (int i = 0; i
 class Running:
     """A target that loses a block for each line that it is sent, and answers each one."""
 
-    def __init__(self, folder):
-        self.trace = os.path.join(folder, "running.htap")
+    def __init__(self, directory):
+        self.trace = os.path.join(directory, "running.htap")
         self.process = subprocess.Popen([HEAPTAP, "run", "-q", "-o", self.trace, "--", os.path.join(TARGETS, "loses_on_demand")],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.process.stdout.readline()
@@ -56,9 +56,9 @@ class Running:
 
 class LeaksNow(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.target = Running(self.folder.name)
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.target = Running(self.directory.name)
         self.addCleanup(self.target.end)
 
     def test_each_scan_sees_what_was_lost_until_then(self):
@@ -134,8 +134,8 @@ class Headers(unittest.TestCase):
     """What is held behind headers alone is reachable, and said to be so: of leak_headers 169 blocks of 96 bytes."""
 
     def test_are_told_of(self):
-        with tempfile.TemporaryDirectory() as folder:
-            trace = os.path.join(folder, "t.htap")
+        with tempfile.TemporaryDirectory() as directory:
+            trace = os.path.join(directory, "t.htap")
             subprocess.run([HEAPTAP, "run", "-q", "-o", trace, "--", os.path.join(TARGETS, "leak_headers")], check=True)
             report = shown("summary", trace)
             self.assertEqual(report["leaks"]["behind_headers"], {"blocks": 169, "bytes": 169 * 96})
@@ -166,8 +166,8 @@ class DamagedScan(unittest.TestCase):
             offset += self.HEAD_BYTES + stored
 
     def test_all_else_is_shown(self):
-        with tempfile.TemporaryDirectory() as folder:
-            trace = os.path.join(folder, "damaged.htap")
+        with tempfile.TemporaryDirectory() as directory:
+            trace = os.path.join(directory, "damaged.htap")
             subprocess.run([HEAPTAP, "run", "-q", "-o", trace, "--", os.path.join(TARGETS, "leak_definite")], capture_output=True)
             whole = shown("summary", trace)
             with open(trace, "rb") as file:
@@ -223,8 +223,8 @@ class RootKinds(unittest.TestCase):
         kinds = ("global", "mapping", "stack", "register", "thread-local", "alternate-stack", "context-stack")
         for case, kind in self.CASES:
             name, *arguments = case.split()
-            with self.subTest(case), tempfile.TemporaryDirectory() as folder:
-                trace = os.path.join(folder, "t.htap")
+            with self.subTest(case), tempfile.TemporaryDirectory() as directory:
+                trace = os.path.join(directory, "t.htap")
                 command = [HEAPTAP, "run", "-q", "-o", trace, "--", os.path.join(TARGETS, name), *arguments]
                 subprocess.run(command, capture_output=True, check=True)
                 self.assertEqual(self.lost_at(trace, name + ".c"), 0)
@@ -278,9 +278,9 @@ class Doubts(heaptap_test.TestCase):
     """What may hold blocks that seem to be lost stands behind the verdict."""
 
     def test_requests_of_a_ring(self):
-        (self.folder / "ring.c").write_text(RING)
-        subprocess.run(["cc", "-O1", "-fno-builtin", self.folder / "ring.c", "-o", self.folder / "ring"], check=True)
-        outcome = heaptap_test.heaptap("run", "-o", self.folder / "t.htap", "--", self.folder / "ring")
+        (self.directory / "ring.c").write_text(RING)
+        subprocess.run(["cc", "-O1", "-fno-builtin", self.directory / "ring.c", "-o", self.directory / "ring"], check=True)
+        outcome = heaptap_test.heaptap("run", "-o", self.directory / "t.htap", "--", self.directory / "ring")
         if outcome.status == 77 and "io_uring_setup" not in pathlib.Path("/proc/kallsyms").read_text():
             heaptap_test.skip_what_the_kernel_lacks("io_uring: this kernel has none (CONFIG_IO_URING)")
         if outcome.status == 77:
@@ -290,14 +290,14 @@ class Doubts(heaptap_test.TestCase):
 
     def test_what_the_end_itself_releases_is_not_left(self):
         """glibc frees its lists of exit handlers as it runs them, which is after the scan for those of libraries."""
-        (self.folder / "late.c").write_text(MANY_HANDLERS)
-        (self.folder / "main.c").write_text("int main(void) { return 0; }\n")
-        subprocess.run(["cc", "-O0", "-shared", "-fPIC", "late.c", "-o", "liblate.so"], check=True, cwd=self.folder)
-        subprocess.run(["cc", "-O0", "main.c", "-Wl,--no-as-needed", "./liblate.so", "-o", "late"], check=True, cwd=self.folder)
+        (self.directory / "late.c").write_text(MANY_HANDLERS)
+        (self.directory / "main.c").write_text("int main(void) { return 0; }\n")
+        subprocess.run(["cc", "-O0", "-shared", "-fPIC", "late.c", "-o", "liblate.so"], check=True, cwd=self.directory)
+        subprocess.run(["cc", "-O0", "main.c", "-Wl,--no-as-needed", "./liblate.so", "-o", "late"], check=True, cwd=self.directory)
         for via in ("agent", "ptrace"):
             with self.subTest(via=via):
-                trace = self.folder / f"{via}.htap"
-                outcome = heaptap_test.heaptap("run", "--via", via, "-o", trace, "--", self.folder / "late", cwd=self.folder)
+                trace = self.directory / f"{via}.htap"
+                outcome = heaptap_test.heaptap("run", "--via", via, "-o", trace, "--", self.directory / "late", cwd=self.directory)
                 self.assertEqual(outcome.status, 0, outcome)
                 self.assertNotIn(b"reachable", outcome.stderr)
                 found = heaptap_test.summary(trace)
@@ -307,7 +307,7 @@ class Doubts(heaptap_test.TestCase):
                 self.assertEqual(leaks["released_since"]["blocks"], 6 if via == "agent" else 0)
 
     def test_pointers_with_other_bits_set(self):
-        trace = self.folder / "t.htap"
+        trace = self.directory / "t.htap"
         outcome = heaptap_test.heaptap("run", "-o", trace, "--", heaptap_test.built("leak_tagged_words"))
         self.assertIn(b"171 B of them reachable by tagged pointers or distances only: --tagged-pointers", outcome.stderr)
         leaks = heaptap_test.summary(trace)["leaks"]
@@ -321,7 +321,7 @@ class Doubts(heaptap_test.TestCase):
         self.assertEqual(heaptap_test.heaptap("check", trace, "--possible", "--max-leaked", "138", "--tagged-pointers").status, 0)
 
     def test_distances_between_blocks(self):
-        trace = self.folder / "t.htap"
+        trace = self.directory / "t.htap"
         heaptap_test.heaptap("run", "-q", "-o", trace, "--", heaptap_test.built("leak_relative"))
         leaks = heaptap_test.summary(trace)["leaks"]
         self.assertEqual(leaks["possible"]["blocks"], 32)
@@ -334,8 +334,8 @@ class Doubts(heaptap_test.TestCase):
 
 class ExitStatus(unittest.TestCase):
     def run_target(self, name, *options):
-        with tempfile.TemporaryDirectory() as folder:
-            command = [HEAPTAP, "run", "-q", "-o", os.path.join(folder, "t.htap"), *options, "--", os.path.join(TARGETS, name)]
+        with tempfile.TemporaryDirectory() as directory:
+            command = [HEAPTAP, "run", "-q", "-o", os.path.join(directory, "t.htap"), *options, "--", os.path.join(TARGETS, name)]
             return subprocess.run(command, capture_output=True).returncode
 
     def test_leaks_change_it_only_if_asked(self):

@@ -36,12 +36,12 @@ class Steered:
     """tests/targets/threads/steered_threads.c, recorded; `options` are those of `heaptap run`."""
 
     def __init__(self, test, *options, env=None):
-        folder = tempfile.TemporaryDirectory()
-        test.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.trace = self.folder / "steered.htap"
+        directory = tempfile.TemporaryDirectory()
+        test.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        self.trace = self.directory / "steered.htap"
         self.process = subprocess.Popen([HEAPTAP, "run", "-q", *options, "-o", self.trace, "--", TARGETS / "steered_threads"],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=self.folder, env=env)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=self.directory, env=env)
         test.addCleanup(self.end)
         self.process.stdout.readline()
         (self.pid,) = [pid for pid in heaptap_test.descendants(self.process.pid)
@@ -63,7 +63,7 @@ class Steered:
     def console(self, *commands):
         script = "\n".join(commands) + "\n"
         return subprocess.run([HEAPTAP, "console", str(self.pid)], input=script, capture_output=True, text=True,
-                              cwd=self.folder, timeout=heaptap_test.TIMEOUT_S)
+                              cwd=self.directory, timeout=heaptap_test.TIMEOUT_S)
 
     def shown(self, view, *options):
         run = subprocess.run([HEAPTAP, "show", view, "--json", *options, self.trace], capture_output=True, text=True)
@@ -94,7 +94,7 @@ class Live(unittest.TestCase):
                 for form in ("", "--json"):
                     later = subprocess.run([HEAPTAP, "show", view, *([form] if form else []), target.trace], capture_output=True, text=True)
                     self.assertEqual(later.returncode, 0, later.stderr)
-                    live = (target.folder / f"{moment}.{view}{form or '.txt'}").read_text()
+                    live = (target.directory / f"{moment}.{view}{form or '.txt'}").read_text()
                     self.assertEqual(live, later.stdout, (moment, view, form))
         self.assertEqual(target.end(), 0)
 
@@ -115,11 +115,11 @@ class Live(unittest.TestCase):
         self.assertGreater(until, 0)
         self.assertLessEqual(until, mark["time_ns"])  # the last event was before it
         self.assertIsNone(report["capture"]["duration_ns"])
-        self.assertEqual(json.loads((target.folder / "live--json").read_text())["capture"]["known_until_ns"], until)
+        self.assertEqual(json.loads((target.directory / "live--json").read_text())["capture"]["known_until_ns"], until)
         shown = self.check(subprocess.run([HEAPTAP, "show", "summary", target.trace], capture_output=True, text=True)).stdout
         said = re.search(r"still being recorded: known up to ([0-9.]+) (s|ms)\b", shown)
         self.assertAlmostEqual(float(said[1]) * {"s": 1e9, "ms": 1e6}[said[2]] / until, 1, delta=0.01)
-        self.assertIn(said[0], (target.folder / "live.txt").read_text())
+        self.assertIn(said[0], (target.directory / "live.txt").read_text())
         self.assertEqual(target.end(), 0)
         self.assertIsNone(target.shown("summary")["capture"]["known_until_ns"])
 
@@ -196,12 +196,12 @@ class Live(unittest.TestCase):
         target = Steered(self)
         target.say("pause")
         self.check(target.console("stop", "show summary --json > before.json"))
-        before = json.loads((target.folder / "before.json").read_text())["totals"]
+        before = json.loads((target.directory / "before.json").read_text())["totals"]
         target.say("go")
         target.say("pause")
         self.check(target.console("status > status.txt", "show summary --json > off.json", "start"))
-        self.assertIn("off", (target.folder / "status.txt").read_text())
-        off = json.loads((target.folder / "off.json").read_text())["totals"]
+        self.assertIn("off", (target.directory / "status.txt").read_text())
+        off = json.loads((target.directory / "off.json").read_text())["totals"]
         self.assertEqual(off["allocations"], before["allocations"])
         target.say("go")
         self.assertEqual(target.end(), 0)
@@ -256,7 +256,7 @@ class Live(unittest.TestCase):
 
     def test_the_socket_is_for_its_user(self):
         target = Steered(self)
-        (file,) = [path for folder in heaptap_test.socket_folders() for path in folder.glob(f"{target.process.pid}.sock")]
+        (file,) = [path for directory in heaptap_test.socket_directories() for path in directory.glob(f"{target.process.pid}.sock")]
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
         self.check(subprocess.run([HEAPTAP, "console", file, "-x", "status"], capture_output=True, text=True))
         if os.geteuid() == 0:

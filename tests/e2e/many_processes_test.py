@@ -45,22 +45,22 @@ MOST_BYTES, MOST_ADDRESSES = 250 << 10, 300 << 20  # of a process; the first eig
 class ManyProcesses(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.program = self.folder / "forks"
-        (self.folder / "forks.c").write_text(SOURCE)
-        subprocess.run(["cc", "-O1", "-fno-builtin", "-o", self.program, self.folder / "forks.c"], check=True)
+        self.program = self.directory / "forks"
+        (self.directory / "forks.c").write_text(SOURCE)
+        subprocess.run(["cc", "-O1", "-fno-builtin", "-o", self.program, self.directory / "forks.c"], check=True)
 
     def room_for(self, count):
         """Memory beside the logs and address space of what records so many processes."""
-        address = str(self.folder / f"far{count}.sock")
+        address = str(self.directory / f"far{count}.sock")
         with far.serving(address, "-q", "--once", stdin=subprocess.PIPE) as server:
-            host = subprocess.Popen([HEAPTAP, "run", "-H", address, "-q", "--force", "-f", "--no-leak-scan", "-o", self.folder / f"{count}.%p.htap",
+            host = subprocess.Popen([HEAPTAP, "run", "-H", address, "-q", "--force", "-f", "--no-leak-scan", "-o", self.directory / f"{count}.%p.htap",
                                      "--", self.program, str(count)])
             self.addCleanup(heaptap_test.end, host)
             self.assertEqual(server.stdout.readline(), b"all are there\n")
             [session] = [pid for pid in descendants(server.pid) if heaptap_test.executable(pid) == str(far.HEAPTAP_TARGET)]
 
             def all_are_recorded():
-                traces = list(self.folder.glob(f"{count}.*.htap"))
+                traces = list(self.directory.glob(f"{count}.*.htap"))
                 return len(traces) == count + 1 and all(trace.stat().st_size > 0 for trace in traces)
             wait_for(f"{count} processes are recorded", all_are_recorded, state=server)
             memory = int(re.search(r"^Pss_Anon:\s+(\d+) kB", pathlib.Path(f"/proc/{session}/smaps_rollup").read_text(), re.MULTILINE)[1]) << 10

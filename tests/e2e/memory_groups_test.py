@@ -69,9 +69,9 @@ int main(int count, char** arguments) {
 class MemoryGroups(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        source = self.folder / "program.c"
+        source = self.directory / "program.c"
         source.write_text(PROGRAM)
-        self.program = self.folder / "program"
+        self.program = self.directory / "program"
         subprocess.run(["gcc", "-O1", "-w", "-pthread", "-o", self.program, source], check=True)
 
     def group(self, limit_bytes):
@@ -112,7 +112,7 @@ class MemoryGroups(heaptap_test.TestCase):
 
     def overflow(self, group, mebibytes):
         """The program with so much memory in use, and a log that is full for sure. Returns its output."""
-        errors = self.folder / "errors"
+        errors = self.directory / "errors"
         with errors.open("wb") as stderr:
             recorded = subprocess.Popen([HEAPTAP, "run", "--on-overflow", "drop", "--no-leak-scan", "-o", self.trace, "--",
                                          *group.joining(self.program, mebibytes, "line")],

@@ -16,15 +16,15 @@ class NameSources(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
         for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME"):
-            os.environ[name] = str(self.folder / name)
+            os.environ[name] = str(self.directory / name)
             self.addCleanup(os.environ.pop, name)
-        self.build = self.folder / "build"
+        self.build = self.directory / "build"
         compile_c(PROGRAM, self.build / "program")
-        self.program = self.folder / "target/program"
+        self.program = self.directory / "target/program"
         strip(self.build / "program", self.program)
 
     def record(self, *words):
-        done = heaptap("run", "-q", "--force", "-o", self.trace, *words, "--", self.program, cwd=self.folder)
+        done = heaptap("run", "-q", "--force", "-o", self.trace, *words, "--", self.program, cwd=self.directory)
         self.assertEqual(done.status, 0, str(done))
 
     def shown(self, *words, trace=None):
@@ -34,7 +34,7 @@ class NameSources(heaptap_test.TestCase):
     def test_a_directory(self):
         self.record("--symbols", "build")  # as seen from where it was typed
         self.assertIn("hidden_maker", self.shown()[0])
-        moved = self.folder / "elsewhere.htap"
+        moved = self.directory / "elsewhere.htap"
         shutil.copy(self.trace, moved)
         self.assertIn("hidden_maker", self.shown(trace=moved)[0])
         for words in (["show", "summary"], ["export", "--to", "folded"], ["check", "--max-leaked", "0"]):
@@ -45,19 +45,19 @@ class NameSources(heaptap_test.TestCase):
         diff = heaptap("diff", "--from", "0s", "--to", "end", self.trace, cwd="/")
         self.assertIn(b"hidden_maker", diff.stdout, str(diff))
         # What is said counts, and nothing else.
-        (self.folder / "empty").mkdir()
-        self.assertNotIn("hidden_maker", self.shown("show", "leaks", "--symbols", self.folder / "empty")[0])
+        (self.directory / "empty").mkdir()
+        self.assertNotIn("hidden_maker", self.shown("show", "leaks", "--symbols", self.directory / "empty")[0])
 
     def test_one_that_is_gone_is_said_to_be(self):
         self.record("--symbols", "build")
-        self.build.rename(self.folder / "moved")
+        self.build.rename(self.directory / "moved")
         text, said = self.shown()
         self.assertNotIn("hidden_maker", text)
         self.assertEqual(said.count(f"names came from {self.build}"), 1, said)
         self.assertIn("--symbols DIR", said)
 
     def test_a_server(self):
-        address = str(self.folder / "symbols.sock")
+        address = str(self.directory / "symbols.sock")
         with server(address, self.build):
             self.record("--symbols-server", address)
             self.assertIn("hidden_maker", self.shown()[0])
@@ -68,19 +68,19 @@ class NameSources(heaptap_test.TestCase):
     def test_it_is_this_users_alone(self):
         """A trace of somebody else leads nowhere, and so does what somebody else wrote."""
         self.record("--symbols", "build")
-        [kept] = (self.folder / "XDG_STATE_HOME/heaptap/names").iterdir()
+        [kept] = (self.directory / "XDG_STATE_HOME/heaptap/names").iterdir()
         self.assertEqual(kept.stat().st_mode & 0o777, 0o600)
         self.assertNotIn(str(self.build).encode(), self.trace.read_bytes())
         kept.chmod(0o666)
         self.assertNotIn("hidden_maker", self.shown()[0])
         kept.chmod(0o600)
         self.assertIn("hidden_maker", self.shown()[0])
-        os.environ["XDG_STATE_HOME"] = str(self.folder / "others")
+        os.environ["XDG_STATE_HOME"] = str(self.directory / "others")
         self.assertNotIn("hidden_maker", self.shown()[0])
 
     def test_nothing_is_kept_of_nothing(self):
         self.record()
-        self.assertFalse((self.folder / "XDG_STATE_HOME").exists())
+        self.assertFalse((self.directory / "XDG_STATE_HOME").exists())
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ class Namespaces(heaptap_test.TestCase):
 
     def record(self, *words):
         """Runs the words of `heaptap run`. The reports of all processes, by their program's file name."""
-        outcome = heaptap("run", "-o", self.folder / "%p.htap", *words, cwd=self.folder)
-        reports = [summary(trace) for trace in sorted(self.folder.glob("[0-9]*.htap"))]
+        outcome = heaptap("run", "-o", self.directory / "%p.htap", *words, cwd=self.directory)
+        reports = [summary(trace) for trace in sorted(self.directory.glob("[0-9]*.htap"))]
         return outcome, reports
 
     def of_child(self, reports):
@@ -33,7 +33,7 @@ class Namespaces(heaptap_test.TestCase):
     def test_children_in_another_network(self):
         self.need("unshare", "-n")
         for way in ("by-function", "by-number", "and-executes"):
-            for trace in self.folder.glob("*.htap"):
+            for trace in self.directory.glob("*.htap"):
                 trace.unlink()
             with self.subTest(way=way):
                 outcome, reports = self.record("-f", "--", built("network_namespace"), way)
@@ -44,7 +44,7 @@ class Namespaces(heaptap_test.TestCase):
     def test_children_that_cannot_be_reached_are_told_of(self):
         self.need("unshare", "-n")
         for way in ("closes", "replaces"):
-            for trace in self.folder.glob("*.htap"):
+            for trace in self.directory.glob("*.htap"):
                 trace.unlink()
             with self.subTest(way=way):
                 outcome, reports = self.record("-f", "--", built("network_namespace"), way)
@@ -55,7 +55,7 @@ class Namespaces(heaptap_test.TestCase):
     def test_programs_that_cannot_be_reached_are_told_of(self):
         self.need("unshare", "-n")
         for way in ("closes-executes", "replaces-executes"):
-            for trace in self.folder.glob("*.htap"):
+            for trace in self.directory.glob("*.htap"):
                 trace.unlink()
             with self.subTest(way=way):
                 outcome, reports = self.record("-f", "--", built("network_namespace"), way)
@@ -102,7 +102,7 @@ class Namespaces(heaptap_test.TestCase):
         bare, direct = self.record("--", built("leak_dead_stack"))
         expected = direct[0]["leaks"]["definite"]
         self.assertGreater(expected["blocks"], 0)
-        for trace in self.folder.glob("*.htap"):
+        for trace in self.directory.glob("*.htap"):
             trace.unlink()
         outcome, reports = self.record("-f", "-e", "--", "unshare", "-p", "-f", built("leak_dead_stack"))
         self.assertEqual(outcome.status, bare.status, str(outcome))

@@ -61,15 +61,15 @@ class RealPrograms(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
         self.assertTrue(heaptap_test.ORACLE.exists(), f"the oracle was not built: {heaptap_test.ORACLE}")
-        self.counted = self.folder / "oracle"
+        self.counted = self.directory / "oracle"
         self.environment = {**os.environ, "ORACLE_OUT": str(self.counted), "LD_PRELOAD": str(heaptap_test.ORACLE), "LC_ALL": "C",
-                            "HOME": str(self.folder)}
+                            "HOME": str(self.directory)}
 
     def check(self, *command, stdin=b"", status=0, **variables):
         env = {**self.environment, **variables}
         plain = {name: value for name, value in {**os.environ, **env}.items() if name not in ("LD_PRELOAD", "ORACLE_OUT")}
-        bare = heaptap_test.run(command, stdin=stdin, cwd=self.folder, env=plain)
-        traced = heaptap_test.heaptap("run", "-q", "-o", self.trace, "--", *command, stdin=stdin, cwd=self.folder, env=env)
+        bare = heaptap_test.run(command, stdin=stdin, cwd=self.directory, env=plain)
+        traced = heaptap_test.heaptap("run", "-q", "-o", self.trace, "--", *command, stdin=stdin, cwd=self.directory, env=env)
         self.assertEqual(traced.status, status, str(traced))
         self.assertEqual((traced.stdout, traced.stderr), (bare.stdout, bare.stderr), "output under heaptap and without it differ")
         self.compare()
@@ -109,18 +109,18 @@ class RealPrograms(heaptap_test.TestCase):
         self.check(program("perl"), "-e", _PERL, PERL_HASH_SEED="0")
 
     def test_compiler(self):
-        compiler, folder = (subprocess.run([program("g++"), option], capture_output=True, text=True, check=True).stdout.strip()
+        compiler, directory = (subprocess.run([program("g++"), option], capture_output=True, text=True, check=True).stdout.strip()
                             for option in ("-print-prog-name=cc1plus", "-print-multiarch"))
-        source = self.folder / "source.cc"
+        source = self.directory / "source.cc"
         source.write_text(_CPP)
-        self.check(program(compiler), "-quiet", "-imultiarch", folder, "-fsyntax-only", source)
+        self.check(program(compiler), "-quiet", "-imultiarch", directory, "-fsyntax-only", source)
 
     def test_git(self):
         git = program("git")
         setting = {"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
                    "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
-        plain = {**os.environ, **setting, "HOME": str(self.folder)}
-        repository = self.folder / "repository"
+        plain = {**os.environ, **setting, "HOME": str(self.directory)}
+        repository = self.directory / "repository"
 
         def do(*words):
             subprocess.run([git, "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b", *words], env=plain, check=True,
@@ -150,10 +150,10 @@ class RealPrograms(heaptap_test.TestCase):
 
     def test_redis(self):
         server = program("redis-server")
-        address = self.folder / "redis.sock"
+        address = self.directory / "redis.sock"
         command = [heaptap_test.HEAPTAP, "run", "-q", "-o", self.trace, "--", server, "--port", "0", "--unixsocket", address,
                    "--save", "", "--appendonly", "no"]
-        process = subprocess.Popen([str(word) for word in command], cwd=self.folder, env=self.environment,
+        process = subprocess.Popen([str(word) for word in command], cwd=self.directory, env=self.environment,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.addCleanup(heaptap_test.end, process)
         connection = self.connect(address, process)

@@ -38,7 +38,7 @@ def cases(count, seed, options):
 
 class OverwrittenLog(heaptap_test.TestCase):
     def run_case(self, number, part, offset, word, options=()):
-        trace = self.folder / f"{number}.htap"
+        trace = self.directory / f"{number}.htap"
         command = [HEAPTAP, "run", "-q", "-o", trace, *options, "--", built("log_overwritten"), part, offset, word]
         try:
             ended = subprocess.run([str(text) for text in command], capture_output=True, timeout=120)

@@ -335,7 +335,7 @@ def combinations():
 
 class OwnFunctions(heaptap_test.TestCase):
     def build(self, number, own, keeps):
-        program = self.folder / f"own{number}"
+        program = self.directory / f"own{number}"
         flags = [*(f"-DOWN_{function}" for function in own), *([] if keeps else ["-DKEEPS_NONE"])]
         subprocess.run(["g++", "-std=c++17", "-O1", "-fno-builtin", "-rdynamic", "-w", *flags, "-o", program, SOURCE], check=True)
         return program
@@ -343,7 +343,7 @@ class OwnFunctions(heaptap_test.TestCase):
     def check_one(self, number, own, keeps):
         """What is wrong, or None."""
         program = self.build(number, own, keeps)
-        trace = self.folder / f"own{number}.htap"
+        trace = self.directory / f"own{number}.htap"
         name = f"{' '.join(own) or 'none'}, {'an area' if keeps else 'blocks of the next function'}"
         bare = heaptap_test.run([program])
         traced = heaptap("run", "-q", "-o", trace, "--", program)
@@ -364,39 +364,39 @@ class OwnFunctions(heaptap_test.TestCase):
         self.assertFalse(problems, f"{len(problems)} of {len(results)}\n" + "\n".join(problems[:6]))
 
     def test_are_called_by_a_library_that_comes_later(self):
-        library, program = self.folder / "liblater.so", self.folder / "later"
-        (self.folder / "library.cc").write_text(LIBRARY)
-        (self.folder / "program.c").write_text(PROGRAM)
-        subprocess.run(["g++", "-O1", "-shared", "-fPIC", "-o", library, self.folder / "library.cc"], check=True)
+        library, program = self.directory / "liblater.so", self.directory / "later"
+        (self.directory / "library.cc").write_text(LIBRARY)
+        (self.directory / "program.c").write_text(PROGRAM)
+        subprocess.run(["g++", "-O1", "-shared", "-fPIC", "-o", library, self.directory / "library.cc"], check=True)
         for own in ((), ("MALLOC", "FREE"), ("MALLOC", "FREE", "MALLOC_USABLE_SIZE")):
             flags = [f"-DOWN_{function}" for function in own]
-            subprocess.run(["gcc", "-O1", "-fno-builtin", "-rdynamic", "-w", *flags, "-o", program, self.folder / "program.c", "-ldl"], check=True)
+            subprocess.run(["gcc", "-O1", "-fno-builtin", "-rdynamic", "-w", *flags, "-o", program, self.directory / "program.c", "-ldl"], check=True)
             bare = heaptap_test.run([program, library])
             self.assertEqual(bare.status, 0, bare)
             traced = heaptap("run", "-q", "--force", "-o", self.trace, "--", program, library)
             self.assertEqual((traced.status, traced.stdout), (bare.status, bare.stdout), own)
 
     def own_copy(self, times, *more):
-        source, program = self.folder / "copy.c", self.folder / "copy"
+        source, program = self.directory / "copy.c", self.directory / "copy"
         source.write_text(COPY)
         subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-rdynamic", "-o", program, source], check=True)
         ran = heaptap("run", "--force", "--via", "ptrace", "--error-exitcode", "3", "-o", self.trace, "--", program, times, *more)
         return ran, summary(self.trace)
 
     def test_stacks_go_through_libraries_that_the_agent_did_not_see_come(self):
-        (self.folder / "hides.c").write_text(HIDES)
-        (self.folder / "maps.c").write_text(MAPS)
-        library = self.folder / "libmaps.so"
-        subprocess.run(["gcc", "-O1", "-g", "-shared", "-fPIC", "-o", library, self.folder / "maps.c"], check=True)
-        subprocess.run(["gcc", "-O1", "-g", "-w", "-fno-builtin", "-rdynamic", "-o", self.folder / "hides", self.folder / "hides.c", "-ldl"], check=True)
-        ran = heaptap("run", "--force", "-q", "-o", self.trace, "--", self.folder / "hides", library)
+        (self.directory / "hides.c").write_text(HIDES)
+        (self.directory / "maps.c").write_text(MAPS)
+        library = self.directory / "libmaps.so"
+        subprocess.run(["gcc", "-O1", "-g", "-shared", "-fPIC", "-o", library, self.directory / "maps.c"], check=True)
+        subprocess.run(["gcc", "-O1", "-g", "-w", "-fno-builtin", "-rdynamic", "-o", self.directory / "hides", self.directory / "hides.c", "-ldl"], check=True)
+        ran = heaptap("run", "--force", "-q", "-o", self.trace, "--", self.directory / "hides", library)
         self.assertEqual(ran.status, 0, ran)
         found = [[frame["function"] for frame in stack["frames"]] for stack in summary(self.trace)["stacks"] if stack["live_bytes"] == 3 * 8192]
         self.assertEqual([stack[:3] for stack in found], [["map_one", "map_some", "main"]])
 
     @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
     def test_well_known_functions_beside_a_malloc_are_watched(self):
-        source, program = self.folder / "names.c", self.folder / "names"
+        source, program = self.directory / "names.c", self.directory / "names"
         source.write_text(NAMES)
         for options in (["-rdynamic"], ["-static"]):
             with self.subTest(options=options):
@@ -411,12 +411,12 @@ class OwnFunctions(heaptap_test.TestCase):
                 self.assertEqual(live, {name: (10, 10 * size) for name, size in KEPT_BYTES.items()})
 
     def linked_with_names(self, source):
-        library, program = self.folder / "libnames.so", self.folder / "program"
-        (self.folder / "names.c").write_text(NAMES_LIBRARY)
-        (self.folder / "program.c").write_text(source)
-        subprocess.run(["gcc", "-O1", "-g", "-w", "-fno-builtin", "-fPIC", "-shared", "-o", library, self.folder / "names.c"], check=True)
-        subprocess.run(["gcc", "-O1", "-g", "-w", "-fno-builtin", "-fno-inline", "-o", program, self.folder / "program.c", library,
-                        f"-Wl,-rpath,{self.folder}"], check=True)
+        library, program = self.directory / "libnames.so", self.directory / "program"
+        (self.directory / "names.c").write_text(NAMES_LIBRARY)
+        (self.directory / "program.c").write_text(source)
+        subprocess.run(["gcc", "-O1", "-g", "-w", "-fno-builtin", "-fPIC", "-shared", "-o", library, self.directory / "names.c"], check=True)
+        subprocess.run(["gcc", "-O1", "-g", "-w", "-fno-builtin", "-fno-inline", "-o", program, self.directory / "program.c", library,
+                        f"-Wl,-rpath,{self.directory}"], check=True)
         return program
 
     def test_well_known_functions_of_a_library_make_the_agents_verdict_unknown(self):
@@ -453,7 +453,7 @@ class OwnFunctions(heaptap_test.TestCase):
         self.assertIn("unwatched_functions", report["capture"]["gaps"])
         self.assertFalse(report["capture"]["known"]["leaks"])
         self.assertIn(b"no intercepted function allocated", ran.stderr)
-        self.assertIn(str(self.folder / "copy").encode(), ran.stderr)
+        self.assertIn(str(self.directory / "copy").encode(), ran.stderr)
         self.assertNotIn(b"invalid free", ran.stderr.replace(b"leaks, invalid and double frees", b""))
         self.assertEqual(heaptap("check", self.trace, "--max-leaked", "0").status, 3)
 

@@ -24,9 +24,9 @@ class TestCase(heaptap_test.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.programs = pathlib.Path(folder.name)
+        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.programs = pathlib.Path(directory.name)
         source = SOURCES / "pauses.c"
         build("gcc", OPTIONS, "-I", INCLUDE, source, "-o", cls.programs / "alone")
         build("gcc", OPTIONS, "-static -DHEAPTAP_STUBS -I", INCLUDE, source, STUBS, "-o", cls.programs / "static")
@@ -35,7 +35,7 @@ class TestCase(heaptap_test.TestCase):
         return ["run", "-q", "--via", self.via, "--force", "-o", self.trace, *self.options, *options, "--", self.programs / self.program, way]
 
     def pause(self, way, *options):
-        done = heaptap(*self.command(way, *options), cwd=self.folder)
+        done = heaptap(*self.command(way, *options), cwd=self.directory)
         self.assertEqual(done.status, 5, str(done))
         return summary(self.trace)
 
@@ -89,7 +89,7 @@ class Switched:
     """From outside, with `heaptap console`."""
 
     def test_by_a_console(self):
-        with subprocess.Popen([HEAPTAP, *map(str, self.command("asked"))], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen([HEAPTAP, *map(str, self.command("asked"))], cwd=self.directory, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             self.addCleanup(heaptap_test.end, process)
             word, program = process.stdout.readline().split()
             self.assertEqual(word, b"filled")
@@ -129,7 +129,7 @@ class ByPtrace(Pausing, Switched, TestCase):
 class FromAnotherMachine(TestCase):
     def setUp(self):
         super().setUp()
-        address = str(self.folder / "far.sock")
+        address = str(self.directory / "far.sock")
         self.options = ("-H", address)
         server = far.serving(address, "-q")
         server.__enter__()

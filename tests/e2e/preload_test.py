@@ -50,12 +50,12 @@ def wait_for_end(pid, timeout_s=TIMEOUT_S):
 
 
 class Preloaded(heaptap_test.TestCase):
-    """Programs in an environment that has them recorded, with their traces in a folder."""
+    """Programs in an environment that has them recorded, with their traces in a directory."""
 
     def setUp(self):
         super().setUp()
         self.before = set(collectors())
-        self.traces = self.folder / "traces"
+        self.traces = self.directory / "traces"
         self.traces.mkdir()
         self.output = self.traces / "%p.htap"
         self.addCleanup(self.end_collectors)
@@ -120,10 +120,10 @@ class Preloaded(heaptap_test.TestCase):
 
 class Recorded(Preloaded):
     def same_as_run(self, *command, **options):
-        with tempfile.TemporaryDirectory() as folder:
-            trace = pathlib.Path(folder) / "run.htap"
+        with tempfile.TemporaryDirectory() as directory:
+            trace = pathlib.Path(directory) / "run.htap"
             by_run = heaptap("run", "-q", "-o", trace, "--", *command, env=self.environment(LD_PRELOAD=None, HEAPTAP_OUTPUT=None),
-                             cwd=folder, **options)
+                             cwd=directory, **options)
             expected = summary(trace)
         outcome = self.run_preloaded(*command, **options)
         self.assertEqual((outcome.status, outcome.stdout, outcome.stderr), (by_run.status, by_run.stdout, by_run.stderr))
@@ -161,12 +161,12 @@ class Recorded(Preloaded):
         self.assertFalse(self.report()["leaks"]["scanned"])
 
     def test_options_come_from_the_configuration_file(self):
-        (self.folder / ".heaptap").write_text("[run]\nno-leak-scan\n")
-        self.run_preloaded(built("leak_shop"), cwd=self.folder)
+        (self.directory / ".heaptap").write_text("[run]\nno-leak-scan\n")
+        self.run_preloaded(built("leak_shop"), cwd=self.directory)
         self.assertFalse(self.report()["leaks"]["scanned"])
 
     def test_relative_names_are_below_the_working_directory(self):
-        outcome = self.run_preloaded(built("leak_shop"), cwd=self.folder, environment={"HEAPTAP_OUTPUT": "traces/one.htap"})
+        outcome = self.run_preloaded(built("leak_shop"), cwd=self.directory, environment={"HEAPTAP_OUTPUT": "traces/one.htap"})
         self.assertEqual(outcome.status, 0, outcome)
         self.assertTrue((self.traces / "one.htap").exists(), self.said())
 
@@ -235,7 +235,7 @@ class AskedForReports(Preloaded):
 
     def test_signals_that_come_before_the_collector_can_take_them(self):
         """What it becomes sends them to itself. The report is one of the program, as soon as there is one that is recorded."""
-        early = self.folder / "early"
+        early = self.directory / "early"
         early.write_text(f'#!/bin/sh\nfor name in HUP USR1 USR2 40; do kill -$name $$; done\nexec {HEAPTAP} "$@"\n')
         early.chmod(0o755)
         process, collector = self.start_asked(environment={"HEAPTAP_COLLECTOR": str(early)})
@@ -334,7 +334,7 @@ class Unnoticed(Preloaded):
 
     def test_standard_descriptors_that_are_closed(self):
         words = "import os; print(sorted(n for n in os.listdir('/proc/self/fd') if int(n) < 3), file=open({!r}, 'w'))"
-        seen = self.folder / "seen"
+        seen = self.directory / "seen"
         for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
             with self.subTest(closed=closed):
                 command = ["sh", "-c", f'"$@" {closed}', "sh", "/usr/bin/python3", "-S", "-c", words.format(str(seen))]
@@ -367,12 +367,12 @@ class Unnoticed(Preloaded):
 class Daemons(Preloaded):
     def test_one_that_allocates_long_after_its_parents_are_gone(self):
         self.traces.chmod(0o777)
-        self.folder.chmod(0o755)
-        detached, go = self.folder / "detached", self.folder / "go"
+        self.directory.chmod(0o755)
+        detached, go = self.directory / "detached", self.directory / "go"
         for fifo in (detached, go):
             os.mkfifo(fifo)
             fifo.chmod(0o666)
-        outcome = run([built("daemon_for_long"), detached, go], env=self.environment(), cwd=self.folder)
+        outcome = run([built("daemon_for_long"), detached, go], env=self.environment(), cwd=self.directory)
         self.assertEqual(outcome.status, 0, outcome)
         with open(detached, "rb", buffering=0) as told:
             self.assertEqual(told.read(1), b"d")
@@ -385,13 +385,13 @@ class Daemons(Preloaded):
         self.assertTrue(any(expectations.check(expected, report) == [] for report in found), f"{len(found)} traces {self.said()}")
 
     def test_in_all_that_a_service_manager_puts_it_into(self):
-        """Another user, a session of its own, no descriptors, a folder that nobody else sees: all together."""
+        """Another user, a session of its own, no descriptors, a directory that nobody else sees: all together."""
         if os.getuid() != 0 or shutil.which("setpriv") is None or run(["unshare", "-m", "true"]).status != 0:
             heaptap_test.skip_what_is_missing("another user and a mount namespace are needed")
-        self.folder.chmod(0o755)
-        private = self.folder / "private"
+        self.directory.chmod(0o755)
+        private = self.directory / "private"
         private.mkdir()
-        detached, go = self.folder / "detached", self.folder / "go"
+        detached, go = self.directory / "detached", self.directory / "go"
         for fifo in (detached, go):
             os.mkfifo(fifo)
             fifo.chmod(0o666)
@@ -475,10 +475,10 @@ class Elsewhere(Preloaded):
         self.assertEqual((outcome.status, outcome.stdout), (0, b"5\n"), outcome)
         self.assertEqual(list(self.traces.iterdir()), [])
 
-    def test_private_folder(self):
+    def test_private_directory(self):
         """As of a service with PrivateTmp=: the trace is in a mount that nobody else sees."""
         self.need("unshare", "-m")
-        private = self.folder / "private"
+        private = self.directory / "private"
         private.mkdir()
         self.output = private / "%p.htap"
         script = f'mount -t tmpfs none {private} && exec "$@"'
@@ -493,7 +493,7 @@ class Elsewhere(Preloaded):
 
     def test_another_user(self):
         self.need("setpriv", "--reuid", str(NOBODY), "--clear-groups")
-        self.folder.chmod(0o755)
+        self.directory.chmod(0o755)
         os.chown(self.traces, NOBODY, NOBODY)
         words = [f"HEAPTAP_OUTPUT={self.output}", f"LD_PRELOAD={AGENT}"]
         outcome = self.run_bare("setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--no-new-privs", "env", *words,
@@ -505,7 +505,7 @@ class Elsewhere(Preloaded):
 
     def test_read_only_root(self):
         self.need("unshare", "-m")
-        place = pathlib.Path("/var/tmp") / self.folder.name
+        place = pathlib.Path("/var/tmp") / self.directory.name
         place.mkdir()
         self.addCleanup(shutil.rmtree, place)
         words = [f"HEAPTAP_OUTPUT={place}/%p.htap", f"LD_PRELOAD={AGENT}"]
@@ -534,13 +534,13 @@ class NotRecorded(Preloaded):
                 self.unharmed(HEAPTAP_COLLECTOR=path)
 
     def test_the_agent_alone(self):
-        alone = self.folder / "alone" / AGENT.name
+        alone = self.directory / "alone" / AGENT.name
         alone.parent.mkdir()
         shutil.copy(AGENT, alone)
         self.unharmed(LD_PRELOAD=str(alone))
 
     def test_a_collector_that_says_nothing(self):
-        script = self.folder / "collector"
+        script = self.directory / "collector"
         script.write_text("#!/bin/sh\nexec sleep 60\n")
         script.chmod(0o755)
         self.before |= set(collectors())
@@ -556,8 +556,8 @@ class NotRecorded(Preloaded):
         self.unharmed(HEAPTAP_OPTIONS="--via ptrace")
         self.assertIn("the agent is already loaded into the program", self.said())
 
-    def test_no_folder_for_the_trace(self):
-        self.output = self.folder / "missing" / "trace.htap"
+    def test_no_directory_for_the_trace(self):
+        self.output = self.directory / "missing" / "trace.htap"
         self.unharmed()
 
     def test_a_directory_for_a_trace(self):
@@ -567,7 +567,7 @@ class NotRecorded(Preloaded):
         self.assertIn("it is a directory", self.said())
 
     def test_the_log_never_follows_a_link(self):
-        victim = self.folder / "victim"
+        victim = self.directory / "victim"
         victim.write_text("mine")
         self.output = self.traces / "directory"
         self.output.mkdir()
@@ -607,7 +607,7 @@ class NotRecorded(Preloaded):
     def test_no_process_may_be_made(self):
         if os.getuid() != 0 or shutil.which("setpriv") is None:
             heaptap_test.skip_what_is_missing("another user is needed")
-        self.folder.chmod(0o755)
+        self.directory.chmod(0o755)
         self.traces.chmod(0o777)
         words = [f"HEAPTAP_OUTPUT={self.output}", f"LD_PRELOAD={AGENT}"]
         switch = ["setpriv", "--reuid", "61234", "--regid", "61234", "--clear-groups", "prlimit", "--nproc=1", "--"]
@@ -618,9 +618,9 @@ class NotRecorded(Preloaded):
     def test_a_privileged_program_ignores_it(self):
         if os.getuid() != 0 or shutil.which("setpriv") is None:
             heaptap_test.skip_what_is_missing("another user is needed")
-        self.folder.chmod(0o755)
+        self.directory.chmod(0o755)
         self.traces.chmod(0o777)
-        program = self.folder / "privileged"
+        program = self.directory / "privileged"
         shutil.copy(built("leak_shop"), program)
         program.chmod(0o4755)
         words = [f"HEAPTAP_OUTPUT={self.output}", f"LD_PRELOAD={AGENT}"]

@@ -16,17 +16,17 @@ from waiting import ended, wait_for
 
 
 class Gate(heaptap_test.TestCase):
-    """`heaptap check` of several traces, and of a folder."""
+    """`heaptap check` of several traces, and of a directory."""
 
     def setUp(self):
         super().setUp()
-        self.clean, self.leaky = self.folder / "a.htap", self.folder / "b.htap"
+        self.clean, self.leaky = self.directory / "a.htap", self.directory / "b.htap"
         for trace, program in ((self.clean, "leak_clean_aligned"), (self.leaky, "leak_shop")):
-            outcome = heaptap("run", "-q", "-o", trace, "--", built(program), cwd=self.folder)
+            outcome = heaptap("run", "-q", "-o", trace, "--", built(program), cwd=self.directory)
             self.assertEqual(outcome.status, 0, str(outcome))
 
     def check(self, *arguments, status):
-        outcome = heaptap("check", *arguments, "--max-leaked", "0", cwd=self.folder)
+        outcome = heaptap("check", *arguments, "--max-leaked", "0", cwd=self.directory)
         self.assertEqual(outcome.status, status, str(outcome))
         return outcome.stdout.decode()
 
@@ -40,28 +40,28 @@ class Gate(heaptap_test.TestCase):
         self.assertEqual(self.check(self.clean, status=0), "ok: leaked 0 B, limit 0 B\n")
         self.assertEqual(heaptap_test.read_report(self.check(self.leaky, "--json", status=1))["format"], "heaptap-check")
 
-    def test_a_folder_is_its_traces_each_once(self):
-        self.assertTrue((self.folder / "heaptap.latest.htap").is_symlink())
-        self.assertEqual(self.check(self.folder, status=1).count("leaked"), 2)
-        self.assertEqual(self.check(self.folder, self.leaky, "--json", status=1).count('"heaptap-check"'), 2)
+    def test_a_directory_is_its_traces_each_once(self):
+        self.assertTrue((self.directory / "heaptap.latest.htap").is_symlink())
+        self.assertEqual(self.check(self.directory, status=1).count("leaked"), 2)
+        self.assertEqual(self.check(self.directory, self.leaky, "--json", status=1).count('"heaptap-check"'), 2)
 
     def test_a_wrapper_is_no_reason_to_fail(self):
-        folder = self.folder / "together"
-        folder.mkdir()
-        heaptap("run", "-q", "sh", "-c", 'exec "$0"', built("leak_clean_aligned"), cwd=folder)
-        text = self.check(folder, status=0)
+        directory = self.directory / "together"
+        directory.mkdir()
+        heaptap("run", "-q", "sh", "-c", 'exec "$0"', built("leak_clean_aligned"), cwd=directory)
+        text = self.check(directory, status=0)
         self.assertEqual(text.count("it executed another program"), 1, text)
-        wrapper = next(folder.glob("heaptap.sh.*.htap"))
+        wrapper = next(directory.glob("heaptap.sh.*.htap"))
         self.check(wrapper, status=3)  # alone it says nothing of leaks
         self.check(wrapper, self.clean, status=3)  # nor beside another process
 
     def test_what_cannot_be_read_does_not_pass(self):
-        (self.folder / "c.htap").write_text("no trace")
-        found = heaptap_test.read_report(self.check(self.clean, self.folder / "c.htap", "--json", status=125))
+        (self.directory / "c.htap").write_text("no trace")
+        found = heaptap_test.read_report(self.check(self.clean, self.directory / "c.htap", "--json", status=125))
         self.assertFalse(found["passed"])
-        self.assertEqual([entry["trace"] for entry in found["failed"]], [str(self.folder / "c.htap")])
-        self.check(self.folder, status=1)  # a limit that is broken is certain
-        empty = self.folder / "empty"
+        self.assertEqual([entry["trace"] for entry in found["failed"]], [str(self.directory / "c.htap")])
+        self.check(self.directory, status=1)  # a limit that is broken is certain
+        empty = self.directory / "empty"
         empty.mkdir()
         self.check(empty, status=125)
 
@@ -69,50 +69,50 @@ class Gate(heaptap_test.TestCase):
 class ThroughExec(heaptap_test.TestCase):
     """What is started is followed through exec, whatever the wrapper does; nothing changes for the program."""
 
-    def run_in_folder(self, *arguments, status=3, **options):
-        outcome = heaptap("run", *arguments, cwd=self.folder, **options)
+    def run_in_directory(self, *arguments, status=3, **options):
+        outcome = heaptap("run", *arguments, cwd=self.directory, **options)
         self.assertEqual(outcome.status, status, str(outcome))
         self.assertLessEqual(outcome.stderr.count(b"\n"), 12, str(outcome))
         return outcome
 
     def traces(self, pattern="*.htap"):
-        return [trace for trace in sorted(self.folder.glob(pattern)) if not trace.is_symlink()]
+        return [trace for trace in sorted(self.directory.glob(pattern)) if not trace.is_symlink()]
 
     def test_the_summary_is_that_of_the_program_that_the_wrapper_became(self):
         for via in ("agent", "ptrace"):
             with self.subTest(via):
-                folder = self.folder
-                self.folder = folder / via
-                self.folder.mkdir()
-                outcome = self.run_in_folder("--via", via, "sh", "-c", 'exec "$0"', built("one_leak"))
+                directory = self.directory
+                self.directory = directory / via
+                self.directory.mkdir()
+                outcome = self.run_in_directory("--via", via, "sh", "-c", 'exec "$0"', built("one_leak"))
                 text = outcome.stderr.decode()
                 self.assertRegex(text, r"heaptap: one_leak \(pid \d+, executed by sh\) exited with 3 after", text)
                 self.assertIn("one_leak.c:", text)
-                self.assertIn("heaptap.one_leak.", os.readlink(self.folder / "heaptap.latest.htap"))
+                self.assertIn("heaptap.one_leak.", os.readlink(self.directory / "heaptap.latest.htap"))
                 wrapper = summary(self.traces("heaptap.sh.*.htap")[0])
                 self.assertIsNone(wrapper["target"]["exit"])
                 self.assertRegex(heaptap("show", "summary", self.traces("heaptap.sh.*.htap")[0]).stdout.decode(),
                                  r": executed another program after")
-                self.folder = folder
+                self.directory = directory
 
     def test_the_file_that_was_named_is_the_programs(self):
-        self.run_in_folder("-q", "-o", self.trace, "sh", "-c", 'exec sh -c \'exec "$0"\' "$0"', built("one_leak"))
+        self.run_in_directory("-q", "-o", self.trace, "sh", "-c", 'exec sh -c \'exec "$0"\' "$0"', built("one_leak"))
         self.assertEqual(summary(self.trace)["target"]["command"][0], str(built("one_leak")))
         self.assertEqual([trace.name for trace in self.traces()], ["trace.1.htap", "trace.2.htap", "trace.htap"])
 
     def test_nothing_is_overwritten_by_that(self):
-        (self.folder / "trace.1.htap").write_text("precious")
-        self.run_in_folder("-q", "-o", self.trace, "sh", "-c", 'exec "$0"', built("one_leak"))
-        self.assertEqual((self.folder / "trace.1.htap").read_text(), "precious")
+        (self.directory / "trace.1.htap").write_text("precious")
+        self.run_in_directory("-q", "-o", self.trace, "sh", "-c", 'exec "$0"', built("one_leak"))
+        self.assertEqual((self.directory / "trace.1.htap").read_text(), "precious")
         self.assertEqual(summary(self.trace)["target"]["command"][0], str(built("one_leak")))
 
     def test_it_can_be_switched_off(self):
-        self.run_in_folder("--no-follow-exec", "sh", "-c", 'exec "$0"', built("one_leak"))
+        self.run_in_directory("--no-follow-exec", "sh", "-c", 'exec "$0"', built("one_leak"))
         self.assertEqual(len(self.traces()), 1)
         self.assertEqual(summary(self.traces()[0])["target"]["exit"], {"code": 3})
 
     def test_a_wrapper_that_cleans_the_environment(self):
-        outcome = self.run_in_folder("/usr/bin/env", "-i", "COLOUR=blue", built("surroundings"), "environment", status=0)
+        outcome = self.run_in_directory("/usr/bin/env", "-i", "COLOUR=blue", built("surroundings"), "environment", status=0)
         self.assertEqual(outcome.stdout, b"COLOUR=blue\n")
         self.assertEqual(len(self.traces("heaptap.surroundings.*.htap")), 1)
 
@@ -125,12 +125,12 @@ class ThroughExec(heaptap_test.TestCase):
                 with self.subTest(program=name, options=options):
                     command = ["sh", "-c", '"$0"; exit $?' if options else 'exec "$0"', built(name)]
                     bare = heaptap_test.run(command)
-                    outcome = self.run_in_folder(*options, *command, status=bare.status)
+                    outcome = self.run_in_directory(*options, *command, status=bare.status)
                     self.assertEqual(outcome.stdout, bare.stdout)
                     self.assertIn(word, outcome.stderr, str(outcome))
 
     def test_a_child_in_another_root_says_nothing_more(self):
-        root = self.folder / "root"
+        root = self.directory / "root"
         (root / "bin").mkdir(parents=True)
         shutil.copy(built("surroundings"), root / "bin/surroundings")
         listing = heaptap_test.run(["ldd", built("surroundings")]).stdout.decode()
@@ -149,9 +149,9 @@ class ThroughExec(heaptap_test.TestCase):
         self.assertIn("execveat", ways)
         for way in ways:
             with self.subTest(way):
-                shutil.rmtree(self.folder)
-                self.folder.mkdir()
-                self.run_in_folder("-q", "-f", built("executes_others"), way, status=0)
+                shutil.rmtree(self.directory)
+                self.directory.mkdir()
+                self.run_in_directory("-q", "-f", built("executes_others"), way, status=0)
                 found = [trace for trace in self.traces() if summary(trace)["target"]["command"][1:] == ["work"]]
                 self.assertEqual(len(found), 1, f"{way}: {self.traces()}")
                 self.assertEqual([stack["allocations"] for stack in summary(found[0])["stacks"]
@@ -164,29 +164,29 @@ class ThroughExec(heaptap_test.TestCase):
         """The trace of a program whose calls of exec came to nothing is its own; the last one counts."""
         for words, status, command in ((["refused", "a", "b"], 0, "refused"), (["refused"], 7, "work")):
             with self.subTest(words=words):
-                self.run_in_folder("-q", "-o", self.trace, "--force", built("exec_edges"), *words, status=status)
+                self.run_in_directory("-q", "-o", self.trace, "--force", built("exec_edges"), *words, status=status)
                 self.assertEqual(summary(self.trace)["target"]["command"][1], command)
                 self.assertEqual(summary(self.trace)["target"]["exit"], {"code": status})
                 self.assertNotIn("executed", self.notes_of(self.trace))
         self.assertIsNone(summary(self.trace.with_name("trace.1.htap"))["target"]["exit"])
 
     def test_what_does_not_fit_is_executed_unrecorded_and_told(self):
-        self.run_in_folder("-q", "-f", "-o", self.trace, built("exec_edges"), "limit", "execve", status=0)
+        self.run_in_directory("-q", "-f", "-o", self.trace, built("exec_edges"), "limit", "execve", status=0)
         self.assertRegex(self.notes_of(self.trace), r"executed a program in a way that isn't followed \(an environment that is too large")
 
     def test_system_beside_threads_is_told(self):
-        self.run_in_folder("-q", "-f", "-o", self.trace, built("exec_edges"), "beside-thread", status=0)
+        self.run_in_directory("-q", "-f", "-o", self.trace, built("exec_edges"), "beside-thread", status=0)
         self.assertIn("2 children executed a program by system or popen beside other threads, which isn't followed, and are not recorded there",
                       self.notes_of(self.trace))
         self.assertEqual(len(self.traces()), 2, "what posix_spawn executed is recorded")
 
     def test_each_system_beside_others_is_told(self):
         """Also one that is called while another thread's child still runs."""
-        self.run_in_folder("-q", "-f", "-o", self.trace, built("exec_edges"), "beside-system", status=0)
+        self.run_in_directory("-q", "-f", "-o", self.trace, built("exec_edges"), "beside-system", status=0)
         self.assertIn("2 children executed a program by system or popen beside other threads", self.notes_of(self.trace))
 
     def test_a_program_of_very_many_names_is_followed_and_one_with_a_sanitizer_is_not(self):
-        source, names, program = self.folder / "program.c", self.folder / "names.o", self.folder / "program"
+        source, names, program = self.directory / "program.c", self.directory / "names.o", self.directory / "program"
         source.write_text("".join(f"void {'long' * 50}_{i}(void) {{}}\n" for i in range(8000)))
         self.assertEqual(heaptap_test.run(["gcc", "-c", source, "-o", names]).status, 0)
         runtime = "void __asan_init(void) {}\n"
@@ -196,7 +196,7 @@ class ThroughExec(heaptap_test.TestCase):
                     source.write_text(more + "int main(void) { return 3; }\n")
                     made = heaptap_test.run(["gcc", "-rdynamic", f"-Wl,--hash-style={style}", source, names, "-o", program])
                     self.assertEqual(made.status, 0, str(made))
-                    self.run_in_folder("-q", "-o", self.trace, "--force", "sh", "-c", 'exec "$0"', program)
+                    self.run_in_directory("-q", "-o", self.trace, "--force", "sh", "-c", 'exec "$0"', program)
                     self.assertEqual(len(self.traces("trace*.htap")), traces)
                     self.assertEqual("built with a sanitizer" in self.notes_of(self.trace), bool(more))
                     for trace in self.traces():
@@ -205,9 +205,9 @@ class ThroughExec(heaptap_test.TestCase):
     def test_children_are_left_alone_without_f(self):
         for way in ("execve", "vfork", "posix_spawn", "system"):
             with self.subTest(way):
-                shutil.rmtree(self.folder)
-                self.folder.mkdir()
-                self.run_in_folder("-q", built("executes_others"), way, status=0)
+                shutil.rmtree(self.directory)
+                self.directory.mkdir()
+                self.run_in_directory("-q", built("executes_others"), way, status=0)
                 self.assertEqual(len(self.traces()), 1)
 
 
@@ -215,7 +215,7 @@ class Spawned(heaptap_test.TestCase):
     """Children that reset their ids as they are spawned, as make's do, are recorded where that changes nothing."""
 
     def leaks_of(self, *command):
-        outcome = heaptap("run", "-q", "-f", "--via", "agent", "--error-exitcode", "9", "--", *command, cwd=self.folder)
+        outcome = heaptap("run", "-q", "-f", "--via", "agent", "--error-exitcode", "9", "--", *command, cwd=self.directory)
         self.assertEqual(outcome.status, 9, str(outcome))
 
     def test_with_the_ids_that_it_has(self):
@@ -225,7 +225,7 @@ class Spawned(heaptap_test.TestCase):
     def test_by_make(self):
         if shutil.which("make") is None:
             self.skipTest("no make")
-        (self.folder / "Makefile").write_text(f"check:\n\t@{built('leak_shop')} >/dev/null\n")
+        (self.directory / "Makefile").write_text(f"check:\n\t@{built('leak_shop')} >/dev/null\n")
         self.leaks_of("make", "check")
 
 
@@ -245,21 +245,21 @@ int main(int count, char **arguments) {
 
     def setUp(self):
         super().setUp()
-        self.folder.chmod(0o755)
+        self.directory.chmod(0o755)
 
     def fifo(self, name):
-        fifo = self.folder / name
+        fifo = self.directory / name
         os.mkfifo(fifo)
         fifo.chmod(0o666)
         self.addCleanup(lambda: os.close(os.open(fifo, os.O_RDWR | os.O_NONBLOCK)))  # what waits there ends
         return fifo
 
     def traces(self):
-        return sorted(self.folder.glob("[0-9]*.htap"))
+        return sorted(self.directory.glob("[0-9]*.htap"))
 
     def start(self, *command):
         """Returns when the program has ended, and its recording."""
-        process = subprocess.Popen([HEAPTAP, "run", "-q", "-f", "-o", self.folder / "%p.htap", "--", *command])
+        process = subprocess.Popen([HEAPTAP, "run", "-q", "-f", "-o", self.directory / "%p.htap", "--", *command])
         self.addCleanup(process.wait)
         self.addCleanup(heaptap_test.end, process)
 
@@ -287,7 +287,7 @@ int main(int count, char **arguments) {
         self.assertTrue(any(expectations.check(expected, report) == [] for report in reports), [report["stacks"] for report in reports])
 
     def test_one_whose_program_is_being_loaded(self):
-        fifo, spawner = self.fifo("library"), self.folder / "spawner"
+        fifo, spawner = self.fifo("library"), self.directory / "spawner"
         spawner.with_suffix(".c").write_text(self.SPAWNER)
         subprocess.run(["gcc", "-o", spawner, spawner.with_suffix(".c")], check=True)
         process = self.start(spawner, f"LD_PRELOAD={fifo}", built("leak_shop"))  # its loader waits for the library
@@ -326,17 +326,17 @@ int main(int count, char **arguments) {
 """
 
     def test_a_program_that_was_spawned(self):
-        spawner = self.folder / "spawner"
+        spawner = self.directory / "spawner"
         spawner.with_suffix(".c").write_text(self.SPAWNER)
         subprocess.run(["gcc", "-fno-builtin", "-o", spawner, spawner.with_suffix(".c")], check=True)
-        process = self.start("ready", HEAPTAP, "run", "-q", "-f", "--error-exitcode", "9", "-o", self.folder / "%p.htap", "--", spawner,
+        process = self.start("ready", HEAPTAP, "run", "-q", "-f", "--error-exitcode", "9", "-o", self.directory / "%p.htap", "--", spawner,
                              "/bin/true")
         process.send_signal(signal.SIGSTOP)
         self.step(process, "the child has ended")
         process.send_signal(signal.SIGCONT)
         os.write(process.stdin.fileno(), b"go\n")
         self.assertEqual(ended(process), 3)
-        reports = {pathlib.Path(report["target"]["executable"] or "gone").name: report for report in map(summary, self.folder.glob("[0-9]*.htap"))}
+        reports = {pathlib.Path(report["target"]["executable"] or "gone").name: report for report in map(summary, self.directory.glob("[0-9]*.htap"))}
         self.assertEqual(len(reports), 2, reports.keys())
         reports.pop("spawner")
         self.assertEqual([note["kind"] for note in reports.popitem()[1]["notes"]], ["not_answered"])
@@ -349,13 +349,13 @@ class End(heaptap_test.TestCase):
 
     def test_leaks_of_children_are_counted_and_make_the_exit_status(self):
         for status, options in ((9, ["-f"]), (3, [])):
-            outcome = heaptap("run", *options, "--error-exitcode", "9", "sh", "-c", '"$0"; exit 0', built("leak_shop"), cwd=self.folder)
+            outcome = heaptap("run", *options, "--error-exitcode", "9", "sh", "-c", '"$0"; exit 0', built("leak_shop"), cwd=self.directory)
             self.assertEqual(outcome.status, status, str(outcome))
-        quiet = heaptap("run", "-q", "-f", "--error-exitcode", "9", "sh", "-c", '"$0"; exit 0', built("leak_shop"), cwd=self.folder)
+        quiet = heaptap("run", "-q", "-f", "--error-exitcode", "9", "sh", "-c", '"$0"; exit 0', built("leak_shop"), cwd=self.directory)
         self.assertEqual((quiet.status, quiet.stderr), (9, b""), str(quiet))
 
     def test_each_process_has_a_line_what_leaks_first_and_the_rest_is_counted(self):
-        outcome = heaptap("run", "-f", "sh", "-c", self.tree, built("leak_clean_aligned"), built("leak_shop"), cwd=self.folder)
+        outcome = heaptap("run", "-f", "sh", "-c", self.tree, built("leak_clean_aligned"), built("leak_shop"), cwd=self.directory)
         lines = outcome.stderr.decode().splitlines()
         self.assertEqual(outcome.status, 0, str(outcome))
         self.assertLessEqual(len(lines), 12, str(outcome))
@@ -364,41 +364,41 @@ class End(heaptap_test.TestCase):
         self.assertRegex(lines[at + 1], r"heaptap:   leak_shop \(pid \d+\) .*, leaked 224 bytes in 5 blocks: ", str(outcome))
         self.assertRegex(outcome.stderr.decode(), r"and \d+ more \(-v lists them\)")
         self.assertRegex(lines[-1], r"heaptap show leaks heaptap\.leak_shop\.\d+\.htap")
-        verbose = heaptap("run", "-v", "-f", "sh", "-c", self.tree, built("leak_clean_aligned"), built("leak_shop"), cwd=self.folder)
+        verbose = heaptap("run", "-v", "-f", "sh", "-c", self.tree, built("leak_clean_aligned"), built("leak_shop"), cwd=self.directory)
         self.assertEqual(verbose.stderr.decode().count(": heaptap.leak_clean_aligned."), 8, str(verbose))
 
     def test_json_has_all_processes(self):
-        outcome = heaptap("run", "--json", "-f", "sh", "-c", '"$0"; exit 0', built("leak_shop"), cwd=self.folder)
+        outcome = heaptap("run", "--json", "-f", "sh", "-c", '"$0"; exit 0', built("leak_shop"), cwd=self.directory)
         report = heaptap_test.read_report(outcome.stderr)
         self.assertEqual(report["target"]["command"][0], "sh")
         self.assertEqual({process["target"]["command"][0] for process in report["processes"]} - {"sh"}, {str(built("leak_shop"))})
         self.assertEqual(report["all_processes"]["definite"]["bytes"] + report["all_processes"]["indirect"]["bytes"], 224)
-        alone = heaptap_test.read_report(heaptap("run", "--json", built("leak_shop"), cwd=self.folder).stderr)
+        alone = heaptap_test.read_report(heaptap("run", "--json", built("leak_shop"), cwd=self.directory).stderr)
         self.assertNotIn("processes", alone)
 
     def test_json_into_a_file_keeps_it_apart_from_the_program(self):
-        file = self.folder / "report.json"
+        file = self.directory / "report.json"
         file.write_text("x" * 100000)
-        outcome = heaptap("run", f"--json={file}", "-o", self.trace, "sh", "-c", 'echo words >&2; exec "$0"', built("leak_shop"), cwd=self.folder)
+        outcome = heaptap("run", f"--json={file}", "-o", self.trace, "sh", "-c", 'echo words >&2; exec "$0"', built("leak_shop"), cwd=self.directory)
         self.assertTrue(outcome.stderr.startswith(b"words\nheaptap: leak_shop"), str(outcome))
         self.assertEqual(heaptap_test.read_report(file.read_text())["target"]["command"][0], str(built("leak_shop")))
-        refused = heaptap("run", "--json=/no/such/folder/x", "-o", self.trace, "--force", "sh", "-c", f"echo ran >{self.folder}/ran", cwd=self.folder)
-        self.assertEqual((refused.status, (self.folder / "ran").exists()), (125, False), str(refused))
+        refused = heaptap("run", "--json=/no/such/directory/x", "-o", self.trace, "--force", "sh", "-c", f"echo ran >{self.directory}/ran", cwd=self.directory)
+        self.assertEqual((refused.status, (self.directory / "ran").exists()), (125, False), str(refused))
 
     def test_json_of_an_earlier_run_does_not_stay(self):
-        file = self.folder / "report.json"
+        file = self.directory / "report.json"
         file.write_text("x" * 100000)
-        heaptap("run", f"--json={file}", "-o", self.trace, "sh", "-c", f"wc -c <{file} >{self.folder}/size", cwd=self.folder)
-        self.assertEqual((self.folder / "size").read_text().strip(), "0")
-        link = self.folder / "link.json"
-        link.symlink_to(self.folder / "report.json")
-        refused = heaptap("run", f"--json={link}", "-o", self.trace, "--force", "true", cwd=self.folder)
+        heaptap("run", f"--json={file}", "-o", self.trace, "sh", "-c", f"wc -c <{file} >{self.directory}/size", cwd=self.directory)
+        self.assertEqual((self.directory / "size").read_text().strip(), "0")
+        link = self.directory / "link.json"
+        link.symlink_to(self.directory / "report.json")
+        refused = heaptap("run", f"--json={link}", "-o", self.trace, "--force", "true", cwd=self.directory)
         self.assertEqual(refused.status, 125, str(refused))
-        through = heaptap("run", "-q", "--json=/dev/stdout", "-o", self.trace, "--force", built("leak_shop"), cwd=self.folder)
+        through = heaptap("run", "-q", "--json=/dev/stdout", "-o", self.trace, "--force", built("leak_shop"), cwd=self.directory)
         self.assertIn(b'"heaptap-summary"', through.stdout, str(through))
 
     def test_json_into_a_fifo_that_is_read_later(self):
-        fifo = self.folder / "fifo"
+        fifo = self.directory / "fifo"
         os.mkfifo(fifo)
         command = [heaptap_test.HEAPTAP, "run", "-q", f"--json={fifo}", "-o", self.trace, built("sleeper")]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:

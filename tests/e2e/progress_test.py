@@ -56,14 +56,14 @@ class Answer(http.server.BaseHTTPRequestHandler):
 
 
 def has_debuginfod():
-    return any(pathlib.Path(folder, "libdebuginfod.so.1").exists() for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"))
+    return any(pathlib.Path(directory, "libdebuginfod.so.1").exists() for directory in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"))
 
 
 @unittest.skipUnless(has_debuginfod(), "libdebuginfod isn't installed")
 class Progress(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        source, program, debug = self.folder / "app.c", self.folder / "app", self.folder / "app.debug"
+        source, program, debug = self.directory / "app.c", self.directory / "app", self.directory / "app.debug"
         source.write_text(SOURCE)
         for command in (["gcc", "-w", "-g3", "-O1", "-Wl,--build-id", "-o", program, source], ["objcopy", "--only-keep-debug", program, debug],
                         ["strip", program]):
@@ -75,13 +75,13 @@ class Progress(heaptap_test.TestCase):
         self.addCleanup(self.server.server_close)
         self.addCleanup(self.server.shutdown)
         self.addCleanup(self.server.may_go_on.set)
-        outcome = heaptap("run", "-q", "-o", self.trace, "--", program, cwd=self.folder)
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", program, cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
-        self.cache = self.folder / "cache"
+        self.cache = self.directory / "cache"
 
     def start(self, *arguments):
         """With stdout elsewhere: the terminal shows the progress alone."""
-        return terminal.start_on_terminal(*arguments, stdout=False, stderr=True, cwd=self.folder, columns=80, DEBUGINFOD_URLS=self.server.url(),
+        return terminal.start_on_terminal(*arguments, stdout=False, stderr=True, cwd=self.directory, columns=80, DEBUGINFOD_URLS=self.server.url(),
                                           DEBUGINFOD_CACHE_PATH=str(self.cache), DEBUGINFOD_TIMEOUT="90", DEBUGINFOD_PROGRESS="")
 
     def read_until_download(self, inner):
@@ -105,7 +105,7 @@ class Progress(heaptap_test.TestCase):
     def test_downloads_show_their_size(self):
         for name in self.COMMANDS:
             with self.subTest(command=name):
-                self.cache = self.folder / f"cache-{name}"
+                self.cache = self.directory / f"cache-{name}"
                 self.server.may_go_on.clear()
                 process, inner = self.start(*self.arguments(name))
                 shown = self.read_until_download(inner)
@@ -117,14 +117,14 @@ class Progress(heaptap_test.TestCase):
                 for line in re.split(rb"[\r\n]", shown):
                     self.assertLess(terminal.display_width(line.decode()), 80, line)
                 self.assertRegex(shown, rb"\r\x1b\[K(?!heaptap: downloading)[^\r]*(\r\n)?$")
-                told = output + b"".join(file.read_bytes() for file in self.folder.glob("out.*"))
+                told = output + b"".join(file.read_bytes() for file in self.directory.glob("out.*"))
                 if name != "report":
                     self.assertIn(b"a_function_of_the_debug_file", told)
 
     def test_an_interruption_ends_it_and_leaves_nothing(self):
         for name in self.COMMANDS:
             with self.subTest(command=name):
-                self.cache = self.folder / f"interrupted-{name}"
+                self.cache = self.directory / f"interrupted-{name}"
                 process, inner = self.start(*self.arguments(name))
                 self.read_until_download(inner)
                 process.send_signal(signal.SIGINT)
@@ -133,7 +133,7 @@ class Progress(heaptap_test.TestCase):
                 process.communicate()
                 self.assertEqual(process.returncode, -signal.SIGINT, rest)
                 self.assertTrue(rest.endswith(b"\r\x1b[K"), rest)
-                self.assertEqual(list(self.folder.glob("out.*")), [])
+                self.assertEqual(list(self.directory.glob("out.*")), [])
                 left = [file for file in self.cache.rglob("*") if file.is_file() and file.stat().st_size > 1000]
                 self.assertEqual(left, [])
 

@@ -106,9 +106,9 @@ $bin/pg_ctl -D data -w -m fast stop >/dev/null
 class RealPrograms(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        # Another user has to reach the programs and the folder.
-        self.folder.chmod(0o755)
-        self.programs = self.folder / "heaptap"
+        # Another user has to reach the programs and the directory.
+        self.directory.chmod(0o755)
+        self.programs = self.directory / "heaptap"
         self.programs.mkdir()
         for file in ("heaptap", "libheaptap_agent.so"):
             shutil.copy(pathlib.Path(heaptap_test.HEAPTAP).parent / file, self.programs)
@@ -126,20 +126,20 @@ class RealPrograms(heaptap_test.TestCase):
             heaptap_test.skip_what_is_missing(f"no user namespaces here, as in a chroot or where the kernel forbids them: {said}")
 
     def write(self, name, text):
-        file = self.folder / name
+        file = self.directory / name
         file.write_text(text)
         return file
 
     def run_in(self, name, command, as_user=None):
-        """Runs it in a new folder, as another user if this one is root."""
-        folder = self.folder / name
-        folder.mkdir()
-        env = {**os.environ, "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+        """Runs it in a new directory, as another user if this one is root."""
+        directory = self.directory / name
+        directory.mkdir()
+        env = {**os.environ, "HOME": str(directory), "LC_ALL": "C.UTF-8"}
         if as_user and os.geteuid() == 0:
             user = pwd.getpwnam(as_user)
-            os.chown(folder, user.pw_uid, user.pw_gid)
+            os.chown(directory, user.pw_uid, user.pw_gid)
             command = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", *command]
-        return heaptap_test.run(command, env=env, cwd=folder, timeout_s=TIMEOUT_S)
+        return heaptap_test.run(command, env=env, cwd=directory, timeout_s=TIMEOUT_S)
 
     def check(self, command, as_user=None, processes=1, same_errors=True):
         """`processes`: so many at least have a trace."""
@@ -152,7 +152,7 @@ class RealPrograms(heaptap_test.TestCase):
             self.assertEqual(traced.stderr, bare.stderr, f"stderr differs\n{traced}")
         for word in (b"ld.so", b"heaptap"):
             self.assertNotIn(word, traced.stderr, str(traced))
-        traces = sorted((self.folder / "traced").glob("*.htap"))
+        traces = sorted((self.directory / "traced").glob("*.htap"))
         self.assertGreaterEqual(len(traces), processes, f"{[trace.name for trace in traces]}\n{traced}")
         self.check_traces(traces)
 

@@ -45,22 +45,22 @@ FIGURES = ("allocations", "frees", "allocated_bytes", "temporary_allocations", "
 class Reconnects(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.program, self.go_on = self.folder / "churn", self.folder / "go-on"
-        source = self.folder / "churn.c"
+        self.program, self.go_on = self.directory / "churn", self.directory / "go-on"
+        source = self.directory / "churn.c"
         source.write_text(SOURCE)
         subprocess.run(["gcc", "-O0", "-g", "-fno-builtin", source, "-o", self.program], check=True)
 
     def local(self):
         self.go_on.touch()
-        trace = self.folder / "local.htap"
-        done = heaptap("run", "-q", "-o", trace, "--", self.program, self.go_on, cwd=self.folder)
+        trace = self.directory / "local.htap"
+        done = heaptap("run", "-q", "-o", trace, "--", self.program, self.go_on, cwd=self.directory)
         self.assertEqual(done.status, 7, str(done))
         self.go_on.unlink()
         return summary(trace)
 
     def start(self, address, *words, pause_us):
         return subprocess.Popen([str(word) for word in (HEAPTAP, "run", "-H", address, "-q", *words, "-o", self.trace, "--", self.program,
-                                                        self.go_on, pause_us)], cwd=self.folder, stderr=subprocess.PIPE)
+                                                        self.go_on, pause_us)], cwd=self.directory, stderr=subprocess.PIPE)
 
     def record(self, network, address, cuts, *words, pause_us):
         return self.finish(self.start(address, *words, pause_us=pause_us), network, cuts)
@@ -89,14 +89,14 @@ class Reconnects(heaptap_test.TestCase):
 
     def test_two_hundred_at_random(self):
         near = self.local()
-        socket = self.folder / "far.sock"
+        socket = self.directory / "far.sock"
         with far.serving(str(socket), "-q", "--buffer", "256K"), \
-                BadNetwork(self.folder / "bad.sock", socket, cut_every_s=0.03, cuts=200, seed=4) as network:
-            self.assert_same(near, self.record(network, self.folder / "bad.sock", 200, pause_us=20_000))
+                BadNetwork(self.directory / "bad.sock", socket, cut_every_s=0.03, cuts=200, seed=4) as network:
+            self.assert_same(near, self.record(network, self.directory / "bad.sock", 200, pause_us=20_000))
 
     def test_with_a_token_and_cut_in_handshakes(self):
         near = self.local()
-        token = far.make_token(self.folder)
+        token = far.make_token(self.directory)
         port, bad_port = far.free_port(), far.free_port()
         # From nothing to behind the handshake, which both ends keep to: who fails too often has to wait.
         behind = [100_000, 1, 150, 400, 700, 900, 1200, 50_000]
@@ -107,18 +107,18 @@ class Reconnects(heaptap_test.TestCase):
     def test_slow_and_narrow_as_well(self):
         """HEAPTAP_LONG=1: two hundred."""
         near, cuts = self.local(), 200 if LONG else 20
-        socket = self.folder / "far.sock"
+        socket = self.directory / "far.sock"
         with far.serving(str(socket), "-q", "--buffer", "256K"), \
-                BadNetwork(self.folder / "bad.sock", socket, delay_s=0.1, bytes_per_s=125_000, cut_every_s=0.5, cuts=cuts, seed=7) as network:
-            self.assert_same(near, self.record(network, self.folder / "bad.sock", cuts, pause_us=10_000))
+                BadNetwork(self.directory / "bad.sock", socket, delay_s=0.1, bytes_per_s=125_000, cut_every_s=0.5, cuts=cuts, seed=7) as network:
+            self.assert_same(near, self.record(network, self.directory / "bad.sock", cuts, pause_us=10_000))
 
     def test_where_the_target_goes_to_the_host(self):
         near, cuts = self.local(), 5
-        socket, bad = self.folder / "host.sock", self.folder / "bad.sock"
+        socket, bad = self.directory / "host.sock", self.directory / "bad.sock"
         host = self.start(f"listen:{socket}", pause_us=10_000)
         wait_for("the host listens", lambda: host.poll() is not None or far.listens(host.pid, str(socket)), state=host)
         with BadNetwork(bad, socket, cut_every_s=0.5, cuts=cuts, seed=5) as network:
-            target = subprocess.Popen([far.HEAPTAP_TARGET, "connect", bad, "-q", "--once", "--buffer", "256K"], cwd=self.folder)
+            target = subprocess.Popen([far.HEAPTAP_TARGET, "connect", bad, "-q", "--once", "--buffer", "256K"], cwd=self.directory)
             try:
                 self.assert_same(near, self.finish(host, network, cuts))
                 self.assertEqual(ended(target), 0)

@@ -18,7 +18,7 @@ from waiting import wait_for
 class HostsThatGo(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.address = str(self.folder / "far.sock")
+        self.address = str(self.directory / "far.sock")
         self.target = Obeying(self)
 
     def attach(self, address):

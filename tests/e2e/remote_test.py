@@ -86,25 +86,25 @@ def size_of(trace):
 class TestCase(heaptap_test.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.program = pathlib.Path(folder.name) / "churn"
-        source = pathlib.Path(folder.name) / "churn.c"
+        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.program = pathlib.Path(directory.name) / "churn"
+        source = pathlib.Path(directory.name) / "churn.c"
         source.write_text(SOURCE)
         subprocess.run(["gcc", "-O0", "-g", "-fno-builtin", source, "-o", cls.program], check=True)
 
     def setUp(self):
         super().setUp()
-        self.address = str(self.folder / "far.sock")
-        self.start_file = self.folder / "go"  # what the program may wait for
+        self.address = str(self.directory / "far.sock")
+        self.start_file = self.directory / "go"  # what the program may wait for
 
     def record(self, address, *words, status=7, command="run", **options):
-        done = heaptap(command, "-H", address, "-q", "--force", "-o", self.trace, *words, cwd=self.folder, **options)
+        done = heaptap(command, "-H", address, "-q", "--force", "-o", self.trace, *words, cwd=self.directory, **options)
         self.assertEqual(done.status, status, str(done))
         return summary(self.trace)
 
     def run_beside(self, command, **options):
-        process = subprocess.Popen([str(word) for word in command], cwd=self.folder, **options)
+        process = subprocess.Popen([str(word) for word in command], cwd=self.directory, **options)
 
         def end():
             heaptap_test.end(process)
@@ -128,8 +128,8 @@ class TestCase(heaptap_test.TestCase):
         return read_until(host.stderr.fileno(), repr(word), lambda text: word in text, state=host, so_far=so_far)
 
     def local(self, *words):
-        trace = self.folder / "local.htap"
-        done = heaptap("run", "-q", "--force", "-o", trace, "--", self.program, *words, cwd=self.folder)
+        trace = self.directory / "local.htap"
+        done = heaptap("run", "-q", "--force", "-o", trace, "--", self.program, *words, cwd=self.directory)
         self.assertEqual(done.status, 7, str(done))
         return summary(trace)
 
@@ -168,15 +168,15 @@ class Same(TestCase):
     def test_over_tcp_with_keys_and_with_a_token(self):
         near = self.local("20000")
         port = far.free_port()
-        far.pair(self.folder, "127.0.0.1")
-        with far.serving(f"127.0.0.1:{port}", "-q", "--keys", self.folder / "board.keys"):
+        far.pair(self.directory, "127.0.0.1")
+        with far.serving(f"127.0.0.1:{port}", "-q", "--keys", self.directory / "board.keys"):
             self.assert_same(near, self.record(str(port), "--", self.program, "20000"))
-        token = far.make_token(self.folder)
+        token = far.make_token(self.directory)
         port = far.free_port()
         with far.serving(f"0.0.0.0:{port}", "-q", "--token-file", token):
             self.assert_same(near, self.record(f"127.0.0.1:{port}", "--token-file", token, "--", self.program, "20000"))
             wrong = {**os.environ, "HEAPTAP_TOKEN": far.new_token()}
-            refused = heaptap("run", "-H", f"127.0.0.1:{port}", "--", self.program, cwd=self.folder, env=wrong)
+            refused = heaptap("run", "-H", f"127.0.0.1:{port}", "--", self.program, cwd=self.directory, env=wrong)
             self.assertEqual(refused.status, 125, str(refused))
             self.assertIn(b"token", refused.stderr)
 
@@ -191,23 +191,23 @@ class Same(TestCase):
 
     def test_children_and_programs_that_they_execute(self):
         words = ["-f", "--", "/bin/sh", "-c", f"{self.program} 3000; exec {self.program} 5000"]
-        with far.serving(self.address, "-q", cwd=self.folder):
+        with far.serving(self.address, "-q", cwd=self.directory):
             self.record(self.address, *words)
-        there = sorted(summary(trace)["totals"]["allocations"] for trace in self.folder.glob("*.htap") if not trace.is_symlink())
-        for trace in self.folder.glob("*.htap"):
+        there = sorted(summary(trace)["totals"]["allocations"] for trace in self.directory.glob("*.htap") if not trace.is_symlink())
+        for trace in self.directory.glob("*.htap"):
             trace.unlink()
-        self.assertEqual(heaptap("run", "-q", "-o", self.trace, *words, cwd=self.folder).status, 7)
-        near = sorted(summary(trace)["totals"]["allocations"] for trace in self.folder.glob("*.htap") if not trace.is_symlink())
+        self.assertEqual(heaptap("run", "-q", "-o", self.trace, *words, cwd=self.directory).status, 7)
+        near = sorted(summary(trace)["totals"]["allocations"] for trace in self.directory.glob("*.htap") if not trace.is_symlink())
         self.assertEqual(there, near)
 
     def test_pools_of_the_programs_own(self):
-        source = self.folder / "pools.c"
+        source = self.directory / "pools.c"
         source.write_text(POOLS)
-        program = self.folder / "pools"
+        program = self.directory / "pools"
         subprocess.run(["gcc", "-O0", "-g", "-fno-builtin", "-I", INCLUDE, source, "-o", program], check=True)
         with far.serving(self.address, "-q"):
             there = self.record(self.address, "--via", "agent", "--", program)
-        done = heaptap("run", "-q", "--force", "--via", "agent", "-o", self.trace, "--error-exitcode", "9", "--", program, cwd=self.folder)
+        done = heaptap("run", "-q", "--force", "--via", "agent", "-o", self.trace, "--error-exitcode", "9", "--", program, cwd=self.directory)
         self.assertEqual(done.status, 9, str(done))  # they are leaks as others are
         near = summary(self.trace)
         checked = heaptap("check", "--max-leaked", "299", self.trace)
@@ -221,13 +221,13 @@ class Same(TestCase):
     def test_a_process_that_runs(self):
         program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
         with far.serving(self.address, "-q"):
-            done = heaptap("attach", "-H", self.address, "-q", "-o", self.trace, "--duration", "1s", program.pid, cwd=self.folder)
+            done = heaptap("attach", "-H", self.address, "-q", "-o", self.trace, "--duration", "1s", program.pid, cwd=self.directory)
             self.assertEqual(done.status, 0, str(done))
             report = summary(self.trace)
             self.assertGreater(report["totals"]["allocations"], 0)
             self.assertTrue(report["leaks"]["scanned"], report["notes"])
             self.assertIsNone(program.poll())
-            missing = heaptap("attach", "-H", self.address, "-o", self.folder / "none.htap", 4194000, cwd=self.folder)
+            missing = heaptap("attach", "-H", self.address, "-o", self.directory / "none.htap", 4194000, cwd=self.directory)
             self.assertNotEqual(missing.status, 0)
             self.assertIn(b"4194000", missing.stderr)
 
@@ -238,8 +238,8 @@ class Network(TestCase):
     def check_cut(self, *options):
         near = self.local("400000", "2000")
         with far.serving(self.address, "-q", "--buffer", "256K") as server, \
-                BadNetwork(self.folder / "bad.sock", self.address, cut_every_s=0.05, cuts=25) as network:
-            host = self.start(self.folder / "bad.sock", "-q", "-o", self.trace, *options, "--", self.program, "400000", "2000", self.start_file)
+                BadNetwork(self.directory / "bad.sock", self.address, cut_every_s=0.05, cuts=25) as network:
+            host = self.start(self.directory / "bad.sock", "-q", "-o", self.trace, *options, "--", self.program, "400000", "2000", self.start_file)
             wait_for("the connection is cut again and again", lambda: network.cuts >= 5, state=[host, server])
             self.start_file.touch()
             self.assertEqual(ended(host), 7)
@@ -251,13 +251,13 @@ class Network(TestCase):
     def test_a_slow_network(self):
         near = self.local("20000")
         with far.serving(self.address, "-q", "--log-memory", "256K"), \
-                BadNetwork(self.folder / "bad.sock", self.address, delay_s=0.1, bytes_per_s=125_000):
-            self.assert_same(near, self.record(str(self.folder / "bad.sock"), "--", self.program, "20000"))
+                BadNetwork(self.directory / "bad.sock", self.address, delay_s=0.1, bytes_per_s=125_000):
+            self.assert_same(near, self.record(str(self.directory / "bad.sock"), "--", self.program, "20000"))
 
     def carried(self, near, *words, served=()):
         """Bytes from the target to the host, of a recording that has all."""
-        with far.serving(self.address, "-q", *served), BadNetwork(self.folder / "bad.sock", self.address) as network:
-            self.assert_same(near, self.record(str(self.folder / "bad.sock"), *words, "--", self.program, "200000"))
+        with far.serving(self.address, "-q", *served), BadNetwork(self.directory / "bad.sock", self.address) as network:
+            self.assert_same(near, self.record(str(self.directory / "bad.sock"), *words, "--", self.program, "200000"))
         return network.carried[1]
 
     def test_compression(self):
@@ -273,8 +273,8 @@ class Network(TestCase):
 
     def test_a_cable_that_is_pulled_and_put_in_again(self):
         near = self.local("300000", "3000")
-        with far.serving(self.address, "-q", env=SOON) as server, BadNetwork(self.folder / "bad.sock", self.address) as network:
-            host = self.start(self.folder / "bad.sock", "-o", self.trace, "--", self.program, "300000", "3000", self.start_file, env=SOON)
+        with far.serving(self.address, "-q", env=SOON) as server, BadNetwork(self.directory / "bad.sock", self.address) as network:
+            host = self.start(self.directory / "bad.sock", "-o", self.trace, "--", self.program, "300000", "3000", self.start_file, env=SOON)
             self.wait_until_it_records(self.trace, host, server)
             network.is_pulled = True
             said = self.read_errors(host, b"lost the connection")
@@ -302,7 +302,7 @@ class Gone(TestCase):
             tries = []
 
             def is_served():
-                tries.append(heaptap("run", "-H", self.address, "-q", "--force", "-o", self.trace, "--", self.program, "3000", cwd=self.folder))
+                tries.append(heaptap("run", "-H", self.address, "-q", "--force", "-o", self.trace, "--", self.program, "3000", cwd=self.directory))
                 return tries[-1].status == 7
 
             wait_for("another host is served", is_served, state=[lambda: tries[-1], server])
@@ -320,7 +320,7 @@ class Gone(TestCase):
             self.trace.unlink()
 
     def test_what_is_typed_reaches_all_that_a_shell_started(self):
-        words = ["-f", "-o", self.folder / "%p.htap", "--", "/bin/sh", "-c", f"{self.program} 400000000 5000; true"]
+        words = ["-f", "-o", self.directory / "%p.htap", "--", "/bin/sh", "-c", f"{self.program} 400000000 5000; true"]
         with far.serving(self.address, "-q") as server:
             host = self.start(self.address, "-q", *words)
             wait_for("both are recorded", lambda: all(far.is_recorded(pid) for pid in heaptap_test.descendants(server.pid)[1:])
@@ -395,7 +395,7 @@ class Refused(TestCase):
             self.assertIn("heaptap pair", self.refusal("serve", address, status=125))
             self.assertIn("heaptap pair", self.refusal("run", "--listen", address, "--", "true", status=125))
         self.assertIn("heaptap pair", self.refusal("connect", "127.0.0.1:1", status=125))
-        done = heaptap("run", "-H", "127.0.0.1:1", "--", "/bin/true", cwd=self.folder)
+        done = heaptap("run", "-H", "127.0.0.1:1", "--", "/bin/true", cwd=self.directory)
         self.assertEqual(done.status, 125, str(done))
         self.assertIn(b"heaptap pair", done.stderr)
 
@@ -403,29 +403,29 @@ class Refused(TestCase):
         self.assertIn("unexpected second address", self.refusal("serve", "a/b", "c/d"))
         self.assertIn("--log-memory", self.refusal("serve", "--log-memory", "1K"))
         self.assertIn("unknown option --colour", self.refusal("serve", "--colour"))
-        self.assertIn("no host is paired with this machine", self.refusal("connect", "--keys", self.folder / "no.keys", status=125))
+        self.assertIn("no host is paired with this machine", self.refusal("connect", "--keys", self.directory / "no.keys", status=125))
         self.assertIn("unknown command 'frobnicate'", self.refusal("frobnicate"))
         self.assertIn("UNIX socket", self.refusal("serve", self.address, "--announce"))
 
     def test_nobody_there(self):
-        done = heaptap("run", "-H", self.folder / "none.sock", "--", "/bin/true", cwd=self.folder, env=heaptap_test.sooner(reach="1000ms"))
+        done = heaptap("run", "-H", self.directory / "none.sock", "--", "/bin/true", cwd=self.directory, env=heaptap_test.sooner(reach="1000ms"))
         self.assertEqual(done.status, 125)
         self.assertIn(b"heaptap-target serve", done.stderr)
 
     def test_what_the_target_refuses(self):
         with far.serving(self.address, "-q"):
             for words, status in ((["/no/such/program"], 127), (["/etc/passwd"], 126)):
-                done = heaptap("run", "-H", self.address, "-o", self.folder / "none.htap", "--", *words, cwd=self.folder)
+                done = heaptap("run", "-H", self.address, "-o", self.directory / "none.htap", "--", *words, cwd=self.directory)
                 self.assertEqual(done.status, status, str(done))
                 self.assertIn(words[0].encode(), done.stderr)
-            done = heaptap("run", "-H", self.address, "--aggregate", "--", "/bin/true", cwd=self.folder)
+            done = heaptap("run", "-H", self.address, "--aggregate", "--", "/bin/true", cwd=self.directory)
             self.assertEqual(done.status, 2, str(done))
 
     def test_a_second_host_where_one_recording_is_made(self):
         with far.serving(self.address, "-q", "--once") as server:
             host = self.start(self.address, "-q", "-o", self.trace, "--", "/bin/sleep", "1000")
             wait_for("it records", self.trace.exists, state=[host, server])
-            done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
+            done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.directory)
             self.assertEqual(done.status, 125)
             self.assertIn(b"it makes one recording only (--once), which has begun", done.stderr)
             self.assertIsNone(host.poll())
@@ -443,7 +443,7 @@ class NoMemory(TestCase):
                 self.assertFalse(there["leaks"]["scanned"], there)
                 self.assertIn("--no-scan-data", json.dumps(there["notes"]))
             program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
-            done = heaptap("attach", "-H", self.address, "-q", "--force", "-o", self.trace, "--duration", "300ms", program.pid, cwd=self.folder)
+            done = heaptap("attach", "-H", self.address, "-q", "--force", "-o", self.trace, "--duration", "300ms", program.pid, cwd=self.directory)
             self.assertEqual(done.status, 0, str(done))
             self.assertIn("--no-scan-data", json.dumps(summary(self.trace)["notes"]))
 
@@ -454,7 +454,7 @@ class Several(TestCase):
     def test_hosts_at_once(self):
         near = self.local("300000", "2000")
         with far.serving(self.address, "-q"):
-            traces = [self.folder / f"trace.{number}.htap" for number in range(4)]
+            traces = [self.directory / f"trace.{number}.htap" for number in range(4)]
             hosts = [self.start(self.address, "-q", "-o", trace, "--", self.program, "300000", "2000") for trace in traces]
             for host, trace in zip(hosts, traces):
                 said = finished(host)[1].decode()
@@ -463,9 +463,9 @@ class Several(TestCase):
 
     def test_connections_that_are_cut(self):
         near = self.local("300000", "2000")
-        with far.serving(self.address, "-q"), BadNetwork(self.folder / "bad.sock", self.address, cut_every_s=0.1, cuts=12):
-            traces = [self.folder / f"trace.{number}.htap" for number in range(2)]
-            hosts = [self.start(self.folder / "bad.sock", "-q", "-o", trace, "--", self.program, "300000", "2000") for trace in traces]
+        with far.serving(self.address, "-q"), BadNetwork(self.directory / "bad.sock", self.address, cut_every_s=0.1, cuts=12):
+            traces = [self.directory / f"trace.{number}.htap" for number in range(2)]
+            hosts = [self.start(self.directory / "bad.sock", "-q", "-o", trace, "--", self.program, "300000", "2000") for trace in traces]
             for host, trace in zip(hosts, traces):
                 said = finished(host)[1].decode()
                 self.assertEqual(host.returncode, 7, said)
@@ -474,23 +474,23 @@ class Several(TestCase):
     def test_one_that_is_killed(self):
         near = self.local("300000", "3000")
         with far.serving(self.address, "-q", "--orphan-timeout", "1s") as server:
-            other = self.start(self.address, "-q", "-o", self.folder / "other.htap", "--", self.program, "4000000", "3000")
+            other = self.start(self.address, "-q", "-o", self.directory / "other.htap", "--", self.program, "4000000", "3000")
             wait_for("a session's process", lambda: heaptap_test.descendants(server.pid), state=server)
             victim = min(heaptap_test.descendants(server.pid))
             host = self.start(self.address, "-q", "-o", self.trace, "--", self.program, "300000", "3000")
             wait_for("it records", self.trace.exists, state=[host, server])
-            wait_for("the other one records", (self.folder / "other.htap").exists, state=[other, server])
+            wait_for("the other one records", (self.directory / "other.htap").exists, state=[other, server])
             os.kill(victim, signal.SIGKILL)
             self.assertIn("has ended", finished(other)[1].decode())
             self.assertEqual(ended(host), 7)
         self.assert_same(near, summary(self.trace))
-        self.assertFalse(summary(self.folder / "other.htap")["capture"]["complete"])
+        self.assertFalse(summary(self.directory / "other.htap")["capture"]["complete"])
 
     def test_hosts_that_are_refused_leave_room_for_others(self):
         near = self.local("3000")
         with far.serving(self.address, "-q"):
             for _ in range(17):
-                done = heaptap("connect", self.address, cwd=self.folder)
+                done = heaptap("connect", self.address, cwd=self.directory)
                 self.assertIn(b"no recording there yet", done.stderr)
             self.assert_same(near, self.record(self.address, "--", self.program, "3000"))
 
@@ -524,7 +524,7 @@ class Steered(TestCase):
                 pid = self.recorded(stack, "--force", "--via", via, "--report-signal", "USR2")
                 wait_for("it is recorded", lambda: size_of(self.trace) > 4096, state=pid)
                 os.kill(pid, signal.SIGUSR2)
-                report = wait_for("a report", lambda: list(self.folder.glob(f"*.{pid}.1.*")) or list(self.folder.glob(f"*{pid}*1*")), state=pid)
+                report = wait_for("a report", lambda: list(self.directory.glob(f"*.{pid}.1.*")) or list(self.directory.glob(f"*{pid}*1*")), state=pid)
                 self.assertTrue(report)
                 os.kill(pid, signal.SIGKILL)
 
@@ -535,25 +535,25 @@ class Steered(TestCase):
     def test_by_its_number_and_address(self):
         with contextlib.ExitStack() as stack:
             pid = self.recorded(stack)
-            done = heaptap("leaks", "-H", self.address, pid, "--json", cwd=self.folder)
+            done = heaptap("leaks", "-H", self.address, pid, "--json", cwd=self.directory)
             self.assertEqual(done.status, 0, str(done))
             self.assertTrue(json.loads(done.stdout)["leaks"]["scanned"], str(done))
-            done = heaptap("mark", "-H", self.address, pid, "here", cwd=self.folder)
+            done = heaptap("mark", "-H", self.address, pid, "here", cwd=self.directory)
             self.assertEqual(done.status, 0, str(done))
             done = heaptap("console", "-H", self.address, pid, "-x", "status", "-x", "scan new", "-x", "show leaks",
-                           cwd=self.folder)
+                           cwd=self.directory)
             self.assertEqual(done.status, 0, str(done))
             self.assertIn(b"1 mark", done.stdout)
             self.assertIn(b"lose", done.stdout)
-            done = heaptap("top", "-H", self.address, pid, "--once", cwd=self.folder)
+            done = heaptap("top", "-H", self.address, pid, "--once", cwd=self.directory)
             self.assertEqual(done.status, 0, str(done))
             self.assertIn(b"get", done.stdout)
-            done = heaptap("connect", self.address, "leaks", pid, "--json", cwd=self.folder)
+            done = heaptap("connect", self.address, "leaks", pid, "--json", cwd=self.directory)
             self.assertEqual(done.status, 0, str(done))
             self.assertTrue(json.loads(done.stdout)["leaks"]["scanned"], str(done))
             # Not of this machine.
             for command in (["leaks", pid], ["mark", pid, "x"]):
-                done = heaptap(*command, cwd=self.folder)
+                done = heaptap(*command, cwd=self.directory)
                 self.assertNotEqual(done.status, 0, str(done))
 
     def test_without_a_number(self):
@@ -561,29 +561,29 @@ class Steered(TestCase):
         with contextlib.ExitStack() as stack:
             pid = self.recorded(stack)
             for words in (["console", "-H", self.address, "-x", "status"], ["top", "-H", self.address, "--once"]):
-                done = heaptap(*words, cwd=self.folder)
+                done = heaptap(*words, cwd=self.directory)
                 self.assertEqual(done.status, 0, str(done))
                 self.assertIn(str(pid).encode(), done.stdout)
-            near = self.folder / "near.htap"
+            near = self.directory / "near.htap"
             recorder = self.run_beside([HEAPTAP, "run", "-q", "-o", near, "--", self.program, "100000000", "1000"])
             wait_for("another one is recorded here", near.exists, state=recorder)
-            done = heaptap("console", "-x", "status", cwd=self.folder)
+            done = heaptap("console", "-x", "status", cwd=self.directory)
             self.assertEqual(done.status, 2, str(done))
             self.assertIn(f"-H {self.address} {pid}".encode(), done.stderr)
 
     def test_recordings_that_they_begin(self):
         program = self.run_beside([self.program, "100000000", "1000"], stdout=subprocess.DEVNULL)
         with far.serving(self.address, "-q") as server:
-            done = heaptap("top", "-H", self.address, program.pid, "--json", "--count", "2", "--delay", "200ms", cwd=self.folder)
+            done = heaptap("top", "-H", self.address, program.pid, "--json", "--count", "2", "--delay", "200ms", cwd=self.directory)
             self.assertEqual(done.status, 0, str(done))
             samples = [json.loads(line) for line in done.stdout.splitlines()]
             self.assertEqual([sample["process"]["pid"] for sample in samples], [program.pid] * 2)
             self.assertIsNone(program.poll())
-            done = heaptap("console", "-H", self.address, "-x", f"attach {program.pid}", "-x", "status", "-x", "detach", cwd=self.folder)
+            done = heaptap("console", "-H", self.address, "-x", f"attach {program.pid}", "-x", "status", "-x", "detach", cwd=self.directory)
             self.assertEqual(done.status, 0, str(done))
             self.assertIn(str(program.pid).encode(), done.stdout)
             # One that doesn't end before `top` has found it: `top` ends it.
-            done = heaptap("top", "-H", self.address, "--once", "--", self.program, "100000000", "1000", cwd=self.folder)
+            done = heaptap("top", "-H", self.address, "--once", "--", self.program, "100000000", "1000", cwd=self.directory)
             self.assertEqual(done.status, 0, str(done))
             wait_for("nothing runs there", lambda: not heaptap_test.descendants(server.pid), state=server)
             self.assertIsNone(program.poll())
@@ -591,17 +591,17 @@ class Steered(TestCase):
     def test_connect_is_the_option(self):
         near = self.local("20000")
         with far.serving(self.address, "-q"):
-            done = heaptap("connect", self.address, "run", "-q", "-o", self.trace, "--", self.program, "20000", cwd=self.folder)
+            done = heaptap("connect", self.address, "run", "-q", "-o", self.trace, "--", self.program, "20000", cwd=self.directory)
             self.assertEqual(done.status, 7, str(done))
             self.assert_same(near, summary(self.trace))
-            done = heaptap("connect", self.address, "frobnicate", cwd=self.folder)
+            done = heaptap("connect", self.address, "frobnicate", cwd=self.directory)
             self.assertEqual(done.status, 2, str(done))
-            done = heaptap("connect", self.address, cwd=self.folder)
+            done = heaptap("connect", self.address, cwd=self.directory)
             self.assertEqual(done.status, 125, str(done))
             self.assertIn(b"heaptap run -H", done.stderr)
 
     def test_where_nothing_is_recorded(self):
-        done = heaptap("leaks", "-H", self.address, 1, cwd=self.folder)
+        done = heaptap("leaks", "-H", self.address, 1, cwd=self.directory)
         self.assertEqual(done.status, 125, str(done))
         self.assertIn(f"heaptap attach -H {self.address} 1".encode(), done.stderr)
 

@@ -44,22 +44,22 @@ class Report:
 class Recorded:
     """tests/targets/signals/signal_asked.c, or a program like it, while it is recorded."""
 
-    def __init__(self, test, *options, program="signal_asked", arguments=(), folder=None, start="run", errors=None, **kinds):
-        if folder is None:
+    def __init__(self, test, *options, program="signal_asked", arguments=(), directory=None, start="run", errors=None, **kinds):
+        if directory is None:
             place = tempfile.TemporaryDirectory(prefix="heaptap-test-")
             test.addCleanup(place.cleanup)
-            folder = pathlib.Path(place.name)
-        self.folder, self.name = folder, program
-        self.errors = open(folder / "stderr.txt", "w+")
+            directory = pathlib.Path(place.name)
+        self.directory, self.name = directory, program
+        self.errors = open(directory / "stderr.txt", "w+")
         test.addCleanup(self.errors.close)
         command = [HEAPTAP, start, *options, "--", TARGETS / program, *arguments]
         if start == "attach":
             self.alone = subprocess.Popen([TARGETS / program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                          text=True, cwd=folder)
+                                          text=True, cwd=directory)
             test.addCleanup(self.kill, self.alone)
             command = [HEAPTAP, "attach", *options, str(self.alone.pid)]
         self.heaptap = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-                                        cwd=folder, **kinds)
+                                        cwd=directory, **kinds)
         test.addCleanup(self.kill, self.heaptap)
         self.talker = self.alone if start == "attach" else self.heaptap
         assert self.talker.stdout.readline() == "ready\n", self.said()
@@ -80,7 +80,7 @@ class Recorded:
 
     def said(self):
         self.errors.flush()
-        return (self.folder / "stderr.txt").read_text()
+        return (self.directory / "stderr.txt").read_text()
 
     def say(self, line):
         self.talker.stdin.write(line + "\n")
@@ -88,7 +88,7 @@ class Recorded:
         return self.talker.stdout.readline().rstrip("\n")
 
     def path(self, number, extension="memlog"):
-        return self.folder / f"{self.name}-{self.pid}-{number}.{extension}"
+        return self.directory / f"{self.name}-{self.pid}-{number}.{extension}"
 
     def report(self, number):
         wait_for(f"report {number}", self.path(number).exists, state=[self.heaptap, self.said])
@@ -106,7 +106,7 @@ class Recorded:
         return ended(self.heaptap)
 
     def trace(self):
-        (trace,) = [path for path in self.folder.glob("*.htap") if "latest" not in path.name]
+        (trace,) = [path for path in self.directory.glob("*.htap") if "latest" not in path.name]
         return trace
 
 
@@ -145,7 +145,7 @@ class Asked(unittest.TestCase):
             totals = heaptap_test.read_report(shown.stdout)["totals"]
             self.assertEqual(totals["live_bytes"], report.outstanding, number)
         at = [word for number in range(1, len(target.reports()) + 1) for word in ("--at", f"report {number}")]
-        exported = target.folder / "exported"
+        exported = target.directory / "exported"
         exported.mkdir()
         outcome = heaptap_test.heaptap("export", "--to", "memlog", *at, "-o", exported, trace)
         self.assertEqual(outcome.status, 0, str(outcome))
@@ -285,7 +285,7 @@ class Files(unittest.TestCase):
             path = pathlib.Path(other) / target.path(1).name
             wait_for(path, path.exists, state=[target.heaptap, target.said])
             self.assertEqual(target.end(), 0)
-            self.assertEqual(list(target.folder.glob("*.memlog")), [])
+            self.assertEqual(list(target.directory.glob("*.memlog")), [])
 
     def test_directory_that_is_gone(self):
         with tempfile.TemporaryDirectory() as other:
@@ -453,21 +453,21 @@ class Dispositions(unittest.TestCase):
 
     def test_what_programs_ask_of_all_signals_is_what_they_would_get_alone(self):
         program = TARGETS / "ending_dispositions"
-        with tempfile.TemporaryDirectory() as folder:
-            alone = heaptap_test.run([program], cwd=folder)
+        with tempfile.TemporaryDirectory() as directory:
+            alone = heaptap_test.run([program], cwd=directory)
             for name in ("USR1", "HUP", "WINCH", "RTMIN+3"):
                 with self.subTest(name):
-                    recorded = heaptap_test.heaptap("run", "-q", "--report-signal", name, "--", program, cwd=folder)
+                    recorded = heaptap_test.heaptap("run", "-q", "--report-signal", name, "--", program, cwd=directory)
                     self.assertEqual(recorded.stdout.decode(), alone.stdout.decode())
                     self.assertEqual(recorded.status, alone.status)
 
     def test_programs_behind_a_filter_of_system_calls(self):
         for name in ("strict", "filter"):
             with self.subTest(name):
-                with tempfile.TemporaryDirectory() as folder:
-                    alone = heaptap_test.run([TARGETS / "obeys"], f"{name}\npairs 3\n".encode(), cwd=folder)
+                with tempfile.TemporaryDirectory() as directory:
+                    alone = heaptap_test.run([TARGETS / "obeys"], f"{name}\npairs 3\n".encode(), cwd=directory)
                     recorded = heaptap_test.heaptap("run", "-q", "--report-signal=USR2", "--", TARGETS / "obeys",
-                                                    stdin=f"{name}\npairs 3\n".encode(), cwd=folder)
+                                                    stdin=f"{name}\npairs 3\n".encode(), cwd=directory)
                     self.assertEqual((recorded.status, recorded.stdout), (alone.status, alone.stdout))
 
 
@@ -492,16 +492,16 @@ class Storms(unittest.TestCase):
         self.assertGreaterEqual(totals["allocations"], 8 * 4000)
 
     def storm(self, *options, arguments=()):
-        folder = tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        self.addCleanup(folder.cleanup)
+        directory = tempfile.TemporaryDirectory(prefix="heaptap-test-")
+        self.addCleanup(directory.cleanup)
         target = Recorded.__new__(Recorded)
-        target.folder, target.name = pathlib.Path(folder.name), "signal_storm"
-        target.errors = open(target.folder / "stderr.txt", "w+")
+        target.directory, target.name = pathlib.Path(directory.name), "signal_storm"
+        target.errors = open(target.directory / "stderr.txt", "w+")
         self.addCleanup(target.errors.close)
         target.heaptap = subprocess.Popen([HEAPTAP, "run", *options, "--", TARGETS / "signal_storm", *arguments],
-                                          stderr=target.errors, cwd=target.folder)
+                                          stderr=target.errors, cwd=target.directory)
         self.addCleanup(heaptap_test.end, target.heaptap)
-        wait_for("a trace", lambda: list(target.folder.glob("heaptap.signal_storm.*")), state=[target.heaptap, target.said])
+        wait_for("a trace", lambda: list(target.directory.glob("heaptap.signal_storm.*")), state=[target.heaptap, target.said])
         target.pid = int(target.trace().name.split(".")[2])
         return target
 

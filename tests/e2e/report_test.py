@@ -14,14 +14,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 class Report(heaptap_test.TestCase):
     def recorded(self, name, *options, status=0):
-        outcome = heaptap("run", "-q", "--force", "-o", self.trace, *options, "--", built(name), cwd=self.folder)
+        outcome = heaptap("run", "-q", "--force", "-o", self.trace, *options, "--", built(name), cwd=self.directory)
         self.assertEqual(outcome.status, status, str(outcome))
         return self.trace
 
     def written(self, *options):
         """The file as text, and its data."""
-        file = self.folder / "report.html"
-        outcome = heaptap("report", self.trace, "-o", file, "--force", *options, cwd=self.folder)
+        file = self.directory / "report.html"
+        outcome = heaptap("report", self.trace, "-o", file, "--force", *options, cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         html = file.read_text()
         return html, document_of(html)
@@ -89,12 +89,12 @@ class Report(heaptap_test.TestCase):
 
     def test_the_verdict_begins_with_what_matters(self):
         order = ["ending", "leaks", "leak", "growth", "bad-free", "peak", "reachable", "unseen"]
-        source = self.folder / "killed.c"
+        source = self.directory / "killed.c"
         source.write_text("#include <stdlib.h>\nint main(void) { return malloc(10) ? raise_it() : 0; }\n".replace("raise_it()", "(abort(), 1)"))
-        subprocess.run(["gcc", "-g", "-w", "-O0", "-o", self.folder / "killed", source], check=True)
-        for program, status, wanted in ((built("leak_shop"), 0, "leak"), (built("mismatched"), 0, "bad-free"), (self.folder / "killed", 134, "ending")):
+        subprocess.run(["gcc", "-g", "-w", "-O0", "-o", self.directory / "killed", source], check=True)
+        for program, status, wanted in ((built("leak_shop"), 0, "leak"), (built("mismatched"), 0, "bad-free"), (self.directory / "killed", 134, "ending")):
             with self.subTest(program):
-                outcome = heaptap("run", "-q", "--force", "-o", self.trace, "--", program, cwd=self.folder)
+                outcome = heaptap("run", "-q", "--force", "-o", self.trace, "--", program, cwd=self.directory)
                 self.assertEqual(outcome.status, status, str(outcome))
                 _, document = self.written()
                 kinds = [finding["kind"] for finding in document["verdict"]]
@@ -111,7 +111,7 @@ class Report(heaptap_test.TestCase):
             self.assertRegex(text, r"^[\d,]+ blocks?, [\d.]+ \w+, allocated in .+ \(.+:\d+\), lost")
 
     def test_what_something_holds_and_grows_is_growth(self):
-        source = self.folder / "cache.cc"
+        source = self.directory / "cache.cc"
         source.write_text("""
             #include <cstdlib>
             #include <ctime>
@@ -119,8 +119,8 @@ class Report(heaptap_test.TestCase):
             Node* cache_;
             __attribute__((noinline)) void remember() { Node* node = (Node*)calloc(1, sizeof(Node)); node->next = cache_; cache_ = node; }
             int main() { for (int i = 0; i < 300; ++i) { remember(); timespec pause{0, 1000000}; nanosleep(&pause, nullptr); } }""")
-        subprocess.run(["g++", "-g", "-O1", "-fno-builtin", "-o", self.folder / "cache", source], check=True)
-        outcome = heaptap("run", "-q", "-o", self.trace, "--", self.folder / "cache", cwd=self.folder)
+        subprocess.run(["g++", "-g", "-O1", "-fno-builtin", "-o", self.directory / "cache", source], check=True)
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", self.directory / "cache", cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         _, document = self.written()
         texts = [finding["text"] for finding in document["verdict"] if finding["kind"] == "growth"]
@@ -162,10 +162,10 @@ class Report(heaptap_test.TestCase):
 
     def test_source_lines_on_request(self):
         # Built here: debug information of a cached object file may name the checkout of another build.
-        source = self.folder / "shop.cc"
+        source = self.directory / "shop.cc"
         source.write_text((ROOT / "demo/shop.cc").read_text())
-        subprocess.run(["g++", "-g", "-O1", "-o", self.folder / "shop", source], check=True)
-        outcome = heaptap("run", "-q", "-o", self.trace, "--", self.folder / "shop", cwd=self.folder)
+        subprocess.run(["g++", "-g", "-O1", "-o", self.directory / "shop", source], check=True)
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", self.directory / "shop", cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         _, document = self.written()
         self.assertEqual(document["sources"], {})
@@ -176,20 +176,20 @@ class Report(heaptap_test.TestCase):
 
     def test_no_file_is_overwritten_and_none_is_left_half_written(self):
         self.recorded("leak_shop")
-        file = self.folder / "there.html"
+        file = self.directory / "there.html"
         file.write_text("mine")
         outcome = heaptap("report", self.trace, "-o", file)
         self.assertEqual((outcome.status, file.read_text()), (125, "mine"), str(outcome))
         self.assertIn(b"--force", outcome.stderr)
-        outcome = heaptap("report", self.trace, "-o", "/no/such/folder/x.html")
+        outcome = heaptap("report", self.trace, "-o", "/no/such/directory/x.html")
         self.assertEqual(outcome.status, 125, str(outcome))
-        outcome = heaptap("report", self.folder / "missing.htap", cwd=self.folder)
+        outcome = heaptap("report", self.directory / "missing.htap", cwd=self.directory)
         self.assertEqual(outcome.status, 125, str(outcome))
-        self.assertFalse((self.folder / "missing.html").exists())
+        self.assertFalse((self.directory / "missing.html").exists())
 
     def test_a_pipe_stays_a_pipe(self):
         self.recorded("temporary")
-        pipe = self.folder / "pipe"
+        pipe = self.directory / "pipe"
         os.mkfifo(pipe)
         for force in ((), ("--force",)):
             with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
@@ -205,22 +205,22 @@ class Report(heaptap_test.TestCase):
 
     def test_the_file_is_named_after_the_trace(self):
         self.recorded("leak_shop")
-        outcome = heaptap("report", self.trace, cwd=self.folder)
+        outcome = heaptap("report", self.trace, cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
-        self.assertTrue((self.folder / self.trace.with_suffix(".html").name).exists(), str(outcome))
+        self.assertTrue((self.directory / self.trace.with_suffix(".html").name).exists(), str(outcome))
 
     def test_without_a_name_it_is_the_newest_trace_here(self):
-        self.assertEqual(heaptap("run", "-q", "--", built("temporary"), cwd=self.folder).status, 0)
-        outcome = heaptap("report", "-o", "-", cwd=self.folder)
+        self.assertEqual(heaptap("run", "-q", "--", built("temporary"), cwd=self.directory).status, 0)
+        outcome = heaptap("report", "-o", "-", cwd=self.directory)
         self.assertEqual((outcome.status, outcome.stderr), (0, b""), str(outcome))
         self.assertIn("temporary", document_of(outcome.stdout.decode())["title"])
-        outcome = heaptap("export", "--to", "folded", cwd=self.folder)
+        outcome = heaptap("export", "--to", "folded", cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         self.assertIn(b"main;", outcome.stdout)
 
     def test_wrong_usage(self):
         for arguments in ([], ["--nonsense", self.trace]):
-            outcome = heaptap("report", *arguments, cwd=self.folder)
+            outcome = heaptap("report", *arguments, cwd=self.directory)
             self.assertEqual(outcome.status, 2, str(outcome))
 
 

@@ -29,7 +29,7 @@ class Steered(heaptap_test.TestCase):
         self.errors = tempfile.TemporaryFile()
         self.addCleanup(self.errors.close)
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-                                        env={**env, "HEAPTAP_TEST_MARKER": self.marker}, cwd=self.folder, **popen)
+                                        env={**env, "HEAPTAP_TEST_MARKER": self.marker}, cwd=self.directory, **popen)
         self.addCleanup(self.clean_up)
         self.received = b""
         self.expect(b"ready")
@@ -203,13 +203,13 @@ class CollectorInTrouble(Steered):
         self.assertEqual(report["capture"]["lost_events"], 0)
 
     def test_disk_full(self):
-        mount = self.folder / "small"
+        mount = self.directory / "small"
         mount.mkdir()
         if os.getuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(mount)], capture_output=True).returncode:
             self.skipTest("can't mount a small file system here")
         self.addCleanup(subprocess.run, ["umount", "-l", str(mount)])
         trace = mount / "trace.htap"
-        outcome = heaptap("run", "-o", trace, "--", built("noise"), "1000000", cwd=self.folder)
+        outcome = heaptap("run", "-o", trace, "--", built("noise"), "1000000", cwd=self.directory)
         self.assertEqual((outcome.status, outcome.stdout), (0, b"1000000 steps\n"), str(outcome))
         self.assertIn(b"No space left", outcome.stderr, "the cause is named")
         self.assertEqual(outcome.stderr.count(b"No space left"), 1, "and named once")
@@ -221,14 +221,14 @@ class CollectorInTrouble(Steered):
             report = summary(trace)
             self.assertTrue(report["capture"]["truncated"] or not report["capture"]["complete"])
 
-    def test_folder_removed_meanwhile(self):
-        folder = self.folder / "gone"
-        folder.mkdir()
-        self.trace = folder / "trace.htap"
+    def test_directory_removed_meanwhile(self):
+        directory = self.directory / "gone"
+        directory.mkdir()
+        self.trace = directory / "trace.htap"
         self.start("sleeper")
-        for file in folder.iterdir():
+        for file in directory.iterdir():
             file.unlink()
-        folder.rmdir()
+        directory.rmdir()
         self.send(b"x\n")
         self.expect(b"line\n")
         self.process.stdin.close()
@@ -237,12 +237,12 @@ class CollectorInTrouble(Steered):
         self.assert_nothing_left()
 
     def test_child_whose_trace_cannot_be_made_runs_on(self):
-        folder = self.folder / "gone"
+        directory = self.directory / "gone"
         for via in ("agent", "ptrace"):
             with self.subTest(via=via):
-                folder.mkdir()
-                script = f"rm -r {folder}; (eval 'x=1; y=$x$x'; exit 3); echo $?"
-                outcome = heaptap("run", f"--via={via}", "-f", "-o", folder / "trace.htap", "--", "/bin/sh", "-c", script)
+                directory.mkdir()
+                script = f"rm -r {directory}; (eval 'x=1; y=$x$x'; exit 3); echo $?"
+                outcome = heaptap("run", f"--via={via}", "-f", "-o", directory / "trace.htap", "--", "/bin/sh", "-c", script)
                 self.assertEqual(outcome.stdout, b"3\n", str(outcome))
 
 
@@ -323,21 +323,21 @@ class ProgramEnds(Steered):
         self.assertEqual(self.status(), 9)
         self.assert_nothing_left()
         self.assertEqual([name for name in shared_memory() - before if "heaptap" in name], [])
-        self.assertLessEqual(set(os.listdir(self.folder)), {"trace.htap", "heaptap.latest.htap"})
+        self.assertLessEqual(set(os.listdir(self.directory)), {"trace.htap", "heaptap.latest.htap"})
 
 
 class ManyAtOnce(heaptap_test.TestCase):
     def test_runs_side_by_side(self):
-        processes = [subprocess.Popen([heaptap_test.HEAPTAP, "run", "-q", "-o", self.folder / f"{number}.htap", "--", built("noise"), "30000"],
+        processes = [subprocess.Popen([heaptap_test.HEAPTAP, "run", "-q", "-o", self.directory / f"{number}.htap", "--", built("noise"), "30000"],
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for number in range(8)]
         for number, process in enumerate(processes):
             output, _ = finished(process)
             self.assertEqual((process.returncode, output), (0, b"30000 steps\n"))
-            report = summary(self.folder / f"{number}.htap")
+            report = summary(self.directory / f"{number}.htap")
             self.assertEqual(expectations.check("stack function=malloc through=step allocations=30000 frees=30000", report), [])
 
     def test_heaptap_under_heaptap(self):
-        inner = self.folder / "inner.htap"
+        inner = self.directory / "inner.htap"
         outcome = heaptap("run", "-q", "-o", self.trace, "--", heaptap_test.HEAPTAP, "run", "-q", "-o", inner, "--", built("one_leak"))
         self.assertEqual((outcome.status, outcome.stdout), (3, b"output\n"), str(outcome))
         self.assertEqual(expectations.check("stack function=malloc caller=lose allocations=10", summary(inner)), [])
@@ -348,7 +348,7 @@ class Terminal(heaptap_test.TestCase):
         """What a program shows on a terminal of its own into which two lines are typed."""
         ours, theirs = pty.openpty()
         process = subprocess.Popen([str(word) for word in command], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-                                   cwd=self.folder)
+                                   cwd=self.directory)
         os.close(theirs)
         os.write(ours, b"one\ntwo\n\x04")
         self.addCleanup(process.wait)

@@ -33,9 +33,9 @@ class Targets(heaptap_test.TestCase):
     part = "1/1"
 
     def read_target(self, source):
-        """What the program says of itself, and the folder that it is in."""
-        folder = TARGETS if self.variant == variants.USUAL else TARGETS / self.variant
-        target = expectations.read(source, folder)
+        """What the program says of itself, and the directory that it is in."""
+        directory = TARGETS if self.variant == variants.USUAL else TARGETS / self.variant
+        target = expectations.read(source, directory)
         if self.variant != variants.USUAL:
             target.levels = []
         if self.via == "ptrace" or self.variant != variants.USUAL:
@@ -45,7 +45,7 @@ class Targets(heaptap_test.TestCase):
             self.skipTest("what it has open is of this test")
         if target.trace == "none" or (AGGREGATE and ("--via" in target.options or target.trace == "threads")):
             self.skipTest("not for this test")
-        return target, folder
+        return target, directory
 
     def skip_left_out(self, source):
         variant = VARIANTS[self.variant]
@@ -57,14 +57,14 @@ class Targets(heaptap_test.TestCase):
             self.skipTest("there is no C++ library there")
 
     def check_target(self, source):
-        target, folder = self.read_target(source)
+        target, directory = self.read_target(source)
         rounds = range(target.repeat * 10 if LONG and target.repeat > 1 else target.repeat)
         for level, run, number in itertools.product(["", *target.levels], target.runs, rounds):
             if run.long and not LONG:
                 continue
             with self.subTest(arguments=" ".join(run.arguments), level=level, number=number):
                 name = "-".join(["run", level, str(number), *run.arguments])[:60].replace("/", "_")
-                self.check_run(heaptap_test.built(source.stem, level, folder), target, run, name)
+                self.check_run(heaptap_test.built(source.stem, level, directory), target, run, name)
 
     def check_run(self, program, target, run, name):
         """Once; what may be chance is none if it comes again."""
@@ -76,21 +76,21 @@ class Targets(heaptap_test.TestCase):
     def run_once(self, program, target, run, name):
         """Fails where something is wrong; the ways in which leaks are wrong by chance."""
         env = {**os.environ, **target.environment}
-        folders = [self.folder / kind / name for kind in ("bare", "traced")]
-        for folder in folders:
-            folder.mkdir(parents=True)
+        directories = [self.directory / kind / name for kind in ("bare", "traced")]
+        for directory in directories:
+            directory.mkdir(parents=True)
         command = [program, *run.arguments]
-        bare = heaptap_test.run(command, stdin=target.stdin, env=env, cwd=folders[0])
+        bare = heaptap_test.run(command, stdin=target.stdin, env=env, cwd=directories[0])
         self.assertEqual(bare.status, run.status, f"without heaptap: {bare}")
-        trace = folders[1].parent / f"{folders[1].name}.htap"
+        trace = directories[1].parent / f"{directories[1].name}.htap"
         via = ["--via", self.via] if self.via and "--via" not in target.options else []
         options = [*target.options, *(["--aggregate"] if AGGREGATE else []), *via]
-        how = {"stdin": target.stdin, "env": env, "cwd": folders[1], "timeout_s": heaptap_test.TIMEOUT_S + 20 * bare.seconds}
+        how = {"stdin": target.stdin, "env": env, "cwd": directories[1], "timeout_s": heaptap_test.TIMEOUT_S + 20 * bare.seconds}
         words = ["-q", *options, "-o", trace, "--", *command]
         traced = far.run(self.far, trace.parent, *words, **how) if self.far else heaptap_test.heaptap("run", *words, **how)
         for what in ("status", "stdout", "stderr"):
             self.assertEqual(getattr(traced, what), getattr(bare, what), f"{what} under heaptap and without it differ\n{traced}")
-        self.assertEqual(os.listdir(folders[1]), os.listdir(folders[0]), "files in the working folder")
+        self.assertEqual(os.listdir(directories[1]), os.listdir(directories[0]), "files in the working directory")
         return self.check_trace(trace, target, run) if target.trace != "any" else []
 
     def check_trace(self, trace, target, run):

@@ -18,7 +18,7 @@ TREE = '"$0"; "$0"; "$1"; exit 0'
 
 class Run(heaptap_test.TestCase):
     def record(self, *words, **options):
-        outcome = heaptap("run", *words, cwd=self.folder, **options)
+        outcome = heaptap("run", *words, cwd=self.directory, **options)
         self.assertNotIn(outcome.status, (125, 2), str(outcome))
         return outcome
 
@@ -26,14 +26,14 @@ class Run(heaptap_test.TestCase):
         return self.record(*options, "-f", "sh", "-c", TREE, built("leak_shop"), built("leak_clean_aligned"))
 
     def index(self):
-        (index,) = self.folder.glob("*.run")
+        (index,) = self.directory.glob("*.run")
         return index
 
     def traces(self):
-        return [trace for trace in sorted(self.folder.glob("*.htap")) if not trace.is_symlink()]
+        return [trace for trace in sorted(self.directory.glob("*.htap")) if not trace.is_symlink()]
 
     def show(self, *words, status=0):
-        outcome = heaptap("show", *words, cwd=self.folder, env={**os.environ, "COLUMNS": "300"})
+        outcome = heaptap("show", *words, cwd=self.directory, env={**os.environ, "COLUMNS": "300"})
         self.assertEqual(outcome.status, status, str(outcome))
         return (outcome.stdout if status == 0 else outcome.stderr).decode()
 
@@ -63,48 +63,48 @@ class Index(Run):
         self.assertEqual(first, "heaptap-run 1")
         entries = [line.split() for line in lines]
         self.assertEqual({entry[2] for entry in entries}, {trace.name for trace in self.traces()})
-        main = summary(self.folder / entries[0][2])["target"]
+        main = summary(self.directory / entries[0][2])["target"]
         self.assertEqual(entries[0][0], str(main["pid"]))
         self.assertEqual(main["command"][0], "sh")
         self.assertEqual(index.name, f"heaptap.sh.{main['pid']}.run")
-        self.assertEqual(os.readlink(self.folder / "heaptap.latest.htap"), index.name)
+        self.assertEqual(os.readlink(self.directory / "heaptap.latest.htap"), index.name)
         children = [entry for entry in entries[1:] if entry[3] == "leak_shop"]
         self.assertEqual([entry[1] for entry in children], [entries[0][0]] * 2, "the parent is the shell")
 
     def test_a_process_alone_has_none(self):
         self.record("-q", built("leak_shop"))
-        self.assertEqual(list(self.folder.glob("*.run")), [])
-        self.assertIn("leak_shop", os.readlink(self.folder / "heaptap.latest.htap"))
+        self.assertEqual(list(self.directory.glob("*.run")), [])
+        self.assertIn("leak_shop", os.readlink(self.directory / "heaptap.latest.htap"))
 
     def test_is_named_after_the_file_that_was_asked_for(self):
         for name, index in (("a.htap", "a.run"), ("b", "b.run"), ("c.%p.htap", r"c.\d+.run")):
             self.record("-q", "-o", name, "sh", "-c", 'exec "$0"', built("leak_shop"))
-            found = [path.name for path in self.folder.glob(name[0] + "*.run")]
+            found = [path.name for path in self.directory.glob(name[0] + "*.run")]
             self.assertEqual(len(found), 1)
             self.assertRegex(found[0], f"^{index}$")
             self.assertEqual(self.show_json("leaks", found[0])["leaks"]["definite"]["bytes"],
                              self.show_json("leaks", found[0], "--process", self.main_pid(found[0]))["leaks"]["definite"]["bytes"])
 
     def main_pid(self, index):
-        return (self.folder / index).read_text().splitlines()[1].split()[0]
+        return (self.directory / index).read_text().splitlines()[1].split()[0]
 
     def test_replaces_nothing_without_force(self):
-        (self.folder / "a.run").write_text("precious")
+        (self.directory / "a.run").write_text("precious")
         command = ["-o", "a.htap", "-f", "sh", "-c", '"$0"; exit 0', built("leak_shop")]
         outcome = self.record(*command)
         self.assertIn(b"'a.run' already exists: --force replaces it", outcome.stderr)
-        self.assertEqual((self.folder / "a.run").read_text(), "precious")
-        self.assertEqual(os.readlink(self.folder / "heaptap.latest.htap"), "a.htap")
+        self.assertEqual((self.directory / "a.run").read_text(), "precious")
+        self.assertEqual(os.readlink(self.directory / "heaptap.latest.htap"), "a.htap")
         self.record("--force", *command)
-        self.assertTrue((self.folder / "a.run").read_text().startswith("heaptap-run 1\n"))
+        self.assertTrue((self.directory / "a.run").read_text().startswith("heaptap-run 1\n"))
 
     def test_is_not_there_where_heaptap_was_killed(self):
         command = [heaptap_test.HEAPTAP, "run", "-q", "-f", "sh", "-c", '"$0"; "$1"; exit 0', built("leak_shop"), built("sleeper")]
-        with subprocess.Popen(command, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        with subprocess.Popen(command, cwd=self.directory, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
             while run.stdout.readline() != b"ready 1\n":
                 pass
             run.send_signal(signal.SIGKILL)
-        self.assertEqual(list(self.folder.glob("*.run*")), [])
+        self.assertEqual(list(self.directory.glob("*.run*")), [])
         self.assertGreaterEqual(len(self.traces()), 2)
         for trace in self.traces():
             self.show("summary", trace)
@@ -118,13 +118,13 @@ class Together(Run):
         temporary = tempfile.TemporaryDirectory(prefix="heaptap-test-")
         cls.addClassCleanup(temporary.cleanup)
         maker = cls()
-        cls.common = maker.folder = pathlib.Path(temporary.name)
+        cls.common = maker.directory = pathlib.Path(temporary.name)
         maker.record_tree("-q")
         cls.singles = [summary(trace) for trace in maker.traces()]
         cls.all = maker.show_json("summary", maker.index())
 
     def setUp(self):
-        self.folder = self.common
+        self.directory = self.common
 
     def test_figures_are_the_sums_of_all_traces(self):
         for name in ("allocations", "frees", "allocated_bytes", "temporary_allocations", "live_blocks", "live_bytes", "mapped_live_bytes"):
@@ -170,7 +170,7 @@ class Together(Run):
         lines = self.show("summary", self.index(), "--by", "process").splitlines()
         table = [line.split() for line in lines if re.search(r"\.htap$", line)]
         self.assertEqual([row[0] for row in table][:2], ["leak_shop", "leak_shop"], "what leaks most first")
-        self.assertEqual({row[-1] for row in table}, {str(self.folder / trace.name) for trace in self.traces()})
+        self.assertEqual({row[-1] for row in table}, {str(self.directory / trace.name) for trace in self.traces()})
         self.assertNotIn("Stacks by", "\n".join(lines))
         programs = self.show_json("leaks", self.index(), "--by", "program")["programs"]
         shop = next(program for program in programs if program["program"] == "leak_shop")
@@ -201,7 +201,7 @@ class Together(Run):
 
     def test_check_judges_all_together(self):
         def check(*limits):
-            outcome = heaptap("check", self.index(), *limits, cwd=self.folder)
+            outcome = heaptap("check", self.index(), *limits, cwd=self.directory)
             return outcome.status, outcome.stdout.decode()
         self.assertEqual(check("--max-leaked", "448")[0], 0)
         status, text = check("--max-leaked", "447")
@@ -215,13 +215,13 @@ class Together(Run):
         self.assertEqual(check("--max-allocations", allocations)[0], 0)
         self.assertEqual(check("--max-allocations", allocations - 1)[0], 1)
 
-    def test_a_folder_has_each_trace_once(self):
-        outcome = heaptap("check", self.folder, "--max-leaked", "0")
+    def test_a_directory_has_each_trace_once(self):
+        outcome = heaptap("check", self.directory, "--max-leaked", "0")
         self.assertEqual(outcome.stdout.count(b"leaked"), len(self.singles), str(outcome))
 
     def report(self, *options):
-        file = self.folder / "run.html"
-        outcome = heaptap("report", self.index(), "-o", file, "--force", *options, cwd=self.folder)
+        file = self.directory / "run.html"
+        outcome = heaptap("report", self.index(), "-o", file, "--force", *options, cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         return document_of(file.read_text())
 
@@ -263,10 +263,10 @@ class Together(Run):
             self.assertIsNone(document[name], name)
         self.assertEqual(document["bins"]["count"], 1)
         self.assertEqual(set(document["stacks"]["peak_bytes"]), {None})
-        outcome = heaptap("report", self.index(), "-o", self.folder / "x.html", "--thread", "1")
+        outcome = heaptap("report", self.index(), "-o", self.directory / "x.html", "--thread", "1")
         self.assertEqual(outcome.status, 2, str(outcome))
         self.assertIn(b"name one of its traces", outcome.stderr)
-        self.assertFalse((self.folder / "x.html").exists())
+        self.assertFalse((self.directory / "x.html").exists())
 
     def test_export_takes_all(self):
         def folded(trace):
@@ -308,24 +308,24 @@ class Others(Run):
 
     def test_a_report_says_what_it_could_not_read_and_has_no_cells_of_totals(self):
         self.record_tree("-q", "--aggregate")
-        outcome = heaptap("report", self.index(), "-o", self.folder / "run.html")
+        outcome = heaptap("report", self.index(), "-o", self.directory / "run.html")
         self.assertEqual(outcome.status, 0, str(outcome))
-        document = document_of((self.folder / "run.html").read_text())
+        document = document_of((self.directory / "run.html").read_text())
         self.assertEqual(document["cells"]["stack"], [])
         next(trace for trace in self.traces() if "aligned" in trace.name).unlink()
-        outcome = heaptap("report", self.index(), "-o", self.folder / "run.html", "--force")
+        outcome = heaptap("report", self.index(), "-o", self.directory / "run.html", "--force")
         self.assertEqual(outcome.status, 0, str(outcome))
-        document = document_of((self.folder / "run.html").read_text())
+        document = document_of((self.directory / "run.html").read_text())
         self.assertTrue(any("no such file" in process["exit"] and process["live_bytes"] is None for process in document["processes"]))
         self.assertTrue(any("can't be read" in finding["text"] for finding in document["verdict"]))
 
     def test_hostile_names_of_programs_stay_text(self):
-        program = self.folder / "<script>x=1<\\script>\x1b[31m\udcff"
+        program = self.directory / "<script>x=1<\\script>\x1b[31m\udcff"
         program.symlink_to(built("leak_shop"))
         self.record("-q", "-f", "sh", "-c", '"$0"; "$0"; exit 0', str(program))
-        outcome = heaptap("report", self.index(), "-o", self.folder / "run.html")
+        outcome = heaptap("report", self.index(), "-o", self.directory / "run.html")
         self.assertEqual(outcome.status, 0, str(outcome))
-        html = (self.folder / "run.html").read_text()
+        html = (self.directory / "run.html").read_text()
         self.assertNotIn("<script>x=1", html)
         self.assertNotIn("\x1b", html)
         self.assertTrue(any(process["program"].startswith("<script>x=1") for process in document_of(html)["processes"]))
@@ -365,7 +365,7 @@ class Others(Run):
         try:
             for sleeper in sleepers:
                 sleeper.stdout.readline()
-            outcome = heaptap("attach", "-q", "--duration", "10ms", *[sleeper.pid for sleeper in sleepers], cwd=self.folder)
+            outcome = heaptap("attach", "-q", "--duration", "10ms", *[sleeper.pid for sleeper in sleepers], cwd=self.directory)
         finally:
             for sleeper in sleepers:
                 sleeper.kill()
@@ -386,11 +386,11 @@ class Others(Run):
             targets = [process["target"] for process in self.show_json("summary", self.index(), "-n", "1")["processes"][1:]]
             found = {target["command"][1]: target["exit"] for target in targets}
             self.assertEqual(found, ends if known else dict.fromkeys(ends))
-            for path in self.folder.glob("*"):
+            for path in self.directory.glob("*"):
                 path.unlink()
 
     def test_a_compiler(self):
-        (self.folder / "a.cc").write_text("#include <map>\nstd::map<int, int> m; int f(int a) { return m[a]; }\n")
+        (self.directory / "a.cc").write_text("#include <map>\nstd::map<int, int> m; int f(int a) { return m[a]; }\n")
         self.record("-q", "-f", "g++", "-c", "a.cc")
         report = self.show_json("summary", self.index(), "-n", "50")
         programs = {pathlib.Path(process["target"]["command"][0]).name for process in report["processes"]}
@@ -412,7 +412,7 @@ class Others(Run):
 
     def test_an_index_that_is_damaged_is_refused(self):
         for text in ("heaptap-run 1\n", "heaptap-run 2\n1 1 a b\n", "heaptap-run 1\nx\n", "heaptap-run 1\n1 1 a.htap b"):
-            index = self.folder / "x.run"
+            index = self.directory / "x.run"
             index.write_text(text)
             for words in (["show", "summary"], ["check", "--max-leaked", "0"], ["export", "--to", "folded"]):
                 outcome = heaptap(*words, index)

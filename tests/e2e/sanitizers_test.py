@@ -67,7 +67,7 @@ class Sanitizers(heaptap_test.TestCase):
     def built(self, compiler, sanitizer, options):
         if not shutil.which(compiler):
             heaptap_test.skip_what_is_missing(f"{compiler} is missing")
-        source, program = self.folder / "sanitized.c", self.folder / "sanitized"
+        source, program = self.directory / "sanitized.c", self.directory / "sanitized"
         source.write_text(SOURCE)
         made = heaptap_test.run([compiler, "-g", "-O1", "-pthread", f"-fsanitize={sanitizer}", *options, source, "-o", program])
         if made.status != 0:
@@ -92,7 +92,7 @@ class Sanitizers(heaptap_test.TestCase):
         return report
 
     def refused(self, words, *arguments):
-        outcome = heaptap(*arguments, cwd=self.folder, env=self.environment())
+        outcome = heaptap(*arguments, cwd=self.directory, env=self.environment())
         self.assertIn(outcome.status, (125, 126), str(outcome))
         self.assertEqual(outcome.stdout, b"", "it was started")
         for word in words:
@@ -167,7 +167,7 @@ class Sanitizers(heaptap_test.TestCase):
         library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
         if not os.path.exists(library):
             heaptap_test.skip_what_is_missing("gcc's libasan.so")
-        outcome = heaptap("run", "--", "/bin/true", env=self.environment([f"LD_PRELOAD={os.path.realpath(library)}"]), cwd=self.folder)
+        outcome = heaptap("run", "--", "/bin/true", env=self.environment([f"LD_PRELOAD={os.path.realpath(library)}"]), cwd=self.directory)
         self.assertEqual(outcome.status, 126, str(outcome))
         self.assertIn(b"AddressSanitizer", outcome.stderr)
 
@@ -175,9 +175,9 @@ class Sanitizers(heaptap_test.TestCase):
         program = self.built("gcc", "leak", [])
         command = ["sh", "-c", f"exec {shlex.quote(str(program))} plain"]
         bare = heaptap_test.run(command, env=self.environment())
-        traced = heaptap("run", "-q", "-o", self.folder / "%p.htap", "--via", "ptrace", "-e", "--", *command, env=self.environment())
+        traced = heaptap("run", "-q", "-o", self.directory / "%p.htap", "--via", "ptrace", "-e", "--", *command, env=self.environment())
         self.assertEqual((traced.status, traced.stdout, traced.stderr), (bare.status, bare.stdout, bare.stderr), str(traced))
-        notes = heaptap_test.notes_of(summary(next(self.folder.glob("*.htap"))))
+        notes = heaptap_test.notes_of(summary(next(self.directory.glob("*.htap"))))
         self.assertTrue(any("a program that isn't recorded" in note for note in notes), notes)
         self.assertFalse(any("had to detach" in note for note in notes), notes)
 

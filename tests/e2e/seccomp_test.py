@@ -61,7 +61,7 @@ class Calls:
 
 class Seccomp(heaptap_test.TestCase):
     def calls(self, name, *command):
-        log = self.folder / "strace.log"
+        log = self.directory / "strace.log"
         # One arena: how often the C library unmaps what is left around another one depends on where the kernel puts it.
         outcome = run(["strace", "-f", "-o", log, *command], env={**os.environ, "GLIBC_TUNABLES": "glibc.malloc.arena_max=1"})
         return outcome, Calls(log, f"/{name}").counts
@@ -124,7 +124,7 @@ class Inherited(heaptap_test.TestCase):
         self.assertEqual(summary(self.trace)["totals"]["allocations"], 1000)
 
     def test_program_is_known_where_its_link_cannot_be_read(self):
-        """By the name that it was executed by, whole or from the working folder."""
+        """By the name that it was executed by, whole or from the working directory."""
         program = built("seccomp_before_exec")
         for name in (program, f"./{program.name}"):
             with self.subTest(name=name):
@@ -133,7 +133,7 @@ class Inherited(heaptap_test.TestCase):
                 self.assertEqual(expectations.check("stack function=malloc caller=main allocations=1000", summary(self.trace)), [])
 
     def test_environment_is_the_programs_own(self):
-        outcome = run([built("seccomp_before_exec"), HEAPTAP, "run", "-q", "-o", self.trace, "--", "env"], cwd=self.folder)
+        outcome = run([built("seccomp_before_exec"), HEAPTAP, "run", "-q", "-o", self.trace, "--", "env"], cwd=self.directory)
         ours = {name.encode() for name in os.environ}
         seen = {line.split(b"=", 1)[0] for line in outcome.stdout.splitlines()}
         self.assertEqual({name for name in seen - ours if name.startswith(b"HEAPTAP")}, set(), str(outcome))

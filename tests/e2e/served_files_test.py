@@ -22,15 +22,15 @@ NO_FUSE = ("file systems of programs (FUSE) can't be mounted here",
 class Served(heaptap_test.SteppedTestCase):
     def setUp(self):
         super().setUp()
-        self.errors = self.folder / "errors"
+        self.errors = self.directory / "errors"
 
     def serve(self, server, *before, is_read=False):
         """Under heaptap, if that stands before it, whose errors are kept. is_read: heaptap has looked at the file when the server falls
         silent, and won't again: what it reads later is in the kernel's cache, so that nobody has to wait for it."""
-        folder = self.folder / "served"
-        folder.mkdir()
+        directory = self.directory / "served"
+        directory.mkdir()
         script = f'exec "$@" 2>> {self.errors}'
-        program = self.start("loaded", "/bin/sh", "-c", script, "sh", *before, built("served_library"), server, folder, state=[self.errors],
+        program = self.start("loaded", "/bin/sh", "-c", script, "sh", *before, built("served_library"), server, directory, state=[self.errors],
                              missing={"no FUSE": NO_FUSE})
         if is_read:
             for _ in range(2):  # between two answers it does once all that it does
@@ -46,7 +46,7 @@ class Served(heaptap_test.SteppedTestCase):
     def heaptap(self, *words):
         with self.errors.open("ab") as errors:
             process = subprocess.Popen([HEAPTAP, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
-                                       cwd=self.folder)
+                                       cwd=self.directory)
         self.addCleanup(self.end, process)
         self.state.append(process)
         return process
@@ -101,7 +101,7 @@ class Served(heaptap_test.SteppedTestCase):
         said = self.errors.read_text()
         self.assertRegex(said, r"waiting for \S+/library\.so: its file system \(fuse\) doesn't respond")
         self.assertRegex(said, r"gave up on \S+/library\.so: its file system \(fuse\) doesn't respond")
-        reports = [summary(trace) for trace in self.folder.glob("trace*.htap")]
+        reports = [summary(trace) for trace in self.directory.glob("trace*.htap")]
         self.assertEqual(sorted(allocations_of(report, "work_in_silence") for report in reports), [0, 10, 10])
         for report in reports:
             notes = heaptap_test.notes_of(report)
@@ -111,7 +111,7 @@ class Served(heaptap_test.SteppedTestCase):
     def test_a_reader_says_what_it_waits_for(self):
         program = self.serve("process")
         with self.errors.open("ab") as errors:
-            reader = subprocess.Popen(["nsenter", f"--mount=/proc/{program.pid}/ns/mnt", HEAPTAP, "show", "summary", self.folder / "served/library.so"],
+            reader = subprocess.Popen(["nsenter", f"--mount=/proc/{program.pid}/ns/mnt", HEAPTAP, "show", "summary", self.directory / "served/library.so"],
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, cwd="/")
         self.addCleanup(self.end, reader)
         self.errors_have(rb"waiting for \S+/library\.so: its file system \(fuse\) doesn't respond")
@@ -133,8 +133,8 @@ class Served(heaptap_test.SteppedTestCase):
     def test_the_target_says_what_it_waits_for(self):
         program = self.serve("process")
         with self.errors.open("ab") as errors:
-            target = subprocess.Popen(["nsenter", f"--mount=/proc/{program.pid}/ns/mnt", far.HEAPTAP_TARGET, "record", "-q", "-o", self.folder / "far.rec",
-                                       "--", self.folder / "served/library.so"],
+            target = subprocess.Popen(["nsenter", f"--mount=/proc/{program.pid}/ns/mnt", far.HEAPTAP_TARGET, "record", "-q", "-o", self.directory / "far.rec",
+                                       "--", self.directory / "served/library.so"],
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, cwd="/")
         self.addCleanup(self.end, target)
         self.errors_have(rb"heaptap-target: waiting for \S+/library\.so: its file system \(fuse\) doesn't respond")

@@ -19,7 +19,7 @@ from waiting import wait_for
 class Machines(TestCase):
     def setUp(self):
         super().setUp()
-        self.addresses = [str(self.folder / f"{name}.sock") for name in ("one", "two")]
+        self.addresses = [str(self.directory / f"{name}.sock") for name in ("one", "two")]
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
         self.servers = [stack.enter_context(far.serving(address, "-q")) for address in self.addresses]
@@ -38,7 +38,7 @@ class Machines(TestCase):
         return there()[0]
 
     def ask(self, *words, status=0):
-        done = heaptap(*words, cwd=self.folder)
+        done = heaptap(*words, cwd=self.directory)
         self.assertEqual(done.status, status, str(done))
         return done.stdout + done.stderr
 

@@ -15,7 +15,7 @@ VIEWS = ("summary", "leaks", "top", "tree", "stats", "sizes", "lifetimes", "time
 class Shown(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        outcome = heaptap("run", "-q", "-o", self.trace, "--", built("leak_shop"), cwd=self.folder)
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", built("leak_shop"), cwd=self.directory)
         self.assertEqual(outcome.status, 0, outcome)
 
     def text(self, *arguments, **environment):
@@ -29,17 +29,17 @@ class Shown(heaptap_test.TestCase):
         self.assertEqual(heaptap(self.trace).stdout.decode(), summary)
 
     def test_the_newest_where_no_trace_is_named(self):
-        os.unlink(self.folder / "heaptap.latest.htap")
-        missing = heaptap("show", "top", cwd=self.folder)
+        os.unlink(self.directory / "heaptap.latest.htap")
+        missing = heaptap("show", "top", cwd=self.directory)
         self.assertEqual((missing.status, missing.stdout), (2, b""))
         self.assertIn(b"no heaptap.*.htap in the working directory", missing.stderr)
-        os.rename(self.trace, self.folder / "heaptap.b.2.htap")
-        self.trace = self.folder / "heaptap.b.2.htap"
-        (self.folder / "heaptap.a.1.htap").write_bytes(b"old")
-        os.utime(self.folder / "heaptap.a.1.htap", (1, 1))
-        self.assertEqual(heaptap("show", "top", cwd=self.folder).stdout.decode(), self.text("top"))
-        heaptap("run", "-q", "--", built("one_leak"), cwd=self.folder)
-        self.assertIn(b"one_leak", heaptap("show", cwd=self.folder).stdout)
+        os.rename(self.trace, self.directory / "heaptap.b.2.htap")
+        self.trace = self.directory / "heaptap.b.2.htap"
+        (self.directory / "heaptap.a.1.htap").write_bytes(b"old")
+        os.utime(self.directory / "heaptap.a.1.htap", (1, 1))
+        self.assertEqual(heaptap("show", "top", cwd=self.directory).stdout.decode(), self.text("top"))
+        heaptap("run", "-q", "--", built("one_leak"), cwd=self.directory)
+        self.assertIn(b"one_leak", heaptap("show", cwd=self.directory).stdout)
 
     def test_sites_are_named_by_what_is_no_machinery(self):
         top = self.text("top")
@@ -53,7 +53,7 @@ class Shown(heaptap_test.TestCase):
     def test_a_function_can_be_skipped(self):
         skipped = self.text("top", "--skip", "^print_rec")
         self.assertNotIn("print_receipt", skipped)
-        file = self.folder / "config"
+        file = self.directory / "config"
         file.write_text("skip ^print_rec\n")
         self.assertEqual(self.text("top", "--config", file), skipped)
         verdict = heaptap("check", self.trace, "--max-leaked", "0", "--skip", "print_receipt")
@@ -64,7 +64,7 @@ class Shown(heaptap_test.TestCase):
     def test_slices_of_glib_are_hinted_at_where_they_hide_who_allocates(self):
         hint = "hint: GLib's slices hide the callers: each slab counts for the caller that needed it; record with -E G_SLICE=always-malloc"
         for options, is_hidden in (((), True), (("-E", "G_SLICE=always-malloc"), False)):
-            end = heaptap("run", "--force", *options, "-o", self.trace, "--", built("glib_slices"), cwd=self.folder)
+            end = heaptap("run", "--force", *options, "-o", self.trace, "--", built("glib_slices"), cwd=self.directory)
             self.assertEqual(end.status, 0, end)
             texts = [end.stderr.decode(), self.text("summary"), self.text("top"), self.text("leaks")]
             self.assertEqual([hint in text for text in texts], [is_hidden] * 4, texts)
@@ -104,7 +104,7 @@ class Shown(heaptap_test.TestCase):
             self.assertIn("nothing in this trace matches", self.text("top", *arguments))
 
     def test_interrupted(self):
-        cut = self.folder / "cut.htap"
+        cut = self.directory / "cut.htap"
         cut.write_bytes(self.trace.read_bytes()[:-200])
         text = heaptap("show", cut).stdout.decode()
         self.assertRegex(text, r"! incomplete: ")

@@ -63,20 +63,20 @@ class Lost(TestCase):
         subprocess.run(["gcc", "-O0", "-g", "-fno-builtin", source, "-o", cls.gated], check=True)
 
     def local_events(self):
-        here = self.folder / "here"
+        here = self.directory / "here"
         here.touch()
-        done = heaptap("run", "-q", "--no-leak-scan", "-o", self.trace, "--force", "--", self.gated, here, here, ROUNDS, cwd=self.folder)
+        done = heaptap("run", "-q", "--no-leak-scan", "-o", self.trace, "--force", "--", self.gated, here, here, ROUNDS, cwd=self.directory)
         self.assertEqual(done.status, 7, str(done))
         capture = summary(self.trace)["capture"]
         self.assertEqual(capture["lost_events"], 0)
         return capture["events"]
 
     def check(self, policy):
-        begin, end = self.folder / "begin", self.folder / "end"
+        begin, end = self.directory / "begin", self.directory / "end"
         words = ["-q", "--force", "--no-leak-scan", "--on-overflow", policy, "-o", self.trace, "--", self.gated, begin, end, ROUNDS]
         with far.serving(self.address, "-q", "--log-memory", "256K", "--buffer", "256K") as server, \
-                BadNetwork(self.folder / "bad.sock", self.address) as network:
-            host = self.start(self.folder / "bad.sock", *words)
+                BadNetwork(self.directory / "bad.sock", self.address) as network:
+            host = self.start(self.directory / "bad.sock", *words)
             # The trace alone may be a look whether it can be written.
             wait_for("the program runs", lambda: "gated" in names_below(server.pid), state=host)
             wait_for("it records", self.trace.exists, state=host)
@@ -106,9 +106,9 @@ class Ends(TestCase):
 
     def test_the_target_waits_at_rest(self):
         with far.serving(self.address, "-q", "--log-memory", "256K", "--buffer", "256K") as server, \
-                BadNetwork(self.folder / "bad.sock", self.address) as network:
+                BadNetwork(self.directory / "bad.sock", self.address) as network:
             began = time.monotonic()
-            host = self.start(self.folder / "bad.sock", "-q", "--no-leak-scan", "--on-overflow", "drop", "-o", self.trace, "--", self.program,
+            host = self.start(self.directory / "bad.sock", "-q", "--no-leak-scan", "--on-overflow", "drop", "-o", self.trace, "--", self.program,
                               ROUNDS, "1000", self.start_file)
             wait_for("it records", lambda: network.carried[1] > 10_000, state=host)
             network.is_pulled = True
@@ -125,8 +125,8 @@ class Ends(TestCase):
 
     def test_the_program_does_not_wait_for_long(self):
         words = ["--log-memory", "256K", "--buffer", "256K", "--exit-wait", "300ms"]
-        with far.serving(self.address, *words) as server, BadNetwork(self.folder / "bad.sock", self.address) as network:
-            host = self.start(self.folder / "bad.sock", "-q", "--on-overflow", "drop", "-o", self.trace, "--", self.program, ROUNDS, "1000",
+        with far.serving(self.address, *words) as server, BadNetwork(self.directory / "bad.sock", self.address) as network:
+            host = self.start(self.directory / "bad.sock", "-q", "--on-overflow", "drop", "-o", self.trace, "--", self.program, ROUNDS, "1000",
                               self.start_file)
             wait_for("it records", lambda: network.carried[1] > 10_000, state=host)
             network.is_pulled = True
@@ -146,7 +146,7 @@ class Scans(TestCase):
         return summary(self.trace)["target"]["pid"]
 
     def scan_of(self, address, pid):
-        done = heaptap("leaks", "-H", address, pid, "--json", cwd=self.folder)
+        done = heaptap("leaks", "-H", address, pid, "--json", cwd=self.directory)
         self.assertEqual(done.status, 0, str(done))
         report = json.loads(done.stdout)
         self.assertTrue(report["leaks"]["scanned"], str(done))
@@ -155,21 +155,21 @@ class Scans(TestCase):
     def test_behind_all_that_waits(self):
         """What waits takes seconds, all by itself; HEAPTAP_LONG=1: longer than an end that is silent is waited for."""
         buffer, bytes_per_s = ("2M", 30_000) if LONG else ("256K", 150_000)
-        address = str(self.folder / "bad.sock")
+        address = str(self.directory / "bad.sock")
         with far.serving(self.address, "-q", "--buffer", buffer, "--log-memory", "256K"), \
                 BadNetwork(address, self.address, bytes_per_s=bytes_per_s) as network:
             self.scan_of(address, self.recorded(address, network))
 
     def test_the_program_is_not_stopped_for_the_network(self):
         delay_s = 1
-        address = str(self.folder / "bad.sock")
+        address = str(self.directory / "bad.sock")
         with far.serving(self.address, "-q", "--log-memory", "256K"), BadNetwork(address, self.address, delay_s=delay_s) as network:
             scan = self.scan_of(address, self.recorded(address, network))
         self.assertLess(scan["stopped_ns"], delay_s * 1e9 / 2)
 
     @unittest.skipUnless(LONG, "takes half a minute: HEAPTAP_LONG=1 runs it")
     def test_the_end_comes_behind_all_that_waits(self):
-        address = str(self.folder / "bad.sock")
+        address = str(self.directory / "bad.sock")
         with far.serving(self.address, "-q", "--buffer", "256K", "--log-memory", "256K"), \
                 BadNetwork(address, self.address, bytes_per_s=15_000) as network:
             host = self.start(address, "-q", "--no-leak-scan", "-o", self.trace, "--", self.program, "100000000", "1000")

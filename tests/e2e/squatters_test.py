@@ -105,15 +105,15 @@ class SquattersAtTheNames(heaptap_test.TestCase):
         super().setUp()
         if os.getuid() != 0:
             heaptap_test.skip_what_is_missing("only root can be several users")
-        self.folder.chmod(0o777)
+        self.directory.chmod(0o777)
         self.taken = pathlib.Path(f"/tmp/heaptap-{USER}")
         shutil.rmtree(self.taken, ignore_errors=True)
         self.addCleanup(shutil.rmtree, self.taken, ignore_errors=True)
 
     def start(self, *words, user=0):
-        environment = {**os.environ, "HOME": str(self.folder)}
+        environment = {**os.environ, "HOME": str(self.directory)}
         environment.pop("XDG_RUNTIME_DIR", None)
-        process = subprocess.Popen([HEAPTAP, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
+        process = subprocess.Popen([HEAPTAP, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.directory,
                                    env=environment, preexec_fn=(lambda: become(user)) if user else None)
         self.addCleanup(process.communicate)
         return process
@@ -208,7 +208,7 @@ class SquattersAtTheNames(heaptap_test.TestCase):
         self.assertTrue(summary(self.trace)["capture"]["complete"])
         self.assertEqual(squatters.leave(), b"")
 
-    def test_where_a_folder_is_another_users_the_abstract_name_is_enough(self):
+    def test_where_a_directory_is_another_users_the_abstract_name_is_enough(self):
         self.taken.mkdir(mode=0o700)
         os.chown(self.taken, SQUATTER, SQUATTER)
         pid, process = self.sleeper(USER)

@@ -150,12 +150,12 @@ class StrangersAtTheSocket(Steered):
             self.assertIn(answer, ("0+0", "ConnectionResetError"), strangers.answers)
         self.send(b"x\n")
         report = self.end_and_check(1)
-        self.assertLessEqual(set(os.listdir(self.folder)), {"trace.htap", "heaptap.latest.htap"})
+        self.assertLessEqual(set(os.listdir(self.directory)), {"trace.htap", "heaptap.latest.htap"})
         self.assertTrue(any("secret" in note for note in heaptap_test.notes_of(report)), report["capture"])
 
     def test_followed_children_are_served_beside_them(self):
         """More silent connections than one look takes, and processes that are recorded meanwhile."""
-        self.trace = self.folder / "%p.htap"
+        self.trace = self.directory / "%p.htap"
         script = "read line; for i in 1 2 3 4 5; do (eval 'x=1; y=$x$x'; exit 3); done; echo end"
         self.start_shell(script)
         self.bring(150)
@@ -163,14 +163,14 @@ class StrangersAtTheSocket(Steered):
         self.process.stdin.close()
         self.expect(b"end\n")
         self.assertEqual(self.status(), 0)
-        self.assertEqual(len(list(self.folder.glob("[0-9]*.htap"))), 6)
+        self.assertEqual(len(list(self.directory.glob("[0-9]*.htap"))), 6)
 
     def start_shell(self, script):
         self.errors = tempfile.TemporaryFile()
         self.addCleanup(self.errors.close)
         self.marker = f"{os.getpid()}-stranger"
         self.process = subprocess.Popen([str(heaptap_test.HEAPTAP), "run", "-f", "-o", str(self.trace), "--", "/bin/sh", "-c", "echo ready; " + script],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, cwd=self.folder,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, cwd=self.directory,
                                         env={**os.environ, "HEAPTAP_TEST_MARKER": self.marker})
         self.addCleanup(self.clean_up)
         self.received = b""

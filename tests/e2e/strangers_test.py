@@ -72,11 +72,11 @@ HELLO = message(1, 0, [(1, varint(1)), (2, varint(2))])  # of these versions
 class Strangers(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.address = str(self.folder / "far.sock")
-        self.token = far.make_token(self.folder)
+        self.address = str(self.directory / "far.sock")
+        self.token = far.make_token(self.directory)
 
     def record(self, address, *words):
-        done = heaptap("run", "-H", address, *words, "-q", "--force", "-o", self.trace, "--", "/bin/ls", "/", cwd=self.folder)
+        done = heaptap("run", "-H", address, *words, "-q", "--force", "-o", self.trace, "--", "/bin/ls", "/", cwd=self.directory)
         self.assertEqual(done.status, 0, str(done))
         self.assertTrue(summary(self.trace)["capture"]["complete"])
 
@@ -107,12 +107,12 @@ class Strangers(heaptap_test.TestCase):
         self.record(self.address, *words)
 
     def said_by_a_host(self, *words):
-        recorder = Recorder(self.folder / "recorder.sock", self.address)
-        self.record(self.folder / "recorder.sock", *words)
+        recorder = Recorder(self.directory / "recorder.sock", self.address)
+        self.record(self.directory / "recorder.sock", *words)
         return recorder.end()
 
     def test_failed_attempts_are_logged_also_by_one_that_is_quiet(self):
-        log = self.folder / "serve.err"
+        log = self.directory / "serve.err"
         with log.open("wb") as errors, far.serving(self.address, "-q", "--token-file", self.token, stderr=errors) as server:
             for _ in range(20):
                 self.knock(b"GET / HTTP/1.1\r\n\r\n", patience_s=heaptap_test.TIMEOUT_S)
@@ -125,13 +125,13 @@ class Strangers(heaptap_test.TestCase):
         self.assertLess(len(lines), 20)
 
     def test_one_that_records_by_itself_logs_them_while_it_records(self):
-        log = self.folder / "target.err"
+        log = self.directory / "target.err"
         greeting = b"heaptap channel 1\n"
         with log.open("wb") as errors, \
                 far.waiting(self.address, "run", "-q", "--listen", self.address, "--", "sleep", "300", stderr=errors) as target:
             self.knock(b"GET / HTTP/1.1\r\n\r\n", patience_s=heaptap_test.TIMEOUT_S)
             self.knock(greeting + b"\xff\xff\xff\xff", patience_s=heaptap_test.TIMEOUT_S)
-            done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
+            done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.directory)
             self.assertEqual(done.status, 125, str(done))
             self.assertIn(b"it is already recording without a host: `heaptap connect ADDRESS` takes that over", done.stderr)
             self.knock(greeting + HELLO + message(64, 0, [(80, b"x" * 16), (64, varint(0))]), patience_s=heaptap_test.TIMEOUT_S)
@@ -176,15 +176,15 @@ class Strangers(heaptap_test.TestCase):
         with far.serving(self.address, "-q", "--token-file", self.token) as server:
             wrong = {**os.environ, "HEAPTAP_TOKEN": far.new_token()}
             for _ in range(3):
-                done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder, env=wrong)
+                done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.directory, env=wrong)
                 self.assertEqual(done.status, 125, str(done))
                 self.assertIn(b"token", done.stderr)
-            done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
+            done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.directory)
             self.assertEqual(done.status, 125, str(done))
             self.assert_small_and_well(server, "--token-file", self.token)
 
     def test_what_is_said_without_a_token_and_makes_no_sense(self):
-        log = self.folder / "serve.err"
+        log = self.directory / "serve.err"
         with log.open("wb") as errors, far.serving(self.address, "-q", "--orphan-timeout", "1s", stderr=errors) as server:
             said = self.said_by_a_host()
             greeting = said[:said.index(HELLO)]  # that of the channel itself
@@ -209,7 +209,7 @@ class Strangers(heaptap_test.TestCase):
                     changed[generator.randrange(len(greeting), min(len(changed), len(greeting) + 30) + 1) - 1] ^= 1 << generator.randrange(8)
                 self.knock(bytes(changed))
             # One of them may have begun a session, which ends without its host.
-            wait_for("another host is served", lambda: heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder).status == 0,
+            wait_for("another host is served", lambda: heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.directory).status == 0,
                      state=[server, log])
             self.assert_small_and_well(server)
         self.assertIn(b" was refused: invalid data from the other side: not heaptap's protocol", log.read_bytes())
@@ -237,7 +237,7 @@ class Strangers(heaptap_test.TestCase):
 
         said = b"heaptap" + b"\xff" * 100_000
         threading.Thread(target=answer, args=(said,), daemon=True).start()
-        host = subprocess.run([HEAPTAP, "run", "-H", self.address, "--", "/bin/true"], cwd=self.folder, env=heaptap_test.sooner(reach="1000ms"),
+        host = subprocess.run([HEAPTAP, "run", "-H", self.address, "--", "/bin/true"], cwd=self.directory, env=heaptap_test.sooner(reach="1000ms"),
                               capture_output=True, timeout=60, check=False)
         self.assertEqual(host.returncode, 125, host.stderr)
         self.assertIn(b"can't connect", host.stderr)

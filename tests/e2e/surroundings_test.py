@@ -84,7 +84,7 @@ class Surroundings(heaptap_test.TestCase):
     def run_under(self, prepare, *arguments, stdin=b"x\ny\n", timeout=120):
         """`heaptap run ARGUMENTS` after prepare() was called in its process."""
         ended = subprocess.run([str(word) for word in (heaptap_test.HEAPTAP, "run", *arguments)], input=stdin, capture_output=True,
-                               preexec_fn=prepare, cwd=self.folder, timeout=timeout)
+                               preexec_fn=prepare, cwd=self.directory, timeout=timeout)
         return Outcome(heaptap_test.shell_status(ended.returncode), ended.stdout, ended.stderr)
 
     def check_sleeper(self, prepare, via, *options):
@@ -117,11 +117,11 @@ class Surroundings(heaptap_test.TestCase):
                 self.assertIn(b"clone3", outcome.stderr)
 
     def test_followed_children_without_pidfd(self):
-        trace = self.folder / "%p.htap"
+        trace = self.directory / "%p.htap"
         script = "(eval 'x=1; y=$x$x'; exit 3); (sleep 0.3; eval 'x=1'; exit 4) & exit 5"
         outcome = self.run_under(lambda: forbid([PIDFD_OPEN], ENOSYS), "-f", "-o", trace, "--", "/bin/sh", "-c", script)
         self.assertEqual(outcome.status, 5, str(outcome))
-        traces = sorted(self.folder.glob("[0-9]*.htap"))
+        traces = sorted(self.directory.glob("[0-9]*.htap"))
         reports = [summary(one) for one in traces]
         self.assertGreaterEqual(len(traces), 3, f"{outcome}\n{[report['target'] for report in reports]}")
         for report in reports:
@@ -137,7 +137,7 @@ class Surroundings(heaptap_test.TestCase):
         for via in WAYS:
             with self.subTest(via=via):
                 limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, resource.RLIM_INFINITY))
-                outcome = self.run_under(limit, "--via", via, "-o", self.folder / f"{via}.htap", "--", "/bin/sh", "-c", "ulimit -St; exit 5")
+                outcome = self.run_under(limit, "--via", via, "-o", self.directory / f"{via}.htap", "--", "/bin/sh", "-c", "ulimit -St; exit 5")
                 self.assertEqual((outcome.status, outcome.stdout), (5, b"1\n"), str(outcome))
 
     def test_limits_of_the_program_are_its_own(self):
@@ -151,7 +151,7 @@ class Surroundings(heaptap_test.TestCase):
         bare = subprocess.run([sys.executable, "-c", script], capture_output=True, preexec_fn=limit)
         for via in WAYS:
             with self.subTest(via=via):
-                outcome = self.run_under(limit, "-q", "--via", via, "-o", self.folder / f"{via}.htap", "--", sys.executable, "-c", script)
+                outcome = self.run_under(limit, "-q", "--via", via, "-o", self.directory / f"{via}.htap", "--", sys.executable, "-c", script)
                 self.assertEqual((outcome.status, outcome.stdout), (0, bare.stdout), str(outcome))
 
     def test_file_size(self):
@@ -160,33 +160,33 @@ class Surroundings(heaptap_test.TestCase):
             with self.subTest(via=via):
                 soft = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
                 self.check_sleeper(soft, via)
-                outcome = self.run_under(soft, "-q", "--via", via, "-o", self.folder / f"{via}.htap", "--", "/bin/sh", "-c", "ulimit -Sf")
+                outcome = self.run_under(soft, "-q", "--via", via, "-o", self.directory / f"{via}.htap", "--", "/bin/sh", "-c", "ulimit -Sf")
                 self.assertIn(outcome.stdout, (b"4\n", b"8\n"), str(outcome))
                 hard = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-                outcome = self.run_under(hard, "--via", via, "-o", self.folder / f"{via}.hard", "--", "/bin/echo", "ran")
+                outcome = self.run_under(hard, "--via", via, "-o", self.directory / f"{via}.hard", "--", "/bin/echo", "ran")
                 self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
                 self.assertIn(b"ulimit -f", outcome.stderr)
                 self.check_sleeper(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 20, 16 << 20)), via)
 
     def test_what_the_program_writes_is_limited_as_bare_and_the_trace_is_not(self):
         """By the signal, or by an error where that is ignored or handled. root may raise a hard limit for heaptap itself (CAP_SYS_RESOURCE)."""
-        (self.folder / "writer.c").write_text(WRITER)
-        writer = self.folder / "writer"
-        subprocess.run(["cc", "-O1", "-fno-builtin", "-o", writer, self.folder / "writer.c"], check=True)
+        (self.directory / "writer.c").write_text(WRITER)
+        writer = self.directory / "writer"
+        subprocess.run(["cc", "-O1", "-fno-builtin", "-o", writer, self.directory / "writer.c"], check=True)
         is_lifted = int(re.search(r"CapEff:\s+(\w+)", pathlib.Path("/proc/self/status").read_text())[1], 16) >> 24 & 1
         for hard in (resource.RLIM_INFINITY, *([FILE_LIMIT] if is_lifted else [])):
             for action in ("default", "ignored", "handled"):
                 def prepare():
                     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, hard))
                     signal.signal(signal.SIGXFSZ, signal.SIG_IGN if action == "ignored" else signal.SIG_DFL)
-                bare_file = self.folder / "bare.out"
+                bare_file = self.directory / "bare.out"
                 bare = subprocess.run([writer, bare_file, action], capture_output=True, preexec_fn=prepare)
                 self.assertEqual(bare.returncode, -signal.SIGXFSZ if action == "default" else 0, bare)
                 self.assertEqual(bare_file.stat().st_size, FILE_LIMIT)
                 bare_file.unlink()
                 for via in WAYS:
                     with self.subTest(via=via, hard=hard, action=action):
-                        trace, file = (self.folder / f"{via}.{name}" for name in ("htap", "out"))
+                        trace, file = (self.directory / f"{via}.{name}" for name in ("htap", "out"))
                         outcome = self.run_under(prepare, "-q", "--force", "--via", via, "-o", trace, "--", writer, file, action)
                         self.assertEqual((outcome.status, outcome.stdout), (heaptap_test.shell_status(bare.returncode), bare.stdout), str(outcome))
                         self.assertEqual(file.stat().st_size, FILE_LIMIT)
@@ -208,7 +208,7 @@ class Surroundings(heaptap_test.TestCase):
 
     def test_address_space(self):
         """heaptap takes more for itself where it may; where it may not that is said before the program runs."""
-        os.chmod(self.folder, 0o777)
+        os.chmod(self.directory, 0o777)
         for what, size in ((resource.RLIMIT_AS, 30000 << 10), (resource.RLIMIT_DATA, 1000 << 10)):
             def limit_softly():
                 resource.setrlimit(what, (size, resource.getrlimit(what)[1]))
@@ -219,11 +219,11 @@ class Surroundings(heaptap_test.TestCase):
                     os.setresgid(65534, 65534, 65534)
                     os.setresuid(65534, 65534, 65534)
             with self.subTest(what=what):
-                trace = self.folder / f"{what}.htap"
+                trace = self.directory / f"{what}.htap"
                 outcome = self.run_under(limit_softly, "--via", "agent", "-o", trace, "--", "/bin/sh", "-c", "exit 5")
                 self.assertEqual(outcome.status, 5, str(outcome))
                 self.assertFalse(summary(trace)["capture"]["truncated"])
-                outcome = self.run_under(limit, "-o", self.folder / f"{what}.hard", "--", "/bin/sh", "-c", "echo ran; exit 5")
+                outcome = self.run_under(limit, "-o", self.directory / f"{what}.hard", "--", "/bin/sh", "-c", "echo ran; exit 5")
                 self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
                 self.assertIn(b"ulimit", outcome.stderr)
 
@@ -233,7 +233,7 @@ class Surroundings(heaptap_test.TestCase):
         for via in WAYS:
             with self.subTest(via=via):
                 script = f"umount -l /proc && exec {heaptap_test.HEAPTAP} run --via {via} -- /bin/echo ran"
-                outcome = heaptap_test.run(["unshare", "-m", "sh", "-c", script], cwd=self.folder)
+                outcome = heaptap_test.run(["unshare", "-m", "sh", "-c", script], cwd=self.directory)
                 self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
                 self.assertIn(b"mount -t proc", outcome.stderr)
 
@@ -242,9 +242,9 @@ class Surroundings(heaptap_test.TestCase):
         count = 2000 if LONG else 150
         def limit():
             resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-        outcome = self.run_under(limit, "-q", "-f", "-o", self.folder / "%p.htap", "--", built("many_children"), count, timeout=1000)
+        outcome = self.run_under(limit, "-q", "-f", "-o", self.directory / "%p.htap", "--", built("many_children"), count, timeout=1000)
         self.assertEqual((outcome.status, outcome.stdout), (7, b""), str(outcome))
-        traces = list(self.folder.glob("[0-9]*.htap"))
+        traces = list(self.directory.glob("[0-9]*.htap"))
         self.assertEqual(len(traces), count + 1)
         for trace in traces[::max(1, count // 20)]:
             report = summary(trace)
@@ -254,12 +254,12 @@ class Surroundings(heaptap_test.TestCase):
                 self.assertEqual(expectations.check(expected, report), [])
 
 
-class SharedFolder(heaptap_test.TestCase):
-    """Others can write into the folder that the trace is to be made in."""
+class SharedDirectory(heaptap_test.TestCase):
+    """Others can write into the directory that the trace is to be made in."""
 
     def test_links_lead_nowhere(self):
-        victim = self.folder / "victim"
-        shared = self.folder / "shared"
+        victim = self.directory / "victim"
+        shared = self.directory / "shared"
         shared.mkdir()
         for name in (".heaptap.probe", "trace.htap"):
             (shared / name).symlink_to(victim)
@@ -276,25 +276,25 @@ class SharedFolder(heaptap_test.TestCase):
 
     def test_probe_that_is_there_is_left_alone(self):
         for name in (".heaptap.probe", f".heaptap.probe.{os.getpid()}"):
-            (self.folder / name).write_text("somebody's")
-        self.assertEqual(heaptap("run", "-q", "--", "/bin/true", cwd=self.folder).status, 0)
-        self.assertEqual((self.folder / ".heaptap.probe").read_text(), "somebody's")
+            (self.directory / name).write_text("somebody's")
+        self.assertEqual(heaptap("run", "-q", "--", "/bin/true", cwd=self.directory).status, 0)
+        self.assertEqual((self.directory / ".heaptap.probe").read_text(), "somebody's")
 
     def test_names_with_control_characters(self):
-        program = self.folder / "a\x1b[31mb\nc"
+        program = self.directory / "a\x1b[31mb\nc"
         shutil.copy("/bin/true", program)
-        outcome = heaptap("run", "--", program, cwd=self.folder)
+        outcome = heaptap("run", "--", program, cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
-        traces = [name for name in os.listdir(self.folder) if name.endswith(".htap")]
+        traces = [name for name in os.listdir(self.directory) if name.endswith(".htap")]
         self.assertTrue(traces)
         for name in traces:
             self.assertTrue(name.isprintable(), repr(name))
         self.assertNotIn(b"\x1b", outcome.stderr)
 
     def test_long_names(self):
-        program = self.folder / ("n" * 250)
+        program = self.directory / ("n" * 250)
         shutil.copy("/bin/true", program)
-        self.assertEqual(heaptap("run", "-q", "--", program, cwd=self.folder).status, 0)
+        self.assertEqual(heaptap("run", "-q", "--", program, cwd=self.directory).status, 0)
 
 
 class Caller(heaptap_test.TestCase):

@@ -126,21 +126,21 @@ def server(address, *words, status=0, env=None):
 class TestCase(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.address = str(self.folder / "symbols.sock")
-        self.served = self.folder / "served"
+        self.address = str(self.directory / "symbols.sock")
+        self.served = self.directory / "served"
 
     def show(self, view, *words, trace=None, status=0):
-        done = heaptap("show", view, "--json", trace or self.trace, *words, cwd=self.folder)
+        done = heaptap("show", view, "--json", trace or self.trace, *words, cwd=self.directory)
         self.assertEqual(done.status, status, str(done))
         return done
 
 
-def working_in(folder):
+def working_in(directory):
     """The processes whose working directory this is."""
     found = []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            if (process / "cwd").readlink() == folder:
+            if (process / "cwd").readlink() == directory:
                 found.append(process.name)
         except OSError:  # it has ended, or is another user's
             continue
@@ -151,9 +151,9 @@ class Names(TestCase):
     def setUp(self):
         super().setUp()
         compile_c(PROGRAM, self.served / "build/program")
-        self.program = self.folder / "target/program"
+        self.program = self.directory / "target/program"
         strip(self.served / "build/program", self.program)
-        done = heaptap("run", "-q", "-o", self.trace, "--", self.program, cwd=self.folder)
+        done = heaptap("run", "-q", "-o", self.trace, "--", self.program, cwd=self.directory)
         self.assertEqual(done.status, 0, str(done))
 
     def test_reports_are_those_with_symbols_at_hand(self):
@@ -163,7 +163,7 @@ class Names(TestCase):
                 served = self.show(view, "--symbols-server", self.address)
                 self.assertEqual(json.loads(served.stdout), json.loads(local), view)
                 self.assertEqual(served.stderr, b"")
-                text = [heaptap("show", view, self.trace, *words, cwd=self.folder).stdout
+                text = [heaptap("show", view, self.trace, *words, cwd=self.directory).stdout
                         for words in (("--symbols", self.served / "build"), ("--symbols-server", self.address))]
                 self.assertEqual(text[0], text[1])
         names = {frame["function"] for frame in json.loads(served.stdout).get("frames", [])}
@@ -175,14 +175,14 @@ class Names(TestCase):
             return self.show("top", "--symbols-server", self.address).stdout
 
     def test_what_is_served_is_counted(self):
-        for folder, files in ((self.served, "1 file with"), (self.folder / "target", "1 file with"), (self.folder / "none", "0 files with")):
-            folder.mkdir(exist_ok=True)
-            with server(self.address, folder) as serving:
+        for directory, files in ((self.served, "1 file with"), (self.directory / "target", "1 file with"), (self.directory / "none", "0 files with")):
+            directory.mkdir(exist_ok=True)
+            with server(self.address, directory) as serving:
                 self.assertIn(f"heaptap: {files} a build-id", serving.stderr.readline().decode())
 
     def test_debug_files_apart_and_compressed(self):
         whole = self.served / "build/program"
-        apart = self.folder / "apart"
+        apart = self.directory / "apart"
         apart.mkdir()
         subprocess.run(["objcopy", "--only-keep-debug", "--compress-debug-sections", whole, apart / "some.debug"], check=True)
         strip(whole, apart / "stripped")
@@ -199,7 +199,7 @@ class Names(TestCase):
 
     def test_the_server_goes_to_who_waits(self):
         """As where a firewall lets nobody in to the machine that has the symbols."""
-        token, port = far.make_token(self.folder), far.free_port()
+        token, port = far.make_token(self.directory), far.free_port()
         security = ["--token-file", token]
         with self.calling(f"127.0.0.1:{port}", *security) as process:
             local = self.show("leaks", "--symbols", self.served / "build").stdout
@@ -207,9 +207,9 @@ class Names(TestCase):
                 served = self.show("leaks", "--symbols-server", f"listen:127.0.0.1:{port}", *security)
                 self.assertEqual(json.loads(served.stdout), json.loads(local))
         # A stranger's names are nobody's.
-        with self.calling(f"127.0.0.1:{port}", "--token-file", far.make_token(self.folder, "another")) as process:
+        with self.calling(f"127.0.0.1:{port}", "--token-file", far.make_token(self.directory, "another")) as process:
             began = ["show", "leaks", self.trace, "--symbols-server", f"listen:127.0.0.1:{port}", *security]
-            waiting = subprocess.Popen([HEAPTAP, *map(str, began)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self.folder)
+            waiting = subprocess.Popen([HEAPTAP, *map(str, began)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self.directory)
             read_until(process.stderr.fileno(), "it is refused", lambda text: b"different token" in text, state=process)
             waiting.send_signal(signal.SIGINT)
             self.assertNotIn(b"hidden_maker", waiting.communicate()[0])
@@ -227,18 +227,18 @@ class Names(TestCase):
 
     def test_run_and_check_ask_too(self):
         with server(self.address, self.served):
-            done = heaptap("run", "--force", "-o", self.trace, "--symbols-server", self.address, "--", self.program, cwd=self.folder)
+            done = heaptap("run", "--force", "-o", self.trace, "--symbols-server", self.address, "--", self.program, cwd=self.directory)
             self.assertIn(b"hidden_maker", done.stderr, str(done))
-            done = heaptap("check", self.trace, "--max-leaked", "0", "--symbols-server", self.address, cwd=self.folder)
+            done = heaptap("check", self.trace, "--max-leaked", "0", "--symbols-server", self.address, cwd=self.directory)
             self.assertIn(b"hidden_maker", done.stdout + done.stderr, str(done))
 
     def test_the_console_asks_for_each_command_anew(self):
-        done = heaptap("console", self.trace, "--symbols-server", self.address, "-x", "show top", "-x", "show leaks", cwd=self.folder)
+        done = heaptap("console", self.trace, "--symbols-server", self.address, "-x", "show top", "-x", "show leaks", cwd=self.directory)
         self.assertEqual((done.status, done.stderr.count(b"no symbols from")), (0, 2), str(done))
         self.assertNotIn(b"hidden_maker", done.stdout)
         with server(self.address, self.served):
             local, served = (heaptap("console", self.trace, *words, "-x", "show top", "-x", "report 1", "-x", "export folded",
-                                     cwd=self.folder)
+                                     cwd=self.directory)
                              for words in (("--symbols", self.served / "build"), ("--symbols-server", self.address)))
             self.assertEqual(served.status, 0, str(served))
             self.assertEqual(served.stdout, local.stdout)
@@ -246,7 +246,7 @@ class Names(TestCase):
             self.assertEqual(served.stderr, b"")
 
     def test_monitor_says_once_that_it_is_gone(self):
-        done = heaptap("console", self.trace, "--symbols-server", self.address, "-x", "show top", "-x", "monitor 10ms 3", cwd=self.folder)
+        done = heaptap("console", self.trace, "--symbols-server", self.address, "-x", "show top", "-x", "monitor 10ms 3", cwd=self.directory)
         self.assertEqual((done.status, done.stderr.count(b"no symbols from")), (0, 2), str(done))
         self.assertEqual(done.stdout.count(b"\n  live "), 3, str(done))
 
@@ -256,28 +256,28 @@ class Names(TestCase):
         # The console hasn't read the token when it begins the recording.
         done = heaptap("console", self.trace, "--symbols-server", address, "-x",
                        "run -q --force sh -c 'cat /proc/$PPID/cmdline /proc/$PPID/environ > seen.tmp; mv seen.tmp seen'",
-                       cwd=self.folder, env={**os.environ, "HEAPTAP_TOKEN": token})
-        seen = self.folder / "seen"
+                       cwd=self.directory, env={**os.environ, "HEAPTAP_TOKEN": token})
+        seen = self.directory / "seen"
         wait_for("its environment is known", seen.exists, state=done)
         self.assertTrue(seen.read_bytes().startswith(b"heaptap\0run\0"), seen.read_bytes())
         self.assertIn(b"PATH=", seen.read_bytes())
         self.assertNotIn(token.encode(), seen.read_bytes())
-        wait_for("it has ended, and writes nothing more into the folder", lambda: not working_in(self.folder), state=done)
+        wait_for("it has ended, and writes nothing more into the directory", lambda: not working_in(self.directory), state=done)
 
     def test_a_recording_that_the_console_begins_asks_it_too(self):
         token = far.new_token()
         address = f"127.0.0.1:{far.free_port()}"
         environment = {**os.environ, "HEAPTAP_TOKEN": token}
         with server(address, self.served, env=environment):
-            done = heaptap("console", self.trace, "--symbols-server", address, "-x", "show top", "-x", f"run {self.program}", cwd=self.folder,
+            done = heaptap("console", self.trace, "--symbols-server", address, "-x", "show top", "-x", f"run {self.program}", cwd=self.directory,
                            env=environment)
             self.assertEqual(done.status, 0, str(done))
             self.assertIn(b"innermost", done.stdout)
-            log, = self.folder.glob("heaptap.console.*.log")
+            log, = self.directory.glob("heaptap.console.*.log")
             wait_for("its report has names", lambda: "innermost" in log.read_text(), state=log)
 
     def test_a_file_of_options_may_name_it(self):
-        config = self.folder / "config"
+        config = self.directory / "config"
         config.write_text(f"symbols-server {self.address}\n")
         with server(self.address, self.served):
             self.assertIn(b"hidden_maker", self.show("top", "--config", config).stdout)
@@ -315,7 +315,7 @@ class Names(TestCase):
                 thread.join()
 
     def test_only_who_knows_the_token(self):
-        token, other = far.make_token(self.folder, "token"), far.make_token(self.folder, "other")
+        token, other = far.make_token(self.directory, "token"), far.make_token(self.directory, "other")
         address = f"127.0.0.1:{far.free_port()}"
         with server(address, "--token-file", token, self.served):
             for words, is_let_in in ((("--token-file", token), True), (("--token-file", other), False), ((), False)):
@@ -337,14 +337,14 @@ class Names(TestCase):
 
     def test_a_signal_at_the_moment_when_it_listens(self):
         """No socket is left, and it is no death by the signal: whoever sees the socket may end it at once."""
-        preloaded = self.folder / "at_listen.so"
+        preloaded = self.directory / "at_listen.so"
         compile_c(AT_LISTEN, preloaded, "-shared", "-fPIC")
         done = subprocess.run([HEAPTAP, "symbols", "serve", "--listen", self.address, self.served], stdin=subprocess.DEVNULL,
                               capture_output=True, env={**os.environ, "LD_PRELOAD": str(preloaded)})
         self.assertEqual((done.returncode, os.path.exists(self.address)), (0, False), done.stderr)
 
-    def test_nothing_outside_of_the_folders_is_given(self):
-        outside = self.folder / "outside"
+    def test_nothing_outside_of_the_directories_is_given(self):
+        outside = self.directory / "outside"
         outside.mkdir()
         shutil.move(self.served / "build/program", outside / "program")
         (self.served / "link").symlink_to(outside)
@@ -355,7 +355,7 @@ class Names(TestCase):
             self.assertIn(b"hidden_maker", self.show("top", "--symbols-server", self.address).stdout)
 
     def test_what_comes_later_is_found(self):
-        late = self.folder / "late"
+        late = self.directory / "late"
         late.mkdir()
         with server(self.address, late, env=heaptap_test.sooner(look="20ms")) as process:
             self.assertNotIn(b"hidden_maker", self.show("top", "--symbols-server", self.address).stdout)
@@ -371,7 +371,7 @@ class Names(TestCase):
             for _ in range(2):  # more of one user would be kept out for a while
                 silent.enter_context(socket.socket(socket.AF_UNIX)).connect(self.address)
             asking = [subprocess.Popen([HEAPTAP, "show", "top", "--json", self.trace, "--symbols-server", self.address],
-                                       stdout=subprocess.PIPE, cwd=self.folder) for _ in range(3)]
+                                       stdout=subprocess.PIPE, cwd=self.directory) for _ in range(3)]
             answers = [finished(process)[0] for process in asking]
             for answer in answers:
                 self.assertIn(b"hidden_maker", answer)
@@ -388,7 +388,7 @@ class Names(TestCase):
     def test_what_is_wrong_is_said(self):
         for words in (("symbols",), ("symbols", "serve"), ("symbols", "give", "x")):
             self.assertEqual(heaptap(*words).status, 2, words)
-        self.assertNotEqual(heaptap("symbols", "serve", self.folder / "nowhere").status, 0)
+        self.assertNotEqual(heaptap("symbols", "serve", self.directory / "nowhere").status, 0)
         self.assertEqual(heaptap("show", "top", self.trace, "--symbols-server", "no port").status, 2)
 
 
@@ -397,8 +397,8 @@ class Rows(TestCase):
 
     def setUp(self):
         super().setUp()
-        self.program = self.folder / "target/program"
-        self.until = self.folder / "until"
+        self.program = self.directory / "target/program"
+        self.until = self.directory / "until"
 
     def build_program(self):
         compile_c(BARE_MAIN, self.served / "program", *NO_TABLES)
@@ -411,7 +411,7 @@ class Rows(TestCase):
 
     def run_far(self, target, *words, program_words=()):
         done = heaptap("run", "-H", target, "-q", "--force", "-o", self.trace, *words, "--", self.program, *program_words,
-                       cwd=self.folder)
+                       cwd=self.directory)
         self.assertEqual(done.status, 0, str(done))
 
     @contextlib.contextmanager
@@ -420,7 +420,7 @@ class Rows(TestCase):
         self.until.unlink(missing_ok=True)
         self.trace.unlink(missing_ok=True)
         recording = subprocess.Popen([HEAPTAP, "run", "-H", target, "-q", "-o", self.trace, *words, "--", self.program, self.until],
-                                     cwd=self.folder, stderr=subprocess.PIPE)
+                                     cwd=self.directory, stderr=subprocess.PIPE)
         try:
             wait_for("it is recorded", lambda: self.trace.exists() and heaptap("show", "summary", self.trace).status == 0, state=recording)
             yield recording
@@ -444,8 +444,8 @@ class Rows(TestCase):
     def test_a_program_has_whole_stacks_from_its_first_event(self):
         self.build_program()
         for via in ("agent", "ptrace"):
-            with self.subTest(via), far.serving(str(self.folder / f"{via}.sock"), "--quiet") as target:
-                address = str(self.folder / f"{via}.sock")
+            with self.subTest(via), far.serving(str(self.directory / f"{via}.sock"), "--quiet") as target:
+                address = str(self.directory / f"{via}.sock")
                 self.run_far(address, "--via", via)
                 whole, every = self.counts()
                 self.assertEqual((whole, every), (0, 300), "without rows no stack is whole")
@@ -457,15 +457,15 @@ class Rows(TestCase):
         self.build_program()
         with server(self.address, self.served):
             for via, words in (("agent", ("--symbols", self.served)), ("ptrace", ("--symbols-server", self.address))):
-                address = str(self.folder / f"{via}.sock")
+                address = str(self.directory / f"{via}.sock")
                 with self.subTest(via), far.waiting(address, "run", "--wait", "--via", via, "--listen", address, "-q", "--", self.program):
-                    done = heaptap("connect", address, "-q", "--force", "-o", self.trace, *words, cwd=self.folder)
+                    done = heaptap("connect", address, "-q", "--force", "-o", self.trace, *words, cwd=self.directory)
                     self.assertEqual(done.status, 0, str(done))
                     self.assertEqual(self.counts(), (300, 300))
 
     def test_rows_of_a_server_of_symbols(self):
         self.build_program()
-        address = str(self.folder / "far.sock")
+        address = str(self.directory / "far.sock")
         with server(self.address, self.served), far.serving(address, "--quiet"):
             self.run_far(address, "--symbols-server", self.address)
             self.assertEqual(self.counts(), (300, 300))
@@ -474,7 +474,7 @@ class Rows(TestCase):
         compile_c(BARE_MAIN, self.served / "program", "-fno-optimize-sibling-calls", "-fomit-frame-pointer")
         strip_tables(self.served / "program", self.program)
         for via in ("agent", "ptrace"):
-            address = str(self.folder / f"{via}.sock")
+            address = str(self.directory / f"{via}.sock")
             with self.subTest(via), far.serving(address, "--quiet"), server(self.address, self.served):
                 self.run_far(address, "--via", via)
                 self.assertEqual(self.counts(), (0, 300))
@@ -485,13 +485,13 @@ class Rows(TestCase):
         def startup(name):
             return subprocess.run(["gcc", f"-print-file-name={name}"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
-        beginning = self.folder / "beginning.o"
+        beginning = self.directory / "beginning.o"
         subprocess.run(["objcopy", "-R", ".eh_frame", startup("Scrt1.o"), beginning], check=True)
         compile_c(BARE_MAIN, self.served / "program", "-fno-optimize-sibling-calls", "-fomit-frame-pointer", "-nostartfiles", "-pie",
                   "-fPIE", beginning, startup("crti.o"), startup("crtn.o"))
         strip_tables(self.served / "program", self.program)
         for via in ("agent", "ptrace"):
-            address = str(self.folder / f"{via}.sock")
+            address = str(self.directory / f"{via}.sock")
             with self.subTest(via), far.serving(address, "--quiet"):
                 self.run_far(address, "--via", via, "--symbols", self.served)
                 self.assertEqual(self.counts(), (300, 300))
@@ -503,7 +503,7 @@ class Rows(TestCase):
         strip_tables(self.served / "libbare.so", self.program.parent / "libbare.so")
         compile_c(LIBRARY_MAIN, self.program, *flags, self.program.parent / "libbare.so", f"-Wl,-rpath,{self.program.parent}")
         for via in ("agent", "ptrace"):
-            address = str(self.folder / f"{via}.sock")
+            address = str(self.directory / f"{via}.sock")
             with self.subTest(via), far.serving(address, "--quiet"), server(self.address, self.served):
                 with self.recording(address, "--via", via, "--symbols-server", self.address) as recording:
                     wait_for("stacks become whole", lambda: self.counts()[0] > 0, state=[recording, self.counts])
@@ -515,7 +515,7 @@ class Rows(TestCase):
     def test_they_are_kept_for_the_next_recordings(self):
         self.build_program()
         for via in ("agent", "ptrace"):
-            address = str(self.folder / f"{via}.sock")
+            address = str(self.directory / f"{via}.sock")
             with self.subTest(via), far.serving(address, "--quiet"):
                 self.run_far(address, "--via", via)
                 self.assertEqual(self.counts(), (0, 300), "that a host had none says nothing of the next one")
@@ -526,7 +526,7 @@ class Rows(TestCase):
 
     def test_a_recording_that_is_killed_leaves_its_rows(self):
         self.build_program()
-        address = str(self.folder / "far.sock")
+        address = str(self.directory / "far.sock")
         with far.serving(address, "--quiet") as target, self.recording(address, "--symbols", self.served) as recording:
             names = {process: pathlib.Path(f"/proc/{process}/comm").read_text() for process in heaptap_test.descendants(target.pid)}
             for process, name in names.items():
@@ -541,12 +541,12 @@ class Rows(TestCase):
 
     def test_heaptap_target_that_connects_keeps_them_too(self):
         self.build_program()
-        address = str(self.folder / "host.sock")
+        address = str(self.directory / "host.sock")
         target = None
         try:
             for words in (("--symbols", self.served), ()):
                 host = subprocess.Popen([HEAPTAP, "run", "-H", f"listen:{address}", "-q", "--force", "-o", self.trace, *words, "--",
-                                         self.program], cwd=self.folder)
+                                         self.program], cwd=self.directory)
                 try:
                     wait_for("the host listens", lambda: far.listens(host.pid, address), state=host)
                     target = target or subprocess.Popen([far.HEAPTAP_TARGET, "connect", address, "--quiet"])
@@ -563,7 +563,7 @@ class Rows(TestCase):
     def test_a_library_gets_its_rows_while_it_runs(self):
         self.build_library()
         for via in ("agent", "ptrace"):
-            address = str(self.folder / f"{via}.sock")
+            address = str(self.directory / f"{via}.sock")
             with self.subTest(via), far.serving(address, "--quiet"):
                 with self.recording(address, "--via", via, "--symbols", self.served) as recording:
                     wait_for("stacks become whole", lambda: self.counts()[0] > 0, state=[recording, self.counts])
@@ -574,9 +574,9 @@ class Rows(TestCase):
 
     def test_rows_that_lie_do_no_harm(self):
         self.build_program()
-        section = self.folder / "frames"
+        section = self.directory / "frames"
         whole = self.served / "program"
-        subprocess.run(["objcopy", "--dump-section", f".debug_frame={section}", whole, self.folder / "copy"], check=True)
+        subprocess.run(["objcopy", "--dump-section", f".debug_frame={section}", whole, self.directory / "copy"], check=True)
         frames = section.read_bytes()
         for seed in range(4):
             chance = random.Random(seed)
@@ -585,10 +585,10 @@ class Rows(TestCase):
                 at = chance.randrange(40, len(frames))
                 damaged[at] = chance.choice((0, 0x0c, 0x0e, 0x0f, 0x16, 7, 6, 8, 0x7f, chance.randrange(256)))
             section.write_bytes(damaged)
-            subprocess.run(["objcopy", "--update-section", f".debug_frame={section}", self.folder / "copy", whole], check=True)
+            subprocess.run(["objcopy", "--update-section", f".debug_frame={section}", self.directory / "copy", whole], check=True)
             for via in ("agent", "ptrace"):
-                with self.subTest(seed=seed, via=via), far.serving(str(self.folder / "far.sock"), "--quiet"):
-                    self.run_far(str(self.folder / "far.sock"), "--via", via, "--symbols", self.served)
+                with self.subTest(seed=seed, via=via), far.serving(str(self.directory / "far.sock"), "--quiet"):
+                    self.run_far(str(self.directory / "far.sock"), "--via", via, "--symbols", self.served)
                     report = read_report(self.show("summary").stdout)
                     self.assertGreaterEqual(report["totals"]["allocations"], 300)
                     self.assertEqual(report["totals"]["bad_frees"], 0)
@@ -603,14 +603,14 @@ int main(void) {
   return status;
 }""", self.served / "program", *NO_TABLES)
         strip(self.served / "program", self.program)
-        address = str(self.folder / "far.sock")
+        address = str(self.directory / "far.sock")
         with far.serving(address, "--quiet"):
             for via in ("agent", "ptrace"):
-                done = heaptap("run", "-H", address, "-q", "--force", "--follow-fork", "-o", self.folder / "forked.htap", "--via", via,
-                               "--symbols", self.served, "--", self.program, cwd=self.folder)
+                done = heaptap("run", "-H", address, "-q", "--force", "--follow-fork", "-o", self.directory / "forked.htap", "--via", via,
+                               "--symbols", self.served, "--", self.program, cwd=self.directory)
                 self.assertEqual(done.status, 0, str(done))
                 found = []
-                for trace in self.folder.glob("forked*.htap"):
+                for trace in self.directory.glob("forked*.htap"):
                     self.trace = trace
                     with contextlib.suppress(KeyError):
                         found.append(self.counts())

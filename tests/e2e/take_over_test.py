@@ -19,8 +19,8 @@ from waiting import ended, wait_for
 class TakeOverCase(TestCase):
     def setUp(self):
         super().setUp()
-        self.first, self.second = self.folder / "first.htap", self.folder / "second.htap"
-        self.words, self.address = [], str(self.folder / "far.sock")
+        self.first, self.second = self.directory / "first.htap", self.directory / "second.htap"
+        self.words, self.address = [], str(self.directory / "far.sock")
 
     def take_over(self, trace, *words):
         return self.run_beside([HEAPTAP, "connect", self.address, "-q", "-o", trace, *words], stderr=subprocess.PIPE,
@@ -43,7 +43,7 @@ class TakeOverCase(TestCase):
 
     def is_taken_over_by_force_alone(self, host):
         """The host is there."""
-        refused = heaptap("connect", self.address, "-o", self.second, cwd=self.folder)
+        refused = heaptap("connect", self.address, "-o", self.second, cwd=self.directory)
         self.assertEqual(refused.status, 125, str(refused))
         self.assertIn(b"it is already recording for another host, which is connected: --take-over takes the recording over", refused.stderr)
         self.assertIsNone(host.poll())
@@ -58,14 +58,14 @@ class TakeOverCase(TestCase):
     def two_hosts(self):
         """Keys of two hosts that a target knows, of which this is "desk.keys", and the target's options for its own."""
         self.address = f"127.0.0.1:{far.free_port()}"
-        far.pair(self.folder, "127.0.0.1")
-        words = ["--keys", self.folder / "board.keys"]
+        far.pair(self.directory, "127.0.0.1")
+        words = ["--keys", self.directory / "board.keys"]
         key = heaptap_test.run([far.HEAPTAP_TARGET, "pair", *words]).stdout.decode().split("SHA256:")[1].split()[0]
-        os.environ["HEAPTAP_KEYS"] = str(self.folder / "other.keys")
+        os.environ["HEAPTAP_KEYS"] = str(self.directory / "other.keys")
         told = heaptap("pair").stdout.decode().split("heaptap-target ")[1].split()
         heaptap_test.run([far.HEAPTAP_TARGET, *told, *words])
         heaptap("pair", "127.0.0.1", f"SHA256:{key}")
-        os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
+        os.environ["HEAPTAP_KEYS"] = str(self.directory / "desk.keys")
         return words
 
 
@@ -101,7 +101,7 @@ class TakeOver(TakeOverCase):
         host = self.begin()
         for number in range(3):
             self.kill(host)
-            trace = self.folder / f"again{number}.htap"
+            trace = self.directory / f"again{number}.htap"
             host = self.take_over(trace)
             self.wait_until_it_records(trace, host, self.target)
         self.kill(host)
@@ -111,12 +111,12 @@ class TakeOver(TakeOverCase):
         self.words = self.two_hosts()
         host = self.begin()
         self.kill(host)
-        os.environ["HEAPTAP_KEYS"] = str(self.folder / "other.keys")
+        os.environ["HEAPTAP_KEYS"] = str(self.directory / "other.keys")
         for words in ((), ("--take-over",)):
-            refused = heaptap("connect", self.address, "-o", self.second, *words, cwd=self.folder)
+            refused = heaptap("connect", self.address, "-o", self.second, *words, cwd=self.directory)
             self.assertEqual(refused.status, 125, str(refused))
             self.assertIn(b"it keeps the recording for another host, which has a part of it", refused.stderr)
-        os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
+        os.environ["HEAPTAP_KEYS"] = str(self.directory / "desk.keys")
         self.is_taken_over()
 
 
@@ -129,9 +129,9 @@ class OfServe(TakeOverCase):
         self.addCleanup(waiting.__exit__, None, None, None)
 
     def begin(self, name="first", *words):
-        host = self.run_beside([HEAPTAP, "run", "-H", self.address, "-q", "--force", "-o", self.folder / f"{name}.htap", *words, "--",
+        host = self.run_beside([HEAPTAP, "run", "-H", self.address, "-q", "--force", "-o", self.directory / f"{name}.htap", *words, "--",
                                 self.program, "100000000", "1000"], stderr=subprocess.PIPE, env=heaptap_test.sooner(write="20ms"))
-        self.wait_until_it_records(self.folder / f"{name}.htap", host, self.target)
+        self.wait_until_it_records(self.directory / f"{name}.htap", host, self.target)
         return host
 
     def programs(self):
@@ -146,7 +146,7 @@ class OfServe(TakeOverCase):
         self.serve("--no-scan-data")
         self.kill(self.begin())
         for number in range(3):
-            trace = self.folder / f"again{number}.htap"
+            trace = self.directory / f"again{number}.htap"
             host = self.take_over(trace)
             self.wait_until_it_records(trace, host, self.target)
             self.kill(host)
@@ -161,13 +161,13 @@ class OfServe(TakeOverCase):
         hosts = [self.begin(name) for name in ("one", "two")]
         for host in hosts:
             self.kill(host)
-        refused = heaptap("connect", self.address, "-o", self.second, cwd=self.folder)
+        refused = heaptap("connect", self.address, "-o", self.second, cwd=self.directory)
         self.assertEqual(refused.status, 125, str(refused))
         self.assertIn(b"several recordings", refused.stderr)
         first, second = self.programs()
         os.kill(second, signal.SIGSTOP)
         self.addCleanup(os.kill, second, signal.SIGKILL)
-        other = heaptap("connect", self.address, str(os.getpid()), "-o", self.second, cwd=self.folder)
+        other = heaptap("connect", self.address, str(os.getpid()), "-o", self.second, cwd=self.directory)
         self.assertEqual(other.status, 125, str(other))
         self.assertIn(b"is not recorded there", other.stderr)
         host = self.run_beside([HEAPTAP, "connect", self.address, str(first), "-q", "-o", self.second], stderr=subprocess.PIPE,
@@ -179,18 +179,18 @@ class OfServe(TakeOverCase):
 
     def test_where_nothing_is_recorded(self):
         self.serve()
-        refused = heaptap("connect", self.address, "-o", self.second, cwd=self.folder)
+        refused = heaptap("connect", self.address, "-o", self.second, cwd=self.directory)
         self.assertIn(b"no recording there yet", refused.stderr)
 
     def test_another_host_by_its_key(self):
         self.serve(*self.two_hosts())
         self.kill(self.begin())
-        os.environ["HEAPTAP_KEYS"] = str(self.folder / "other.keys")
+        os.environ["HEAPTAP_KEYS"] = str(self.directory / "other.keys")
         for words in ((), ("--take-over",), (str(self.programs()[0]),)):
-            refused = heaptap("connect", self.address, *words, "-o", self.second, cwd=self.folder)
+            refused = heaptap("connect", self.address, *words, "-o", self.second, cwd=self.directory)
             self.assertEqual(refused.status, 125, str(refused))
             self.assertIn(b"all recordings there are for other hosts", refused.stderr)
-        os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
+        os.environ["HEAPTAP_KEYS"] = str(self.directory / "desk.keys")
         self.is_taken_over()
 
 

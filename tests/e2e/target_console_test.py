@@ -24,7 +24,7 @@ class Console(TestCase):
     def setUp(self):
         super().setUp()
         # Of this test alone.
-        self.sockets = self.folder / "run"
+        self.sockets = self.directory / "run"
         self.sockets.mkdir(mode=0o700)
         os.environ["XDG_RUNTIME_DIR"] = str(self.sockets)
         self.addCleanup(os.environ.pop, "XDG_RUNTIME_DIR")
@@ -76,20 +76,20 @@ class Console(TestCase):
         host = self.begin()
         pid = self.recorded()[0][0]
         self.assertIn("the host is writing a report", self.say("report"))
-        wait_for("there is a report", lambda: list(self.folder.glob("*.memlog")), state=host)
+        wait_for("there is a report", lambda: list(self.directory.glob("*.memlog")), state=host)
         self.assertIn(f"no process {int(pid) + 1} is recorded here", self.say("report", str(int(pid) + 1), status=125))
 
     def test_marks_and_a_new_beginning(self):
         host = self.begin()
         self.assertIn("'warm'", self.say("mark", "warm"))
         self.assertIn("counts from here on", self.say("clear"))
-        wait_for("the host knows both", lambda: b"2 marks" in heaptap("console", "-H", self.address, "-x", "status", cwd=self.folder).stdout, state=host)
-        shown = heaptap("console", "-H", self.address, "-x", "marks", cwd=self.folder)
+        wait_for("the host knows both", lambda: b"2 marks" in heaptap("console", "-H", self.address, "-x", "status", cwd=self.directory).stdout, state=host)
+        shown = heaptap("console", "-H", self.address, "-x", "marks", cwd=self.directory)
         self.assertIn(b"warm", shown.stdout, str(shown))
         self.assertIn(b"counts from here on", shown.stdout, str(shown))
 
     def test_into_a_file(self):
-        target = self.run_beside([far.HEAPTAP_TARGET, "record", "-q", "-o", self.folder / "it.rec", "--", self.program, "100000000", "1000"],
+        target = self.run_beside([far.HEAPTAP_TARGET, "record", "-q", "-o", self.directory / "it.rec", "--", self.program, "100000000", "1000"],
                                  stdout=subprocess.DEVNULL)
         wait_for("it is recorded", lambda: len(self.recorded()) == 1, state=target)
         self.assertIn("no host", self.say("status"))
@@ -97,17 +97,17 @@ class Console(TestCase):
         self.say("mark", "warm")
         os.kill(int(self.recorded()[0][0]), 9)
         ended(target)
-        done = heaptap("connect", self.folder / "it.rec", "-q", "-o", self.trace, cwd=self.folder)
+        done = heaptap("connect", self.directory / "it.rec", "-q", "-o", self.trace, cwd=self.directory)
         self.assertIn(b"warm", heaptap("show", "summary", "--json", "--to", "warm", self.trace).stdout + done.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root, about whose recordings others ask")
     def test_another_user(self):
         self.begin()
-        os.chmod(self.folder, 0o755)
+        os.chmod(self.directory, 0o755)
         words = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
         other = heaptap_test.run([*words, far.HEAPTAP_TARGET, "status"])
         self.assertIn(b"has no recording of this user here", other.stderr)
-        # Not even where the folder and the socket are open.
+        # Not even where the directory and the socket are open.
         [socket] = self.sockets.glob("heaptap/target.*.sock")
         for path in (self.sockets, socket.parent, socket):
             os.chmod(path, 0o777)

@@ -19,10 +19,10 @@ from waiting import ended, until_it_waits, wait_for
 class TestCase(remote_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.file = self.folder / "far.rec"
+        self.file = self.directory / "far.rec"
 
     def target(self, *words, **options):
-        return run([far.HEAPTAP_TARGET, *words], cwd=self.folder, timeout_s=heaptap_test.TIMEOUT_S, **options)
+        return run([far.HEAPTAP_TARGET, *words], cwd=self.directory, timeout_s=heaptap_test.TIMEOUT_S, **options)
 
     def begin(self, *words, **options):
         """heaptap-target that goes on beside the test, at its address."""
@@ -31,7 +31,7 @@ class TestCase(remote_test.TestCase):
         return process
 
     def connect(self, what, *words, status=7):
-        done = heaptap("connect", what, "-q", "--force", "-o", self.trace, *words, cwd=self.folder)
+        done = heaptap("connect", what, "-q", "--force", "-o", self.trace, *words, cwd=self.directory)
         self.assertEqual(done.status, status, str(done))
         return summary(self.trace)
 
@@ -55,7 +55,7 @@ class Host(TestCase):
 
     def test_before_the_first_instruction(self):
         near = self.local("3000")
-        witness = self.folder / "witness"
+        witness = self.directory / "witness"
         target = self.begin("run", "--wait", "--listen", self.address, "--", "/bin/sh", "-c", f"touch {witness}; exec {self.program} 3000")
         until_it_waits(target.pid)
         self.assertFalse(witness.exists())
@@ -82,7 +82,7 @@ class Host(TestCase):
 
     def test_a_host_with_an_order_of_its_own_is_told_how(self):
         target = self.begin("run", "--listen", self.address, "--", self.program, "300000", "5000")
-        done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.folder)
+        done = heaptap("run", "-H", self.address, "--", "/bin/true", cwd=self.directory)
         self.assertEqual(done.status, 125)
         self.assertIn(b"heaptap connect", done.stderr)
         self.assertFalse(self.connect(self.address)["capture"]["truncated"])
@@ -90,7 +90,7 @@ class Host(TestCase):
 
     def test_nothing_to_take_over(self):
         with far.serving(self.address, "-q"):
-            done = heaptap("connect", self.address, "-o", self.trace, cwd=self.folder)
+            done = heaptap("connect", self.address, "-o", self.trace, cwd=self.directory)
             self.assertEqual(done.status, 125)
             self.assertIn(b"heaptap run -H", done.stderr)
 
@@ -133,9 +133,9 @@ class File(TestCase):
 
     def test_children_and_programs_that_they_execute(self):
         self.record("-f", "--", "/bin/sh", "-c", f"{self.program} 3000; exec {self.program} 5000")
-        done = heaptap("connect", self.file, "-q", cwd=self.folder)
+        done = heaptap("connect", self.file, "-q", cwd=self.directory)
         self.assertEqual(done.status, 7, str(done))
-        found = sorted(summary(trace)["totals"]["allocations"] for trace in self.folder.glob("*.htap") if not trace.is_symlink())
+        found = sorted(summary(trace)["totals"]["allocations"] for trace in self.directory.glob("*.htap") if not trace.is_symlink())
         self.assertGreaterEqual(len([count for count in found if count >= 3000]), 2, found)
 
     def test_a_process_that_runs(self):
@@ -168,7 +168,7 @@ class File(TestCase):
         whole = self.file.read_bytes()
         for size in (9, 100, len(whole) // 3, len(whole) - 1):
             self.file.write_bytes(whole[:size])
-            done = heaptap("connect", self.file, "-q", "--force", "-o", self.trace, cwd=self.folder)
+            done = heaptap("connect", self.file, "-q", "--force", "-o", self.trace, cwd=self.directory)
             self.assertGreaterEqual(done.status, 1, str(done))
             if size == len(whole) // 3:
                 self.assertIn(b"it ends", done.stderr)
@@ -185,13 +185,13 @@ class File(TestCase):
             for _ in range(chance.choice((1, 3, 30))):
                 damaged[chance.randrange(len(damaged))] = chance.randrange(256)
             self.file.write_bytes(damaged)
-            done = heaptap("connect", self.file, "-q", "--force", "-o", self.trace, cwd=self.folder)
+            done = heaptap("connect", self.file, "-q", "--force", "-o", self.trace, cwd=self.directory)
             self.assertIn(done.status, range(126), str(done))
             self.assertNotIn(b"internal error", done.stderr)
 
     def test_no_space(self):
         done = run(["/bin/sh", "-c", f"ulimit -f 16384; trap '' XFSZ; exec {far.HEAPTAP_TARGET} record -o {self.file} -- {self.program} 6000000"],
-                   cwd=self.folder, timeout_s=heaptap_test.TIMEOUT_S)
+                   cwd=self.directory, timeout_s=heaptap_test.TIMEOUT_S)
         self.assertEqual(done.status, 7, str(done))
         self.assertIn(b"it has everything recorded so far", done.stderr)
         self.assertGreater(self.connect(self.file, status=125)["totals"]["allocations"], 0)
@@ -202,16 +202,16 @@ class Alone(TestCase):
 
     def setUp(self):
         super().setUp()
-        self.own = self.folder / "own"
+        self.own = self.directory / "own"
         self.own.mkdir()
         self.alone = self.own / "heaptap-target"
         shutil.copy(far.HEAPTAP_TARGET, self.alone)
 
     def record(self, *words, **options):
-        return run([self.alone, "record", "-o", self.file, "--force", "--via", "agent", *words], cwd=self.folder, **options)
+        return run([self.alone, "record", "-o", self.file, "--force", "--via", "agent", *words], cwd=self.directory, **options)
 
     def test_the_agent_is_in_it(self):
-        temporary = self.folder / "temporary"
+        temporary = self.directory / "temporary"
         temporary.mkdir()
         done = self.record("--", self.program, "3000", env={**os.environ, "TMPDIR": str(temporary)})
         if b"no agent next to" in done.stderr:
@@ -232,22 +232,22 @@ class Alone(TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "mounts, and becomes another user")
     def test_it_is_loaded_from_where_programs_may_be(self):
-        temporary = self.folder / "temporary"
+        temporary = self.directory / "temporary"
         temporary.mkdir()
-        os.chmod(self.folder, 0o755)
+        os.chmod(self.directory, 0o755)
         os.chmod(self.program.parent, 0o755)
         words = [self.alone, "record", "-o", self.file, "--user", "65534", "--", self.program, "3000"]
         done = run(["unshare", "--mount", "/bin/sh", "-c", f'mount -t tmpfs -o noexec none {temporary} && exec "$@"', "sh", *words],
-                   cwd=self.folder, env={**os.environ, "TMPDIR": str(temporary)})
+                   cwd=self.directory, env={**os.environ, "TMPDIR": str(temporary)})
         self.assertEqual(done.status, 7, str(done))
         self.assertNotIn(b"ld.so", done.stderr)
         self.assertGreaterEqual(self.connect(self.file)["totals"]["allocations"], 3000)
 
     def record_where_there_are(self, places, *words):
-        """On a small machine, which has these folders for files that come and go, and what its programs need."""
-        shutil.copy(self.program, self.folder / "program")
-        os.chmod(self.folder, 0o755)
-        root = self.folder / "root"
+        """On a small machine, which has these directories for files that come and go, and what its programs need."""
+        shutil.copy(self.program, self.directory / "program")
+        os.chmod(self.directory, 0o755)
+        root = self.directory / "root"
         root.mkdir(exist_ok=True)
         script = """set -e; root=$1; work=$2; places=$3; shift 3
             mount -t tmpfs none "$root"; chmod 755 "$root"; mkdir "$root/usr" "$root/proc" "$root/dev" "$root/work"
@@ -257,7 +257,7 @@ class Alone(TestCase):
             done
             for place in $places; do mkdir -p -m 1777 "$root/$place"; done
             exec chroot "$root" "$@" """
-        alone = ["unshare", "--mount", "/bin/sh", "-c", script, "sh", root, self.folder, " ".join(places)]
+        alone = ["unshare", "--mount", "/bin/sh", "-c", script, "sh", root, self.directory, " ".join(places)]
         environment = {name: value for name, value in os.environ.items() if name != "TMPDIR"}
         there = run([*alone, "/bin/true"], env=environment)
         if there.status != 0:
@@ -296,12 +296,12 @@ class Refused(TestCase):
 
     def test_of_the_host(self):
         for words, text in (([], b"no address given"), (["a", "show"], b"unknown command 'show'\n"), (["a", "rnu"], b"'rnu' (did you mean run?)")):
-            done = heaptap("connect", *words, cwd=self.folder)
+            done = heaptap("connect", *words, cwd=self.directory)
             self.assertEqual(done.status, 2, str(done))
             self.assertIn(text, done.stderr)
-        other = self.folder / "other"
+        other = self.directory / "other"
         other.write_text("something else")
-        done = heaptap("connect", other, cwd=self.folder)
+        done = heaptap("connect", other, cwd=self.directory)
         self.assertEqual(done.status, 125, str(done))
         self.assertIn(b"is not a recording", done.stderr)
 

@@ -72,9 +72,9 @@ int main() {
 class Tmux:
     """A terminal with a program on it; a server of its own."""
 
-    def __init__(self, folder, *command, width=80, height=24, environment=None):
-        self.socket = tempfile.mkdtemp(dir=folder) + "/tmux"  # a server that is on its way out isn't asked
-        self.after = folder / "after"
+    def __init__(self, directory, *command, width=80, height=24, environment=None):
+        self.socket = tempfile.mkdtemp(dir=directory) + "/tmux"  # a server that is on its way out isn't asked
+        self.after = directory / "after"
         variables = {**os.environ, "LC_ALL": "C.UTF-8", **(environment or {})}
         variables.pop("TMUX", None)
         words = " ".join(f"'{word}'" for word in map(str, command))
@@ -137,15 +137,15 @@ def child_of(pid, name):
 
 class Top(heaptap_test.TestCase):
     def record(self):
-        trace = self.folder / "t.htap"
-        outcome = heaptap("run", "-q", "--force", "-o", trace, "--", built("leak_shop"), cwd=self.folder)
+        trace = self.directory / "t.htap"
+        outcome = heaptap("run", "-q", "--force", "-o", trace, "--", built("leak_shop"), cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         return trace
 
     def on_tmux(self, *command, **options):
         if shutil.which("tmux") is None:
             self.skipTest("there is no tmux")
-        screen = Tmux(self.folder, *command, **options)
+        screen = Tmux(self.directory, *command, **options)
         self.addCleanup(screen.end)
         return screen
 
@@ -209,7 +209,7 @@ class Top(heaptap_test.TestCase):
 
     def test_what_cannot_be_shown_is_an_error(self):
         for arguments, status in ((("no/such.htap",), 125), (("--delay", "1ms", "1"), 2), (("--once", "--json", "1"), 2), (("--sort", "x"), 2)):
-            outcome = heaptap("top", *arguments, cwd=self.folder)
+            outcome = heaptap("top", *arguments, cwd=self.directory)
             self.assertEqual(outcome.status, status, str(outcome))
             self.assertTrue(outcome.stderr.startswith(b"heaptap: "), str(outcome))
 
@@ -303,9 +303,9 @@ class Top(heaptap_test.TestCase):
     # Of what runs.
 
     def growing(self):
-        source = self.folder / "growing.cc"
+        source = self.directory / "growing.cc"
         source.write_text(GROWING)
-        program = self.folder / "growing"
+        program = self.directory / "growing"
         self.assertEqual(heaptap_test.run(["g++", "-g", "-O1", "-o", program, source]).status, 0)
         return program
 
@@ -318,7 +318,7 @@ class Top(heaptap_test.TestCase):
 
     def test_attaches_and_lets_go(self):
         process = self.start_growing()
-        outcome = heaptap("top", "--json", "--delay", "1s", "--count", "4", process.pid, cwd=self.folder, env={**os.environ, "TMPDIR": str(self.folder)})
+        outcome = heaptap("top", "--json", "--delay", "1s", "--count", "4", process.pid, cwd=self.directory, env={**os.environ, "TMPDIR": str(self.directory)})
         self.assertEqual((outcome.status, outcome.stderr), (0, b""), str(outcome))
         samples = [json.loads(line) for line in outcome.stdout.splitlines()]
         self.assertEqual(len(samples), 4)
@@ -329,11 +329,11 @@ class Top(heaptap_test.TestCase):
         self.assertGreater(samples[-1]["stacks"][0]["growth_bytes"], 0)
         self.assertIsNone(process.poll(), "the process goes on")
         self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{process.pid}/status").read_text())
-        self.assertEqual(list(self.folder.glob("heaptap-top*")), [])
+        self.assertEqual(list(self.directory.glob("heaptap-top*")), [])
 
     def test_shows_a_recording_that_goes_on_and_leaves_it_alone(self):
         process = self.start_growing()
-        attached = subprocess.Popen([HEAPTAP, "attach", "-q", "-o", self.folder / "a.htap", str(process.pid)], cwd=self.folder)
+        attached = subprocess.Popen([HEAPTAP, "attach", "-q", "-o", self.directory / "a.htap", str(process.pid)], cwd=self.directory)
         self.addCleanup(attached.wait)
         self.addCleanup(attached.kill)
         screen = self.on_tmux(HEAPTAP, "top", "--delay", "200ms", str(process.pid))
@@ -352,7 +352,7 @@ class Top(heaptap_test.TestCase):
     def test_rates_do_not_jump_between_frames(self):
         # A frame comes once a second, as samples do: none of these may be taken for a second in which nothing happened.
         process = self.start_growing()
-        outcome = heaptap("top", "--json", "--delay", "300ms", "--count", "14", process.pid, cwd=self.folder, env={**os.environ, "TMPDIR": str(self.folder)})
+        outcome = heaptap("top", "--json", "--delay", "300ms", "--count", "14", process.pid, cwd=self.directory, env={**os.environ, "TMPDIR": str(self.directory)})
         self.assertEqual((outcome.status, outcome.stderr), (0, b""), str(outcome))
         samples = [json.loads(line) for line in outcome.stdout.splitlines()]
         rates = [sample["totals"]["allocations_per_second"] for sample in samples]
@@ -366,7 +366,7 @@ class Top(heaptap_test.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         self.addCleanup(process.stdin.close)
-        outcome = heaptap("top", "--json", "--delay", "1s", "--count", "4", process.pid, cwd=self.folder, env={**os.environ, "TMPDIR": str(self.folder)})
+        outcome = heaptap("top", "--json", "--delay", "1s", "--count", "4", process.pid, cwd=self.directory, env={**os.environ, "TMPDIR": str(self.directory)})
         self.assertEqual(outcome.status, 0, str(outcome))
         self.assertEqual(json.loads(outcome.stdout.splitlines()[-1])["totals"]["allocations_per_second"], 0)
         self.assertIsNone(process.poll())
@@ -410,7 +410,7 @@ class Top(heaptap_test.TestCase):
         screen.wait_for("status 0")
 
     def test_a_process_with_a_title_of_its_own(self):
-        source = self.folder / "titled.cc"
+        source = self.directory / "titled.cc"
         source.write_text(r"""
 #include <cstdio>
 #include <cstring>
@@ -423,7 +423,7 @@ int main(int argc, char** argv) {
   std::getchar();
 }
 """)
-        program = self.folder / "titled one"
+        program = self.directory / "titled one"
         self.assertEqual(heaptap_test.run(["g++", "-o", program, source]).status, 0)
         for arguments, name in ((["x" * 100], "server"), ([], "titled one")):
             if not arguments:
@@ -435,7 +435,7 @@ int main(int argc, char** argv) {
             self.addCleanup(process.kill)
             self.addCleanup(process.stdin.close)
             process.stdout.readline()
-            outcome = heaptap("top", "--json", "--count", "1", process.pid, cwd=self.folder)
+            outcome = heaptap("top", "--json", "--count", "1", process.pid, cwd=self.directory)
             self.assertEqual(outcome.status, 0, str(outcome))
             self.assertEqual(json.loads(outcome.stdout)["process"]["program"], name)
 
@@ -452,9 +452,9 @@ int main(int argc, char** argv) {
         server, client = shutil.which("redis-server"), shutil.which("redis-benchmark")
         if not server or not client:
             heaptap_test.skip_what_is_missing("redis-server and redis-benchmark")
-        address = self.folder / "redis.sock"
+        address = self.directory / "redis.sock"
         process = subprocess.Popen([*map(str, recorder), server, "--port", "0", "--unixsocket", address, "--save", "", "--appendonly", "no",
-                                    "--logfile", "/dev/null"], cwd=self.folder)
+                                    "--logfile", "/dev/null"], cwd=self.directory)
         self.addCleanup(process.wait)
         self.addCleanup(heaptap_test.end, process)
         self.ask_redis("PING", process)
@@ -471,7 +471,7 @@ int main(int argc, char** argv) {
             self.assertIsNone(process.poll())
             try:
                 with socket.socket(socket.AF_UNIX) as connection:
-                    connection.connect(str(self.folder / "redis.sock"))
+                    connection.connect(str(self.directory / "redis.sock"))
                     connection.sendall(request.encode() + b"\r\n")
                     return connection.recv(1000)
             except OSError:
@@ -514,7 +514,7 @@ int main(int argc, char** argv) {
 
     def test_redis_under_load_is_attached_to_and_let_go(self):
         process, pid, load = self.start_redis()
-        outcome = heaptap("top", "--json", "--delay", "500ms", "--count", "4", pid, cwd=self.folder, env={**os.environ, "TMPDIR": str(self.folder)})
+        outcome = heaptap("top", "--json", "--delay", "500ms", "--count", "4", pid, cwd=self.directory, env={**os.environ, "TMPDIR": str(self.directory)})
         self.assertEqual((outcome.status, outcome.stderr), (0, b""), str(outcome))
         last = json.loads(outcome.stdout.splitlines()[-1])
         self.assertGreater(last["totals"]["allocations_per_second"], 0)
@@ -528,16 +528,16 @@ int main(int argc, char** argv) {
     # A program that is faster than the reader.
 
     def test_a_reader_that_was_stopped_says_so_and_catches_up(self):
-        source = self.folder / "working.cc"
+        source = self.directory / "working.cc"
         source.write_text(WORKING)
-        self.assertEqual(heaptap_test.run(["g++", "-O1", "-o", self.folder / "working", source]).status, 0)
-        recorder = subprocess.Popen([HEAPTAP, "run", "-q", "--no-leak-scan", "-o", self.trace, "--", self.folder / "working"],
+        self.assertEqual(heaptap_test.run(["g++", "-O1", "-o", self.directory / "working", source]).status, 0)
+        recorder = subprocess.Popen([HEAPTAP, "run", "-q", "--no-leak-scan", "-o", self.trace, "--", self.directory / "working"],
                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(recorder.stdout.close)
         self.addCleanup(recorder.wait)
         self.addCleanup(heaptap_test.end, recorder)
         pid = int(recorder.stdout.readline())
-        top = subprocess.Popen([HEAPTAP, "top", "--json", "--delay", "50ms", str(pid)], stdout=subprocess.PIPE, text=True, cwd=self.folder)
+        top = subprocess.Popen([HEAPTAP, "top", "--json", "--delay", "50ms", str(pid)], stdout=subprocess.PIPE, text=True, cwd=self.directory)
         self.addCleanup(top.stdout.close)
         self.addCleanup(top.wait)
         self.addCleanup(heaptap_test.end, top)
@@ -568,7 +568,7 @@ int main(int argc, char** argv) {
         self.assertEqual(samples[-1]["behind_ns"], 0)
 
     def test_says_why_it_cannot_attach(self):
-        outcome = heaptap("top", "--once", "999999999", cwd=self.folder)
+        outcome = heaptap("top", "--once", "999999999", cwd=self.directory)
         self.assertEqual(outcome.status, 125, str(outcome))
         self.assertIn(b"999999999", outcome.stderr)
 

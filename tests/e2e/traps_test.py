@@ -30,7 +30,7 @@ class Traps(heaptap_test.TestCase):
     def check(self, mode, traced_steps):
         steps, handled = MODES[mode]
         program = self.start(mode)
-        trace = self.folder / f"{mode}{traced_steps}.htap"
+        trace = self.directory / f"{mode}{traced_steps}.htap"
         attached = Attached(self, "--force", "--no-leak-scan", "-o", trace, program.pid)
         for left in range(steps, 0, -1):
             if steps - left == traced_steps:

@@ -19,7 +19,7 @@ def accusations(report):
 
 class Unknown(heaptap_test.TestCase):
     def record(self, program, *options, name="trace"):
-        trace = self.folder / f"{name}.htap"
+        trace = self.directory / f"{name}.htap"
         outcome = heaptap("run", "-q", "--force", "-o", trace, *options, "--", TARGETS / program)
         self.assertEqual(outcome.status, 0, outcome)
         return trace
@@ -108,13 +108,13 @@ class NothingSeen(Unknown):
     """A program whose allocator isn't the one that is watched: nothing seen is not clean."""
 
     def build(self, text, *options):
-        source = self.folder / "program.c"
+        source = self.directory / "program.c"
         source.write_text(text)
-        subprocess.run(["cc", "-O1", "-fno-builtin", source, "-o", self.folder / "program", *options], check=True)
-        return self.folder / "program"
+        subprocess.run(["cc", "-O1", "-fno-builtin", source, "-o", self.directory / "program", *options], check=True)
+        return self.directory / "program"
 
     def assert_nothing_was_seen(self, program, *options, reason):
-        trace = self.folder / "trace.htap"
+        trace = self.directory / "trace.htap"
         outcome = heaptap("run", "--force", "-o", trace, "--error-exitcode", "9", *options, "--", program)
         said = outcome.stderr.decode()
         self.assertEqual(outcome.status, 3, said)
@@ -131,7 +131,7 @@ class NothingSeen(Unknown):
         self.assertIn("nothing_seen", report["capture"]["gaps"])
         text = heaptap("show", "summary", trace).stdout.decode()
         self.assertIn("nothing was seen of what it allocates", text)
-        page = self.folder / "page.html"
+        page = self.directory / "page.html"
         heaptap("report", trace, "-o", page, "--force")
         findings = heaptap_test.document_of(page.read_text())["verdict"]
         self.assertTrue(any("UNKNOWN: nothing was seen" in str(finding) for finding in findings), findings)
@@ -140,7 +140,7 @@ class NothingSeen(Unknown):
         program = self.build(OWN_MALLOC, "-DHIDDEN=", "-rdynamic")
         for options in (["--aggregate"], ["--no-leak-scan"]):
             with self.subTest(options):
-                trace = self.folder / "unasked.htap"
+                trace = self.directory / "unasked.htap"
                 said = heaptap("run", "--force", "-o", trace, *options, "--", program).stderr.decode()
                 self.assertIn("UNKNOWN: nothing was seen of what it allocates", said)
                 self.assertRegex(said, "defines its own malloc.*--via ptrace")
@@ -157,7 +157,7 @@ class NothingSeen(Unknown):
         self.assert_nothing_was_seen(self.build(NO_ALLOCATION, "-static", "-s"), reason="static and stripped")
 
     def test_known_leaks_stay_known_whatever_holds_others(self):
-        trace = self.folder / "trace.htap"
+        trace = self.directory / "trace.htap"
         program = self.build(PAST_HOOKS_AND_LOST)
         self.assertEqual(heaptap("run", "-q", "-o", trace, "--via", "agent", "--", program).status, 0)
         self.assertIn("past_hooks", summary(trace)["capture"]["gaps"])
@@ -174,7 +174,7 @@ class NothingSeen(Unknown):
         program = self.build(NO_ALLOCATION)
         for via in ("agent", "ptrace") if heaptap_test.has_tracer() else ("agent",):
             with self.subTest(via):
-                trace = self.folder / f"{via}.htap"
+                trace = self.directory / f"{via}.htap"
                 outcome = heaptap("run", "-o", trace, "--via", via, "--error-exitcode", "9", "--", program)
                 self.assertEqual(outcome.status, 0, outcome)
                 self.assertIn(b"heaptap: no leaks\n", outcome.stderr)
@@ -194,7 +194,7 @@ class UnrecordedChildren(Unknown):
         for via in ("agent", "ptrace") if heaptap_test.has_tracer() else ("agent",):
             for name, (command, count) in self.ways.items():
                 with self.subTest(f"{name} {via}"):
-                    trace = self.folder / "trace.htap"
+                    trace = self.directory / "trace.htap"
                     outcome = heaptap("run", "--force", "-o", trace, "--via", via, "--error-exitcode", "9", "--", *command)
                     said = outcome.stderr.decode()
                     self.assertEqual(outcome.status, 3, said)
@@ -208,14 +208,14 @@ class UnrecordedChildren(Unknown):
 
     def test_where_they_are_recorded_the_gate_knows(self):
         for command, _ in self.ways.values():
-            trace = self.folder / "trace.htap"
+            trace = self.directory / "trace.htap"
             outcome = heaptap("run", "-f", "--force", "-o", trace, "--error-exitcode", "9", "--", *command)
             self.assertEqual(outcome.status, 0, outcome)
             self.assertNotIn(b"unrecorded", outcome.stderr)
 
     def test_what_fails_to_be_executed_is_no_child(self):
         program = [sys.executable, "-c", "import os\ntry: os.posix_spawn('/none', ['none'], {})\nexcept OSError: pass"]
-        trace = self.folder / "trace.htap"
+        trace = self.directory / "trace.htap"
         outcome = heaptap("run", "-o", trace, "--via", "agent", "--", *program)
         self.assertNotIn(b"unrecorded", outcome.stderr)
 
@@ -246,7 +246,7 @@ class OtherScopes(Unknown):
     def test_nobody_is_accused(self):
         for way in ("deepbind", "namespace", "inner", "inner-library"):
             with self.subTest(way):
-                trace = self.folder / f"{way}.htap"
+                trace = self.directory / f"{way}.htap"
                 outcome = heaptap("run", "-q", "-o", trace, "--sanity", "--via", "agent", "--", TARGETS / "past_hooks", way)
                 self.assertEqual(outcome.status, 0, outcome)
                 report = summary(trace)
@@ -262,16 +262,16 @@ class OtherScopes(Unknown):
                 self.assertRegex(text.replace("\n", " "), r"(past_hooks|their own scope|past_hooks\.so).*--via ptrace", "what and the remedy")
 
     def test_a_usual_library_is_seen(self):
-        trace = self.folder / "usual.htap"
+        trace = self.directory / "usual.htap"
         outcome = heaptap("run", "-q", "-o", trace, "--sanity", "--via", "agent", "--", TARGETS / "leak_in_library")
         self.assertEqual(outcome.status, 0, outcome)
         self.assertEqual(summary(trace)["capture"]["known"], {"leaks": True, "releases": True})
 
     def test_children_have_the_libraries_too(self):
-        trace = self.folder / "%p.htap"
+        trace = self.directory / "%p.htap"
         outcome = heaptap("run", "-q", "-f", "-o", trace, "--sanity", "--via", "agent", "--", TARGETS / "past_hooks", "deepbind", "fork")
         self.assertEqual(outcome.status, 0, outcome)
-        traces = [trace for trace in self.folder.glob("*.htap") if not trace.is_symlink()]
+        traces = [trace for trace in self.directory.glob("*.htap") if not trace.is_symlink()]
         self.assertEqual(len(traces), 2)
         for each in traces:
             self.assertEqual(summary(each)["capture"]["known"], {"leaks": False, "releases": False})
@@ -286,7 +286,7 @@ class Gate(Unknown):
 
     def test_a_trace_that_is_cut_off(self):
         whole = self.record("leak_definite")
-        cut = self.folder / "cut.htap"
+        cut = self.directory / "cut.htap"
         data = whole.read_bytes()
         for length in (len(data) - 20, len(data) // 2):
             cut.write_bytes(data[:length])
@@ -296,7 +296,7 @@ class Gate(Unknown):
 
     def test_what_is_beyond_a_limit_for_certain_in_a_cut_trace(self):
         whole = self.record("leak_definite")
-        cut = self.folder / "cut.htap"
+        cut = self.directory / "cut.htap"
         cut.write_bytes(whole.read_bytes()[:-20])
         self.assertEqual(self.check(cut, "--max-leaked", "100")[0], 1)
         self.assertEqual(self.check(cut, "--max-allocations", "2", "--max-live", "1G")[0], 1)
@@ -313,9 +313,9 @@ class Gate(Unknown):
 
     def test_a_scan_in_the_middle_is_not_the_final_one(self):
         command = [heaptap_test.HEAPTAP, "run", "-q", "--no-leak-scan", heaptap_test.built("sleeper")]
-        with subprocess.Popen(command, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        with subprocess.Popen(command, cwd=self.directory, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
             self.assertEqual(run.stdout.readline(), b"ready 1\n")
-            trace = next(trace for trace in self.folder.glob("heaptap.sleeper.*.htap") if not trace.is_symlink())
+            trace = next(trace for trace in self.directory.glob("heaptap.sleeper.*.htap") if not trace.is_symlink())
             asked = heaptap("leaks", trace.name.split(".")[2])
             self.assertEqual(asked.status, 0, asked)
             run.stdin.close()

@@ -25,27 +25,27 @@ REFUSED = {"nobody-of-this-name": "no such user", "8888": "no user has this numb
 class Users(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.folder.chmod(0o777)
-        self.said = self.folder / "said"
+        self.directory.chmod(0o777)
+        self.said = self.directory / "said"
         self.program = ["/bin/sh", "-c", f"id -u > {self.said}; id -g >> {self.said}; id -G >> {self.said}"]
 
     def ways(self):
         """Of recording the program as a user."""
-        address = self.folder / "far.sock"
-        yield "here", lambda word: heaptap_test.heaptap("run", "-q", "--force", "-o", self.trace, "--user", word, "--", *self.program, cwd=self.folder)
-        yield "by ptrace", lambda word: heaptap_test.heaptap("run", "--via", "ptrace", "-q", "--force", "-o", self.trace, "--user", word, "--", *self.program, cwd=self.folder)
-        yield "by itself", lambda word: heaptap_test.run([far.HEAPTAP_TARGET, "record", "-o", self.folder / "far.rec", "--user", word, "--", *self.program],
-                                                         cwd=self.folder)
+        address = self.directory / "far.sock"
+        yield "here", lambda word: heaptap_test.heaptap("run", "-q", "--force", "-o", self.trace, "--user", word, "--", *self.program, cwd=self.directory)
+        yield "by ptrace", lambda word: heaptap_test.heaptap("run", "--via", "ptrace", "-q", "--force", "-o", self.trace, "--user", word, "--", *self.program, cwd=self.directory)
+        yield "by itself", lambda word: heaptap_test.run([far.HEAPTAP_TARGET, "record", "-o", self.directory / "far.rec", "--user", word, "--", *self.program],
+                                                         cwd=self.directory)
         with far.serving(str(address)):
             yield "over a line", lambda word: heaptap_test.heaptap("run", "-H", address, "-q", "--force", "-o", self.trace, "--user", word, "--", *self.program,
-                                                                   cwd=self.folder)
+                                                                   cwd=self.directory)
 
     def test_it_is_in_the_users_groups(self):
         for way, record in self.ways():
             for word, (user, group, groups) in RUNS_AS.items():
                 with self.subTest(way=way, word=word):
                     self.said.unlink(missing_ok=True)
-                    (self.folder / "far.rec").unlink(missing_ok=True)
+                    (self.directory / "far.rec").unlink(missing_ok=True)
                     done = record(word)
                     self.assertEqual(done.status, 0, str(done))
                     lines = self.said.read_text().splitlines()
@@ -56,9 +56,9 @@ class Users(heaptap_test.TestCase):
     def test_what_hosts_order_is_in_the_groups_of_the_one_user(self):
         for number, (word, (user, group, groups)) in enumerate(RUNS_AS.items()):
             with self.subTest(word):
-                address = self.folder / f"far{number}.sock"
+                address = self.directory / f"far{number}.sock"
                 with far.serving(str(address), "-q", "--user", word):
-                    done = heaptap_test.heaptap("run", "-H", address, "-q", "--force", "-o", self.trace, "--", *self.program, cwd=self.folder)
+                    done = heaptap_test.heaptap("run", "-H", address, "-q", "--force", "-o", self.trace, "--", *self.program, cwd=self.directory)
                     self.assertEqual(done.status, 0, str(done))
                 lines = self.said.read_text().splitlines()
                 self.said.unlink()
@@ -79,13 +79,13 @@ class Users(heaptap_test.TestCase):
             os.setresgid(7007, 7007, 7007)
             os.setresuid(6006, 6006, 6006)
 
-        for command in ([HEAPTAP, "run", "-q", "--force", "-o", self.trace], [far.HEAPTAP_TARGET, "record", "-o", self.folder / "far.rec"]):
+        for command in ([HEAPTAP, "run", "-q", "--force", "-o", self.trace], [far.HEAPTAP_TARGET, "record", "-o", self.directory / "far.rec"]):
             for word, status in (("well", 0), ("6006", 0), ("root", 125), ("0:0", 125)):
                 with self.subTest(command=command[0], word=word):
                     self.said.unlink(missing_ok=True)
-                    (self.folder / "far.rec").unlink(missing_ok=True)
-                    environment = {**os.environ, "HOME": str(self.folder)}
-                    done = subprocess.run([*map(str, command), "--user", word, "--", *self.program], cwd=self.folder, capture_output=True,
+                    (self.directory / "far.rec").unlink(missing_ok=True)
+                    environment = {**os.environ, "HOME": str(self.directory)}
+                    done = subprocess.run([*map(str, command), "--user", word, "--", *self.program], cwd=self.directory, capture_output=True,
                                           preexec_fn=become_well, env=environment, timeout=heaptap_test.TIMEOUT_S, check=False)
                     self.assertEqual(done.returncode, status, done.stderr)
                     if status == 0:

@@ -51,30 +51,30 @@ def rule(*frames):
 class Suppressed(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.real = self.folder / "real"
-        self.linked = self.folder / "linked"
+        self.real = self.directory / "real"
+        self.linked = self.directory / "linked"
         self.real.mkdir()
         self.linked.symlink_to(self.real)
         self.compile(LIBRARY, self.real / "libkept.so.1.2.3", "-shared", "-fPIC", "-Wl,-soname,libkept.so.1")
         (self.real / "libkept.so.1").symlink_to("libkept.so.1.2.3")
-        self.program = self.folder / "program"
+        self.program = self.directory / "program"
         self.compile(PROGRAM, self.program, self.linked / "libkept.so.1", f"-Wl,-rpath,{self.linked}")
 
     def compile(self, text, output, *options):
-        source = self.folder / f"{output.name}.c"
+        source = self.directory / f"{output.name}.c"
         source.write_text(text)
         subprocess.run(["cc", "-g", "-O0", "-fno-builtin", source, "-o", output, *options], check=True)
 
     def assert_hidden(self, how, *frames):
-        file = self.folder / "known.supp"
+        file = self.directory / "known.supp"
         file.write_text(rule(*frames))
-        outcome = heaptap("run", "-q", "--force", "-o", self.folder / "t.htap", "--error-exitcode", "9", "--suppressions", file,
-                          "--", self.program, how, cwd=self.folder)
+        outcome = heaptap("run", "-q", "--force", "-o", self.directory / "t.htap", "--error-exitcode", "9", "--suppressions", file,
+                          "--", self.program, how, cwd=self.directory)
         self.assertEqual(outcome.status, 0, f"{how}: {frames}\n{outcome}")
 
     def written(self, how):
-        trace = self.folder / "written.htap"
-        heaptap("run", "-q", "--force", "-o", trace, "--", self.program, how, cwd=self.folder)
+        trace = self.directory / "written.htap"
+        heaptap("run", "-q", "--force", "-o", trace, "--", self.program, how, cwd=self.directory)
         return heaptap("show", "leaks", "--gen-suppressions", trace).stdout.decode()
 
     def test_any_name_of_a_function(self):
@@ -101,15 +101,15 @@ class Suppressed(heaptap_test.TestCase):
         """The trace is read where the library isn't, or is another file."""
         file = self.real.resolve() / "libkept.so.1.2.3"
         for via in ("agent", "ptrace"):
-            trace = self.folder / f"{via}.htap"
-            heaptap("run", "-q", f"--via={via}", "-o", trace, "--", self.program, "library", cwd=self.folder)
+            trace = self.directory / f"{via}.htap"
+            heaptap("run", "-q", f"--via={via}", "-o", trace, "--", self.program, "library", cwd=self.directory)
         (self.linked / "libkept.so.1").unlink()
         (self.linked / "libkept.so.1").symlink_to("elsewhere.so")
-        known = self.folder / "known.supp"
+        known = self.directory / "known.supp"
         known.write_text(rule("fun:malloc", f"obj:{file}", "fun:lose"))
         for via in ("agent", "ptrace"):
             with self.subTest(via=via):
-                outcome = heaptap("check", "--max-leaked", "0", "--suppressions", known, self.folder / f"{via}.htap")
+                outcome = heaptap("check", "--max-leaked", "0", "--suppressions", known, self.directory / f"{via}.htap")
                 self.assertEqual(outcome.status, 0, outcome)
 
     def test_functions_that_call_each_other_in_valgrind(self):
@@ -125,13 +125,13 @@ class OfTheProgram(heaptap_test.TestCase):
     """__lsan_default_suppressions."""
 
     def test_they_count_in_each_command(self):
-        source = self.folder / "own.c"
+        source = self.directory / "own.c"
         source.write_text(OWN)
         for number, options in enumerate((["-O0"], ["-O2"], ["-O2", "-no-pie"], ["-O1", "-fcf-protection=full"])):
             with self.subTest(options=options):
-                program = self.folder / f"own{number}"
+                program = self.directory / f"own{number}"
                 subprocess.run(["cc", *options, source, "-o", program], check=True)
-                trace = self.folder / f"{number}.htap"
+                trace = self.directory / f"{number}.htap"
                 outcome = heaptap("run", "-o", trace, "--error-exitcode", "9", "--", program)
                 self.assertEqual(outcome.status, 0, outcome)
                 self.assertIn(b"suppressed 48 bytes in 1 block", outcome.stderr)

@@ -84,7 +84,7 @@ def functions_of(report):
 class TestCase(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        environment = unittest.mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(self.folder / "cache")})
+        environment = unittest.mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(self.directory / "cache")})
         environment.start()
         self.addCleanup(environment.stop)
 
@@ -92,11 +92,11 @@ class TestCase(heaptap_test.TestCase):
 @unittest.skipUnless(os.geteuid() == 0, "the kernel opens what is mapped for root only")
 class Libraries(TestCase):
     def names_of(self, how, via):
-        program = build(self.folder / "loader", LOADER)
-        plugin = build(self.folder / "plugin.so", PLUGIN, "-shared", "-fPIC")
-        other = build(self.folder / "other.so", "void other_run(void) {}" + PLUGIN.replace("take_inside", "take_elsewhere"),
+        program = build(self.directory / "loader", LOADER)
+        plugin = build(self.directory / "plugin.so", PLUGIN, "-shared", "-fPIC")
+        other = build(self.directory / "other.so", "void other_run(void) {}" + PLUGIN.replace("take_inside", "take_elsewhere"),
                       "-shared", "-fPIC")
-        done = heaptap("run", "--via", via, "--force", "-o", self.trace, program, how, plugin, other, cwd=self.folder)
+        done = heaptap("run", "--via", via, "--force", "-o", self.trace, program, how, plugin, other, cwd=self.directory)
         self.assertEqual(done.status, 0, str(done))
         first = functions_of(summary(self.trace))
         self.assertEqual(first[0][:3], ["take_inside", "plug_run", "main"])
@@ -137,16 +137,16 @@ class Programs(TestCase):
         return functions_of(summary(self.trace))[0][:2]
 
     def test_a_program_that_is_deleted_before_the_attach_has_names(self):
-        program = build(self.folder / "service", SERVICE)
+        program = build(self.directory / "service", SERVICE)
         self.assertEqual(self.names_of([program], program.unlink), ["lose", "main"])
 
     def test_a_program_that_is_upgraded_before_the_attach_has_its_own_names(self):
-        program = build(self.folder / "service", SERVICE)
-        other = build(self.folder / "other", SERVICE.replace("lose", "win"))
+        program = build(self.directory / "service", SERVICE)
+        other = build(self.directory / "other", SERVICE.replace("lose", "win"))
         self.assertEqual(self.names_of([program], lambda: other.rename(program)), ["lose", "main"])
 
     def test_a_program_below_another_root_has_names(self):
-        root = self.folder / "root"
+        root = self.directory / "root"
         program = build(root / "app/service", SERVICE)
         libraries = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
         for word in libraries.split():
@@ -157,12 +157,12 @@ class Programs(TestCase):
             self.skipTest("no other root is possible here")
         self.assertEqual(self.names_of(["unshare", "-m", "chroot", root, "/app/service"]), ["lose", "main"])
 
-    @unittest.skipUnless(os.geteuid() == 0, "needs a folder of another user")
-    def test_nothing_is_written_below_a_folder_of_another_user(self):
-        cache = self.folder / "cache"
+    @unittest.skipUnless(os.geteuid() == 0, "needs a directory of another user")
+    def test_nothing_is_written_below_a_directory_of_another_user(self):
+        cache = self.directory / "cache"
         cache.mkdir()
         os.chown(cache, 12345, 12345)
-        program = build(self.folder / "service", SERVICE)
+        program = build(self.directory / "service", SERVICE)
         self.assertNotEqual(self.names_of([program], program.unlink), ["lose", "main"])
         self.assertEqual(list(cache.iterdir()), [])
 

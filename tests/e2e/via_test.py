@@ -83,11 +83,11 @@ class Via(heaptap_test.TestCase):
         self.assertEqual(found, [], "agent and ptrace differ:\n" + "\n".join(found[:30]))
 
     def report(self, command, target, status, via, name):
-        trace = self.folder / f"{name}.htap"
-        folder = self.folder / name
-        folder.mkdir()
+        trace = self.directory / f"{name}.htap"
+        directory = self.directory / name
+        directory.mkdir()
         outcome = heaptap_test.heaptap("run", "-q", *target.options, "--via", via, "-o", trace, "--", *command,
-                                       stdin=target.stdin, env={**os.environ, **target.environment}, cwd=folder)
+                                       stdin=target.stdin, env={**os.environ, **target.environment}, cwd=directory)
         self.assertEqual(outcome.status, status, f"by {via}: {outcome}")
         return summary(trace)
 

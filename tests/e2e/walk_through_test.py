@@ -43,14 +43,14 @@ LINE = 1 + SOURCE[:SOURCE.index("strdup(name)")].count("\n")
 class WalkThrough(networks.TestCase):
     def setUp(self):
         super().setUp()
-        self.program = self.folder / "sensor"
-        source = self.folder / "sensor.c"
+        self.program = self.directory / "sensor"
+        source = self.directory / "sensor.c"
         source.write_text(SOURCE)
         subprocess.run(["gcc", "-g", "-O0", source, "-o", self.program], check=True)
         self.board, self.desk = self.machines("board", "desk")
         self.join(self.board, self.desk, 1, "ipv4", "ipv6")
-        os.environ["HEAPTAP_KEYS"] = str(self.folder / "desk.keys")
-        self.keys = "--keys", self.folder / "board.keys"
+        os.environ["HEAPTAP_KEYS"] = str(self.directory / "desk.keys")
+        self.keys = "--keys", self.directory / "board.keys"
 
     def typed(self, command, **values):
         """Words of a command that was printed, as a shell takes them, with what stands there in capitals filled in."""
@@ -85,30 +85,30 @@ class WalkThrough(networks.TestCase):
         return re.search(rb"heaptap: to record there: (heaptap .*)", found.stderr).group(1).decode(), found
 
     def record_as_printed(self, command, **values):
-        done = self.desk.run("sh", "-c", 'cd "$0" && exec "$@"', self.folder, *self.typed(command, PROGRAM=self.program, **values))
+        done = self.desk.run("sh", "-c", 'cd "$0" && exec "$@"', self.directory, *self.typed(command, PROGRAM=self.program, **values))
         self.assertEqual(done.status, 0, str(done))
         return done.stderr.decode()
 
     def check_reports(self, said):
         # What is printed at the end says where the trace is and how it is read.
-        traces = [path for path in self.folder.glob("heaptap.sensor.*.htap") if not path.is_symlink()]
+        traces = [path for path in self.directory.glob("heaptap.sensor.*.htap") if not path.is_symlink()]
         self.assertEqual(len(traces), 1, said)
         self.assertIn(traces[0].name, said)
         text = self.desk.run(HEAPTAP, "show", "leaks", traces[0])
         self.assertEqual(text.status, 0, str(text))
         self.assertIn(f"sensor.c:{LINE}".encode(), text.stdout)
         self.assertIn(b"take_reading", text.stdout)
-        page = self.folder / "report.html"
+        page = self.directory / "report.html"
         made = self.desk.run(HEAPTAP, "report", traces[0], "-o", page)
         self.assertEqual(made.status, 0, str(made))
         document = str(document_of(page.read_text()))
         self.assertIn("sensor.c", document)
         self.assertIn("take_reading", document)
-        for path in [page, *self.folder.glob("*.htap")]:
+        for path in [page, *self.directory.glob("*.htap")]:
             path.unlink()
 
     def test_with_a_token(self):
-        token = self.folder / "token"
+        token = self.directory / "token"
         made = heaptap_test.run(["sh", "-c", f"{far.HEAPTAP_TARGET} token > {token}"])
         self.assertEqual(made.status, 0)
         self.assertEqual(token.stat().st_mode & 0o777, 0o600)
@@ -133,17 +133,17 @@ class WalkThrough(networks.TestCase):
         self.assertEqual(told, printed)
         self.check_reports(self.record_as_printed(told))
         # Another host is told what lets it in.
-        os.environ["HEAPTAP_KEYS"] = str(self.folder / "other.keys")
+        os.environ["HEAPTAP_KEYS"] = str(self.directory / "other.keys")
         self.desk.run(HEAPTAP, "pair", "10.77.1.1", key)
         stranger = self.desk.run(HEAPTAP, "run", "-H", "10.77.1.1:7421", "--", self.program)
         self.assertEqual(stranger.status, 125, str(stranger))
         words = re.search(rb"`heaptap-target (pair SHA256:\S+)`", stranger.stderr).group(1).decode()
         self.board.run(far.HEAPTAP_TARGET, *words.split(), "another", *self.keys)
         # One that serves reads its list at its start.
-        self.assertIn("another", (self.folder / "board.keys" / "authorized_hosts").read_text())
+        self.assertIn("another", (self.directory / "board.keys" / "authorized_hosts").read_text())
 
     def by_name(self, name, *words):
-        return self.desk.run("sh", "-c", 'cd "$0" && exec "$@"', self.folder, HEAPTAP, "run", "-H", name, *words, "--", self.program)
+        return self.desk.run("sh", "-c", 'cd "$0" && exec "$@"', self.directory, HEAPTAP, "run", "-H", name, *words, "--", self.program)
 
     def test_by_name(self):
         self.pair()
@@ -155,7 +155,7 @@ class WalkThrough(networks.TestCase):
 
     def test_by_a_name_that_nobody_vouches_for(self):
         """A forged announcement gets nothing: neither where no key is known by that name, nor where another target's address is announced."""
-        stranger = self.folder / "stranger.keys"
+        stranger = self.directory / "stranger.keys"
         key = self.pair()
         self.serve("0.0.0.0:7421", *self.keys, "--announce")
         self.board.announce("vault", 7421, "secure")
@@ -200,7 +200,7 @@ class WalkThrough(networks.TestCase):
 
     def wait_anywhere(self, *words):
         """A host that waits for any target it knows, on the desk."""
-        host = self.desk.start("sh", "-c", 'cd "$0" && exec "$@"', self.folder, HEAPTAP, "run", "-H", "listen:", *words, "--", self.program)
+        host = self.desk.start("sh", "-c", 'cd "$0" && exec "$@"', self.directory, HEAPTAP, "run", "-H", "listen:", *words, "--", self.program)
         host.wait_for("waiting at 0.0.0.0:7421")
         return host
 
@@ -215,20 +215,20 @@ class WalkThrough(networks.TestCase):
 
     def test_a_forged_host_gets_nothing(self):
         """Neither where no host is known, nor where another one than that whose key is known says that it waits."""
-        refused = self.board.run(far.HEAPTAP_TARGET, "connect", "--once", "--keys", self.folder / "none.keys")
+        refused = self.board.run(far.HEAPTAP_TARGET, "connect", "--once", "--keys", self.directory / "none.keys")
         self.assertEqual(refused.status, 125, str(refused))
         self.assertIn(b"no host is paired with this machine", refused.stderr)
         self.pair()
         unknown = self.board.run(far.HEAPTAP_TARGET, "connect", "--once", "tower", *self.keys)
         self.assertIn(b"no host is paired with this machine under the name 'tower'", unknown.stderr)
         # Whoever waits there knows the board's key, and the board doesn't know his.
-        os.environ["HEAPTAP_KEYS"] = str(self.folder / "stranger.keys")
+        os.environ["HEAPTAP_KEYS"] = str(self.directory / "stranger.keys")
         self.desk.run(HEAPTAP, "pair", "10.77.1.1", self.board_key)
         self.wait_anywhere()
         target = self.board.start(far.HEAPTAP_TARGET, "connect", *self.keys)
         target.wait_for("a host (10.77.1.2:7421)")
         self.assertIn("trying again", "".join(target.lines_with("trying again")))
-        self.assertEqual(list(self.folder.glob("*.htap")), [])
+        self.assertEqual(list(self.directory.glob("*.htap")), [])
 
     def test_what_is_recorded_already(self):
         """The board begins by itself, and the desk takes over: both print the command for that."""
@@ -284,9 +284,9 @@ class WalkThrough(networks.TestCase):
         target = self.board.start(far.HEAPTAP_TARGET, "serve", "0.0.0.0:7421", *self.keys, "--announce")
         target.wait_for("-- PROGRAM\n")
         self.desk.found_once(lambda services: services and services[0]["program"] in (None, ""))
-        fifo = self.folder / "fifo"
+        fifo = self.directory / "fifo"
         os.mkfifo(fifo)
-        self.desk.start(HEAPTAP, "run", "-H", "10.77.1.1:7421", "-o", self.folder / "cat.htap", "--", "/bin/cat", fifo)
+        self.desk.start(HEAPTAP, "run", "-H", "10.77.1.1:7421", "-o", self.directory / "cat.htap", "--", "/bin/cat", fifo)
         self.desk.found_once(lambda services: services and services[0]["program"] == "cat")
         self.assertIn(b" cat ", self.desk.discover().stdout)
         fifo.open("wb").close()  # it ends

@@ -51,18 +51,18 @@ int main() {
 class Width(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.directory = self.folder / "a directory with a name that is long and has spaces in it" / "目录" / ("deep" * 10)
-        self.directory.mkdir(parents=True)
+        self.deep = self.directory / "a directory with a name that is long and has spaces in it" / "目录" / ("deep" * 10)
+        self.deep.mkdir(parents=True)
 
     def record(self, *command, options=(), name="t.htap"):
-        trace = self.directory / name
-        outcome = heaptap("run", "-q", "--force", "-o", trace, *options, "--", *command, cwd=self.directory)
+        trace = self.deep / name
+        outcome = heaptap("run", "-q", "--force", "-o", trace, *options, "--", *command, cwd=self.deep)
         self.assertNotIn(outcome.status, (2, 125, 126, 127), str(outcome))
         return trace
 
     def build_long_names(self):
-        program = self.directory / "程序_with_a_long_name"
-        source = self.directory / "source_file_with_a_long_name.cc"
+        program = self.deep / "程序_with_a_long_name"
+        source = self.deep / "source_file_with_a_long_name.cc"
         source.write_text(LONG_NAMES)
         outcome = heaptap_test.run(["g++", "-w", "-g", "-O0", "-o", program, source])
         self.assertEqual(outcome.status, 0, str(outcome))
@@ -70,7 +70,7 @@ class Width(heaptap_test.TestCase):
 
     def check(self, *arguments, statuses=(0,), stderr=False):
         for columns in WIDTHS:
-            text, errors, status = terminal.on_terminal(*arguments, columns=columns, stderr=stderr, cwd=self.directory)
+            text, errors, status = terminal.on_terminal(*arguments, columns=columns, stderr=stderr, cwd=self.deep)
             self.assertIn(status, statuses, text + errors)
             self.assertNotEqual(text, "", arguments)
             self.assertEqual(terminal.too_wide(text, columns), [], f"{arguments}, {columns} columns")
@@ -94,18 +94,18 @@ class Width(heaptap_test.TestCase):
     def test_ends_of_runs(self):
         program = self.build_long_names()
         for command in ([program, "an argument", *["more"] * 40], [built("leak_shop")], [built("leak_clean_aligned")]):
-            self.check("run", "--force", "--sanity", "-o", self.directory / "end.htap", "--", *command, stderr=True)
+            self.check("run", "--force", "--sanity", "-o", self.deep / "end.htap", "--", *command, stderr=True)
 
     def test_many_processes(self):
         self.record("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do " + f"'{built('leak_shop')}'; done; true", options=["-f"], name="%p.htap")
-        index, = self.directory.glob("*.run")
+        index, = self.deep.glob("*.run")
         self.check_views(index, [*VIEWS[:4], ("summary", "--by", "process"), ("summary", "--by", "program"), ("leaks",)])
         self.check("check", index, "--max-leaked", "0", statuses=(1,))
         self.check("run", "--force", "-f", "-o", "again.%p.htap", "--", "sh", "-c", f"'{built('leak_shop')}'; '{built('leak_shop')}'; true", stderr=True)
 
     def test_incomplete_traces(self):
         trace = self.record(built("leak_shop"))
-        cut = self.directory / "cut.htap"
+        cut = self.deep / "cut.htap"
         cut.write_bytes(trace.read_bytes()[:-200])
         self.check_views(cut)
         self.check_views(self.record(built("leak_shop"), options=["--aggregate"], name="totals.htap"))

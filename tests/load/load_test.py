@@ -61,7 +61,7 @@ process.on('SIGTERM', () => process.exit(0));
 NGINX = """daemon off; worker_processes 1; pid nginx.pid; error_log error.log; user root;
 events {{ worker_connections 64; }}
 http {{ access_log off; client_body_temp_path b; proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
-  server {{ listen unix:{socket}; root {folder}; gzip on; }} }}
+  server {{ listen unix:{socket}; root {directory}; gzip on; }} }}
 """
 # steady EVENTS_PER_S SECONDS: so many allocations and releases a second, of any size from 64 call paths; each eighth block stays for a while.
 STEADY = r"""
@@ -121,13 +121,13 @@ class Server(contextlib.AbstractContextManager):
     makes_code = False  # while it runs
     sessions = 0  # of its own processes, that have to be there
 
-    def __init__(self, folder):
-        self.folder, self.socket = folder, folder / "socket"
+    def __init__(self, directory):
+        self.directory, self.socket = directory, directory / "socket"
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command(), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(self.command(), cwd=self.directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         wait_for("the server listens", self.listens, state=self.process)
-        self.client = subprocess.Popen(self.client_command(), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.client = subprocess.Popen(self.client_command(), cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         wait_for("the server has those that are attached to", lambda: len(self.pids()) >= self.sessions, state=self.client)
         return self
 
@@ -177,9 +177,9 @@ class Nginx(Server):
     sessions = 1
 
     def command(self):
-        (self.folder / "page").write_text("x" * 20000)
-        (self.folder / "conf").write_text(NGINX.format(socket=self.socket, folder=self.folder))
-        return ["nginx", "-p", self.folder, "-c", self.folder / "conf", "-e", self.folder / "error.log"]
+        (self.directory / "page").write_text("x" * 20000)
+        (self.directory / "conf").write_text(NGINX.format(socket=self.socket, directory=self.directory))
+        return ["nginx", "-p", self.directory, "-c", self.directory / "conf", "-e", self.directory / "error.log"]
 
     def pids(self):
         return descendants(self.process.pid)
@@ -190,8 +190,8 @@ class Node(Server):
     makes_code = True
 
     def command(self):
-        (self.folder / "server.js").write_text(NODE)
-        return ["node", self.folder / "server.js", self.socket]
+        (self.directory / "server.js").write_text(NODE)
+        return ["node", self.directory / "server.js", self.socket]
 
 
 class Postgres(Server):
@@ -201,20 +201,20 @@ class Postgres(Server):
     programs = next(iter(sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), pathlib.Path("/nowhere"))
 
     def command(self):
-        shutil.chown(self.folder, "postgres")
-        os.chmod(self.folder, 0o755)
-        self.as_its_user(self.programs / "initdb", "-D", self.folder / "data", "-A", "trust", "-N")
-        return ["runuser", "-u", "postgres", "--", self.programs / "postgres", "-D", self.folder / "data", "-k", self.folder, "-h", ""]
+        shutil.chown(self.directory, "postgres")
+        os.chmod(self.directory, 0o755)
+        self.as_its_user(self.programs / "initdb", "-D", self.directory / "data", "-A", "trust", "-N")
+        return ["runuser", "-u", "postgres", "--", self.programs / "postgres", "-D", self.directory / "data", "-k", self.directory, "-h", ""]
 
     def as_its_user(self, *words):
-        return subprocess.run(["runuser", "-u", "postgres", "--", *map(str, words)], cwd=self.folder, check=True, capture_output=True)
+        return subprocess.run(["runuser", "-u", "postgres", "--", *map(str, words)], cwd=self.directory, check=True, capture_output=True)
 
     def listens(self):
-        return subprocess.run([self.programs / "pg_isready", "-q", "-h", self.folder], check=False).returncode == 0
+        return subprocess.run([self.programs / "pg_isready", "-q", "-h", self.directory], check=False).returncode == 0
 
     def client_command(self):
-        self.as_its_user("pgbench", "-h", self.folder, "-i", "-q", "postgres")
-        return ["runuser", "-u", "postgres", "--", "pgbench", "-h", self.folder, "-c", "4", "-T", "100000", "postgres"]
+        self.as_its_user("pgbench", "-h", self.directory, "-i", "-q", "postgres")
+        return ["runuser", "-u", "postgres", "--", "pgbench", "-h", self.directory, "-c", "4", "-T", "100000", "postgres"]
 
     def pids(self):
         def is_session(pid):
@@ -244,7 +244,7 @@ class Attaches(heaptap_test.TestCase):
                 heaptap_test.skip_what_is_missing(f"{need} isn't installed")
         chance = random.Random(kind.__name__)
         events = 0
-        with kind(self.folder) as server:
+        with kind(self.directory) as server:
             images = {pid: Image(pid, threads(pid)[:4], kind.makes_code) for pid in server.pids()}
             for number in range(ATTACHES):
                 pid = server.pids()[number % len(server.pids())]
@@ -323,9 +323,9 @@ class Steady(heaptap_test.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.steady = self.folder / "steady"
-        (self.folder / "steady.c").write_text(STEADY)
-        subprocess.run(["cc", "-O1", "-fno-builtin", "-o", self.steady, self.folder / "steady.c"], check=True)
+        self.steady = self.directory / "steady"
+        (self.directory / "steady.c").write_text(STEADY)
+        subprocess.run(["cc", "-O1", "-fno-builtin", "-o", self.steady, self.directory / "steady.c"], check=True)
 
     @staticmethod
     def memory(pids):
@@ -350,7 +350,7 @@ class GuardianKills(Steady):
         return None
 
     def kill(self, number, chance, way):
-        errors = self.folder / "errors"
+        errors = self.directory / "errors"
         program = subprocess.Popen([self.steady, "1000", "1000"], stdout=subprocess.DEVNULL) if way == "attach" else None
         words = ["attach", "-q", str(program.pid)] if program else ["run", "-q", "--via", "ptrace", "--", self.steady, "1000", "1000"]
         with errors.open("wb") as stderr:
@@ -421,10 +421,10 @@ class Board(Steady):
     def test_it_lives_and_losses_are_counted(self):
         group = MemoryGroup(64 << 20)
         self.addCleanup(group.remove)
-        address = str(self.folder / "far.sock")
+        address = str(self.directory / "far.sock")
         with far.serving(address, "-q", "--once", wrapper=group.joining()) as server, \
-                BadNetwork(self.folder / "slow.sock", address, bytes_per_s=self.BYTES_PER_S) as network:
-            host = subprocess.Popen([HEAPTAP, "run", "-H", self.folder / "slow.sock", "-q", "--force", "--on-overflow", "drop", "-o", self.trace,
+                BadNetwork(self.directory / "slow.sock", address, bytes_per_s=self.BYTES_PER_S) as network:
+            host = subprocess.Popen([HEAPTAP, "run", "-H", self.directory / "slow.sock", "-q", "--force", "--on-overflow", "drop", "-o", self.trace,
                                      "--", self.steady, "1e9", str(BOARD_S)], stderr=subprocess.PIPE)
             self.addCleanup(heaptap_test.end, host)
             most = 0

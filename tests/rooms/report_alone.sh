@@ -1,14 +1,14 @@
 #!/bin/sh
 # report_alone.sh REPORT_ALONE: a program that links the rooms `text` and `json` alone renders, and knows nothing of debug information.
 set -eu
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
 if ldd "$1" | grep -E 'libdw|libelf'; then
   echo "what reads debug information is linked to what only shows reports"
   exit 1
 fi
-"$1" >"$folder/shown"
-python3 - "$folder/shown" <<'EOF'
+"$1" >"$directory/shown"
+python3 - "$directory/shown" <<'EOF'
 import json, sys
 with open(sys.argv[1], encoding="utf-8") as file:
     text, brace, rest = file.read().partition("{\n")

@@ -91,11 +91,11 @@ QUESTIONS = (("--why", "#1"), ("--retained",), ("--retained=stack",), ("--retain
 
 class RealTraces(heaptap_test.TestCase):
     def record(self, name, *options, statuses=(0,)):
-        outcome = heaptap("run", "-q", *options, "-o", self.trace, "--force", "--", built(name), cwd=self.folder)
+        outcome = heaptap("run", "-q", *options, "-o", self.trace, "--force", "--", built(name), cwd=self.directory)
         self.assertIn(outcome.status, statuses, str(outcome))
 
     def document(self, *arguments, statuses=(0,)):
-        outcome = heaptap(*arguments, cwd=self.folder)
+        outcome = heaptap(*arguments, cwd=self.directory)
         self.assertIn(outcome.status, statuses, f"{arguments}: {outcome}")
         document = json.loads(outcome.stdout)
         validate(document, " ".join(map(str, arguments)))
@@ -115,17 +115,17 @@ class RealTraces(heaptap_test.TestCase):
             self.document("show", "leaks", *question, "--json", self.trace)
         limits = ("--max-leaked", "0", "--max-peak", "0", "--max-live", "1G", "--max-allocations", "0")
         self.assertEqual(len(self.document("check", "--json", *limits, self.trace, statuses=(1,))["limits"]), 4)
-        again = self.folder / "again.htap"
+        again = self.directory / "again.htap"
         again.write_bytes(self.trace.read_bytes())
-        broken = self.folder / "broken.htap"
+        broken = self.directory / "broken.htap"
         broken.write_bytes(b"no trace")
         self.assertEqual(len(self.document("check", "--json", *limits, self.trace, again, broken, statuses=(1,))["failed"]), 1)
 
     def test_views_of_a_program_that_speaks(self):
-        program = self.folder / "speaks"
+        program = self.directory / "speaks"
         api_building.build("gcc -g -w -pthread -I", api_building.INCLUDE, api_building.SOURCES / "speaks.c", "-o", program)
         for way, view in (("tags", "tags"), ("pools", "pools"), ("resources", "pools")):
-            outcome = heaptap("run", "-q", "-o", self.trace, "--force", "--", program, way, cwd=self.folder)
+            outcome = heaptap("run", "-q", "-o", self.trace, "--force", "--", program, way, cwd=self.directory)
             self.assertEqual(outcome.status, 5, str(outcome))
             self.show_all()
             by = view.removesuffix("s")
@@ -133,7 +133,7 @@ class RealTraces(heaptap_test.TestCase):
 
     def test_comparisons(self):
         self.record("leak_shop")
-        other = self.folder / "other.htap"
+        other = self.directory / "other.htap"
         other.write_bytes(self.trace.read_bytes())
         self.record("leak_definite")
         for traces in ((other, self.trace), (other, self.trace, other)):
@@ -144,7 +144,7 @@ class RealTraces(heaptap_test.TestCase):
 
     def test_suppressed_leaks(self):
         self.record("leak_shop")
-        file = self.folder / "known.supp"
+        file = self.directory / "known.supp"
         file.write_text("leak:reserve\nleak:there_is_none\nleak:*\n")
         leaks = self.document("show", "leaks", "--json", "--suppressions", file, self.trace)["leaks"]
         self.assertTrue(leaks["suppressions"] and leaks["unused_suppressions"])
@@ -179,7 +179,7 @@ class RealTraces(heaptap_test.TestCase):
         self.show_all()
 
     def test_processes(self):
-        file = self.folder / "report.json"
+        file = self.directory / "report.json"
         self.record("fork_followed", "-f", f"--json={file}")
         report = json.loads(file.read_text())
         validate(report, "run --json")
@@ -227,7 +227,7 @@ class TopLines(heaptap_test.TestCase):
     """`heaptap top --json` prints what docs/top.schema.json says: an object a line."""
 
     def lines(self, *arguments):
-        outcome = heaptap("top", "--json", *arguments, cwd=self.folder)
+        outcome = heaptap("top", "--json", *arguments, cwd=self.directory)
         self.assertEqual(outcome.status, 0, str(outcome))
         lines = [json.loads(line) for line in outcome.stdout.decode().splitlines()]
         validator = jsonschema.Draft202012Validator(TOP_SCHEMA)
@@ -243,7 +243,7 @@ class TopLines(heaptap_test.TestCase):
 
     def test_of_the_past(self):
         for options in ((), ("--aggregate",), ("--no-leak-scan",)):
-            outcome = heaptap("run", "-q", *options, "--force", "-o", self.trace, "--", built("leak_shop"), cwd=self.folder)
+            outcome = heaptap("run", "-q", *options, "--force", "-o", self.trace, "--", built("leak_shop"), cwd=self.directory)
             self.assertEqual(outcome.status, 0, str(outcome))
             line, = self.lines(self.trace)
             self.assertTrue(line["stacks"])

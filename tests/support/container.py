@@ -39,8 +39,8 @@ def libraries_of(program):
 
 def make_root(root, files):
     """files: path in it -> file to copy. The libraries they need are copied too, if installed here."""
-    for folder in ("proc", "tmp", "dev"):
-        (root / folder).mkdir(parents=True)
+    for directory in ("proc", "tmp", "dev"):
+        (root / directory).mkdir(parents=True)
     (root / "tmp").chmod(0o1777)
     wanted = dict(files)
     for source in list(files.values()):

@@ -7,7 +7,7 @@
   // LEVELS OPTION…           besides as always, the program is built and run with each of these, e.g. -O2
   // OPTIONS OPTION…          of `heaptap run`
   // STDIN TEXT               with \\n
-  // ENV NAME=VALUE           @TARGETS@ is the folder of the built programs
+  // ENV NAME=VALUE           @TARGETS@ is the directory of the built programs
   // TRACE any | none | incomplete | incomplete-by-agent | threads
                               `any`: nothing is asked of the trace; `none`: not to be run by run_targets.py; `incomplete`: it
                               has to say that not all is in it, the other one by the agent
@@ -64,7 +64,7 @@ class Target:
     repeat: int = 1
 
 
-def read(source, targets_folder):
+def read(source, targets_directory):
     common, runs, current = Run([]), [], None
     target = Target(runs, [], b"", {}, "", leak_expectations.read(source))
     for line in source.read_text().splitlines():
@@ -86,7 +86,7 @@ def read(source, targets_folder):
             target.stdin += rest.encode().decode("unicode_escape").encode()
         elif word == "ENV":
             name, _, value = rest.partition("=")
-            target.environment[name] = value.replace("@TARGETS@", str(targets_folder))
+            target.environment[name] = value.replace("@TARGETS@", str(targets_directory))
         elif word == "TRACE":
             target.trace = rest
         elif word == "EXPECT":

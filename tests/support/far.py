@@ -68,13 +68,13 @@ def is_recorded(pid):
     return re.search(rf"heaptap\.recording\.{pid}\b", pathlib.Path("/proc/net/unix").read_text()) is not None
 
 
-def pair(folder, *addresses):
-    """Pairs a host, whose keys are in $HEAPTAP_KEYS, with a target whose keys are in folder / "board.keys": runs on each the command that
+def pair(directory, *addresses):
+    """Pairs a host, whose keys are in $HEAPTAP_KEYS, with a target whose keys are in directory / "board.keys": runs on each the command that
     the other one prints. The host has no token while doing so."""
-    os.environ["HEAPTAP_KEYS"] = str(folder / "desk.keys")
+    os.environ["HEAPTAP_KEYS"] = str(directory / "desk.keys")
     said = heaptap_test.heaptap("pair").stdout.decode()
     words = re.fullmatch(r"on the target: heaptap-target (pair .*)\n", said).group(1)
-    said = heaptap_test.run([HEAPTAP_TARGET, *shlex.split(words), "--keys", folder / "board.keys"]).stdout.decode()
+    said = heaptap_test.run([HEAPTAP_TARGET, *shlex.split(words), "--keys", directory / "board.keys"]).stdout.decode()
     key = re.search(r"on the host: heaptap pair \S+ (\S+) .*\n", said).group(1)
     for address in addresses:
         known = heaptap_test.heaptap("pair", address, key)
@@ -86,22 +86,22 @@ def new_token():
     return subprocess.run([HEAPTAP_TARGET, "token"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
-def make_token(folder, name="far.token"):
+def make_token(directory, name="far.token"):
     """Creates a token file for both sides."""
-    token = folder / name
+    token = directory / name
     token.write_text(new_token())
     token.chmod(0o600)
     return token
 
 
-def run(line, folder, *arguments, stdin=b"", env=None, cwd=None, timeout_s=heaptap_test.TIMEOUT_S):
+def run(line, directory, *arguments, stdin=b"", env=None, cwd=None, timeout_s=heaptap_test.TIMEOUT_S):
     """`heaptap run ARGUMENTS` with the program on the remote side: its output goes there, its status is returned here. line: "unix" or
     "tcp", which uses a token."""
-    address = str(folder / "far.sock") if line == "unix" else f"127.0.0.1:{free_port()}"
-    security = [] if line == "unix" else ["--token-file", make_token(folder)]
+    address = str(directory / "far.sock") if line == "unix" else f"127.0.0.1:{free_port()}"
+    security = [] if line == "unix" else ["--token-file", make_token(directory)]
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(folder / "far.sock")
-    with (folder / "far.in").open("wb+") as source, (folder / "far.out").open("wb+") as out, (folder / "far.err").open("wb+") as err:
+        os.unlink(directory / "far.sock")
+    with (directory / "far.in").open("wb+") as source, (directory / "far.out").open("wb+") as out, (directory / "far.err").open("wb+") as err:
         source.write(stdin)
         source.seek(0)
         with serving(address, "--quiet", "--once", *security, stdin=source, stdout=out, stderr=err, env=env, cwd=cwd) as server:

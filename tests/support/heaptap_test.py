@@ -20,8 +20,8 @@ import unittest
 from waiting import TIMEOUT_S, TooSlow, describe, descendants, processes, read_until
 
 HERE = pathlib.Path(__file__).resolve().parent
-TARGET_FOLDER = HERE.parent / "targets"
-TARGET_SOURCES = {source.stem: source for source in sorted(TARGET_FOLDER.glob("*/*.c*")) if source.parent.name != "libraries"}
+TARGET_DIRECTORY = HERE.parent / "targets"
+TARGET_SOURCES = {source.stem: source for source in sorted(TARGET_DIRECTORY.glob("*/*.c*")) if source.parent.name != "libraries"}
 HEAPTAP = os.environ.get("HEAPTAP", str(HERE.parent.parent / "build/bin/heaptap"))
 TARGETS = pathlib.Path(os.environ.get("TARGETS", HERE.parent.parent / "build/tests/targets"))
 ORACLE = pathlib.Path(os.environ.get("ORACLE", HERE.parent.parent / "build/tests/support/liboracle.so"))
@@ -89,7 +89,7 @@ def heaptap(*arguments, **options):
     return run([HEAPTAP, *arguments], **options)
 
 
-def socket_folders():
+def socket_directories():
     """Directories of this user's recording sockets (docs/wire.md), if there are any."""
     parents = [os.environ.get("XDG_RUNTIME_DIR", "/nowhere"), f"/run/user/{os.geteuid()}", *(["/run"] if os.geteuid() == 0 else [])]
     return [pathlib.Path(parent) / "heaptap" for parent in parents] + [pathlib.Path(f"/tmp/heaptap-{os.geteuid()}")]
@@ -97,8 +97,8 @@ def socket_folders():
 
 def has_tracer():
     """Whether this heaptap can trace by ptrace."""
-    with tempfile.TemporaryDirectory(prefix="heaptap-test-") as folder:
-        return b"not available in this version" not in heaptap("run", "--via", "ptrace", "--", "/bin/true", cwd=folder).stderr
+    with tempfile.TemporaryDirectory(prefix="heaptap-test-") as directory:
+        return b"not available in this version" not in heaptap("run", "--via", "ptrace", "--", "/bin/true", cwd=directory).stderr
 
 
 def read_report(text):
@@ -165,14 +165,14 @@ def skip_what_the_kernel_lacks(what):
     raise unittest.SkipTest(what)
 
 
-def built(name, level="", folder=TARGETS):
+def built(name, level="", directory=TARGETS):
     """Path of a built target program; skips the test if the program may be missing on this machine. level: one of the program's
     LEVELS."""
-    path = folder / (name + level)
+    path = directory / (name + level)
     if not path.exists():
         if "\n// NEEDS " in TARGET_SOURCES[name].read_text():
             skip_what_is_missing(f"{name} was not built on this machine")
-        raise AssertionError(f"{path} is not there: is TARGETS the folder of the built target programs?")
+        raise AssertionError(f"{path} is not there: is TARGETS the directory of the built target programs?")
     return path
 
 
@@ -190,10 +190,10 @@ class TestCase(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.trace = self.folder / "trace.htap"
+        directory = tempfile.TemporaryDirectory(prefix="heaptap-test-")
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        self.trace = self.directory / "trace.htap"
 
     def assert_no_crash(self, outcome, allowed=(0, 125)):
         self.assertIn(outcome.status, allowed, str(outcome))

@@ -18,16 +18,16 @@ class MemoryGroup:
         self.name = name = f"heaptap-test-{os.getpid()}-{time.monotonic_ns()}"
         try:
             if (v1 / "memory.limit_in_bytes").exists():
-                self.folder, limit = v1 / name, "memory.limit_in_bytes"
-                self.folder.mkdir()
+                self.directory, limit = v1 / name, "memory.limit_in_bytes"
+                self.directory.mkdir()
             else:
                 if "memory" not in (v2 / "cgroup.controllers").read_text().split():
                     self.skip_without_controller()
                 if "memory" not in (v2 / "cgroup.subtree_control").read_text().split():
                     (v2 / "cgroup.subtree_control").write_text("+memory")
-                self.folder, limit = v2 / name, "memory.max"
-                self.folder.mkdir()
-            (self.folder / limit).write_text(str(limit_bytes))
+                self.directory, limit = v2 / name, "memory.max"
+                self.directory.mkdir()
+            (self.directory / limit).write_text(str(limit_bytes))
         except OSError as error:
             heaptap_test.skip_what_is_missing(f"groups of processes with a limit of memory can't be made here: {error}", CURE)
 
@@ -40,7 +40,7 @@ class MemoryGroup:
 
     def joining(self, *command):
         """A command that joins the cgroup and then executes this one."""
-        return ["/bin/sh", "-c", f'echo $$ > {self.folder}/cgroup.procs; exec "$@"', "sh", *command]
+        return ["/bin/sh", "-c", f'echo $$ > {self.directory}/cgroup.procs; exec "$@"', "sh", *command]
 
     def remove(self):
-        self.folder.rmdir()
+        self.directory.rmdir()

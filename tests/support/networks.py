@@ -112,11 +112,11 @@ class Machine:
         return announcer
 
     def start_avahi(self):
-        (self.test.folder / "dbus.conf").write_text(DBUS)
-        (self.test.folder / "avahi.conf").write_text(AVAHI)
-        bus = self.start("dbus-daemon", f"--config-file={self.test.folder}/dbus.conf", "--nofork", "--nopidfile", "--print-address")
+        (self.test.directory / "dbus.conf").write_text(DBUS)
+        (self.test.directory / "avahi.conf").write_text(AVAHI)
+        bus = self.start("dbus-daemon", f"--config-file={self.test.directory}/dbus.conf", "--nofork", "--nopidfile", "--print-address")
         bus.wait_for("unix:path")
-        avahi = self.start("avahi-daemon", "-f", self.test.folder / "avahi.conf", "--no-drop-root", "--no-rlimits", "--no-chroot")
+        avahi = self.start("avahi-daemon", "-f", self.test.directory / "avahi.conf", "--no-drop-root", "--no-rlimits", "--no-chroot")
         avahi.wait_for("Server startup complete")
         return avahi
 

@@ -2,7 +2,7 @@
 """The order of events is possible, and none is missing, while threads hand blocks to each other: eight that do so at random, and
 two that hand each block over through one place. By the processors' clocks, and by the counter that stands in for them.
 
-Environment: HEAPTAP (the program), VERIFY (folder of order_storm, order_handover and order_check). With HEAPTAP_LONG set there
+Environment: HEAPTAP (the program), VERIFY (directory of order_storm, order_handover and order_check). With HEAPTAP_LONG set there
 are 100 million hand-overs.
 """
 import os
@@ -25,8 +25,8 @@ DELAYS = ["0", "100", "200", "300", "400", "600", "1000", "2000"]
 
 class OrderVerify(unittest.TestCase):
     def check(self, program, arguments, clock):
-        with tempfile.TemporaryDirectory(prefix="heaptap-verify-") as folder:
-            trace = pathlib.Path(folder) / "trace.htap"
+        with tempfile.TemporaryDirectory(prefix="heaptap-verify-") as directory:
+            trace = pathlib.Path(directory) / "trace.htap"
             command = [HEAPTAP, "run", "-q", "--no-leak-scan", "-o", trace, "--", VERIFY / program, *arguments]
             run = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False,
                                  env={**os.environ, "HEAPTAP_CLOCK": clock})

@@ -7,7 +7,7 @@ The comparison leaves nothing out: both walks begin with the caller of the hook 
 
 HEAPTAP_LONG=1: each stack of the compiler and of a Python program that runs longer, two millions of each.
 
-Environment: HEAPTAP (the program), TARGETS (folder of the target programs), VERIFY (folder of oracle and dump_stacks).
+Environment: HEAPTAP (the program), TARGETS (directory of the target programs), VERIFY (directory of oracle and dump_stacks).
 """
 import collections
 import itertools
@@ -106,8 +106,8 @@ for my $depth (1 .. 5) {
 """
 
 
-def run(command, folder, environment=None, stdin=""):
-    result = subprocess.run([str(word) for word in command], cwd=folder, env=environment, input=stdin.encode(),
+def run(command, directory, environment=None, stdin=""):
+    result = subprocess.run([str(word) for word in command], cwd=directory, env=environment, input=stdin.encode(),
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=1800 if IS_LONG else 120, check=False)
     return result.returncode, result.stdout.decode(errors="replace"), result.stderr.decode(errors="replace")
 
@@ -198,12 +198,12 @@ class Comparison:
 
 class StacksVerify(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="heaptap-verify-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        directory = tempfile.TemporaryDirectory(prefix="heaptap-verify-")
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
 
     def record(self, name, command, every=1, modules=False, stdin="", **variables):
-        trace, oracle_file = self.folder / "trace.htap", self.folder / "oracle"
+        trace, oracle_file = self.directory / "trace.htap", self.directory / "oracle"
         for leftover in (trace, oracle_file):
             leftover.unlink(missing_ok=True)
         variables.update(LD_PRELOAD=ORACLE, STACK_ORACLE_OUT=oracle_file, STACK_ORACLE_EVERY=every)
@@ -211,7 +211,7 @@ class StacksVerify(unittest.TestCase):
             variables["STACK_ORACLE_MODULES"] = 1
         settings = [word for variable, value in variables.items() for word in ("-E", f"{variable}={value}")]
         status, out, errors = run([HEAPTAP, "run", "-q", "--no-leak-scan", "-o", trace, *settings, "--", *command],
-                                  self.folder, stdin=stdin)
+                                  self.directory, stdin=stdin)
         self.assertEqual(status, 0, out[-1000:] + errors)
         comparison = Comparison(oracle_file, trace, modules)
         print(comparison.describe(name), flush=True)
@@ -233,7 +233,7 @@ class StacksVerify(unittest.TestCase):
         return [answers[0], "-quiet", "-imultiarch", answers[1]]
 
     def test_a_compiler(self):
-        source = self.folder / "source.cc"
+        source = self.directory / "source.cc"
         source.write_text(CPP)
         command = [*self.compiler(), "-D_GNU_SOURCE", "-std=c++17", "-O1", source, "-o", "source.s"]
         self.assert_exact("cc1plus", command, every=1 if IS_LONG else 20, fewest=1000)

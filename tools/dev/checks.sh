@@ -7,11 +7,11 @@ usual_checks=(format tidy layers docs agent packages)
 
 # The project's own sources, NUL-separated.
 sources() {
-  local folder folders=()
-  for folder in include src demo examples tests bench; do
-    [[ ! -d $root/$folder ]] || folders+=("$root/$folder")
+  local directory directories=()
+  for directory in include src demo examples tests bench; do
+    [[ ! -d $root/$directory ]] || directories+=("$root/$directory")
   done
-  find "${folders[@]}" -type f \( -name '*.h' -o -name '*.c' -o -name '*.cc' -o -name '*.cpp' \) -print0 | sort -z
+  find "${directories[@]}" -type f \( -name '*.h' -o -name '*.c' -o -name '*.cc' -o -name '*.cpp' \) -print0 | sort -z
 }
 
 # What tidy and agent look at.
