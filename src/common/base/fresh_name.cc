@@ -18,7 +18,7 @@ namespace {
 constexpr int kTries = 100;
 
 // Different at each call and in each process: SplitMix64 (https://prng.di.unimi.it/splitmix64.c) with a unique start.
-void fill_without_chance(std::span<uint8_t> bytes) {
+void fill_without_kernel(std::span<uint8_t> bytes) {
   static std::atomic<uint64_t> calls;
   constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
   uint64_t state = clock_ns(CLOCK_MONOTONIC) ^ static_cast<uint64_t>(getpid()) << 40 ^ ++calls << 56;
@@ -31,10 +31,10 @@ void fill_without_chance(std::span<uint8_t> bytes) {
 }
 
 // Predictable names do no harm (existing files aren't used), but another process could take all of them.
-std::string new_letters(Chance chance) {
+std::string new_letters(RandomSource source) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";
   std::array<uint8_t, 10> bytes{};
-  if (!chance(bytes)) fill_without_chance(bytes);
+  if (!source(bytes)) fill_without_kernel(bytes);
   std::string letters;
   for (const uint8_t byte : bytes) letters += kLetters[byte % kLetters.size()];
   return letters;
@@ -42,10 +42,10 @@ std::string new_letters(Chance chance) {
 
 // make(name) returns the result of the system call; repeated with further names as long as the name exists.
 template <typename Make>
-int make_fresh(std::string& name, Chance chance, const Make& make) {
+int make_fresh(std::string& name, RandomSource source, const Make& make) {
   const std::string beginning = name;
   for (int i = 0; i < kTries; ++i) {
-    name = beginning + new_letters(chance);
+    name = beginning + new_letters(source);
     const int made = make(name.c_str());
     if (made >= 0 || errno != EEXIST) return made;
   }
@@ -54,20 +54,20 @@ int make_fresh(std::string& name, Chance chance, const Make& make) {
 
 }  // namespace
 
-bool chance_of_kernel(std::span<uint8_t> bytes) {
+bool kernel_random(std::span<uint8_t> bytes) {
   const auto is_whole = [&](ssize_t got) { return got == static_cast<ssize_t>(bytes.size()); };
   return is_whole(getrandom(bytes.data(), bytes.size(), GRND_NONBLOCK)) ||
          is_whole(getrandom(bytes.data(), bytes.size(), GRND_INSECURE));
 }
 
-UniqueFd make_fresh_file(std::string& name, Chance chance) {
-  return UniqueFd(make_fresh(name, chance, [](const char* path) {
+UniqueFd make_fresh_file(std::string& name, RandomSource source) {
+  return UniqueFd(make_fresh(name, source, [](const char* path) {
     return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
   }));
 }
 
-bool make_fresh_directory(std::string& name, Chance chance) {
-  return make_fresh(name, chance, [](const char* path) { return mkdir(path, S_IRWXU); }) == 0;
+bool make_fresh_directory(std::string& name, RandomSource source) {
+  return make_fresh(name, source, [](const char* path) { return mkdir(path, S_IRWXU); }) == 0;
 }
 
 }  // namespace heaptap::base

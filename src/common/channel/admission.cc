@@ -51,7 +51,7 @@ const Admission::Guest* Admission::choose(bool is_heard, bool has_least, Time no
     if (chosen != nullptr && own > best) continue;
     equals = chosen != nullptr && own == best ? equals + 1 : 1;
     best = own;
-    if (equals == 1 || chance_() % equals == 0) chosen = &each;
+    if (equals == 1 || random_() % equals == 0) chosen = &each;
   }
   return chosen;
 }
@@ -72,7 +72,7 @@ std::optional<Admission::Id> Admission::add(Id id, const std::string& name, Time
     if (each.heard_since) continue;
     const auto same = static_cast<size_t>(std::ranges::count(guests_, each.network, &Guest::network));
     const std::pair weight{debt(each.network, now), same};
-    if (goes != nullptr && (weight < most || (weight == most && chance_() % 2 == 0))) continue;
+    if (goes != nullptr && (weight < most || (weight == most && random_() % 2 == 0))) continue;
     goes = &each;
     most = weight;
   }

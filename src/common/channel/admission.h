@@ -27,7 +27,7 @@ class Admission {
   static constexpr size_t kMaxHeard = 16;
 
   // `seed`: for random choices.
-  explicit Admission(uint32_t seed) : chance_(seed) {}
+  explicit Admission(uint32_t seed) : random_(seed) {}
 
   // A connection arrived and waits. Returns the one that is dropped for it, possibly the same.
   std::optional<Id> add(Id id, const std::string& network, Time now);
@@ -67,7 +67,7 @@ class Admission {
   std::vector<Guest> guests_;
   std::vector<Network> networks_;
   Time all_forgotten_at_{};
-  std::minstd_rand chance_;
+  std::minstd_rand random_;
 };
 
 }  // namespace heaptap::channel

@@ -72,10 +72,10 @@ base::Result<Listener> Listener::listen(const Address& address, const Security& 
     return fail({"can't listen at ", address.to_text(), ": ", base::reason_of(errno), "; use another port"});
   }
   Address bound = bound_address(socket, address);
-  std::array<uint8_t, sizeof(uint32_t)> chance{};
-  HEAPTAP_TRY(fill_random(chance));
+  std::array<uint8_t, sizeof(uint32_t)> seed{};
+  HEAPTAP_TRY(fill_random(seed));
   return Listener(std::move(socket), std::move(file), std::move(bound), security, limits,
-                  std::bit_cast<uint32_t>(chance));
+                  std::bit_cast<uint32_t>(seed));
 }
 
 void Listener::add_waits(std::vector<pollfd>& waits) const {

@@ -69,14 +69,14 @@ class Listener {
   };
 
   Listener(base::UniqueFd socket, std::optional<SocketFile> file, Address address, const Security& security,
-           const Connection::Limits& limits, uint32_t chance)
+           const Connection::Limits& limits, uint32_t seed)
       : socket_(std::move(socket)),
         file_(std::move(file)),
         address_(std::move(address)),
         security_(security),
         credentials_(credentials_for(security_, Role::kListener, address_)),
         limits_(limits),
-        admission_(chance) {}
+        admission_(seed) {}
 
   [[nodiscard]] bool accepts() const;
   void accept_some(Time now);

@@ -40,7 +40,7 @@ TEST(FreshNameTest, MakesADirectoryForItsUserAlone) {
   rmdir(name.c_str());
 }
 
-TEST(FreshNameTest, WithoutChanceNamesAreStillNew) {
+TEST(FreshNameTest, WithoutARandomSourceNamesAreStillNew) {
   const auto none = [](std::span<uint8_t>) { return false; };
   const std::string beginning = testing::TempDir() + "fresh-";
   std::set<std::string> names;

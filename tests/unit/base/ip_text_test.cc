@@ -47,12 +47,12 @@ TEST(IpTextTest, Ipv4WithinIpv6) {
 }
 
 TEST(IpTextTest, WritesAsTheLibraryDoes) {
-  std::mt19937 chance(7);
+  std::mt19937 random(7);
   for (int i = 0; i < 20'000; ++i) {
     Ipv6 address{};
-    const auto zeros = static_cast<unsigned>(chance());  // a bit for each group
+    const auto zeros = static_cast<unsigned>(random());  // a bit for each group
     for (size_t at = 0; at < address.size(); ++at)
-      if ((zeros >> (at / 2) & 1) == 0) address[at] = static_cast<uint8_t>(chance());
+      if ((zeros >> (at / 2) & 1) == 0) address[at] = static_cast<uint8_t>(random());
     ASSERT_EQ(ipv6_text(address), by_libc(address));
   }
 }

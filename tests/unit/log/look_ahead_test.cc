@@ -82,8 +82,8 @@ TEST(LookAhead, OfNothingIsPassedAtOnce) {
 // Streams begin, go on and end at random, while some of it is drained.
 TEST(LookAhead, IsWhatIsHandedOnNextWhateverWasThere) {
   constexpr int kLogs = 200;
-  std::mt19937 chance(7);
-  const auto pick = [&](uint64_t below) { return chance() % below; };
+  std::mt19937 random(7);
+  const auto pick = [&](uint64_t below) { return random() % below; };
   for (int i = 0; i < kLogs; ++i) {
     test::ScriptedLog log(uint64_t{256} * wire::kChunkBytes);
     LogReader reader(log.parts());

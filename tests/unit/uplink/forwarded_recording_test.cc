@@ -48,9 +48,9 @@ class FastProgram {
   void fill_log() {
     constexpr int kEvents = 600'000;
     for (int i = 0; i < kEvents; ++i) {
-      const uint64_t address = uint64_t{0x10'0000} + chance_() % 4096 * 64;
+      const uint64_t address = uint64_t{0x10'0000} + random_() % 4096 * 64;
       if (const auto alive = alive_.find(address); alive == alive_.end()) {
-        writer_->write(stream_, {wire::RecordKind::kAllocate, wire::Function::kMalloc, address, chance_() % 5000});
+        writer_->write(stream_, {wire::RecordKind::kAllocate, wire::Function::kMalloc, address, random_() % 5000});
         alive_[address] = true;
       } else {
         writer_->write(stream_, {wire::RecordKind::kRelease, wire::Function::kFree, address});
@@ -115,7 +115,7 @@ class FastProgram {
   std::unique_ptr<tracer::LogWriter> writer_;
   wire::LogStream* stream_ = nullptr;
   std::map<uint64_t, bool> alive_;
-  std::mt19937_64 chance_{3};
+  std::mt19937_64 random_{3};
 };
 
 class ForwardedRecordingTest : public ::testing::Test {

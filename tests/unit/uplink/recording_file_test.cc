@@ -117,10 +117,10 @@ TEST_F(RecordingFileTest, CutAnywhereGivesWhatIsWhole) {
 TEST_F(RecordingFileTest, DamageIsTold) {
   write({message(Kind::kRecording, "one"), message(Kind::kBytes, std::string(3000, 'y'))});
   const std::string whole = contents();
-  std::mt19937 chance(7);
+  std::mt19937 random(7);
   for (int i = 0; i < 300; ++i) {
     std::string damaged = whole;
-    for (int n = 0; n < 3; ++n) damaged[chance() % damaged.size()] = static_cast<char>(chance());
+    for (int n = 0; n < 3; ++n) damaged[random() % damaged.size()] = static_cast<char>(random());
     put(damaged);
     auto reader = RecordingFileReader::open(path_);
     if (!reader) continue;
