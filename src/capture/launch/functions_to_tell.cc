@@ -19,12 +19,12 @@ std::optional<FunctionsToTell> find_functions_to_tell(int file) {
   if (elf::table_in_file(program->form(), sections, SHT_SYMTAB).count != 0) return {};
   const std::vector<uint8_t> build_id = elf::read_build_id(bytes);
   if (build_id.empty()) return {};
-  FunctionsToTell untold{.build_id = {build_id.begin(), build_id.end()}, .names = {}};
+  FunctionsToTell functions{.build_id = {build_id.begin(), build_id.end()}, .names = {}};
   const tracer::WatchedNames names(program->form().word_bytes);
   for (size_t i = 0; i < names.symbols().size(); ++i) {
-    if (names[i].may_be_told()) untold.names.emplace_back(names.symbols()[i]);
+    if (names[i].may_be_told()) functions.names.emplace_back(names.symbols()[i]);
   }
-  return untold;
+  return functions;
 }
 
 }  // namespace heaptap::launch

@@ -314,12 +314,12 @@ class EarlyQuestions {
     std::vector<std::string> asked;
     for (const std::string& path : paths) {
       const base::UniqueFd file = open_program(path);
-      auto untold = file ? launch::find_functions_to_tell(file.get()) : std::nullopt;
-      if (!untold) continue;
+      auto unknown = file ? launch::find_functions_to_tell(file.get()) : std::nullopt;
+      if (!unknown) continue;
       // The file's own name, as a process has it; the opened path may be a link.
       const std::string name = base::read_link("/proc/self/fd/" + std::to_string(file.get()));
-      host_.want_functions({.build_id = untold->build_id, .path = name, .names = std::move(untold->names)});
-      asked.push_back(std::move(untold->build_id));
+      host_.want_functions({.build_id = unknown->build_id, .path = name, .names = std::move(unknown->names)});
+      asked.push_back(std::move(unknown->build_id));
     }
     const auto is_awaited = [this](const std::string& build_id) { return host_.functions().is_awaited(build_id); };
     host_.take_answers([&] { return std::ranges::any_of(asked, is_awaited); }, until());
