@@ -213,8 +213,8 @@ class CollectorInTrouble(Steered):
         self.assertEqual((outcome.status, outcome.stdout), (0, b"1000000 steps\n"), str(outcome))
         self.assertIn(b"No space left", outcome.stderr, "the cause is named")
         self.assertEqual(outcome.stderr.count(b"No space left"), 1, "and named once")
-        most_of_summary = 14  # 6 of these where a frame was written that has blocks which are still live
-        self.assertLessEqual(outcome.stderr.count(b"\n"), most_of_summary)
+        max_summary_lines = 14  # 6 of these where a frame was written that has blocks which are still live
+        self.assertLessEqual(outcome.stderr.count(b"\n"), max_summary_lines)
         shown = heaptap("show", "summary", "--json", trace)
         self.assert_no_crash(shown)
         if shown.status == 0:

@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto fields = message::Fields::read({reinterpret_cast<const char*>(data), size});
   if (!fields) return 0;
   if (const auto found = line::decode_functions(*fields)) {
-    constexpr size_t kMostFunctions = 512;
-    HEAPTAP_CHECK(!found->build_id.empty() && found->functions.size() <= kMostFunctions);
+    constexpr size_t kMaxFunctions = 512;
+    HEAPTAP_CHECK(!found->build_id.empty() && found->functions.size() <= kMaxFunctions);
     HEAPTAP_CHECK(std::ranges::none_of(found->functions, &std::string::empty, &model::ToldFunction::name));
     const auto again = line::decode_functions(message_of(*found).fields);
     HEAPTAP_CHECK(again && again->functions == found->functions);

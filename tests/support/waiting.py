@@ -110,9 +110,9 @@ def until_taken(process, number):
     wait_for(f"signal {number} is taken", is_taken, state=process)
 
 
-def at_any_moment(chance, most_s, exponent=1):
+def at_any_moment(chance, max_s, exponent=1):
     """Sleeps for a random time, for tests that must pass whenever something interferes."""
-    time.sleep(chance.random() ** exponent * most_s)
+    time.sleep(chance.random() ** exponent * max_s)
 
 
 # ---- How things are.

@@ -7,7 +7,7 @@ namespace heaptap::findings {
 namespace {
 
 // In whole bytes, rounded down: half a byte more exceeds the limit.
-uint64_t most_of(const report::GrowthLimit& limit, const std::optional<uint64_t>& before) {
+uint64_t limit_of(const report::GrowthLimit& limit, const std::optional<uint64_t>& before) {
   if (!limit.percent) return limit.most;
   const double most = static_cast<double>(before.value_or(0)) * *limit.percent / 100;
   constexpr double kEnd = 18446744073709551616.0;  // 2^64
@@ -70,7 +70,7 @@ GrowthEntry judge_growth(const report::Comparison& comparison, const report::Gro
                     .frames = {},
                     .certainty = certainty,
                     .allow_incomplete = allow_incomplete};
-  entry.most = most_of(limit, entry.before);
+  entry.most = limit_of(limit, entry.before);
   const auto change = comparison.change(figure);
   if (!change) entry.certainty = report::Certainty::kNone;
   const std::vector<const report::ComparedStack*> grown = grown_stacks(comparison, figure);

@@ -289,7 +289,7 @@ void LogReader::look_for_unused() {
   constexpr std::chrono::seconds kUnused{1};
   freed_lately_ += freed_;
   const uint32_t used = std::min(log_.used_chunks.load(std::memory_order_relaxed), chunk_count_);
-  most_used_lately_ = std::max(most_used_lately_, used);
+  max_used_lately_ = std::max(max_used_lately_, used);
   const auto now = std::chrono::steady_clock::now();
   if (now - asked_at_ < kBetweenQuestions) return;
   asked_at_ = now;
@@ -301,10 +301,10 @@ void LogReader::look_for_unused() {
   if (overdue > 0) withdraw(static_cast<uint32_t>(std::min<uint64_t>(overdue, spare)));
   if (now - looked_at_ < kUnused) return;
   const uint64_t written = std::min<uint64_t>(written_lately_ / wire::kChunkBytes, start_chunks_);
-  const uint64_t needed = std::max<uint64_t>(most_used_lately_, written) + lender_->share() / wire::kChunkBytes;
+  const uint64_t needed = std::max<uint64_t>(max_used_lately_, written) + lender_->share() / wire::kChunkBytes;
   const auto unneeded = static_cast<uint32_t>(usable_chunks() - std::min<uint64_t>(usable_chunks(), needed));
   rest_unused(std::min(unneeded, spare));
-  most_used_lately_ = used;
+  max_used_lately_ = used;
   written_lately_ = 0;
   looked_at_ = now;
 }
@@ -326,7 +326,7 @@ void LogReader::withdraw(uint32_t count) {
 // reused when those on top of them are in use.
 void LogReader::rest_unused(uint32_t surplus) {
   constexpr uint32_t kWarm = 64;  // in addition to those used
-  const uint64_t warm = std::max<uint64_t>(most_used_lately_, written_lately_ / wire::kChunkBytes) + kWarm;
+  const uint64_t warm = std::max<uint64_t>(max_used_lately_, written_lately_ / wire::kChunkBytes) + kWarm;
   if (freed_lately_ <= kWarm && surplus == 0) return;
   const auto take_all = [this] {
     std::vector<uint32_t> free;
@@ -433,7 +433,7 @@ void LogReader::find_active() {
     streams_[i]->activity = activity;
     active_.push_back(streams_[i].get());
   }
-  most_chunks_used_ = std::max(most_chunks_used_, chunks_in_use_);
+  max_chunks_used_ = std::max(max_chunks_used_, chunks_in_use_);
 }
 
 void LogReader::begin_stream(uint32_t index) {
@@ -486,7 +486,7 @@ bool LogReader::keep_chunk(Stream& stream) {
 void LogReader::go_on(Stream& stream, uint32_t next) {
   free_chunk(stream.chunk);
   stream.chunk = next;
-  most_chunks_used_ = std::max(most_chunks_used_, log_.used_chunks.load(std::memory_order_relaxed) + 1);
+  max_chunks_used_ = std::max(max_chunks_used_, log_.used_chunks.load(std::memory_order_relaxed) + 1);
 }
 
 void LogReader::read_stream(Stream& stream) {

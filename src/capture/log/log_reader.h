@@ -57,7 +57,7 @@ class LogReader {
   void borrow_from(ChunkLender& lender, ChunkMemory memory);
 
   // Lowers kMaxKeptBytes where memory is short: then the log is full sooner, if the target is faster than this side.
-  void set_most_kept(uint64_t bytes) { max_kept_ = static_cast<uint32_t>(bytes / wire::kChunkBytes); }
+  void set_max_kept(uint64_t bytes) { max_kept_ = static_cast<uint32_t>(bytes / wire::kChunkBytes); }
 
   // Until wake_up() the agent rings (capture/log/log_waker.h) when the log fills.
   void rest();
@@ -83,7 +83,7 @@ class LogReader {
   // Number of chunks usable by now, and usable with few threads.
   [[nodiscard]] uint32_t usable_chunks() const { return usable_chunks_ - static_cast<uint32_t>(withdrawn_.size()); }
   [[nodiscard]] uint32_t chunk_limit() const { return std::max(start_chunks_, usable_chunks()); }
-  [[nodiscard]] uint32_t most_chunks_used() const { return most_chunks_used_; }
+  [[nodiscard]] uint32_t max_chunks_used() const { return max_chunks_used_; }
 
  private:
   struct Stream;
@@ -138,10 +138,10 @@ class LogReader {
   std::vector<uint32_t> withdrawn_;
   ChunkLender* lender_ = nullptr;
   std::optional<ChunkMemory> memory_;
-  uint32_t made_chunks_ = 0;       // from the first one on
-  uint32_t freed_lately_ = 0;      // since pages were last freed
-  uint32_t most_used_lately_ = 0;  // since the last check for unused chunks
-  uint64_t written_lately_ = 0;    // bytes
+  uint32_t made_chunks_ = 0;      // from the first one on
+  uint32_t freed_lately_ = 0;     // since pages were last freed
+  uint32_t max_used_lately_ = 0;  // since the last check for unused chunks
+  uint64_t written_lately_ = 0;   // bytes
   std::chrono::steady_clock::time_point looked_at_;
   std::chrono::steady_clock::time_point asked_at_{};
   std::vector<std::unique_ptr<Stream>> streams_;  // by slot
@@ -161,7 +161,7 @@ class LogReader {
   uint64_t lost_living_ = 0;  // by the others, as of the last read
   uint32_t damaged_streams_ = 0;
   uint32_t chunks_in_use_ = 0;
-  uint32_t most_chunks_used_ = 0;
+  uint32_t max_chunks_used_ = 0;
   uint32_t freed_ = 0;
   uint32_t kept_ = 0;  // chunks
   uint32_t max_kept_ = kMaxKeptBytes / wire::kChunkBytes;

@@ -66,7 +66,7 @@ class RelativeFinder {
   void judge_field(std::span<const BlockWord> words) {
     const uint32_t call = call_of_block(words[0].from);
     if (call == kNoCall || 4 * words.size() < 3 * blocks_with(call, words[0].offset)) return;
-    if (2 * most_of_one_call(words) < words.size()) return;
+    if (2 * max_of_one_call(words) < words.size()) return;
     const size_t telling = count_telling(words);
     if (telling >= kFewestWords && 2 * telling >= words.size()) believe(words);
   }
@@ -85,7 +85,7 @@ class RelativeFinder {
     return telling;
   }
 
-  [[nodiscard]] size_t most_of_one_call(std::span<const BlockWord> words) const {
+  [[nodiscard]] size_t max_of_one_call(std::span<const BlockWord> words) const {
     boost::unordered_flat_map<uint32_t, size_t> counts;
     size_t most = 0;
     for (const BlockWord& word : words) {

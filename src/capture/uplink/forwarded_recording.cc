@@ -64,7 +64,7 @@ ForwardedRecording::ForwardedRecording(Uplink& uplink, uint64_t number, std::uni
       rows_(uplink_, log_->log().parts()),
       jit_names_(std::in_place, static_cast<pid_t>(capture_.pid), names_options()) {
   constexpr uint64_t kMaxKeptBytes = uint64_t{256} << 10;  // the target has little memory; the log is its buffer
-  log_->stream().reader().set_most_kept(kMaxKeptBytes);
+  log_->stream().reader().set_max_kept(kMaxKeptBytes);
   tell_beginning();
 }
 

@@ -66,9 +66,9 @@ inline std::vector<uint8_t> join_trace(const TraceFile& file) {
   return bytes;
 }
 
-inline void mutate_bytes(std::vector<uint8_t>& bytes, size_t most_growth) {
+inline void mutate_bytes(std::vector<uint8_t>& bytes, size_t max_growth) {
   const size_t size = bytes.size();
-  bytes.resize(size + std::max<size_t>(most_growth, 1));
+  bytes.resize(size + std::max<size_t>(max_growth, 1));
   bytes.resize(LLVMFuzzerMutate(bytes.data(), size, bytes.size()));
 }
 
@@ -124,17 +124,17 @@ inline std::vector<uint8_t> join_events(const EventPayload& events) {
   return {out.data(), out.data() + out.size()};
 }
 
-inline void mutate_payload(TraceFrame& frame, std::minstd_rand& random, size_t most_growth) {
+inline void mutate_payload(TraceFrame& frame, std::minstd_rand& random, size_t max_growth) {
   if (frame.type == wire::FrameType::kEvents && random() % 4 != 0) {
     EventPayload events = split_events(frame.payload);
     if (!events.columns.empty()) {
       const size_t place = random() % (events.columns.size() + 1);
-      mutate_bytes(place == events.columns.size() ? events.front : events.columns[place], most_growth);
+      mutate_bytes(place == events.columns.size() ? events.front : events.columns[place], max_growth);
       frame.payload = join_events(events);
       return;
     }
   }
-  mutate_bytes(frame.payload, most_growth);
+  mutate_bytes(frame.payload, max_growth);
 }
 
 // Frames come, go, change places and types.

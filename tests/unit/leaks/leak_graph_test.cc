@@ -80,10 +80,10 @@ LeakOptions random_options(std::mt19937& random) {
 }
 
 template <typename Check>
-void for_random_scans(uint32_t most_blocks, Check check) {
+void for_random_scans(uint32_t max_blocks, Check check) {
   for (uint32_t seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);
-    const model::HeapScan scan = test::make_random_scan(random, most_blocks);
+    const model::HeapScan scan = test::make_random_scan(random, max_blocks);
     const LeakOptions options = random_options(random);
     SCOPED_TRACE(seed);
     check(scan, options);

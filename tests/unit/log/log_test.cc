@@ -211,7 +211,7 @@ TEST_F(LogReaderTest, FollowsAStreamFromChunkToChunkAndGivesThemBack) {
   EXPECT_EQ(std::count(free->begin(), free->end(), writer_.current_chunk(stream)), 0);
   EXPECT_EQ(writer_.log().used_chunks.load(), 1u);
   EXPECT_EQ(writer_.log().chunks_returned.load(), 1u);
-  EXPECT_EQ(reader_.most_chunks_used(), chunks);
+  EXPECT_EQ(reader_.max_chunks_used(), chunks);
 }
 
 TEST_F(LogReaderTest, GivesAllChunksBackBeforeItReadsThemWhereManyAreInUse) {

@@ -221,7 +221,7 @@ TEST_F(RawStreamTest, AFrameThatClaimsToBecomeHugeIsRefused) {
 TEST_F(RawStreamTest, TimesAreAsExactAsIsAskedFor) {
   state_.ticks = 3'000'000'000;
   state_.elapsed_ns = 1'000'000'000;
-  for (const auto& [step_ns, most_ticks] : std::map<uint64_t, uint64_t>{{0, 1}, {1000, 2048}, {10'000, 8192}}) {
+  for (const auto& [step_ns, step_ticks] : std::map<uint64_t, uint64_t>{{0, 1}, {1000, 2048}, {10'000, 8192}}) {
     RawStreamWriter writer(tables_, {.time_step_ns = step_ns});
     ReceivedStream stream;
     received_.clear();
@@ -231,7 +231,7 @@ TEST_F(RawStreamTest, TimesAreAsExactAsIsAskedFor) {
     drain(stream);
     ASSERT_EQ(received_.size(), 1000u);
     for (size_t i = 0; i < 1000; ++i) {
-      EXPECT_EQ(received_[i].time, sent_[i].time / most_ticks * most_ticks);
+      EXPECT_EQ(received_[i].time, sent_[i].time / step_ticks * step_ticks);
       EXPECT_EQ(received_[i].time, writer.received_time(sent_[i].time));
     }
   }

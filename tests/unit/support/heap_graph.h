@@ -43,10 +43,10 @@ inline model::HeapScan make_scan(uint32_t blocks, std::vector<GraphEdge> edges, 
   return scan;
 }
 
-inline model::HeapScan make_random_scan(std::mt19937& random, uint32_t most_blocks) {
+inline model::HeapScan make_random_scan(std::mt19937& random, uint32_t max_blocks) {
   const auto below = [&random](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
   const auto kind = [&] { return static_cast<wire::PointerKind>(below(3) != 0 ? 0 : below(wire::kPointerKindCount)); };
-  const uint32_t blocks = 1 + below(most_blocks);
+  const uint32_t blocks = 1 + below(max_blocks);
   std::vector<GraphEdge> edges(below(blocks * 2 + 1));
   for (GraphEdge& edge : edges) edge = {below(blocks), below(blocks), kind()};
   std::vector<GraphRoot> roots(below(1 + blocks / 4));
