@@ -389,19 +389,19 @@ class Options(heaptap_test.TestCase):
         self.assertEqual(expectations.check(f"stack path={path} allocations=10 stacks=1", report), [])
 
     def test_environment_option(self):
-        outcome = heaptap("run", "-q", "-o", self.trace, "-E", "COLOUR=blue", "--", built("surroundings"), "environment",
+        outcome = heaptap("run", "-q", "-o", self.trace, "-E", "COLOUR=blue", "--", built("environment"), "environment",
                           env={"PATH": "/usr/bin:/bin"})
         self.assertEqual(sorted(outcome.stdout.splitlines()), [b"COLOUR=blue", b"PATH=/usr/bin:/bin"], str(outcome))
 
     def test_empty_environment(self):
-        outcome = heaptap("run", "-q", "-o", self.trace, "--", built("surroundings"), "environment", env={})
+        outcome = heaptap("run", "-q", "-o", self.trace, "--", built("environment"), "environment", env={})
         self.assertEqual((outcome.status, outcome.stdout), (0, b""), str(outcome))
 
     def test_the_programs_own_options_are_its_own(self):
         arguments = ["arguments", "-o", "x", "-q", "--force", "--", "--help"]
-        bare = heaptap_test.run([built("surroundings"), *arguments])
+        bare = heaptap_test.run([built("environment"), *arguments])
         for between in (["--"], []):
-            outcome = heaptap("run", "-q", "--force", "-o", self.trace, *between, built("surroundings"), *arguments)
+            outcome = heaptap("run", "-q", "--force", "-o", self.trace, *between, built("environment"), *arguments)
             self.assertEqual(outcome.stdout, bare.stdout, str(outcome))
 
     def test_no_cpp(self):

@@ -316,7 +316,7 @@ class Unnoticed(Preloaded):
         for about in ("arguments", "environment", "environment-file", "descriptors", "signals", "limits", "process", "threads",
                       "auxiliary"):
             with self.subTest(about=about):
-                self.same_as_bare(built("surroundings"), about)
+                self.same_as_bare(built("environment"), about)
 
     def test_descriptors_are_closed(self):
         for program in ("close_range_all", "closes_descriptors"):

@@ -112,9 +112,9 @@ class ThroughExec(heaptap_test.TestCase):
         self.assertEqual(summary(self.traces()[0])["target"]["exit"], {"code": 3})
 
     def test_a_wrapper_that_cleans_the_environment(self):
-        outcome = self.run_in_directory("/usr/bin/env", "-i", "COLOUR=blue", built("surroundings"), "environment", status=0)
+        outcome = self.run_in_directory("/usr/bin/env", "-i", "COLOUR=blue", built("environment"), "environment", status=0)
         self.assertEqual(outcome.stdout, b"COLOUR=blue\n")
-        self.assertEqual(len(self.traces("heaptap.surroundings.*.htap")), 1)
+        self.assertEqual(len(self.traces("heaptap.environment.*.htap")), 1)
 
     def test_a_program_that_cannot_be_recorded_runs_as_without_heaptap(self):
         programs = {"static_program": b"statically linked"}
@@ -132,12 +132,12 @@ class ThroughExec(heaptap_test.TestCase):
     def test_a_child_in_another_root_says_nothing_more(self):
         root = self.directory / "root"
         (root / "bin").mkdir(parents=True)
-        shutil.copy(built("surroundings"), root / "bin/surroundings")
-        listing = heaptap_test.run(["ldd", built("surroundings")]).stdout.decode()
+        shutil.copy(built("environment"), root / "bin/environment")
+        listing = heaptap_test.run(["ldd", built("environment")]).stdout.decode()
         for library in re.findall(r"(/\S+) \(0x", listing):
             (root / library[1:]).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(library, root / library[1:])
-        script = 'chroot "$0" /bin/surroundings arguments; exit $?'
+        script = 'chroot "$0" /bin/environment arguments; exit $?'
         bare = heaptap_test.run(["sh", "-c", script, root])
         if bare.status != 0:
             heaptap_test.skip_what_is_missing(f"chroot: {bare}")

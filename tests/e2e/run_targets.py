@@ -41,7 +41,7 @@ class Targets(heaptap_test.TestCase):
         if self.via == "ptrace" or self.variant != variants.USUAL:
             self.skip_left_out(source)
             variants.adapt(target, VARIANTS[self.variant].differs.get(source.stem, []))
-        if self.far and source.stem == "surroundings":
+        if self.far and source.stem == "environment":
             self.skipTest("what it has open is of this test")
         if target.trace == "none" or (AGGREGATE and ("--via" in target.options or target.trace == "threads")):
             self.skipTest("not for this test")

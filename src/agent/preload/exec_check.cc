@@ -102,7 +102,7 @@ ExecOutcome check_file(const ExecFile& file, char* path) {
   int directory = file.directory;
   for (int depth = 0; depth < kMaxInterpreters; ++depth) {
     FileFacts facts;
-    if (file.elsewhere && path[0] != '/') return ExecOutcome::kSurroundings;
+    if (file.elsewhere && path[0] != '/') return ExecOutcome::kEnvironment;
     if (!ask_facts(directory, path, facts) || (facts.mode & kTypeMask) != kRegular || !program.open(directory, path)) {
       return ExecOutcome::kUnreadable;
     }
@@ -168,7 +168,7 @@ __attribute__((noinline)) ExecOutcome check_exec(const ExecFile& file, char* con
   if (length >= sizeof(path)) return ExecOutcome::kUnreadable;
   if (file.searched && !has_slash(file.path)) {
     const char* const directories = search_path(environment);
-    if (file.elsewhere && has_relative_directory(directories)) return ExecOutcome::kSurroundings;
+    if (file.elsewhere && has_relative_directory(directories)) return ExecOutcome::kEnvironment;
     if (!find_in_path(file.path, directories, path)) return ExecOutcome::kUnreadable;
   } else {
     copy_bytes(path, file.path, length + 1);

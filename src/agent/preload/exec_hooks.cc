@@ -127,7 +127,7 @@ bool changes_rights(const ExecCall& call) {
 __attribute__((noinline)) wire::ExecOutcome judge(const ExecCall& call) {
   constexpr int kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW, which our check doesn't support
   if (agent_path()[0] == '\0' || (call.flags & kNoFollow) != 0 || changes_rights(call)) {
-    return wire::ExecOutcome::kSurroundings;
+    return wire::ExecOutcome::kEnvironment;
   }
   ReadablePages pages;
   size_t bytes = 0;
@@ -249,7 +249,7 @@ int execute(const ExecCall& call) {
   int result = 0;
   if (outcome == wire::ExecOutcome::kHandedOn) {
     if (hand_on(call, caller, by_itself, result)) return result;
-    outcome = wire::ExecOutcome::kSurroundings;
+    outcome = wire::ExecOutcome::kEnvironment;
   }
   return make_unfollowed(call, caller, by_itself, outcome);
 }
@@ -285,7 +285,7 @@ class LentEnvironment {
     if (is_mine_) return;
     // At once, not when the child has ended: others start in the meantime, or this thread never returns.
     if (begins) Loan::end();
-    if (outcome == wire::ExecOutcome::kHandedOn) outcome = wire::ExecOutcome::kSurroundings;
+    if (outcome == wire::ExecOutcome::kHandedOn) outcome = wire::ExecOutcome::kEnvironment;
     note_outcome(false, outcome);
   }
   ~LentEnvironment() {

@@ -173,7 +173,7 @@ const char* reason_of(uint64_t outcome) {
       return "that can't be read";
     case wire::ExecOutcome::kOutOfReach:
       return "from where the agent's library or heaptap can't be reached (another root or network, or no permission)";
-    case wire::ExecOutcome::kSurroundings:
+    case wire::ExecOutcome::kEnvironment:
       return "in a way that isn't followed (an environment that is too large or another heaptap's, or a spawn into "
              "another directory or with other rights)";
     case wire::ExecOutcome::kBesideThreads:

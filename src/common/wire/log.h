@@ -37,7 +37,7 @@ enum class ExecOutcome : uint32_t {
   kSanitizer = 6,       // built with a sanitizer
   kUnreadable = 7,      // unreadable, or no program
   kOutOfReach = 8,      // the agent's library isn't there, e.g. in another root, or the collector can't be reached
-  kSurroundings = 9,    // the environment is too large, or belongs to another collector
+  kEnvironment = 9,     // the environment is too large, or belongs to another collector
   kBesideThreads = 10,  // by system or popen, while another thread could see the changed environment
   kNotFollowed = 11,    // children are not recorded; also counted where they are forked
 };

@@ -1,4 +1,4 @@
-// All ways to execute another program, in a child each: what a child sees of its surroundings is what it sees without heaptap,
+// All ways to execute another program, in a child each: what a child sees of its environment is what it sees without heaptap,
 // also where children are followed.
 // OPTIONS --follow-fork
 // TRACE any

@@ -11,7 +11,7 @@
 
 namespace heaptap::agent {
 
-// What call stacks need of their surroundings.
+// What call stacks need of their environment.
 constinit Pieces g_pieces{};
 uintptr_t g_stack_top = 0;
 bool may_call() { return true; }

@@ -13,7 +13,7 @@
 
 namespace heaptap::test {
 
-struct Surroundings {
+struct Environment {
   std::string preload{};
   std::string root{};
 };
@@ -21,7 +21,7 @@ struct Surroundings {
 class HeldProgram {
  public:
   // Runs until it has told its addresses. `arguments` begin with the program's path.
-  explicit HeldProgram(std::vector<std::string> arguments, const Surroundings& surroundings = {}) {
+  explicit HeldProgram(std::vector<std::string> arguments, const Environment& environment = {}) {
     int to[2];
     int from[2];
     if (pipe(to) != 0 || pipe(from) != 0) std::abort();
@@ -30,8 +30,8 @@ class HeldProgram {
       dup2(to[0], 0);
       dup2(from[1], 1);
       for (const int end : {to[0], to[1], from[0], from[1]}) close(end);
-      if (!surroundings.preload.empty()) setenv("LD_PRELOAD", surroundings.preload.c_str(), 1);
-      if (!surroundings.root.empty() && (chroot(surroundings.root.c_str()) != 0 || chdir("/") != 0)) _exit(126);
+      if (!environment.preload.empty()) setenv("LD_PRELOAD", environment.preload.c_str(), 1);
+      if (!environment.root.empty() && (chroot(environment.root.c_str()) != 0 || chdir("/") != 0)) _exit(126);
       std::vector<char*> words;
       for (std::string& argument : arguments) words.push_back(argument.data());
       words.push_back(nullptr);

@@ -17,7 +17,7 @@
 
 namespace heaptap::agent {
 
-// What the agent's memory needs of its surroundings.
+// What the agent's memory needs of its environment.
 uintptr_t g_stack_top = 0;
 bool may_call() { return true; }
 bool keeps_to_reserve() { return false; }

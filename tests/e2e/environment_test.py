@@ -80,7 +80,7 @@ int main(int count, char** arguments) {
 """
 
 
-class Surroundings(heaptap_test.TestCase):
+class Environment(heaptap_test.TestCase):
     def run_under(self, prepare, *arguments, stdin=b"x\ny\n", timeout=120):
         """`heaptap run ARGUMENTS` after prepare() was called in its process."""
         ended = subprocess.run([str(word) for word in (heaptap_test.HEAPTAP, "run", *arguments)], input=stdin, capture_output=True,
