@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A command, and nothing left of it: when it ends, when this is told to end, or when whoever started this dies, all processes are killed
+"""A command, and nothing left of it: when it ends, when this is told to end, or when the process that started this dies, all processes are killed
 that came of the command, also those that left its session. Exit status: the command's as a shell shows it, or 128 + the signal's number.
 
 usage: tools/contained.py COMMAND [ARG…]"""
@@ -71,7 +71,7 @@ def kill_all():
 def main(command):
     become_parent_of_orphans()
     if os.getpgrp() != os.getpid():
-        os.setpgid(0, 0)  # what ends the group of whoever started this ends everything but the one that has to clean up
+        os.setpgid(0, 0)  # what ends the group of the process that started this ends everything but the one that has to clean up
     # Signals are taken by sigwait alone: one that came just before a wait for children would be noticed at that wait's end.
     awaited = {signal.SIGCHLD, *ENDING}
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

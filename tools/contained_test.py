@@ -50,7 +50,7 @@ class Contained(unittest.TestCase):
         self.assertEqual(process.wait(), 128 + signal.SIGTERM)
         self.assert_nothing_is_left()
 
-    def test_nothing_is_left_when_whoever_started_it_is_killed_with_its_group(self):
+    def test_nothing_is_left_when_its_starter_is_killed_with_its_group(self):
         process = self.start("sh", "-c", FAMILY, before=["sh", "-c", '"$@" & wait', "sh"], start_new_session=True)
         self.assertEqual(process.stdout.readline(), "started\n")
         os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""--aggregate: the totals are those of the events, outlive whoever is killed, and say what didn't fit."""
+"""--aggregate: the totals are those of the events, outlive a killed process, and say what didn't fit."""
 import os
 import pathlib
 import signal

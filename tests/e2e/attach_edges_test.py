@@ -222,7 +222,7 @@ class Edges(heaptap_test.TestCase):
         self.assert_its_child_is_unharmed(target)
 
     def test_its_memory_is_gone_but_it_has_not_ended(self):
-        # The first process of a namespace waits in its end for all others there, and these for whoever traces them.
+        # The first process of a namespace waits in its end for all others there, and these for their tracer.
         outside = subprocess.Popen([*self.unshared("--fork", "--pid"), "sh", "-c", "sleep 1000 & echo ready; read line"], stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(outside.communicate)

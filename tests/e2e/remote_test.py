@@ -287,7 +287,7 @@ class Network(TestCase):
 
 
 class Gone(TestCase):
-    """The program goes on, whoever is gone."""
+    """The program continues, no matter which side is gone."""
 
     def test_a_host_that_is_killed(self):
         with far.serving(self.address, "--orphan-timeout", "1s", stdout=subprocess.PIPE) as server:

@@ -1,5 +1,5 @@
 # CTEST COST 25
-"""Whoever is no host of it knocks at heaptap-target: with another token, with what somebody else said before, with the beginning of it,
+"""Strangers connect to heaptap-target: with another token, with what somebody else said before, with the beginning of it,
 with lengths that are none. All are refused, it stays small, and its host is served as ever."""
 import os
 import pathlib
@@ -143,7 +143,7 @@ class Strangers(heaptap_test.TestCase):
                                "it is already recording without a host: `heaptap connect ADDRESS` takes that over",
                                "the recording there has ended"])
 
-    def test_nobody_waits_for_whoever_does_not_read_the_log(self):
+    def test_nobody_waits_for_a_client_that_does_not_read_the_log(self):
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         with open(reader, "rb"), open(writer, "wb", buffering=0) as errors:

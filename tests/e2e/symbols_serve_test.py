@@ -336,7 +336,7 @@ class Names(TestCase):
         self.assertFalse(os.path.exists(self.address))
 
     def test_a_signal_at_the_moment_when_it_listens(self):
-        """No socket is left, and it is no death by the signal: whoever sees the socket may end it at once."""
+        """No socket is left, and it is no death by the signal, however early it comes after the socket is there."""
         preloaded = self.directory / "at_listen.so"
         compile_c(AT_LISTEN, preloaded, "-shared", "-fPIC")
         done = subprocess.run([HEAPTAP, "symbols", "serve", "--listen", self.address, self.served], stdin=subprocess.DEVNULL,

@@ -184,7 +184,7 @@ class WalkThrough(networks.TestCase):
         self.assertEqual(both.status, 125, str(both))
         self.assertEqual(self.desk.run(HEAPTAP, "pair", "10.77.1.1", "SHA256:" + "A" * 43, "board-heaptap.local").status, 0)
 
-        # Whoever answers late isn't waited for.
+        # A late answer isn't waited for.
         def names_both():
             both = self.by_name("board-heaptap.local")
             self.assertEqual(both.status, 125, str(both))
@@ -221,7 +221,7 @@ class WalkThrough(networks.TestCase):
         self.pair()
         unknown = self.board.run(far.HEAPTAP_TARGET, "connect", "--once", "tower", *self.keys)
         self.assertIn(b"no host is paired with this machine under the name 'tower'", unknown.stderr)
-        # Whoever waits there knows the board's key, and the board doesn't know his.
+        # The host that listens there knows the board's key, and the board doesn't know the host's.
         os.environ["HEAPTAP_KEYS"] = str(self.directory / "stranger.keys")
         self.desk.run(HEAPTAP, "pair", "10.77.1.1", self.board_key)
         self.wait_anywhere()

@@ -1,4 +1,4 @@
-// An allocator that cuts small blocks from slabs, as GLib before 2.76: a slab counts as of whoever needed a new one. Told by the
+// An allocator that cuts small blocks from slabs, as GLib before 2.76: a slab counts as of the caller that needed a new one. Told by the
 // environment it leaves all to malloc, as that does.
 // EXPECT stack function=posix_memalign path=g_slice_alloc<first_kind allocations=1
 // EXPECT stack function=posix_memalign through=second_kind stacks=0

@@ -1,4 +1,4 @@
-// A library whose file the program itself serves (FUSE), in a directory that is told: whoever reads that file, or a page of it that isn't
+// A library whose file the program itself serves (FUSE), in a directory that is told: any process that reads that file, or a page of it that isn't
 // there, waits for the program. `thread`: a thread of it serves, and allocates for each answer; `process`: a child does. A line of input
 // comes before each step. "silent": no more reads are answered, and what was there of the file is dropped. "works": it has allocated ten
 // times meanwhile, and so has a child. "answers": all is well again.

@@ -139,7 +139,8 @@ TEST(StackTrie, ANumberIsAlwaysTheStackThatItWasGivenFor) {
     for (const uint32_t code : frames_of(number)) name = tables.trie.intern(name, code);
     EXPECT_EQ(frames_in(tables.trie, name.node), frames_of(number));
   }
-  EXPECT_LE(tables.header->node_count.load(), nodes + nodes / 2) << "most are found again, whoever wrote them";
+  EXPECT_LE(tables.header->node_count.load(), nodes + nodes / 2)
+      << "most are found again, no matter which thread wrote them";
   for (uint32_t node = wire::kRootCount; node < nodes; ++node) {
     EXPECT_LT(wire::node_parent(tables.trie.node(node)), node) << "no stack is its own caller";
   }

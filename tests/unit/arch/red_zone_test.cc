@@ -42,7 +42,7 @@ TEST(RedZone, MayLiveWhereMemoryBelowTheStackPointerIsNamed) {
   EXPECT_TRUE(may_use({kSystemCall, kStoreBelow, kReturn}));
   EXPECT_TRUE(may_use({kAddressBelow, kSystemCall, kReturn}));
   EXPECT_TRUE(may_use({kVectorBelow, kSystemCall, kReturn}));
-  EXPECT_TRUE(may_use({kStoreBelow, kCall, kReturn})) << "whoever wrote this";
+  EXPECT_TRUE(may_use({kStoreBelow, kCall, kReturn})) << "no matter what wrote this";
   EXPECT_TRUE(may_use({kVectorBelow, kCall, kReturn}));
 }
 

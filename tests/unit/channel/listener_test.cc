@@ -534,7 +534,7 @@ TEST(SocketFile, OfSomebodyElseIsNeverRemoved) {
 }
 
 // As a user's file: both directions of not believing another user, though the file's mode would let it in.
-TEST(SocketFile, AnotherUserIsRefusedWhoeverListens) {
+TEST(SocketFile, AnotherUserIsRefusedByEachListener) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   constexpr uid_t kOne = 65533;
   constexpr uid_t kOther = 65534;

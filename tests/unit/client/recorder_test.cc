@@ -40,7 +40,7 @@ TEST(Recorder, OnlyThisUserAndRootAreBelieved) {
   }
 }
 
-TEST(Recorder, WhoeverTookTheNameIsNone) {
+TEST(Recorder, AProcessThatTookTheNameIsNone) {
   EXPECT_EQ(judge({.user = kUser}, kUser), Belief::kNone);
   EXPECT_EQ(judge({.user = 0}, kUser), Belief::kNone);
   EXPECT_EQ(judge({.user = 0}, 0), Belief::kNone);

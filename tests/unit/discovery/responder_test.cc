@@ -449,7 +449,7 @@ TEST(Responder, AnnouncesTheAddressesAloneThatItIsReachedAt) {
     const Responder& responder = network.announce(service, "board", {link});
     network.run_for(10 * kSecond);
     EXPECT_TRUE(responder.speaks());
-    // Both families are told: whoever asks by one may connect by the other.
+    // Both families are told: a querier of one may connect by the other.
     for (const Family family : {Family::kIpv4, Family::kIpv6}) {
       const auto last = std::ranges::find(network.sent.rbegin(), network.sent.rend(), Channel{1, family},
                                           [](const auto& sent) { return sent.packet.channel; });

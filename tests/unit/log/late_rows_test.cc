@@ -1,4 +1,4 @@
-// Rows that come late: what the collector puts into a log, whoever walks stacks finds; and what anybody made of them does no harm.
+// Rows that come late: stack walks find what the collector puts into a log; and what anybody made of them does no harm.
 #include "capture/log/late_rows.h"
 
 #include <gtest/gtest.h>

@@ -617,7 +617,7 @@ TEST(LogMemory, HasItsFieldsWhereATestOverwritesThem) {
   EXPECT_EQ(sizeof(wire::LogHeader), 2176u);
 }
 
-TEST(LogMemory, KeepsItsSizeWhoeverHasTheDescriptor) {
+TEST(LogMemory, KeepsItsSizeWhenOthersHaveTheDescriptor) {
   const auto memory = *LogMemory::create(options_of(1u << 20));
   ASSERT_NE(memory, nullptr);
   EXPECT_NE(ftruncate(memory->descriptor(), 4096), 0);

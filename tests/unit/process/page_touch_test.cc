@@ -56,7 +56,7 @@ TEST(Userfaults, AreReadOfTheFlagsOfMappings) {
   EXPECT_TRUE(parse_userfault_ranges("VmFlags: um\n").empty());
 }
 
-// A child whose second and third page (of four) are to be filled by whoever has the descriptor, and nobody does. 0: not permitted here.
+// A child whose second and third page (of four) are to be filled by the holder of the descriptor, which never does it. 0: not permitted here.
 struct Holder {
   enum class Kind : uint8_t { kItself, kAnother };
 

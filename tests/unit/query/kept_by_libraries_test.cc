@@ -59,7 +59,7 @@ TEST(KeptByLibraries, IsWhatTheirFunctionsAllocateForThemselves) {
   EXPECT_EQ(kept({{"g_malloc", kGlib}, {"g_quark_from_static_string", kGlib}, {"main", kApp}}), Purpose::kGlibQuarks);
 }
 
-TEST(KeptByLibraries, IsNothingThatTheyGiveToWhoeverCallsThem) {
+TEST(KeptByLibraries, IsNothingThatTheyGiveToTheirCallers) {
   EXPECT_EQ(kept({{"strdup", kLibc}, {"main", kApp}}), Purpose::kProgram);
   EXPECT_EQ(kept({{"__fopen_internal", kLibc}, {"fopen", kLibc}, {"main", kApp}}), Purpose::kProgram);
   EXPECT_EQ(kept({{"newlocale", kLibc}, {"main", kApp}}), Purpose::kProgram);

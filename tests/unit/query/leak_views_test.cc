@@ -274,7 +274,7 @@ TEST_F(LeakViews, NameTheStackThatHoldsIndirectlyLostBlocks) {
       << text;
 }
 
-TEST_F(LeakViews, CallTheBlocksByWhoeverTheUserDoesNotSkip) {
+TEST_F(LeakViews, CallTheBlocksByTheFirstFunctionThatTheUserDoesNotSkip) {
   node(8);
   scan({}, {{0}});
   Query query = asking("#b1");

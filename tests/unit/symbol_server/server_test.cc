@@ -93,7 +93,7 @@ class ServerTest : public ::testing::Test {
         });
   }
 
-  // A server that says this to whoever comes, in place of an answer.
+  // A server that says this to each client, in place of an answer.
   void lie(const std::string& answer) {
     auto listener = channel::Listener::listen(address(), {}, {});
     ASSERT_TRUE(listener);

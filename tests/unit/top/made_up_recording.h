@@ -1,4 +1,4 @@
-// A recording that goes on, made up: whoever has it sets what it says.
+// Fake of a recording in progress: its owner sets what it says.
 #pragma once
 #include <optional>
 #include <string>

@@ -505,7 +505,7 @@ TEST(LoadedObjects, OfAnotherRootAreFoundBelowIt) {
   EXPECT_TRUE(look.objects.notes().empty());
 }
 
-// Whoever isn't root can't open what a process has mapped, but only what is at the path.
+// A user other than root can't open what a process has mapped, but only what is at the path.
 int look_at_deleted_program(const std::filesystem::path& copy) {
   if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return 1;
   HeldProgram program({copy});
