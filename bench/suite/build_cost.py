@@ -19,7 +19,6 @@ COMPILING, LINKING = "compiling", "linking"
 LAYERS = pathlib.Path(__file__).resolve().parents[2] / "tools/layers.txt"
 ROOMS = {f"heaptap_{name}": f"src/{floor}/{name}"
          for floor, name in re.findall(r"^room (\w+)/(\w+):", LAYERS.read_text(encoding="utf-8"), re.MULTILINE)}
-ROOMS["heaptap_app"] = ROOMS.pop("heaptap_heaptap")
 # The room of what no launcher sees: archives, commands of the build's own, the build tool.
 OTHER = "other commands"
 UNKNOWN = "unknown"
