@@ -57,8 +57,7 @@ report::Totals totals_of(const report::Leaks& leaks) {
   totals.set_calls_unknown();
   totals.set_peak_unknown();
   totals.set_bad_frees_unknown();
-  totals.peak_time_ns.set_unknown();
-  totals.temporary_allocations.set_unknown();
+  base::set_unknown(totals.peak_time_ns, totals.temporary_allocations);
   return totals;
 }
 

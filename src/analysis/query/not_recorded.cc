@@ -15,15 +15,12 @@ void leave_out(const Import& import, report::Totals& totals) {
   }
   if (import.tells(model::kNotRecordedCounts)) return;
   totals.set_calls_unknown();
-  totals.live_blocks.set_unknown();
-  totals.peak_live_blocks.set_unknown();
-  totals.temporary_allocations.set_unknown();
+  base::set_unknown(totals.live_blocks, totals.peak_live_blocks, totals.temporary_allocations);
 }
 
 void leave_out_counts(report::TimelinePoint& point) {
-  for (base::Known<uint64_t>* number :
-       {&point.live_blocks, &point.allocations, &point.releases, &point.mapped_bytes, &point.mapped_memory_bytes})
-    number->set_unknown();
+  base::set_unknown(point.live_blocks, point.allocations, point.releases, point.mapped_bytes,
+                    point.mapped_memory_bytes);
 }
 
 void leave_out(const Import& import, report::StackEntry& stack) {
@@ -33,8 +30,7 @@ void leave_out(const Import& import, report::StackEntry& stack) {
   if (!import.tells(model::kNotRecordedLifetimes)) stack.lifetime_ns.set_unknown();
   if (import.tells(model::kNotRecordedCounts)) return;
   stack.set_calls_unknown();
-  stack.live_blocks.set_unknown();
-  stack.temporary_allocations.set_unknown();
+  base::set_unknown(stack.live_blocks, stack.temporary_allocations);
 }
 
 // Without times there is one interval.

@@ -3,7 +3,6 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,18 +53,13 @@ struct Totals {
   uint64_t unwatched_releases = 0;
   base::Known<uint64_t> peak_time_ns = 0;  // where there is no time: in the capture's unit
 
-  void set_live_unknown() { set_unknown({&releases, &live_blocks, &live_bytes}); }
-  void set_peak_unknown() { set_unknown({&peak_live_bytes, &peak_live_blocks}); }
-  void set_bad_frees_unknown() { set_unknown({&bad_releases, &double_releases}); }
+  void set_live_unknown() { base::set_unknown(releases, live_blocks, live_bytes); }
+  void set_peak_unknown() { base::set_unknown(peak_live_bytes, peak_live_blocks); }
+  void set_bad_frees_unknown() { base::set_unknown(bad_releases, double_releases); }
   void set_calls_unknown() {
-    set_unknown({&allocations, &releases, &allocated_bytes, &mapped_live_bytes, &peak_mapped_bytes, &pool_allocations,
-                 &pool_live_blocks, &pool_live_bytes, &open_resources, &unknown_pool_releases, &mismatched_releases,
-                 &unknown_releases, &unseen_releases});
-  }
-
- private:
-  static void set_unknown(std::initializer_list<base::Known<uint64_t>*> numbers) {
-    for (base::Known<uint64_t>* number : numbers) number->set_unknown();
+    base::set_unknown(allocations, releases, allocated_bytes, mapped_live_bytes, peak_mapped_bytes, pool_allocations,
+                      pool_live_blocks, pool_live_bytes, open_resources, unknown_pool_releases, mismatched_releases,
+                      unknown_releases, unseen_releases);
   }
 };
 
@@ -111,17 +105,9 @@ struct StackEntry {
   [[nodiscard]] base::Known<uint64_t> reserved_bytes() const {
     return {mapped[static_cast<size_t>(model::MappedKind::kReserved)], live_bytes.is_known()};
   }
-  void set_live_unknown() {
-    for (base::Known<uint64_t>* number : {&releases, &live_blocks, &live_bytes}) number->set_unknown();
-  }
-  void set_calls_unknown() {
-    for (base::Known<uint64_t>* number : {&allocations, &releases, &allocated_bytes, &mismatched_releases})
-      number->set_unknown();
-  }
-  void set_times_unknown() {
-    peak_bytes.set_unknown();
-    lifetime_ns.set_unknown();
-  }
+  void set_live_unknown() { base::set_unknown(releases, live_blocks, live_bytes); }
+  void set_calls_unknown() { base::set_unknown(allocations, releases, allocated_bytes, mismatched_releases); }
+  void set_times_unknown() { base::set_unknown(peak_bytes, lifetime_ns); }
   base::Known<uint64_t> allocations = 0;
   base::Known<uint64_t> releases = 0;  // of this stack's blocks
   base::Known<uint64_t> allocated_bytes = 0;

@@ -20,13 +20,8 @@ struct StackCount {
   uint64_t leaked_blocks = 0;
   bool mapping = false;
   bool pooled = false;
-  void set_lifetimes_unknown() {
-    lifetime_ns.set_unknown();
-    live_since_ns.set_unknown();
-  }
-  void set_live_unknown() {
-    for (base::Known<uint64_t>* number : {&releases, &live_blocks, &live_bytes}) number->set_unknown();
-  }
+  void set_lifetimes_unknown() { base::set_unknown(lifetime_ns, live_since_ns); }
+  void set_live_unknown() { base::set_unknown(releases, live_blocks, live_bytes); }
   bool operator==(const StackCount&) const = default;
 };
 

@@ -51,4 +51,10 @@ class Known {
   bool is_known_ = true;
 };
 
+// Sets several numbers unknown.
+template <typename... Numbers>
+constexpr void set_unknown(Known<Numbers>&... numbers) {
+  (numbers.set_unknown(), ...);
+}
+
 }  // namespace heaptap::base

@@ -29,6 +29,16 @@ TEST(Known, UnknownNumberKeepsWhatWasCounted) {
   EXPECT_EQ(number.counted(), 5);
 }
 
+TEST(Known, SeveralNumbersAreSetUnknownTogether) {
+  Number one = 5;
+  Known<double> other = 2.5;
+  const Number third = 7;
+  set_unknown(one, other);
+  EXPECT_FALSE(one.is_known());
+  EXPECT_FALSE(other.is_known());
+  EXPECT_TRUE(third.is_known());
+}
+
 TEST(Known, SumIsKnownIfAllPartsAre) {
   Number sum;
   sum += 2;
