@@ -328,13 +328,13 @@ class Gone(TestCase):
             host.send_signal(signal.SIGINT)
             self.assertEqual(ended(host), 128 + signal.SIGINT)
 
-    def letting_go(self, server, *words):
+    def detaching(self, server, *words):
         """A host that records a program which no signal ends."""
         host = self.start(self.address, "--force", "-o", self.trace, *words, "--", "env", "--ignore-signal=INT", self.program, "400000", "5000", self.start_file)
         self.wait_until_it_records(self.trace, host, server)
         return host
 
-    def is_let_go(self, host, server, so_far=b""):
+    def is_detached(self, host, server, so_far=b""):
         self.read_errors(host, b"detached from the program", so_far)
         self.assertEqual(ended(host), 0)
         self.start_file.touch()
@@ -345,15 +345,15 @@ class Gone(TestCase):
 
     def test_the_second_signal_lets_go_of_it(self):
         with far.serving(self.address, "-q") as server:
-            host = self.letting_go(server)
+            host = self.detaching(server)
             host.send_signal(signal.SIGINT)
             said = self.read_errors(host, b"send it again")
             host.send_signal(signal.SIGINT)
-            self.is_let_go(host, server, said)
+            self.is_detached(host, server, said)
 
     def test_a_duration_lets_go_of_it(self):
         with far.serving(self.address, "-q") as server:
-            self.is_let_go(self.letting_go(server, "--duration", "2s"), server)
+            self.is_detached(self.detaching(server, "--duration", "2s"), server)
 
     def test_a_target_side_that_is_killed(self):
         with far.serving(self.address, "-q") as server:

@@ -73,9 +73,9 @@ class ReaderAllowed {
 };
 
 // No collector is left to scan.
-bool is_let_go() {
+bool is_detached() {
   return g_session.log->recording_switch.load(std::memory_order_relaxed) ==
-         static_cast<uint32_t>(wire::RecordingSwitch::kLetGo);
+         static_cast<uint32_t>(wire::RecordingSwitch::kDetached);
 }
 
 void give_up(ExitHandshake& handshake) {
@@ -94,7 +94,7 @@ void hand_over(ExitHandshake& handshake, ExitTurn from, ExitTurn to) {
 
 // A signal may have interrupted a record, which is then never finished: nothing must wait for it. The thread's streams
 // are found in the log: it may have no thread-local memory.
-void let_go_of_streams(uint32_t thread) {
+void release_streams(uint32_t thread) {
   const uint32_t used = g_session.log->slots_used.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < used && i < g_session.layout.log.slot_count; ++i) {
     wire::StreamSlot& slot = g_session.slots[i];
@@ -104,7 +104,7 @@ void let_go_of_streams(uint32_t thread) {
 
 void offer(ExitHandshake& handshake, const wire::ExitNotice& notice, uint32_t thread) {
   ReaderAllowed reader;
-  let_go_of_streams(thread);
+  release_streams(thread);
   handshake.notice = notice;
   handshake.notice.thread_id = thread;
   hand_over(handshake, ExitTurn::kNone, ExitTurn::kOffered);
@@ -130,7 +130,7 @@ void wait_for_first(const ExitHandshake& handshake) {
 }  // namespace
 
 void offer_scan(const wire::ExitNotice& notice) {
-  if (!watches_exit() || kernel::process_id() != g_session.process || is_let_go()) return;
+  if (!watches_exit() || kernel::process_id() != g_session.process || is_detached()) return;
   const uint32_t thread = kernel::thread_id();
   uint32_t first = 0;
   ExitHandshake& handshake = g_session.log->exit_handshake;

@@ -264,7 +264,7 @@ __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagge
 
 void note_text(ThreadAnchor& anchor, wire::NoteKind kind, uint64_t address, const char* text) {
   if (g_session.log->recording_switch.load(std::memory_order_relaxed) ==
-      static_cast<uint32_t>(wire::RecordingSwitch::kLetGo)) {
+      static_cast<uint32_t>(wire::RecordingSwitch::kDetached)) {
     return;  // the collector would never read it
   }
   const size_t text_bytes = length_of(text, wire::kMaxNoteTextBytes);

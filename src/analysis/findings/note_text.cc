@@ -87,7 +87,7 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kExecNotFollowed, "the program executed another one, which was not recorded: use -e to follow it"},
     {NoteKind::kExecRefused, "it executed a program that isn't recorded: {name}"},
     {NoteKind::kExecWhileLeaving, "it executed a program that isn't recorded: heaptap was detaching from it"},
-    {NoteKind::kTracerLetGo, "the tracer had to detach from the process before its end: later events are missing"},
+    {NoteKind::kTracerDetached, "the tracer had to detach from the process before its end: later events are missing"},
     {NoteKind::kTracerOutOfTime,
      "the tracer has used the CPU time that its limit allows (ulimit -t) and detached: later events are missing"},
     {NoteKind::kHandedOver,
@@ -97,7 +97,7 @@ constexpr Sentence kSentences[] = {
      "its CPU time is limited to {0} s (ulimit -t), and stops for the tracer count towards it: it may be killed "
      "earlier than without heaptap"},
     {NoteKind::kTracerBrokeOff, "the tracer failed ({name})"},
-    {NoteKind::kNotLetGoInTime, "the tracer did not detach in time: the last events may be missing"},
+    {NoteKind::kNotDetachedInTime, "the tracer did not detach in time: the last events may be missing"},
     {NoteKind::kMemoryNotOpened,
      "nothing of the process is recorded: its memory can't be opened (too many open files, or not permitted)"},
     {NoteKind::kEntryNotWatched,

@@ -39,7 +39,7 @@ struct StoppedProcess::State {
     result.set_value(std::move(stopped));
     if (!stands_still) return;
     released_later.wait();
-    collector.let_go();
+    collector.release();
   }
 
   void end() {

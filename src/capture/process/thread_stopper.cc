@@ -23,7 +23,7 @@ bool has_ended(pid_t thread) {
 
 base::Result<> ThreadStopper::stop_all() {
   base::Result<> stopped = try_to_stop_all();
-  if (!stopped) let_go();
+  if (!stopped) release();
   return stopped;
 }
 
@@ -133,7 +133,7 @@ bool ThreadStopper::read_all_registers() {
   return all || Clock::now() - started_ > limits_.all_stopped;
 }
 
-void ThreadStopper::let_go() {
+void ThreadStopper::release() {
   for (auto& [id, thread] : traced_) thread.detach();
 }
 

@@ -17,7 +17,7 @@ class ThreadStopper {
 
   // On error all threads continue.
   base::Result<> stop_all();
-  void let_go();
+  void release();
 
   // After stop_all().
   [[nodiscard]] std::vector<StoppedThread>& threads() { return stopped_; }

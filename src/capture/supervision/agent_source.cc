@@ -109,8 +109,8 @@ void AgentSource::begin(AgentRequest request) {
   processes_.end_by_exec(request.process);  // if it is already recorded
   const auto status = process::read_thread_status(request.process);
   const pid_t parent = status ? status->parent : hello.parent_pid;  // in its pid namespace it is another one
-  if (!accepts_ || let_go_.contains(request.process) || let_go_.contains(parent)) {
-    let_go_.insert(request.process);
+  if (!accepts_ || detached_.contains(request.process) || detached_.contains(parent)) {
+    detached_.insert(request.process);
     server_.answer(std::move(request.connection), nullptr);
     return;
   }
@@ -189,7 +189,7 @@ base::Result<uint32_t> AgentSource::scan(RecordedProcess& process) {
 }
 
 bool AgentSource::has_left(const RecordedProcess& process) {
-  if (let_go_.contains(process.pid)) return true;
+  if (detached_.contains(process.pid)) return true;
   const auto watch = watches_.find(process.pid);
   const bool is_program = processes_.program().is(process.pid);
   const bool has_ended = is_program ? processes_.program().ended : watch == watches_.end() || watch->second.has_ended();
@@ -198,10 +198,10 @@ bool AgentSource::has_left(const RecordedProcess& process) {
   return has_ended;
 }
 
-void AgentSource::let_go(RecordedProcess& process) {
-  process.log_half->let_go();
+void AgentSource::detach(RecordedProcess& process) {
+  process.log_half->detach();
   holders_.remove(process.pid);
-  let_go_.insert(process.pid);
+  detached_.insert(process.pid);
   watches_.erase(process.pid);
 }
 

@@ -34,7 +34,7 @@ class AgentSource : public RecordingSource {
   base::Result<uint32_t> scan(RecordedProcess& process) override;
   bool has_left(const RecordedProcess& process) override;
   void serve_programs(ReportRequests& reports) override { reports_ = &reports; }
-  void let_go(RecordedProcess& process) override;
+  void detach(RecordedProcess& process) override;
   void accept_no_more() override { accepts_ = false; }
 
  private:
@@ -68,8 +68,8 @@ class AgentSource : public RecordingSource {
   bool accepts_ = true;                           // else no more recordings begin
   std::optional<process::ProcessWatch> awaited_;  // none: it has come
   std::chrono::steady_clock::time_point awaited_until_;
-  LogHolders holders_;      // only where children are followed
-  std::set<pid_t> let_go_;  // these, and their forked children, aren't recorded any more
+  LogHolders holders_;        // only where children are followed
+  std::set<pid_t> detached_;  // these, and their forked children, aren't recorded any more
 };
 
 }  // namespace heaptap::supervision

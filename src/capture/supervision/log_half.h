@@ -24,7 +24,7 @@ class LogHalf {
   // `ending` the process waits at its end, and continues when its memory has been read. Returns the number of the scan.
   virtual base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending) = 0;
   // Stops recording; the program never waits for the collector again.
-  virtual void let_go() = 0;
+  virtual void detach() = 0;
 
  protected:
   ~LogHalf() = default;  // owned as a Recording

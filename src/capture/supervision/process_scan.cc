@@ -236,7 +236,7 @@ void ProcessScan::collect(Recorded recorded) {
   answer_.roots = std::move(roots);
 }
 
-base::Result<> ProcessScan::let_go() {
+base::Result<> ProcessScan::release() {
   stopped_.release();
   facts_.stopped_ns = stopped_.stopped_ns();
   if (target_.ending && !target_.access.finish_exit()) {

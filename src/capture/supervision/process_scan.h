@@ -57,7 +57,7 @@ struct ScanFacts {
   std::vector<model::Note> notes;
 };
 
-// Steps of one scan, in this order. The process is stopped from stop() to let_go().
+// Steps of one scan, in this order. The process is stopped from stop() to release().
 class ProcessScan {
  public:
   // The members of `target` must outlive it.
@@ -65,7 +65,7 @@ class ProcessScan {
   // Reads its memory. `recorded`: up to the stop.
   void collect(Recorded recorded);
   // Releases the process, or lets it end. Error: it ran before, so that the result is worthless.
-  base::Result<> let_go();
+  base::Result<> release();
   // Result without number, time and reason.
   model::HeapScan resolve();
   // Alternatively: the result for another machine, which resolves it.

@@ -34,13 +34,13 @@ class RecordingSource {
   // Sets the writer of reports requested by programs themselves.
   virtual void serve_programs(ReportRequests& /*reports*/) {}
   // Detaches from a process, which then leaves soon.
-  virtual void let_go(RecordedProcess& process) = 0;
+  virtual void detach(RecordedProcess& process) = 0;
   // Signal that would end the recording, for a program that was started elsewhere: true if that program gets it, and recording continues.
   virtual bool hand_on(int /*signal*/) { return false; }
   // From now on no recording begins, and a tracer detaches from all processes.
   virtual void accept_no_more() {}
   // After that: whether the last detaching is still in progress.
-  [[nodiscard]] virtual bool is_letting_go() { return false; }
+  [[nodiscard]] virtual bool is_detaching() { return false; }
 };
 
 }  // namespace heaptap::supervision

@@ -31,7 +31,7 @@ void Supervisor::settle() {
 }
 
 void Supervisor::abandon() {
-  options_ = {.duration = std::chrono::nanoseconds{0}, .scan_before_letting_go = false};
+  options_ = {.duration = std::chrono::nanoseconds{0}, .scan_before_detaching = false};
   watch(std::nullopt);
 }
 
@@ -46,20 +46,20 @@ void Supervisor::watch(std::optional<launch::Launched> launched) {
     wait_for_news();
     source_.take_news();
     adapt_pause(processes_.drain());
-    if (options_.duration && !let_go_at_ && source_.is_settled()) let_go_at_ = Clock::now() + *options_.duration;
+    if (options_.duration && !detach_at_ && source_.is_settled()) detach_at_ = Clock::now() + *options_.duration;
     set_marks();
     reports_.serve();
     service_.serve();
     look_after_program();
     hand_on_signal();
     end_those_that_left();
-    if (is_time_to_let_go()) let_all_go();
+    if (is_time_to_detach()) detach_all();
   }
   service_.serve();  // after the end of the last one
 }
 
 bool Supervisor::is_over() const {
-  const bool is_awaited = processes_.program().runs() && (options_.stays_with_program || !let_go_since_);
+  const bool is_awaited = processes_.program().runs() && (options_.stays_with_program || !detached_since_);
   return !is_awaited && processes_.empty() && !source_.expects_more();
 }
 
@@ -123,7 +123,7 @@ int Supervisor::requests() const { return base::stop_signals::requests() - hande
 
 // The first signal is for the program: on this machine it gets it from the terminal, or by stop_signals.
 void Supervisor::hand_on_signal() {
-  if (handed_on_ > 0 || let_go_since_ || base::stop_signals::requests() == 0) return;
+  if (handed_on_ > 0 || detached_since_ || base::stop_signals::requests() == 0) return;
   if (source_.hand_on(base::stop_signals::last_request())) handed_on_ = 1;
 }
 
@@ -131,11 +131,11 @@ void Supervisor::end_those_that_left() {
   const StartedProgram& program = processes_.program();
   std::vector<std::pair<pid_t, model::ExitStatus>> gone;
   const auto longest = requests() > requests_before_ ? kLongestHurry : kLongestLeave;
-  const bool too_long = let_go_since_ && Clock::now() - *let_go_since_ > longest && !source_.is_letting_go();
+  const bool too_long = detached_since_ && Clock::now() - *detached_since_ > longest && !source_.is_detaching();
   for (const RecordedProcess& process : processes_.all()) {
     const bool has_left = source_.has_left(process);
     if (has_left && !process.recording->can_finish()) continue;
-    if (!has_left && too_long) process.recording->note({model::NoteKind::kNotLetGoInTime});
+    if (!has_left && too_long) process.recording->note({model::NoteKind::kNotDetachedInTime});
     if (has_left || too_long) gone.emplace_back(process.pid, process.exit);
   }
   for (auto& [pid, exit] : gone) {
@@ -145,24 +145,24 @@ void Supervisor::end_those_that_left() {
 }
 
 // While the started program runs, only the clock ends the recording.
-bool Supervisor::is_time_to_let_go() const {
-  if (let_go_since_) return false;
+bool Supervisor::is_time_to_detach() const {
+  if (detached_since_) return false;
   const bool is_asked = (!processes_.program().runs() && requests() > 0) || service_.wants_end();
-  return is_asked || (let_go_at_ && Clock::now() >= *let_go_at_);
+  return is_asked || (detach_at_ && Clock::now() >= *detach_at_);
 }
 
-void Supervisor::let_all_go() {
+void Supervisor::detach_all() {
   for (RecordedProcess& process : processes_.all()) {
     const bool in_a_hurry = requests() > 1;
-    if (options_.scan_before_letting_go && !in_a_hurry) {
+    if (options_.scan_before_detaching && !in_a_hurry) {
       const auto scanned = source_.scan(process);
       if (!scanned && !source_.has_left(process)) process.recording->note(model::failure_note(scanned.error().message));
     }
     process.recording->note_detached();
-    source_.let_go(process);
+    source_.detach(process);
   }
   source_.accept_no_more();
-  let_go_since_ = Clock::now();
+  detached_since_ = Clock::now();
   requests_before_ = requests();
 }
 

@@ -16,7 +16,7 @@ namespace heaptap::supervision {
 
 struct SupervisorOptions {
   std::optional<std::chrono::nanoseconds> duration;  // then it detaches from all processes
-  bool scan_before_letting_go = false;
+  bool scan_before_detaching = false;
   std::optional<std::chrono::nanoseconds> mark_every = {};
   ReportWriter* report_writer = nullptr;  // null: no reports are written
   bool stays_with_program = true;         // until its end, recorded or not; else it ends after detaching from all
@@ -53,8 +53,8 @@ class Supervisor {
   void look_after_program();
   void hand_on_signal();
   void end_those_that_left();
-  [[nodiscard]] bool is_time_to_let_go() const;
-  void let_all_go();
+  [[nodiscard]] bool is_time_to_detach() const;
+  void detach_all();
   // Requests for the end, except those for the program.
   [[nodiscard]] int requests() const;
 
@@ -63,11 +63,11 @@ class Supervisor {
   RecordingSource& source_;
   RecordingService& service_;
   ReportRequests reports_;
-  std::optional<Clock::time_point> let_go_at_;  // planned detach time
+  std::optional<Clock::time_point> detach_at_;  // planned detach time
   std::optional<Clock::time_point> mark_at_;
-  std::optional<Clock::time_point> let_go_since_;  // time of detaching
-  int requests_before_ = 0;                        // number of requests before that
-  int handed_on_ = 0;                              // number of forwarded termination signals
+  std::optional<Clock::time_point> detached_since_;  // time of detaching
+  int requests_before_ = 0;                          // number of requests before that
+  int handed_on_ = 0;                                // number of forwarded termination signals
   int pause_ms_ = 1;
   // The program's end was reported, but not its status: a tracer must get that first.
   bool program_is_exiting_ = false;

@@ -176,7 +176,7 @@ void TracerSource::take(const Left& message) {
     process->recording->note({model::NoteKind::kExecNotFollowed});
   }
   if (message.reason == Left::Reason::kFailed) {
-    process->recording->note({model::NoteKind::kTracerLetGo});
+    process->recording->note({model::NoteKind::kTracerDetached});
   }
 }
 
@@ -215,7 +215,7 @@ bool TracerSource::has_left(const RecordedProcess& process) {
   return left->second != Left::Reason::kExecuted || !is_program || program.ended;
 }
 
-void TracerSource::let_go(RecordedProcess& process) {
+void TracerSource::detach(RecordedProcess& process) {
   if (!left_.contains(process.pid)) line_.detach(process.pid);
 }
 

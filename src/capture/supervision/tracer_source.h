@@ -51,7 +51,7 @@ class TracerSource : public RecordingSource {
   base::Result<uint32_t> scan(RecordedProcess& process) override;
   bool has_left(const RecordedProcess& process) override;
   void serve_programs(ReportRequests& reports) override { reports_ = &reports; }
-  void let_go(RecordedProcess& process) override;
+  void detach(RecordedProcess& process) override;
   void accept_no_more() override;
 
  private:

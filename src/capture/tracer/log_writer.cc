@@ -100,8 +100,8 @@ void LogWriter::write(wire::LogStream* stream, const Event& event) {
 }
 
 void LogWriter::write_text(wire::LogStream* stream, wire::NoteKind kind, uint64_t address, std::string_view text) {
-  const auto let_go = static_cast<uint32_t>(wire::RecordingSwitch::kLetGo);
-  if (stream == nullptr || state_->log.recording_switch.load(std::memory_order_relaxed) == let_go) return;
+  const auto detached = static_cast<uint32_t>(wire::RecordingSwitch::kDetached);
+  if (stream == nullptr || state_->log.recording_switch.load(std::memory_order_relaxed) == detached) return;
   text = text.substr(0, wire::kMaxNoteTextBytes);
   wire::begin_activity(*stream->slot);
   if (wire::has_room_for_text(*stream, text.size()) || state_->streams.next_chunk(*stream, 0)) {

@@ -453,7 +453,7 @@ void Tracer::resume(Tracee& thread) {
   const TracedProcess& process = thread.process();
   const bool awaits_log =
       process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach && !process.is_vfork_child;
-  if (process.phase == Phase::kLeaving) return let_go(thread);
+  if (process.phase == Phase::kLeaving) return detach(thread);
   if (awaits_log || process.is_held || process.ending == &thread || thread.question.asked != ApiCall::kNone) return;
   const bool receives = process.trap_receiver == thread.id() && thread.replay && !thread.replay->is_sent;
   if (receives || stands_aside(thread)) return give_trap(thread.process());

@@ -152,10 +152,10 @@ class Tracer {
   void leave_all(Left::Reason reason = Left::Reason::kDetached);
   void run_out_of_time();
   void break_off(const char* why);
-  void let_go_of_stopped();
+  void detach_stopped();
   static void put_back(Tracee& thread);
   static void leave_memory(TracedProcess& process);
-  void let_go(Tracee& thread);
+  void detach(Tracee& thread);
   void check_left(TracedProcess& process);
   void forget_thread(pid_t id);
   void forget_process(pid_t id);

@@ -210,7 +210,7 @@ void Tracer::begin_child(Tracee& child) {
   }
   if (process.space != nullptr) process.space->breakpoints().lift_all(process.space->memory());
   process.phase = Phase::kLeaving;
-  let_go(child);
+  detach(child);
 }
 
 void Tracer::answer_exec(pid_t id) {
@@ -250,7 +250,7 @@ void Tracer::answer_exec(pid_t id) {
   process->phase = Phase::kLeaving;
   process->left_reason = Left::Reason::kExecuted;
   process->was_recorded = was_recorded;
-  let_go(thread);
+  detach(thread);
 }
 
 }  // namespace heaptap::tracer

@@ -58,7 +58,7 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   for (Tracee* thread : threads) {
     const bool is_sleeper = sleeper != threads.end() && thread == *sleeper;
     if (thread->stopped) {
-      let_go(*thread);
+      detach(*thread);
     } else if (!is_sleeper && (thread->has_ended() ||  // a leader, whose exit is reported after that of the others
                                (!process.is_handed_over && !thread->is_new && !thread->group_stopped &&
                                 thread->waits_in_kernel() && !(had_breakpoints && is_making(*thread))))) {
@@ -140,18 +140,18 @@ void Tracer::break_off(const char* why) {
   }
   const pid_t unknown = threads_.contains(answered_) ? 0 : std::exchange(answered_, 0);
   leave_all(Left::Reason::kFailed);
-  let_go_of_stopped();
+  detach_stopped();
   if (unknown != 0) answer(unknown, answered_status_);  // its stop isn't reported again
 }
 
 // For processes being detached already: the detaching of such a thread wasn't finished.
-void Tracer::let_go_of_stopped() {
+void Tracer::detach_stopped() {
   std::vector<pid_t> stopped;
   for (const auto& [id, thread] : threads_) {
     if (thread->stopped && thread->process().phase == Phase::kLeaving) stopped.push_back(id);
   }
   for (const pid_t id : stopped) {
-    if (const auto known = threads_.find(id); known != threads_.end()) let_go(*known->second);
+    if (const auto known = threads_.find(id); known != threads_.end()) detach(*known->second);
   }
 }
 
@@ -165,7 +165,7 @@ void Tracer::put_back(Tracee& thread) {
 }
 
 // The thread is stopped, and its process's breakpoints are removed.
-void Tracer::let_go(Tracee& thread) {
+void Tracer::detach(Tracee& thread) {
   TracedProcess& process = thread.process();
   // The requested stop may be reported before that of a breakpoint already hit.
   if (thread.has_pending_trap()) {

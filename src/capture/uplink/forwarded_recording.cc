@@ -253,7 +253,7 @@ base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess&
                  .pooled = std::move(pooled),
                  .mapped = mapped,
                  .tables = tables});
-  HEAPTAP_TRY(look->let_go());
+  HEAPTAP_TRY(look->release());
   stream::ScanAnswer answer = look->hand_over();
   const supervision::ScanFacts& facts = look->facts();
   const line::ScanEnd end{.stopped_ns = facts.stopped_ns,

@@ -69,7 +69,7 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   [[nodiscard]] bool is_on() const override { return log_->is_on(); }
   // Another host takes over without any state: sends the required state again, then the events from now on.
   void begin_anew();
-  void let_go() override { log_->turn_to(wire::RecordingSwitch::kLetGo); }
+  void detach() override { log_->turn_to(wire::RecordingSwitch::kDetached); }
   base::Result<> write_up_to_now() override;
   [[nodiscard]] supervision::RecordingFigures figures() const override;
   void note_exec() override { capture_.executed = true; }

@@ -101,7 +101,7 @@ base::Result<> HostService::perform(const message::Message& request) {
       host_.say_farewell();
       wants_end_ = true;
       return {};
-    case line::Kind::kLetGo:
+    case line::Kind::kDetach:
       wants_end_ = true;
       return {};
     default:
@@ -136,7 +136,7 @@ base::Result<> HostService::perform_passed_on(const message::Message& request) {
     case control::Kind::kDetach:
       return for_each(pid, [this](supervision::RecordedProcess& process) -> base::Result<> {
         process.recording->note_detached();
-        source_.let_go(process);
+        source_.detach(process);
         return {};
       });
     case control::Kind::kKill:

@@ -105,7 +105,7 @@ bool LineToHost::keep(message::Message message) {
     functions_.take(message.fields);
     return false;
   }
-  const bool asks_for_end = message.kind == line::Kind::kLetGo || message.kind == line::Kind::kFarewell;
+  const bool asks_for_end = message.kind == line::Kind::kDetach || message.kind == line::Kind::kFarewell;
   kept_bytes_ += message.fields.bytes().size();
   kept_.push_back(std::move(message));
   if (kept_.size() > kMaxKeptMessages || kept_bytes_ > kMaxKeptBytes) give_up();

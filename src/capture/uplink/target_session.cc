@@ -238,7 +238,7 @@ class Session {
 
   [[nodiscard]] supervision::SupervisorOptions supervision() const {
     return {.duration = options_.duration,
-            .scan_before_letting_go = !hooks_.asks_for_scans && order_.leak_scan && !order_.processes.empty(),
+            .scan_before_detaching = !hooks_.asks_for_scans && order_.leak_scan && !order_.processes.empty(),
             .stays_with_program = hooks_.stays_with_program};
   }
 

@@ -30,12 +30,12 @@ bool may_go_beyond_limits(std::string_view status) {
 }
 
 bool is_time_enough(const rlimit& seconds, bool may_go_beyond) {
-  return may_go_beyond || seconds.rlim_max >= 2 * kSecondsToLetGo;
+  return may_go_beyond || seconds.rlim_max >= 2 * kSecondsToDetach;
 }
 
 std::optional<rlimit> limit_that_warns(const rlimit& seconds) {
   if (seconds.rlim_max == RLIM_INFINITY) return std::nullopt;
-  return rlimit{seconds.rlim_max - std::min(kSecondsToLetGo, seconds.rlim_max), seconds.rlim_max};
+  return rlimit{seconds.rlim_max - std::min(kSecondsToDetach, seconds.rlim_max), seconds.rlim_max};
 }
 
 std::span<const int> adjustments_for(int now) {

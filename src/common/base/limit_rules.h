@@ -42,7 +42,7 @@ bool raise_limit(const LimitRule& rule, rlimit& before);
 bool may_go_beyond_limits(std::string_view status);
 
 // Processor time reserved for the guardian to remove its breakpoints and detach from all processes.
-inline constexpr rlim_t kSecondsToLetGo = 2;
+inline constexpr rlim_t kSecondsToDetach = 2;
 bool is_time_enough(const rlimit& seconds, bool may_go_beyond);
 // Limit that signals the guardian before it is killed. None: there is no limit.
 std::optional<rlimit> limit_that_warns(const rlimit& seconds);

@@ -28,7 +28,7 @@ enum class Kind : uint8_t {
   // From the host.
   kRecord = 70,    // RecordOrder; once
   kBlocks = 71,    // BlocksPiece
-  kLetGo = 72,     // detaches from all processes
+  kDetach = 72,    // detaches from all processes
   kFarewell = 73,  // it has all data, or wants no more: the session is over
   // From the target's side.
   kRecording = 80,  // RecordingBegun

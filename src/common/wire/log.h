@@ -153,9 +153,9 @@ enum SessionFlag : uint32_t {
 // Set by the collector and by the program, read for each event. While it is off, nothing counts as lost.
 enum class RecordingSwitch : uint32_t {
   kOn = 0,
-  kOff = 1,     // paused: records only ends of what may have been recorded, see ends_something()
-  kLetGo = 2,   // detached for good: the log isn't read any more, and the exit handshake is skipped
-  kNotYet = 3,  // begun switched off: nothing has been recorded that could end
+  kOff = 1,       // paused: records only ends of what may have been recorded, see ends_something()
+  kDetached = 2,  // detached for good: the log isn't read any more, and the exit handshake is skipped
+  kNotYet = 3,    // begun switched off: nothing has been recorded that could end
 };
 
 inline bool is_switched_off(const LogHeader& log) {

@@ -300,7 +300,7 @@ ControlService::Reply ControlService::set_depth(const control::DepthRequest& req
 ControlService::Reply ControlService::detach(const control::ProcessRequest& request) {
   return for_each(request.pid, [this](supervision::RecordedProcess& process) -> base::Result<> {
     process.recording->note_detached();
-    source_.let_go(process);
+    source_.detach(process);
     return {};
   });
 }

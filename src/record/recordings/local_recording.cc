@@ -202,7 +202,7 @@ base::Result<model::HeapScan> LocalRecording::look_at_memory(const supervision::
   maker_.take_tables();
   const uint64_t time_ns = log_->stream().now_ns();
   look->collect(recorded());
-  HEAPTAP_TRY(look->let_go());  // continues, or exits
+  HEAPTAP_TRY(look->release());  // continues, or exits
   model::HeapScan scan = look->resolve();
   scan.time_ns = time_ns;
   return scan;

@@ -46,7 +46,7 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
   base::Result<> set_on(bool on) override;
   [[nodiscard]] bool is_on() const override { return log_->is_on(); }
   void set_depth(uint32_t frames) override;
-  void let_go() override { log_->turn_to(wire::RecordingSwitch::kLetGo); }
+  void detach() override { log_->turn_to(wire::RecordingSwitch::kDetached); }
   base::Result<> write_up_to_now() override;
   base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) override;
   [[nodiscard]] supervision::RecordingFigures figures() const override;

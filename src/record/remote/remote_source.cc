@@ -89,7 +89,7 @@ void RemoteSource::take_news() {
 
 void RemoteSource::look_after_end(line::TimePoint now) {
   constexpr std::chrono::seconds kLongestObedience{1};
-  if (handed_on_at_ && !all_ended_ && !let_go_since_ && now - *handed_on_at_ > kLongestObedience) {
+  if (handed_on_at_ && !all_ended_ && !detached_since_ && now - *handed_on_at_ > kLongestObedience) {
     handed_on_at_.reset();
     tell_({line::LineNews::Kind::kSaid,
            base::make_error("the program on {} got SIG{}, and is still running; send it again to detach", line_.name(),
@@ -98,10 +98,10 @@ void RemoteSource::look_after_end(line::TimePoint now) {
   }
   look_after_break(now);
   // A host that took over a recording doesn't wait for a program that isn't recorded any more.
-  const bool has_let_go = let_go_since_ && !has_program_ && line_.link().line().confirmed() >= let_go_at_message_;
-  if (has_let_go && streams_.empty()) end_all("");
+  const bool has_detached = detached_since_ && !has_program_ && line_.link().line().confirmed() >= detach_message_;
+  if (has_detached && streams_.empty()) end_all("");
   // At exit don't wait for an unreachable target: it detaches by itself in the end.
-  if (let_go_since_ && down_since_ && now - std::max(*let_go_since_, *down_since_) > kLongestBreak) {
+  if (detached_since_ && down_since_ && now - std::max(*detached_since_, *down_since_) > kLongestBreak) {
     end_all(base::make_error("it can't be reached; it will detach after --orphan-timeout").message);
   }
 }
@@ -109,7 +109,7 @@ void RemoteSource::look_after_end(line::TimePoint now) {
 // The unreachable target is reported again; and given up when it must have detached, even if the clocks differ.
 void RemoteSource::look_after_break(line::TimePoint now) {
   constexpr std::chrono::minutes kRest{1};
-  if (!down_since_ || all_ended_ || let_go_since_) return;
+  if (!down_since_ || all_ended_ || detached_since_) return;
   const auto down = now - *down_since_;
   const std::string time = base::format_duration(static_cast<uint64_t>(std::chrono::nanoseconds(down).count()));
   if (kept_there_ && down > 2 * *kept_there_ + base::intervals().silence) {
@@ -418,7 +418,7 @@ base::Result<uint32_t> RemoteSource::scan(supervision::RecordedProcess& process)
 
 bool RemoteSource::has_left(const supervision::RecordedProcess& process) { return ended_.contains(process.pid); }
 
-void RemoteSource::let_go(supervision::RecordedProcess& process) {
+void RemoteSource::detach(supervision::RecordedProcess& process) {
   const control::ProcessRequest request{.pid = static_cast<uint64_t>(process.pid)};
   line_.link().line().send({.kind = control::Kind::kDetach, .number = 0, .fields = control::encode(request)});
 }
@@ -434,10 +434,10 @@ bool RemoteSource::hand_on(int signal) {
 }
 
 void RemoteSource::accept_no_more() {
-  let_go_since_ = Clock::now();
-  let_go_patience_.emplace(kPatience, line_.link().line(), *let_go_since_);
-  line_.link().line().send(line::message_of(Kind::kLetGo));
-  let_go_at_message_ = line_.link().line().sent();
+  detached_since_ = Clock::now();
+  detach_budget_.emplace(kPatience, line_.link().line(), *detached_since_);
+  line_.link().line().send(line::message_of(Kind::kDetach));
+  detach_message_ = line_.link().line().sent();
   if (has_program_) {
     tell_({line::LineNews::Kind::kSaid,
            base::make_error("detached from the program on {}, which keeps running", line_.name()).message});
@@ -445,8 +445,8 @@ void RemoteSource::accept_no_more() {
 }
 
 // On a slow line much data precedes the end.
-bool RemoteSource::is_letting_go() {
-  return let_go_patience_ && !let_go_patience_->is_over(Clock::now()) && !let_go_patience_->is_interrupted();
+bool RemoteSource::is_detaching() {
+  return detach_budget_ && !detach_budget_->is_over(Clock::now()) && !detach_budget_->is_interrupted();
 }
 
 }  // namespace heaptap::remote

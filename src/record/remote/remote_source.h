@@ -44,9 +44,9 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   [[nodiscard]] bool expects_more() override { return !all_ended_; }
   base::Result<uint32_t> scan(supervision::RecordedProcess& process) override;
   bool has_left(const supervision::RecordedProcess& process) override;
-  void let_go(supervision::RecordedProcess& process) override;
+  void detach(supervision::RecordedProcess& process) override;
   void accept_no_more() override;
-  [[nodiscard]] bool is_letting_go() override;
+  [[nodiscard]] bool is_detaching() override;
   bool hand_on(int signal) override;
   base::Result<> ask(message::Number request, message::Fields fields) override;
 
@@ -97,9 +97,9 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   bool has_program_ = false;                            // started there
   int handed_on_ = 0;                                   // last signal forwarded to it
   std::optional<line::TimePoint> handed_on_at_;         // while its end is unknown and unreported
-  uint64_t let_go_at_message_ = 0;                      // number of messages up to the detach request
-  std::optional<line::TimePoint> let_go_since_;         // when the other machine was asked to detach from all
-  std::optional<line::WaitBudget> let_go_patience_;     // for that request
+  uint64_t detach_message_ = 0;                         // number of messages up to the detach request
+  std::optional<line::TimePoint> detached_since_;       // when the other machine was asked to detach from all
+  std::optional<line::WaitBudget> detach_budget_;       // for that request
   bool all_ended_ = false;
   bool has_failed_ = false;
   model::ExitStatus program_exit_;

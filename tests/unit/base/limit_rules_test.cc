@@ -46,7 +46,7 @@ TEST(LimitRulesTest, TheRightIsAsked) {
   EXPECT_FALSE(may_go_beyond_limits(""));
 }
 
-TEST(LimitRulesTest, AGuardianHasTimeToLetGo) {
+TEST(LimitRulesTest, AGuardianHasTimeToDetach) {
   EXPECT_TRUE(is_time_enough({RLIM_INFINITY, RLIM_INFINITY}, false));
   EXPECT_TRUE(is_time_enough({1, 4}, false));
   EXPECT_FALSE(is_time_enough({1, 3}, false));

@@ -158,12 +158,12 @@ TEST_F(LiveBlocksOfAHost, EndInSilence) {
 TEST_F(LiveBlocksOfAHost, EndWhereItLetsGo) {
   bool has_said = false;
   const auto live = ask([&] {
-    if (!std::exchange(has_said, true)) say({.kind = Kind::kLetGo, .number = 7, .fields = {}});
+    if (!std::exchange(has_said, true)) say({.kind = Kind::kDetach, .number = 7, .fields = {}});
   });
   EXPECT_FALSE(live);
   const auto kept = ends_.target.next();
   ASSERT_TRUE(kept);
-  EXPECT_EQ(kept->kind, Kind::kLetGo);
+  EXPECT_EQ(kept->kind, Kind::kDetach);
   EXPECT_EQ(kept->number, 7u);
 }
 

@@ -43,8 +43,8 @@ class Source : public supervision::RecordingSource {
                                   std::nullopt);
   }
   bool has_left(const supervision::RecordedProcess& /*process*/) override { return false; }
-  void let_go(supervision::RecordedProcess& process) override { let_go_of.insert(process.pid); }
-  std::set<pid_t> let_go_of;
+  void detach(supervision::RecordedProcess& process) override { detached.insert(process.pid); }
+  std::set<pid_t> detached;
 };
 
 // A target's side that records two processes, and does what its host wants.
@@ -203,7 +203,7 @@ TEST_F(LyingHost, DoesNoHarmByAnyMessage) {
     target->say(lie);
     if (lies.pick(20) == 0) target->serve();
     ASSERT_LE(target->ends.target.link().line().kept_bytes(), size_t{8} << 20);
-    for (const pid_t pid : target->source.let_go_of) ASSERT_TRUE(pid == kNoProcess || pid == kNoProcess + 1);
+    for (const pid_t pid : target->source.detached) ASSERT_TRUE(pid == kNoProcess || pid == kNoProcess + 1);
     for (const auto& [build_id, functions] : target->ends.target.functions().told()) {
       ASSERT_EQ(build_id, kBuildId);
       ASSERT_LE(functions.size(), 512u);

@@ -199,9 +199,9 @@ TEST_F(TracerSourceTest, AProgramsEndMayGoOnAlsoWhereNobodyCanLook) {
   EXPECT_TRUE(has_note(end(70), "it can't be held"));
 }
 
-TEST_F(TracerSourceTest, NothingNewIsRecordedWhenAllAreLetGo) {
+TEST_F(TracerSourceTest, NothingNewIsRecordedWhenAllAreDetached) {
   hear({log_wanted(70, LogWanted::Reason::kStart)});
-  source_.let_go(*processes_.find(70));
+  source_.detach(*processes_.find(70));
   source_.accept_no_more();
   source_.attach(71);
   hear({log_wanted(71, LogWanted::Reason::kAttach), Left{70, Left::Reason::kDetached, std::nullopt}});

@@ -161,7 +161,7 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
   source.serve(processes);
   recordings::ControlService service(processes, source);
   supervision::Supervisor supervisor({.duration = options.duration_ns.transform(nanoseconds),
-                                      .scan_before_letting_go = options.leak_scan && !line->is_file(),
+                                      .scan_before_detaching = options.leak_scan && !line->is_file(),
                                       .mark_every = options.mark_every_ns.transform(nanoseconds),
                                       .report_writer = &reports},
                                      processes, source, service);

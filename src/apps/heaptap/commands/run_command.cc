@@ -284,7 +284,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
   recordings::ControlService service(processes, source);
   supervision::Supervisor supervisor({.duration = options.duration_ns.transform(nanoseconds),
-                                      .scan_before_letting_go = options.leak_scan,
+                                      .scan_before_detaching = options.leak_scan,
                                       .mark_every = options.mark_every_ns.transform(nanoseconds),
                                       .report_writer = &reports},
                                      processes, source, service);
