@@ -32,7 +32,7 @@ class Pieces {
   // For a new session in a forked child: abandons the current region. Calls take(start, bytes) for each mapping that
   // the pieces lie in.
   template <typename Take>
-  void begin_anew(const Take& take_region) {
+  void restart(const Take& take_region) {
     Region* region = region_.exchange(nullptr, std::memory_order_acq_rel);
     while (region != nullptr) {
       Region* const before = region->before;

@@ -75,7 +75,7 @@ void leave_parents_session(wire::LogHeader& before, const wire::LogLayout& layou
   }
   leftovers.add(session.unwind.rules.memory());
   leftovers.add(session.unwind.trie.memory());
-  g_pieces.begin_anew([&leftovers](void* start, size_t bytes) { leftovers.add({start, bytes}); });
+  g_pieces.restart([&leftovers](void* start, size_t bytes) { leftovers.add({start, bytes}); });
 }
 
 bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {

@@ -171,7 +171,7 @@ void start_streams() {
   registry.sweep_at.store(kFirstSweep, std::memory_order_relaxed);
   registry.sweeping.store(0, std::memory_order_relaxed);
   registry.unused.store(0, std::memory_order_relaxed);
-  g_streams.begin_anew();
+  g_streams.restart();
 }
 
 __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {

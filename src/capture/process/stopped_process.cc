@@ -35,9 +35,9 @@ struct StoppedProcess::State {
     base::Result<> stopped = collector.stop_all();
     threads = std::move(collector.threads());
     architecture = collector.architecture();
-    const bool stands_still = stopped.has_value();
+    const bool is_stopped = stopped.has_value();
     result.set_value(std::move(stopped));
-    if (!stands_still) return;
+    if (!is_stopped) return;
     released_later.wait();
     collector.release();
   }
@@ -66,11 +66,11 @@ base::Result<StoppedProcess> StoppedProcess::stop(pid_t process, const StopLimit
   pthread_sigmask(SIG_SETMASK, &all, &before);
   state->tracer = std::thread([limits, own = state.get()] { own->trace(limits); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  base::Result<> stands_still = state->result.get_future().get();
+  base::Result<> outcome = state->result.get_future().get();
   StoppedProcess stopped(std::move(state));
-  if (!stands_still) {
+  if (!outcome) {
     stopped.release();
-    return std::unexpected(std::move(stands_still).error());
+    return std::unexpected(std::move(outcome).error());
   }
   return stopped;
 }

@@ -70,7 +70,7 @@ Userfaults::Userfaults(pid_t thread) {
   process_ = status ? status->process : thread;
 }
 
-void Userfaults::read_anew() {
+void Userfaults::read_again() {
   if (read_at_ != Clock::time_point{} && Clock::now() - read_at_ <= kValid) return;
   const pid_t thread = find_live_thread(process_);
   ranges_ = read_userfault_ranges(thread);
@@ -79,13 +79,13 @@ void Userfaults::read_anew() {
 }
 
 pid_t Userfaults::thread_for_file(uint64_t address) {
-  read_anew();
+  read_again();
   const Mapping* const mapping = find_mapping(map_, address);
   return mapping != nullptr && !mapping->is_of_file_system() ? 0 : find_live_thread(process_);
 }
 
 bool Userfaults::covers(uint64_t address) {
-  read_anew();
+  read_again();
   return std::ranges::any_of(ranges_, [&](const base::AddressRange& range) { return range.contains(address); });
 }
 

@@ -29,7 +29,7 @@ class Userfaults {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void read_anew();
+  void read_again();
 
   pid_t process_;
   Clock::time_point read_at_{};

@@ -224,13 +224,13 @@ void JitNames::find_files() {
   const bool has_map = find_map();
   const bool has_dump = find_dumps();
   if (!has_map && !has_dump) return;
-  begins_anew_ = true;
+  restarts_ = true;
   is_searching_ = false;
 }
 
 void JitNames::begin_search() {
   find_files();
-  const bool has_others = std::exchange(begins_anew_, false);
+  const bool has_others = std::exchange(restarts_, false);
   const bool reads_all = code_.needs_all() || has_others;
   began_at_end_ = is_at_end_;
   code_.begin();

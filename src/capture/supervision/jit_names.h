@@ -96,8 +96,8 @@ class JitNames {
   SoughtCode code_;
   std::vector<model::CodeName> found_;
   bool is_searching_ = false;
-  bool begins_anew_ = false;  // the next search: there are new files
-  size_t source_at_ = 0;      // being read
+  bool restarts_ = false;  // the next search: there are new files
+  size_t source_at_ = 0;   // being read
   bool is_at_end_ = false;
   bool began_at_end_ = false;  // for the last search
   unsigned searches_at_end_ = 0;

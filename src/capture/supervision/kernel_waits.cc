@@ -24,7 +24,7 @@ std::string own_line(pid_t process, pid_t thread, const char* name) {
 }
 
 // "D", or a thread in a request to a file server, which a signal doesn't interrupt either (fs/fuse/dev.c).
-bool stands_still(pid_t process, pid_t thread) {
+bool is_blocked(pid_t process, pid_t thread) {
   const auto status = process::read_thread_status(thread);
   if (!status) return false;
   return status->state == 'D' || (status->state == 'S' && own_line(process, thread, "wchan") == "request_wait_answer");
@@ -67,7 +67,7 @@ std::vector<StandingThread> KernelWaits::look(Clock::time_point now) {
   std::vector<StandingThread> found;
   for (const pid_t thread : process::list_threads(process_)) {
     KernelWait& wait = threads_[thread] = before[thread];
-    if (!wait.look(now, stands_still(process_, thread))) continue;
+    if (!wait.look(now, is_blocked(process_, thread))) continue;
     StandingThread standing{.thread = thread};
     standing.looks = own_line(process_, thread, "comm") == base::BoundedCalls::kThreadName;
     standing.place = own_line(process_, thread, "wchan");

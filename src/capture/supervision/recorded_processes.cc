@@ -83,7 +83,7 @@ model::ExitStatus exit_of(base::WaitStatus status) {
   return exit;
 }
 
-RecordedProcess* RecordedProcesses::begin(const Beginning& beginning) {
+RecordedProcess* RecordedProcesses::begin(const RecordingStart& beginning) {
   RecordedProcess* const process = begin(describe(beginning), beginning.begins_off);
   const bool has_own_clock = options_.via == "agent" && !options_.clock.is_trusted();
   if (process != nullptr && has_own_clock) process->recording->note(note_of(options_.clock));
@@ -254,7 +254,7 @@ std::vector<FinishedTrace> RecordedProcesses::take_traces(const std::vector<pid_
   return sorted;
 }
 
-model::Capture RecordedProcesses::describe(const Beginning& beginning) const {
+model::Capture RecordedProcesses::describe(const RecordingStart& beginning) const {
   const pid_t pid = beginning.process;
   const bool is_start = program_.is(pid) && !knows(pid) && beginning.from_start;
   const pid_t live_thread = process::find_live_thread(pid);

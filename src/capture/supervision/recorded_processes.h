@@ -116,7 +116,7 @@ model::ExitStatus exit_of(base::WaitStatus status);
 const std::string& program_of(const model::Capture& capture);
 
 // Facts of a process at the start of its recording.
-struct Beginning {
+struct RecordingStart {
   pid_t process = 0;
   pid_t parent = 0;
   wire::Architecture architecture = wire::Architecture::kUnknown;
@@ -133,7 +133,7 @@ class RecordedProcesses {
   RecordedProcesses& operator=(const RecordedProcesses&) = delete;
 
   // Creates log and trace. Null: that failed; the traces have the reason. Pointers are valid until the next begin, end or drop.
-  RecordedProcess* begin(const Beginning& beginning);
+  RecordedProcess* begin(const RecordingStart& beginning);
   // As above, with a description from the machine where the process runs.
   RecordedProcess* begin(const model::Capture& capture, bool begins_off);
   RecordedProcess* find(pid_t process);
@@ -166,7 +166,7 @@ class RecordedProcesses {
   std::vector<FinishedTrace> take_traces(const std::vector<pid_t>& first);
 
  private:
-  model::Capture describe(const Beginning& beginning) const;
+  model::Capture describe(const RecordingStart& beginning) const;
   base::Result<RecordingHalves> make_recording(const model::Capture& capture);
   std::optional<endpoint::ProcessSocket> listen_for(pid_t process);
   std::string choose_path(const model::Capture& capture);

@@ -75,7 +75,7 @@ void ForwardedRecording::tell_beginning() {
 }
 
 // Starts a stream for another host, as after an attach: that host knows nothing of the earlier part.
-void ForwardedRecording::begin_anew() {
+void ForwardedRecording::restart() {
   capture_.from_start = false;
   stream::add_note(
       capture_,

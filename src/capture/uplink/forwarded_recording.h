@@ -68,7 +68,7 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   base::Result<> set_on(bool on) override;
   [[nodiscard]] bool is_on() const override { return log_->is_on(); }
   // Another host takes over without any state: sends the required state again, then the events from now on.
-  void begin_anew();
+  void restart();
   void detach() override { log_->turn_to(wire::RecordingSwitch::kDetached); }
   base::Result<> write_up_to_now() override;
   [[nodiscard]] supervision::RecordingFigures figures() const override;

@@ -43,8 +43,7 @@ void HostService::serve() {
   host_.proceed(now);
   if (host_.take_new_host()) {
     unheard_.clear();
-    for (const supervision::RecordedProcess& process : processes_.all())
-      recordings_.at(*process.recording).begin_anew();
+    for (const supervision::RecordedProcess& process : processes_.all()) recordings_.at(*process.recording).restart();
   }
   while (auto request = host_.next()) {
     if (is_deaf()) {

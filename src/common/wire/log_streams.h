@@ -117,7 +117,7 @@ class LogStreams {
   [[nodiscard]] Log& log() { return log_; }
 
   // With another log, in a forked child.
-  void begin_anew() { in_vain_.store(0, std::memory_order_relaxed); }
+  void restart() { in_vain_.store(0, std::memory_order_relaxed); }
 
   [[nodiscard]] uint32_t next_thread_number() {
     return log_.header().thread_count.fetch_add(1, std::memory_order_relaxed) + 1;

@@ -335,8 +335,8 @@ bool EventFrameReader::read_marks(wire::VarintReader& in, uint64_t resolution_ns
 void EventFrameReader::take_marks(model::EventBatch& batch) {
   const uint64_t end = done_ + batch.events.size();
   batch.time_marks.clear();
-  const bool begins_anew = mark_ < marks_.size() && marks_[mark_].first_event == done_;
-  if (mark_ > 0 && !begins_anew) batch.time_marks.push_back({0, marks_[mark_ - 1].time_ns});
+  const bool restarts = mark_ < marks_.size() && marks_[mark_].first_event == done_;
+  if (mark_ > 0 && !restarts) batch.time_marks.push_back({0, marks_[mark_ - 1].time_ns});
   for (; mark_ < marks_.size() && (marks_[mark_].first_event < end || end == count_); ++mark_) {
     batch.time_marks.push_back({static_cast<uint32_t>(marks_[mark_].first_event - done_), marks_[mark_].time_ns});
   }

@@ -163,17 +163,17 @@ base::Result<report::Report> LiveTrace::report(const query::Query& query, uint64
   const auto counted = ledger();
   if (!counted) return std::unexpected(counted.error());
   auto report = (*counted)->report(query, bytes);
-  return with_path(report ? *std::move(report) : read_anew(query));
+  return with_path(report ? *std::move(report) : read_again(query));
 }
 
 base::Result<report::Report> LiveTrace::glance(const query::Query& query) {
   const auto counted = ledger();
   if (!counted) return std::unexpected(counted.error());
   auto report = (*counted)->glance(query);
-  return with_path(report ? *std::move(report) : read_anew(query));
+  return with_path(report ? *std::move(report) : read_again(query));
 }
 
-base::Result<report::Report> LiveTrace::read_anew(const query::Query& query) const {
+base::Result<report::Report> LiveTrace::read_again(const query::Query& query) const {
   auto reader = trace::TraceReader::open(base::path_of(file_));
   if (!reader) return std::unexpected(std::move(reader).error());
   return query::analyze(*reader, query);

@@ -40,7 +40,7 @@ class LiveTrace {
 
   LiveTrace(base::UniqueFd file, std::string path, std::shared_ptr<const std::atomic<bool>> recorder_lives);
   base::Result<Ledger*> ledger();
-  base::Result<report::Report> read_anew(const query::Query& query) const;
+  base::Result<report::Report> read_again(const query::Query& query) const;
   base::Result<report::Report> with_path(base::Result<report::Report> report) const;
 
   const base::UniqueFd file_;

@@ -23,10 +23,10 @@ bool continues(const Sample& earlier, const Sample& later) {
 
 }  // namespace
 
-void History::begin_anew() { *this = History(); }
+void History::restart() { *this = History(); }
 
 void History::add(SharedSample sample) {
-  if (now_ && !continues(*now_, *sample)) begin_anew();
+  if (now_ && !continues(*now_, *sample)) restart();
   const bool is_later = now_ && sample->counted_until_ns > now_->counted_until_ns;
   if (is_later) before_ = std::move(now_);
   now_ = std::move(sample);

@@ -47,7 +47,7 @@ class History {
   [[nodiscard]] std::optional<uint64_t> leaked_bytes_of(uint64_t id) const;
 
  private:
-  void begin_anew();
+  void restart();
   void learn_timeline();
   [[nodiscard]] std::optional<double> gauge_of_now(Gauge gauge) const;
   [[nodiscard]] std::optional<double> rate(uint64_t before, uint64_t now) const;

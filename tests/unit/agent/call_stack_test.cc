@@ -97,7 +97,7 @@ class CallStackTest : public ::testing::TestWithParam<bool> {
     return call_stack.capture(code_.tables(), start, start.slot);
   }
   uint32_t capture() { return capture(*last_); }
-  uint32_t capture_anew() {
+  uint32_t capture_again() {
     const auto fresh = std::make_unique<CallStack>();
     fresh->begin();
     return capture(*fresh);
@@ -133,7 +133,7 @@ TEST_P(CallStackTest, StacksThatChangeAreWhatAWalkFromTheStartFinds) {
     ASSERT_EQ(found.codes, stack_.codes()) << "round " << round;
     ASSERT_EQ(found.end, wire::StackEnd::kComplete);
     if (round % 16 == 0) {
-      ASSERT_EQ(number, capture_anew()) << "round " << round;
+      ASSERT_EQ(number, capture_again()) << "round " << round;
     }
   }
 }
@@ -159,7 +159,7 @@ TEST_P(CallStackTest, SuffixesAreOnlyBelievedWhereTheyStand) {
     ASSERT_EQ(code_.stack(number).codes, stack_.codes()) << "round " << round;
     if (pick(8) == 0) {
       wrong_fp_ = outer_fp + 8;
-      ASSERT_EQ(capture(), capture_anew()) << "round " << round;
+      ASSERT_EQ(capture(), capture_again()) << "round " << round;
       wrong_fp_ = 0;
     }
     while (stack_.depth() > depth) stack_.come_back();
@@ -178,7 +178,7 @@ TEST_P(CallStackTest, DamagedStacksAreWhatAWalkFromTheStartFinds) {
       const uint64_t values[] = {0, near, keys[pick(keys.size())], random_(), near + 1};
       Memory::put(lowest + pick(words) * uint64_t{8}, values[pick(std::size(values))]);
     }
-    ASSERT_EQ(capture(), capture_anew()) << "round " << round;
+    ASSERT_EQ(capture(), capture_again()) << "round " << round;
   }
 }
 

@@ -133,7 +133,7 @@ class Walked {
     return {program_.id(), place.return_address, place.slot, place.caller_stack_pointer, cpu_.frame_pointer(registers)};
   }
   uint32_t number() { return walk_.walk(start(), *last_); }
-  uint32_t number_anew() {
+  uint32_t number_again() {
     const auto last = walk_.make_last_stack();
     return walk_.walk(start(), *last);
   }
@@ -254,7 +254,7 @@ TEST_P(CallWalkTest, StacksThatChangeAreWhatAWalkFromTheStartFinds) {
   uint32_t stacks = 0;
   do {
     const uint32_t number = walked.number();
-    ASSERT_EQ(number, walked.number_anew()) << "stack " << stacks;
+    ASSERT_EQ(number, walked.number_again()) << "stack " << stacks;
     ASSERT_EQ(walked.log().stack(number).end, end_of(GetParam())) << "stack " << stacks;
   } while (++stacks < 3000 && program.go_on());
   EXPECT_GT(stacks, 1000u);

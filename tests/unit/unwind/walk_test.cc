@@ -156,7 +156,7 @@ class WalkTest : public ::testing::Test {
     return last.walk(memory_.for_walk(start), code_, start);
   }
   uint32_t walk() { return walk(last_); }
-  uint32_t walk_anew() {
+  uint32_t walk_again() {
     Last last;
     return walk(last);
   }
@@ -195,7 +195,7 @@ TYPED_TEST(WalkTest, LeavesFramesOfEachShape) {
   for (unsigned shape = 0; shape < test::kShapeCount; ++shape) {
     for (const unsigned words : {4, 9, 30}) {
       this->stack_.call(static_cast<FrameShape>(shape), words);
-      this->expect_stack(this->walk_anew());
+      this->expect_stack(this->walk_again());
       this->expect_stack(this->walk());
       this->expect_stack(this->walk());
     }
@@ -211,7 +211,7 @@ TYPED_TEST(WalkTest, StacksThatChangeAreWhatAWalkFromTheStartFinds) {
     const unsigned kinds = this->pick(16) == 0 ? test::kShapeCount : kShapesWithoutSignal;
     for (unsigned i = 0; i < changes && !is_deep; ++i) this->call_one_of(kinds);
     const uint32_t name = this->walk();
-    ASSERT_EQ(name, this->walk_anew()) << "round " << round;
+    ASSERT_EQ(name, this->walk_again()) << "round " << round;
     ASSERT_EQ(this->code_.stack(name).codes, this->stack_.codes()) << "round " << round;
   }
 }
@@ -223,11 +223,11 @@ TYPED_TEST(WalkTest, WhatIsUnchangedIsNotLookedUpAgain) {
   this->stack_.move_on(7);
   EXPECT_EQ(this->lookups(), 1u);
   // What was innermost is known by where its return address is, if that was on the stack.
-  const uint64_t met_anew = unwind::kHasLinkRegister<typename TypeParam::Cpu> ? 1 : 0;
+  const uint64_t met_again = unwind::kHasLinkRegister<typename TypeParam::Cpu> ? 1 : 0;
   for (unsigned i = 0; i < 3; ++i) this->stack_.call(FrameShape::kFramed, 10);
-  EXPECT_EQ(this->lookups(), 3u + met_anew);
+  EXPECT_EQ(this->lookups(), 3u + met_again);
   for (unsigned i = 0; i < 3; ++i) this->stack_.come_back();
-  EXPECT_EQ(this->lookups(), met_anew);
+  EXPECT_EQ(this->lookups(), met_again);
 }
 
 TYPED_TEST(WalkTest, OnlyAsDeepAsAskedFor) {
@@ -320,7 +320,7 @@ TYPED_TEST(WalkTest, CodeWithoutTablesEndsAStackWhereItsFramePointerLeadsNowhere
   this->memory_.put(top, 0);
   this->memory_.put(top + kWord, first);
   const uint32_t name = this->walk();
-  EXPECT_EQ(name, this->walk_anew());
+  EXPECT_EQ(name, this->walk_again());
   EXPECT_EQ(this->code_.stack(name).codes.size(), stack.codes.size() + 1);
 }
 
@@ -338,11 +338,11 @@ TYPED_TEST(WalkTest, CodeThatChainsItsStacksIsFollowedToItsCallersStack) {
   this->memory_.put(there + kWord, kCaller);
   this->memory_.put(there + 4 * kWord, 0);
   this->memory_.put(there + 5 * kWord, kOutermost);
-  EXPECT_EQ(this->code_.stack(this->walk_anew()).codes, this->stack_.codes()) << "no code of that kind";
+  EXPECT_EQ(this->code_.stack(this->walk_again()).codes, this->stack_.codes()) << "no code of that kind";
   this->code_.set_chains_stacks(true);
   std::vector<uint64_t> codes = this->stack_.codes();
   codes.insert(codes.end(), {kCaller, kOutermost});
-  const auto stack = this->code_.stack(this->walk_anew());
+  const auto stack = this->code_.stack(this->walk_again());
   EXPECT_EQ(stack.codes, codes);
   EXPECT_EQ(stack.end, wire::StackEnd::kComplete);
   // What lies on the other stack is looked at each time.
@@ -350,7 +350,7 @@ TYPED_TEST(WalkTest, CodeThatChainsItsStacksIsFollowedToItsCallersStack) {
   codes[codes.size() - 2] = kOutermost;
   EXPECT_EQ(this->code_.stack(this->walk()).codes, codes);
   this->memory_.put(there, there);  // a circle
-  EXPECT_EQ(this->walk(), this->walk_anew());
+  EXPECT_EQ(this->walk(), this->walk_again());
 }
 
 TYPED_TEST(WalkTest, DamagedStacksEndTheWalkAndAreWhatAWalkFromTheStartFinds) {
@@ -367,7 +367,7 @@ TYPED_TEST(WalkTest, DamagedStacksEndTheWalkAndAreWhatAWalkFromTheStartFinds) {
       this->memory_.put(lowest + this->pick(words) * kWord, values[this->pick(std::size(values))]);
     }
     this->wrong_fp_ = round % 3 == 0 ? lowest + this->pick(words) * kWord : 0;
-    ASSERT_EQ(this->walk(), this->walk_anew()) << "round " << round;
+    ASSERT_EQ(this->walk(), this->walk_again()) << "round " << round;
   }
 }
 
@@ -377,7 +377,7 @@ TYPED_TEST(WalkTest, AnotherFramePointerLeadsToAnotherStack) {
   for (unsigned i = 0; i < 5; ++i) this->stack_.call(FrameShape::kFramed, 8);
   const uint32_t whole = this->walk();
   this->wrong_fp_ = outer_fp;
-  EXPECT_EQ(this->walk(), this->walk_anew());
+  EXPECT_EQ(this->walk(), this->walk_again());
   EXPECT_NE(this->walk(), whole);
   this->wrong_fp_ = 0;
   EXPECT_EQ(this->walk(), whole);
