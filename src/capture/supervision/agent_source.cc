@@ -48,13 +48,13 @@ AgentSource::~AgentSource() { processes_.before_end({}); }
 
 void AgentSource::add_waits(std::vector<pollfd>& waits) const {
   server_.add_waits(waits);
-  waits.push_back({bell_.descriptor(), POLLIN, 0});
+  waits.push_back({waker_.descriptor(), POLLIN, 0});
   for (const auto& [pid, watch] : watches_) waits.push_back({watch.descriptor(), POLLIN, 0});
   if (accepts_ && processes_.empty()) holders_.add_waits(waits);
 }
 
 void AgentSource::take_news() {
-  bell_.silence();
+  waker_.silence();
   while (auto request = server_.accept()) begin(*std::move(request));
   all_answered_at_ = std::chrono::steady_clock::now();
   look_at_exits();
@@ -131,7 +131,7 @@ void AgentSource::begin(AgentRequest request) {
   watches_.erase(request.process);
   watches_.try_emplace(request.process, request.process);
   filters_.insert_or_assign(request.process, filters);
-  bell_.add(process->log_half->log().header());
+  waker_.add(process->log_half->log().header());
 }
 
 // Where no request can have waited for so long, the process has ended before it did anything.
@@ -143,7 +143,7 @@ void AgentSource::note_gone(RecordedProcess& process) {
 }
 
 void AgentSource::forget(RecordedProcess& process) {
-  bell_.remove(process.log_half->log().header());
+  waker_.remove(process.log_half->log().header());
   watches_.erase(process.pid);
   filters_.erase(process.pid);
 }

@@ -60,7 +60,7 @@ class AgentSource : public RecordingSource {
   std::chrono::nanoseconds patience_;
   std::chrono::steady_clock::time_point all_answered_at_;  // last time without a request that waits
   ReportRequests* reports_ = nullptr;
-  log::LogWaker bell_;
+  log::LogWaker waker_;
   std::map<pid_t, process::ProcessWatch> watches_;  // of processes that weren't detached
   std::map<pid_t, FilterLook> filters_;             // of processes without a filter so far
   std::chrono::steady_clock::time_point next_look_at_filters_;

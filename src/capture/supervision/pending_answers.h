@@ -17,12 +17,12 @@ class PendingAnswers {
   void add(const tracer::Answer& answer);
   std::vector<tracer::Answer> take();
   // Readable when an answer is queued.
-  [[nodiscard]] int descriptor() const { return bell_.get(); }
+  [[nodiscard]] int descriptor() const { return event_.get(); }
 
  private:
   std::mutex mutex_;
   std::vector<tracer::Answer> waiting_;
-  base::UniqueFd bell_;
+  base::UniqueFd event_;
 };
 
 }  // namespace heaptap::supervision

@@ -44,10 +44,10 @@ class Ended {
     program_ = *launch::launch(launched);
     auto request = next_request();
     if (request) server_.answer(std::move(request->connection), memory_.get());
-    bell_.add(log());
+    waker_.add(log());
   }
   ~Ended() {
-    bell_.remove(log());
+    waker_.remove(log());
     kill(program_.process, SIGKILL);
     if (!reaped_) waitpid(program_.process, nullptr, 0);
     unlink(places_.c_str());
@@ -60,11 +60,11 @@ class Ended {
   [[nodiscard]] pid_t process() const { return program_.process; }
 
   std::optional<wire::ExitNotice> notice() {
-    constexpr int kStepMs = 20;  // where the kernel has no bell
+    constexpr int kStepMs = 20;  // where the kernel has no waker
     for (int waited = 0; waited < kLongMs; waited += kStepMs) {
       if (auto found = take_exit_notice(log())) return found;
-      wait_for(bell_.descriptor(), kStepMs);
-      bell_.silence();
+      wait_for(waker_.descriptor(), kStepMs);
+      waker_.silence();
     }
     return std::nullopt;
   }
@@ -105,7 +105,7 @@ class Ended {
   std::string places_;
   supervision::AgentServer server_ = *supervision::AgentServer::create();
   std::unique_ptr<LogMemory> memory_;
-  LogWaker bell_;
+  LogWaker waker_;
   launch::Launched program_;
   bool reaped_ = false;
 };
@@ -119,9 +119,9 @@ struct Way {
 TEST(LogWaker, RingsWhenAnAgentSaysThatALogFills) {
   const auto memory = *LogMemory::create({});
   wire::LogHeader& log = memory->header();
-  LogWaker bell;
-  bell.add(log);
-  pollfd rung{bell.descriptor(), POLLIN, 0};
+  LogWaker waker;
+  waker.add(log);
+  pollfd rung{waker.descriptor(), POLLIN, 0};
   constexpr int kStepMs = 10;
   int steps = 1000;
   do {  // it begins to listen soon
@@ -129,7 +129,7 @@ TEST(LogWaker, RingsWhenAnAgentSaysThatALogFills) {
     syscall(SYS_futex, &log.rings, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
   } while (poll(&rung, 1, kStepMs) == 0 && --steps > 0);
   EXPECT_GT(steps, 0);
-  bell.remove(log);
+  waker.remove(log);
 }
 
 class EveryWay : public testing::TestWithParam<Way> {};

@@ -23,8 +23,8 @@ namespace {
 
 class RowFinder : public remote::RowFinder {
  public:
-  RowFinder(symbols::ResolverOptions options, std::shared_ptr<SymbolsServer> server, base::UniqueFd bell)
-      : options_(std::move(options)), server_(std::move(server)), bell_(std::move(bell)) {
+  RowFinder(symbols::ResolverOptions options, std::shared_ptr<SymbolsServer> server, base::UniqueFd event)
+      : options_(std::move(options)), server_(std::move(server)), event_(std::move(event)) {
     const base::SignalsBlocked signals;  // for the recording thread
     thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
   }
@@ -39,7 +39,7 @@ class RowFinder : public remote::RowFinder {
     const std::scoped_lock lock(mutex_);
     uint64_t rung = 0;
     if (found_.empty()) {
-      (void)!read(bell_.get(), &rung, sizeof(rung));
+      (void)!read(event_.get(), &rung, sizeof(rung));
       return std::nullopt;
     }
     Found first = std::move(found_.front());
@@ -47,7 +47,7 @@ class RowFinder : public remote::RowFinder {
     return first;
   }
 
-  [[nodiscard]] int descriptor() const override { return bell_.get(); }
+  [[nodiscard]] int descriptor() const override { return event_.get(); }
 
  private:
   static constexpr size_t kMaxRequests = 1024;
@@ -63,7 +63,7 @@ class RowFinder : public remote::RowFinder {
       lock.lock();
       found_.push_back(std::move(found));
       const uint64_t one = 1;
-      (void)!write(bell_.get(), &one, sizeof(one));
+      (void)!write(event_.get(), &one, sizeof(one));
     }
   }
 
@@ -89,7 +89,7 @@ class RowFinder : public remote::RowFinder {
 
   const symbols::ResolverOptions options_;
   const std::shared_ptr<SymbolsServer> server_;
-  base::UniqueFd bell_;
+  base::UniqueFd event_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Request> requests_;
@@ -101,9 +101,9 @@ class RowFinder : public remote::RowFinder {
 
 std::unique_ptr<remote::RowFinder> make_row_finder(symbols::ResolverOptions options,
                                                    std::shared_ptr<SymbolsServer> server) {
-  base::UniqueFd bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!bell) return nullptr;
-  return std::make_unique<RowFinder>(std::move(options), std::move(server), std::move(bell));
+  base::UniqueFd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event) return nullptr;
+  return std::make_unique<RowFinder>(std::move(options), std::move(server), std::move(event));
 }
 
 }  // namespace heaptap::app
