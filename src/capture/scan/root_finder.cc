@@ -51,6 +51,12 @@ bool is_shared_memory(const process::Mapping& mapping) {
   return name.empty() || name.starts_with('/');
 }
 
+// Code that the program made, in memory of its own or shared between a view to write and one to run.
+bool has_made_code(const process::Mapping& mapping) {
+  const bool is_made = !mapping.has_file() || (mapping.shared && !mapping.is_of_file_system());
+  return mapping.executable && is_made;
+}
+
 // A database's file, for instance: reading all of it would stop the program for long.
 bool is_large_file(const process::Mapping& mapping, process::ProcessMemory& memory) {
   constexpr uint64_t kMaxTouchedBytes = uint64_t{256} << 20;
@@ -193,8 +199,9 @@ void RootFinder::label_mappings() {
     if (mapping.is_kernels("[stack]")) main_stack_ = mapping.range;
     const bool is_special = !mapping.has_file() && mapping.name.starts_with("[") &&
                             !mapping.name.starts_with("[anon") && !mapping.is_kernels("[heap]");
-    if (is_special || is_our_log(mapping) || (mapping.has_file() && !mapping.writable)) continue;
-    if (mapping.shared && !mapping.writable) continue;
+    if (is_special || is_our_log(mapping)) continue;
+    const bool is_read_only = !mapping.writable && (mapping.has_file() || mapping.shared);
+    if (is_read_only && !has_made_code(mapping)) continue;
     if (mapping.shared && !is_shared_memory(mapping)) continue;
     if (mapping.shared && is_large_file(mapping, memory_)) {
       ++left_out;
@@ -497,7 +504,7 @@ void RootFinder::collect_ranges() {
       const uint64_t word = memory_.word_bytes();
       begin = (begin + word - 1) & ~(word - 1);
       const process::Mapping* const mapping = process::find_mapping(memory_.map(), begin);
-      const bool has_code = mapping != nullptr && mapping->executable && !mapping->has_file();
+      const bool has_code = mapping != nullptr && has_made_code(*mapping);
       if (begin < end) roots_.ranges.push_back({begin, end, *label.kind, label.thread_id, has_code});
     };
     uint64_t begin = range.begin;
