@@ -220,6 +220,22 @@ class UnrecordedChildren(Unknown):
         self.assertNotIn(b"unrecorded", outcome.stderr)
 
 
+class WithoutATrace(Unknown):
+    """A trace that can't be written passes no gate."""
+
+    def test_a_child_whose_trace_cannot_be_made_is_unknown(self):
+        (self.folder / "traces").mkdir()
+        script = 'mv traces elsewhere; "$0"; mv elsewhere traces; exit 0'
+        outcome = heaptap("run", "-f", "-o", "traces/%p.htap", "--error-exitcode", "9", "--", "sh", "-c", script,
+                          heaptap_test.built("leak_definite"), cwd=self.folder)
+        said = outcome.stderr.decode()
+        self.assertEqual(outcome.status, 3, said)
+        self.assertRegex(said, r"heaptap: can't write the trace to traces/\d+\.htap: No such file or directory")
+        self.assertRegex(said, r"leak_definite \(pid \d+\) unknown: can't write the trace")
+        self.assertIn("--error-exitcode: it is unknown whether it leaks: a trace is missing or incomplete", said)
+        self.assertNotIn("processes: no leaks", said)
+
+
 class PastTheHooks(Unknown):
     def test_releases_that_were_not_seen_do_not_mismatch(self):
         report = summary(self.record("unseen_release", "--sanity", "--via", "agent"))

@@ -94,7 +94,11 @@ RecordedProcess* RecordedProcesses::begin(const model::Capture& capture, bool be
   const auto pid = static_cast<pid_t>(capture.pid);
   auto made = make_recording(capture);
   if (!made) {
-    traces_.push_back({.path = "", .pid = capture.pid, .failure = made.error().message});
+    traces_.push_back({.path = "",
+                       .pid = capture.pid,
+                       .failure = made.error().message,
+                       .parent_pid = capture.parent_pid,
+                       .program = program_of(capture)});
     return nullptr;
   }
   begins_off = begin_off_.value_or(begins_off);

@@ -13,6 +13,7 @@
 
 #include "analysis/report/process_sums.h"
 #include "analysis/report/view.h"
+#include "apps/heaptap/commands/gate.h"
 #include "apps/heaptap/commands/run_traces.h"
 #include "apps/heaptap/commands/symbols_server.h"
 #include "apps/heaptap/commands/terminal.h"
@@ -61,11 +62,17 @@ base::Result<report::Report> read_main(const EndReport& end, const std::string& 
   return report;
 }
 
-// Another process of the run: only its figures.
+// Another process of the run: only its figures. Without a trace, why it has none.
 ProcessEntry read_other(const EndReport& end, const supervision::FinishedTrace& trace) {
   ProcessEntry entry;
   entry.trace_path = trace.path;
   entry.capture.pid = trace.pid;
+  entry.capture.parent_pid = trace.parent_pid;
+  if (trace.path.empty()) {
+    entry.capture.command = {trace.program};
+    entry.failure = trace.failure;
+    return entry;
+  }
   auto reader = trace::TraceReader::open(trace.path);
   if (!reader) {
     entry.failure = reader.error().message;
@@ -88,9 +95,8 @@ std::vector<ProcessEntry> read_others(const EndReport& end, const report::Report
                                       const std::vector<supervision::FinishedTrace>& traces) {
   std::vector<ProcessEntry> entries;
   std::vector<supervision::FinishedTrace> others;
-  std::ranges::copy_if(traces, std::back_inserter(others), [&](const supervision::FinishedTrace& trace) {
-    return !trace.path.empty() && trace.path != first.trace_path;
-  });
+  std::ranges::copy_if(traces, std::back_inserter(others),
+                       [&](const supervision::FinishedTrace& trace) { return trace.path != first.trace_path; });
   ProgressLine progress;
   two_at_once(
       std::span<const supervision::FinishedTrace>(others),
@@ -101,21 +107,6 @@ std::vector<ProcessEntry> read_others(const EndReport& end, const report::Report
       });
   if (!entries.empty()) entries.insert(entries.begin(), report::entry_of(first));
   return entries;
-}
-
-bool is_failure(const RunOptions& options, const ProcessEntry& process) {
-  const report::Totals& totals = process.totals;
-  const bool leaks = process.leaks.scanned && report::leaks_for_certain(process.leaks);
-  base::Known<uint64_t> errors = totals.bad_releases;
-  errors += totals.double_releases;
-  errors += totals.mismatched_releases;
-  return leaks || (options.sanity && errors.counted() != 0);
-}
-
-// Whether it may have unseen leaks. Memory from before an exec is not leaked.
-bool is_unknown(const ProcessEntry& process) {
-  if (!process.failure.empty() || !process.known.any || !process.known.children) return true;
-  return process.leaks.scanned ? !process.known.leaks : !process.capture.executed;
 }
 
 // Many children may fail at once, for instance on a full disk.
@@ -132,12 +123,21 @@ void tell_failures(const RunOptions& options, const std::vector<supervision::Fin
 }
 
 // The list of processes has the report's own one only if there are others.
-Gate judge_processes(const RunOptions& options, const report::Report& report) {
-  std::vector<ProcessEntry> processes = report.processes;
-  if (processes.empty()) processes.push_back(report::entry_of(report));
-  const auto fails = [&options](const ProcessEntry& process) { return is_failure(options, process); };
-  if (std::ranges::any_of(processes, fails)) return Gate::kFailed;
-  return options.leak_scan && std::ranges::any_of(processes, is_unknown) ? Gate::kUnknown : Gate::kPassed;
+Gate judge_report(const RunOptions& options, const std::vector<supervision::FinishedTrace>& traces,
+                  const report::Report& report) {
+  if (!report.processes.empty()) return judge(options, traces, report.processes);
+  const ProcessEntry only = report::entry_of(report);
+  return judge(options, traces, std::span(&only, 1));
+}
+
+// The failures themselves are told already.
+void tell_lack_of_traces(const EndReport& end, const std::vector<supervision::FinishedTrace>& traces) {
+  if (!end.options.error_exitcode) return;
+  print_error(traces.empty()
+                  ? "heaptap: --error-exitcode: it is unknown whether it leaks: nothing was recorded; `heaptap doctor "
+                    "PROGRAM` finds the reason\n"
+                  : "heaptap: --error-exitcode: it is unknown whether it leaks: a trace is missing or incomplete; use "
+                    "-o FILE in a directory that has room and isn't removed during the run\n");
 }
 
 void print_failure(const base::Error& error) { print_error(fmt::format("heaptap: {}\n", error.message)); }
@@ -200,7 +200,10 @@ Gate report_end(const EndReport& end, const std::vector<supervision::FinishedTra
   tell_failures(options, traces);
   const auto written =
       std::ranges::find_if(traces, [](const supervision::FinishedTrace& trace) { return !trace.path.empty(); });
-  if (written == traces.end()) return Gate::kPassed;
+  if (written == traces.end()) {
+    tell_lack_of_traces(end, traces);
+    return Gate::kUnknown;
+  }
   const auto run = write_run(traces, options.force);
   if (!run) print_failure(run.error());
   supervision::link_latest(run && !run->empty() ? *run : written->path);
@@ -209,15 +212,17 @@ Gate report_end(const EndReport& end, const std::vector<supervision::FinishedTra
   auto report = read_main(end, written->path, false);
   if (!report) {
     print_failure(report.error());
+    tell_lack_of_traces(end, traces);
     return Gate::kUnknown;
   }
   report->processes = read_others(end, *report, traces);
   if (run) report->run_path = *run;
-  const Gate gate = judge_processes(options, *report);
+  const Gate gate = judge_report(options, traces, *report);
+  const bool is_lacking = lacks_traces(traces);
   if (options.json || end.file.is_wanted()) print_json(end, written->path, report->processes);
   if (!options.quiet && !options.json) {
     if (!end.lead.empty()) report->capture.notes.insert(report->capture.notes.begin(), model::Note{.name = end.lead});
-    if (gate == Gate::kUnknown && options.error_exitcode) {
+    if (gate == Gate::kUnknown && options.error_exitcode && !is_lacking) {
       report->capture.notes.insert(report->capture.notes.begin(),
                                    model::Note{.name = "--error-exitcode: it is unknown whether it leaks"});
     }
@@ -229,6 +234,7 @@ Gate report_end(const EndReport& end, const std::vector<supervision::FinishedTra
                                                                    .frames = options.frames});
     print_error(text::folded(summary, width, "heaptap: "));
   }
+  if (gate == Gate::kUnknown && is_lacking) tell_lack_of_traces(end, traces);
   return gate;
 }
 

@@ -1,11 +1,11 @@
 // Report at the end of a recording.
 #pragma once
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analysis/query/analyze.h"
+#include "apps/heaptap/commands/gate.h"
 #include "apps/heaptap/commands/run_command.h"
 #include "capture/supervision/recorded_processes.h"
 #include "common/base/unique_fd.h"
@@ -33,13 +33,6 @@ struct EndReport {
   const query::Suppressions& suppressions;
   std::string lead;  // printed first if anything is; may be empty
   ReportFile& file;
-};
-
-// Result for --error-exitcode.
-enum class Gate : uint8_t {
-  kPassed,
-  kFailed,   // a process has leaks or, if requested, errors
-  kUnknown,  // none found, but not everything was seen
 };
 
 // `traces`: the main program's first.
