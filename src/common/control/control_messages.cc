@@ -176,7 +176,6 @@ Fields encode(const Figures& figures) {
   fields.add(Field::kCollectorCpuNs, figures.collector_cpu_ns);
   fields.add_known(Field::kResidentBytes, figures.resident_bytes);
   fields.add_known(Field::kTargetCpuNs, figures.target_cpu_ns);
-  fields.add_known(Field::kStops, figures.stops);
   return fields;
 }
 
@@ -191,7 +190,6 @@ Figures decode_figures(const Fields& fields) {
           .resident_bytes = fields.number(Field::kResidentBytes),
           .target_cpu_ns = fields.number(Field::kTargetCpuNs),
           .collector_cpu_ns = fields.number_or_0(Field::kCollectorCpuNs),
-          .stops = fields.number(Field::kStops),
           .is_on = flag_in(fields, Field::kIsOn),
           .marks = fields.small_number(Field::kMarkCount),
           .scans = fields.small_number(Field::kScanCount)};

@@ -63,7 +63,6 @@ enum class Field : uint8_t {
   kResidentBytes = 38,
   kTargetCpuNs = 39,
   kCollectorCpuNs = 40,
-  kStops = 41,
   kMarkCount = 42,
   kScanCount = 43,
 
@@ -138,7 +137,6 @@ struct Figures {
   std::optional<uint64_t> resident_bytes = {};  // of the process
   std::optional<uint64_t> target_cpu_ns = {};   // used so far
   uint64_t collector_cpu_ns = 0;                // of heaptap, for all processes
-  std::optional<uint64_t> stops = {};           // ptrace only: how often the process was stopped
   bool is_on = true;
   uint32_t marks = 0;
   uint32_t scans = 0;

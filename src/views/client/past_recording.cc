@@ -41,7 +41,6 @@ class PastRecording : public Recording {
                    .resident_bytes = {},
                    .target_cpu_ns = {},
                    .collector_cpu_ns = capture.collector_cpu_ns,
-                   .stops = {},
                    .is_on = false,
                    .marks = static_cast<uint32_t>((*source)->marks().size()),
                    .scans = static_cast<uint32_t>((*source)->scans().size())};

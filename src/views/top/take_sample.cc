@@ -103,8 +103,7 @@ client::Figures figures_of(const model::Capture& capture) {
           .log_used_bytes = capture.log_bytes_used,
           .trace_bytes = capture.trace_bytes,
           .resident_bytes = {},
-          .target_cpu_ns = {},
-          .stops = {}};
+          .target_cpu_ns = {}};
 }
 
 // Events are written to the trace in frames, about once a second: counts taken a second apart may be of the same

@@ -48,7 +48,6 @@ class FakeRecording : public client::Recording {
                            .resident_bytes = {},
                            .target_cpu_ns = {},
                            .collector_cpu_ns = 1'000'000,
-                           .stops = 7,
                            .is_on = true,
                            .marks = 1,
                            .scans = 2};
@@ -239,7 +238,6 @@ TEST_F(ConsoleTest, StatusSaysHowFarItIs) {
       << status;
   const std::string info = output_of("info");
   EXPECT_NE(info.find("1.0 ms, 1.0 us an event"), std::string::npos) << info;
-  EXPECT_NE(info.find("stops by ptrace       7"), std::string::npos) << info;
 }
 
 TEST_F(ConsoleTest, NamesFromTheProgramAreMadeSafe) {

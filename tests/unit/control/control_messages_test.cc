@@ -105,8 +105,6 @@ TEST(ControlAnswers, FiguresHaveTheFieldsOfTheProtocol) {
                                 .bytes());
   const Figures read = decode_figures(fields);
   EXPECT_EQ(encode(read).bytes(), fields.bytes());
-  EXPECT_FALSE(read.stops.has_value());
-  EXPECT_EQ(decode_figures(fields_of({{41, number(13)}})).stops, 13u);
   EXPECT_FALSE(decode_figures({}).is_on);
   EXPECT_FALSE(decode_figures({}).resident_bytes.has_value());
 }

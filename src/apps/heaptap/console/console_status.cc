@@ -160,7 +160,6 @@ std::string cost_text(const client::Figures& figures) {
   text += fmt::format("\n  CPU of the program    {}\n", or_unknown(figures.target_cpu_ns, format_duration));
   text += fmt::format("  lost events           {} of {}\n", format_count(figures.lost_events),
                       format_count(figures.events + figures.lost_events));
-  if (figures.stops) text += fmt::format("  stops by ptrace       {}\n", format_count(*figures.stops));
   return text + fmt::format("  {}, trace {}\n", log_text(figures), format_bytes(figures.trace_bytes));
 }
 
