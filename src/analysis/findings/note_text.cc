@@ -97,6 +97,9 @@ constexpr Sentence kSentences[] = {
      "its CPU time is limited to {0} s (ulimit -t), and stops for the tracer count towards it: it may be killed "
      "earlier than without heaptap"},
     {NoteKind::kTracerBrokeOff, "the tracer failed ({name})"},
+    {NoteKind::kTracedPageMissing,
+     "the tracer detached from the program, which keeps running: a page of its memory, which another program or a file "
+     "system has to provide, didn't arrive within 2 s; record again when that responds"},
     {NoteKind::kNotDetachedInTime, "the tracer did not detach in time: the last events may be missing"},
     {NoteKind::kMemoryNotOpened,
      "nothing of the process is recorded: its memory can't be opened (too many open files, or not permitted)"},
@@ -124,6 +127,8 @@ constexpr Sentence kSentences[] = {
      "program"},
     {NoteKind::kNoTracedScanAtEnd,
      "no leak scan was made at the end: the program was killed, or executed another program"},
+    {NoteKind::kNoScanTracerLeft,
+     "no leak scan was made at the end: the tracer had detached from the program while it was running"},
     {NoteKind::kScanHeadDamaged, "a leak scan can't be used: its beginning, at byte {0}, is damaged or missing"},
     {NoteKind::kScanCutOff,
      "leak scan {0} can't be used: the trace has {1} of its {2} frames (the recording was cut off there)"},

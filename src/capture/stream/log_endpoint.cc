@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "capture/stream/exec_notes.h"
+#include "capture/stream/missing_scan.h"
 #include "common/base/clock.h"
 #include "common/base/served_files.h"
 
@@ -109,7 +110,7 @@ void LogEndpoint::note_unseen(model::Capture& capture, const Seen& seen) const {
   if (capture.via == "agent") {
     note_what_no_agent_saw(capture, seen);
   } else if (wants_scan_at_end() && seen.scans == 0) {
-    add_note(capture, {NoteKind::kNoTracedScanAtEnd});
+    add_note(capture, {kind_of_missing_traced_scan(capture.notes)});
   }
 }
 

@@ -101,9 +101,7 @@ void Tracer::leave_what_waits() {
   for (const pid_t id : ids) {
     TracedProcess* process = find_process(id);
     if (process == nullptr) continue;
-    const base::Error why =
-        base::make_error("a page of its memory, which another program or a file system has to provide, didn't arrive");
-    note(id, {.kind = model::NoteKind::kTracerBrokeOff, .name = why.message});
+    note(id, {model::NoteKind::kTracedPageMissing});
     leave(*process, Left::Reason::kFailed);
   }
 }

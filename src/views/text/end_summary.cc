@@ -307,7 +307,7 @@ bool decides_verdict(const model::Note& note) {
       kAgentNotLoaded,         kNotAnswered,     kNoCallSeen,        kOwnAllocator,        kStaticAndStripped,
       kStaticWithoutFunctions, kMemoryNotOpened, kChildrenUnreached, kChildrenNotFollowed, kChildExecNotRecorded,
       kExecNotRecorded,        kExecNotFollowed, kExecRefused,       kNoScanAtEnd,         kNoTracedScanAtEnd,
-      kCallsPastHooks,         kNoScanAfterExec, kOtherNamesCalled};
+      kNoScanTracerLeft,       kCallsPastHooks,  kNoScanAfterExec,   kOtherNamesCalled};
   return std::ranges::find(kDeciding, note.kind) != kDeciding.end();
 }
 
