@@ -58,9 +58,10 @@ bool counts_blocks(const report::Report& report) { return report.capture.import.
 std::string live_stack(const TextContext& context, const report::StackEntry& stack) {
   const bool has_blocks = counts_blocks(context.report);
   const std::string blocks = has_blocks ? " in " + findings::counted(stack.live_blocks.counted(), "block") : "";
-  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}{} not freed{}", stack.id,
-                                                         format_bytes(stack.own_live_bytes().counted()), blocks,
-                                                         findings::mapped_behind(stack)));
+  const base::Known<uint64_t> bytes = stack.own_live_bytes();
+  std::string text =
+      "  " + context.ink.bold(fmt::format("#{}  {}{}{} not freed{}", stack.id, bytes.is_known() ? "" : "at most ",
+                                          format_bytes(bytes.counted()), blocks, findings::mapped_behind(stack)));
   const std::optional<uint64_t> allocations = stack.allocations.if_known();
   if (!allocations) return text + "\n" + frames_text(context, stack);
   text += fmt::format(" of {} by {}", findings::counted(*allocations, "allocation"),
@@ -70,6 +71,16 @@ std::string live_stack(const TextContext& context, const report::StackEntry& sta
 
 std::string stack_with_leaks(const TextContext& context, const report::StackEntry& stack) {
   return stack.leaks ? leaks_of_stack(context, stack) : live_stack(context, stack);
+}
+
+// Without known releases, neither bytes nor blocks are known: what is counted includes blocks that were freed.
+std::string not_freed_text(const report::Report& report) {
+  const report::Totals& totals = report.totals;
+  const std::string blocks =
+      counts_blocks(report) ? "in " + findings::counted(totals.live_blocks.counted(), "block") : "";
+  if (totals.live_bytes.is_known()) return row_text("not freed", format_bytes(totals.live_bytes.counted()), blocks);
+  const std::string limit = format_bytes(totals.live_bytes.counted()) + (blocks.empty() ? "" : " " + blocks);
+  return row_text("not freed", "unknown", "at most " + limit);
 }
 
 // Of one scan, or of those of a run.
@@ -156,9 +167,7 @@ std::string text_leaks(const TextContext& context) {
   } else {
     text += context.ink.yellow("No leak scan was made: these blocks were not freed; some may still be reachable.");
     text += '\n';
-    text +=
-        row_text("not freed", number_or("unknown", report.totals.live_bytes, format_bytes),
-                 counts_blocks(report) ? "in " + findings::counted(report.totals.live_blocks.counted(), "block") : "");
+    text += not_freed_text(report);
   }
   return text + stacks_text(context, context.rows(20), stack_with_leaks) + remarks_of(context);
 }
