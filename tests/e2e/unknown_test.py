@@ -224,10 +224,10 @@ class WithoutATrace(Unknown):
     """A trace that can't be written passes no gate."""
 
     def test_a_child_whose_trace_cannot_be_made_is_unknown(self):
-        (self.folder / "traces").mkdir()
+        (self.directory / "traces").mkdir()
         script = 'mv traces elsewhere; "$0"; mv elsewhere traces; exit 0'
         outcome = heaptap("run", "-f", "-o", "traces/%p.htap", "--error-exitcode", "9", "--", "sh", "-c", script,
-                          heaptap_test.built("leak_definite"), cwd=self.folder)
+                          heaptap_test.built("leak_definite"), cwd=self.directory)
         said = outcome.stderr.decode()
         self.assertEqual(outcome.status, 3, said)
         self.assertRegex(said, r"heaptap: can't write the trace to traces/\d+\.htap: No such file or directory")

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "common/control/control_messages.h"
 #include "views/client/client.h"
 #include "views/client/live_trace.h"
+#include "views/client/program_names.h"
 #include "views/client/recorder.h"
 #include "views/client/recording.h"
 
@@ -17,6 +19,9 @@ namespace heaptap::client {
 namespace {
 
 using control::Kind;
+
+constexpr std::chrono::seconds kNamePatience{
+    2};  // for the names of all remote programs together; see heaptap-console(1)
 
 std::optional<uint64_t> known(uint32_t pid) { return pid != 0 ? std::optional(uint64_t{pid}) : std::nullopt; }
 
@@ -197,19 +202,6 @@ base::Result<std::unique_ptr<Recording>> begin(base::Result<std::unique_ptr<clie
   return recording;
 }
 
-std::string name_of(const endpoint::ProcessName& process) {
-  if (process.machine.empty()) return base::name_of_process(process.pid);
-  std::string name;
-  const auto pid = static_cast<uint32_t>(process.pid);
-  const auto recording = connect_to_process(pid, process.machine);
-  const auto processes = recording ? (*recording)->processes() : base::Result<std::vector<Process>>();
-  if (!processes) return name;
-  for (const Process& each : *processes) {
-    if (each.pid == pid) name = each.program;  // the last one is the current program
-  }
-  return name;
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<Recording>> connect_to_process(uint32_t pid, const std::string& machine) {
@@ -218,7 +210,8 @@ base::Result<std::unique_ptr<Recording>> connect_to_process(uint32_t pid, const 
 
 base::Result<std::unique_ptr<Recording>> connect_to_recording_of(pid_t recorder) {
   for (const endpoint::ProcessName& process : client::processes_with_socket()) {
-    if (client::reachable_recorder(process) == recorder) return begin(client::Client::connect(process));
+    const auto reached = client::reach_recorder(process);
+    if (reached && reached->recorder == recorder) return begin(client::Client::connect(process));
   }
   return base::fail("heaptap (pid {}) is not recording yet", recorder);
 }
@@ -229,10 +222,28 @@ base::Result<std::unique_ptr<Recording>> connect_to_socket(const std::string& pa
 
 std::vector<Offer> recordings_of_this_user() {
   std::vector<Offer> offers;
+  std::vector<client::NameQuestion> questions;
+  std::vector<size_t> asked;  // by question: the offer
   for (const endpoint::ProcessName& process : client::processes_with_socket()) {
-    const auto recorder = client::reachable_recorder(process);
-    if (!recorder) continue;
-    offers.push_back({static_cast<uint32_t>(process.pid), name_of(process), process.machine, *recorder});
+    auto reached = client::reach_recorder(process);
+    if (!reached) continue;
+    const auto pid = static_cast<uint32_t>(process.pid);
+    const bool is_here = process.machine.empty();
+    const bool accepts = static_cast<bool>(reached->connection);
+    if (!is_here && accepts) {
+      questions.push_back({.pid = pid, .connection = std::move(reached->connection)});
+      asked.push_back(offers.size());
+    }
+    offers.push_back({.pid = pid,
+                      .program = is_here ? base::name_of_process(process.pid) : std::string(),
+                      .machine = process.machine,
+                      .recorder = reached->recorder,
+                      .answers = accepts});
+  }
+  const auto names = client::ask_for_names(questions, kNamePatience);
+  for (size_t i = 0; i < asked.size(); ++i) {
+    offers[asked[i]].answers = names[i].has_value();
+    offers[asked[i]].program = names[i].value_or("");
   }
   return offers;
 }

@@ -65,13 +65,18 @@ struct Found {
   base::UniqueFd connection;  // none: no listener
   base::Peer peer;
   Belief belief = Belief::kNone;
+  bool is_full = false;  // without a connection: one listens, whose queue is full
 };
 
 Found look_at(const endpoint::Address& address, const endpoint::ProcessName& process, bool is_in_own_directory,
               milliseconds wait_budget) {
   Found found;
+  errno = 0;
   found.connection = connect_in_time(address, wait_budget);
-  if (!found.connection) return found;
+  if (!found.connection) {
+    found.is_full = errno == EAGAIN;
+    return found;
+  }
   found.peer = base::peer_of(found.connection.get());
   found.belief = judge(describe(found.peer, process, is_in_own_directory), geteuid());
   return found;
@@ -80,14 +85,19 @@ Found look_at(const endpoint::Address& address, const endpoint::ProcessName& pro
 // The first trusted listener, else any process that has the abstract name.
 Found look_for_recorder(const endpoint::ProcessName& process, milliseconds directory_patience,
                         milliseconds abstract_patience) {
+  bool is_full = false;
   for (const std::string& directory : endpoint::own_directories()) {
     const auto address = endpoint::address_of_file(directory + "/" + endpoint::file_name_of(process));
     if (!address) continue;
     Found found = look_at(*address, process, true, directory_patience);
     if (found.connection && found.belief == Belief::kBelieved) return found;
+    is_full = is_full || found.is_full;
   }
   const auto address = endpoint::address_of_process(process);
-  return address ? look_at(*address, process, false, abstract_patience) : Found{};
+  Found found = address ? look_at(*address, process, false, abstract_patience) : Found{};
+  if (found.connection && found.belief == Belief::kBelieved) return found;
+  found.is_full = is_full;  // at the abstract name anyone may let a queue fill
+  return found;
 }
 
 base::Error nobody_records(const endpoint::ProcessName& name) {
@@ -154,6 +164,9 @@ base::Result<base::UniqueFd> connect_to_recorder(const endpoint::ProcessName& pr
   if (!endpoint::address_of_process(process))
     return base::fail("{}: too long for the name of a socket", endpoint::to_text(process));
   Found found = look_for_recorder(process, kDirectoryPatience, kAbstractPatience);
+  if (!found.connection && found.is_full) {
+    return base::fail("the heaptap that records {} doesn't answer: is it stopped?", endpoint::to_text(process));
+  }
   if (!found.connection) return std::unexpected(nobody_records(process));
   switch (found.belief) {
     case Belief::kBelieved:
@@ -169,10 +182,12 @@ base::Result<base::UniqueFd> connect_to_recorder(const endpoint::ProcessName& pr
                     found.peer.user.value_or(static_cast<uid_t>(-1)));
 }
 
-std::optional<pid_t> reachable_recorder(const endpoint::ProcessName& process) {
-  const Found found = look_for_recorder(process, {}, {});
+std::optional<Reached> reach_recorder(const endpoint::ProcessName& process) {
+  Found found = look_for_recorder(process, {}, {});
+  if (found.is_full) return Reached{};
   const bool serves = found.connection && found.belief == Belief::kBelieved && found.peer.user == geteuid();
-  return serves ? std::optional(found.peer.process) : std::nullopt;
+  if (!serves) return std::nullopt;
+  return Reached{.recorder = found.peer.process, .connection = std::move(found.connection)};
 }
 
 std::vector<endpoint::ProcessName> processes_with_socket() {

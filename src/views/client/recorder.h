@@ -44,9 +44,13 @@ base::UniqueFd connect_in_time(const endpoint::Address& address, std::chrono::mi
 // Connects to the process's recorder, blocking. Never reads from any other listener.
 base::Result<base::UniqueFd> connect_to_recorder(const endpoint::ProcessName& process);
 
-// PID of the recorder that serves this user there, according to the kernel; 0: it is in another PID namespace. None: nobody who is
-// trusted listens. Doesn't wait, not even for a recorder that is stopped.
-std::optional<pid_t> reachable_recorder(const endpoint::ProcessName& process);
+// A recorder that serves this user.
+struct Reached {
+  pid_t recorder = 0;         // according to the kernel; 0: unknown, for instance in another PID namespace
+  base::UniqueFd connection;  // blocking; none: it accepts no further connections
+};
+// None: nobody who is trusted listens. Doesn't wait, not even for a recorder that is stopped.
+std::optional<Reached> reach_recorder(const endpoint::ProcessName& process);
 
 // Local processes with a socket, in the private directories and in the abstract namespace, of any creator.
 std::vector<endpoint::ProcessName> processes_with_socket();

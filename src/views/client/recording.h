@@ -111,7 +111,8 @@ struct Offer {
   uint32_t pid = 0;  // of a recorded process
   std::string program;
   std::string machine;  // where it runs; empty: this machine
-  pid_t recorder = 0;   // 0: in another PID namespace
+  pid_t recorder = 0;   // 0: in another PID namespace, or it accepts no further connections
+  bool answers = true;  // false: its recorder didn't answer in time; the program of another machine is unknown
 };
 std::vector<Offer> recordings_of_this_user();
 // Those that run on a machine.

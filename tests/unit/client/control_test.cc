@@ -287,7 +287,7 @@ TEST(ControlAddress, NobodyThereIsSaid) {
   const auto client = Client::connect(getppid());
   ASSERT_FALSE(client.has_value());
   EXPECT_NE(client.error().message.find("is not being recorded"), std::string::npos) << client.error().message;
-  EXPECT_FALSE(reachable_recorder(getppid()));
+  EXPECT_FALSE(reach_recorder(getppid()).has_value());
 }
 
 TEST(ControlAddress, TheSocketFileIsForItsUserAlone) {

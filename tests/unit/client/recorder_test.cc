@@ -170,6 +170,25 @@ TEST_F(OwnDirectory, EitherOfTheTwoSocketsIsEnough) {
   EXPECT_TRUE(is_there(*abstract_alone, 1));
 }
 
+// Also where so many clients wait that it can't be asked who it is: its directory is this user's.
+TEST_F(OwnDirectory, ARecorderThatAcceptsNobodyIsReachedWithoutAConnection) {
+  const std::string path = *endpoint::make_own_directory() + "/process.7@board.sock";
+  const endpoint::Address address = *endpoint::address_of_file(path);
+  const base::UniqueFd silent = endpoint::make_socket();
+  ASSERT_TRUE(endpoint::listen_at(silent.get(), address));
+  const auto accepting = reach_recorder({7, "board"});
+  ASSERT_TRUE(accepting.has_value());
+  EXPECT_EQ(accepting->recorder, getpid());
+  EXPECT_TRUE(accepting->connection);
+  std::vector<base::UniqueFd> waiting;
+  while (auto one = connect_in_time(address, {})) waiting.push_back(std::move(one));
+  const auto full = reach_recorder({7, "board"});
+  ASSERT_TRUE(full.has_value());
+  EXPECT_EQ(full->recorder, 0);
+  EXPECT_FALSE(full->connection);
+  EXPECT_FALSE(reach_recorder({8, "board"}).has_value());
+}
+
 // As many wait as may, and nobody takes one.
 TEST_F(OwnDirectory, WhoAcceptsNobodyIsNotWaitedForLonger) {
   const base::UniqueFd silent = endpoint::make_socket();

@@ -18,7 +18,7 @@ TEST(MissingScan, AProcessThatTheTracerKeptWasKilledOrExecutedAnotherProgram) {
 
 TEST(MissingScan, AProcessThatTheTracerLeftIsNotCalledKilled) {
   for (const NoteKind left :
-       {NoteKind::kTracerLetGo, NoteKind::kTracerEnded, NoteKind::kTracerOutOfTime, NoteKind::kTracerBrokeOff,
+       {NoteKind::kTracerDetached, NoteKind::kTracerEnded, NoteKind::kTracerOutOfTime, NoteKind::kTracerBrokeOff,
         NoteKind::kTracedPageMissing, NoteKind::kHandedOver, NoteKind::kHandedToMaker}) {
     const std::vector<Note> notes{{NoteKind::kLogFull}, {left}};
     EXPECT_EQ(kind_of_missing_traced_scan(notes), NoteKind::kNoScanTracerLeft) << static_cast<int>(left);

@@ -131,7 +131,7 @@ TEST(Report, LeaksOfUnknownReleasesAreAnUpperBoundInBytesAndBlocks) {
   report.totals.set_live_unknown();
   for (report::StackEntry& stack : report.stacks) stack.set_live_unknown();
   const std::string text = render_text(report, report::View::kLeaks, {});
-  EXPECT_NE(text.find("  not freed             unknown   at most 16.8 KiB in 6 blocks\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  not freed               unknown   at most 16.8 KiB in 6 blocks\n"), std::string::npos) << text;
   EXPECT_NE(text.find("#2  at most 15.6 KiB in 3 blocks not freed"), std::string::npos) << text;
 }
 

@@ -15,6 +15,14 @@ std::string words_of(const client::Offer& offer) {
                                : fmt::format("-H {} {}", base::safe_text(offer.machine), offer.pid);
 }
 
+std::string program_text(const client::Offer& offer) {
+  std::string program = base::safe_text(offer.program);
+  if (offer.answers) return program;
+  const std::string recorder = offer.recorder == 0 ? "" : fmt::format(", pid {},", offer.recorder);
+  return fmt::format("{}{}the heaptap that records it{} doesn't answer: is it stopped?", program,
+                     program.empty() ? "" : "; ", recorder);
+}
+
 base::Result<std::unique_ptr<client::Recording>> connect_to(const client::Offer& offer) {
   return client::connect_to_process(offer.pid, offer.machine);
 }

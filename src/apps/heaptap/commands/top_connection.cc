@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "apps/heaptap/commands/offers.h"
-#include "common/base/safe_text.h"
 
 namespace heaptap::app {
 
@@ -24,7 +23,7 @@ base::Result<std::unique_ptr<client::Recording>> connect_to_running(const std::s
   }
   std::string list;
   for (const client::Offer& offer : offers)
-    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", words_of(offer), base::safe_text(offer.program));
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", words_of(offer), program_text(offer));
   return base::fail_as(base::ErrorKind::kUsage, "top: several processes are being recorded; name one: {}", list);
 }
 

@@ -14,7 +14,6 @@
 #include "apps/heaptap/console/console_connection.h"
 #include "apps/heaptap/console/console_session.h"
 #include "common/base/exit_status.h"
-#include "common/base/safe_text.h"
 #include "common/base/whole_number.h"
 #include "common/channel/token.h"
 #include "views/shell/shell.h"
@@ -36,7 +35,7 @@ bool is_typed(const ConsoleOptions& options) {
 std::string offers_text(const std::vector<client::Offer>& offers) {
   std::string text;
   for (size_t i = 0; i < offers.size(); ++i) {
-    text += fmt::format("  {})  {}  {}\n", i + 1, words_of(offers[i]), base::safe_text(offers[i].program));
+    text += fmt::format("  {})  {}  {}\n", i + 1, words_of(offers[i]), program_text(offers[i]));
   }
   return text;
 }
