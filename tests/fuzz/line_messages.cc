@@ -35,6 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   say_again(*fields, line::decode_scan_piece);
   say_again(*fields, line::decode_recording_ended);
   say_again(*fields, line::decode_not_recorded);
+  say_again(*fields, line::decode_tracer_waits);
   say_again(*fields, line::decode_all_ended);
   say_again(*fields, line::decode_stream_figures);
   say_again(*fields, line::decode_file_wanted);

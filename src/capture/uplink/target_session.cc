@@ -29,6 +29,7 @@
 #include "capture/supervision/tracer_source.h"
 #include "capture/uplink/forwarded_recording.h"
 #include "capture/uplink/host_service.h"
+#include "capture/uplink/news_for_host.h"
 #include "capture/uplink/process_share.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
@@ -230,9 +231,7 @@ class Session {
   [[nodiscard]] std::function<void(const supervision::TracingNews&)> teller() {
     return [this](const supervision::TracingNews& news) {
       if (options_.tell_of_tracer) options_.tell_of_tracer(news);
-      if (news.kind != supervision::TracingNews::Kind::kNotRecorded) return;
-      hooks_.uplink.send(
-          line::message_of(line::NotRecorded{.pid = static_cast<uint64_t>(news.process), .why = news.why}));
+      if (const auto message = message_of(news)) hooks_.uplink.send(*message);
     };
   }
 
@@ -246,6 +245,9 @@ class Session {
     model::ExitStatus exit;
     const supervision::StartedProgram& program = processes_.program();
     if (program.ended) exit = supervision::exit_of(program.status);
+    for (const supervision::FinishedTrace& trace : processes_.take_traces({})) {
+      if (const auto message = message_of(trace)) hooks_.uplink.send(*message);
+    }
     hooks_.uplink.send(line::message_of(line::AllEnded{.exit = exit}));
     return exit;
   }

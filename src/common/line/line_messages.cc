@@ -224,6 +224,20 @@ NotRecorded decode_not_recorded(const Fields& fields) {
   return {.pid = fields.number_or_0(Field::kPid), .why = fields.text_or_empty(Field::kText)};
 }
 
+Message message_of(const TracerWaits& waits) {
+  Message message = message_of(Kind::kTracerWaits);
+  message.fields.add(Field::kPid, waits.pid);
+  message.fields.add(Field::kText, waits.place);
+  message.fields.add(Field::kReason, uint64_t{waits.looks});
+  return message;
+}
+
+TracerWaits decode_tracer_waits(const Fields& fields) {
+  return {.pid = fields.number_or_0(Field::kPid),
+          .place = fields.text_or_empty(Field::kText),
+          .looks = fields.number_or_0(Field::kReason) != 0};
+}
+
 Message message_of(const AllEnded& ended) {
   Message message = message_of(Kind::kAllEnded);
   control::add_exit(message.fields, ended.exit);

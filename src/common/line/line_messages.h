@@ -39,8 +39,9 @@ enum class Kind : uint8_t {
   kEnded = 85,    // RecordingEnded
   kNotRecorded = 87,
   kAllEnded = 88,
-  kFiguresNow = 89,  // StreamFigures or ReportWanted
-  kDropped = 90,     // RecordingDropped
+  kFiguresNow = 89,   // StreamFigures or ReportWanted
+  kDropped = 90,      // RecordingDropped
+  kTracerWaits = 91,  // TracerWaits
   // Files of modules, requested by the host one piece at a time.
   kFileWanted = 105,
   kFilePiece = 106,    // the answer
@@ -195,6 +196,13 @@ struct NotRecorded {
   std::string why = {};
 };
 
+// The tracer is blocked in the kernel, and the programs that it traces may hang; a warning.
+struct TracerWaits {
+  uint64_t pid = 0;        // of the tracer
+  std::string place = {};  // in the kernel; empty: unknown
+  bool looks = false;      // it waits for a page of memory or of a file, which it will give up soon
+};
+
 struct AllEnded {
   model::ExitStatus exit = {};  // of the program that was started
 };
@@ -264,6 +272,7 @@ message::Message message_of(const ScanPiece& piece);
 message::Message message_of(const RecordingEnded& ended);
 message::Message message_of(const RecordingDropped& dropped);
 message::Message message_of(const NotRecorded& failed);
+message::Message message_of(const TracerWaits& waits);
 message::Message message_of(const AllEnded& ended);
 message::Message message_of(const StreamFigures& figures);
 message::Message message_of(const ReportWanted& wanted);
@@ -291,6 +300,7 @@ BlocksPiece decode_blocks_piece(const message::Fields& fields);
 ScanPiece decode_scan_piece(const message::Fields& fields);
 RecordingEnded decode_recording_ended(const message::Fields& fields);
 NotRecorded decode_not_recorded(const message::Fields& fields);
+TracerWaits decode_tracer_waits(const message::Fields& fields);
 AllEnded decode_all_ended(const message::Fields& fields);
 StreamFigures decode_stream_figures(const message::Fields& fields);
 // None: figures.

@@ -12,12 +12,15 @@ struct LineNews {
     kRefused,      // rejected peer. peer; text: why
     kOver,         // the remote recording is over, before its end. text: why
     kNotRecorded,  // a process isn't recorded. text: the other side's error
+    kTracerWaits,  // the tracer there is blocked in the kernel. process: the tracer; text: its place, or empty
+    kTracerLooks,  // the same, until it gives up soon
     kSaid,         // other information. text
   };
   Kind kind = Kind::kLost;
   std::string text = {};
   std::string peer = {};
-  uint64_t others = 0;  // kRefused: number of peers rejected since the last report and not reported
+  uint64_t others = 0;   // kRefused: number of peers rejected since the last report and not reported
+  uint64_t process = 0;  // of the other machine
 };
 
 }  // namespace heaptap::line

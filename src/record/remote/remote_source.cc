@@ -244,6 +244,8 @@ void RemoteSource::take(const Message& message) {
       has_failed_ = true;
       return tell_(
           {line::LineNews::Kind::kNotRecorded, base::safe_text(line::decode_not_recorded(message.fields).why)});
+    case Kind::kTracerWaits:
+      return warn_of_wait(line::decode_tracer_waits(message.fields));
     case Kind::kAllEnded:
       program_exit_ = line::decode_all_ended(message.fields).exit;
       return end_all("");
@@ -253,6 +255,15 @@ void RemoteSource::take(const Message& message) {
     default:
       return take_of_stream(message, stream);
   }
+}
+
+// A finished recording's tracer waits no longer.
+void RemoteSource::warn_of_wait(const line::TracerWaits& waits) {
+  using NewsKind = line::LineNews::Kind;
+  if (line_.is_file()) return;
+  tell_({.kind = waits.looks ? NewsKind::kTracerLooks : NewsKind::kTracerWaits,
+         .text = base::safe_text(waits.place),
+         .process = waits.pid});
 }
 
 // A signal to the process asks for it; where this side didn't say which, it asks for nothing. Or somebody at the target's console.

@@ -65,6 +65,7 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   void look_for_files(uint64_t stream, bool all);
   void ask_for_files();
   void want_report(const line::ReportWanted& wanted);
+  void warn_of_wait(const line::TracerWaits& waits);
   void want_rows(RowRequest request);
   void want_functions(const message::Fields& fields);
   void send(const FoundRows& found);

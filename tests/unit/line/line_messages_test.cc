@@ -56,6 +56,9 @@ TEST(LineMessages, OfARecordingHaveTheFieldsOfTheProtocol) {
   EXPECT_EQ(encode(message_of(RecordingDropped{.stream = 3})), bytes_of_message(90, {{81, number(3)}}));
   EXPECT_EQ(encode(message_of(NotRecorded{.pid = 7, .why = "w"})),
             bytes_of_message(87, {{5, number(7)}, {3, text("w")}}));
+  const TracerWaits waits{.pid = 7, .place = "w", .looks = true};
+  EXPECT_EQ(encode(message_of(waits)), bytes_of_message(91, {{5, number(7)}, {3, text("w")}, {99, number(1)}}));
+  EXPECT_EQ(encode(message_of(decode_tracer_waits(message_of(waits).fields))), encode(message_of(waits)));
   EXPECT_EQ(encode(message_of(AllEnded{.exit = {.code = 4, .signal = {}}})), bytes_of_message(88, {{25, number(4)}}));
   EXPECT_EQ(encode(message_of(AllEnded{})), bytes_of_message(88, {}));
   EXPECT_EQ(encode(message_of(ReportWanted{.pid = 7, .reason = kReportByConsole})),

@@ -11,6 +11,7 @@
 #include "apps/heaptap/commands/row_finder.h"
 #include "apps/heaptap/commands/symbols_server.h"
 #include "apps/heaptap/commands/terminal.h"
+#include "apps/heaptap/commands/tracing_news.h"
 #include "capture/supervision/supervisor.h"
 #include "common/base/exit_status.h"
 #include "common/base/intervals.h"
@@ -110,6 +111,12 @@ line::RecordOrder order_of(const RunOptions& options, bool fetches) {
           .compression = options.compression};
 }
 
+// Failures, and what lets programs hang.
+bool is_said_always(line::LineNews::Kind kind) {
+  using enum line::LineNews::Kind;
+  return kind == kOver || kind == kNotRecorded || kind == kTracerWaits || kind == kTracerLooks;
+}
+
 std::string line_text(const line::LineNews& news, const std::string& host) {
   using NewsKind = line::LineNews::Kind;
   switch (news.kind) {
@@ -121,6 +128,11 @@ std::string line_text(const line::LineNews& news, const std::string& host) {
       return fmt::format("{} was refused: {}", news.peer, news.text);
     case NewsKind::kOver:
       return fmt::format("{}: {}", host, news.text);
+    case NewsKind::kTracerWaits:
+    case NewsKind::kTracerLooks:
+      return fmt::format(
+          "{}: {}", host,
+          text_of_wait({.process = news.process, .place = news.text, .looks = news.kind == NewsKind::kTracerLooks}));
     case NewsKind::kNotRecorded:
     case NewsKind::kSaid:
       break;
@@ -151,8 +163,8 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
   HEAPTAP_TRY(line->connect(listens(options) ? std::chrono::hours(24 * 365) : base::intervals().reach));
   const auto rows = make_row_finder({options.symbols, options.sysroots, options.debuginfod}, options.symbols_server);
   remote::RemoteSource source(*line, [&options](const line::LineNews& news) {
-    const bool is_failure = news.kind == line::LineNews::Kind::kOver || news.kind == line::LineNews::Kind::kNotRecorded;
-    if (!options.quiet || is_failure) print_error(fmt::format("heaptap: {}\n", line_text(news, options.machine.host)));
+    if (!options.quiet || is_said_always(news.kind))
+      print_error(fmt::format("heaptap: {}\n", line_text(news, options.machine.host)));
   });
   if (rows != nullptr) source.set_row_finder(*rows);
   recording.machine = options.machine.host;
