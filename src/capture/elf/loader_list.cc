@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <array>
+#include <utility>
 
 namespace heaptap::elf {
 namespace {
@@ -41,6 +42,20 @@ std::optional<ListHead> read_head(const base::ByteSource& memory, ElfForm form, 
   return ListHead{first, notice, small(state) == kConsistent};
 }
 
+// Calls take(object, address of its name) for each entry, up to a limit: the program may have made the list a ring.
+// struct link_map { ElfW(Addr) l_addr; char* l_name; ElfW(Dyn)* l_ld; struct link_map *l_next, *l_prev; }
+template <typename Take>
+void walk(const base::ByteSource& memory, ElfForm form, uint64_t first, const Take& take) {
+  uint64_t at = first;
+  for (size_t count = 0; at != 0 && count < kMaxObjects; ++count) {
+    const auto entry = read_words<4>(memory, form, at);
+    if (!entry) break;
+    const auto [bias, name, dynamic, next] = *entry;
+    take(ListedObject{.link_map = at, .bias = bias, .dynamic = dynamic, .name = {}}, name);
+    at = next;
+  }
+}
+
 }  // namespace
 
 AuxiliaryVector parse_auxiliary_vector(std::string_view bytes, ElfForm form) {
@@ -73,18 +88,24 @@ std::optional<LoaderList> read_loader_state(const base::ByteSource& memory, ElfF
   return LoaderList{.change_notice = head->change_notice, .is_consistent = head->is_consistent, .objects = {}};
 }
 
-// struct link_map { ElfW(Addr) l_addr; char* l_name; ElfW(Dyn)* l_ld; struct link_map *l_next, *l_prev; }
+std::vector<ListedObject> read_unnamed_objects(const base::ByteSource& memory, ElfForm form, uint64_t list) {
+  const auto head = read_head(memory, form, list);
+  std::vector<ListedObject> objects;
+  if (head) {
+    walk(memory, form, head->first,
+         [&](ListedObject object, uint64_t /*name*/) { objects.push_back(std::move(object)); });
+  }
+  return objects;
+}
+
 std::optional<LoaderList> read_loader_list(const base::ByteSource& memory, ElfForm form, uint64_t list) {
   const auto head = read_head(memory, form, list);
   if (!head) return std::nullopt;
   LoaderList result{.change_notice = head->change_notice, .is_consistent = head->is_consistent, .objects = {}};
-  for (uint64_t at = head->first; at != 0 && result.objects.size() < kMaxObjects;) {
-    const auto entry = read_words<4>(memory, form, at);
-    if (!entry) break;
-    const auto [bias, name, dynamic, next] = *entry;
-    result.objects.push_back({bias, dynamic, read_text(memory, name, kMaxNameBytes)});
-    at = next;
-  }
+  walk(memory, form, head->first, [&](ListedObject object, uint64_t name) {
+    object.name = read_text(memory, name, kMaxNameBytes);
+    result.objects.push_back(std::move(object));
+  });
   return result;
 }
 

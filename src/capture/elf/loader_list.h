@@ -23,6 +23,7 @@ struct AuxiliaryVector {
 AuxiliaryVector parse_auxiliary_vector(std::string_view bytes, ElfForm form);
 
 struct ListedObject {
+  uint64_t link_map = 0;  // address of its entry
   uint64_t bias = 0;
   uint64_t dynamic = 0;  // address of its dynamic section
   std::string name;      // as known to the loader; arbitrary for the program, mostly empty
@@ -35,6 +36,8 @@ struct LoaderList {
 };
 // `list`: address of the r_debug. None: there is none (yet).
 std::optional<LoaderList> read_loader_list(const base::ByteSource& memory, ElfForm form, uint64_t list);
+// Its objects without names, which take one more read each. Empty: there is no list (yet).
+std::vector<ListedObject> read_unnamed_objects(const base::ByteSource& memory, ElfForm form, uint64_t list);
 // As above, without the objects.
 std::optional<LoaderList> read_loader_state(const base::ByteSource& memory, ElfForm form, uint64_t list);
 

@@ -1,9 +1,13 @@
 #include "capture/scan/allocator_memory.h"
 
+#include <elf.h>
+
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <string_view>
 
+#include "capture/elf/dynamic_section.h"
 #include "common/base/pages.h"
 
 namespace heaptap::scan {
@@ -193,19 +197,12 @@ constexpr uint64_t kChunkFlags = 7;
 
 // The names that a module imports, and its own, each between zeros. Empty: unknown.
 std::string names_of(const process::ProcessMemory& memory, const elf::ModuleImage& module) {
-  constexpr uint64_t kNameTable = 5;   // DT_STRTAB
-  constexpr uint64_t kNameBytes = 10;  // DT_STRSZ
-  constexpr uint64_t kMaxEntries = 128;
+  constexpr uint64_t kMaxDynamic = 4096;
   constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
-  if (module.dynamic == 0) return {};
-  const uint64_t end = module.dynamic + kMaxEntries * 2 * memory.word_bytes();
-  const std::vector<uint64_t> words = memory.words({module.dynamic, end});
-  uint64_t table = 0;
-  uint64_t bytes = 0;
-  for (size_t i = 0; i + 1 < words.size() && words[i] != 0; i += 2) {
-    if (words[i] == kNameTable) table = words[i + 1];
-    if (words[i] == kNameBytes) bytes = words[i + 1];
-  }
+  const elf::ElfForm form{memory.word_bytes(), std::endian::native == std::endian::big};
+  const elf::DynamicSection dynamic(memory, form, module.dynamic, kMaxDynamic, module.bias, {});
+  uint64_t table = dynamic.value(DT_STRTAB).value_or(0);
+  const uint64_t bytes = dynamic.value(DT_STRSZ).value_or(0);
   if (table == 0 || bytes == 0 || bytes > kMaxBytes) return {};
   if (table < module.bias) table += module.bias;  // some loaders relocate it in place
   std::string names(bytes, '\0');

@@ -3,7 +3,10 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <bit>
 
+#include "capture/elf/dynamic_section.h"
+#include "capture/elf/loader_list.h"
 #include "common/base/pages.h"
 
 namespace heaptap::scan {
@@ -11,33 +14,18 @@ namespace {
 
 constexpr uint64_t kMaxStaticBytes = uint64_t{16} << 20;
 constexpr uint64_t kMaxModules = 65536;
+constexpr uint64_t kMaxDynamicBytes = 4096;
 
-// The link_map list found from the program's dynamic section: bias and address of each.
-struct LoadedObject {
-  uint64_t bias;
-  uint64_t link_map;
-};
-
-std::vector<LoadedObject> list_loaded_objects(const process::ProcessMemory& memory,
-                                              const std::vector<elf::ModuleImage>& modules) {
-  std::vector<LoadedObject> objects;
-  uint64_t chain = 0;
+// The loader enters its list in the program's dynamic section.
+std::vector<elf::ListedObject> list_loaded_objects(const process::ProcessMemory& memory,
+                                                   const std::vector<elf::ModuleImage>& modules) {
+  const elf::ElfForm form{memory.word_bytes(), std::endian::native == std::endian::big};
   for (const elf::ModuleImage& module : modules) {
-    if (module.dynamic == 0 || chain != 0) continue;
-    constexpr uint64_t kMaxEntries = 256;
-    const auto words = memory.words({module.dynamic, module.dynamic + kMaxEntries * 2 * memory.word_bytes()});
-    for (size_t i = 0; i + 1 < words.size() && words[i] != DT_NULL; i += 2) {
-      if (words[i] == DT_DEBUG && words[i + 1] != 0)
-        chain = memory.word(words[i + 1] + memory.word_bytes()).value_or(0);
-    }
+    const elf::DynamicSection dynamic(memory, form, module.dynamic, kMaxDynamicBytes, module.bias, {});
+    auto objects = elf::read_unnamed_objects(memory, form, dynamic.value(DT_DEBUG).value_or(0));
+    if (!objects.empty()) return objects;
   }
-  while (chain != 0 && objects.size() < kMaxModules) {
-    const auto link = memory.words({chain, chain + uint64_t{4} * memory.word_bytes()});  // bias, name, dynamic, next
-    if (link.size() < 4) break;
-    objects.push_back({link[0], chain});
-    chain = link[3];
-  }
-  return objects;
+  return {};
 }
 
 // The loader's private fields of a module's thread-local variables are adjacent: image, its size, size, alignment, …
@@ -134,8 +122,8 @@ ThreadLocalModules find_thread_local_modules(const process::ProcessMemory& memor
                                              const std::vector<elf::ModuleImage>& modules, bool musl) {
   ThreadLocalModules result;
   result.musl = musl;
-  const std::vector<LoadedObject> objects = list_loaded_objects(memory, modules);
-  for (const LoadedObject& object : objects) {
+  const std::vector<elf::ListedObject> objects = list_loaded_objects(memory, modules);
+  for (const elf::ListedObject& object : objects) {
     const auto module = std::ranges::find(modules, object.bias, &elf::ModuleImage::bias);
     if (module == modules.end() || module->thread_locals.memory_bytes == 0) continue;
     const auto numbered = read_numbering(memory, object.link_map, *module, result.musl);
