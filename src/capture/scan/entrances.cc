@@ -32,6 +32,7 @@ class EntranceFinder {
     Entrances& known = entrances_[block];
     known.first = std::min(known.first, offset);
     known.last = std::max(known.last, offset);
+    known.shares |= share_bit(share_before(scan_.blocks[block].size_bytes, offset));
   }
 
   template <typename Pointer>

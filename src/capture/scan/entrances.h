@@ -1,5 +1,6 @@
 // Entrances of blocks: the offsets that pointers to each block lead to. Private to scan/.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -8,6 +9,18 @@
 
 namespace heaptap::scan {
 
+// Part of a block before an offset, as a divisor: 5 is a fifth of the block. Powers of two are no shares: in blocks that grow by
+// doubling, the contents end there.
+inline constexpr uint32_t kNoShare = 0;
+constexpr uint32_t share_before(uint64_t size_bytes, uint64_t offset) {
+  constexpr uint64_t kSmallest = 15;
+  if (offset == 0 || offset >= size_bytes || size_bytes / offset > kSmallest || size_bytes % offset != 0)
+    return kNoShare;
+  const uint64_t share = size_bytes / offset;
+  return std::has_single_bit(share) ? kNoShare : static_cast<uint32_t>(share);
+}
+constexpr uint16_t share_bit(uint32_t share) { return share == kNoShare ? 0 : static_cast<uint16_t>(1u << share); }
+
 // Offsets from the block's start.
 struct Entrances {
   static constexpr uint32_t kNone = 0xffffffff;
@@ -15,6 +28,7 @@ struct Entrances {
   uint32_t first =
       kNone;  // 0 if some pointer counts as one to the start, except for a cookie; kNone: nothing points to it
   uint32_t last = 0;
+  uint16_t shares = 0;   // share_bit() of those of pointers into the middle
   bool is_held = false;  // held by a variable that points to the start, or by a block that points to both
 };
 

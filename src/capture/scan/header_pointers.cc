@@ -30,8 +30,11 @@ void vote_for(HeaderVotes& header, const model::ScannedBlock& block, const Entra
   }
 }
 
-bool ends_at(const HeaderVotes& header, const model::ScannedBlock& block, uint32_t offset) {
-  return is_header(header.from_start, offset) || is_header(header.from_end, distance_to_end(block, offset));
+bool ends_at(const HeaderVotes& header, const model::ScannedBlock& block, uint64_t offset) {
+  if (header.shares.agree_in(share_before(block.size_bytes, offset))) return true;
+  if (offset > kMaxHeaderBytes) return false;
+  const auto bytes = static_cast<uint32_t>(offset);
+  return is_header(header.from_start, bytes) || is_header(header.from_end, distance_to_end(block, bytes));
 }
 
 }  // namespace
@@ -42,8 +45,15 @@ Headers::Headers(const model::HeapScan& scan, const std::vector<Entrances>& entr
   for (const model::ScannedBlock& block : scan.blocks) sites = std::max(sites, size_t{block.site} + 1);
   of_sites_.resize(sites);
   for (size_t level = 0; level < kCallLevels; ++level) of_calls_[level].resize(call_count(calls[level]));
-  vote(entrances, [](Votes& votes, uint32_t offset) { votes.propose(offset); });
-  vote(entrances, [](Votes& votes, uint32_t offset) { votes.count(offset); });
+  using model::ScannedBlock;
+  vote(entrances, [](HeaderVotes& header, const ScannedBlock& block, const Entrances& of_block) {
+    vote_for(header, block, of_block, [](Votes& votes, uint32_t offset) { votes.propose(offset); });
+    header.shares.propose(of_block, block.size_bytes);
+  });
+  vote(entrances, [](HeaderVotes& header, const ScannedBlock& block, const Entrances& of_block) {
+    vote_for(header, block, of_block, [](Votes& votes, uint32_t offset) { votes.count(offset); });
+    header.shares.count(of_block, block.size_bytes);
+  });
 }
 
 template <typename Take>
@@ -51,22 +61,21 @@ void Headers::vote(const std::vector<Entrances>& entrances, Take take) {
   for (size_t i = 0; i < scan_->blocks.size(); ++i) {
     if (entrances[i].first == kNone) continue;
     const model::ScannedBlock& block = scan_->blocks[i];
-    vote_for(of_sites_[block.site], block, entrances[i], take);
+    take(of_sites_[block.site], block, entrances[i]);
     for (size_t level = 0; level < kCallLevels; ++level) {
       const uint32_t call = call_of((*calls_)[level], block.site);
-      if (call != kNoCall) vote_for(of_calls_[level][call], block, entrances[i], take);
+      if (call != kNoCall) take(of_calls_[level][call], block, entrances[i]);
     }
   }
 }
 
 bool Headers::end_at(uint32_t block, uint64_t offset) const {
-  if (of_sites_.empty() || offset > kMaxHeaderBytes) return false;
-  const auto bytes = static_cast<uint32_t>(offset);
+  if (of_sites_.empty()) return false;
   const model::ScannedBlock& held = scan_->blocks[block];
-  if (ends_at(of_sites_[held.site], held, bytes)) return true;
+  if (ends_at(of_sites_[held.site], held, offset)) return true;
   for (size_t level = 0; level < kCallLevels; ++level) {
     const uint32_t call = call_of((*calls_)[level], held.site);
-    if (call != kNoCall && ends_at(of_calls_[level][call], held, bytes)) return true;
+    if (call != kNoCall && ends_at(of_calls_[level][call], held, offset)) return true;
   }
   return false;
 }

@@ -9,6 +9,7 @@
 #include "capture/scan/entrances.h"
 #include "capture/scan/interior_pointers.h"
 #include "capture/scan/scan_input.h"
+#include "capture/scan/shares.h"
 #include "capture/scan/votes.h"
 #include "common/model/heap_scan.h"
 
@@ -16,10 +17,11 @@ namespace heaptap::scan {
 
 // Headers of blocks of one stack, or of one call. A header has one length, and the first pointer leads behind it. Or what is behind
 // the header has one length: operands in front of an object, as many as each has. Then the last pointers agree in how far from the
-// end they lead to.
+// end they lead to. Or the header is one share of blocks of many sizes.
 struct HeaderVotes {
   Votes from_start;
   Votes from_end;
+  ShareVotes shares;
 };
 
 // What is known of headers, by stack and by call. The scan and the calls must outlive it.

@@ -387,6 +387,95 @@ TEST_F(HeaderTest, IsNoLongerThanAPage) {
   }
 }
 
+// A hash table's slots, a fifth of the block, before its entries.
+class ShareTest : public HeaderTest {
+ protected:
+  uint64_t add_table(uint64_t bytes) {
+    const uint64_t address = next_;
+    next_ += (bytes + 31) / 16 * 16;
+    add_block(address, bytes);
+    return address;
+  }
+  // A block of 40 bytes a slot, with a pointer behind so many bytes a slot.
+  uint64_t hold_table(uint64_t slots, uint64_t bytes_before = 8) {
+    const uint64_t address = add_table(40 * slots);
+    point_to(address + bytes_before * slots);
+    return address;
+  }
+  void hold_tables() {
+    for (const uint64_t slots : {4, 8, 16, 128, 4, 8, 16, 4}) hold_table(slots);
+  }
+  void point_from_block(uint64_t value) { memory_.put(add_table(8), value); }
+
+  uint64_t next_ = kHeap;
+};
+
+TEST_F(ShareTest, IsWhatEightBlocksOfThreeMagnitudesAgreeIn) {
+  for (const uint64_t slots : {4, 8, 16, 128, 4, 8, 16}) hold_table(slots);
+  EXPECT_EQ(behind_headers(), 0u);
+  hold_table(64);
+  EXPECT_EQ(behind_headers(), 8u);
+}
+
+TEST_F(ShareTest, IsNoneOfBlocksOfTwoMagnitudes) {
+  for (const uint64_t slots : {129, 130, 133, 135, 136, 64, 66, 67}) hold_table(slots);
+  EXPECT_EQ(behind_headers(), 0u);
+  hold_table(32);
+  EXPECT_EQ(behind_headers(), 9u);
+}
+
+TEST_F(ShareTest, MayBeLongerThanAPage) {
+  hold_tables();
+  hold_table(600);
+  EXPECT_EQ(behind_headers(), 9u);
+}
+
+TEST_F(ShareTest, IsNoPowerOfTwoAndNoSmallPart) {
+  for (const uint64_t bytes_before : {20, 10, 5, 2}) {
+    for (const uint64_t slots : {8, 16, 32, 64, 8, 16, 32, 64}) hold_table(slots, bytes_before);
+    EXPECT_EQ(behind_headers(), 0u) << bytes_before;
+    input_.blocks.clear();
+    next_ = kHeap;
+    globals_ = 0;
+  }
+}
+
+TEST_F(ShareTest, HoldsWhatLeadsThereAlone) {
+  hold_tables();
+  hold_table(8, 16);  // behind the first entry
+  EXPECT_EQ(behind_headers(), 0u) << "one of sixteen may be held elsewhere";
+  for (int i = 0; i < 8; ++i) hold_table(16);
+  EXPECT_EQ(behind_headers(), 16u) << "and is not behind it";
+}
+
+TEST_F(ShareTest, PointersToStartsSpeakAgainstIt) {
+  hold_tables();
+  const uint64_t both = hold_table(8);
+  EXPECT_EQ(behind_headers(), 9u);
+  point_to(both);
+  EXPECT_EQ(behind_headers(), 0u);
+}
+
+TEST_F(ShareTest, WordsThatLeadBeforeItMayBeChanceInOneOfFourBlocks) {
+  hold_tables();
+  for (const uint64_t slots : {8, 128}) point_from_block(hold_table(slots) + 12);
+  EXPECT_EQ(behind_headers(), 10u);
+  point_from_block(hold_table(8) + 16);
+  EXPECT_EQ(behind_headers(), 0u);
+}
+
+TEST_F(ShareTest, IsNotAgreedInByElementsThatNearlyAllHavePointers) {
+  uint64_t left_out = 0;
+  for (const uint64_t count : {15, 30, 60, 15, 30, 60, 15, 30}) {
+    const uint64_t elements = add_table(16 * count);
+    for (uint64_t n = 1 + left_out % 4; n < count - left_out % 4; ++n) point_from_block(elements + 16 * n);
+    ++left_out;
+  }
+  const model::HeapScan result = scan();
+  EXPECT_GT(result.pointers.size(), 150u);
+  EXPECT_EQ(std::ranges::count(result.pointers, PointerKind::kHeader, &model::BlockPointer::kind), 0);
+}
+
 TEST_F(HeaderTest, WhatPointsFurtherBehindMayStillBeChance) {
   for (int i = 0; i < 16; ++i) hold(16);
   const uint64_t list = hold(40);
