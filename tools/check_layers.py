@@ -172,20 +172,26 @@ def check_quoted(rules, root, path, room, name):
     if other is None:
         return f'"{name}" is in a directory that layers.txt does not name'
     reason = rules.why_not(room, other)
-    return f"{reason} ({name})" if reason else None
+    return f"{reason} ({name})" if reason else check_only(rules, path, room, name)
 
 
 def first_match(name, patterns):
     return next((pattern for pattern in patterns if fnmatch.fnmatchcase(name, pattern)), None)
 
 
-def check_system(rules, path, room, name):
+def check_only(rules, path, room, name):
     for owners, headers in rules.only:
         if matches(name, headers):
             owner = next((owner for owner in owners if owner == room or matches(str(path), [owner])), None)
             if owner is None:
                 return f"{'only ' + ', '.join(owners) if owners else 'no room'} may include <{name}>"
             rules.use(owner, f"<{' '.join(headers)}>")
+    return None
+
+
+def check_system(rules, path, room, name):
+    if reason := check_only(rules, path, room, name):
+        return reason
     if room not in rules.freestanding:
         return None
     if pattern := first_match(name, rules.freestanding_headers):

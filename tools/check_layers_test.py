@@ -105,6 +105,12 @@ class CheckLayers(unittest.TestCase):
         found = self.violations({**files, "src/apps/heaptap/main.cc": text}, rules=rules)
         self.assert_one(found, "src/apps/heaptap/main.cc:1", "only apps/heaptap/option_*.cc may include <CLI/CLI.hpp>")
 
+    def test_headers_of_our_own_may_be_for_some_files_alone(self):
+        rules = RULES + "only analysis/query apps/heaptap/sh*.cc: analysis/symbols/*\n"
+        self.assertEqual(self.violations(rules=rules), [])
+        found = self.violations({"src/apps/heaptap/main.cc": '#include "analysis/symbols/resolver.h"\n'}, rules=rules)
+        self.assert_one(found, "src/apps/heaptap/main.cc:1", "apps/heaptap/sh*.cc may include <analysis/symbols/resolver.h>")
+
     def test_a_header_of_no_room_is_refused_everywhere(self):
         found = self.violations({"src/apps/heaptap/main.cc": "#include <nlohmann/json.hpp>\n"}, RULES + "only: nlohmann/*\n")
         self.assert_one(found, "no room", "nlohmann/json.hpp")
