@@ -3,6 +3,9 @@
 # With HEAPTAP_FUZZ it becomes fuzz/NAME in the build directory; with the tests, its seeds are a test: all targets are in one program
 # then, each by a name of its own in place of LLVMFuzzerTestOneInput.
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*.cc)
+if(NOT HEAPTAP_DISCOVERY)
+  list(FILTER fuzz_sources EXCLUDE REGEX "/tests/fuzz/discovery\\.cc$")
+endif()
 
 # heaptap_fuzz_rooms(RESULT SOURCE): the libraries of the rooms whose headers SOURCE includes, and those that support headers of
 # tests/fuzz include for it: a target is built from no more than it needs.

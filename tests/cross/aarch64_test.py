@@ -34,7 +34,7 @@ def build():
     # Compiled for one run: less is optimised, and some warnings need more of it.
     flags = "-O1 -DNDEBUG -Wno-maybe-uninitialized"
     steps = [[SOURCE / "tools/cross_sysroot.sh", "arm64", sysroot],
-             ["cmake", "-S", SOURCE, "-B", BUILD, "--preset", "aarch64", f"-DHEAPTAP_SYSROOT={sysroot}",
+             ["cmake", "-S", SOURCE, "-B", BUILD, "--preset", "aarch64", "-DHEAPTAP_DISCOVERY=OFF", f"-DHEAPTAP_SYSROOT={sysroot}",
               f"-DCMAKE_CXX_FLAGS_RELEASE={flags}"],
              ["cmake", "--build", BUILD, "--parallel", str(os.cpu_count()), "--target", "heaptap"]]
     for step in steps:
@@ -87,6 +87,11 @@ class AArch64(heaptap_test.TestCase):
         outcome = self.foreign_heaptap("attach", str(os.getpid()))
         self.assertNotEqual(outcome.status, 0, outcome)
         self.assertIn(b"can't be recorded on this CPU yet (aarch64)", outcome.stderr)
+
+    def test_is_built_without_multicast_dns(self):
+        outcome = self.foreign_heaptap("discover")
+        self.assertEqual(outcome.status, 2, outcome)
+        self.assertIn(b"no multicast DNS", outcome.stderr)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const Packet& said : questions) HEAPTAP_CHECK(read_message(said.bytes).has_value());
     HEAPTAP_CHECK(responder.next_deadline() > now_ns);
     (void)responder.goodbye();
-    HEAPTAP_CHECK(querier.next_deadline(now_ns) >= now_ns && querier.services().size() <= kMaxFoundServices);
+    const auto services = querier.services();
+    HEAPTAP_CHECK(querier.next_deadline(now_ns) >= now_ns && services.size() <= kMaxFoundServices);
+    for (const FoundService& service : services) (void)text_value(service.text, "program");
   }
   return 0;
 }

@@ -1,15 +1,14 @@
-// Messages of multicast DNS, and the words of TXT records.
+// Messages of DNS.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "common/base/check.h"
-#include "common/discovery/dns_message.h"
-#include "common/discovery/service.h"
+#include "common/network/dns_message.h"
 
 namespace {
 
-using namespace heaptap::discovery;
+using namespace heaptap::network;
 
 bool is_same(const std::vector<Record>& one, const std::vector<Record>& other) {
   if (one.size() != other.size()) return false;
@@ -30,7 +29,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!message) return 0;
   for (const Record& record : message->answers) {
     (void)record.name.text();
-    (void)text_value(record.data, "program");
     if (const auto target = target_of(record)) HEAPTAP_CHECK(target->bytes().size() < kMaxNameBytes);
     if (const auto place = place_of(record)) HEAPTAP_CHECK(place->host.bytes().size() < kMaxNameBytes);
   }

@@ -1,4 +1,5 @@
 // Announcement of `serve --announce`: tells the local networks the address at which this target waits for a host.
+// A build without multicast DNS has none.
 #pragma once
 #include <memory>
 #include <string_view>
@@ -6,12 +7,18 @@
 #include "capture/supervision/recording_service.h"
 #include "common/base/result.h"
 #include "common/channel/address.h"
-#include "common/discovery/announcer.h"
+
+namespace heaptap::discovery {
+class Announcer;
+}
 
 namespace heaptap::target {
 
 class Announcement : public supervision::RecordingService {
  public:
+  Announcement();
+  ~Announcement() override;
+
   // Starts announcing. `has_begun`: a recording waits for a host that takes it over.
   base::Result<> begin(const channel::Address& address, bool has_token, bool has_begun);
   // Whether there is a local network on which the address is reachable.

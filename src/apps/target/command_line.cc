@@ -4,9 +4,11 @@
 #include <array>
 #include <string_view>
 
+#include "apps/target/discovery.h"
 #include "common/base/nearest_word.h"
 #include "common/base/units.h"
 #include "common/base/whole_number.h"
+#include "common/channel/address.h"
 
 namespace heaptap::target {
 namespace {
@@ -259,6 +261,8 @@ class Parser {
     if (options_.announce && options_.goes_to_host) {
       return fail_as(ErrorKind::kUsage, "--announce is for serve, and for run and attach with --listen");
     }
+    if (options_.announce) HEAPTAP_TRY(check_discovery("--announce"));
+    if (options_.goes_by_announcement()) HEAPTAP_TRY(check_discovery("connect without an address"));
     if (options_.command == Command::kMark && options_.address.empty()) {
       return fail_as(ErrorKind::kUsage, "mark: expected one name, as in `heaptap-target mark warm`");
     }
@@ -352,17 +356,20 @@ class Parser {
 
 base::Result<Options> parse(std::span<const char* const> arguments) { return Parser(arguments).parse(); }
 
-const char* help_text() {
-  return R"(heaptap-target records programs on this machine for heaptap on another one.
+bool Options::goes_by_announcement() const {
+  return goes_to_host && (address.empty() || channel::is_name_alone(address));
+}
+
+std::string help_text() {
+  std::string text = R"(heaptap-target records programs on this machine for heaptap on another one.
 
 Usage: heaptap-target COMMAND [options]
 
 Commands:
   serve [ADDRESS]         wait for hosts: heaptap run -H ADDRESS -- PROGRAM
-  connect [ADDRESS|NAME]  connect to a waiting host: heaptap run -H
-                          listen:ADDRESS; without an address, or by a NAME, to
-                          one that announces itself: -H listen:
-  run [--listen ADDRESS|--connect ADDRESS] -- PROGRAM [ARG...]
+)";
+  text += kDiscoveryHelp.connect;
+  text += R"(  run [--listen ADDRESS|--connect ADDRESS] -- PROGRAM [ARG...]
                           record at once; the host takes it over with heaptap
                           connect ADDRESS
   attach [--listen ADDRESS|--connect ADDRESS] PID...
@@ -422,9 +429,9 @@ Remote:
   --keys DIR              directory of this machine's key and those of hosts
                           (default: /etc/heaptap of root, else
                           ~/.config/heaptap)
-  --announce              announce the address (TCP) on the local networks, for
-                          `heaptap discover`
-  --once                  end after one recording
+)";
+  text += kDiscoveryHelp.announce;
+  text += R"(  --once                  end after one recording
   --wait                  run, attach: begin when a host is connected
   --no-scan-data          send no memory of a program: no leak scans
   --no-fetch              send no file of a recorded program
@@ -445,6 +452,7 @@ Other:
   -h, --help              print this help
   --version               print the version
 )";
+  return text;
 }
 
 }  // namespace heaptap::target

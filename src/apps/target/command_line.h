@@ -67,9 +67,11 @@ struct Options {
   [[nodiscard]] bool begins_by_itself() const {
     return command == Command::kRun || command == Command::kAttach || command == Command::kRecord;
   }
+  // Whether the host is to be found: there is no address, at most an announced name.
+  [[nodiscard]] bool goes_by_announcement() const;
 };
 
 base::Result<Options> parse(std::span<const char* const> arguments);
-const char* help_text();
+std::string help_text();
 
 }  // namespace heaptap::target

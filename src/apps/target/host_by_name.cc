@@ -12,8 +12,8 @@
 
 #include "common/base/small_file.h"
 #include "common/channel/random.h"
-#include "common/discovery/dns_message.h"
-#include "common/discovery/ip_address.h"
+#include "common/network/dns_message.h"
+#include "common/network/ip_address.h"
 
 namespace heaptap::target {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kLocal = ".local";
 constexpr std::string_view kMulticast = "224.0.0.251";
 constexpr uint16_t kMulticastPort = 5353;
-constexpr std::array kTypes{discovery::RecordType::kA, discovery::RecordType::kAaaa};
+constexpr std::array kTypes{network::RecordType::kA, network::RecordType::kAaaa};
 
 bool is_same_name(std::string_view one, std::string_view other) {
   const auto small = [](char letter) {
@@ -38,8 +38,8 @@ std::optional<channel::Address> address_at(std::string_view number, uint16_t por
   return address && !address->is_file() && !address->is_name() ? std::optional(*std::move(address)) : std::nullopt;
 }
 
-std::optional<discovery::Name> dns_name(const std::string& text) {
-  discovery::Name name;
+std::optional<network::Name> dns_name(const std::string& text) {
+  network::Name name;
   for (const std::string& label : base::split(text, '.')) {
     if (!name.append(label)) return std::nullopt;
   }
@@ -47,9 +47,9 @@ std::optional<discovery::Name> dns_name(const std::string& text) {
 }
 
 // RFC 1035, 4.1: recursion desired.
-std::string question_of(uint16_t number, const discovery::Name& name, discovery::RecordType type) {
+std::string question_of(uint16_t number, const network::Name& name, network::RecordType type) {
   constexpr char kRecursionDesired = 0x01;
-  std::string bytes = discovery::write_message({.id = number, .questions = {{.name = name, .type = type}}});
+  std::string bytes = network::write_message({.id = number, .questions = {{.name = name, .type = type}}});
   bytes[2] = static_cast<char>(bytes[2] | kRecursionDesired);
   return bytes;
 }
@@ -124,7 +124,7 @@ void HostByName::ask(line::TimePoint now) {
     base::UniqueFd socket(::socket(to->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     // A connected socket receives answers of that server only; any machine with the name answers a multicast query.
     if (!socket || (!is_local && connect(socket.get(), to->get(), to->bytes) != 0)) continue;
-    for (const discovery::RecordType type : kTypes) {
+    for (const network::RecordType type : kTypes) {
       const std::string bytes = question_of(question_, *name, type);
       const sockaddr* const where = is_local ? to->get() : nullptr;
       if (sendto(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL, where, is_local ? to->bytes : 0) > 0) {
@@ -149,13 +149,12 @@ void HostByName::hear(base::UniqueFd& socket, line::TimePoint now) {
     if (head != question_) continue;
     was_answered_ = true;
     answers_left_ -= std::min<size_t>(answers_left_, 1);
-    const auto message = discovery::read_message({bytes.data(), static_cast<size_t>(got)});
+    const auto message = network::read_message({bytes.data(), static_cast<size_t>(got)});
     if (!message || !message->is_response) continue;
-    for (const discovery::Record& record : message->answers) {
+    for (const network::Record& record : message->answers) {
       if (std::ranges::find(kTypes, record.type) == kTypes.end()) continue;
-      const auto family =
-          record.type == discovery::RecordType::kA ? discovery::Family::kIpv4 : discovery::Family::kIpv6;
-      const auto address = address_at(discovery::IpAddress::of_data(family, record.data).text(), port_);
+      const auto family = record.type == network::RecordType::kA ? network::Family::kIpv4 : network::Family::kIpv6;
+      const auto address = address_at(network::IpAddress::of_data(family, record.data).text(), port_);
       const auto is_it = [&](const channel::Address& other) { return other.to_text() == address->to_text(); };
       if (address && std::ranges::none_of(found_, is_it)) found_.push_back(*address);
     }

@@ -8,7 +8,7 @@
 
 #include "capture/uplink/address_finder.h"
 #include "common/base/unique_fd.h"
-#include "common/discovery/dns_name.h"
+#include "common/network/dns_name.h"
 
 namespace heaptap::target {
 

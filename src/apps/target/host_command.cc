@@ -1,22 +1,22 @@
 #include "apps/target/host_command.h"
 
 #include "common/base/shell_word.h"
-#include "common/discovery/link.h"
-#include "common/discovery/reach.h"
+#include "common/network/link.h"
+#include "common/network/reach.h"
 
 namespace heaptap::target {
 namespace {
 
-using discovery::Family;
-using discovery::IpAddress;
+using network::Family;
+using network::IpAddress;
 
 // As the host has to write it. Without a local network, as it is bound.
 std::string reached_at(const channel::Address& address) {
   const auto bound = address.to_socket();
   if (!bound || address.is_file()) return address.to_text();
-  const auto reach = discovery::Reach::of_socket(bound->storage);
-  const IpAddress best = reach.best_of(discovery::links_of_machine(discovery::Where::kNetwork))
-                             .value_or(discovery::Endpoint::of(bound->storage).address);
+  const auto reach = network::Reach::of_socket(bound->storage);
+  const IpAddress best = reach.best_of(network::links_of_machine(network::Where::kNetwork))
+                             .value_or(network::Endpoint::of(bound->storage).address);
   return host_text(best) + ":" + std::to_string(address.port());
 }
 

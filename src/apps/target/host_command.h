@@ -3,7 +3,7 @@
 #include <string>
 
 #include "common/channel/address.h"
-#include "common/discovery/ip_address.h"
+#include "common/network/ip_address.h"
 
 namespace heaptap::target {
 
@@ -11,6 +11,6 @@ namespace heaptap::target {
 std::string command_on_host(const channel::Address& address, bool has_token, bool takes_over);
 
 // Address of this machine as written on the host, without a port.
-std::string host_text(const discovery::IpAddress& address);
+std::string host_text(const network::IpAddress& address);
 
 }  // namespace heaptap::target

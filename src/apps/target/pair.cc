@@ -1,33 +1,28 @@
 #include "apps/target/pair.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
 #include <optional>
 
 #include "apps/target/host_command.h"
 #include "common/base/shell_word.h"
 #include "common/channel/key_directory.h"
 #include "common/channel/token.h"
-#include "common/discovery/link.h"
-#include "common/discovery/reach.h"
-#include "common/discovery/service.h"
+#include "common/network/link.h"
+#include "common/network/machine_name.h"
+#include "common/network/reach.h"
 
 namespace heaptap::target {
 namespace {
 
 // The address for hosts of the local network, if there is one.
 std::string own_address() {
-  const auto best = discovery::Reach().best_of(discovery::links_of_machine(discovery::Where::kNetwork));
+  const auto best = network::Reach().best_of(network::links_of_machine(network::Where::kNetwork));
   return best ? host_text(*best) : "ADDRESS";
 }
 
 // The announced name.
-std::string own_name() {
-  std::array<char, 256> name{};
-  return discovery::default_name(gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "");
-}
+std::string own_name() { return network::display_name(network::machine_name()); }
 
 }  // namespace
 

@@ -40,11 +40,6 @@ std::string find_agent(const Options& options) {
   return unpack_carried_agent();
 }
 
-// Without an address, at most with an announced name.
-bool is_by_announcement(const Options& options) {
-  return options.goes_to_host && (options.address.empty() || channel::is_name_alone(options.address));
-}
-
 // Whether the peer has to prove a key known here.
 base::Result<std::unique_ptr<uplink::ConnectionSource>> go_to_announced(const Options& options,
                                                                         const channel::Security& security) {
@@ -56,8 +51,7 @@ base::Result<std::unique_ptr<uplink::ConnectionSource>> go_to_announced(const Op
         name.empty() ? "" : " under the name '" + name + "'");
   }
   say(options, name.empty() ? "looking for a waiting host" : "looking for the host '" + name + "'");
-  return std::make_unique<uplink::Connector>(name.empty() ? "a host" : name, security,
-                                             std::make_unique<AnnouncedHost>(name));
+  return std::make_unique<uplink::Connector>(name.empty() ? "a host" : name, security, announced_host(name));
 }
 
 // Whether it can print without waiting for its reader.
@@ -117,7 +111,7 @@ base::Result<channel::Security> security_of(const Options& options) {
       {.token_file = options.token_file,
        .directory = options.keys.empty() ? std::nullopt : std::optional(channel::KeyDirectory(options.keys)),
        .trusted = channel::KeyDirectory::kHosts,
-       .target = is_by_announcement(options) ? options.address : "",
+       .target = options.goes_by_announcement() ? options.address : "",
        .is_name = true});
 }
 
@@ -139,7 +133,7 @@ base::Result<std::unique_ptr<uplink::ConnectionSource>> listen(const Options& op
 
 base::Result<std::unique_ptr<uplink::ConnectionSource>> go_to(const Options& options,
                                                               const channel::Security& security) {
-  if (is_by_announcement(options)) return go_to_announced(options, security);
+  if (options.goes_by_announcement()) return go_to_announced(options, security);
   const auto address = channel::parse_address(options.address);
   if (!address) return std::unexpected(address.error());
   HEAPTAP_TRY(channel::check(security, *address));

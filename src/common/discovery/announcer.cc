@@ -1,13 +1,12 @@
 #include "common/discovery/announcer.h"
 
 #include <sys/random.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "common/base/clock.h"
+#include "common/network/machine_name.h"
 
 namespace heaptap::discovery {
 namespace {
@@ -22,11 +21,6 @@ uint64_t random_number() {
   return number;
 }
 
-std::string name_of_machine() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 std::string hexadecimal(uint64_t number) {
   std::string text;
   for (unsigned shift = 64; shift > 0; shift -= 4) text += "0123456789abcdef"[number >> (shift - 4) & 0xf];
@@ -39,7 +33,7 @@ base::Result<Announcer> Announcer::create(Service service, Where where) {
   auto sockets = MulticastSockets::open(PortChoice::kMulticast);
   if (!sockets) return std::unexpected(std::move(sockets).error());
   if (service.id.empty()) service.id = hexadecimal(random_number());
-  return Announcer(*std::move(sockets), Responder(std::move(service), name_of_machine(), random_number()), where);
+  return Announcer(*std::move(sockets), Responder(std::move(service), network::machine_name(), random_number()), where);
 }
 
 Announcer::Announcer(MulticastSockets sockets, Responder responder, Where where)

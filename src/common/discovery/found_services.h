@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/discovery/dns_message.h"
-#include "common/discovery/link.h"
 #include "common/discovery/service.h"
+#include "common/network/dns_message.h"
+#include "common/network/link.h"
 
 namespace heaptap::discovery {
 

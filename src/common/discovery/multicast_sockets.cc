@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/discovery/dns_message.h"
+#include "common/network/dns_message.h"
 
 namespace heaptap::discovery {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
-#include "common/discovery/link.h"
 #include "common/discovery/packet.h"
+#include "common/network/link.h"
 
 namespace heaptap::discovery {
 

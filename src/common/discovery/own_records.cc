@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/whole_number.h"
+#include "common/network/machine_name.h"
 
 namespace heaptap::discovery {
 namespace {
@@ -36,7 +37,7 @@ bool is_same(const Record& one, const Record& other) {
 
 OwnRecords::OwnRecords(Service service, std::string_view host)
     : service_(std::move(service)), host_label_(host_label_of(host, service_.reach.label())) {
-  if (service_.name.empty()) service_.name = default_name(host);
+  if (service_.name.empty()) service_.name = network::display_name(host);
   make_names();
 }
 

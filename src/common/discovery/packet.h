@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "common/discovery/ip_address.h"
+#include "common/network/ip_address.h"
 
 namespace heaptap::discovery {
+
+using namespace network;  // addresses, links, DNS messages
 
 inline constexpr uint16_t kMulticastPort = 5353;
 inline constexpr uint64_t kMillisecond = 1'000'000;  // in nanoseconds, like all times here

@@ -23,11 +23,6 @@ Name service_type(ServiceKind kind) {
 Name all_types() { return {"_services", "_dns-sd", "_udp", "local"}; }
 Name local_name(std::string_view label) { return Name(label, {"local"}); }
 
-std::string default_name(std::string_view machine) {
-  const std::string_view name = machine.substr(0, machine.find('.'));
-  return std::string(name.empty() ? "heaptap" : name);
-}
-
 std::string cut_to(std::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
   size_t end = max_bytes;

@@ -17,10 +17,12 @@
 #include <string>
 #include <string_view>
 
-#include "common/discovery/dns_name.h"
-#include "common/discovery/reach.h"
+#include "common/network/dns_name.h"
+#include "common/network/reach.h"
 
 namespace heaptap::discovery {
+
+using namespace network;  // addresses, links, DNS messages
 
 // Kind of the waiting side.
 enum class ServiceKind : uint8_t { kTarget, kHost };
@@ -42,8 +44,6 @@ struct Service {
 // _heaptap._tcp.local, _heaptap-host._tcp.local
 Name service_type(ServiceKind kind = ServiceKind::kTarget);
 Name all_types();  // RFC 6763, 9: name for querying all service types
-// Default name of a service, from the machine's name.
-std::string default_name(std::string_view machine);
 Name local_name(std::string_view label);
 
 // Truncates a text to `max_bytes`, at a character boundary.

@@ -1,5 +1,5 @@
 // How services that were found are shown: as a table, as lines, as JSON. Nothing in them is trusted.
-#include "apps/heaptap/commands/discover_text.h"
+#include "apps/heaptap/discovery/discover_text.h"
 
 #include <gtest/gtest.h>
 

@@ -19,6 +19,7 @@
 namespace heaptap::app {
 namespace {
 
+// With discover_help() between them.
 constexpr std::string_view kHelp =
     R"(heaptap shows where the memory of a C or C++ program goes, what still holds it, and what leaks.
 
@@ -42,8 +43,9 @@ Read:
 
 Other machines:
   heaptap connect ADDRESS|FILE                  take over what heaptap-target records by itself
-  heaptap discover [--watch] [--json]           find what heaptap-target announces on the local network
-  heaptap pair [ADDRESS KEY]                    pair this machine with a target
+)";
+constexpr std::string_view kHelpAfterDiscover =
+    R"(  heaptap pair [ADDRESS KEY]                    pair this machine with a target
   heaptap symbols serve DIR...                  serve symbols and unwind tables to other machines
 
 Help:
@@ -83,7 +85,10 @@ base::Result<Command> parse_named(const std::string& name, const Arguments& rest
                        name, name);
 }
 
-std::string overview(int file_descriptor) { return text::folded(kHelp, terminal_width(file_descriptor)); }
+std::string overview(int file_descriptor) {
+  return text::folded(fmt::format("{}{}{}", kHelp, discover_help(), kHelpAfterDiscover),
+                      terminal_width(file_descriptor));
+}
 
 bool is_command(const std::string& name) {
   return std::ranges::find(kCommands, name, &NamedCommand::name) != kCommands.end() ||
@@ -135,9 +140,9 @@ std::vector<KnownCommand> known_commands() {
   for (const NamedCommand& command : kCommands) {
     // `completions` calls this function, `help` has no table of options.
     if (command.parse == parse_completions || command.parse == parse_help) continue;
-    topics.words.emplace_back(command.name);
     const auto help = command.parse({"--help"}, {});
-    if (!help || !std::holds_alternative<PrintText>(*help)) continue;
+    if (!help || !std::holds_alternative<PrintText>(*help)) continue;  // this build lacks it
+    topics.words.emplace_back(command.name);
     const auto& text = std::get<PrintText>(*help);
     known.push_back({std::string(command.name), text.summary, text.options});
   }

@@ -1,7 +1,8 @@
-// `heaptap discover`: machines on the local network that announce heaptap-target.
+// `heaptap discover`: machines on the local network that announce heaptap-target. A build without it says so.
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace heaptap::app {
 
@@ -14,5 +15,8 @@ struct DiscoverOptions {
 
 // Returns heaptap's exit status: 0 if something was found, else 1.
 int perform(const DiscoverOptions& options);
+
+// Its line in `heaptap help`; empty: this build has no such command.
+std::string_view discover_help();
 
 }  // namespace heaptap::app

@@ -6,13 +6,22 @@
 #include <memory>
 #include <vector>
 
-#include "common/discovery/announcer.h"
+#include "common/base/result.h"
 #include "record/remote/line_to_target.h"
+
+namespace heaptap::discovery {
+class Announcer;
+}
 
 namespace heaptap::app {
 
 class HostAnnouncement : public remote::WaitTeller {
  public:
+  HostAnnouncement();
+  ~HostAnnouncement() override;
+
+  // Whether this build can announce.
+  static base::Result<> check();
   // To be called first: nothing is announced before it.
   void set_service(uint16_t port, bool has_token);
 
@@ -20,7 +29,8 @@ class HostAnnouncement : public remote::WaitTeller {
   void serve(bool is_waiting) override;
 
  private:
-  discovery::Service service_;
+  uint16_t port_ = 0;
+  bool has_token_ = false;
   std::unique_ptr<discovery::Announcer> announcer_;
   bool has_failed_ = false;
 };

@@ -60,6 +60,7 @@ base::Result<remote::LineToTarget> make_waiting_line(const RunOptions& options, 
   auto security = security_of({.token_file = options.machine.token_file});
   if (!security) return std::unexpected(std::move(security).error());
   const std::string where = options.machine.host.substr(kListens.size());
+  if (where.empty()) HEAPTAP_TRY(HostAnnouncement::check());
   const auto address = where.empty() ? base::Result<channel::Address>() : channel::parse_address(where);
   if (!address) return std::unexpected(address.error());
   auto listener = where.empty() ? listen_anywhere(*security) : channel::Listener::listen(*address, *security, {});

@@ -1,11 +1,11 @@
-#include "common/discovery/dns_name.h"
+#include "common/network/dns_name.h"
 
 #include <algorithm>
 #include <cstdint>
 
 #include "common/base/check.h"
 
-namespace heaptap::discovery {
+namespace heaptap::network {
 namespace {
 
 char folded_letter(char letter) {
@@ -68,4 +68,4 @@ std::string Name::text() const {
 
 bool operator==(const Name& one, const Name& other) { return is_equal(one.bytes_, other.bytes_); }
 
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "apps/heaptap/commands/discover_text.h"
 #include "apps/heaptap/commands/terminal.h"
+#include "apps/heaptap/discovery/discover_text.h"
 #include "common/base/clock.h"
 #include "common/base/exit_status.h"
 #include "common/base/units.h"

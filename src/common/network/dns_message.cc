@@ -1,9 +1,9 @@
-#include "common/discovery/dns_message.h"
+#include "common/network/dns_message.h"
 
 #include <array>
 #include <utility>
 
-namespace heaptap::discovery {
+namespace heaptap::network {
 namespace {
 
 constexpr uint16_t kResponseFlag = 0x8000;
@@ -245,4 +245,4 @@ std::string write_message(const Message& message) {
   return out.take();
 }
 
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "common/discovery/ip_address.h"
-#include "common/discovery/link.h"
+#include "common/network/ip_address.h"
+#include "common/network/link.h"
 
-namespace heaptap::discovery {
+namespace heaptap::network {
 
 class Reach {
  public:
@@ -33,4 +33,4 @@ class Reach {
   unsigned link_ = 0;  // for that address; 0: any
 };
 
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

@@ -1,5 +1,5 @@
 // Messages of multicast DNS: what is written is read again, and what is none is refused, wherever it is damaged.
-#include "common/discovery/dns_message.h"
+#include "common/network/dns_message.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/discovery/service.h"
-
-namespace heaptap::discovery {
+namespace heaptap::network {
 namespace {
 
 using namespace std::string_literals;
@@ -17,17 +15,18 @@ using namespace std::string_literals;
 const std::string kQuery = "\0\0\0\0\0\1\0\0\0\0\0\0"s;       // the head of one with a question
 const std::string kResponse = "\0\0\x84\0\0\0\0\1\0\0\0\0"s;  // the head of one with an answer
 const std::string kBoard = "\5board\5local\0"s;               // a name
+const Name kType{"_heaptap", "_tcp", "local"};
+const Name kHost{"board-heaptap", "local"};
 
 Message full_message() {
-  const Name instance("Board (2)", service_type());
+  const Name instance("Board (2)", kType);
   Message message{.id = 7, .is_response = true, .is_truncated = true};
-  message.questions.push_back({.name = service_type(), .type = RecordType::kPtr, .wants_unicast = true});
-  message.answers.push_back(make_pointer(service_type(), instance, 4500));
-  message.authorities.push_back(make_place(instance, {.port = 5000, .host = local_name("board-heaptap")}, 120));
+  message.questions.push_back({.name = kType, .type = RecordType::kPtr, .wants_unicast = true});
+  message.answers.push_back(make_pointer(kType, instance, 4500));
+  message.authorities.push_back(make_place(instance, {.port = 5000, .host = kHost}, 120));
   message.additionals.push_back(
       {.name = instance, .type = RecordType::kTxt, .takes_place = true, .ttl_s = 120, .data = "\3a=b"});
-  message.additionals.push_back(
-      {.name = local_name("board-heaptap"), .type = RecordType::kA, .ttl_s = 120, .data = "\x0a\0\0\1"s});
+  message.additionals.push_back({.name = kHost, .type = RecordType::kA, .ttl_s = 120, .data = "\x0a\0\0\1"s});
   return message;
 }
 
@@ -50,7 +49,7 @@ TEST(DnsMessage, KeepsWhatIsInIt) {
   EXPECT_TRUE(read->is_response);
   EXPECT_TRUE(read->is_truncated);
   ASSERT_EQ(read->questions.size(), 1u);
-  EXPECT_EQ(read->questions[0].name, service_type());
+  EXPECT_EQ(read->questions[0].name, kType);
   EXPECT_EQ(read->questions[0].type, RecordType::kPtr);
   EXPECT_TRUE(read->questions[0].wants_unicast);
   expect_same(read->answers, message.answers);
@@ -150,13 +149,13 @@ TEST(DnsMessage, OtherClassesArePassedOver) {
 }
 
 TEST(DnsName, IsComparedWithoutCase) {
-  EXPECT_EQ(Name({"_HeapTap", "_TCP", "Local"}), service_type());
-  EXPECT_EQ(Name({"_HeapTap", "_TCP", "Local"}).folded(), service_type().folded());
+  EXPECT_EQ(Name({"_HeapTap", "_TCP", "Local"}), kType);
+  EXPECT_EQ(Name({"_HeapTap", "_TCP", "Local"}).folded(), kType.folded());
   EXPECT_NE(Name({"\xc3\x84"}), Name({"\xc3\xa4"}));
   EXPECT_NE(Name({"a", "b"}), Name({"a.b"}));
-  EXPECT_TRUE(Name("Any.one", service_type()).is_child_of(service_type()));
-  EXPECT_FALSE(service_type().is_child_of(service_type()));
-  EXPECT_FALSE(Name().is_child_of(service_type()));
+  EXPECT_TRUE(Name("Any.one", kType).is_child_of(kType));
+  EXPECT_FALSE(kType.is_child_of(kType));
+  EXPECT_FALSE(Name().is_child_of(kType));
   EXPECT_EQ(Name("Any.one\\", {"local"}).text(), "Any\\.one\\\\.local");
 }
 
@@ -170,32 +169,5 @@ TEST(DnsName, HasABound) {
   EXPECT_EQ(name.bytes().size() + 1, kMaxNameBytes);
 }
 
-TEST(ServiceText, KeepsItsWords) {
-  const std::string data =
-      text_data({.program = std::string(300, 'x'), .cpu = "x86_64", .version = "1.2", .is_secure = true, .id = "07"});
-  EXPECT_EQ(text_value(data, "txtvers"), "1");
-  EXPECT_EQ(text_value(data, "PROGRAM"), std::string(100, 'x'));
-  EXPECT_EQ(text_value(data, "cpu"), "x86_64");
-  EXPECT_EQ(text_value(data, "version"), "1.2");
-  EXPECT_EQ(text_value(data, "secure"), "1");
-  EXPECT_EQ(text_value(data, "other"), std::nullopt);
-}
-
-TEST(ServiceText, OfOthersMayBeAnything) {
-  EXPECT_EQ(text_value("\xff"
-                       "a=b",
-                       "a"),
-            "b");                              // longer than it is
-  EXPECT_EQ(text_value("\1a\3a=b", "a"), "");  // without a value; the first one counts
-  EXPECT_EQ(text_value("\0\2=b\3a=c"s, "a"), "c");
-  EXPECT_EQ(text_value("", "a"), std::nullopt);
-}
-
-TEST(ServiceText, IsCutBetweenCharacters) {
-  EXPECT_EQ(cut_to("a\xc3\xa4", 2), "a");
-  EXPECT_EQ(cut_to("a\xc3\xa4", 3), "a\xc3\xa4");
-  EXPECT_EQ(cut_to("\xa4\xa4\xa4", 2), "");
-}
-
 }  // namespace
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

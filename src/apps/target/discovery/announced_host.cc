@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "common/discovery/browser.h"
 #include "common/discovery/found_place.h"
 
 namespace heaptap::target {
@@ -12,7 +13,24 @@ namespace {
 constexpr std::chrono::seconds kLongestSearch{3};
 constexpr std::chrono::milliseconds kOtherHosts{500};  // once one is found: queries are answered at once
 
-}  // namespace
+class AnnouncedHost : public uplink::AddressFinder {
+ public:
+  // Empty: any.
+  explicit AnnouncedHost(std::string name) : name_(std::move(name)) {}
+
+  void begin(line::TimePoint now) override;
+  void add_waits(std::vector<pollfd>& waits) const override;
+  std::optional<base::Result<std::vector<channel::Address>>> proceed(line::TimePoint now) override;
+
+ private:
+  [[nodiscard]] base::Result<std::vector<channel::Address>> addresses() const;
+
+  std::string name_;
+  std::optional<discovery::Browser> browser_;
+  std::string why_not_;
+  std::vector<discovery::FoundService> found_;
+  line::TimePoint until_;
+};
 
 void AnnouncedHost::begin(line::TimePoint now) {
   browser_.reset();
@@ -63,6 +81,12 @@ base::Result<std::vector<channel::Address>> AnnouncedHost::addresses() const {
   if (all.empty())
     return base::fail("can't connect to the waiting host: none of its addresses can be reached from here");
   return all;
+}
+
+}  // namespace
+
+std::unique_ptr<uplink::AddressFinder> announced_host(std::string name) {
+  return std::make_unique<AnnouncedHost>(std::move(name));
 }
 
 }  // namespace heaptap::target

@@ -1,4 +1,4 @@
-#include "common/discovery/link.h"
+#include "common/network/link.h"
 
 #include <gtest/gtest.h>
 #include <ifaddrs.h>
@@ -9,7 +9,7 @@
 #include <set>
 #include <tuple>
 
-namespace heaptap::discovery {
+namespace heaptap::network {
 namespace {
 
 using Known = std::set<std::tuple<unsigned, IpAddress>>;
@@ -55,4 +55,4 @@ TEST(LinkTest, LoopbackHasItsPrefix) {
 }
 
 }  // namespace
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

@@ -1,4 +1,4 @@
-#include "common/discovery/link.h"
+#include "common/network/link.h"
 
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -14,7 +14,7 @@
 #include "common/base/unique_fd.h"
 
 // By rtnetlink(7). getifaddrs() does the same, but brings the resolver and printf() into a static program.
-namespace heaptap::discovery {
+namespace heaptap::network {
 namespace {
 
 enum class Wanted { kNetwork, kLoopback };
@@ -172,4 +172,4 @@ const Link* find_link(const std::vector<Link>& links, unsigned index) {
   return found == links.end() ? nullptr : &*found;
 }
 
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

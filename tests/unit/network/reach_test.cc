@@ -1,14 +1,14 @@
 // Which addresses of a machine a socket is reached at, by the one that it is bound to.
-#include "common/discovery/reach.h"
+#include "common/network/reach.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "made_network.h"
+#include "made_links.h"
 
-namespace heaptap::discovery {
+namespace heaptap::network {
 namespace {
 
 const IpAddress kGlobal{.family = Family::kIpv6, .bytes = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}};
@@ -77,4 +77,4 @@ TEST(Reach, HostsOfOtherAddressesHaveOtherNames) {
 }
 
 }  // namespace
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

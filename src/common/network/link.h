@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "common/discovery/ip_address.h"
+#include "common/network/ip_address.h"
 
-namespace heaptap::discovery {
+namespace heaptap::network {
 
 inline constexpr size_t kMaxLinks = 32;
 inline constexpr size_t kMaxLinkAddresses = 16;
@@ -36,4 +36,4 @@ std::vector<Link> links_of_machine(Where where);
 
 const Link* find_link(const std::vector<Link>& links, unsigned index);
 
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

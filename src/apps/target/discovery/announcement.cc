@@ -8,8 +8,12 @@
 
 #include "common/arch/native.h"
 #include "common/base/clock.h"
+#include "common/discovery/announcer.h"
 
 namespace heaptap::target {
+
+Announcement::Announcement() = default;
+Announcement::~Announcement() = default;
 
 base::Result<> Announcement::begin(const channel::Address& address, bool has_token, bool has_begun) {
   if (address.is_file()) {
@@ -29,7 +33,7 @@ base::Result<> Announcement::begin(const channel::Address& address, bool has_tok
                                             .is_secure = true,
                                             .has_token = has_token,
                                             .has_begun = has_begun,
-                                            .reach = discovery::Reach::of_socket(bound->storage)});
+                                            .reach = network::Reach::of_socket(bound->storage)});
   if (!made) return std::unexpected(std::move(made).error());
   announcer_ = std::make_unique<discovery::Announcer>(*std::move(made));
   return {};

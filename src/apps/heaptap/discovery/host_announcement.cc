@@ -5,15 +5,18 @@
 #include <utility>
 
 #include "apps/heaptap/commands/terminal.h"
+#include "common/discovery/announcer.h"
 
 namespace heaptap::app {
 
+HostAnnouncement::HostAnnouncement() = default;
+HostAnnouncement::~HostAnnouncement() = default;
+
+base::Result<> HostAnnouncement::check() { return {}; }
+
 void HostAnnouncement::set_service(uint16_t port, bool has_token) {
-  service_ = {.kind = discovery::ServiceKind::kHost,
-              .port = port,
-              .version = HEAPTAP_VERSION,
-              .is_secure = true,
-              .has_token = has_token};
+  port_ = port;
+  has_token_ = has_token;
 }
 
 void HostAnnouncement::add_waits(std::vector<pollfd>& waits) const {
@@ -27,7 +30,11 @@ void HostAnnouncement::serve(bool is_waiting) {
     return;
   }
   if (announcer_) return announcer_->serve();
-  auto made = discovery::Announcer::create(service_);
+  auto made = discovery::Announcer::create({.kind = discovery::ServiceKind::kHost,
+                                            .port = port_,
+                                            .version = HEAPTAP_VERSION,
+                                            .is_secure = true,
+                                            .has_token = has_token_});
   if (made) {
     announcer_ = std::make_unique<discovery::Announcer>(*std::move(made));
     return;

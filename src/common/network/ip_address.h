@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace heaptap::discovery {
+namespace heaptap::network {
 
 enum class Family : uint8_t { kIpv4, kIpv6 };
 inline constexpr size_t kIpv4Bytes = 4;
@@ -46,4 +46,4 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

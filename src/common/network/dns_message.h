@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "common/discovery/dns_name.h"
+#include "common/network/dns_name.h"
 
-namespace heaptap::discovery {
+namespace heaptap::network {
 
 inline constexpr size_t kMaxMessageBytes = 9000;  // RFC 6762, 17
 
@@ -66,4 +66,4 @@ struct Message {
 std::optional<Message> read_message(std::string_view bytes);
 std::string write_message(const Message& message);
 
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

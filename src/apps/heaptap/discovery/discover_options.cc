@@ -3,6 +3,10 @@
 
 namespace heaptap::app {
 
+std::string_view discover_help() {
+  return "  heaptap discover [--watch] [--json]           find what heaptap-target announces on the local network\n";
+}
+
 base::Result<Command> parse_discover(const Arguments& arguments, const Defaults& defaults) {
   constexpr const char* kDiscoverUsage = "heaptap discover [--wait TIME] [--json] [--once|--watch]";
   DiscoverOptions options;

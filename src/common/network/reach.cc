@@ -1,10 +1,10 @@
-#include "common/discovery/reach.h"
+#include "common/network/reach.h"
 
 #include <netinet/in.h>
 
 #include <algorithm>
 
-namespace heaptap::discovery {
+namespace heaptap::network {
 
 Reach Reach::of_socket(const sockaddr_storage& name) {
   Reach reach;
@@ -43,4 +43,4 @@ std::string Reach::label() const {
   return label;
 }
 
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

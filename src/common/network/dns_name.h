@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace heaptap::discovery {
+namespace heaptap::network {
 
 inline constexpr size_t kMaxLabelBytes = 63;
 inline constexpr size_t kMaxNameBytes = 255;  // including length bytes of labels, and the root
@@ -38,4 +38,4 @@ class Name {
   std::string bytes_;
 };
 
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

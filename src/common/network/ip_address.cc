@@ -1,4 +1,4 @@
-#include "common/discovery/ip_address.h"
+#include "common/network/ip_address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -9,7 +9,7 @@
 
 #include "common/base/ip_text.h"
 
-namespace heaptap::discovery {
+namespace heaptap::network {
 namespace {
 
 size_t length_of(Family family) { return family == Family::kIpv4 ? kIpv4Bytes : kIpv6Bytes; }
@@ -83,4 +83,4 @@ sockaddr_storage Endpoint::name(unsigned link) const {
   return name;
 }
 
-}  // namespace heaptap::discovery
+}  // namespace heaptap::network

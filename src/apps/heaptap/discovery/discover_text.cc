@@ -1,4 +1,4 @@
-#include "apps/heaptap/commands/discover_text.h"
+#include "apps/heaptap/discovery/discover_text.h"
 
 #include <fmt/format.h>
 
