@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
-const directory = dirname(fileURLToPath(import.meta.url));
-const shellPath = process.argv[2] ?? join(directory, '../src/views/html/shell.html');
+const folder = dirname(fileURLToPath(import.meta.url));
+const shellPath = process.argv[2] ?? join(folder, '../src/views/html/shell.html');
 const mostBytes = 150_000;
 const places = ['{{title}}', '{{noscript}}', '{{data}}'];
 
 async function bundle(entry) {
   const result = await build({
-    entryPoints: [join(directory, 'src', entry)],
+    entryPoints: [join(folder, 'src', entry)],
     bundle: true,
     minify: true,
     write: false,
@@ -39,7 +39,7 @@ if (/<\/(script|style)|<!--/i.test(loader + style)) {
 }
 const policy = `default-src 'none'; script-src ${hashOf(loader)} ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'`;
 // Functions: `$&` in a bundle is text.
-const shell = readFileSync(join(directory, 'src/template.html'), 'utf8')
+const shell = readFileSync(join(folder, 'src/template.html'), 'utf8')
   .replace('@policy@', () => policy)
   .replace('@style@', () => style)
   .replace('@script@', () => gzipSync(script, { level: 9 }).toString('base64'))
