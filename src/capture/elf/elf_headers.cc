@@ -26,7 +26,9 @@ struct Order {
   }
 };
 
-Order order_of(ElfForm form) { return {form.is_big_endian != (std::endian::native == std::endian::big)}; }
+constexpr bool kIsBigEndianHere = std::endian::native == std::endian::big;
+
+Order order_of(ElfForm form) { return {form.is_big_endian != kIsBigEndianHere}; }
 
 // As many complete entries as there are, in pieces: memory isn't allocated by the header's word.
 template <typename Raw>
@@ -121,6 +123,10 @@ size_t FileBytes::read_some(uint64_t offset, void* to, size_t bytes) const {
     done += static_cast<size_t>(got);
   }
   return done;
+}
+
+ElfForm ElfForm::of_this_machine(unsigned word_bytes) {
+  return {.word_bytes = word_bytes, .is_big_endian = kIsBigEndianHere};
 }
 
 uint64_t ElfForm::number(const uint8_t* at, unsigned bytes) const {

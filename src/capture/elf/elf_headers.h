@@ -28,6 +28,8 @@ struct ElfForm {
   bool is_big_endian = false;
   bool operator==(const ElfForm&) const = default;
 
+  // Of programs that run on this machine.
+  static ElfForm of_this_machine(unsigned word_bytes);
   // A number of 1, 2, 4 or 8 bytes.
   [[nodiscard]] uint64_t number(const uint8_t* at, unsigned bytes) const;
 };

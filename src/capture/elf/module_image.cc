@@ -2,7 +2,6 @@
 
 #include <elf.h>
 
-#include <bit>
 #include <optional>
 #include <utility>
 
@@ -35,9 +34,7 @@ void note_place(ModuleImage& module, const ElfSegment& segment, base::AddressRan
 
 std::optional<ModuleImage> read_module(const process::ProcessMemory& memory, const process::Mapping& first) {
   const auto image = read_mapped_image(memory, first);
-  if (!image || image->headers.form() != ElfForm{memory.word_bytes(), std::endian::native == std::endian::big}) {
-    return std::nullopt;
-  }
+  if (!image || image->headers.form() != ElfForm::of_this_machine(memory.word_bytes())) return std::nullopt;
   ModuleImage module;
   module.path = first.name;
   module.bias = image->bias;

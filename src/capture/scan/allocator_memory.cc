@@ -3,7 +3,6 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <string_view>
 
@@ -199,7 +198,7 @@ constexpr uint64_t kChunkFlags = 7;
 std::string names_of(const process::ProcessMemory& memory, const elf::ModuleImage& module) {
   constexpr uint64_t kMaxDynamic = 4096;
   constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
-  const elf::ElfForm form{memory.word_bytes(), std::endian::native == std::endian::big};
+  const auto form = elf::ElfForm::of_this_machine(memory.word_bytes());
   const elf::DynamicSection dynamic(memory, form, module.dynamic, kMaxDynamic, module.bias, {});
   uint64_t table = dynamic.value(DT_STRTAB).value_or(0);
   const uint64_t bytes = dynamic.value(DT_STRSZ).value_or(0);

@@ -3,7 +3,6 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "capture/elf/dynamic_section.h"
 #include "capture/elf/loader_list.h"
@@ -19,7 +18,7 @@ constexpr uint64_t kMaxDynamicBytes = 4096;
 // The loader enters its list in the program's dynamic section.
 std::vector<elf::ListedObject> list_loaded_objects(const process::ProcessMemory& memory,
                                                    const std::vector<elf::ModuleImage>& modules) {
-  const elf::ElfForm form{memory.word_bytes(), std::endian::native == std::endian::big};
+  const auto form = elf::ElfForm::of_this_machine(memory.word_bytes());
   for (const elf::ModuleImage& module : modules) {
     const elf::DynamicSection dynamic(memory, form, module.dynamic, kMaxDynamicBytes, module.bias, {});
     auto objects = elf::read_unnamed_objects(memory, form, dynamic.value(DT_DEBUG).value_or(0));
