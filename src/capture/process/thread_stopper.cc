@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string>
 #include <thread>
 
 #include "capture/process/process_status.h"
 #include "capture/process/ptrace_refusal.h"
 #include "common/arch/native.h"
 #include "common/arch/thread_facts.h"
-#include "common/base/small_file.h"
 
 namespace heaptap::process {
 namespace {
