@@ -40,7 +40,7 @@ base::Result<report::Report> read_report(model::EventSource& source, const Expor
 }
 
 // Compressed bytes would change a terminal's state.
-base::Result<> check_output(const ExportOptions& options, const exports::Format& format) {
+base::Result<> check_terminal(const ExportOptions& options, const exports::Format& format) {
   if (!options.output.empty() || !format.extension.ends_with(".gz") || isatty(STDOUT_FILENO) == 0) return {};
   return base::fail_as(base::ErrorKind::kUsage,
                        "export: {} is compressed, which a terminal can't show: name a file, for example -o trace{}",
@@ -136,7 +136,7 @@ base::Result<> export_run(const ExportOptions& options, const exports::Format& f
 
 base::Result<> export_trace(ExportOptions options) {
   const exports::Format& format = *exports::find_format(options.format);
-  HEAPTAP_TRY(check_output(options, format));
+  HEAPTAP_TRY(check_terminal(options, format));
   auto trace = named_or_newest(options.trace);
   if (!trace) return std::unexpected(std::move(trace).error());
   trace = chosen_trace(*trace, options.image);
