@@ -1,5 +1,6 @@
 """A program's own SIGTRAP, blocked, ignored or handled, over an attach and behind it: as if nobody had been there."""
 import pathlib
+import signal
 import subprocess
 import sys
 import unittest
@@ -10,7 +11,16 @@ import heaptap_test
 from attach_test import Attached
 from heaptap_test import built, summary
 
-MODES = {"blocked": (3, 3), "ignored": (3, 0), "handled": (3, 6), "thread": (3, 0), "waiting": (2, 20), "forks": (3, 0)}
+MODES = {
+    "blocked": (3, 3),
+    "ignored": (3, 0),
+    "handled": (3, 6),
+    "thread": (3, 0),
+    "waiting": (2, 20),
+    "asking-ignored": (3, 0),
+    "asking-handled": (3, 0),
+    "forks": (3, 0),
+}
 
 
 @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
@@ -49,6 +59,14 @@ class Traps(heaptap_test.TestCase):
             for traced_steps in range(1, steps + 1):
                 with self.subTest(mode=mode, traced_steps=traced_steps):
                     self.check(mode, traced_steps)
+
+    # Its first thread gets such signals; the kernel reports that one's exit after all others.
+    def test_killed_while_it_gets_one(self):
+        for delay in range(0, 40, 2):
+            trace = self.directory / f"killed{delay}.htap"
+            outcome = heaptap_test.heaptap("run", "--via", "ptrace", "-o", trace, "--", built("kept_traps"), f"asking-killed{delay}",
+                                           timeout_s=60)
+            self.assertEqual(outcome.status, 128 + signal.SIGKILL, str(outcome))
 
 
 if __name__ == "__main__":

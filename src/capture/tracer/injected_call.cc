@@ -1,13 +1,16 @@
 #include "capture/tracer/injected_call.h"
 
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <string>
 
 #include "capture/process/memory_map.h"
+#include "capture/process/process_status.h"
 #include "capture/process/thread_state.h"
 #include "common/base/small_file.h"
 #include "common/base/wait_status.h"
@@ -57,11 +60,29 @@ InjectedCall::~InjectedCall() {
   ptrace(PTRACE_SETSIGMASK, thread_, sizeof(mask_), &mask_);
 }
 
+// None: it has ended. A leader that was killed may have passed its last stop already, and is reported only after all
+// other threads, some of which may wait for this one: so this never waits for a zombie.
+std::optional<base::WaitStatus> InjectedCall::next_stop() const {
+  constexpr unsigned kYields = 64;
+  constexpr useconds_t kPauseUs = 50;
+  for (unsigned i = 0;; ++i) {
+    const auto status = process::read_thread_status(thread_);
+    const bool has_ended = !status || status->has_ended();
+    const auto stop = base::wait_for(thread_, __WALL | WNOHANG);  // after the look at it: one that ended since is seen
+    if (stop || has_ended) return stop;
+    if (i < kYields) {
+      sched_yield();
+    } else {
+      usleep(kPauseUs);
+    }
+  }
+}
+
 // To its beginning, or its end. All signals are blocked that can be.
 bool InjectedCall::go_to_call_stop() {
   while (true) {
     if (ptrace(PTRACE_SYSCALL, thread_, nullptr, nullptr) != 0) return false;
-    const auto status = base::wait_for(thread_, __WALL);
+    const auto status = next_stop();
     if (!status) return false;
     if (!status->has_stopped() || status->event() == PTRACE_EVENT_EXIT) {
       end_status_ = status;

@@ -30,7 +30,7 @@ class InjectedCall {
   [[nodiscard]] bool is_possible() const { return instruction_ != 0; }
   // Memory of the program for arguments, kRoomBytes.
   [[nodiscard]] uint64_t room() const { return room_; }
-  // The kernel's result. None: the thread is gone; end_status() has its status.
+  // The kernel's result. None: the thread is gone; end_status() has its status, if there is one.
   std::optional<int64_t> make(uint64_t number, const std::array<uint64_t, 4>& arguments);
 
   // Still to be handled.
@@ -42,6 +42,7 @@ class InjectedCall {
   [[nodiscard]] bool was_in_call() const { return was_in_call_; }
 
  private:
+  [[nodiscard]] std::optional<base::WaitStatus> next_stop() const;
   bool go_to_call_stop();
 
   pid_t thread_;

@@ -113,6 +113,14 @@ class Tracee {
   // Signal of a fault, or of abort, whose handler may be running; 0: none.
   int handled_fault = 0;
 
+  // Call of rt_sigaction for SIGTRAP. The thread stops at its system calls from the function's entry until that one's end.
+  struct TrapActionCall {
+    unsigned stops_left = 0;  // a function left by a jump makes no such call; 0: none
+    bool is_entered = false;  // the system call itself
+    TrapAction before{};
+  };
+  TrapActionCall action_call;
+
   TrapMask trap_mask;
   // SIGTRAP of the program to be delivered once more, unchanged, after some preparation; and the mask for it.
   struct Replay {
@@ -122,6 +130,7 @@ class Tracee {
     bool is_given;  // delivered to the program
   };
   std::optional<Replay> replay;
+  [[nodiscard]] bool awaits_giving() const { return replay && !replay->is_sent; }
 
   base::AddressRange alternate_stack;  // for its signal handlers; empty: unknown
 

@@ -157,6 +157,7 @@ void Tracer::answer_event(Tracee& thread, int event, int signal) {
   }
   if (event == PTRACE_EVENT_EXIT) {
     const bool waits = answer_thread_end(thread);
+    give_up_giving_to(thread);
     if (thread.process().is_stopping) return check_held(thread.process());
     if (waits) return;
   }
@@ -232,7 +233,7 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
     } else if (watch == Watch::kStack) {
       observer.sets_alternate_stack();
     } else if (watch == Watch::kAction) {
-      sets_action(thread, registers);
+      uses_action(thread, registers);
     } else if (watch == Watch::kMask) {
       sets_mask(thread, registers);
     } else if (watch == Watch::kSpoken) {
@@ -244,6 +245,7 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
       wants_maker = asks_to_be_traced(space, registers);
     } else if (watch == Watch::kNumber) {
       trace_what_is_made_by_number(thread.id(), space, registers);
+      uses_action_by_number(thread, registers);
     } else {
       observer.entered(site);
     }
@@ -298,11 +300,15 @@ void Tracer::answer_jump(Tracee& thread, const Site& site, const arch::RegisterI
 void Tracer::answer_system_call(Tracee& thread) {
   const TracedProcess& process = thread.process();
   arch::RegisterImage registers;
+  const bool awaits_action = thread.action_call.stops_left > 0;
+  if (awaits_action) --thread.action_call.stops_left;
   if (thread.system_calls_left > 0) --thread.system_calls_left;
   uint64_t resumed_at = 0;
-  const bool ends_handler = process.space != nullptr && thread.read_registers(registers) &&
-                            process.space->cpu().runs(registers) &&
-                            process.space->cpu().ends_handler(registers, process.space->memory(), resumed_at);
+  const bool is_known =
+      process.space != nullptr && thread.read_registers(registers) && process.space->cpu().runs(registers);
+  if (is_known && awaits_action) answer_action_call(thread, registers);
+  const bool ends_handler =
+      is_known && process.space->cpu().ends_handler(registers, process.space->memory(), resumed_at);
   if (ends_handler) thread.calls.handler_returned(resumed_at);
   if (ends_handler) end_awaits(thread);
   if (ends_handler || thread.system_calls_left == 0) thread.handled_fault = 0;
@@ -455,8 +461,8 @@ void Tracer::resume(Tracee& thread) {
       process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach && !process.is_vfork_child;
   if (process.phase == Phase::kLeaving) return detach(thread);
   if (awaits_log || process.is_held || process.ending == &thread || thread.question.asked != ApiCall::kNone) return;
-  const bool receives = process.trap_receiver == thread.id() && thread.replay && !thread.replay->is_sent;
-  if (receives || stands_aside(thread)) return give_trap(thread.process());
+  if (thread.awaits_giving()) return begin_giving(thread);
+  if (stands_aside(thread)) return give_trap(thread.process());
   // Its stack is looked at, too.
   if (process.ending != nullptr && thread.at_end) return;
   if (thread.group_stopped) {

@@ -70,11 +70,18 @@ class Tracer {
   // SIGTRAP state of the program: tracer_traps.cc.
   bool answer_program_trap(Tracee& thread);
   static bool stands_aside(const Tracee& thread);
+  void begin_giving(Tracee& thread);
   void give_trap(TracedProcess& process);
+  void give_as_it_is(Tracee& thread);
   void play_again(Tracee& thread);
   void end_giving(TracedProcess& process);
   void end_giving_to(Tracee& thread);
-  void sets_action(Tracee& thread, const arch::RegisterImage& registers);
+  void give_up_giving_to(Tracee& thread);
+  static void uses_action(Tracee& thread, const arch::RegisterImage& registers);
+  static void uses_action_by_number(Tracee& thread, const arch::RegisterImage& registers);
+  static void answer_action_call(Tracee& thread, const arch::RegisterImage& registers);
+  static void enter_action_call(Tracee& thread, const arch::SignalActionCall& call);
+  static void end_action_call(Tracee& thread, const arch::SignalActionCall& call, bool has_failed);
   static void sets_mask(Tracee& thread, const arch::RegisterImage& registers);
   bool restore_trap_action(Tracee& thread);
   void learn_trap_action(Tracee& thread);

@@ -68,6 +68,7 @@ void Tracer::take_child(Tracee& clone_parent, pid_t id, int event) {
     TracedProcess& added = add_process(status->process, process.id, process.phase);
     added.is_vfork_child = share_memory(clone_parent.id(), id, event);
     added.trap_action = process.trap_action;
+    added.trap_action.met_breakpoint();  // perhaps in a thread of its parent whose stop isn't reported yet
     if (added.is_vfork_child) {
       added.space = process.space;
     } else {

@@ -1,6 +1,7 @@
 // SIGTRAP state of the program. Masks are corrected at each breakpoint. An action removed by breakpoints is restored
-// only when needed: before a SIGTRAP of the program is delivered, before the program reads it, and at detach. Until
-// then signals sent by a program reach this tracer first, as with any tracer.
+// only when needed: before a SIGTRAP of the program is delivered to its handler, and at detach. Until then signals sent
+// by a program reach this tracer first, as with any tracer. What the program reads is corrected at the end of its system
+// call: the kernel's action is one for all threads, whose breakpoints would reset it in between.
 #include <sys/ptrace.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "capture/tracer/injected_call.h"
+#include "capture/tracer/program_memory.h"
 #include "capture/tracer/tracer.h"
 #include "capture/tracer/trap.h"
 
@@ -18,17 +20,23 @@ namespace {
 
 constexpr std::chrono::milliseconds kLongestLearning{500};
 constexpr uint64_t kMaskBytes = 8;  // the kernel's
+constexpr uint64_t kIntMask = 0xffffffff;
+constexpr unsigned kMaxActionStops = 4096;  // between a function's beginning and its system call: those of handlers
+
+bool write_word(const arch::Cpu& cpu, arch::TargetMemory& memory, uint64_t address, uint64_t value) {
+  std::array<uint8_t, 8> bytes{};
+  for (unsigned i = 0; i < cpu.word_bytes(); ++i) bytes[i] = static_cast<uint8_t>(value >> 8 * i);
+  return memory.write(address, bytes.data(), cpu.word_bytes());
+}
 
 }  // namespace
 
 // For a SIGTRAP that isn't from our breakpoints. True: handled completely.
 bool Tracer::answer_program_trap(Tracee& thread) {
-  const TracedProcess& process = thread.process();
+  TracedProcess& process = thread.process();
   siginfo_t reason{};
-  if (thread.replay || process.space == nullptr || process.phase != Phase::kTraced ||
-      ptrace(PTRACE_GETSIGINFO, thread.id(), nullptr, &reason) != 0)
-    return false;
-  switch (delivery_of(process.trap_action, is_sent(reason.si_code), thread.trap_mask.blocks)) {
+  if (thread.replay || ptrace(PTRACE_GETSIGINFO, thread.id(), nullptr, &reason) != 0) return false;
+  switch (delivery_of(process.trap_action.kind, is_sent(reason.si_code), thread.trap_mask.blocks)) {
     case TrapDelivery::kAsItIs:
       return false;
     case TrapDelivery::kNot:
@@ -37,39 +45,63 @@ bool Tracer::answer_program_trap(Tracee& thread) {
     case TrapDelivery::kRestored:
       break;
   }
+  if (process.space == nullptr || process.phase != Phase::kTraced) return false;
+  // Alone, it knows of each breakpoint.
+  if (!process.trap_action.is_owed && threads_of(process).size() <= 1) return false;
   const auto mask = thread.signal_mask();
-  if (!mask || thread.process().trap_receiver != 0 || thread.process().is_held) return false;
+  if (!mask) return false;
   thread.replay = {.reason = reason, .mask = *mask, .is_sent = false, .is_given = false};
-  thread.process().trap_receiver = thread.id();
   thread.signal = SIGTRAP;
-  for (Tracee* other : threads_of(thread.process())) {
-    if (stands_aside(*other) && !other->stopped) other->interrupt();
-  }
-  give_trap(thread.process());
+  resume(thread);
   return true;
 }
 
-// Whether the thread is kept stopped while another one gets a SIGTRAP.
-bool Tracer::stands_aside(const Tracee& thread) {
-  const pid_t receiver = thread.process().trap_receiver;
-  return receiver != 0 && receiver != thread.id() && thread.trap_mask.blocks && !thread.is_new;
+// The next one to get a SIGTRAP, unless another thread still does.
+void Tracer::begin_giving(Tracee& thread) {
+  TracedProcess& process = thread.process();
+  if (process.trap_receiver == 0) {
+    process.trap_receiver = thread.id();
+    for (Tracee* other : threads_of(process)) {
+      if (!stands_aside(*other) || other->stopped) continue;
+      other->was_asked = true;
+      other->interrupt();
+    }
+  }
+  give_trap(process);
 }
 
-// When all are stopped. The stop in which the signal was to be delivered has passed when the handler has been restored: it is
-// sent again, before anything else, and stops once more at the beginning of the handler.
+// Whether the thread is kept stopped while another one gets a SIGTRAP. Each one may block it at the moment: in a handler,
+// or in a function of the C library.
+bool Tracer::stands_aside(const Tracee& thread) {
+  const pid_t receiver = thread.process().trap_receiver;
+  return receiver != 0 && receiver != thread.id() && !thread.is_new && !thread.at_end;
+}
+
+// When no other thread can hit a breakpoint: those that wait in the kernel stop before they are back. The stop in which
+// the signal was to be delivered has passed when the handler has been restored: it is sent again, before anything else,
+// and stops once more at the beginning of the handler.
 void Tracer::give_trap(TracedProcess& process) {
   const auto known = threads_.find(process.trap_receiver);
   if (known == threads_.end()) return end_giving(process);
   Tracee& receiver = *known->second;
   if (!receiver.replay || receiver.replay->is_sent || !receiver.stopped) return;
   for (const Tracee* other : threads_of(process)) {
-    if (stands_aside(*other) && !other->stopped && !other->has_ended()) return;
+    if (stands_aside(*other) && !other->stopped && !other->has_ended() && !other->waits_in()) return;
   }
   receiver.replay->is_sent = true;
-  restore_trap_action(receiver);
+  process.trap_action.met_breakpoint();  // perhaps one that isn't reported yet
+  if (!restore_trap_action(receiver)) return give_as_it_is(receiver);
   receiver.set_signal_mask(~signal_bit(SIGTRAP));
   receiver.signal = SIGTRAP;
   receiver.go_on();
+}
+
+// It has ended, or can't make the call.
+void Tracer::give_as_it_is(Tracee& thread) {
+  end_giving(thread.process());
+  const bool has_ended =
+      std::ranges::any_of(unanswered_, [&thread](const auto& end) { return end.first == thread.id(); });
+  if (!has_ended) resume(thread);
 }
 
 void Tracer::play_again(Tracee& thread) {
@@ -81,12 +113,16 @@ void Tracer::play_again(Tracee& thread) {
   answer_signal(thread, SIGTRAP);
 }
 
-// The thread has received it, or has exited.
+// The thread has received it, or has exited. It stays stopped.
 void Tracer::end_giving(TracedProcess& process) {
-  if (const auto known = threads_.find(process.trap_receiver); known != threads_.end()) known->second->replay.reset();
-  process.trap_receiver = 0;
-  for (Tracee* thread : threads_of(process)) {
-    if (!thread->stopped || !thread->trap_mask.blocks) continue;
+  const pid_t receiver = std::exchange(process.trap_receiver, 0);
+  if (const auto known = threads_.find(receiver); known != threads_.end()) known->second->replay.reset();
+  const std::vector<Tracee*> threads = threads_of(process);
+  const auto next =
+      std::ranges::find_if(threads, [](const Tracee* thread) { return thread->stopped && thread->awaits_giving(); });
+  if (next != threads.end()) resume(**next);
+  for (Tracee* thread : threads) {
+    if (!thread->stopped || thread->at_end || thread->id() == receiver) continue;
     if (thread->signal == 0) restart_call(*thread);
     resume(*thread);
   }
@@ -99,24 +135,70 @@ void Tracer::end_giving_to(Tracee& thread) {
   resume(thread);
 }
 
-// sigaction(number, action, before), at its beginning.
-void Tracer::sets_action(Tracee& thread, const arch::RegisterImage& registers) {
-  constexpr uint64_t kIntMask = 0xffffffff;
+// At its end. A leader's exit isn't reported before those of all others, so they must not wait for it.
+void Tracer::give_up_giving_to(Tracee& thread) {
+  thread.replay.reset();
+  if (thread.process().trap_receiver == thread.id()) end_giving(thread.process());
+}
+
+// sigaction(signal, action, before), at its beginning. Nothing is restored for it: other threads' breakpoints would reset
+// that before the program reads it.
+void Tracer::uses_action(Tracee& thread, const arch::RegisterImage& registers) {
+  AddressSpace& space = *thread.process().space;
+  uint64_t signal = 0;
+  if (space.cpu().argument(registers, space.memory(), 0, signal) && (signal & kIntMask) == SIGTRAP)
+    thread.action_call = {.stops_left = kMaxActionStops};
+}
+
+// syscall(number, signal, action, before, size), at its beginning.
+void Tracer::uses_action_by_number(Tracee& thread, const arch::RegisterImage& registers) {
+  AddressSpace& space = *thread.process().space;
+  uint64_t number = 0;
+  uint64_t signal = 0;
+  if (space.cpu().signal_action_call() != 0 && space.cpu().argument(registers, space.memory(), 0, number) &&
+      number == space.cpu().signal_action_call() && space.cpu().argument(registers, space.memory(), 1, signal) &&
+      (signal & kIntMask) == SIGTRAP)
+    thread.action_call = {.stops_left = kMaxActionStops};
+}
+
+// At the entry or the exit of a system call, after such a function's beginning.
+void Tracer::answer_action_call(Tracee& thread, const arch::RegisterImage& registers) {
+  const arch::Cpu& cpu = thread.process().space->cpu();
+  arch::SignalActionCall call;
+  if (!cpu.is_signal_action(registers, call) || (call.signal & kIntMask) != SIGTRAP) return;
+  if (!thread.action_call.is_entered) return enter_action_call(thread, call);
+  end_action_call(thread, call, cpu.result(registers) != 0);
+}
+
+// The new action counts from here: a breakpoint that resets it is reported later.
+void Tracer::enter_action_call(Tracee& thread, const arch::SignalActionCall& call) {
   TracedProcess& process = thread.process();
   AddressSpace& space = *process.space;
-  uint64_t number = 0;
-  uint64_t action = 0;
   uint64_t handler = 0;
-  if (!space.cpu().argument(registers, space.memory(), 0, number) || (number & kIntMask) != SIGTRAP) return;
-  if (process.trap_action.is_owed) restore_trap_action(thread);
-  if (!space.cpu().argument(registers, space.memory(), 1, action) || action == 0) return;
-  // Its first word, in all C libraries here.
-  if (arch::read_word(space.cpu(), space.memory(), action, handler)) process.trap_action = TrapAction::of(handler);
+  thread.action_call = {.stops_left = kMaxActionStops, .is_entered = true, .before = process.trap_action};
+  // Its first word.
+  if (call.action != 0 && arch::read_word(space.cpu(), space.memory(), call.action, handler))
+    process.trap_action = TrapAction::of(handler);
+}
+
+void Tracer::end_action_call(Tracee& thread, const arch::SignalActionCall& call, bool has_failed) {
+  TracedProcess& process = thread.process();
+  AddressSpace& space = *process.space;
+  const TrapAction before = std::exchange(thread.action_call, {}).before;
+  if (has_failed) {
+    if (call.action == 0) return;
+    process.trap_action = before;
+    return process.trap_action.met_breakpoint();
+  }
+  ProgramMemory memory(thread.id(), space.memory());
+  uint64_t there = 0;
+  if (call.before == 0 || !arch::read_word(space.cpu(), memory, call.before, there)) return;
+  const uint64_t handler = handler_told(before, there);
+  if (handler != there) write_word(space.cpu(), memory, call.before, handler);
 }
 
 // pthread_sigmask(how, set, before), at its beginning.
 void Tracer::sets_mask(Tracee& thread, const arch::RegisterImage& registers) {
-  constexpr uint64_t kIntMask = 0xffffffff;
   AddressSpace& space = *thread.process().space;
   uint64_t how = 0;
   uint64_t set_at = 0;
@@ -159,9 +241,7 @@ bool Tracer::call_for_action(Tracee& thread, bool restores) {
   uint64_t handler = process.trap_action.handler;
   if (call.make(number, {SIGTRAP, 0, call.room(), kMaskBytes}) == 0) {
     if (restores) {
-      std::array<uint8_t, 8> word{};
-      for (unsigned i = 0; i < cpu->word_bytes(); ++i) word[i] = static_cast<uint8_t>(handler >> 8 * i);
-      is_done = memory.write(call.room(), word.data(), cpu->word_bytes()) &&
+      is_done = write_word(*cpu, memory, call.room(), handler) &&
                 call.make(number, {SIGTRAP, call.room(), 0, kMaskBytes}) == 0;
     } else {
       is_done = arch::read_word(*cpu, memory, call.room(), handler);
@@ -216,7 +296,9 @@ bool Tracer::pays_before_leaving(Tracee& thread) {
 
 // For one that executes another program: ignored signals stay ignored.
 TrapAction Tracer::trap_action_after_exec(const TrapAction& before) {
-  return before.kind == TrapAction::Kind::kIgnored ? before : TrapAction{};
+  TrapAction after = before.kind == TrapAction::Kind::kIgnored ? before : TrapAction{};
+  after.met_breakpoint();  // of a thread that has gone with its stop unreported
+  return after;
 }
 
 }  // namespace heaptap::tracer

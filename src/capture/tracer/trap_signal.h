@@ -62,11 +62,25 @@ enum class TrapDelivery : uint8_t {
   kRestored  // after its handler has been restored
 };
 
-// `is_sent`: by a program. The SIGTRAP of an instruction would be forced without the tracer, too.
-constexpr TrapDelivery delivery_of(const TrapAction& action, bool is_sent, bool is_blocked) {
-  if (!action.is_owed) return TrapDelivery::kAsItIs;
-  if (action.kind == TrapAction::Kind::kIgnored) return is_sent ? TrapDelivery::kNot : TrapDelivery::kAsItIs;
-  return !is_sent && is_blocked ? TrapDelivery::kAsItIs : TrapDelivery::kRestored;
+// `action`: the program's own. The kernel's doesn't count: at any moment another thread's breakpoint may reset it, and
+// its stop isn't reported yet. `is_sent`: by a program. The SIGTRAP of an instruction would be forced without the
+// tracer, too.
+constexpr TrapDelivery delivery_of(TrapAction::Kind action, bool is_sent, bool is_blocked) {
+  switch (action) {
+    case TrapAction::Kind::kDefault:
+      break;
+    case TrapAction::Kind::kIgnored:
+      return is_sent ? TrapDelivery::kNot : TrapDelivery::kAsItIs;
+    case TrapAction::Kind::kHandled:
+      return !is_sent && is_blocked ? TrapDelivery::kAsItIs : TrapDelivery::kRestored;
+  }
+  return TrapDelivery::kAsItIs;
+}
+
+// The handler that a program reads as the previous one. `there`: what the kernel told, the default after a breakpoint
+// has reset it. A handler that was set by an unseen call stands there itself.
+constexpr uint64_t handler_told(const TrapAction& action, uint64_t there) {
+  return there != 0 ? there : action.handler;
 }
 
 }  // namespace heaptap::tracer

@@ -55,6 +55,13 @@ struct CallPlace {
   uint64_t caller_stack_pointer = 0;
 };
 
+// Arguments of the system call that reads and sets a signal's action (rt_sigaction); the two are addresses, or 0.
+struct SignalActionCall {
+  uint64_t signal = 0;
+  uint64_t action = 0;  // to be set
+  uint64_t before = 0;  // place for the previous one
+};
+
 class Cpu {
  public:
   [[nodiscard]] virtual wire::Architecture architecture() const = 0;
@@ -114,6 +121,8 @@ class Cpu {
   virtual void set_system_call(RegisterImage& /*registers*/, uint64_t /*instruction*/, uint64_t /*number*/,
                                std::span<const uint64_t, 4> /*arguments*/) const {}
   [[nodiscard]] virtual uint64_t signal_action_call() const { return 0; }  // rt_sigaction's number
+  // At the entry or the exit of a system call: whether it is that one.
+  virtual bool is_signal_action(const RegisterImage& /*registers*/, SignalActionCall& /*call*/) const { return false; }
   // Whether the system call of this number is clone, or clone3.
   [[nodiscard]] virtual bool is_clone(uint64_t /*system_call*/) const { return false; }
   [[nodiscard]] virtual bool is_clone3(uint64_t /*system_call*/) const { return false; }

@@ -1,11 +1,14 @@
 // A program's own use of SIGTRAP, with breakpoints or without them: blocked with a handler, ignored, handled by a function that allocates,
-// in a thread that blocks all signals. Mask and action stay what they are, and what is sent comes, waits or is dropped as it would.
+// in a thread that blocks all signals, or in several that read the action while another process sends it. Mask and action stay what they
+// are, and what is sent comes, waits or is dropped as it would.
 // `asked`: it waits for lines of input between its steps.
 // RUN blocked
 // RUN ignored
 // RUN handled
 // RUN thread
 // RUN waiting
+// RUN asking-ignored
+// RUN asking-handled
 // RUN forks
 // LINK -pthread
 // EXPECT stack function=malloc caller=work allocations>=200
@@ -14,16 +17,20 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 static volatile int handled, other_codes;
 static int waits;
+static int is_asynchronous;  // the handler may interrupt malloc
 NOINLINE static void work(void) {
   for (int i = 0; i < 100; i++) free(keep(malloc(100)));
 }
 static void handler(int number, siginfo_t* reason, void* unused) {
   handled++;
   if (reason->si_code != SI_TKILL && reason->si_code != SI_USER) other_codes++;
-  free(keep(malloc(8)));
+  if (!is_asynchronous) free(keep(malloc(8)));
 }
 static void step(void) {
   char byte = 0;
@@ -147,6 +154,63 @@ static void run_waiting(void) {
   REQUIRE(pthread_join(thread, NULL) == 0);
   require_handler();
 }
+// All threads read the action, by libc and by the system call, while another process sends the signal.
+static sighandler_t action_by_call(void) {
+  struct {
+    sighandler_t handler;
+    unsigned long rest[8];
+  } action;
+  REQUIRE(syscall(SYS_rt_sigaction, SIGTRAP, NULL, &action, 8) == 0);
+  return action.handler;
+}
+static atomic_int* asked;  // also the sender's: it sends once a round of some thread, however slow all are
+static void* ask(void* expected) {
+  for (int i = 0; i < 30; i++) {
+    struct sigaction action;
+    ++*asked;
+    for (int j = 0; j < 5; j++) free(keep(malloc(100)));
+    REQUIRE(sigaction(SIGTRAP, NULL, &action) == 0 && (void*)action.sa_handler == expected);
+    free(keep(malloc(100)));
+    REQUIRE((void*)action_by_call() == expected);
+  }
+  return expected;
+}
+static void* block_all_and_ask(void* expected) {
+  sigset_t all;
+  sigfillset(&all);
+  REQUIRE(pthread_sigmask(SIG_BLOCK, &all, NULL) == 0);
+  ask(expected);
+  REQUIRE(is_blocked());
+  return NULL;
+}
+// `ends`: the sender kills it this many tens of microseconds after such a signal; 0: never.
+static void run_asking(void* expected, int ends) {
+  is_asynchronous = 1;
+  asked = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(asked != MAP_FAILED);
+  const pid_t asker = getpid();
+  const pid_t sender = fork();
+  for (int sent = 0; sender == 0; usleep(100)) {
+    if (getppid() != asker) _exit(0);
+    if (sent == *asked) continue;
+    sent = *asked;
+    kill(asker, SIGTRAP);
+    if (!ends || sent < 100) continue;
+    usleep(10 * ends);
+    kill(asker, SIGKILL);
+  }
+  for (int round = 0; round < 3; round++) {
+    pthread_t threads[3];
+    step();
+    work();
+    for (int i = 0; i < 3; i++) REQUIRE(pthread_create(&threads[i], NULL, block_all_and_ask, expected) == 0);
+    ask(expected);
+    for (int i = 0; i < 3; i++) REQUIRE(pthread_join(threads[i], NULL) == 0);
+  }
+  REQUIRE(kill(sender, SIGKILL) == 0 && waitpid(sender, NULL, 0) == sender);
+  REQUIRE(change_mask(SIG_BLOCK) == 0);
+  handled = 0;  // as many as came
+}
 // What children inherit.
 static void run_forks(void) {
   signal(SIGTRAP, SIG_IGN);
@@ -171,6 +235,15 @@ int main(int count, char** arguments) {
   if (!strcmp(mode, "handled")) run_handled();
   if (!strcmp(mode, "thread")) run_thread_that_blocks_all();
   if (!strcmp(mode, "waiting")) run_waiting();
+  if (!strcmp(mode, "asking-ignored")) {
+    signal(SIGTRAP, SIG_IGN);
+    run_asking((void*)SIG_IGN, 0);
+  }
+  const int ends = strncmp(mode, "asking-killed", 13) == 0 ? atoi(mode + 13) + 1 : 0;
+  if (ends != 0 || !strcmp(mode, "asking-handled")) {
+    set_handler();
+    run_asking((void*)handler, ends);
+  }
   if (!strcmp(mode, "forks")) run_forks();
   REQUIRE(other_codes == 0);
   say("handled %d\n", handled);

@@ -19,6 +19,7 @@ namespace {
 
 using arch::CallPlace;
 using arch::RegisterImage;
+using arch::SignalActionCall;
 using tests::RealCpu;
 
 const arch::Cpu& x86_64() { return *arch::cpu_of(wire::Architecture::kX86_64); }
@@ -132,6 +133,26 @@ TEST(CpuTest, KnowsTheEndOfASignalHandler) {
   ASSERT_TRUE(i386().ends_handler(narrow(119), narrow_memory, resumed_at));
   EXPECT_EQ(resumed_at, 104U + 7);
   EXPECT_FALSE(i386().ends_handler(narrow(15), narrow_memory, resumed_at));
+}
+
+TEST(CpuTest, KnowsTheCallForASignalsAction) {
+  SignalActionCall call;
+  const auto wide = [](uint64_t number) {
+    return image_of<uint64_t>(27, {{15, number}, {14, 5}, {13, 0x100}, {12, 0x200}, {17, 0x33}});
+  };
+  ASSERT_TRUE(x86_64().is_signal_action(wide(13), call));
+  EXPECT_EQ(call.signal, 5U);
+  EXPECT_EQ(call.action, 0x100U);
+  EXPECT_EQ(call.before, 0x200U);
+  EXPECT_FALSE(x86_64().is_signal_action(wide(14), call));
+  const auto narrow = [](uint32_t number) {
+    return image_of<uint32_t>(17, {{11, number}, {0, 6}, {1, 0x300}, {2, 0x400}, {13, 0x23}});
+  };
+  ASSERT_TRUE(i386().is_signal_action(narrow(174), call));
+  EXPECT_EQ(call.signal, 6U);
+  EXPECT_EQ(call.action, 0x300U);
+  EXPECT_EQ(call.before, 0x400U);
+  EXPECT_FALSE(i386().is_signal_action(narrow(13), call));
 }
 
 TEST(CpuTest, RestartsACallThatDidNothing) {

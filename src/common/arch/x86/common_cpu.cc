@@ -190,4 +190,13 @@ void CommonCpu::set_system_call(RegisterImage& registers, uint64_t instruction, 
 
 uint64_t CommonCpu::signal_action_call() const { return layout_.word_bytes == 8 ? 13 : 174; }
 
+bool CommonCpu::is_signal_action(const RegisterImage& registers, SignalActionCall& call) const {
+  const bool is_wide = layout_.word_bytes == 8;
+  if (!runs(registers) || word(registers, layout_.system_call) != signal_action_call()) return false;
+  call.signal = word(registers, layout_.general[is_wide ? 7 : 3]);  // rdi, ebx
+  call.action = word(registers, layout_.general[is_wide ? 6 : 1]);  // rsi, ecx
+  call.before = word(registers, layout_.general[kDx]);
+  return true;
+}
+
 }  // namespace heaptap::arch::x86

@@ -60,6 +60,7 @@ class CommonCpu : public Cpu {
   void set_system_call(RegisterImage& registers, uint64_t instruction, uint64_t number,
                        std::span<const uint64_t, 4> arguments) const final;
   uint64_t signal_action_call() const final;
+  bool is_signal_action(const RegisterImage& registers, SignalActionCall& call) const final;
 
  protected:
   constexpr CommonCpu(Mode mode, const ImageLayout& layout) : mode_(mode), layout_(layout) {}
