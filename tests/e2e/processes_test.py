@@ -214,6 +214,22 @@ class ThroughExec(heaptap_test.TestCase):
 class Spawned(heaptap_test.TestCase):
     """Children that reset their ids as they are spawned, as make's do, are recorded where that changes nothing."""
 
+    CHANGES_DIRECTORY = r"""
+#define _GNU_SOURCE
+#include <spawn.h>
+#include <sys/wait.h>
+extern char** environ;
+int main(void) {
+  posix_spawn_file_actions_t actions;
+  pid_t child;
+  char* arguments[] = {"program", 0};
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addchdir_np(&actions, "there");
+  if (posix_spawn(&child, "./program", &actions, 0, arguments, environ) != 0 || waitpid(child, 0, 0) != child) return 1;
+  return posix_spawn_file_actions_destroy(&actions);
+}
+"""
+
     def leaks_of(self, *command):
         outcome = heaptap("run", "-q", "-f", "--via", "agent", "--error-exitcode", "9", "--", *command, cwd=self.directory)
         self.assertEqual(outcome.status, 9, str(outcome))
@@ -225,8 +241,22 @@ class Spawned(heaptap_test.TestCase):
     def test_by_make(self):
         if shutil.which("make") is None:
             self.skipTest("no make")
-        (self.directory / "Makefile").write_text(f"check:\n\t@{built('leak_shop')} >/dev/null\n")
+        (self.directory / "Makefile").write_text(f"check:\n\t@{built('leak_shop')} >/dev/null\nrelative:\n\t@./program\n")
         self.leaks_of("make", "check")
+        (self.directory / "program").symlink_to(built("leak_shop"))
+        self.leaks_of("make", "relative")  # spawned with file actions
+
+    # A relative name means another file after a change of directory, whose rights and loader weren't looked at.
+    def test_in_another_directory(self):
+        spawner = self.directory / "spawner"
+        spawner.with_suffix(".c").write_text(self.CHANGES_DIRECTORY)
+        subprocess.run(["gcc", "-o", spawner, spawner.with_suffix(".c")], check=True)
+        (self.directory / "there").mkdir()
+        (self.directory / "there" / "program").symlink_to(built("leak_shop"))
+        (self.directory / "program").symlink_to("/bin/true")
+        outcome = heaptap("run", "-f", "--via", "agent", "--error-exitcode", "9", "--", spawner, cwd=self.directory)
+        self.assertEqual(outcome.status, 3, str(outcome))
+        self.assertIn("executed a program in a way that isn't followed", str(outcome))
 
 
 class Late(heaptap_test.TestCase):

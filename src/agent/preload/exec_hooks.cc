@@ -17,6 +17,7 @@
 #include "agent/preload/line.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"
+#include "agent/preload/spawn_actions.h"
 
 #define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
 
@@ -139,7 +140,7 @@ __attribute__((noinline)) wire::ExecOutcome judge(const ExecCall& call) {
   if (!is_collector_in_reach()) return wire::ExecOutcome::kOutOfReach;
   // The descriptor would also be inherited by programs that other threads execute at this moment.
   if (call.is_spawn() && is_line_needed() && !has_one_thread()) return wire::ExecOutcome::kOutOfReach;
-  return check_exec({call.directory, call.file, call.is_searched(), call.actions != nullptr}, environ);
+  return check_exec({call.directory, call.file, call.is_searched(), !keep_directory(call.actions, pages)}, environ);
 }
 
 // The environment lent to system and popen while they create their child inside libc, which uses the program's current
