@@ -3,9 +3,10 @@ import { h, options } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ReportContext } from './context.js';
 import { NO_FILTER, select } from './data/selection.js';
-import { FilterBar } from './parts/filter_bar.jsx';
+import { CHOSEN, FilterBar } from './parts/filter_bar.jsx';
 import { Header } from './parts/header.jsx';
 import { Help } from './parts/help.jsx';
+import { useResize } from './parts/resize.js';
 import { StackPanel } from './parts/stack_panel.jsx';
 import { fitState, formatState, parseState } from './state.js';
 import { viewsOf } from './views/views.js';
@@ -36,8 +37,22 @@ function useAddressState(model) {
   return [state, change];
 }
 
+// How many tabs are out of sight to the left and to the right.
+function hiddenTabs(list) {
+  const { left, right } = list.getBoundingClientRect();
+  const middles = Array.from(list.children, (tab) => { const place = tab.getBoundingClientRect(); return (place.left + place.right) / 2; });
+  return { before: middles.filter((middle) => middle < left).length, after: middles.filter((middle) => middle > right).length };
+}
+
 function Tabs({ views, view, change }) {
   const list = useRef(null);
+  const [hidden, setHidden] = useState({ before: 0, after: 0 });
+  const count = () => {
+    const next = hiddenTabs(list.current);
+    setHidden((old) => (old.before === next.before && old.after === next.after ? old : next));
+  };
+  useResize(list, count, [views]);
+  const scroll = (direction) => list.current.scrollBy({ left: direction * list.current.clientWidth * 0.7 });
   const move = (event) => {
     const index = views.findIndex(({ id }) => id === view);
     const target = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: views.length - 1 }[event.key];
@@ -50,21 +65,31 @@ function Tabs({ views, view, change }) {
   useEffect(() => {
     list.current.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [view]);
+  // For the mouse alone: keys and screen readers reach all tabs in the list.
+  const more = (direction, number, name) => (
+    <button type="button" class={`more-tabs ${name}`} title={`${number} more`} tabIndex={-1} aria-hidden="true" onClick={() => scroll(direction)}>
+      {direction < 0 ? `‹ ${number}` : `${number} ›`}
+    </button>
+  );
   return (
-    <div class="tabs" role="tablist" aria-label="Views" ref={list} onKeyDown={move}>
-      {views.map(({ id, label, badge }) => (
-        <button type="button" role="tab" id={`tab-${id}`} key={id} aria-selected={id === view} aria-controls="view"
-          tabIndex={id === view ? 0 : -1} onClick={() => change({ view: id })}>
-          {label}{badge ? <span class="badge">{badge}</span> : null}
-        </button>
-      ))}
+    <div class="tab-row">
+      <div class="tabs" role="tablist" aria-label="Views" ref={list} onKeyDown={move} onScroll={count}>
+        {views.map(({ id, label, badge }) => (
+          <button type="button" role="tab" id={`tab-${id}`} key={id} aria-selected={id === view} aria-controls="view"
+            tabIndex={id === view ? 0 : -1} onClick={() => change({ view: id })}>
+            {label}{badge ? <span class="badge">{badge}</span> : null}
+          </button>
+        ))}
+      </div>
+      {hidden.before > 0 ? more(-1, hidden.before, 'before') : null}
+      {hidden.after > 0 ? more(1, hidden.after, 'after') : null}
     </div>
   );
 }
 
 const isTyping = (element) => ['INPUT', 'SELECT', 'TEXTAREA'].includes(element?.tagName);
 
-function useKeyboard({ views, state, change, setHelp }) {
+function useKeyboard({ views, state, change, setHelp, findText }) {
   useEffect(() => {
     const press = (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -77,7 +102,7 @@ function useKeyboard({ views, state, change, setHelp }) {
       }
       if (isTyping(event.target)) return;
       const index = '123456789'.indexOf(event.key);
-      if (event.key === '/') document.getElementById('filter-text').focus();
+      if (event.key === '/') findText();
       else if (event.key === '?') setHelp((shown) => !shown);
       else if (event.key === 't') change({ theme: nextTheme(state.theme) });
       else if (index >= 0 && views[index]) change({ view: views[index].id });
@@ -144,15 +169,26 @@ export function App({ model }) {
   const selection = useMemo(() => select(model, { ...state, figure }), [model, figure, ...filter]);
   const views = useMemo(() => viewsOf(model), [model]);
   const view = views.find(({ id }) => id === state.view) ?? views[0];
-  useKeyboard({ views, state, change, setHelp });
+  const [isUnfolded, setUnfolded] = useState(() => CHOSEN.some((name) => state[name] !== null));
+  const hasFilters = !model.hasTimes || isUnfolded; // without the strip there is room for them
+  // On a narrow screen the field is among the filters.
+  const findText = () => {
+    const field = document.getElementById('filter-text');
+    field.focus();
+    if (document.activeElement === field) return;
+    setUnfolded(true);
+    requestAnimationFrame(() => setTimeout(() => field.focus()));
+  };
+  useKeyboard({ views, state, change, setHelp, findText });
   useEffect(() => { document.getElementById('view').scrollTop = 0; }, [view.id]);
   const context = { model, selection, state, change, theme };
   return (
     <ReportContext.Provider value={context}>
       <a class="skip" href="#view" onClick={(event) => { event.preventDefault(); document.getElementById('view').focus(); }}>Skip to the view</a>
-      <Header theme={theme} onTheme={() => change({ theme: nextTheme(state.theme) })} onHelp={() => setHelp(true)} />
+      <Header theme={theme} onTheme={() => change({ theme: nextTheme(state.theme) })} onHelp={() => setHelp(true)}
+        hasFilters={hasFilters} onFilters={() => setUnfolded(!isUnfolded)} />
       <Tabs views={views} view={view.id} change={change} />
-      <FilterBar />
+      <FilterBar hasFilters={hasFilters} />
       <div class={`body ${state.stack === null ? '' : 'with-panel'}`}>
         <main id="view" role="tabpanel" aria-labelledby={`tab-${view.id}`} tabIndex={-1} class={`view view-${view.id}`}>
           <view.Component />

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { go, noFaults, openBrowser, settled, text } from './browser.mjs';
 import { bytesText, countText, figures } from './expected.mjs';
-import { HOSTILE, emptyDocument, hostileDocument, nullsDocument, shopDocument } from './make_document.mjs';
+import { HOSTILE, differenceDocument, emptyDocument, hostileDocument, nullsDocument, runDocument, shopDocument } from './make_document.mjs';
 
 let browser;
 before(async () => { browser = await openBrowser(); });
@@ -62,6 +62,7 @@ test('filters compose: what is shown is the sum of the rows that all of them sel
     ['#filter-kind', 'reachable', { thread: 2, size: 3, module: '/opt/shop/bin/shop', kind: 'reachable' }],
     ['#filter-age', '12', { thread: 2, size: 3, module: '/opt/shop/bin/shop', kind: 'reachable', age: 12 }],
   ];
+  await page.locator('#filter-toggle').click();
   for (const [field, value, filter] of steps) {
     await page.locator(field).selectOption(value);
     await settled(page);
@@ -298,6 +299,66 @@ test('what is unknown is never shown as 0', async () => {
 test('a report of nothing says so', async () => {
   const page = await browser.show(emptyDocument());
   assert.match(await text(page, '.sentences'), /No allocation was seen/);
+  noFaults(page);
+});
+
+const tops = (page) => page.evaluate(() => globalThis.document.getElementById('view').getBoundingClientRect().top);
+
+test('what stands above a view is at most 110 pixels high, and says what is folded away', async () => {
+  for (const [width, height] of [[1400, 900], [800, 600]]) {
+    const page = await browser.show(document, { viewport: { width, height } });
+    assert.ok(await tops(page) <= 110, `${await tops(page)} at ${width}`);
+    assert.equal(await page.locator('#filter-thread').isVisible(), false);
+    await page.locator('#filter-toggle').click();
+    await page.locator('#filter-thread').selectOption('2');
+    await page.locator('#filter-toggle').click();
+    await settled(page);
+    assert.ok(await tops(page) <= 110);
+    assert.match(await text(page, '#filter-toggle'), /Filters\s*1/);
+    assert.equal(await text(page, '#total-range'), 'whole recording, thread 2 worker-1');
+    await page.reload();
+    await page.locator('#filter-thread').waitFor({ state: 'visible' }); // a link to a filter shows it
+    noFaults(page);
+  }
+  for (const compared of [differenceDocument(), runDocument()]) {
+    const page = await browser.show(compared, { viewport: { width: 800, height: 600 } });
+    assert.ok(await tops(page) <= 110);
+  }
+});
+
+test('tabs that have no room are counted, and a click on the count shows them', async () => {
+  const page = await browser.show(document, { viewport: { width: 800, height: 600 } });
+  const hidden = () => page.locator('[role=tab]').evaluateAll((tabs) => tabs.filter((tab) => tab.getBoundingClientRect().left > innerWidth - 20).length);
+  const count = await hidden();
+  assert.ok(count > 0);
+  assert.ok(Number(/\d+/.exec(await text(page, '.more-tabs.after'))[0]) >= count);
+  assert.equal(await page.locator('.more-tabs.before').count(), 0);
+  while (await page.locator('.more-tabs.after').count() > 0) {
+    await page.locator('.more-tabs.after').click();
+    await settled(page);
+  }
+  assert.equal(await hidden(), 0);
+  assert.equal(await page.locator('.more-tabs.before').count(), 1);
+  await page.locator('#tab-source').click();
+  await settled(page);
+  const other = await browser.show(document, { viewport: { width: 1400, height: 900 } });
+  assert.equal(await other.locator('.more-tabs').count(), 0);
+  noFaults(other);
+});
+
+test('on a phone the filter by text is among the filters, and "/" unfolds them', async () => {
+  const page = await browser.show(document, { viewport: { width: 390, height: 844 } });
+  assert.ok(await tops(page) <= 160);
+  assert.equal(await page.locator('#filter-text').isVisible(), false);
+  await page.keyboard.press('/');
+  await page.waitForFunction(() => globalThis.document.activeElement.id === 'filter-text');
+  await page.keyboard.type('parse_order');
+  await page.waitForFunction(() => location.hash.includes('q=parse_order'));
+  await settled(page);
+  assert.equal(await text(page, '#total-allocations'), countText(figures(document, { text: 'parse_order' }).allocations));
+  await page.locator('#filter-kind').selectOption('leaked');
+  await settled(page);
+  assert.match(new URL(page.url()).hash, /kind=leaked/);
   noFaults(page);
 });
 

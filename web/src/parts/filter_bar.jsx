@@ -1,12 +1,15 @@
-// The one filter of all views, and the strip of time above them.
+// The one filter of all views, and the strip of time.
 import { h } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { endOfBin, timeOfBin, useReport } from '../context.js';
-import { CHANGES, LEAK_KINDS, NO_FILTER, stackModules, usedSizes } from '../data/selection.js';
+import { CHANGES, LEAK_KINDS, stackModules, usedSizes } from '../data/selection.js';
 import { threadName } from '../data/names.js';
 import * as format from '../format.js';
 import { Choice } from './bar.jsx';
 import { TimeStrip } from './time_strip.jsx';
+
+// The filters that are chosen from lists.
+export const CHOSEN = ['thread', 'module', 'size', 'age', 'kind', 'process', 'change', 'floor', 'figure'];
 
 const KIND_LABELS = {
   leaked: 'leaked (definitely or indirectly)', definite: 'definitely lost', indirect: 'indirectly lost', possible: 'possibly lost',
@@ -34,7 +37,7 @@ function agesOf({ bins }) {
   return steps.filter((step) => step > 0 && step < bins.count);
 }
 
-function TextFilter({ value, change }) {
+export function TextFilter({ value, change }) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {
@@ -62,6 +65,16 @@ function rangeText(model, selection) {
   return `${range}${moment === to ? '' : `, live at ${format.duration(endOfBin(model, moment))}`}`;
 }
 
+const ageText = (model, age) => `${age > 0 ? 'older' : 'younger'} than ${format.duration(Math.abs(age) * model.bins.width)}`;
+
+// What the lists are set to, in words: they may be folded away.
+function chosenText(model, { thread, module, size, age, kind }) {
+  return [
+    thread === null ? '' : `thread ${threadName(model, thread)}`, module === null ? '' : format.safeText(format.baseName(module)),
+    size === null ? '' : sizeLabel(model.sizeClasses[size]), age === null ? '' : ageText(model, age), kind === null ? '' : KIND_LABELS[kind],
+  ].filter(Boolean).map((part) => `, ${format.clipped(part, 40)}`).join('');
+}
+
 // Of compared recordings: sums of the selection in the first and in the last one.
 function ComparedTotals({ selection }) {
   const { figure, before, after, change } = selection.compared;
@@ -70,7 +83,8 @@ function ComparedTotals({ selection }) {
   const count = selection.stackIsWanted.reduce((total, wanted) => total + wanted, 0);
   return (
     <p class="totals" role="status" aria-live="polite">
-      {figure.word}: <b id="selected-before">{text(sum(before))}</b> before, <b id="selected-after">{text(sum(after))}</b> after, <b id="selected-change">{format.signed(text(sum(change)), sum(change))}</b> in <b id="selected-rows">{format.count(count)}</b> rows
+      <span>{figure.word}: <b id="selected-before">{text(sum(before))}</b> before, <b id="selected-after">{text(sum(after))}</b> after,</span>
+      <span><b id="selected-change">{format.signed(text(sum(change)), sum(change))}</b> in <b id="selected-rows">{format.count(count)}</b> {count === 1 ? 'row' : 'rows'}</span>
     </p>
   );
 }
@@ -80,10 +94,11 @@ function Totals({ model, selection }) {
   if (selection.compared) return <ComparedTotals selection={selection} />;
   const live = model.knowsReleases ? format.bytes(totals.live) : format.UNKNOWN;
   const blocks = model.knowsReleases ? format.count(totals.live_blocks) : format.UNKNOWN;
+  const range = `${model.isRun ? processText(model, selection) : rangeText(model, selection)}${chosenText(model, selection.filter)}`;
   return (
     <p class="totals" role="status" aria-live="polite">
-      <b id="total-live">{live}</b> live in <b id="total-live-blocks">{blocks}</b> blocks · <b id="total-allocations">{format.count(totals.allocations)}</b> allocations
-      of <b id="total-allocated">{format.bytes(totals.allocated)}</b> · <span id="total-range">{model.isRun ? processText(model, selection) : rangeText(model, selection)}</span>
+      <span><b id="total-live">{live}</b> live in <b id="total-live-blocks">{blocks}</b> {totals.live_blocks === 1 ? 'block' : 'blocks'} · <b id="total-allocations">{format.count(totals.allocations)}</b> {totals.allocations === 1 ? 'allocation' : 'allocations'} of <b id="total-allocated">{format.bytes(totals.allocated)}</b></span>
+      <span id="total-range" title={range}>{range}</span>
     </p>
   );
 }
@@ -121,49 +136,51 @@ function ComparedChoices() {
   ];
 }
 
-export function FilterBar() {
-  const { model, selection, state, change } = useReport();
+function Choices({ isShown }) {
+  const { model, state, change } = useReport();
   const modules = useMemo(() => modulesOf(model), [model]);
   const sizes = useMemo(() => usedSizes(model), [model]);
   const number = (text) => (text === '' ? null : Number(text));
   const any = (what) => ['', `Any ${what}`];
   return (
+    <div class="choices" id="filter-choices" hidden={!isShown}>
+      {model.difference ? <ComparedChoices /> : null}
+      {model.isRun && model.cells.process && model.processes.length > 1 ? (
+        <Choice isBare id="filter-process" label="Process" value={state.process === null ? '' : String(state.process)} onChange={(text) => change({ process: number(text), thread: null })}
+          options={[any('process'), ...model.processes.map((process, row) => [String(row), processName(process)])]} />
+      ) : null}
+      {model.hasCells && model.threads.length > 1 ? (
+        <Choice isBare id="filter-thread" label="Thread" value={state.thread === null ? '' : String(state.thread)} onChange={(text) => change({ thread: number(text) })}
+          options={[any('thread'), ...model.threads.filter(({ process }) => state.process === null || process === undefined || process === state.process)
+            .map((thread) => [String(thread.number), format.clipped(threadName(model, thread.number), 40)])]} />
+      ) : null}
+      {modules.length > 1 ? (
+        <Choice isBare id="filter-module" label="Module" value={state.module ?? ''} onChange={(text) => change({ module: text || null })}
+          options={[any('module'), ...modules.map((module) => [module, format.clipped(format.safeText(format.baseName(module)), 40)])]} />
+      ) : null}
+      {model.hasCells && sizes.length > 1 ? (
+        <Choice isBare id="filter-size" label="Size" value={state.size === null ? '' : String(state.size)} onChange={(text) => change({ size: number(text) })}
+          options={[any('size'), ...sizes.map((index) => [String(index), sizeLabel(model.sizeClasses[index])])]} />
+      ) : null}
+      {model.hasTimes && model.left.count > 0 && model.bins.count > 1 ? (
+        <Choice isBare id="filter-age" label="Age" value={state.age === null ? '' : String(state.age)} onChange={(text) => change({ age: number(text) })}
+          options={[any('age'), ...[...agesOf(model), ...agesOf(model).map((age) => -age)].map((age) => [String(age), ageText(model, age)])]} />
+      ) : null}
+      {model.isScanned && model.left.count > 0 ? (
+        <Choice isBare id="filter-kind" label="Leak kind" value={state.kind ?? ''} onChange={(text) => change({ kind: text || null })}
+          options={[any('leak kind'), ...LEAK_KINDS.map((kind) => [kind, KIND_LABELS[kind]])]} />
+      ) : null}
+    </div>
+  );
+}
+
+export function FilterBar({ hasFilters }) {
+  const { model, selection } = useReport();
+  return (
     <section class="filters" aria-label="Filter">
-      {model.hasTimes ? <TimeStrip /> : null}
-      <div class="choices">
-        <TextFilter value={state.text} change={change} />
-        {model.difference ? <ComparedChoices /> : null}
-        {model.isRun && model.cells.process && model.processes.length > 1 ? (
-          <Choice isBare id="filter-process" label="Process" value={state.process === null ? '' : String(state.process)} onChange={(text) => change({ process: number(text), thread: null })}
-            options={[any('process'), ...model.processes.map((process, row) => [String(row), processName(process)])]} />
-        ) : null}
-        {model.hasCells && model.threads.length > 1 ? (
-          <Choice isBare id="filter-thread" label="Thread" value={state.thread === null ? '' : String(state.thread)} onChange={(text) => change({ thread: number(text) })}
-            options={[any('thread'), ...model.threads.filter(({ process }) => state.process === null || process === undefined || process === state.process)
-              .map((thread) => [String(thread.number), format.clipped(threadName(model, thread.number), 40)])]} />
-        ) : null}
-        {modules.length > 1 ? (
-          <Choice isBare id="filter-module" label="Module" value={state.module ?? ''} onChange={(text) => change({ module: text || null })}
-            options={[any('module'), ...modules.map((module) => [module, format.clipped(format.safeText(format.baseName(module)), 40)])]} />
-        ) : null}
-        {model.hasCells && sizes.length > 1 ? (
-          <Choice isBare id="filter-size" label="Size" value={state.size === null ? '' : String(state.size)} onChange={(text) => change({ size: number(text) })}
-            options={[any('size'), ...sizes.map((index) => [String(index), sizeLabel(model.sizeClasses[index])])]} />
-        ) : null}
-        {model.hasTimes && model.left.count > 0 && model.bins.count > 1 ? (
-          <Choice isBare id="filter-age" label="Age" value={state.age === null ? '' : String(state.age)} onChange={(text) => change({ age: number(text) })}
-            options={[any('age'), ...agesOf(model).map((age) => [String(age), `older than ${format.duration(age * model.bins.width)}`]),
-              ...agesOf(model).map((age) => [String(-age), `younger than ${format.duration(age * model.bins.width)}`])]} />
-        ) : null}
-        {model.isScanned && model.left.count > 0 ? (
-          <Choice isBare id="filter-kind" label="Leak kind" value={state.kind ?? ''} onChange={(text) => change({ kind: text || null })}
-            options={[any('leak kind'), ...LEAK_KINDS.map((kind) => [kind, KIND_LABELS[kind]])]} />
-        ) : null}
-        {selection.isAll && state.from === null && state.to === null && state.moment === null ? null : (
-          <button type="button" id="filter-reset" onClick={() => change({ ...NO_FILTER })}>Reset</button>
-        )}
-      </div>
+      {model.hasTimes ? <TimeStrip /> : <Choices isShown />}
       <Totals model={model} selection={selection} />
+      {model.hasTimes ? <Choices isShown={hasFilters} /> : null}
     </section>
   );
 }

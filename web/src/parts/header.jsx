@@ -1,7 +1,9 @@
 // The top line: program, way of recording, exit.
 import { h } from 'preact';
 import { useReport } from '../context.js';
+import { NO_FILTER } from '../data/selection.js';
 import * as format from '../format.js';
+import { CHOSEN, TextFilter } from './filter_bar.jsx';
 
 const SIGNALS = { 1: 'SIGHUP', 2: 'SIGINT', 3: 'SIGQUIT', 4: 'SIGILL', 5: 'SIGTRAP', 6: 'SIGABRT', 7: 'SIGBUS', 8: 'SIGFPE', 9: 'SIGKILL', 11: 'SIGSEGV', 13: 'SIGPIPE', 14: 'SIGALRM', 15: 'SIGTERM' };
 
@@ -23,15 +25,31 @@ export function factsOfTarget({ target, capture }, title) {
   return facts.map((fact) => format.safeText(String(fact)));
 }
 
-export function Header({ theme, onTheme, onHelp }) {
-  const { model } = useReport();
+// Folds the filters that are lists away, and tells how many of them are set.
+function FilterButton({ isOpen, onClick }) {
+  const { state } = useReport();
+  const count = CHOSEN.filter((name) => state[name] !== null).length;
+  return (
+    <button type="button" id="filter-toggle" class={`toggle ${count > 0 ? 'is-set' : ''}`} aria-expanded={isOpen} aria-controls="filter-choices" onClick={onClick}>
+      Filters{count > 0 ? <span class="badge">{count}</span> : null}
+    </button>
+  );
+}
+
+export function Header({ theme, onTheme, onHelp, hasFilters, onFilters }) {
+  const { model, selection, state, change } = useReport();
   const title = format.safeText(model.title ?? '');
   const command = format.safeText((model.summary.target?.command ?? []).join(' '));
   return (
-    <header class="top">
+    <header class={`top ${hasFilters ? 'with-filters' : ''}`}>
       <span class="brand">heaptap</span>
       <h1 class="title" title={command || title}>{format.clipped(title, 200)}</h1>
       <span class="facts">{(model.difference ? [] : factsOfTarget(model.summary, title)).map((fact) => <span key={fact}>{format.clipped(fact, 80)}</span>)}</span>
+      <TextFilter value={state.text} change={change} />
+      {model.hasTimes ? <FilterButton isOpen={hasFilters} onClick={onFilters} /> : null}
+      {selection.isAll && state.from === null && state.to === null && state.moment === null ? null : (
+        <button type="button" id="filter-reset" title="Remove all filters, the range and the moment" onClick={() => change({ ...NO_FILTER })}>Reset</button>
+      )}
       <button type="button" class="quiet" onClick={onTheme} aria-label={`Use the ${theme === 'dark' ? 'light' : 'dark'} theme`} title="Theme (t)">
         {theme === 'dark' ? '☀' : '☾'}
       </button>
