@@ -37,11 +37,11 @@ function useAddressState(model) {
   return [state, change];
 }
 
-// How many tabs are out of sight to the left and to the right.
+// How many tabs are out of sight to the left and to the right, if only in part.
 function hiddenTabs(list) {
   const { left, right } = list.getBoundingClientRect();
-  const middles = Array.from(list.children, (tab) => { const place = tab.getBoundingClientRect(); return (place.left + place.right) / 2; });
-  return { before: middles.filter((middle) => middle < left).length, after: middles.filter((middle) => middle > right).length };
+  const places = Array.from(list.children, (tab) => tab.getBoundingClientRect());
+  return { before: places.filter((place) => place.left < left - 2).length, after: places.filter((place) => place.right > right + 2).length };
 }
 
 function Tabs({ views, view, change }) {

@@ -93,12 +93,14 @@ function collapse(name, open, close) {
   return result;
 }
 
-// A function's name where there is little room: without its parameters and template arguments.
+// A function's name where there is little room: without its parameters and template arguments, then without its outer namespaces.
 export function shortName(name, most) {
   let result = name.length > 4000 ? clipped(name, 4000) : name;
   if (result.length > most) result = collapse(result, '(', ')');
   if (result.length > most) result = collapse(result, '<', '>');
-  return clipped(result, most);
+  const whole = result;
+  while (result.length >= most && result.includes('::')) result = result.slice(result.indexOf('::') + 2);
+  return clipped(result === whole ? result : `…${result}`, most);
 }
 
 // The same for very little room: drops the namespaces first, then the name's end.

@@ -43,6 +43,7 @@ test('names are shortened as in the text', () => {
   assert.equal(format.shortName('std::vector<shop::Order, std::allocator<shop::Order> >::push_back(shop::Order const&)', 60), 'std::vector<…>::push_back(…)');
   assert.equal(format.shortName('operator<<(std::ostream&, shop::Order const&)', 20), 'operator<<(…)');
   assert.equal(format.shortName('short(int)', 20), 'short(int)');
+  assert.equal(format.shortName('engine::detail::policies::Scheduler<int>::dispatch(Task&)', 30), '…Scheduler<…>::dispatch(…)');
   assert.equal(format.clipped('0123456789', 5), '01…89');
   assert.equal(format.tightName('engine::part15::step_15915(engine::Context&, unsigned long)', 60), 'engine::part15::step_15915(engine::Context&, unsigned long)');
   assert.equal(format.tightName('engine::part15::step_15915(engine::Context&, unsigned long)', 20), 'part15::step_15915');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { go, noFaults, openBrowser, settled, text } from './browser.mjs';
 import { bytesText, countText, figures, framesOfStack } from './expected.mjs';
-import { shopDocument } from './make_document.mjs';
+import { differenceDocument, runDocument, shopDocument } from './make_document.mjs';
 
 let browser;
 before(async () => { browser = await openBrowser(); });
@@ -141,6 +141,32 @@ test('a view that a filter does not hold for says so, and only then', async () =
       assert.equal(await page.locator('.filter-limit').count(), wanted, `${view}${filter}`);
     }
   }
+});
+
+test('columns are as wide as their figures and headings, names have the rest and stay in sight', async () => {
+  const cut = (page) => page.locator('.table .row > *').evaluateAll((cells) => cells.flatMap((cell) => [cell, ...cell.querySelectorAll('button, .bar')])
+    .filter((one) => (one.closest('.head') || one.closest('.right')) && one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent));
+  for (const [made, views] of [[document, ['sites', 'holders', 'sizes', 'address', 'difference', 'processes']], [differenceDocument({ recordings: 4 }), ['difference']], [runDocument(), ['sites', 'processes']]]) {
+    for (const [width, height] of [[1400, 900], [800, 600], [390, 844]]) {
+      const page = await browser.show(made, { viewport: { width, height } });
+      for (const view of views) {
+        await go(page, `v=${view}`);
+        assert.deepEqual(await cut(page), [], `${view} at ${width}`);
+      }
+      noFaults(page);
+    }
+  }
+  const wide = await browser.show(document, { hash: 'v=sites', viewport: { width: 1400, height: 900 } });
+  const [first, all] = await wide.evaluate(() => ['.row.head > :first-child', '.table'].map((name) => globalThis.document.querySelector(name).getBoundingClientRect().width));
+  assert.ok(first > 0.4 * all, `${first} of ${all}`);
+  const narrow = await browser.show(document, { hash: 'v=sites', viewport: { width: 800, height: 600 } });
+  const place = () => narrow.locator('.rows .row').first().evaluate((row) => [row.firstChild.getBoundingClientRect().left, row.lastChild.getBoundingClientRect().right]);
+  const [name, figure] = await place();
+  await narrow.locator('.table').evaluate((table) => { table.scrollLeft = 1000; });
+  await settled(narrow);
+  const [nameLater, figureLater] = await place();
+  assert.equal(nameLater, name);
+  assert.ok(figureLater < figure - 50 && figureLater <= 800);
 });
 
 // A row of pixels through the first chart, below the names of marks.

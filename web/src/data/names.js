@@ -52,7 +52,7 @@ export function stackNumber(model, stack) {
 }
 
 // "make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19", beginning at the most informative frame.
-export function pathText(model, stack, most = 3, nameLength = 48) {
+export function pathText(model, stack, most = 3, nameLength = 60) {
   const frames = framesOf(model, stack);
   const telling = model.stacks.telling[stack];
   const begin = Math.max(0, telling < 0 ? 0 : frames.indexOf(telling));
@@ -60,6 +60,9 @@ export function pathText(model, stack, most = 3, nameLength = 48) {
     .map((frame) => `${shortName(functionOf(model, frame), nameLength)} ${placeOf(model, frame)}`.trim());
   return parts.length > 0 ? parts.join(' < ') : '(no call stack)';
 }
+
+// The same for a column of a table, which has more room.
+export const longPathText = (model, stack) => pathText(model, stack, 6);
 
 export function allocatorOf(model, stack) {
   const name = safeText(model.strings[model.stacks.function[stack]] ?? '');

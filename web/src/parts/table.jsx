@@ -1,14 +1,44 @@
 // A table that renders only the rows in sight, for any number of rows. Columns:
-//   {key, label, title?, align?: 'right', width, sort?: (row) => number|string, cell: (row) => content}
+//   {key, label, title?, align?: 'right', holds?, width?, sort?: (row) => number|string, cell: (row) => content}
+// A column is as wide as the widest of the texts that it `holds`, and its label; `isName`: they are in the names' font. Else `width`. A column without
+// either takes the rest, and the first one of names most of it.
 import { h } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { count } from '../format.js';
 import { useResize } from './resize.js';
 
 const ROW_HEIGHT = 28;
 const MARGIN = 8; // rows drawn beyond the sight
 const MOST_PRINTED = 200;
-const LEAST_WIDTH = 6; // of a column, in rem; of the first one:
-const LEAST_TITLE_WIDTH = 14;
+const LEAST_WIDTH = 96;
+const PADDING = 30; // of a cell and of the bar in it
+const DIRECTION = 16; // the sign of a column that is sorted
+
+// The widest texts of a column of numbers up to `most`.
+export const bytesUpTo = (most, sign = '') => (most >= 1024 ? `${sign}1023.9 MiB` : `${sign}1023 B`);
+export const countUpTo = (most, sign = '') => `${sign}${count(most || 0)}`;
+
+let ruler = null;
+
+function widthOf(text, font) {
+  ruler ??= document.createElement('canvas').getContext('2d');
+  ruler.font = font;
+  return ruler.measureText(text).width;
+}
+
+function columnWidth({ label, holds, isName, width, sort, align }, index) {
+  if (width) return width;
+  const { fontFamily } = getComputedStyle(document.body);
+  const font = isName ? `12.5px ${getComputedStyle(document.documentElement).getPropertyValue('--mono')}` : `14px ${fontFamily}`;
+  const texts = [...new Set([holds ?? ''].flat())].sort((one, other) => other.length - one.length).slice(0, 20);
+  const heading = widthOf(label, `600 12.5px ${fontFamily}`) + (sort ? DIRECTION : 0);
+  const least = Math.ceil(Math.max(heading, ...texts.map((text) => widthOf(text, font)))) + PADDING;
+  if (holds !== undefined) return `${least}px`;
+  return index === 0 && !align ? `minmax(max(var(--least-name), ${least}px), 1fr)` : `minmax(${Math.max(least, LEAST_WIDTH)}px, 1fr)`;
+}
+
+// "minmax(LEAST, 1fr)" -> "LEAST"
+const leastOf = (width) => (/^minmax\((.*), [^,]*\)$/.exec(width)?.[1] ?? width);
 
 function compare(left, right) {
   if (typeof left === 'string') return left.localeCompare(right);
@@ -77,8 +107,9 @@ export function Table({ label, columns, rows, initialSort, onOpen, keyOf, isOpen
     if (top < scrollTop) container.current.scrollTop = top;
     else if (top + 2 * ROW_HEIGHT > scrollTop + clientHeight) container.current.scrollTop = top + 2 * ROW_HEIGHT - clientHeight;
   };
-  const template = { gridTemplateColumns: columns.map(({ width }) => width ?? 'minmax(6rem, 1fr)').join(' ') };
-  const minWidth = `${LEAST_WIDTH * (columns.length - 1) + LEAST_TITLE_WIDTH}rem`;
+  const widths = useMemo(() => columns.map(columnWidth), [columns]);
+  const template = { gridTemplateColumns: widths.join(' ') };
+  const minWidth = `calc(${widths.map(leastOf).join(' + ')})`;
   const shown = sorted.slice(first, last);
   return (
     <div class="table" role="grid" aria-label={label} aria-rowcount={sorted.length + 1} aria-colcount={columns.length} tabIndex={0}

@@ -2,13 +2,13 @@
 import { h } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useReport } from '../context.js';
-import { pathText, stackNumber } from '../data/names.js';
+import { longPathText, pathText, stackNumber } from '../data/names.js';
 import * as format from '../format.js';
 import { Bar, Card } from '../parts/bar.jsx';
 import { colour, fitCanvas } from '../parts/canvas.js';
 import { FilterLimit } from '../parts/filter_bar.jsx';
 import { useResize } from '../parts/resize.js';
-import { Table } from '../parts/table.jsx';
+import { Table, bytesUpTo, countUpTo } from '../parts/table.jsx';
 import { Name } from '../parts/text.jsx';
 
 const CELL = 9;
@@ -123,12 +123,12 @@ export function AddressSpaceView() {
   const barely = pages.filter((page) => page.bytes < BARELY * pageBytes).length;
   const most = rows.reduce((best, row) => Math.max(best, row.pages), 0);
   const columns = useMemo(() => [
-    { key: 'stack', label: 'Stack with the most bytes of the page', width: 'minmax(14rem, 3fr)', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={pathText(model, row.stack)} />] },
-    { key: 'pages', label: 'Pages', align: 'right', sort: (row) => row.pages, cell: (row) => <Bar part={row.pages} whole={most} text={format.count(row.pages)} /> },
-    { key: 'barely', label: 'Barely filled', title: 'Pages less than a quarter full', align: 'right', sort: (row) => row.barely, cell: (row) => format.count(row.barely) },
-    { key: 'held', label: 'Unused', title: 'Unused bytes of the barely filled pages, which these blocks keep from being returned to the system', align: 'right', sort: (row) => row.held, cell: (row) => format.bytes(row.held) },
-    { key: 'pinned', label: 'Pinned', align: 'right', sort: (row) => row.pages * pageBytes, cell: (row) => format.bytes(row.pages * pageBytes) },
-    { key: 'fill', label: 'Filled', align: 'right', sort: (row) => row.bytes / row.pages, cell: (row) => format.percent(row.bytes, row.pages * pageBytes) },
+    { key: 'stack', label: 'Stack', title: 'The stack with the most bytes of the page', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={longPathText(model, row.stack)} />] },
+    { key: 'pages', label: 'Pages', align: 'right', holds: countUpTo(most), sort: (row) => row.pages, cell: (row) => <Bar part={row.pages} whole={most} text={format.count(row.pages)} /> },
+    { key: 'barely', label: 'Barely filled', title: 'Pages less than a quarter full', align: 'right', holds: countUpTo(most), sort: (row) => row.barely, cell: (row) => format.count(row.barely) },
+    { key: 'held', label: 'Unused', title: 'Unused bytes of the barely filled pages, which these blocks keep from being returned to the system', align: 'right', holds: bytesUpTo(most * pageBytes), sort: (row) => row.held, cell: (row) => format.bytes(row.held) },
+    { key: 'pinned', label: 'Pinned', align: 'right', holds: bytesUpTo(most * pageBytes), sort: (row) => row.pages * pageBytes, cell: (row) => format.bytes(row.pages * pageBytes) },
+    { key: 'fill', label: 'Filled', align: 'right', holds: '100.0%', sort: (row) => row.bytes / row.pages, cell: (row) => format.percent(row.bytes, row.pages * pageBytes) },
   ], [model, most, pageBytes]);
   return (
     <div class="page">

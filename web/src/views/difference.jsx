@@ -2,14 +2,14 @@
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { endOfBin, timeOfBin, useReport } from '../context.js';
-import { pathText, stackNumber } from '../data/names.js';
+import { longPathText, stackNumber } from '../data/names.js';
 import * as format from '../format.js';
 import { CHANGES } from '../data/selection.js';
 import { Bar, Card } from '../parts/bar.jsx';
 import { DifferenceTotals, MatchingNotes } from '../parts/difference_totals.jsx';
 import { changeLabel } from '../parts/filter_bar.jsx';
 import { Sparkline } from '../parts/sparkline.jsx';
-import { Table } from '../parts/table.jsx';
+import { Table, bytesUpTo, countUpTo } from '../parts/table.jsx';
 import { Name } from '../parts/text.jsx';
 
 function momentRows(model, { stacks }) {
@@ -42,21 +42,25 @@ function traceRows({ difference }, { compared, stackIsWanted }) {
 }
 
 const stackColumn = (model) => (
-  { key: 'stack', label: 'Stack', width: 'minmax(14rem, 3fr)', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={pathText(model, row.stack)} />] });
+  { key: 'stack', label: 'Stack', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={longPathText(model, row.stack)} />] });
+
+const widest = (rows, of, text, sign) => (text === format.bytes ? bytesUpTo : countUpTo)(rows.reduce((best, row) => Math.max(best, Math.abs(of(row)) || 0), 0), sign);
 
 function changeColumn(rows, text) {
   const most = rows.reduce((best, { change }) => Math.max(best, Math.abs(change) || 0), 0);
-  return { key: 'change', label: 'Change', align: 'right', width: 'minmax(7rem, 1.2fr)', sort: (row) => row.change,
+  return { key: 'change', label: 'Change', align: 'right', holds: [format.UNKNOWN, widest(rows, (row) => row.change, text, '+')], sort: (row) => row.change,
     cell: ({ change }) => <Bar part={change || 0} whole={most} text={format.signed(text(change), change)} kind={change < 0 ? 'less' : 'more'} /> };
 }
 
-const figureColumn = (key, label, of, text) => ({ key, label, align: 'right', width: 'minmax(5.5rem, 1fr)', sort: of, cell: (row) => text(of(row)) });
+const figureColumn = (rows, key, label, of, text) => ({ key, label, align: 'right', holds: [format.UNKNOWN, widest(rows, of, text, text === signedCount ? '+' : '')], sort: of, cell: (row) => text(of(row)) });
 const signedCount = (value) => format.signed(format.count(value), value);
 
 const momentColumns = (model, rows) => [
-  stackColumn(model), changeColumn(rows, format.bytes), figureColumn('before', 'Before', (row) => row.before, format.bytes),
-  figureColumn('after', 'After', (row) => row.after, format.bytes), figureColumn('blocks', 'Blocks', (row) => row.blocks, signedCount),
+  stackColumn(model), changeColumn(rows, format.bytes), figureColumn(rows, 'before', 'Before', (row) => row.before, format.bytes),
+  figureColumn(rows, 'after', 'After', (row) => row.after, format.bytes), figureColumn(rows, 'blocks', 'Blocks', (row) => row.blocks, signedCount),
 ];
+
+const stateText = ({ difference }, stack, state) => `${changeLabel(state)}${difference.moved[stack] ? ', moved' : ''}`;
 
 function traceColumns(model, rows, { figure }) {
   const text = figure.unit === 'bytes' ? format.bytes : format.count;
@@ -65,10 +69,10 @@ function traceColumns(model, rows, { figure }) {
   const label = (index) => (isSeries ? String(index + 1) : ['Before', 'After'][index]);
   return [
     stackColumn(model),
-    { key: 'state', label: 'State', width: '9.5rem', sort: (row) => CHANGES.indexOf(row.state), cell: ({ stack, state }) => <span class={`state ${state}`}>{changeLabel(state)}{model.difference.moved[stack] ? ', moved' : ''}</span> },
+    { key: 'state', label: 'State', holds: rows.map(({ stack, state }) => stateText(model, stack, state)), sort: (row) => CHANGES.indexOf(row.state), cell: ({ stack, state }) => <span class={`state ${state}`}>{stateText(model, stack, state)}</span> },
     changeColumn(rows, text),
-    ...recordings.map((recording, index) => ({ ...figureColumn(`value-${index}`, label(index), (row) => row.values[index], text), title: format.safeText(recording.name) })),
-    ...(PAIRS[figure.key] ? [figureColumn('blocks', figure.key === 'live_bytes' || figure.key === 'leaked_bytes' ? 'Blocks' : 'Count', (row) => row.blocks, signedCount)] : []),
+    ...recordings.map((recording, index) => ({ ...figureColumn(rows, `value-${index}`, label(index), (row) => row.values[index], text), title: format.safeText(recording.name) })),
+    ...(PAIRS[figure.key] ? [figureColumn(rows, 'blocks', figure.key === 'live_bytes' || figure.key === 'leaked_bytes' ? 'Blocks' : 'Count', (row) => row.blocks, signedCount)] : []),
     ...(isSeries ? [{ key: 'growth', label: 'Growth', width: '8.5rem', sort: ({ stack }) => model.difference.growing[stack], cell: ({ stack, values }) => (
       <span class="growth">{values.some(Number.isNaN) ? format.UNKNOWN : <Sparkline values={values} width={76} height={20} label={`From recording to recording: ${values.map(text).join(', ')}`} kind={model.difference.growing[stack] ? 'bad' : ''} />}
         {model.difference.growing[stack] ? <span class="note"> grows</span> : null}</span>) }] : []),

@@ -3,19 +3,19 @@
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useReport } from '../context.js';
-import { pathText, stackNumber } from '../data/names.js';
+import { longPathText, pathText, stackNumber } from '../data/names.js';
 import * as format from '../format.js';
 import { Bar } from '../parts/bar.jsx';
 import { FilterLimit } from '../parts/filter_bar.jsx';
-import { Table } from '../parts/table.jsx';
+import { Table, bytesUpTo, countUpTo } from '../parts/table.jsx';
 import { Name } from '../parts/text.jsx';
 import { GraphDrawing, MOST_DRAWN } from './graph.jsx';
 
 const highestOf = (rows, of) => rows.reduce((most, row) => Math.max(most, of(row) ?? 0), 0);
-const amount = (key, label, most, of, width = 'minmax(6rem, 1fr)') => ({
-  key, label, align: 'right', width, sort: (row) => of(row) ?? NaN, cell: (row) => <Bar part={of(row) ?? 0} whole={most} text={format.bytes(of(row))} />,
+const amount = (key, label, most, of) => ({
+  key, label, align: 'right', holds: bytesUpTo(most), sort: (row) => of(row) ?? NaN, cell: (row) => <Bar part={of(row) ?? 0} whole={most} text={format.bytes(of(row))} />,
 });
-const number = (key, label, of) => ({ key, label, align: 'right', width: 'minmax(5rem, 0.6fr)', sort: (row) => of(row) ?? NaN, cell: (row) => format.count(of(row)) });
+const number = (rows, key, label, of) => ({ key, label, align: 'right', holds: [countUpTo(highestOf(rows, of)), ...(rows.every((row) => format.isKnown(of(row))) ? [] : [format.UNKNOWN])], sort: (row) => of(row) ?? NaN, cell: (row) => format.count(of(row)) });
 
 function Paths({ holders }) {
   const { model, change } = useReport();
@@ -33,12 +33,14 @@ function Paths({ holders }) {
   );
 }
 
+const placeOf = ({ file, line }) => (file ? `${format.baseName(file)}${line ? `:${line}` : ''}` : format.UNKNOWN);
+
 function Globals({ globals }) {
   const columns = useMemo(() => [
-    { key: 'name', label: 'Global variable', width: 'minmax(12rem, 2fr)', sort: (row) => row.name, cell: (row) => <Name text={row.name} /> },
-    { key: 'place', label: 'Location', width: 'minmax(8rem, 1fr)', sort: (row) => row.file ?? '', cell: (row) => <Name text={row.file ? `${format.baseName(row.file)}${row.line ? `:${row.line}` : ''}` : format.UNKNOWN} title={format.safeText(row.file ?? '')} /> },
-    amount('retained', 'Retained', highestOf(globals, (row) => row.retained_bytes), (row) => row.retained_bytes), number('retained_blocks', 'Blocks', (row) => row.retained_blocks),
-    amount('direct', 'Points to', highestOf(globals, (row) => row.direct_bytes), (row) => row.direct_bytes), number('direct_blocks', 'Blocks', (row) => row.direct_blocks),
+    { key: 'name', label: 'Global variable', sort: (row) => row.name, cell: (row) => <Name text={row.name} /> },
+    { key: 'place', label: 'Location', isName: true, holds: globals.map((row) => format.clipped(format.safeText(placeOf(row)), 32)), sort: (row) => row.file ?? '', cell: (row) => <Name text={placeOf(row)} title={format.safeText(row.file ?? '')} /> },
+    amount('retained', 'Retained', highestOf(globals, (row) => row.retained_bytes), (row) => row.retained_bytes), number(globals, 'retained_blocks', 'Blocks', (row) => row.retained_blocks),
+    amount('direct', 'Points to', highestOf(globals, (row) => row.direct_bytes), (row) => row.direct_bytes), number(globals, 'direct_blocks', 'Blocks', (row) => row.direct_blocks),
   ], [globals]);
   return <section><h2>Retained by global variables</h2><Table label="Global variables" columns={columns} rows={globals} initialSort="retained" height="20rem" /></section>;
 }
@@ -46,9 +48,9 @@ function Globals({ globals }) {
 function Retained({ rows }) {
   const { model, state, change } = useReport();
   const columns = useMemo(() => [
-    { key: 'stack', label: 'Stack', width: 'minmax(14rem, 3fr)', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={pathText(model, row.stack)} />] },
-    amount('retained', 'Retained', highestOf(rows, (row) => row.retained_bytes), (row) => row.retained_bytes), number('retained_blocks', 'Blocks', (row) => row.retained_blocks),
-    amount('own', 'Own', highestOf(rows, (row) => row.own_bytes), (row) => row.own_bytes), number('own_blocks', 'Blocks', (row) => row.own_blocks),
+    { key: 'stack', label: 'Stack', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={longPathText(model, row.stack)} />] },
+    amount('retained', 'Retained', highestOf(rows, (row) => row.retained_bytes), (row) => row.retained_bytes), number(rows, 'retained_blocks', 'Blocks', (row) => row.retained_blocks),
+    amount('own', 'Own', highestOf(rows, (row) => row.own_bytes), (row) => row.own_bytes), number(rows, 'own_blocks', 'Blocks', (row) => row.own_blocks),
   ], [model, rows]);
   return <section><h2>Retained size by stack</h2><Table label="Retained size by stack" columns={columns} rows={rows} initialSort="retained" height="24rem" onOpen={(row) => change({ stack: row.stack })} isOpen={(row) => row.stack === state.stack} /></section>;
 }
@@ -60,9 +62,9 @@ function GraphTable({ graph }) {
     pointers: graph.edges.from.reduce((sum, from, edge) => sum + (from === node ? graph.edges.count[edge] : 0), 0),
   })), [graph, model]);
   const columns = useMemo(() => [
-    { key: 'label', label: 'Root or stack', width: 'minmax(14rem, 3fr)', sort: (row) => row.label, cell: (row) => <Name text={row.label} /> },
-    amount('bytes', 'Own', highestOf(rows, (row) => row.bytes), (row) => row.bytes), number('blocks', 'Blocks', (row) => row.blocks),
-    amount('retained', 'Retained', highestOf(rows, (row) => row.retained), (row) => row.retained), number('pointers', 'Pointers', (row) => row.pointers),
+    { key: 'label', label: 'Root or stack', sort: (row) => row.label, cell: (row) => <Name text={row.label} /> },
+    amount('bytes', 'Own', highestOf(rows, (row) => row.bytes), (row) => row.bytes), number(rows, 'blocks', 'Blocks', (row) => row.blocks),
+    amount('retained', 'Retained', highestOf(rows, (row) => row.retained), (row) => row.retained), number(rows, 'pointers', 'Pointers', (row) => row.pointers),
   ], [rows]);
   return <Table label="Pointers between stacks" columns={columns} rows={rows} initialSort="bytes" height="24rem" onOpen={(row) => row.stack >= 0 && change({ stack: row.stack })} />;
 }

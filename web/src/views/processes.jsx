@@ -5,10 +5,11 @@ import { useReport } from '../context.js';
 import * as format from '../format.js';
 import { Bar } from '../parts/bar.jsx';
 import { Sparkline } from '../parts/sparkline.jsx';
-import { Table } from '../parts/table.jsx';
+import { Table, bytesUpTo, countUpTo } from '../parts/table.jsx';
 import { Name } from '../parts/text.jsx';
 
 const HIGHEST_FIRST = 'peak_live_bytes';
+const MOST_OF_A_NAME = 32; // letters that a column has room for
 
 const lostOf = (process, unit) => (process[`definite_${unit}`] ?? NaN) + (process[`indirect_${unit}`] ?? 0);
 
@@ -20,19 +21,19 @@ function Course({ process }) {
 function columnsOf(rows) {
   const bytes = (key, label, of, kind) => {
     const most = rows.reduce((best, row) => Math.max(best, of(row) || 0), 0);
-    return { key, label, align: 'right', width: 'minmax(6.5rem, 1fr)', sort: of, cell: (row) => <Bar part={of(row) || 0} whole={most} text={format.bytes(of(row))} kind={of(row) > 0 ? kind : ''} /> };
+    return { key, label, align: 'right', holds: bytesUpTo(most), sort: of, cell: (row) => <Bar part={of(row) || 0} whole={most} text={format.bytes(of(row))} kind={of(row) > 0 ? kind : ''} /> };
   };
-  const number = (key, label, of, width) => ({ key, label, align: 'right', width, sort: of, cell: (row) => format.count(of(row)) });
-  const pid = (key, label) => ({ key, label, align: 'right', width: '5rem', sort: (row) => row[key] ?? NaN, cell: (row) => String(row[key] ?? (row.folded > 0 ? '' : format.UNKNOWN)) });
+  const number = (key, label, of) => ({ key, label, align: 'right', holds: [format.UNKNOWN, countUpTo(rows.reduce((best, row) => Math.max(best, of(row) || 0), 0))], sort: of, cell: (row) => format.count(of(row)) });
+  const pid = (key, label) => ({ key, label, align: 'right', holds: rows.map((row) => String(row[key] ?? format.UNKNOWN)), sort: (row) => row[key] ?? NaN, cell: (row) => String(row[key] ?? (row.folded > 0 ? '' : format.UNKNOWN)) });
   return [
-    { key: 'program', label: 'Program', width: 'minmax(10rem, 2fr)', sort: (row) => row.program ?? '', cell: (row) => <Name text={row.program} most={120} /> },
+    { key: 'program', label: 'Program', isName: true, holds: rows.map((row) => format.clipped(format.safeText(row.program ?? ''), MOST_OF_A_NAME)), sort: (row) => row.program ?? '', cell: (row) => <Name text={row.program} most={120} /> },
     pid('pid', 'PID'), pid('parent_pid', 'Parent'),
-    { key: 'exit', label: 'End', width: 'minmax(9rem, 1.6fr)', sort: (row) => row.exit ?? '', cell: (row) => <Name text={row.exit ?? (row.folded > 0 ? '' : format.UNKNOWN)} most={160} /> },
+    { key: 'exit', label: 'End', isName: true, holds: rows.map((row) => format.clipped(format.safeText(row.exit ?? ''), MOST_OF_A_NAME)), sort: (row) => row.exit ?? '', cell: (row) => <Name text={row.exit ?? (row.folded > 0 ? '' : format.UNKNOWN)} most={160} /> },
     { key: 'course', label: 'Over time', title: 'Live bytes, from its start to its end', width: '8rem', cell: (row) => <Course process={row} /> },
     bytes('peak_live_bytes', 'Peak', (row) => row.peak_live_bytes ?? NaN, ''), bytes('live_bytes', 'Live at the end', (row) => row.live_bytes ?? NaN, ''),
-    bytes('lost_bytes', 'Lost', (row) => lostOf(row, 'bytes'), 'bad'), number('lost_blocks', 'Blocks lost', (row) => lostOf(row, 'blocks'), '6rem'),
-    number('allocations', 'Allocations', (row) => row.allocations ?? NaN, '7rem'),
-    { key: 'trace', label: 'Trace', width: 'minmax(12rem, 2fr)', cell: (row) => <Name text={row.trace} most={160} /> },
+    bytes('lost_bytes', 'Lost', (row) => lostOf(row, 'bytes'), 'bad'), number('lost_blocks', 'Blocks lost', (row) => lostOf(row, 'blocks')),
+    number('allocations', 'Allocations', (row) => row.allocations ?? NaN),
+    { key: 'trace', label: 'Trace', width: 'minmax(14rem, 1fr)', cell: (row) => <Name text={format.baseName(row.trace ?? '')} most={160} title={format.safeText(row.trace ?? '')} /> },
   ];
 }
 

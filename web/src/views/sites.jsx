@@ -3,11 +3,11 @@ import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { currentMetric, metricText, useReport } from '../context.js';
 import { neighboursOf, functionsOf, sumsByFunction } from '../data/functions.js';
-import { functionOf, labelOf, placeOf, pathText, stackNumber, tellingFrame, threadName } from '../data/names.js';
+import { functionOf, labelOf, longPathText, placeOf, stackNumber, tellingFrame, threadName } from '../data/names.js';
 import { METRICS, isMetricKnown, stackModules, sumsBy } from '../data/selection.js';
 import * as format from '../format.js';
 import { Bar, Choice } from '../parts/bar.jsx';
-import { Table } from '../parts/table.jsx';
+import { Table, bytesUpTo, countUpTo } from '../parts/table.jsx';
 import { FrameLine, Name } from '../parts/text.jsx';
 
 const GROUPS = [['stack', 'Stack'], ['place', 'Place (file:line)'], ['function', 'Function'], ['file', 'File'], ['module', 'Module'], ['thread', 'Thread']];
@@ -67,7 +67,7 @@ function rowsOf(model, selection, group, functions) {
     return grouped((stack) => modules[stack], (stack) => <Name text={strings[modules[stack]] || '(module unknown)'} />);
   }
   if (group === 'label') return grouped((stack) => model.stacks.label[stack], (stack) => <Name text={labelOf(model, stack) || '(no tag)'} />);
-  return grouped((stack) => stack, (stack) => [<span class="id">{stackNumber(model, stack)}</span>, ' ', <Name text={pathText(model, stack)} />]);
+  return grouped((stack) => stack, (stack) => [<span class="id">{stackNumber(model, stack)}</span>, ' ', <Name text={longPathText(model, stack)} />]);
 }
 
 // Few programs use tags or pools.
@@ -76,13 +76,14 @@ const groupsOf = (model) => (model.stacks.label.some((label) => label !== 0) ? [
 function columnsOf(model, group, rows) {
   const isKnown = { live: 'live', live_blocks: 'live_blocks', peak: 'peak', temporary: 'temporary', change: 'change' };
   const highest = (name) => rows.reduce((best, row) => Math.max(best, Math.abs(row[name])), 0);
-  const title = { key: 'title', label: groupsOf(model).find(([name]) => name === group)[1], width: 'minmax(14rem, 3fr)', cell: (row) => row.title };
+  const title = { key: 'title', label: groupsOf(model).find(([name]) => name === group)[1], cell: (row) => row.title };
   return [title, ...MEASURES.map(([name, label, unit]) => {
     const most = highest(name);
     const known = !isKnown[name] || isMetricKnown(model, isKnown[name]);
+    const holds = !known ? format.UNKNOWN : unit === 'bytes' ? bytesUpTo(most, name === 'change' ? '+' : '') : countUpTo(most);
     const text = (value) => (known ? format.signed(unit === 'bytes' ? format.bytes(value) : format.count(value), name === 'change' ? value : 0) : format.UNKNOWN);
     return {
-      key: name, label, align: 'right', width: 'minmax(5.5rem, 1fr)', title: group === 'function' ? `${label}, including called functions` : METRICS[name].label,
+      key: name, label, align: 'right', holds, title: group === 'function' ? `${label}, including called functions` : METRICS[name].label,
       sort: (row) => (known ? row[name] : NaN),
       cell: (row) => <Bar part={known ? row[name] : 0} whole={most} text={text(row[name])} kind={name === 'change' && row[name] < 0 ? 'less' : ''} />,
     };

@@ -35,6 +35,8 @@ function wasteRows({ size, allocations, live_blocks: live }) {
   }));
 }
 
+const overheadText = ({ overhead, size }) => `${format.count(overhead)} B (${format.percent(overhead, size)})`;
+
 function Waste({ sizes }) {
   const rows = useMemo(() => wasteRows(sizes), [sizes]);
   const known = rows.filter(({ waste }) => !Number.isNaN(waste));
@@ -46,9 +48,9 @@ function Waste({ sizes }) {
     { key: 'allocations', label: 'Allocations', align: 'right', sort: (row) => row.allocations, cell: (row) => format.count(row.allocations) },
     { key: 'live', label: 'Live blocks', align: 'right', sort: (row) => row.live ?? NaN, cell: (row) => format.count(row.live) },
     { key: 'chunk', label: 'Chunk', align: 'right', title: "Size of glibc malloc's chunk for such a block", sort: (row) => row.chunk, cell: (row) => format.bytes(row.chunk) },
-    { key: 'overhead', label: 'Overhead', align: 'right', sort: (row) => row.overhead / row.size, cell: (row) => `${format.count(row.overhead)} B (${format.percent(row.overhead, row.size)})` },
-    { key: 'waste', label: 'Wasted by live blocks', align: 'right', width: 'minmax(8rem, 1.5fr)', sort: (row) => row.waste, cell: (row) => <Bar part={row.waste || 0} whole={most} text={format.bytes(row.waste)} /> },
-  ], [most]);
+    { key: 'overhead', label: 'Overhead', align: 'right', sort: (row) => row.overhead / row.size, holds: rows.map(overheadText), cell: overheadText },
+    { key: 'waste', label: 'Wasted by live blocks', align: 'right', sort: (row) => row.waste, cell: (row) => <Bar part={row.waste || 0} whole={most} text={format.bytes(row.waste)} /> },
+  ], [rows, most]);
   return (
     <section><h2>Exact sizes, and the allocator's overhead</h2>
       <p class="note">With the rounding of glibc's malloc: live blocks of {format.bytes(used)} take <b id="waste">{format.bytes(waste)}</b> more ({format.percent(waste, used)}). Of the whole recording, whatever the filter.</p>
