@@ -27,6 +27,7 @@ function useAddressState(model) {
   }, [model]);
   const change = useCallback((patch) => {
     const next = { ...latest.current, ...patch };
+    if ('stack' in patch && !('box' in patch)) next.box = null; // a stack that was chosen elsewhere
     const isStep = next.view !== latest.current.view || next.stack !== latest.current.stack;
     latest.current = next;
     const address = `#${formatState(next)}`;

@@ -21,6 +21,13 @@ export function metricText(name, value, selection) {
   const text = unit === 'bytes' ? format.bytes(value) : format.count(value);
   return name === 'change' ? format.signed(text, value) : text;
 }
+// With what is told beside it: "3.1 KiB in 4 blocks", "4 of 3.1 KiB".
+export function pairText(name, value, other, selection) {
+  const text = metricText(name, value, selection);
+  const pair = METRICS[name].other;
+  if (selection.compared) return text;
+  return pair.noun ? `${text} ${pair.word ?? 'in'} ${format.counted(other, pair.noun)}` : `${text} of ${format.bytes(other)}`;
+}
 export const metricLabel = (name, selection) => (selection?.compared ? `Change of ${selection.compared.figure.word}` : METRICS[name].label);
 
 export const timeOfBin = (model, bin) => model.bins.start + bin * model.bins.width;

@@ -1,9 +1,10 @@
 // The user's choices, and their form in the address after '#': the same text gives the same state.
+import { isBoxName } from './data/flame_tree.js';
 import { CHANGES, LEAK_KINDS, METRICS, NO_FILTER } from './data/selection.js';
 
 export const NO_STATE = {
   ...NO_FILTER,
-  view: 'verdict', stack: null, metric: null,
+  view: 'verdict', stack: null, box: null, metric: null,
   find: '', invert: false, unfolded: false, startup: false, byLine: false, zoom: null,
   group: 'stack', function: null, theme: null, file: null, figure: null,
 };
@@ -11,7 +12,7 @@ export const NO_STATE = {
 const KEYS = {
   view: ['v', 'text'], from: ['from', 'number'], to: ['to', 'number'], moment: ['at', 'number'], thread: ['thread', 'number'],
   module: ['module', 'text'], size: ['size', 'number'], age: ['age', 'number'], text: ['q', 'text'], kind: ['kind', 'text'],
-  stack: ['stack', 'number'], metric: ['metric', 'text'], find: ['find', 'text'], invert: ['invert', 'flag'],
+  stack: ['stack', 'number'], box: ['box', 'text'], metric: ['metric', 'text'], find: ['find', 'text'], invert: ['invert', 'flag'],
   unfolded: ['libraries', 'flag'], startup: ['startup', 'flag'], byLine: ['lines', 'flag'], zoom: ['zoom', 'number'],
   group: ['by', 'text'], function: ['function', 'number'], theme: ['theme', 'text'], file: ['file', 'text'],
   process: ['process', 'number'], change: ['change', 'text'], floor: ['floor', 'number'], figure: ['figure', 'text'],
@@ -48,6 +49,7 @@ export function formatState(state) {
 export function fitState(state, model) {
   const fitted = { ...state };
   if (fitted.stack !== null && !(fitted.stack >= 0 && fitted.stack < model.stacks.count)) fitted.stack = null;
+  if (fitted.box !== null && (fitted.stack === null || !isBoxName(model, fitted.box))) fitted.box = null;
   if (fitted.zoom !== null && !(fitted.zoom >= 0 && fitted.zoom < model.nodes.count)) fitted.zoom = null;
   if (fitted.size !== null && !(fitted.size >= 0 && fitted.size < model.sizeClasses.length)) fitted.size = null;
   if (fitted.thread !== null && !model.threads.some(({ number }) => number === fitted.thread)) fitted.thread = null;

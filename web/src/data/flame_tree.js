@@ -18,6 +18,9 @@ function keysOf(model, byLine) {
   return keys;
 }
 
+// Which frames are in sight, of the choices in the address.
+export const optionsOf = ({ unfolded, startup, byLine }) => ({ foldLibraries: !unfolded, showStartup: startup, byLine });
+
 export function visibleKinds({ foldLibraries, showStartup }) {
   return [true, !foldLibraries, showStartup];
 }
@@ -100,23 +103,27 @@ export function childrenOf(tree, box) {
   return children;
 }
 
-// Figures for a shape: `value` is the figure shown for a box, `weight` its width. They differ where values may be negative.
-export function topDownTree(model, shape, stackValues) {
+// Figures for a shape: `value` is the figure shown for a box, `weight` its width. They differ where values may be negative. `other`: a
+// second figure of each box, of `otherValues`.
+export function topDownTree(model, shape, stackValues, otherValues = stackValues) {
   const value = new Float64Array(shape.count);
+  const other = new Float64Array(shape.count);
   const weight = new Float64Array(shape.count);
   const self = new Float64Array(shape.count);
   for (let stack = 0; stack < model.stacks.count; ++stack) {
     const node = model.stacks.node[stack];
     const box = node < 0 || shape.boxOf[node] === 0 ? 1 : shape.boxOf[node];
     self[box] += stackValues[stack];
+    other[box] += otherValues[stack];
     weight[box] += Math.abs(stackValues[stack]);
   }
   value.set(self);
   for (let box = shape.count - 1; box > 0; --box) {
     value[shape.parent[box]] += value[box];
+    other[shape.parent[box]] += other[box];
     weight[shape.parent[box]] += weight[box];
   }
-  return linkChildren({ ...shape, value, weight, self });
+  return linkChildren({ ...shape, value, other, weight, self });
 }
 
 // Stacks by the box of the frame that they have come to: [a frame of the box, its stacks]. On the first level those without any are one.
@@ -137,7 +144,7 @@ const SMALLEST_PART = 1 / 20000; // of all: narrower boxes of the inverted tree 
 
 // The inverted tree: callees above their callers. Made level by level of groups of stacks; below the first level as far as a box
 // could be seen.
-export function bottomUpTree(model, options, stackValues) {
+export function bottomUpTree(model, options, stackValues, otherValues = stackValues) {
   const { nodes, frames, stacks } = model;
   const kinds = visibleKinds(options);
   const frameKeys = keysOf(model, options.byLine);
@@ -146,7 +153,7 @@ export function bottomUpTree(model, options, stackValues) {
     while (shown >= 0 && !kinds[frames.kind[nodes.frame[shown]]]) shown = nodes.parent[shown];
     return shown;
   };
-  const columns = { parent: [NO_NODE], frame: [NO_NODE], depth: [0], value: [0], weight: [0], self: [0] };
+  const columns = { parent: [NO_NODE], frame: [NO_NODE], depth: [0], value: [0], other: [0], weight: [0], self: [0], stack: [NO_NODE] };
   // Where each stack has come to. A stack is in one group at a time, so one place for each is enough.
   const reached = new Int32Array(stacks.count);
   const all = [];
@@ -155,6 +162,7 @@ export function bottomUpTree(model, options, stackValues) {
     all.push(stack);
     reached[stack] = skipHidden(stacks.node[stack]);
     columns.value[0] += stackValues[stack];
+    columns.other[0] += otherValues[stack];
     columns.weight[0] += Math.abs(stackValues[stack]);
   }
   const least = columns.weight[0] * SMALLEST_PART;
@@ -162,9 +170,10 @@ export function bottomUpTree(model, options, stackValues) {
   while (todo.length > 0) {
     const { box: above, members } = todo.pop();
     for (const [frame, part] of partsOf(members, { isFirst: above === 0, reached, nodes, frameKeys })) {
-      let [value, weight] = [0, 0];
+      let [value, other, weight] = [0, 0, 0];
       for (const stack of part) {
         value += stackValues[stack];
+        other += otherValues[stack];
         weight += Math.abs(stackValues[stack]);
       }
       if (weight < least && above !== 0) continue;
@@ -173,6 +182,8 @@ export function bottomUpTree(model, options, stackValues) {
       columns.frame.push(frame);
       columns.depth.push(columns.depth[above] + 1);
       columns.value.push(value);
+      columns.other.push(other);
+      columns.stack.push(part[0]);
       columns.weight.push(weight);
       columns.self.push(above === 0 ? value : 0);
       if (frame < 0) continue;
@@ -183,6 +194,101 @@ export function bottomUpTree(model, options, stackValues) {
   return linkChildren({
     count: columns.parent.length, boxOf: null,
     parent: Int32Array.from(columns.parent), frame: Int32Array.from(columns.frame), depth: Int32Array.from(columns.depth),
-    value: Float64Array.from(columns.value), weight: Float64Array.from(columns.weight), self: Float64Array.from(columns.self),
+    value: Float64Array.from(columns.value), other: Float64Array.from(columns.other), stack: columns.stack, weight: Float64Array.from(columns.weight), self: Float64Array.from(columns.self),
   });
+}
+
+const ALL = 'all'; // the root
+const HIDDEN = 'hidden'; // the box of stacks without a frame in sight
+
+// A box by name, whatever the tree's figures: of the top-down tree by a node of the call tree, of the inverted one by a stack and the
+// frames in sight from where it allocates.
+export function nameOfBox(tree, box, nodeOf) {
+  if (box === 0) return ALL;
+  if (tree.frame[box] < 0) return HIDDEN;
+  return tree.boxOf ? String(nodeOf[box]) : `${tree.stack[box]}.${tree.depth[box]}`;
+}
+
+export function isBoxName(model, name) {
+  if (name === ALL || name === HIDDEN) return true;
+  const match = /^(\d+)(?:\.(\d+))?$/.exec(name);
+  return match !== null && Number(match[1]) < (match[2] === undefined ? model.nodes.count : model.stacks.count);
+}
+
+// For each node whether a frame of it or of its callers is in sight.
+function nodesInSight(model, kinds) {
+  const { nodes, frames } = model;
+  const inSight = new Uint8Array(nodes.count);
+  for (let node = 0; node < nodes.count; ++node) {
+    const parent = nodes.parent[node];
+    inSight[node] = kinds[frames.kind[nodes.frame[node]]] || (parent >= 0 && inSight[parent]) ? 1 : 0;
+  }
+  return inSight;
+}
+
+const isHidden = (model, inSight, stack) => model.stacks.node[stack] < 0 || !inSight[model.stacks.node[stack]];
+
+// What the frames are of stacks that have none in sight: [libraries, start-up].
+export function hiddenKinds(model, options, stackValues) {
+  const inSight = nodesInSight(model, visibleKinds(options));
+  const found = [false, false];
+  for (let stack = 0; stack < model.stacks.count && !(found[0] && found[1]); ++stack) {
+    if (stackValues[stack] === 0 || !isHidden(model, inSight, stack)) continue;
+    for (let node = model.stacks.node[stack]; node >= 0; node = model.nodes.parent[node]) {
+      const kind = model.frames.kind[model.nodes.frame[node]];
+      if (kind > 0) found[kind - 1] = true;
+    }
+  }
+  return found;
+}
+
+// Frames in sight from where a stack allocates, `most` of them.
+function framesInSight(model, kinds, stack, most) {
+  const { nodes, frames, stacks } = model;
+  const found = [];
+  for (let node = stacks.node[stack]; node >= 0 && found.length < most; node = nodes.parent[node]) {
+    if (kinds[frames.kind[nodes.frame[node]]]) found.push(nodes.frame[node]);
+  }
+  return found;
+}
+
+function isOfInvertedBox(model, options, name) {
+  const kinds = visibleKinds(options);
+  const [stack, depth] = name.split('.').map(Number);
+  const keys = keysOf(model, options.byLine);
+  const wanted = framesInSight(model, kinds, stack, depth).map((frame) => keys[frame]);
+  return (other) => {
+    const frames = framesInSight(model, kinds, other, depth);
+    return frames.length === wanted.length && frames.every((frame, index) => keys[frame] === wanted[index]);
+  };
+}
+
+function isOfBox(model, options, name) {
+  const shape = topDownShape(model, options);
+  const wanted = shape.boxOf[Number(name)];
+  const isIn = new Uint8Array(shape.count);
+  for (let box = 1; box < shape.count; ++box) isIn[box] = box === wanted ? 1 : isIn[Math.max(0, shape.parent[box])];
+  return (stack) => model.stacks.node[stack] >= 0 && isIn[shape.boxOf[model.stacks.node[stack]]] === 1;
+}
+
+// The stacks of a box whose value isn't 0, largest first.
+export function stacksOfBox(model, options, name, stackValues) {
+  let isWanted = () => true;
+  if (name === HIDDEN) {
+    const inSight = nodesInSight(model, visibleKinds(options));
+    isWanted = (stack) => isHidden(model, inSight, stack);
+  } else if (name !== ALL) isWanted = name.includes('.') ? isOfInvertedBox(model, options, name) : isOfBox(model, options, name);
+  const found = [];
+  for (let stack = 0; stack < model.stacks.count; ++stack) {
+    if (stackValues[stack] !== 0 && isWanted(stack)) found.push(stack);
+  }
+  return found.sort((one, other) => Math.abs(stackValues[other]) - Math.abs(stackValues[one]) || one - other);
+}
+
+// The frame that a box is named after; -1: none.
+export function frameOfBox(model, options, name) {
+  if (name === ALL || name === HIDDEN) return NO_NODE;
+  if (!name.includes('.')) return model.nodes.frame[Number(name)];
+  const [stack, depth] = name.split('.').map(Number);
+  return framesInSight(model, visibleKinds(options), stack, depth).at(-1) ?? NO_NODE;
 }

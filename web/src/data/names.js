@@ -1,5 +1,15 @@
-// Names of frames and stacks, as escaped text.
+// Names of programs, frames and stacks, as escaped text.
 import { baseName, safeText, shortName } from '../format.js';
+
+// What the root of a flame graph stands for.
+export function programOf({ isRun, difference, title, summary }) {
+  const { executable, command } = summary.target ?? {};
+  if (isRun || difference) return safeText(title ?? '');
+  return safeText(baseName(command?.[0] ?? '') || baseName(executable ?? '') || (title ?? ''));
+}
+
+// What a box of stacks has whose frames are all hidden: [libraries, start-up].
+export const hiddenName = ([hasLibraries, hasStartup]) => [hasLibraries ? 'libraries' : '', hasStartup ? 'start-up' : ''].filter(Boolean).join(' and ') || '(no call stack)';
 
 export function functionOf(model, frame) {
   if (frame < 0) return '(no call stack)';

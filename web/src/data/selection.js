@@ -128,7 +128,7 @@ function sumsByBin(count, facts, mask) {
   return sums;
 }
 
-const MEASURES = ['live', 'live_blocks', 'peak', 'allocated', 'allocations', 'frees', 'temporary', 'change', 'change_blocks', 'before', 'before_blocks'];
+const MEASURES = ['live', 'live_blocks', 'peak', 'peak_blocks', 'allocated', 'allocations', 'frees', 'temporary', 'change', 'change_blocks', 'before', 'before_blocks'];
 
 // The figures of each value of one key of the facts (a stack, a thread, a size class).
 export function sumsBy(selection, key, count) {
@@ -144,7 +144,10 @@ export function sumsBy(selection, key, count) {
       sums.live[index] += net;
       sums.live_blocks[index] += netBlocks;
     }
-    if (bin <= peakBin) sums.peak[index] += net;
+    if (bin <= peakBin) {
+      sums.peak[index] += net;
+      sums.peak_blocks[index] += netBlocks;
+    }
     if (bin < from) {
       sums.before[index] += net;
       sums.before_blocks[index] += netBlocks;
@@ -242,19 +245,18 @@ export const usedSizes = (model) => {
   return Array.from(isUsed.keys()).filter((size) => isUsed[size]);
 };
 
-// The selectable metrics, in the order of the menu.
+const lostOf = (table) => table[2].map((definite, stack) => definite + table[3][stack]);
+
+// The selectable metrics, in the order of the menu. `other`: what is told beside it: of bytes their blocks, of blocks their bytes.
 export const METRICS = {
-  live: { label: 'Live bytes', unit: 'bytes', of: (selection) => selection.stacks.live, needs: 'releases' },
-  live_blocks: { label: 'Live blocks', unit: 'count', of: (selection) => selection.stacks.live_blocks, needs: 'releases' },
-  peak: { label: 'Live at the peak', unit: 'bytes', of: (selection) => selection.stacks.peak, needs: 'cells' },
-  allocated: { label: 'Allocated bytes', unit: 'bytes', of: (selection) => selection.stacks.allocated },
-  allocations: { label: 'Allocations', unit: 'count', of: (selection) => selection.stacks.allocations },
-  temporary: { label: 'Temporary allocations', unit: 'count', of: (selection) => selection.stacks.temporary, needs: 'temporary' },
-  leaked: {
-    label: 'Leaked bytes', unit: 'bytes', needs: 'scan',
-    of: ({ left }) => left.bytes[2].map((definite, stack) => definite + left.bytes[3][stack]),
-  },
-  change: { label: 'Change in the range', unit: 'bytes', of: (selection) => selection.stacks.change, needs: 'cells' },
+  live: { label: 'Live bytes', unit: 'bytes', of: ({ stacks }) => stacks.live, needs: 'releases', other: { noun: 'block', of: ({ stacks }) => stacks.live_blocks } },
+  live_blocks: { label: 'Live blocks', unit: 'count', of: ({ stacks }) => stacks.live_blocks, needs: 'releases', other: { of: ({ stacks }) => stacks.live } },
+  peak: { label: 'Live at the peak', unit: 'bytes', of: ({ stacks }) => stacks.peak, needs: 'cells', other: { noun: 'block', of: ({ stacks }) => stacks.peak_blocks } },
+  allocated: { label: 'Allocated bytes', unit: 'bytes', of: ({ stacks }) => stacks.allocated, other: { noun: 'allocation', of: ({ stacks }) => stacks.allocations } },
+  allocations: { label: 'Allocations', unit: 'count', of: ({ stacks }) => stacks.allocations, other: { of: ({ stacks }) => stacks.allocated } },
+  temporary: { label: 'Temporary allocations', unit: 'count', of: ({ stacks }) => stacks.temporary, needs: 'temporary', other: { noun: 'allocation', word: 'of', of: ({ stacks }) => stacks.allocations } },
+  leaked: { label: 'Leaked bytes', unit: 'bytes', needs: 'scan', of: ({ left }) => lostOf(left.bytes), other: { noun: 'block', of: ({ left }) => lostOf(left.blocks) } },
+  change: { label: 'Change in the range', unit: 'bytes', of: ({ stacks }) => stacks.change, needs: 'cells', other: { noun: 'block', of: ({ stacks }) => stacks.change_blocks } },
 };
 
 // Of compared recordings only the change; of several processes, whose clocks differ, no moment before the end.

@@ -69,17 +69,19 @@ function hashOf(text) {
   return (hash >>> 0) / 2 ** 32;
 }
 
-// A calm colour of a box: the program's own code is warm, libraries are cool; its shade comes of its name.
-export function boxColour({ kind, name, isDark, net }) {
-  const shade = hashOf(name);
+// A calm colour: the program's own code is orange, libraries are blue, start-up is violet.
+export function shadeColour({ kind, shade, isDark, net }) {
   if (net !== undefined) {
     const strength = (isDark ? 20 : 30) + 40 * Math.min(1, Math.abs(net));
     return `hsl(${net >= 0 ? 8 : 212} ${strength}% ${isDark ? 34 + 8 * shade : 78 - 6 * shade}%)`;
   }
-  const hue = kind === 0 ? 22 + 26 * shade : kind === 1 ? 190 + 30 * shade : 260;
-  const saturation = (kind === 0 ? 72 : 30) * (isDark ? 0.7 : 1);
-  return `hsl(${hue.toFixed(0)} ${saturation}% ${(isDark ? 30 + 9 * shade : 74 + 8 * shade).toFixed(0)}%)`;
+  const hue = [20 + 20 * shade, 200 + 20 * shade, 262 + 16 * shade][kind];
+  const saturation = [isDark ? 56 : 86, isDark ? 34 : 52, isDark ? 24 : 40][kind];
+  return `hsl(${hue.toFixed(0)} ${saturation}% ${(isDark ? 31 + 8 * shade : 70 + 9 * shade).toFixed(0)}%)`;
 }
+
+// The shade comes of the name.
+export const boxColour = ({ name, ...more }) => shadeColour({ ...more, shade: hashOf(name) });
 
 // `scene`: {tree, drawn, scrollTop, nameOf(box), colourOf(box), isFound(box) or null, hovered, selected, colours}
 export function paint(context, width, height, scene) {

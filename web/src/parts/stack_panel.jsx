@@ -1,9 +1,10 @@
 // The details of one stack, beside any view.
 import { h } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { timeOfBin, useReport } from '../context.js';
-import { STATES, growthOf } from '../data/selection.js';
-import { allocatorOf, framesOf, fullPlaceOf, functionOf, labelOf, moduleOf, stackNumber } from '../data/names.js';
+import { currentMetric, metricLabel, metricText, timeOfBin, useReport } from '../context.js';
+import { frameOfBox, hiddenKinds, optionsOf, stacksOfBox } from '../data/flame_tree.js';
+import { METRICS, STATES, growthOf } from '../data/selection.js';
+import { allocatorOf, framesOf, fullPlaceOf, functionOf, hiddenName, labelOf, moduleOf, pathText, programOf, stackNumber } from '../data/names.js';
 import * as format from '../format.js';
 import { Sparkline } from './sparkline.jsx';
 
@@ -106,6 +107,32 @@ function figuresOf({ model, selection }, stack) {
   return figures;
 }
 
+// All stacks of the flame graph's box that was clicked, by its metric.
+const MOST_STACKS = 200;
+
+function BoxStacks({ stack }) {
+  const report = useReport();
+  const { model, selection, state, change } = report;
+  const metric = currentMetric(report);
+  const options = optionsOf(state);
+  const values = METRICS[metric].of(selection);
+  const stacks = useMemo(() => stacksOfBox(model, options, state.box, values), [model, values, state.box, state.unfolded, state.startup, state.byLine]);
+  if (stacks.length < 2) return null;
+  const frame = frameOfBox(model, options, state.box);
+  const name = frame >= 0 ? functionOf(model, frame) : state.box === 'all' ? programOf(model) : hiddenName(hiddenKinds(model, options, values));
+  return (
+    <section class="box-stacks" aria-label="Stacks of the box">
+      <h3>{format.counted(stacks.length, 'stack')} of <bdi class="function" title={name}>{format.shortName(name, 60)}</bdi>, by {metricLabel(metric, selection).toLowerCase()}</h3>
+      <ul>{stacks.slice(0, MOST_STACKS).map((one) => (
+        <li key={one}><button type="button" class="link" aria-current={one === stack ? 'true' : undefined} onClick={() => change({ stack: one, box: state.box })}>
+          <b>{metricText(metric, values[one], selection)}</b> <span class="id">{stackNumber(model, one)}</span> <bdi class="name">{pathText(model, one, 4)}</bdi>
+        </button></li>
+      ))}</ul>
+      {stacks.length > MOST_STACKS ? <p class="note">{format.count(stacks.length - MOST_STACKS)} smaller ones</p> : null}
+    </section>
+  );
+}
+
 export function StackPanel({ stack }) {
   const report = useReport();
   const { model, selection, state, change } = report;
@@ -126,6 +153,7 @@ export function StackPanel({ stack }) {
         {labelOf(model, stack) ? <span class="note label"><bdi>{format.clipped(labelOf(model, stack), 200)}</bdi></span> : null}
         <button type="button" class="quiet" onClick={() => change({ stack: null })} aria-label="Close the details" title="Esc">✕</button>
       </div>
+      {state.box === null ? null : <BoxStacks stack={stack} />}
       {model.difference ? <ComparedFigures model={model} stack={stack} /> : <dl class="figures">{figuresOf(report, stack).map(([name, value]) => [<dt key={name}>{name}</dt>, <dd>{value}</dd>])}
         {model.hasTimes && firstBin[stack] >= 0 ? [<dt>first lost block</dt>, <dd>{`allocated before ${format.duration(timeOfBin(model, firstBin[stack] + 1))}`}</dd>] : null}
       </dl>}

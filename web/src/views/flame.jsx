@@ -1,54 +1,45 @@
 // The flame graph: callers above what they call (or inverted), as wide as their part of the metric.
 import { h } from 'preact';
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
-import { currentMetric, metricLabel, metricText, useReport } from '../context.js';
-import { bottomUpTree, childrenOf, topDownShape, topDownTree, visibleKinds } from '../data/flame_tree.js';
-import { functionOf, fullPlaceOf, moduleOf } from '../data/names.js';
+import { currentMetric, metricLabel, metricText, pairText, useReport } from '../context.js';
+import { bottomUpTree, childrenOf, hiddenKinds, nameOfBox, optionsOf, stacksOfBox, topDownShape, topDownTree, visibleKinds } from '../data/flame_tree.js';
+import { functionOf, fullPlaceOf, hiddenName, moduleOf, programOf } from '../data/names.js';
 import { METRICS, stacksWithFrame } from '../data/selection.js';
 import * as format from '../format.js';
-import { BOX_HEIGHT, boxAt, boxColour, layout, paint, placeOfBox } from '../flame/painter.js';
+import { BOX_HEIGHT, boxAt, boxColour, layout, paint, placeOfBox, shadeColour } from '../flame/painter.js';
 import { Toggle } from '../parts/bar.jsx';
 import { colour, fitCanvas } from '../parts/canvas.js';
 import { useResize } from '../parts/resize.js';
 import { MetricChoice } from './sites.jsx';
 
 const ALL = 0;
+const NOTHING = { rows: [], depth: 0 };
 
 function useTree(report, metric) {
   const { model, selection, state } = report;
-  const options = useMemo(() => ({ foldLibraries: !state.unfolded, showStartup: state.startup, byLine: state.byLine }), [state.unfolded, state.startup, state.byLine]);
+  const options = useMemo(() => optionsOf(state), [state.unfolded, state.startup, state.byLine]);
   const values = useMemo(() => METRICS[metric].of(selection), [selection, metric]);
   const shape = useMemo(() => (state.invert ? null : topDownShape(model, options)), [model, options, state.invert]);
-  const tree = useMemo(() => (shape ? topDownTree(model, shape, values) : bottomUpTree(model, options, values)), [model, shape, options, values]);
+  const tree = useMemo(() => {
+    const others = selection.compared ? values : METRICS[metric].other.of(selection);
+    const made = shape ? topDownTree(model, shape, values, others) : bottomUpTree(model, options, values, others);
+    return { ...made, hidden: hiddenKinds(model, options, values) };
+  }, [model, shape, options, values]);
   return { tree, values, options };
 }
 
-// The first stack of the box, in the order of the data, for the details.
-function stackOfBox(model, tree, box) {
-  if (!tree.boxOf) return null;
-  const isBelow = (node) => {
-    let at = tree.boxOf[node];
-    while (at > box) at = tree.parent[at];
-    return at === box;
-  };
-  let best = null;
-  for (let stack = 0; stack < model.stacks.count; ++stack) {
-    const node = model.stacks.node[stack];
-    if (node >= 0 && isBelow(node) && (best === null || model.stacks.allocated_bytes[stack] > model.stacks.allocated_bytes[best])) best = stack;
-  }
-  return best;
-}
-
 function nameOf(model, tree, box) {
-  if (box === ALL) return 'all';
-  if (tree.frame[box] < 0) return '(no frames of the program)';
-  return functionOf(model, tree.frame[box]);
+  if (box === ALL) return programOf(model);
+  return tree.frame[box] < 0 ? hiddenName(tree.hidden) : functionOf(model, tree.frame[box]);
 }
 
 function describe({ model, selection }, tree, metric, box) {
-  const value = metricText(metric, tree.value[box], selection);
+  const value = pairText(metric, tree.value[box], tree.other[box], selection);
   const lines = [nameOf(model, tree, box)];
   const frame = box === ALL ? -1 : tree.frame[box];
+  if (box !== ALL && frame < 0 && tree.hidden.includes(true)) {
+    lines.push(`No frame of the program is in these stacks; ${[tree.hidden[0] ? '"Libraries"' : '', tree.hidden[1] ? '"Start-up"' : ''].filter(Boolean).join(' and ')} above ${tree.hidden[0] && tree.hidden[1] ? 'show' : 'shows'} theirs`);
+  }
   if (frame >= 0) lines.push([fullPlaceOf(model, frame), moduleOf(model, frame), model.frames.inlined[frame] ? 'inlined' : ''].filter(Boolean).join(' · '));
   lines.push(`${metricLabel(metric, selection)}: ${value}${tree.weight[ALL] > 0 ? ` (${format.percent(tree.weight[box], tree.weight[ALL])})` : ''}`);
   if (tree.self[box] !== 0) lines.push(`itself: ${metricText(metric, tree.self[box], selection)}`);
@@ -72,9 +63,15 @@ function Tooltip({ lines, at }) {
   );
 }
 
-function Legend({ metric }) {
-  const names = metric === 'change' ? [['grew', '+ new, grown'], ['shrank', '− gone, shrunk']] : [['own', 'own code'], ['library', 'libraries']];
-  return <span class="legend">{names.map(([kind, text]) => <span key={kind}><i class={`swatch ${kind}`} />{text}</span>)}</span>;
+// The shades of the boxes themselves.
+function Legend({ metric, tree }) {
+  const { state, theme } = useReport();
+  const isDark = theme === 'dark';
+  const changes = [['grew', '+ new, grown', { net: 1 }], ['shrank', '− gone, shrunk', { net: -1 }]];
+  const hasStartup = state.startup || (tree.hidden[1] && !tree.hidden[0]);
+  const kinds = [['own', 'own code', { kind: 0 }], ['library', 'libraries', { kind: 1 }], ...(hasStartup ? [['start', 'start-up', { kind: 2 }]] : [])];
+  const shades = (of) => [0, 1].map((shade) => shadeColour({ ...of, shade, isDark })).join(', ');
+  return <span class="legend">{(metric === 'change' ? changes : kinds).map(([name, text, of]) => <span key={name}><i class={`swatch ${name}`} style={{ backgroundImage: `linear-gradient(to right, ${shades(of)})` }} />{text}</span>)}</span>;
 }
 
 // Boxes found by the search, and their share of the metric: of all stacks with such a frame in sight.
@@ -104,8 +101,8 @@ function Toolbar({ report, metric, tree, found }) {
       <input type="search" id="flame-find" placeholder="Highlight…" aria-label="Highlight functions" value={state.find} spellcheck={false}
         onInput={(event) => change({ find: event.currentTarget.value })} />
       {found ? <span class="note" id="flame-found">{format.counted(found.boxes, 'box', 'boxes')}, {format.percent(found.weight, tree.weight[ALL])}</span> : null}
-      {state.zoom !== null ? <button type="button" onClick={() => change({ zoom: null })}>Reset zoom</button> : null}
-      <Legend metric={metric} />
+      <button type="button" id="flame-reset" disabled={state.zoom === null} onClick={() => change({ zoom: null })}>Reset zoom</button>
+      <Legend metric={metric} tree={tree} />
     </div>
   );
 }
@@ -124,11 +121,12 @@ function useZoom(report, tree) {
   if (tree.boxOf && state.zoom !== null) zoomed = tree.boxOf[state.zoom];
   else if (!tree.boxOf && own.tree === tree && state.zoom !== null) zoomed = own.box;
   if (!(tree.weight[zoomed] > 0)) zoomed = ALL;
+  const boxName = (box) => nameOfBox(tree, box, nodeOf);
   const zoom = (box) => {
     if (!nodeOf) setOwn({ tree, box });
     change({ zoom: box === ALL ? null : nodeOf ? nodeOf[box] : 0 });
   };
-  return [zoomed, zoom];
+  return [zoomed, zoom, boxName];
 }
 
 function neighbourOf(tree, drawn, box, key) {
@@ -145,7 +143,7 @@ export function FlameView() {
   const drawing = useTree(report, metric);
   const { tree } = drawing;
   const found = useFound(report, tree, drawing);
-  const [zoomed, zoom] = useZoom(report, tree);
+  const [zoomed, zoom, boxName] = useZoom(report, tree);
   const [hover, setHover] = useState(null);
   const [selected, setSelected] = useState(null);
   const latest = useRef(null); // of `selected`: keys may come faster than drawings
@@ -155,7 +153,7 @@ export function FlameView() {
   const scroller = useRef(null);
   const canvas = useRef(null);
   const colours = useMemo(() => new Map(), [model, theme]); // of frames
-  const drawn = useMemo(() => layout(tree, zoomed, width), [tree, zoomed, width]);
+  const drawn = useMemo(() => (tree.weight[ALL] > 0 ? layout(tree, zoomed, width) : NOTHING), [tree, zoomed, width]);
   useEffect(() => { setSelected(null); setHover(null); }, [tree]);
   useResize(scroller, ({ clientWidth, clientHeight }) => setSize({ width: clientWidth, height: clientHeight }));
   useEffect(() => {
@@ -164,7 +162,8 @@ export function FlameView() {
     const isDark = theme === 'dark';
     const colourOf = (box) => {
       const frame = tree.frame[box];
-      if (frame < 0) return colour('--raised');
+      if (frame < 0 && (box === ALL || !tree.hidden.includes(true))) return colour('--raised');
+      if (frame < 0) return boxColour({ kind: tree.hidden[0] ? 1 : 2, name: '', isDark });
       if (metric === 'change') return boxColour({ name: nameOf(model, tree, box), isDark, net: tree.value[box] / (tree.weight[box] || 1) });
       if (!colours.has(frame)) colours.set(frame, boxColour({ kind: model.frames.kind[frame], name: nameOf(model, tree, box), isDark }));
       return colours.get(frame);
@@ -197,8 +196,9 @@ export function FlameView() {
     else zoom(box);
   };
   const openDetails = (box) => {
-    const stack = stackOfBox(model, tree, box);
-    if (stack !== null) change({ stack });
+    const name = boxName(box);
+    const [stack] = stacksOfBox(model, drawing.options, name, drawing.values);
+    if (stack !== undefined) change({ stack, box: name });
   };
   const key = (event) => {
     const box = latest.current ?? zoomed;
@@ -229,12 +229,12 @@ export function FlameView() {
       <div class="flame" ref={scroller} onScroll={() => { setHover(null); redraw(); }}>
         <div style={{ height: `${Math.max(sight, drawn.depth * BOX_HEIGHT)}px` }}>
           <canvas ref={canvas} id="flame" style={{ height: `${sight}px` }} tabIndex={0} role="application" aria-roledescription="flame graph" aria-describedby="flame-status"
-            aria-label={`Flame graph of ${metricLabel(metric, selection).toLowerCase()}; arrows move, Enter zooms, Shift+Enter shows a stack`}
+            aria-label={`Flame graph of ${metricLabel(metric, selection).toLowerCase()}; arrows move, Enter zooms, Shift+Enter shows the stacks of a box`}
             onMouseMove={move} onMouseLeave={() => setHover(null)} onClick={click} onKeyDown={key} />
         </div>
       </div>
       {hover ? <Tooltip lines={describe(report, tree, metric, hover.box)} at={hover} /> : null}
-      <p class="note hint">Click a box to zoom, click it again (or Shift+click) for its largest stack.</p>
+      <p class="note hint">Click a box to zoom, click it again (or Shift+click) for its stacks.</p>
     </div>
   );
 }
