@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { decode } from '../src/data/decode.js';
 import { bottomUpTree, childrenOf, topDownShape, topDownTree } from '../src/data/flame_tree.js';
 import { functionsOf, neighboursOf, sumsByFunction } from '../src/data/functions.js';
+import { growthBySite, meanRates } from '../src/data/growth.js';
 import { placeNodes } from '../src/data/layers.js';
 import { functionOf } from '../src/data/names.js';
 import { NO_FILTER, select } from '../src/data/selection.js';
@@ -173,6 +174,47 @@ test('callers and callees of a function', () => {
   const total = sumsByFunction(model, functions, values).total[number];
   assert.equal(callers.reduce((sum, { amount }) => sum + amount, 0), total);
   assert.equal(callees.reduce((sum, { amount }) => sum + amount, 0), total);
+});
+
+const totalOf = (values) => values.reduce((sum, value) => sum + value, 0);
+
+test('live bytes by site: the largest sites and all others add up to what is live, at each time', () => {
+  for (const filter of [{}, { from: 40, to: 70 }, { thread: 2 }, { text: 'parse' }, { kind: 'reachable' }]) {
+    const selection = chosen(filter);
+    const { sites, rest, others } = growthBySite(model, selection);
+    assert.ok(sites.length > 0 && sites.length <= 8, JSON.stringify(filter));
+    for (let bin = 0; bin < model.bins.count; ++bin) {
+      assert.equal(totalOf(sites.map(({ values }) => values[bin])) + rest[bin], selection.bins.live_bytes[bin]);
+    }
+    const { from = 0, to = model.bins.count - 1 } = filter;
+    sites.forEach(({ highest, values }) => assert.equal(highest, Math.max(...values.slice(from, to + 1))));
+    assert.deepEqual(sites.map(({ highest }) => highest), sites.map(({ highest }) => highest).sort((one, other) => other - one));
+    assert.ok(others === 0 || totalOf(rest) > 0);
+  }
+});
+
+test('a site is a function and its line, whatever calls it: the curve is the sum of its stacks', () => {
+  const { sites } = growthBySite(model, chosen({}));
+  const siteOf = (stack) => document.stacks.telling[stack];
+  for (const { stack, values } of sites) {
+    const own = document.stacks.id.map((_, row) => row).filter((row) => siteOf(row) === siteOf(stack));
+    for (const bin of [10, 60, 119]) {
+      const wanted = figures(document, { to: bin }).byStack;
+      assert.equal(values[bin], totalOf(own.map((row) => wanted.get(row) ?? 0)));
+    }
+  }
+  assert.ok(sites.some(({ stack }) => document.stacks.id.filter((_, row) => siteOf(row) === siteOf(stack)).length > 1));
+});
+
+test('rates are means of as many intervals as keep them from being a comb, and lose nothing', () => {
+  const counts = Array.from({ length: 1000 }, (_, index) => (index % 2 === 0 ? 100 : 0)); // of a program that works every other interval
+  const { rates, together } = meanRates(counts, 5e6, 240);
+  assert.equal(together, 5);
+  assert.ok(rates.length <= 240);
+  assert.ok(Math.max(...rates) <= 1.5 * Math.min(...rates), `${Math.min(...rates)} to ${Math.max(...rates)}`);
+  assert.equal(totalOf(rates.map((rate) => (rate * 5 * 5e6) / 1e9)), totalOf(counts));
+  assert.deepEqual(meanRates([3, 1, null, 7, 4], 1e9, 3), { rates: [2, null, 4], together: 2 });
+  assert.deepEqual(meanRates([3, 5], 1e9, 240), { rates: [3, 5], together: 1 });
 });
 
 test('layers: who points stands left of what it points to, cycles end', () => {

@@ -169,6 +169,40 @@ test('columns are as wide as their figures and headings, names have the rest and
   assert.ok(figureLater < figure - 50 && figureLater <= 800);
 });
 
+test('the timeline has live bytes by site: a list of the largest at the moment, and areas in this order', async () => {
+  const page = await browser.show(document, { hash: 'v=timeline&at=80' });
+  const layers = page.locator('.layers li');
+  const shown = await layers.evaluateAll((items) => items.map((item) => [item.querySelector('b').textContent, item.querySelector('.function, .note').textContent]));
+  assert.equal(shown.length, 9);
+  const wanted = figures(document, { to: 80 }).byStack;
+  const ofSite = (telling) => sum(document.stacks.telling.map((one, stack) => (one === telling ? wanted.get(stack) ?? 0 : 0)));
+  const buffer = document.strings.indexOf('make_buffer');
+  const frame = document.frames.function.indexOf(buffer);
+  assert.ok(shown.some(([bytes, name]) => name === 'make_buffer' && bytes === bytesText(ofSite(frame))), shown.join('\n'));
+  assert.match(shown[8][1], /^\d+ other sites$/);
+  // The colours of a column of pixels, from below.
+  const [seen, swatches] = await page.evaluate(() => {
+    const canvas = globalThis.document.querySelectorAll('.chart canvas')[1];
+    const { data } = canvas.getContext('2d').getImageData(Math.floor(canvas.width * 0.69), 0, 1, canvas.height);
+    const colours = [];
+    for (let y = canvas.height - 1; y >= 0; --y) {
+      const text = `rgb(${data[4 * y]}, ${data[4 * y + 1]}, ${data[4 * y + 2]})`;
+      if (colours.at(-1) !== text) colours.push(text);
+    }
+    return [colours, [...globalThis.document.querySelectorAll('.layers .swatch')].map((one) => getComputedStyle(one).backgroundColor)];
+  });
+  const places = swatches.slice(0, 5).map((one) => seen.indexOf(one));
+  assert.ok(places.every((place, index) => place >= 0 && (index === 0 || place > places[index - 1])), `${places} of ${seen}`);
+  await layers.filter({ hasText: 'make_buffer' }).getByRole('button').click();
+  await settled(page);
+  assert.equal(stackOf(page), '0');
+  const peak = document.stacks.peak_bytes[0];
+  assert.ok((await text(page, '.growth-curve figcaption')).includes(`at most ${bytesText(peak)} at`));
+  const filtered = await browser.show(document, { hash: 'v=timeline&q=make_buffer' });
+  assert.deepEqual(await filtered.locator('.layers li .function').allInnerTexts(), ['make_buffer', 'fill_buffer']);
+  noFaults(filtered);
+});
+
 // A row of pixels through the first chart, below the names of marks.
 const pixelsAcross = (page) => page.evaluate(() => {
   const canvas = globalThis.document.querySelector('.chart canvas');

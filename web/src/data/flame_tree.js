@@ -4,7 +4,7 @@
 const NO_NODE = -1;
 
 // Key of a box: frames of the same function of the same module share one; with `byLine` those of the same line.
-function keysOf(model, byLine) {
+export function keysOf(model, byLine) {
   const { frames } = model;
   const keys = new Int32Array(frames.count);
   const seen = new Map();

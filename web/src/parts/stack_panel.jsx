@@ -1,7 +1,7 @@
 // The details of one stack, beside any view.
 import { h } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { currentMetric, metricLabel, metricText, timeOfBin, useReport } from '../context.js';
+import { currentMetric, endOfBin, metricLabel, metricText, timeOfBin, useReport } from '../context.js';
 import { frameOfBox, hiddenKinds, optionsOf, stacksOfBox } from '../data/flame_tree.js';
 import { METRICS, STATES, growthOf } from '../data/selection.js';
 import { allocatorOf, framesOf, fullPlaceOf, functionOf, hiddenName, labelOf, moduleOf, pathText, programOf, stackNumber } from '../data/names.js';
@@ -133,6 +133,17 @@ function BoxStacks({ stack }) {
   );
 }
 
+// The stack's own curve, with its highest point in words.
+function Growth({ model, values }) {
+  const at = values.indexOf(Math.max(...values));
+  return (
+    <figure class="growth-curve">
+      <figcaption class="note">Live bytes over time: at most <b>{format.bytes(values[at])}</b> at {format.duration(endOfBin(model, at))}, <b>{format.bytes(values.at(-1))}</b> at the end</figcaption>
+      <Sparkline values={values} label="Live bytes of this stack over time" width={360} height={64} />
+    </figure>
+  );
+}
+
 export function StackPanel({ stack }) {
   const report = useReport();
   const { model, selection, state, change } = report;
@@ -157,7 +168,7 @@ export function StackPanel({ stack }) {
       {model.difference ? <ComparedFigures model={model} stack={stack} /> : <dl class="figures">{figuresOf(report, stack).map(([name, value]) => [<dt key={name}>{name}</dt>, <dd>{value}</dd>])}
         {model.hasTimes && firstBin[stack] >= 0 ? [<dt>first lost block</dt>, <dd>{`allocated before ${format.duration(timeOfBin(model, firstBin[stack] + 1))}`}</dd>] : null}
       </dl>}
-      {model.hasTimes && model.knowsReleases ? <Sparkline values={growth} label="Live bytes of this stack over time" width={360} height={48} /> : null}
+      {model.hasTimes && model.knowsReleases ? <Growth model={model} values={growth} /> : null}
       <div class="actions">
         {node >= 0 ? <button type="button" onClick={() => change({ view: 'flame', zoom: node, invert: false })}>Flame graph</button> : null}
         {suppression ? <CopyButton text={suppression} label="Copy suppression" /> : null}

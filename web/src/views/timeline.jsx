@@ -1,13 +1,18 @@
-// Live bytes, blocks and the rate of allocations over time, by uPlot. Dragging chooses a range, a click a moment.
+// Live bytes in all and by site, blocks, and the rate of allocations over time, by uPlot. Dragging chooses a range, a click a moment.
 import { h } from 'preact';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { endOfBin, useReport } from '../context.js';
+import { growthBySite, meanRates } from '../data/growth.js';
+import { stackNumber, tellingFrame } from '../data/names.js';
+import { NO_FILTER } from '../data/selection.js';
 import * as format from '../format.js';
 import { colour } from '../parts/canvas.js';
 import { useResize } from '../parts/resize.js';
+import { FrameLine } from '../parts/text.jsx';
 
 const LEAST_DRAG = 4;
+const MOST_RATES = 240; // points, of some pixels each
 const POWERS_OF_TWO = Array.from({ length: 52 }, (_, power) => 2 ** power);
 
 // Points of the charts: the timeline where nothing is filtered, since it is finer; else the sums of the bins selected.
@@ -25,21 +30,69 @@ export function seriesOf(model, selection) {
     allocations: list(bins.allocations), frees: list(bins.frees), mapped: null };
 }
 
-const rate = (values, width) => values.map((value) => (value === null ? null : (value * 1e9) / width));
+// Rates stand at the end of what they are the mean of.
+function rateChart({ times, width, allocations, frees }, line) {
+  const { rates, together } = meanRates(allocations, width, MOST_RATES);
+  return {
+    title: `Allocations and releases per second, means of ${format.duration(together * width)}`, text: format.count, height: 150,
+    times: rates.map((_, index) => times[Math.min(times.length, (index + 1) * together) - 1]),
+    lines: [line('allocations', rates, '--accent'), line('releases', meanRates(frees, width, MOST_RATES).rates, '--good')],
+  };
+}
 
 function chartsOf(series) {
   const line = (label, values, stroke, more) => ({ label, values, stroke, ...more });
   return [
-    { title: 'Live bytes', text: format.bytes, height: 220, lines: [
+    { title: 'Live bytes', text: format.bytes, height: 180, times: series.times, lines: [
       line('live', series.live, '--accent', { fill: '--area' }),
       ...(series.peak ? [line('highest in the interval', series.peak, '--bad', { dash: [3, 3] })] : []),
       ...(series.mapped?.some((value) => value > 0) ? [line('mapped', series.mapped, '--muted')] : []),
     ] },
-    { title: 'Live blocks', text: format.count, height: 150, lines: [line('blocks', series.blocks, '--second', { fill: '--second-area' })] },
-    { title: 'Allocations and releases per second', text: format.count, height: 150, lines: [
-      line('allocations', rate(series.allocations, series.width), '--accent'), line('releases', rate(series.frees, series.width), '--good'),
-    ] },
+    { title: 'Live blocks', text: format.count, height: 150, times: series.times, lines: [line('blocks', series.blocks, '--second', { fill: '--second-area' })] },
+    rateChart(series, line),
   ];
+}
+
+// Areas upon each other: each line is the sum of the ones below it, and the highest is drawn first.
+function stackedChart(model, { sites, rest, others }) {
+  const layers = [...sites.map(({ values }, index) => ({ values, stroke: `--series-${index + 1}` })), ...(others > 0 ? [{ values: rest, stroke: '--series-rest' }] : [])];
+  const sum = new Float64Array(model.bins.count);
+  const lines = layers.map(({ values, stroke }) => {
+    values.forEach((value, bin) => { sum[bin] += value; });
+    return { label: '', values: [0, ...sum], stroke, fill: stroke };
+  });
+  return { title: 'Live bytes by site', text: format.bytes, height: 230, isBare: true, lines: lines.reverse(),
+    times: [model.bins.start / 1e9, ...sum.map((_, bin) => endOfBin(model, bin) / 1e9)] };
+}
+
+// The names of the areas with their bytes at the pointer, else at the moment; a click opens the largest stack of a site.
+function Layers({ growth, bin }) {
+  const { model, state, change } = useReport();
+  const { sites, rest, others } = growth;
+  return (
+    <ul class="layers" aria-label={`Live bytes by site at ${format.duration(endOfBin(model, bin))}`}>
+      {sites.map(({ stack, values, highest }, index) => (
+        <li key={stack} class={state.stack === stack ? 'open' : ''}>
+          <button type="button" class="link" title={`At most ${format.bytes(highest)} in the range; ${stackNumber(model, stack)} is its largest stack`} onClick={() => change({ stack })}>
+            <i class="swatch" style={{ backgroundColor: `var(--series-${index + 1})` }} /><b>{format.bytes(values[bin])}</b><FrameLine model={model} frame={tellingFrame(model, stack)} most={36} />
+          </button>
+        </li>
+      ))}
+      {others > 0 ? <li class="others"><i class="swatch" style={{ backgroundColor: 'var(--series-rest)' }} /><b>{format.bytes(rest[bin])}</b><span class="note">{format.counted(others, 'other site')}</span></li> : null}
+    </ul>
+  );
+}
+
+function BySite() {
+  const { model, selection, state } = useReport();
+  const [pointed, setPointed] = useState(null);
+  const filter = Object.keys(NO_FILTER).filter((name) => name !== 'moment').map((name) => state[name]);
+  const growth = useMemo(() => growthBySite(model, selection), [model, ...filter]);
+  const chart = useMemo(() => ({ ...stackedChart(model, growth), onPoint: setPointed }), [model, growth]);
+  if (growth.sites.length === 0) return null;
+  // The first point of the chart is the recording's begin.
+  const bin = pointed === null ? selection.moment : Math.max(0, pointed - 1);
+  return <Chart chart={chart} legend={<Layers growth={growth} bin={bin} />} />;
 }
 
 // Backgrounds and overlays of the lines: the range, the moment, and the marks with their names.
@@ -67,14 +120,14 @@ function drawSelection(plot, { model, selection }, isFirst) {
   context.restore();
 }
 
-function plotOptions(chart, { width, isFirst, latest, onSelect }) {
+function plotOptions(chart, { width, isFirst, latest, ends, onSelect }) {
   const axis = { stroke: colour('--muted'), grid: { stroke: colour('--line'), width: 1 }, ticks: { stroke: colour('--line'), width: 1 }, font: '11px system-ui, sans-serif' };
   return {
     width,
     height: chart.height,
-    scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } },
-    legend: { live: true },
-    cursor: { drag: { x: true, y: false, setScale: false, dist: LEAST_DRAG }, sync: { key: 'heaptap' }, points: { size: 6 } },
+    scales: { x: { time: false, range: ends }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } },
+    legend: { show: !chart.isBare, live: true },
+    cursor: { drag: { x: true, y: false, setScale: false, dist: LEAST_DRAG }, sync: { key: 'heaptap' }, points: { show: !chart.isBare, size: 6 } },
     axes: [
       { ...axis, size: 30, space: 80, values: (_, splits) => splits.map((seconds) => format.duration(seconds * 1e9)) },
       { ...axis, size: 78, incrs: chart.text === format.bytes ? POWERS_OF_TWO : undefined, values: (_, splits) => splits.map((value) => chart.text(value)) },
@@ -82,11 +135,12 @@ function plotOptions(chart, { width, isFirst, latest, onSelect }) {
     series: [
       { label: 'time', value: (_, seconds) => (seconds === null ? '–' : format.duration(seconds * 1e9)) },
       ...chart.lines.map(({ label, stroke, fill, dash }) => ({
-        label, stroke: colour(stroke), fill: fill ? colour(fill) : undefined, dash, width: 1.5, points: { show: false },
+        label, stroke: colour(stroke), fill: fill ? colour(fill) : undefined, dash, width: chart.isBare ? 1 : 1.5, points: { show: false },
         value: (_, value) => (value === null || value === undefined ? '–' : chart.text(value)),
       })),
     ],
     hooks: {
+      setCursor: [(plot) => chart.onPoint?.(plot.cursor.idx ?? null)],
       draw: [(plot) => drawSelection(plot, latest.current, isFirst)],
       setSelect: [(plot) => {
         const { left, width: dragged } = plot.select;
@@ -98,7 +152,9 @@ function plotOptions(chart, { width, isFirst, latest, onSelect }) {
   };
 }
 
-function Chart({ chart, times, isFirst }) {
+const timeOfEnd = (model) => endOfBin(model, model.bins.count - 1) / 1e9;
+
+function Chart({ chart, isFirst, legend }) {
   const { model, selection, change, theme } = useReport();
   const place = useRef(null);
   const plot = useRef(null);
@@ -107,8 +163,8 @@ function Chart({ chart, times, isFirst }) {
   const bin = (nanoseconds) => Math.max(0, Math.min(model.bins.count - 1, Math.floor((nanoseconds - model.bins.start) / model.bins.width)));
   useEffect(() => {
     const onSelect = (from, to) => change({ from: bin(from), to: bin(to), moment: null });
-    const options = plotOptions(chart, { width: place.current.clientWidth, isFirst, latest, onSelect });
-    plot.current = new uPlot(options, [times, ...chart.lines.map(({ values }) => Array.from(values))], place.current);
+    const options = plotOptions(chart, { width: place.current.clientWidth, isFirst, latest, onSelect, ends: [model.bins.start / 1e9, Math.max(timeOfEnd(model), chart.times.at(-1))] });
+    plot.current = new uPlot(options, [Array.from(chart.times), ...chart.lines.map(({ values }) => Array.from(values))], place.current);
     const { over } = plot.current;
     let down = null;
     over.addEventListener('mousedown', (event) => { down = event.clientX; });
@@ -120,16 +176,17 @@ function Chart({ chart, times, isFirst }) {
       plot.current.destroy();
       plot.current = null;
     };
-  }, [chart, times, theme]);
+  }, [chart, theme]);
   useResize(place, ({ clientWidth }) => plot.current?.setSize({ width: clientWidth, height: chart.height }), [chart]);
   useEffect(() => { plot.current?.redraw(false); }, [selection.from, selection.to, selection.moment]);
-  return <figure class="chart"><figcaption>{chart.title}</figcaption><div ref={place} role="img" aria-label={chart.title} /></figure>;
+  const drawing = <div ref={place} class="plot" role="img" aria-label={legend ? `${chart.title}; the list has the figures` : chart.title} />;
+  return <figure class="chart"><figcaption>{chart.title}</figcaption>{legend ? <div class="with-layers">{drawing}{legend}</div> : drawing}</figure>;
 }
 
 export function TimelineView() {
   const { model, selection } = useReport();
   const { bins, isAll } = selection;
-  const series = useMemo(() => seriesOf(model, selection), [model, isAll, bins]);
+  const series = useMemo(() => seriesOf(model, selection), [model, isAll && model.timeline ? null : bins]);
   const charts = useMemo(() => chartsOf(series), [series]);
   const highest = bins.live_bytes[selection.peakBin];
   return (
@@ -138,7 +195,7 @@ export function TimelineView() {
         Highest at the end of an interval in the range: <b>{format.bytes(highest)}</b> at {format.duration(endOfBin(model, selection.peakBin))}.
         Drag to choose a range, click to choose a moment, double-click the strip above to reset.
       </p>
-      {charts.map((chart, index) => <Chart key={chart.title} chart={chart} times={series.times} isFirst={index === 0} />)}
+      {charts.map((chart, index) => [<Chart key={index} chart={chart} isFirst={index === 0} />, index === 0 && model.hasTimes && model.knowsReleases ? <BySite key="sites" /> : null])}
       {model.marks.length > 0 ? (
         <section><h2>Marks</h2><ul class="marks">{model.marks.map((mark, index) => <li key={index}><b>{format.duration(mark.time_ns)}</b> <bdi>{format.clipped(format.safeText(mark.name), 300)}</bdi></li>)}</ul>{model.moreMarks > 0 ? <p class="note">The last ones: {format.counted(model.moreMarks, 'mark')} before them {model.moreMarks === 1 ? 'is' : 'are'} left out.</p> : null}</section>
       ) : null}
