@@ -158,7 +158,10 @@ test('a run: what is of one process says so, and nothing of moments is made up',
   assert.equal(await page.locator('#metric option[value=peak]').getAttribute('disabled'), '');
   await go(page, 'v=verdict&process=99');
   assert.doesNotMatch(await page.evaluate(() => globalThis.document.getElementById('filter-process').value), /9/);
-  assert.equal(await text(page, '#figure-peak'), 'unknown');
+  // Of all together it is unknown; the largest of one process isn't.
+  const largest = run.processes.reduce((best, one) => ((one.peak_live_bytes ?? 0) > best.peak_live_bytes ? one : best));
+  assert.equal(await text(page, '#figure-peak'), bytesText(largest.peak_live_bytes));
+  assert.ok((await text(page, '#figures')).includes(`Largest peak\n${bytesText(largest.peak_live_bytes)}\nof ${largest.program} (pid ${largest.pid}); together unknown`), await text(page, '#figures'));
   noFaults(page);
 });
 

@@ -8,9 +8,11 @@ export function framesOfStack(document, stack) {
   return frames;
 }
 
+// "a|b": either of them.
 function hasText(document, stack, text) {
+  const parts = text.toLowerCase().split('|');
   return framesOfStack(document, stack).some((frame) => ['function', 'file', 'module']
-    .some((name) => document.strings[document.frames[name][frame]].toLowerCase().includes(text.toLowerCase())));
+    .some((name) => parts.some((part) => document.strings[document.frames[name][frame]].toLowerCase().includes(part))));
 }
 
 function moduleOf(document, stack) {

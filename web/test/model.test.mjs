@@ -7,7 +7,9 @@ import { functionsOf, neighboursOf, sumsByFunction } from '../src/data/functions
 import { growthBySite, meanRates } from '../src/data/growth.js';
 import { placeNodes } from '../src/data/layers.js';
 import { functionOf } from '../src/data/names.js';
+import { pathTrees } from '../src/data/path_tree.js';
 import { NO_FILTER, select } from '../src/data/selection.js';
+import { matcherOf } from '../src/data/text_filter.js';
 import * as format from '../src/format.js';
 import { NO_STATE, fitState, formatState, parseState } from '../src/state.js';
 import { figures, framesOfStack } from './expected.mjs';
@@ -54,7 +56,7 @@ test('names are shortened as in the text', () => {
 const FILTERS = [
   {}, { from: 30, to: 60 }, { from: 30, to: 60, moment: 45 }, { thread: 2 }, { size: 2 }, { module: '/opt/shop/lib/libpack.so' }, { text: 'Session' }, { text: '-session' },
   { kind: 'leaked' }, { kind: 'definite', from: 20 }, { age: 30 }, { age: -30 }, { age: 12, kind: 'reachable', thread: 1 },
-  { from: 10, to: 90, moment: 50, thread: 1, size: 3, text: 'parse' }, { from: 5, to: 100, thread: 2, text: 'rules', kind: 'reachable', age: 12, size: 1 }, { text: 'no such name' },
+  { from: 10, to: 90, moment: 50, thread: 1, size: 3, text: 'parse' }, { from: 5, to: 100, thread: 2, text: 'rules', kind: 'reachable', age: 12, size: 1 }, { text: 'no such name' }, { text: 'format_price|make_buffer' }, { text: '-Session|parse' },
 ];
 
 for (const filter of FILTERS) {
@@ -215,6 +217,31 @@ test('rates are means of as many intervals as keep them from being a comb, and l
   assert.equal(totalOf(rates.map((rate) => (rate * 5 * 5e6) / 1e9)), totalOf(counts));
   assert.deepEqual(meanRates([3, 1, null, 7, 4], 1e9, 3), { rates: [2, null, 4], together: 2 });
   assert.deepEqual(meanRates([3, 5], 1e9, 240), { rates: [3, 5], together: 1 });
+});
+
+test('a filter by text is a part of a name, or a regular expression where it is one', () => {
+  const cases = [['createClient|hdr_init', ['createClient', 'hdr_init_ex', 'CREATECLIENT'], ['create']], ['^main$', ['main'], ['domain', 'main2']],
+    ['operator[', ['shop::operator[](int)'], ['operator']], ['parse(int)', ['shop::parse(int)', 'parseint'], ['parse(long)']], ['Rule.', ['Rule1', 'Rule.'], ['Rule']], ['rule1', ['Rule12'], ['Rule2']]];
+  for (const [text, found, others] of cases) {
+    found.forEach((name) => assert.ok(matcherOf(text)(name), `${text} in ${name}`));
+    others.forEach((name) => assert.ok(!matcherOf(text)(name), `${text} not in ${name}`));
+  }
+});
+
+test('paths to blocks: one tree for each root, with what several paths share once', () => {
+  const holder = (stack, bytes, ...text) => ({ stack, bytes, blocks: 1, text });
+  const trees = pathTrees([
+    holder(0, 10, 'global server +88', '-> #b1  80 B  by malloc from create (stack #1), at +16', '-> #b2  10 B  by malloc from f (stack #2)'),
+    holder(1, 500, 'global cache (a.cc:3)', '-> #b9  500 B  by malloc from g (stack #9)'),
+    holder(2, 20, 'global server +88', '-> #b1  80 B  by malloc from create (stack #1), at +24', '-> #b4  20 B  by malloc from h (stack #3)'),
+    holder(3, 30, 'global server +96', '-> #b7  80 B  by malloc from create (stack #1)'),
+  ]);
+  assert.deepEqual(trees.map(({ name, bytes, blockCount, stacks }) => [name, bytes, blockCount, stacks]), [['global cache (a.cc:3)', 500, 1, 1], ['global server', 60, 3, 3]]);
+  const [create, ...none] = trees[1].steps.values();
+  assert.equal(none.length, 0);
+  assert.deepEqual([...create.blocks], ['#b1', '#b7']);
+  assert.deepEqual(create.holders.map(({ stack }) => stack), [3]);
+  assert.deepEqual([...create.steps.values()].map(({ line, holders }) => [line, holders[0].stack]), [['-> #b2  10 B  by malloc from f (stack #2)', 0], ['-> #b4  20 B  by malloc from h (stack #3)', 2]]);
 });
 
 test('layers: who points stands left of what it points to, cycles end', () => {

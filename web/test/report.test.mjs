@@ -160,6 +160,14 @@ test('leaks: kinds and groups have the figures of what is left', async () => {
     const bytes = stacks.definite_bytes[stack] + stacks.indirect_bytes[stack] + stacks.possible_bytes[stack];
     assert.ok((await text(page, `.leak[data-stack="${stack}"] .leak-size`)).startsWith(bytesText(bytes)));
   }
+  // As the summary's sentence: with what is lost by them.
+  const below = structuredClone(document);
+  [below.stacks.below_bytes[0], below.stacks.below_blocks[0]] = [64_000, 21];
+  const other = await browser.show(below, { hash: 'v=leaks', isBeside: true });
+  const leak = await text(other, '.leak[data-stack="0"]');
+  assert.ok(leak.startsWith(bytesText(stacks.definite_bytes[0] + 64_000)), leak);
+  assert.ok(leak.includes(`${countText(stacks.definite_blocks[0] + 21)} blocks`), leak);
+  assert.ok(leak.includes(`${bytesText(stacks.definite_bytes[0])} direct, 62.5 KiB indirect in 21 blocks`), leak);
   const shown = await page.locator('.leak').evaluateAll((elements) => elements.map((element) => Number(element.dataset.stack)));
   const wanted = stacks.id.map((_, row) => row).filter((row) => stacks.definite_blocks[row] + stacks.indirect_blocks[row] + stacks.possible_blocks[row] > 0);
   assert.deepEqual([...shown].sort((one, other) => one - other), wanted);
@@ -360,6 +368,45 @@ test('on a phone the filter by text is among the filters, and "/" unfolds them',
   await settled(page);
   assert.match(new URL(page.url()).hash, /kind=leaked/);
   noFaults(page);
+});
+
+test('the peak is the same in the strip, the timeline and the summary, and is that of the moment', async () => {
+  const spiky = structuredClone(document);
+  const peak = 3 * totals.peak_live_bytes;
+  spiky.timeline.peak_live_bytes[100] = peak;
+  Object.assign(spiky.summary.totals, { peak_live_bytes: peak, peak_time_ns: 3_350_000_000 });
+  const page = await browser.show(spiky, { hash: 'v=timeline' });
+  assert.equal(await page.locator('#time-strip').getAttribute('title'), `At most ${bytesText(peak)}`);
+  assert.ok((await text(page, '.lead')).startsWith(`Peak: ${bytesText(peak)} at 3.35 s.`));
+  // The highest point of the strip is where the peak is, not at the end of an interval.
+  const highest = await page.evaluate(() => {
+    const canvas = globalThis.document.getElementById('time-strip');
+    const row = canvas.getContext('2d').getImageData(0, 6, canvas.width, 1).data;
+    return Array.from({ length: canvas.width }, (_, x) => (x > 80 && row[4 * x + 3] > 0 && row[4 * x + 2] > row[4 * x] + 40 ? x / canvas.width : 0)).filter(Boolean)[0];
+  });
+  assert.ok(Math.abs(highest - 100.5 / 360) < 0.02, highest);
+  await go(page, 'v=timeline&thread=2');
+  assert.match(await text(page, '.lead'), /^Highest at the end of an interval/);
+});
+
+test('the header has the date, and the summary all facts of the recording', async () => {
+  const dated = structuredClone(document);
+  Object.assign(dated.summary.capture, { start_unix_ns: 1795828659024205000, heaptap_version: '0.1.0' });
+  const page = await browser.show(dated, { viewport: { width: 1400, height: 900 } });
+  assert.match(await text(page, '.facts'), /2026-11-28 01:17 UTC/);
+  const narrow = await browser.show(dated, { viewport: { width: 390, height: 844 } });
+  const facts = await text(narrow, '.facts-line');
+  for (const part of ['pid 4711', '2026-11-28 01:17 UTC', '12.00 s', 'exited with 0', 'x86_64', 'heaptap 0.1.0']) assert.ok(facts.includes(part), facts);
+  assert.doesNotMatch(await text(await browser.show(document), '.facts-line'), /UTC/);
+});
+
+test('one of something is not several', async () => {
+  const single = structuredClone(document);
+  Object.assign(single.summary.totals, { temporary_allocations: 1 });
+  Object.keys(single.cells).forEach((key) => { single.cells[key] = [{ stack: 0, thread: 1, size: 0, bin: 3, allocations: 1, allocated_bytes: 16, frees: 0, freed_bytes: 0, temporary: 0 }[key]]; });
+  const page = await browser.show(single);
+  assert.match(await text(page, '.totals'), /16 B live in 1 block · 1 allocation of 16 B/);
+  assert.match(await text(page, '#figures'), /1 allocation$/m);
 });
 
 test('data that cannot be read is said, not drawn', async () => {

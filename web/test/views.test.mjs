@@ -18,11 +18,19 @@ const stackOf = (page) => new URLSearchParams(new URL(page.url()).hash.slice(1))
 test('global variables stand by what they retain; what is not known is said', async () => {
   const page = await browser.show(document, { hash: 'v=holders' });
   const wanted = [...document.globals].sort((one, other) => other.retained_bytes - one.retained_bytes).map((one) => [
-    one.name, one.file ? `${one.file.split('/').at(-1)}:${one.line}` : 'unknown', bytesText(one.retained_bytes), countText(one.retained_blocks),
-    one.direct_bytes === null ? 'unknown' : bytesText(one.direct_bytes), one.direct_blocks === null ? 'unknown' : countText(one.direct_blocks)]);
+    one.name, bytesText(one.retained_bytes), countText(one.retained_blocks), one.direct_bytes === null ? 'unknown' : bytesText(one.direct_bytes),
+    one.direct_blocks === null ? 'unknown' : countText(one.direct_blocks), one.file ? `${one.file.split('/').at(-1)}:${one.line}` : 'unknown']);
   assert.deepEqual(await cellsOf(page, 'Global variables'), wanted);
   const paths = await page.locator('.holders > li').allInnerTexts();
-  document.holders.forEach((holder, index) => holder.text.forEach((line) => assert.ok(paths[index].includes(line), line)));
+  assert.equal(paths.length, document.holders.length); // each has a root of its own
+  document.holders.forEach((holder) => {
+    const path = paths.find((one) => one.startsWith(holder.text[0]));
+    holder.text.forEach((line) => assert.ok(path.includes(line), line));
+    assert.ok(path.includes(`${bytesText(holder.bytes)} in ${countText(holder.blocks)} blocks`), path);
+  });
+  await page.locator('.holders .held').first().click();
+  await settled(page);
+  assert.equal(stackOf(page), '2');
   noFaults(page);
 });
 
@@ -64,6 +72,7 @@ test('pages: how full, how barely, and which one is under the pointer', async ()
   const { page_bytes: size, pages } = document.address_space;
   const values = await page.locator('#view .card-value').allInnerTexts();
   const live = sum(pages.live_bytes);
+  assert.ok((await text(page, '#view .cards')).includes(`${bytesText(sum(document.address_space.spans.live_bytes))} are live in all`));
   assert.deepEqual(values, [countText(pages.address.length), bytesText(live), bytesText(pages.address.length * size - live), countText(pages.live_bytes.filter((bytes) => bytes < size / 4).length)]);
   const counts = new Map();
   pages.stack.forEach((stack) => counts.set(stack, (counts.get(stack) ?? 0) + 1));
@@ -126,6 +135,12 @@ test('sites by function, and its callers and callees', async () => {
   const callees = await page.getByRole('region', { name: 'Callees', exact: true }).locator('li').allInnerTexts();
   const session = document.strings.find((one) => one.startsWith('shop::Session::Session'));
   assert.ok(callees.some((one) => one.includes('Session::Session') && one.includes(bytesText(through(session)))), callees.join('\n'));
+  const names = () => page.locator('.rows .row .function').allInnerTexts();
+  await go(page, 'v=sites&by=function&metric=allocated');
+  assert.ok(!(await names()).includes('_start'));
+  await page.getByRole('button', { name: 'Start-up' }).click();
+  await settled(page);
+  assert.ok((await names()).includes('_start'));
   await go(page, 'v=sites&by=thread');
   const threads = await cellsOf(page, 'Sites by thread');
   assert.equal(threads.length, document.threads.number.length);
@@ -135,12 +150,18 @@ test('sites by function, and its callers and callees', async () => {
 
 test('a view that a filter does not hold for says so, and only then', async () => {
   const page = await browser.show(document);
-  for (const [view, withThread, withText] of [['holders', 1, 0], ['address', 2, 1], ['difference', 0, 0], ['errors', 1, 1], ['leaks', 0, 0], ['flame', 0, 0]]) {
+  for (const [view, withThread, withText] of [['verdict', 1, 1], ['holders', 1, 1], ['address', 2, 1], ['difference', 0, 0], ['errors', 1, 1], ['processes', 1, 1], ['leaks', 0, 0], ['flame', 0, 0]]) {
     for (const [filter, wanted] of [['', 0], ['&thread=2', withThread], ['&q=shop', withText]]) {
       await go(page, `v=${view}${filter}`);
       assert.equal(await page.locator('.filter-limit').count(), wanted, `${view}${filter}`);
     }
   }
+  await go(page, 'v=holders&q=shop');
+  assert.equal(await text(page, '.filter-limit'), 'The last leak scan: only the filters by text and module apply, and to paths and retained sizes alone.');
+  await go(page, 'v=address&at=20');
+  assert.match(await text(page, '.filter-limit'), /^The end of the recording: filters don't apply here/);
+  const run = await browser.show(runDocument(), { hash: 'v=processes&process=1' });
+  assert.equal(await run.locator('.filter-limit').count(), 0);
 });
 
 test('columns are as wide as their figures and headings, names have the rest and stay in sight', async () => {

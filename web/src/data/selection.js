@@ -3,6 +3,8 @@
 // The facts are `cells`. Where the filter asks for an age or a leak kind, they are `left` (what is alive at the end): age and state are
 // known of these blocks alone, so all figures then speak of them: allocated in their bin, and never released.
 
+import { matcherOf } from './text_filter.js';
+
 export const STATES = ['not scanned', 'still reachable', 'definitely lost', 'indirectly lost', 'possibly lost', 'suppressed', 'unknown'];
 const STATES_OF_KIND = {
   leaked: [2, 3], definite: [2], indirect: [3], possible: [4], reachable: [1], suppressed: [5], unknown: [0, 6],
@@ -10,7 +12,7 @@ const STATES_OF_KIND = {
 export const LEAK_KINDS = Object.keys(STATES_OF_KIND);
 
 // process: row of the processes of a run. change: state of a stack, floor: bytes, of compared recordings.
-// text: part of a function, file, module, or of a tag or pool; "-text": stacks without it. age: bins, > 0: at least so old, < 0: younger than that
+// text: part of a function, file, module, or of a tag or pool, or a regular expression; "-text": stacks without it. age: bins, > 0: at least so old, < 0: younger than that
 export const NO_FILTER = { from: null, to: null, moment: null, thread: null, module: null, size: null, age: null, text: '', kind: null,
   process: null, change: null, floor: null };
 
@@ -23,8 +25,8 @@ function factsOf(model, filter) {
 
 // For each stack whether the text is in one of its frames or in its label.
 function stacksWithText(model, text) {
-  const wanted = text.toLowerCase();
-  const strings = Uint8Array.from(model.strings, (string) => (string.toLowerCase().includes(wanted) ? 1 : 0));
+  const matches = matcherOf(text);
+  const strings = Uint8Array.from(model.strings, (string) => (matches(string) ? 1 : 0));
   const { frames, stacks } = model;
   const isWanted = Uint8Array.from({ length: frames.count }, (_, frame) =>
     strings[frames.function[frame]] | strings[frames.file[frame]] | strings[frames.module[frame]]);

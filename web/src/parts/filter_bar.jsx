@@ -47,7 +47,7 @@ export function TextFilter({ value, change }) {
   }, [text, value]);
   return (
     <label class="choice text">
-      <input id="filter-text" type="search" placeholder="Function, file, module (/)" title="Part of a function, file or module of any frame, or of a tag or pool; -part: stacks without it"
+      <input id="filter-text" type="search" placeholder="Function, file, module (/)" title="Part of a function, file or module of any frame, or of a tag or pool, or a regular expression (parse|format); -part: stacks without it"
         aria-label="Filter by text: function, file or module" spellcheck={false} autocomplete="off" value={text}
         onInput={(event) => setText(event.currentTarget.value)} onChange={(event) => change({ text: event.currentTarget.value })} />
     </label>
@@ -103,15 +103,18 @@ function Totals({ model, selection }) {
   );
 }
 
-// A note for views without time, thread, size or age, shown if such a filter is set. `stacks`: whether the view is by stack.
-export function FilterLimit({ stacks = true }) {
+const TIMES_AND_KINDS = ['from', 'to', 'moment', 'thread', 'size', 'age', 'kind', 'process'];
+
+// A note for views without time, thread, size or age, shown if such a filter is set. `stacks`: whether the view is by stack; `parts`: which
+// parts of it are. `of`: what the view has instead. `except`: a filter that it does follow.
+export function FilterLimit({ stacks = true, parts, of = 'Whole recording', except }) {
   const { state } = useReport();
-  const unknown = ['from', 'to', 'moment', 'thread', 'size', 'age', 'kind', 'process'].some((name) => state[name] !== null);
-  const ignored = !stacks && (state.text !== '' || state.module !== null);
+  const unknown = TIMES_AND_KINDS.some((name) => name !== except && state[name] !== null);
+  const ignored = (!stacks || parts) && (state.text !== '' || state.module !== null);
   if (!unknown && !ignored) return null;
   return (
     <p class="note filter-limit" role="note">
-      {stacks ? 'Whole recording: only the filters by text and module apply here.' : 'Whole recording: filters don\'t apply here.'}
+      {of}: {stacks ? `only the filters by text and module apply${parts ? `, and to ${parts} alone` : ' here'}.` : 'filters don\'t apply here.'}
     </p>
   );
 }

@@ -13,15 +13,20 @@ function exitText(exit) {
   return null;
 }
 
+// "2026-11-28 05:04 UTC"
+const dateText = (unixNs) => `${new Date(unixNs / 1e6).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+
 export function factsOfTarget({ target, capture }, title) {
   const facts = [];
   if (target?.pid && !title.includes(`pid ${target.pid}`)) facts.push(`pid ${target.pid}`);
-  if (target?.arch) facts.push(target.arch);
-  if (capture?.via) facts.push(capture.via === 'agent' ? 'recorded with the agent' : `recorded with ${capture.via}`);
+  if (capture?.start_unix_ns > 0) facts.push(dateText(capture.start_unix_ns));
   if (capture?.duration_ns) facts.push(format.duration(capture.duration_ns));
   const exit = exitText(target?.exit);
   if (exit) facts.push(exit);
   if (target?.host) facts.push(`on ${target.host}`);
+  if (target?.arch) facts.push(target.arch);
+  if (capture?.via) facts.push(capture.via === 'agent' ? 'recorded with the agent' : `recorded with ${capture.via}`);
+  if (capture?.heaptap_version) facts.push(`heaptap ${capture.heaptap_version}`);
   return facts.map((fact) => format.safeText(String(fact)));
 }
 
@@ -39,12 +44,13 @@ function FilterButton({ isOpen, onClick }) {
 export function Header({ theme, onTheme, onHelp, hasFilters, onFilters }) {
   const { model, selection, state, change } = useReport();
   const title = format.safeText(model.title ?? '');
+  const facts = model.difference ? [] : factsOfTarget(model.summary, title);
   const command = format.safeText((model.summary.target?.command ?? []).join(' '));
   return (
     <header class={`top ${hasFilters ? 'with-filters' : ''}`}>
       <span class="brand">heaptap</span>
       <h1 class="title" title={command || title}>{format.clipped(title, 200)}</h1>
-      <span class="facts">{(model.difference ? [] : factsOfTarget(model.summary, title)).map((fact) => <span key={fact}>{format.clipped(fact, 80)}</span>)}</span>
+      <span class="facts" title={facts.join('\n')}>{facts.map((fact) => <span key={fact}>{format.clipped(fact, 80)}</span>)}</span>
       <TextFilter value={state.text} change={change} />
       {model.hasTimes ? <FilterButton isOpen={hasFilters} onClick={onFilters} /> : null}
       {selection.isAll && state.from === null && state.to === null && state.moment === null ? null : (

@@ -28,7 +28,7 @@ export function Help({ onClose }) {
         <h2>Terms</h2>
         <dl>{WORDS.map(([word, text]) => [<dt>{word}</dt>, <dd>{text}</dd>])}</dl>
         <h2>Filters</h2>
-        <p>The button Filters shows those by thread, module, size, age and leak kind. Filters apply to all views; a view without time, thread, size or age says so. Drag over the timeline to select a range, click it to select a moment. With a filter by age or leak
+        <p>The button Filters shows those by thread, module, size, age and leak kind. The field beside it takes part of a function, file or module, or a regular expression (parse|format). Filters apply to all views; a view without time, thread, size or age says so. Drag over the timeline to select a range, click it to select a moment. With a filter by age or leak
           kind, all figures are of the blocks that were live at the end, since these are known only for them.</p>
         <p>The address has the filters and the view: copy or bookmark it.</p>
         <button type="button" onClick={onClose}>Close</button>

@@ -1,7 +1,7 @@
-// Live bytes over time, as a strip on which a range is dragged and a moment is clicked. By keys: arrows move the moment, with shift
+// Live bytes over time (without a filter the most in each interval), as a strip on which a range is dragged and a moment is clicked. By keys: arrows move the moment, with shift
 // they move the range's end; Escape is handled by the page.
 import { h } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { endOfBin, useReport } from '../context.js';
 import * as format from '../format.js';
 import { colour, fitCanvas } from './canvas.js';
@@ -9,12 +9,28 @@ import { useResize } from './resize.js';
 
 const LEAST_DRAG = 4; // pixels; less is a click
 
-function draw(canvas, { model, selection, drag }) {
+// The timeline is finer than the bins: it has the peaks within them.
+export function peaksOfBins({ bins, timeline }) {
+  const peaks = new Float64Array(bins.count);
+  timeline.peak_live_bytes.forEach((peak, index) => {
+    const bin = Math.floor((timeline.start_ns + (index + 0.5) * timeline.width_ns - bins.start) / bins.width);
+    const place = Math.max(0, Math.min(bins.count - 1, bin));
+    peaks[place] = Math.max(peaks[place], peak);
+  });
+  return peaks;
+}
+
+// Highest of `values`, as the summary has it.
+function highestOf({ summary: { totals = {} } }, { isAll }, values) {
+  const highest = values.reduce((best, value) => Math.max(best, value), 1);
+  return isAll && format.isKnown(totals.peak_live_bytes) ? Math.max(highest, totals.peak_live_bytes) : highest;
+}
+
+function draw(canvas, { model, selection, drag, live }) {
   const { context, width, height } = fitCanvas(canvas);
-  const { live_bytes: live } = selection.bins;
   const { count } = model.bins;
   const x = (bin) => (bin * width) / count;
-  const highest = live.reduce((best, value) => Math.max(best, value), 1);
+  const highest = highestOf(model, selection, live);
   context.clearRect(0, 0, width, height);
   const [from, to] = drag ?? [selection.from, selection.to];
   context.fillStyle = colour('--select');
@@ -35,9 +51,14 @@ function draw(canvas, { model, selection, drag }) {
   context.stroke();
   context.fillStyle = colour('--warn');
   for (const mark of model.marks) context.fillRect(x((mark.time_ns - model.bins.start) / model.bins.width), 0, 1, 5);
-  context.fillStyle = colour('--muted');
   context.font = '11px system-ui, sans-serif';
-  context.fillText(format.bytes(highest), 5, 14);
+  const label = format.bytes(highest);
+  context.fillStyle = colour('--page');
+  context.globalAlpha = 0.8;
+  context.fillRect(2, 3, context.measureText(label).width + 6, 14);
+  context.globalAlpha = 1;
+  context.fillStyle = colour('--muted');
+  context.fillText(label, 5, 14);
   context.fillStyle = colour('--text');
   const at = Math.min(width - 4, x(selection.moment + 1));
   context.fillRect(at - 0.75, 0, 1.5, height);
@@ -48,11 +69,13 @@ function draw(canvas, { model, selection, drag }) {
 
 export function TimeStrip() {
   const { model, selection, change } = useReport();
+  const { isAll, bins } = selection;
+  const live = useMemo(() => (isAll && model.timeline ? peaksOfBins(model) : bins.live_bytes), [model, isAll, bins]);
   const canvas = useRef(null);
   const start = useRef(null);
   const [drag, setDrag] = useState(null);
   const [, setWidth] = useState(0);
-  useEffect(() => { draw(canvas.current, { model, selection, drag }); });
+  useEffect(() => { draw(canvas.current, { model, selection, drag, live }); });
   useResize(canvas, ({ clientWidth }) => setWidth(clientWidth));
   const binAt = (event) => {
     const { left, width } = canvas.current.getBoundingClientRect();
@@ -82,7 +105,7 @@ export function TimeStrip() {
     else change({ moment: bound(selection.moment + step) });
   };
   return (
-    <canvas ref={canvas} class="strip" id="time-strip" tabIndex={0} role="slider" aria-label="Time: drag to choose a range, click or use the arrows to choose a moment"
+    <canvas ref={canvas} class="strip" id="time-strip" tabIndex={0} role="slider" title={`At most ${format.bytes(highestOf(model, selection, live))}`} aria-label="Time: drag to choose a range, click or use the arrows to choose a moment"
       aria-valuemin={0} aria-valuemax={model.bins.count - 1} aria-valuenow={selection.moment} aria-valuetext={`live at ${format.duration(endOfBin(model, selection.moment))}`}
       onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerCancel={() => { start.current = null; setDrag(null); }} onKeyDown={key}
       onDblClick={() => change({ from: null, to: null, moment: null })} />

@@ -120,6 +120,7 @@ export function AddressSpaceView() {
   const pages = useMemo(() => pagesOf(model.addressSpace), [model]);
   const rows = useMemo(() => pinRows(pages, pageBytes, selection.stackIsWanted), [pages, pageBytes, selection]);
   const live = pages.reduce((sum, page) => sum + page.bytes, 0);
+  const inAll = spans.reduce((sum, span) => sum + span.live, 0);
   const barely = pages.filter((page) => page.bytes < BARELY * pageBytes).length;
   const most = rows.reduce((best, row) => Math.max(best, row.pages), 0);
   const columns = useMemo(() => [
@@ -132,16 +133,16 @@ export function AddressSpaceView() {
   ], [model, most, pageBytes]);
   return (
     <div class="page">
-      <FilterLimit stacks={false} />
+      <FilterLimit stacks={false} of="The end of the recording" />
       <div class="cards">
         <Card label="Pages with live blocks" value={format.count(pages.length)} detail={`${format.bytes(pages.length * pageBytes)} of memory`} />
-        <Card label="Live bytes" value={format.bytes(live)} detail={`${format.percent(live, pages.length * pageBytes)} filled`} />
+        <Card label="Live in these pages" value={format.bytes(live)} detail={`${format.percent(live, pages.length * pageBytes)} filled${inAll > live ? `; ${format.bytes(inAll)} are live in all: of larger blocks only the pages at their ends are here` : ''}`} />
         <Card label="Holes" value={format.bytes(Math.max(0, pages.length * pageBytes - live))} detail="unused bytes of these pages" />
         <Card label="Barely filled" value={format.count(barely)} detail="pages less than a quarter full" kind={barely > pages.length / 2 ? 'warning' : ''} />
       </div>
       <PageMap pages={pages} pageBytes={pageBytes} />
       <h2>Which stacks pin pages</h2>
-      <FilterLimit />
+      <FilterLimit of="The end of the recording" />
       <Table label="Stacks that pin pages" columns={columns} rows={rows} initialSort="held" height="24rem" onOpen={(row) => change({ stack: row.stack })} isOpen={(row) => row.stack === state.stack} />
       {spans.length > 0 ? <Spans spans={spans} maxGap={model.addressSpace.max_gap_bytes} /> : null}
     </div>

@@ -5,6 +5,7 @@ import { currentMetric, metricLabel, metricText, pairText, useReport } from '../
 import { bottomUpTree, childrenOf, hiddenKinds, nameOfBox, optionsOf, stacksOfBox, topDownShape, topDownTree, visibleKinds } from '../data/flame_tree.js';
 import { functionOf, fullPlaceOf, hiddenName, moduleOf, programOf } from '../data/names.js';
 import { METRICS, stacksWithFrame } from '../data/selection.js';
+import { matcherOf } from '../data/text_filter.js';
 import * as format from '../format.js';
 import { BOX_HEIGHT, boxAt, boxColour, layout, paint, placeOfBox, shadeColour } from '../flame/painter.js';
 import { Toggle } from '../parts/bar.jsx';
@@ -77,12 +78,13 @@ function Legend({ metric, tree }) {
 // Boxes found by the search, and their share of the metric: of all stacks with such a frame in sight.
 function useFound({ model, state }, tree, { values, options }) {
   return useMemo(() => {
-    const wanted = state.find.trim().toLowerCase();
+    const wanted = state.find.trim();
     if (!wanted) return null;
+    const isMatch = matcherOf(wanted);
     const kinds = visibleKinds(options);
     const matches = Uint8Array.from({ length: model.frames.count }, (_, frame) =>
-      (kinds[model.frames.kind[frame]] && `${functionOf(model, frame)}\n${fullPlaceOf(model, frame)}`.toLowerCase().includes(wanted) ? 1 : 0));
-    const weight = stacksWithFrame(model, matches).reduce((sum, isMatch, stack) => sum + (isMatch ? Math.abs(values[stack]) : 0), 0);
+      (kinds[model.frames.kind[frame]] && (isMatch(functionOf(model, frame)) || isMatch(fullPlaceOf(model, frame))) ? 1 : 0));
+    const weight = stacksWithFrame(model, matches).reduce((sum, isThrough, stack) => sum + (isThrough ? Math.abs(values[stack]) : 0), 0);
     const isFound = (box) => tree.frame[box] >= 0 && matches[tree.frame[box]] === 1;
     const boxes = tree.frame.reduce((sum, _, box) => sum + (isFound(box) ? 1 : 0), 0);
     return { isFound, weight, boxes };

@@ -1,9 +1,10 @@
-// What retains reachable blocks: paths from the roots, global variables, retained sizes of stacks, and the graph of pointers. All are of
+// What retains reachable blocks: paths by root, global variables, retained sizes of stacks, and the graph of pointers. All are of
 // the whole scan; of the filters only those that select stacks apply.
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useReport } from '../context.js';
 import { longPathText, pathText, stackNumber } from '../data/names.js';
+import { pathTrees } from '../data/path_tree.js';
 import * as format from '../format.js';
 import { Bar } from '../parts/bar.jsx';
 import { FilterLimit } from '../parts/filter_bar.jsx';
@@ -17,16 +18,29 @@ const amount = (key, label, most, of) => ({
 });
 const number = (rows, key, label, of) => ({ key, label, align: 'right', holds: [countUpTo(highestOf(rows, of)), ...(rows.every((row) => format.isKnown(of(row))) ? [] : [format.UNKNOWN])], sort: (row) => of(row) ?? NaN, cell: (row) => format.count(of(row)) });
 
+// The steps below one, and the stacks whose blocks are here.
+function Steps({ step }) {
+  const { model, state, change } = useReport();
+  return [
+    ...step.holders.map((holder) => (
+      <button type="button" key={holder.stack} class={`link held ${holder.stack === state.stack ? 'open' : ''}`} onClick={() => change({ stack: holder.stack })}>
+        <b>{format.bytes(holder.bytes)}</b> in {format.counted(holder.blocks, 'block')} <span class="id">{stackNumber(model, holder.stack)}</span> <Name text={pathText(model, holder.stack, 2)} />
+      </button>
+    )),
+    step.steps.size > 0 ? <ol class="path">{[...step.steps.values()].map((next, index) => (
+      <li key={index}><span class="step"><Name text={next.line} />{next.blocks.size > 1 ? <span class="note"> and {format.count(next.blocks.size - 1)} like it</span> : null}</span><Steps step={next} /></li>
+    ))}</ol> : null,
+  ];
+}
+
 function Paths({ holders }) {
-  const { model, change } = useReport();
+  const roots = useMemo(() => pathTrees(holders), [holders]);
   return (
     <section aria-labelledby="paths-title"><h2 id="paths-title">Shortest paths to the largest stacks</h2>
-      <ol class="holders">{holders.map((holder, index) => (
+      <ol class="holders">{roots.map((root, index) => (
         <li key={index}>
-          <button type="button" class="link" onClick={() => change({ stack: holder.stack })}>
-            <b>{format.bytes(holder.bytes)}</b> in {format.counted(holder.blocks, 'block')} <span class="id">{stackNumber(model, holder.stack)}</span> <Name text={pathText(model, holder.stack, 2)} />
-          </button>
-          <ol class="path">{holder.text.map((line, step) => <li key={step}><Name text={line.trim()} /></li>)}</ol>
+          <h3><Name text={root.name.replace(/:$/, '')} /> <span class="note"><b>{format.bytes(root.bytes)}</b> in {format.counted(root.blockCount, 'block')} of {format.counted(root.stacks, 'stack')}</span></h3>
+          <Steps step={root} />
         </li>
       ))}</ol>
     </section>
@@ -38,9 +52,9 @@ const placeOf = ({ file, line }) => (file ? `${format.baseName(file)}${line ? `:
 function Globals({ globals }) {
   const columns = useMemo(() => [
     { key: 'name', label: 'Global variable', sort: (row) => row.name, cell: (row) => <Name text={row.name} /> },
-    { key: 'place', label: 'Location', isName: true, holds: globals.map((row) => format.clipped(format.safeText(placeOf(row)), 32)), sort: (row) => row.file ?? '', cell: (row) => <Name text={placeOf(row)} title={format.safeText(row.file ?? '')} /> },
     amount('retained', 'Retained', highestOf(globals, (row) => row.retained_bytes), (row) => row.retained_bytes), number(globals, 'retained_blocks', 'Blocks', (row) => row.retained_blocks),
     amount('direct', 'Points to', highestOf(globals, (row) => row.direct_bytes), (row) => row.direct_bytes), number(globals, 'direct_blocks', 'Blocks', (row) => row.direct_blocks),
+    { key: 'place', label: 'Location', isName: true, holds: globals.map((row) => format.clipped(format.safeText(placeOf(row)), 32)), sort: (row) => row.file ?? '', cell: (row) => <Name text={placeOf(row)} title={format.safeText(row.file ?? '')} /> },
   ], [globals]);
   return <section><h2>Retained by global variables</h2><Table label="Global variables" columns={columns} rows={globals} initialSort="retained" height="20rem" /></section>;
 }
@@ -77,7 +91,7 @@ export function HoldersView() {
   const { graph } = model;
   return (
     <div class="page">
-      <FilterLimit />
+      <FilterLimit of="The last leak scan" parts={model.globals.length > 0 || graph ? 'paths and retained sizes' : undefined} />
       {model.globals.length > 0 ? <Globals globals={model.globals} /> : null}
       {holders.length > 0 ? <Paths holders={holders} /> : null}
       {graph ? (

@@ -27,7 +27,12 @@ function groupsOf(model, { left, filter, isAll }) {
   }
   // Blocks indirectly lost by this stack's definitely lost ones; known of the whole scan only.
   const isWhole = isAll && filter.from === null && filter.to === null;
-  groups.forEach((group) => { group.below = isWhole && group.definite > 0 && model.stacks.below_bytes[group.stack] > 0 ? model.stacks.below_bytes[group.stack] : 0; });
+  groups.forEach((group) => {
+    group.below = isWhole && group.definite > 0 && model.stacks.below_bytes[group.stack] > 0 ? model.stacks.below_bytes[group.stack] : 0;
+    // As in the summary's sentences: with what is lost by them.
+    group.allBytes = group.bytes + group.below;
+    group.allBlocks = group.blocks + (group.below > 0 ? model.stacks.below_blocks[group.stack] : 0);
+  });
   const weightOf = (group) => [group.definite > 0 ? group.definite + group.below : 0, group.indirect, group.bytes];
   return groups.sort((one, other) => {
     const [left, right] = [weightOf(one), weightOf(other)];
@@ -78,7 +83,7 @@ function Leak({ group, growth, highest }) {
   return (
     <li class={`leak ${kind} ${state.stack === stack ? 'open' : ''}`} data-stack={stack}>
       <button type="button" class="leak-main" onClick={() => change({ stack })}>
-        <span class="leak-size"><Bar part={group.bytes} whole={highest} text={format.bytes(group.bytes)} kind={kind} /><span class="note">{format.counted(group.blocks, 'block')}</span></span>
+        <span class="leak-size"><Bar part={group.allBytes} whole={highest} text={format.bytes(group.allBytes)} kind={kind} /><span class="note">{format.counted(group.allBlocks, 'block')}</span></span>
         <span class="leak-where">
           {path.map((frame, index) => <span key={index} class={index === 0 ? 'first' : 'caller'}>{index > 0 ? <span class="note">‹&nbsp;</span> : null}<FrameLine model={model} frame={frame} most={index === 0 ? 90 : 60} /></span>)}
           {path.length === 0 ? '(no call stack)' : null}
@@ -99,7 +104,7 @@ export function LeaksView() {
   const groups = useMemo(() => groupsOf(model, selection), [model, selection]);
   const page = groups.slice(0, shown);
   const growths = useMemo(() => (model.hasTimes && model.knowsReleases ? growthsOf(model, selection, page.map(({ stack }) => stack)) : new Map()), [model, selection, groups, shown]);
-  const highest = groups.reduce((most, { bytes }) => Math.max(most, bytes), 0);
+  const highest = groups.reduce((most, { allBytes }) => Math.max(most, allBytes), 0);
   return (
     <div class="page">
       {model.isScanned ? null : <p class="lead">No leak scan was made: these are all blocks that were not freed, whether reachable or not.</p>}

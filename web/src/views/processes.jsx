@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { useReport } from '../context.js';
 import * as format from '../format.js';
 import { Bar } from '../parts/bar.jsx';
+import { FilterLimit } from '../parts/filter_bar.jsx';
 import { Sparkline } from '../parts/sparkline.jsx';
 import { Table, bytesUpTo, countUpTo } from '../parts/table.jsx';
 import { Name } from '../parts/text.jsx';
@@ -48,6 +49,7 @@ export function ProcessesView() {
   return (
     <div class="page wide fill-height">
       <p class="lead">{lead}</p>
+      <FilterLimit stacks={false} of="Whole processes" except="process" />
       <Table label="Processes" columns={columns} rows={rows} initialSort={HIGHEST_FIRST} keyOf={(row) => row.index}
         onOpen={canFilter ? ({ index }) => change({ process: state.process === index ? null : index, thread: null }) : undefined} isOpen={(row) => canFilter && row.index === state.process} />
     </div>

@@ -6,7 +6,7 @@ import { neighboursOf, functionsOf, sumsByFunction } from '../data/functions.js'
 import { functionOf, labelOf, longPathText, placeOf, stackNumber, tellingFrame, threadName } from '../data/names.js';
 import { METRICS, isMetricKnown, stackModules, sumsBy } from '../data/selection.js';
 import * as format from '../format.js';
-import { Bar, Choice } from '../parts/bar.jsx';
+import { Bar, Choice, Toggle } from '../parts/bar.jsx';
 import { Table, bytesUpTo, countUpTo } from '../parts/table.jsx';
 import { FrameLine, Name } from '../parts/text.jsx';
 
@@ -44,22 +44,23 @@ function threadRows(model, selection) {
   }));
 }
 
-function functionRows(model, selection, functions) {
+// Start-up calls everything, and so would be on top.
+function functionRows(model, selection, functions, hasStartup) {
   const tables = MEASURES.map(([name]) => [name, sumsByFunction(model, functions, selection.stacks[name])]);
   return Array.from({ length: functions.count }, (_, number) => ({
     key: number, function: number, stack: null, title: <FrameLine model={model} frame={functions.first[number]} />,
     ...Object.fromEntries(tables.map(([name, { total }]) => [name, total[number]])),
     self: tables[3][1].self[number],
-  })).filter((row) => MEASURES.some(([name]) => row[name] !== 0));
+  })).filter((row) => MEASURES.some(([name]) => row[name] !== 0) && (hasStartup || model.frames.kind[functions.first[row.key]] !== 2));
 }
 
-function rowsOf(model, selection, group, functions) {
+function rowsOf(model, selection, group, functions, hasStartup) {
   const { frames, strings } = model;
   const telling = (stack) => tellingFrame(model, stack);
   const file = (stack) => (telling(stack) < 0 ? 0 : frames.file[telling(stack)]);
   const grouped = (keyOf, titleOf) => groupStacks(model, selection.stacks, selection.stackIsWanted, keyOf, titleOf);
   if (group === 'thread') return threadRows(model, selection);
-  if (group === 'function') return functionRows(model, selection, functions);
+  if (group === 'function') return functionRows(model, selection, functions, hasStartup);
   if (group === 'place') return grouped((stack) => `${functionOf(model, telling(stack))} ${placeOf(model, telling(stack))}`, (stack) => <FrameLine model={model} frame={telling(stack)} />);
   if (group === 'file') return grouped(file, (stack) => <Name text={strings[file(stack)] || '(file unknown)'} />);
   if (group === 'module') {
@@ -83,7 +84,7 @@ function columnsOf(model, group, rows) {
     const holds = !known ? format.UNKNOWN : unit === 'bytes' ? bytesUpTo(most, name === 'change' ? '+' : '') : countUpTo(most);
     const text = (value) => (known ? format.signed(unit === 'bytes' ? format.bytes(value) : format.count(value), name === 'change' ? value : 0) : format.UNKNOWN);
     return {
-      key: name, label, align: 'right', holds, title: group === 'function' ? `${label}, including called functions` : METRICS[name].label,
+      key: name, label, align: 'right', holds, title: group === 'function' ? `${label}, including called functions` : name === 'peak' ? 'Live at the end of the interval with the most' : METRICS[name].label,
       sort: (row) => (known ? row[name] : NaN),
       cell: (row) => <Bar part={known ? row[name] : 0} whole={most} text={text(row[name])} kind={name === 'change' && row[name] < 0 ? 'less' : ''} />,
     };
@@ -140,7 +141,7 @@ export function SitesView() {
   const groups = groupsOf(model);
   const group = groups.some(([name]) => name === state.group) ? state.group : 'stack';
   const functions = useMemo(() => functionsOf(model), [model]);
-  const rows = useMemo(() => rowsOf(model, selection, group, functions), [model, selection, group, functions]);
+  const rows = useMemo(() => rowsOf(model, selection, group, functions, state.startup), [model, selection, group, functions, state.startup]);
   const columns = useMemo(() => columnsOf(model, group, rows), [model, group, rows]);
   const number = state.function !== null && state.function < functions.count ? state.function : null;
   const open = (row) => (group === 'function' ? change({ function: row.function }) : group === 'stack' || row.stacks === 1 ? change({ stack: row.stack })
@@ -149,7 +150,7 @@ export function SitesView() {
     <div class="page wide fill-height">
       <div class="toolbar">
         <Choice id="sites-group" label="By" value={group} onChange={(by) => change({ group: by, function: null })} options={groups} />
-        {group === 'function' ? <MetricChoice /> : null}
+        {group === 'function' ? [<MetricChoice key="metric" />, <Toggle key="startup" label="Start-up" title="List functions below main and of thread starts" value={state.startup} onChange={(startup) => change({ startup })} />] : null}
         <span class="note">{format.counted(rows.length, 'row')}</span>
       </div>
       {group === 'function' && number !== null ? <FunctionDetails functions={functions} number={number} /> : null}

@@ -188,11 +188,13 @@ export function TimelineView() {
   const { bins, isAll } = selection;
   const series = useMemo(() => seriesOf(model, selection), [model, isAll && model.timeline ? null : bins]);
   const charts = useMemo(() => chartsOf(series), [series]);
-  const highest = bins.live_bytes[selection.peakBin];
+  const { totals = {} } = model.summary;
+  const isWhole = isAll && selection.from === 0 && selection.to === model.bins.count - 1 && format.isKnown(totals.peak_live_bytes) && format.isKnown(totals.peak_time_ns);
+  const [highest, at] = isWhole ? [totals.peak_live_bytes, totals.peak_time_ns] : [bins.live_bytes[selection.peakBin], endOfBin(model, selection.peakBin)];
   return (
     <div class="page wide">
       <p class="lead">
-        Highest at the end of an interval in the range: <b>{format.bytes(highest)}</b> at {format.duration(endOfBin(model, selection.peakBin))}.
+        {isWhole ? 'Peak' : 'Highest at the end of an interval in the range'}: <b>{format.bytes(highest)}</b> at {format.duration(at)}.
         Drag to choose a range, click to choose a moment, double-click the strip above to reset.
       </p>
       {charts.map((chart, index) => [<Chart key={index} chart={chart} isFirst={index === 0} />, index === 0 && model.hasTimes && model.knowsReleases ? <BySite key="sites" /> : null])}

@@ -5,6 +5,8 @@ import { pathText, stackNumber } from '../data/names.js';
 import { isMetricKnown } from '../data/selection.js';
 import * as format from '../format.js';
 import { Card } from '../parts/bar.jsx';
+import { FilterLimit, processName } from '../parts/filter_bar.jsx';
+import { factsOfTarget } from '../parts/header.jsx';
 import { DifferenceTotals, MatchingNotes } from '../parts/difference_totals.jsx';
 import { Name } from '../parts/text.jsx';
 import { Sparkline } from '../parts/sparkline.jsx';
@@ -49,7 +51,18 @@ function leakedOf({ leaks }) {
   return { text: format.bytes(total), detail: `in ${format.counted(blocks, 'block')}`, kind: total > 0 ? 'bad' : total === 0 ? 'good' : '' };
 }
 
+// Of several processes, whose clocks differ, the one with the highest peak.
+function peakOf({ isRun, processes, summary: { totals = {} } }) {
+  const own = { label: 'Peak', bytes: totals.peak_live_bytes, detail: format.isKnown(totals.peak_time_ns) ? `after ${format.duration(totals.peak_time_ns)}` : '' };
+  if (!isRun || format.isKnown(totals.peak_live_bytes)) return own;
+  const known = processes.filter(({ peak_live_bytes: bytes }) => format.isKnown(bytes));
+  if (known.length === 0) return own;
+  const largest = known.reduce((best, process) => (process.peak_live_bytes > best.peak_live_bytes ? process : best));
+  return { label: 'Largest peak', bytes: largest.peak_live_bytes, detail: `of ${processName(largest)}; together unknown` };
+}
+
 function Cards({ model }) {
+  const peak = peakOf(model);
   const { change } = useReport();
   const { totals = {}, leaks } = model.summary;
   const leaked = leakedOf({ leaks });
@@ -64,10 +77,10 @@ function Cards({ model }) {
       <Card label="Leaked" value={figure('leaked', leaked.text)} detail={leaked.detail} kind={leaked.kind} onOpen={opens(model.left.count > 0, { view: 'leaks' })} />
       <Card label="Not freed" value={figure('live', format.bytes(totals.live_bytes))} detail={`in ${format.counted(totals.live_blocks, 'block')}`}
         onOpen={opens(hasStacks && model.knowsReleases, { view: 'flame', metric: 'live' })} />
-      <Card label="Peak" value={figure('peak', format.bytes(totals.peak_live_bytes))} detail={format.isKnown(totals.peak_time_ns) ? `after ${format.duration(totals.peak_time_ns)}` : ''}
+      <Card label={peak.label} value={figure('peak', format.bytes(peak.bytes))} detail={peak.detail}
         onOpen={opens(model.hasCells && model.knowsReleases, { view: 'flame', metric: 'peak' })} />
       <Card label="Allocations" value={figure('allocations', format.count(totals.allocations))} detail={`${format.bytes(totals.allocated_bytes)} in total`} onOpen={opens(hasStacks, { view: 'flame', metric: 'allocated' })} />
-      <Card label="Temporary" value={figure('temporary', format.percent(totals.temporary_allocations, totals.allocations))} detail={`${format.count(totals.temporary_allocations)} allocations`}
+      <Card label="Temporary" value={figure('temporary', format.percent(totals.temporary_allocations, totals.allocations))} detail={format.counted(totals.temporary_allocations, 'allocation')}
         onOpen={opens(hasStacks && isMetricKnown(model, 'temporary'), { view: 'flame', metric: 'temporary' })} />
       {errorCount === 0 ? null : <Card label="Errors" value={figure('errors', format.count(errorCount))} detail={errorText} kind={errorCount > 0 ? 'bad' : ''} onOpen={opens(model.errors.length > 0, { view: 'errors' })} />}
     </div>
@@ -150,7 +163,9 @@ export function VerdictView() {
   const headline = headlineOf(model.verdict);
   return (
     <div class="page">
+      <FilterLimit stacks={false} />
       {command ? <p class="command"><bdi title={format.safeText(command)}>{format.clipped(format.safeText(command), 300)}</bdi></p> : null}
+      {model.difference ? null : <p class="note facts-line">{factsOfTarget(summary, '').map((fact) => format.clipped(fact, 80)).join(' · ')}</p>}
       <ol class="sentences" aria-label="Summary">
         {model.verdict.map((sentence, index) => <Sentence key={index} sentence={sentence} isFirst={index === headline} />)}
         {model.verdict.length === 0 ? <li class="sentence info"><div class="sentence-body">No findings.</div></li> : null}
