@@ -1,5 +1,6 @@
 // The model without a browser: numbers as text, filters as sums, trees, state in the address.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { decode } from '../src/data/decode.js';
 import { bottomUpTree, childrenOf, topDownShape, topDownTree } from '../src/data/flame_tree.js';
@@ -11,6 +12,7 @@ import { pathTrees } from '../src/data/path_tree.js';
 import { NO_FILTER, select } from '../src/data/selection.js';
 import { matcherOf } from '../src/data/text_filter.js';
 import * as format from '../src/format.js';
+import { shadeColour } from '../src/flame/painter.js';
 import { NO_STATE, fitState, formatState, parseState } from '../src/state.js';
 import { figures, framesOfStack } from './expected.mjs';
 import { emptyDocument, nullsDocument, shopDocument } from './make_document.mjs';
@@ -242,6 +244,29 @@ test('paths to blocks: one tree for each root, with what several paths share onc
   assert.deepEqual([...create.blocks], ['#b1', '#b7']);
   assert.deepEqual(create.holders.map(({ stack }) => stack), [3]);
   assert.deepEqual([...create.steps.values()].map(({ line, holders }) => [line, holders[0].stack]), [['-> #b2  10 B  by malloc from f (stack #2)', 0], ['-> #b4  20 B  by malloc from h (stack #3)', 2]]);
+});
+
+// Relative luminance of red, green and blue from 0 to 1 (WCAG 2.1).
+const luminance = (channels) => channels.map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)).reduce((sum, value, index) => sum + value * [0.2126, 0.7152, 0.0722][index], 0);
+
+function channelsOf(hsl) {
+  const [hue, saturation, lightness] = hsl.match(/[\d.]+/g).map(Number);
+  const strength = (saturation / 100) * Math.min(lightness / 100, 1 - lightness / 100);
+  return [0, 8, 4].map((shift) => { const part = (shift + hue / 30) % 12; return lightness / 100 - strength * Math.max(-1, Math.min(part - 3, 9 - part, 1)); });
+}
+
+test('names can be read on the boxes of the flame graph, in both themes', () => {
+  const style = readFileSync(new URL('../src/style.css', import.meta.url), 'utf8');
+  const [light, dark] = [...style.matchAll(/--text: #([0-9a-f]{6})/g)].map(([, text]) => luminance([0, 2, 4].map((place) => parseInt(text.slice(place, place + 2), 16) / 255)));
+  for (const isDark of [false, true]) {
+    for (const of of [{ kind: 0 }, { kind: 1 }, { kind: 2 }, { net: 1 }, { net: -1 }, { net: 0.2 }]) {
+      for (const shade of [0, 0.5, 1]) {
+        const [low, high] = [luminance(channelsOf(shadeColour({ ...of, shade, isDark }))), isDark ? dark : light].sort((one, other) => one - other);
+        const contrast = (high + 0.05) / (low + 0.05);
+        assert.ok(contrast >= 4.5, `${contrast.toFixed(2)} of ${JSON.stringify(of)}, shade ${shade}, ${isDark ? 'dark' : 'light'}`);
+      }
+    }
+  }
 });
 
 test('layers: who points stands left of what it points to, cycles end', () => {

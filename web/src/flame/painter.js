@@ -75,9 +75,9 @@ export function shadeColour({ kind, shade, isDark, net }) {
     const strength = (isDark ? 20 : 30) + 40 * Math.min(1, Math.abs(net));
     return `hsl(${net >= 0 ? 8 : 212} ${strength}% ${isDark ? 34 + 8 * shade : 78 - 6 * shade}%)`;
   }
-  const hue = [20 + 20 * shade, 200 + 20 * shade, 262 + 16 * shade][kind];
-  const saturation = [isDark ? 56 : 86, isDark ? 34 : 52, isDark ? 24 : 40][kind];
-  return `hsl(${hue.toFixed(0)} ${saturation}% ${(isDark ? 31 + 8 * shade : 70 + 9 * shade).toFixed(0)}%)`;
+  const hue = [17 + 17 * shade, 200 + 20 * shade, 262 + 16 * shade][kind];
+  const saturation = [isDark ? 76 : 88, isDark ? 34 : 52, isDark ? 24 : 40][kind];
+  return `hsl(${hue.toFixed(0)} ${saturation}% ${(isDark ? [26, 31, 31][kind] + 6 * shade : 70 + 9 * shade).toFixed(0)}%)`;
 }
 
 // The shade comes of the name.

@@ -1,7 +1,7 @@
 // A table that renders only the rows in sight, for any number of rows. Columns:
 //   {key, label, title?, align?: 'right', holds?, width?, sort?: (row) => number|string, cell: (row) => content}
-// A column is as wide as the widest of the texts that it `holds`, and its label; `isName`: they are in the names' font. Else `width`. A column without
-// either takes the rest, and the first one of names most of it.
+// A column is as wide as the widest of the texts that it `holds`, and its label; `isName`: they are in the names' font; `hasBar`: they
+// are in bars. Else `width`. A column without either takes the rest, and the first one of names most of it.
 import { h } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { count } from '../format.js';
@@ -11,7 +11,8 @@ const ROW_HEIGHT = 28;
 const MARGIN = 8; // rows drawn beyond the sight
 const MOST_PRINTED = 200;
 const LEAST_WIDTH = 96;
-const PADDING = 30; // of a cell and of the bar in it
+const PADDING = 18; // of a cell
+const BAR_PADDING = 12; // besides, of a bar in it
 const DIRECTION = 16; // the sign of a column that is sorted
 
 // The widest texts of a column of numbers up to `most`.
@@ -26,13 +27,13 @@ function widthOf(text, font) {
   return ruler.measureText(text).width;
 }
 
-function columnWidth({ label, holds, isName, width, sort, align }, index) {
+function columnWidth({ label, holds, isName, hasBar, width, sort, align }, index) {
   if (width) return width;
   const { fontFamily } = getComputedStyle(document.body);
   const font = isName ? `12.5px ${getComputedStyle(document.documentElement).getPropertyValue('--mono')}` : `14px ${fontFamily}`;
   const texts = [...new Set([holds ?? ''].flat())].sort((one, other) => other.length - one.length).slice(0, 20);
   const heading = widthOf(label, `600 12.5px ${fontFamily}`) + (sort ? DIRECTION : 0);
-  const least = Math.ceil(Math.max(heading, ...texts.map((text) => widthOf(text, font)))) + PADDING;
+  const least = Math.ceil(Math.max(heading, (hasBar ? BAR_PADDING : 0) + Math.max(...texts.map((text) => widthOf(text, font))))) + PADDING;
   if (holds !== undefined) return `${least}px`;
   return index === 0 && !align ? `minmax(max(var(--least-name), ${least}px), 1fr)` : `minmax(${Math.max(least, LEAST_WIDTH)}px, 1fr)`;
 }

@@ -13,12 +13,13 @@ export function Name({ text, most = MOST_SHOWN, title }) {
 // A frame in one line: function, file:line.
 export function FrameLine({ model, frame, most = 120 }) {
   const name = functionOf(model, frame);
-  const place = placeOf(model, frame);
+  // A function without a name is called by its module.
+  const place = placeOf(model, frame) || (frame >= 0 && model.frames.function[frame] === 0 ? '' : moduleOf(model, frame));
   const title = [name, fullPlaceOf(model, frame), moduleOf(model, frame)].filter(Boolean).join('\n');
   return (
     <span class="frame" title={title}>
       <bdi class="function">{shortName(name, most)}</bdi>
-      {place ? <bdi class="place">{clipped(place, 80)}</bdi> : <bdi class="place">{clipped(moduleOf(model, frame), 60)}</bdi>}
+      {place ? <bdi class="place">{clipped(place, 80)}</bdi> : null}
     </span>
   );
 }

@@ -125,7 +125,7 @@ export function AddressSpaceView() {
   const most = rows.reduce((best, row) => Math.max(best, row.pages), 0);
   const columns = useMemo(() => [
     { key: 'stack', label: 'Stack', title: 'The stack with the most bytes of the page', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={longPathText(model, row.stack)} />] },
-    { key: 'pages', label: 'Pages', align: 'right', holds: countUpTo(most), sort: (row) => row.pages, cell: (row) => <Bar part={row.pages} whole={most} text={format.count(row.pages)} /> },
+    { key: 'pages', label: 'Pages', align: 'right', hasBar: true, holds: countUpTo(most), sort: (row) => row.pages, cell: (row) => <Bar part={row.pages} whole={most} text={format.count(row.pages)} /> },
     { key: 'barely', label: 'Barely filled', title: 'Pages less than a quarter full', align: 'right', holds: countUpTo(most), sort: (row) => row.barely, cell: (row) => format.count(row.barely) },
     { key: 'held', label: 'Unused', title: 'Unused bytes of the barely filled pages, which these blocks keep from being returned to the system', align: 'right', holds: bytesUpTo(most * pageBytes), sort: (row) => row.held, cell: (row) => format.bytes(row.held) },
     { key: 'pinned', label: 'Pinned', align: 'right', holds: bytesUpTo(most * pageBytes), sort: (row) => row.pages * pageBytes, cell: (row) => format.bytes(row.pages * pageBytes) },

@@ -48,7 +48,7 @@ const widest = (rows, of, text, sign) => (text === format.bytes ? bytesUpTo : co
 
 function changeColumn(rows, text) {
   const most = rows.reduce((best, { change }) => Math.max(best, Math.abs(change) || 0), 0);
-  return { key: 'change', label: 'Change', align: 'right', holds: [format.UNKNOWN, widest(rows, (row) => row.change, text, '+')], sort: (row) => row.change,
+  return { key: 'change', label: 'Change', align: 'right', hasBar: true, holds: [format.UNKNOWN, widest(rows, (row) => row.change, text, '+')], sort: (row) => row.change,
     cell: ({ change }) => <Bar part={change || 0} whole={most} text={format.signed(text(change), change)} kind={change < 0 ? 'less' : 'more'} /> };
 }
 

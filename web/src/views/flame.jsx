@@ -64,6 +64,8 @@ function Tooltip({ lines, at }) {
   );
 }
 
+const HATCHED = 'repeating-linear-gradient(135deg, #0005 0 1.5px, transparent 1.5px 4px), ';
+
 // The shades of the boxes themselves.
 function Legend({ metric, tree }) {
   const { state, theme } = useReport();
@@ -72,7 +74,7 @@ function Legend({ metric, tree }) {
   const hasStartup = state.startup || (tree.hidden[1] && !tree.hidden[0]);
   const kinds = [['own', 'own code', { kind: 0 }], ['library', 'libraries', { kind: 1 }], ...(hasStartup ? [['start', 'start-up', { kind: 2 }]] : [])];
   const shades = (of) => [0, 1].map((shade) => shadeColour({ ...of, shade, isDark })).join(', ');
-  return <span class="legend">{(metric === 'change' ? changes : kinds).map(([name, text, of]) => <span key={name}><i class={`swatch ${name}`} style={{ backgroundImage: `linear-gradient(to right, ${shades(of)})` }} />{text}</span>)}</span>;
+  return <span class="legend">{(metric === 'change' ? changes : kinds).map(([name, text, of]) => <span key={name}><i class={`swatch ${name}`} style={{ backgroundImage: `${of.net < 0 ? HATCHED : ''}linear-gradient(to right, ${shades(of)})` }} />{text}</span>)}</span>;
 }
 
 // Boxes found by the search, and their share of the metric: of all stacks with such a frame in sight.

@@ -14,7 +14,7 @@ import { GraphDrawing, MOST_DRAWN } from './graph.jsx';
 
 const highestOf = (rows, of) => rows.reduce((most, row) => Math.max(most, of(row) ?? 0), 0);
 const amount = (key, label, most, of) => ({
-  key, label, align: 'right', holds: bytesUpTo(most), sort: (row) => of(row) ?? NaN, cell: (row) => <Bar part={of(row) ?? 0} whole={most} text={format.bytes(of(row))} />,
+  key, label, align: 'right', hasBar: true, holds: bytesUpTo(most), sort: (row) => of(row) ?? NaN, cell: (row) => <Bar part={of(row) ?? 0} whole={most} text={format.bytes(of(row))} />,
 });
 const number = (rows, key, label, of) => ({ key, label, align: 'right', holds: [countUpTo(highestOf(rows, of)), ...(rows.every((row) => format.isKnown(of(row))) ? [] : [format.UNKNOWN])], sort: (row) => of(row) ?? NaN, cell: (row) => format.count(of(row)) });
 

@@ -22,7 +22,7 @@ function Course({ process }) {
 function columnsOf(rows) {
   const bytes = (key, label, of, kind) => {
     const most = rows.reduce((best, row) => Math.max(best, of(row) || 0), 0);
-    return { key, label, align: 'right', holds: bytesUpTo(most), sort: of, cell: (row) => <Bar part={of(row) || 0} whole={most} text={format.bytes(of(row))} kind={of(row) > 0 ? kind : ''} /> };
+    return { key, label, align: 'right', hasBar: true, holds: bytesUpTo(most), sort: of, cell: (row) => <Bar part={of(row) || 0} whole={most} text={format.bytes(of(row))} kind={of(row) > 0 ? kind : ''} /> };
   };
   const number = (key, label, of) => ({ key, label, align: 'right', holds: [format.UNKNOWN, countUpTo(rows.reduce((best, row) => Math.max(best, of(row) || 0), 0))], sort: of, cell: (row) => format.count(of(row)) });
   const pid = (key, label) => ({ key, label, align: 'right', holds: rows.map((row) => String(row[key] ?? format.UNKNOWN)), sort: (row) => row[key] ?? NaN, cell: (row) => String(row[key] ?? (row.folded > 0 ? '' : format.UNKNOWN)) });
@@ -34,7 +34,7 @@ function columnsOf(rows) {
     bytes('peak_live_bytes', 'Peak', (row) => row.peak_live_bytes ?? NaN, ''), bytes('live_bytes', 'Live at the end', (row) => row.live_bytes ?? NaN, ''),
     bytes('lost_bytes', 'Lost', (row) => lostOf(row, 'bytes'), 'bad'), number('lost_blocks', 'Blocks lost', (row) => lostOf(row, 'blocks')),
     number('allocations', 'Allocations', (row) => row.allocations ?? NaN),
-    { key: 'trace', label: 'Trace', width: 'minmax(14rem, 1fr)', cell: (row) => <Name text={format.baseName(row.trace ?? '')} most={160} title={format.safeText(row.trace ?? '')} /> },
+    { key: 'trace', label: 'Trace', width: 'minmax(12rem, 1fr)', cell: (row) => <Name text={format.baseName(row.trace ?? '')} most={160} title={format.safeText(row.trace ?? '')} /> },
   ];
 }
 

@@ -84,7 +84,7 @@ function columnsOf(model, group, rows) {
     const holds = !known ? format.UNKNOWN : unit === 'bytes' ? bytesUpTo(most, name === 'change' ? '+' : '') : countUpTo(most);
     const text = (value) => (known ? format.signed(unit === 'bytes' ? format.bytes(value) : format.count(value), name === 'change' ? value : 0) : format.UNKNOWN);
     return {
-      key: name, label, align: 'right', holds, title: group === 'function' ? `${label}, including called functions` : name === 'peak' ? 'Live at the end of the interval with the most' : METRICS[name].label,
+      key: name, label, align: 'right', hasBar: true, holds, title: group === 'function' ? `${label}, including called functions` : name === 'peak' ? 'Live at the end of the interval with the most' : METRICS[name].label,
       sort: (row) => (known ? row[name] : NaN),
       cell: (row) => <Bar part={known ? row[name] : 0} whole={most} text={text(row[name])} kind={name === 'change' && row[name] < 0 ? 'less' : ''} />,
     };

@@ -49,7 +49,7 @@ function Waste({ sizes }) {
     { key: 'live', label: 'Live blocks', align: 'right', sort: (row) => row.live ?? NaN, cell: (row) => format.count(row.live) },
     { key: 'chunk', label: 'Chunk', align: 'right', title: "Size of glibc malloc's chunk for such a block", sort: (row) => row.chunk, cell: (row) => format.bytes(row.chunk) },
     { key: 'overhead', label: 'Overhead', align: 'right', sort: (row) => row.overhead / row.size, holds: rows.map(overheadText), cell: overheadText },
-    { key: 'waste', label: 'Wasted by live blocks', align: 'right', sort: (row) => row.waste, cell: (row) => <Bar part={row.waste || 0} whole={most} text={format.bytes(row.waste)} /> },
+    { key: 'waste', label: 'Wasted by live blocks', align: 'right', hasBar: true, sort: (row) => row.waste, cell: (row) => <Bar part={row.waste || 0} whole={most} text={format.bytes(row.waste)} /> },
   ], [rows, most]);
   return (
     <section><h2>Exact sizes, and the allocator's overhead</h2>
