@@ -224,6 +224,23 @@ test('the timeline has live bytes by site: a list of the largest at the moment, 
   noFaults(filtered);
 });
 
+test('mapped memory has a chart of its own, if there is any', async () => {
+  const titles = (page) => page.locator('.chart figcaption').allInnerTexts();
+  const plain = await titles(await browser.show(document, { hash: 'v=timeline' }));
+  assert.deepEqual(plain.slice(0, 3), ['Live bytes', 'Live bytes by site', 'Live blocks']);
+  const mapping = structuredClone(document);
+  mapping.timeline.mapped_memory_bytes = mapping.timeline.mapped_memory_bytes.map(() => 1 << 30);
+  const page = await browser.show(mapping, { hash: 'v=timeline' });
+  assert.deepEqual((await titles(page)).slice(0, 3), ['Live bytes', 'Live bytes by site', 'Mapped memory']);
+  const chart = page.locator('.chart').filter({ hasText: 'Mapped memory' });
+  await chart.scrollIntoViewIfNeeded();
+  const box = await chart.locator('.u-over').boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + 20);
+  await settled(page);
+  assert.match(await chart.innerText(), /mapped\s*1\.0 GiB/);
+  noFaults(page);
+});
+
 // A row of pixels through the first chart, below the names of marks.
 const pixelsAcross = (page) => page.evaluate(() => {
   const canvas = globalThis.document.querySelector('.chart canvas');
