@@ -33,6 +33,7 @@ uint64_t weight_of(const report::StackEntry& sum, std::string_view sort_key) {
   if (sort_key == "total") return sum.own_allocated_bytes().counted();
   if (sort_key == "allocations") return sum.allocations.counted();
   if (sort_key == "peak") return sum.own_peak_bytes().counted();
+  if (sort_key == "temporary") return sum.temporary_allocations.counted();
   if (sort_key == "time") return sum.lifetime_ns.counted();
   if (sort_key == "mismatched" || sort_key == "bad-frees") return sum.mismatched_releases.counted();
   return 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace heaptap::findings {
 
@@ -125,6 +126,23 @@ std::string words_of(model::MarkKind kind) {
       break;
   }
   return "mark";
+}
+
+std::string words_of_sort(std::string_view sort_key) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 12> kWords{{{"average", "bytes per allocation"},
+                                                                             {"bad-frees", "mismatched frees"},
+                                                                             {"growth", "growth of what is not freed"},
+                                                                             {"leaked-bytes", "leaked bytes"},
+                                                                             {"leaks", "leaked blocks"},
+                                                                             {"mismatched", "mismatched frees"},
+                                                                             {"peak", "bytes at the peak"},
+                                                                             {"stacks", "first occurrence"},
+                                                                             {"temporary", "temporary allocations"},
+                                                                             {"time", "summed lifetimes"},
+                                                                             {"total", "allocated bytes"},
+                                                                             {"usage", "bytes not freed"}}};
+  const auto* const found = std::ranges::find(kWords, sort_key, [](const auto& entry) { return entry.first; });
+  return std::string(found == kWords.end() ? sort_key : found->second);
 }
 
 std::string mark_text(const model::Mark& mark) {

@@ -1,6 +1,7 @@
 // Words for a report's data, used by renderers and by additions to reports.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/report/report.h"
@@ -19,6 +20,8 @@ std::string words_of_error(const std::string& kind);
 std::string words_of(model::MarkKind kind);
 // Text of a mark: its name, or the action at that moment.
 std::string mark_text(const model::Mark& mark);
+// "bytes at the peak", for a sort key.
+std::string words_of_sort(std::string_view sort_key);
 // Owner and purpose of a stack's blocks; empty if unknown.
 std::string words_of(report::Purpose purpose);
 // "libfoo.so.1 is stripped: …, or pass --symbols DIR": with the package or the option that helps.

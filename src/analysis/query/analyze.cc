@@ -349,10 +349,11 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
     fill(report.leaks, *leaks, source.scans().size(), resolved.suppressions);
     report.leaks.kept_by_libraries = count_kept(*leaks, source.tables(), names);
   }
-  const ResolvedQuery query = settled(resolved, report.leaks);
-  report.sort_key = name_of(query.sort);
   if (leaks != nullptr && !asked.counting.events) report.totals = totals_of(report.leaks);
   report.known = known_of(report);
+  leave_out_not_recorded(report.capture.import, report.totals);
+  const ResolvedQuery query = settled(resolved, report);
+  report.sort_key = name_of(query.sort);
   const std::shared_ptr<const StackIndex> grouped = indexed.get();
   const StackIndex& index = *grouped;
   const Lister lister(ledger, source.tables(), index, names, ignored, query,

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/report/focus.h"
 #include "analysis/report/label_sums.h"
 #include "analysis/report/process_sums.h"
 #include "analysis/report/stack_sums.h"
@@ -444,10 +445,10 @@ void Merger::list_stacks(const MergeOptions& options) {
   if (options.leaks_only && merged_.leaks.scanned)
     std::erase_if(stacks, [](const report::StackEntry& stack) { return !leaks(stack); });
   merged_.stack_count = stacks.size();
-  merged_.sort_key = name_of(options.sort);
-  std::ranges::sort(merged_.labels, {},
-                    [&](const report::LabelEntry& label) { return place_of(label.sum, options.sort); });
-  std::ranges::sort(stacks, {}, [&](const report::StackEntry& stack) { return place_of(stack, options.sort); });
+  const SortKey sort = options.sort.value_or(sort_of(report::focus_of(merged_)));
+  merged_.sort_key = name_of(sort);
+  std::ranges::sort(merged_.labels, {}, [&](const report::LabelEntry& label) { return place_of(label.sum, sort); });
+  std::ranges::sort(stacks, {}, [&](const report::StackEntry& stack) { return place_of(stack, sort); });
   if (options.limit != 0 && stacks.size() > options.limit) stacks.resize(options.limit);
   std::vector<uint32_t> places(stack_places_.size(), kNotListed);
   for (uint32_t place = 0; place < stacks.size(); ++place) places[stacks[place].id - 1] = place;

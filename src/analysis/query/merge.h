@@ -13,10 +13,10 @@ namespace heaptap::query {
 
 // Lists of the merged report. The parts must have all of their stacks, with all frames.
 struct MergeOptions {
-  SortKey sort = SortKey::kUsage;
-  size_t limit = 0;         // stacks; 0: all
-  uint32_t depth = 0;       // frames of a stack; 0: all
-  bool leaks_only = false;  // if there was a scan, only stacks with leaks in it
+  std::optional<SortKey> sort = SortKey::kUsage;  // empty: by the merged report's focus
+  size_t limit = 0;                               // stacks; 0: all
+  uint32_t depth = 0;                             // frames of a stack; 0: all
+  bool leaks_only = false;                        // if there was a scan, only stacks with leaks in it
 };
 
 // Incremental merge, one report after the other, so that they are never in memory together.

@@ -7,7 +7,7 @@ namespace {
 
 using model::Import;
 
-void leave_out(const Import& import, report::Totals& totals) {
+void leave_out_figures(const Import& import, report::Totals& totals) {
   if (!import.has_times()) totals.peak_time_ns.set_unknown();
   if (!import.tells(model::kNotRecordedReleaseErrors)) {
     totals.set_bad_frees_unknown();
@@ -64,15 +64,19 @@ base::Result<> check_not_recorded(const model::Capture& capture, const ResolvedQ
   }
   if (import.tells(model::kNotRecordedCounts)) return {};
   if (query.span.first.time_ns != 0) return refuse("--from", "allocation times");
-  const auto counts = {SortKey::kAllocations, SortKey::kAverage, SortKey::kTotal, SortKey::kLeaks};
+  const auto counts = {SortKey::kAllocations, SortKey::kAverage, SortKey::kTotal, SortKey::kLeaks, SortKey::kTemporary};
   if (std::ranges::find(counts, query.sort) != counts.end()) return refuse("--sort", "calls");
   return {};
+}
+
+void leave_out_not_recorded(const Import& import, report::Totals& totals) {
+  if (!import.tool.empty()) leave_out_figures(import, totals);
 }
 
 void leave_out_not_recorded(report::Report& report) {
   const Import& import = report.capture.import;
   if (import.tool.empty()) return;
-  leave_out(import, report.totals);
+  leave_out_figures(import, report.totals);
   for (report::StackEntry& stack : report.stacks) leave_out(import, stack);
   if (!import.tells(model::kNotRecordedThreads)) report.threads.reset();
   if (!import.tells(model::kNotRecordedLifetimes)) {

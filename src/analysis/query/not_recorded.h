@@ -10,5 +10,6 @@ base::Result<> check_not_recorded(const model::Capture& capture, const ResolvedQ
 
 // Removes figures that the ledger made up because events need a thread, a block and an address.
 void leave_out_not_recorded(report::Report& report);
+void leave_out_not_recorded(const model::Import& import, report::Totals& totals);  // of the totals alone
 
 }  // namespace heaptap::query

@@ -11,7 +11,7 @@ base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource
                       .span = *span,
                       .suppressions = asked.leaks.suppressions,
                       .scan = asked.leaks.scan,
-                      .sort = asked.listing.sort,
+                      .sort = asked.listing.sort.value_or(SortKey::kUsage),
                       .leaks_only = asked.listing.leaks_only,
                       .globals = asked.leaks.globals};
   if (!asked.leaks.carried_suppressions) return query;
@@ -21,10 +21,12 @@ base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource
   return query;
 }
 
-ResolvedQuery settled(ResolvedQuery query, const report::Leaks& leaks) {
+ResolvedQuery settled(ResolvedQuery query, const report::Report& report) {
+  if (!query.asked.listing.sort) query.sort = sort_of(report::focus_of(report));
   if (!query.asked.listing.leaks_else_reachable) return query;
+  const report::Leaks& leaks = report.leaks;
   query.leaks_only = leaks.scanned && leaks.definite.blocks + leaks.indirect.blocks + leaks.possible.blocks != 0;
-  query.sort = query.leaks_only ? SortKey::kLeakedBytes : SortKey::kUsage;
+  query.sort = query.leaks_only ? SortKey::kLeakedBytes : sort_of(report::focus_of(report));
   query.globals = leaks.scanned && !query.leaks_only && leaks.reachable.blocks != 0;
   return query;
 }

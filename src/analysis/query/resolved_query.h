@@ -26,7 +26,8 @@ struct ResolvedQuery {
 
 base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource& source);
 
-// Choice between leaks and reachable blocks (Listing::leaks_else_reachable).
-ResolvedQuery settled(ResolvedQuery query, const report::Leaks& leaks);
+// Choice between leaks and reachable blocks (Listing::leaks_else_reachable), and of a sort key by the focus. Needs the report's
+// figures and leaks.
+ResolvedQuery settled(ResolvedQuery query, const report::Report& report);
 
 }  // namespace heaptap::query

@@ -7,7 +7,7 @@
 namespace heaptap::query {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, SortKey>, 12> kSortKeys{{{"allocations", SortKey::kAllocations},
+constexpr std::array<std::pair<std::string_view, SortKey>, 13> kSortKeys{{{"allocations", SortKey::kAllocations},
                                                                           {"average", SortKey::kAverage},
                                                                           {"bad-frees", SortKey::kBadFrees},
                                                                           {"growth", SortKey::kGrowth},
@@ -16,6 +16,7 @@ constexpr std::array<std::pair<std::string_view, SortKey>, 12> kSortKeys{{{"allo
                                                                           {"mismatched", SortKey::kMismatched},
                                                                           {"peak", SortKey::kPeak},
                                                                           {"stacks", SortKey::kStacks},
+                                                                          {"temporary", SortKey::kTemporary},
                                                                           {"total", SortKey::kTotal},
                                                                           {"time", SortKey::kTime},
                                                                           {"usage", SortKey::kUsage}}};
@@ -61,6 +62,8 @@ std::pair<uint64_t, uint64_t> weight(const report::StackEntry& stack, SortKey ke
       return {stack.own_peak_bytes().counted(), stack.own_live_bytes().counted()};
     case SortKey::kStacks:
       return {0, 0};
+    case SortKey::kTemporary:
+      return {stack.temporary_allocations.counted(), stack.allocations.counted()};
     case SortKey::kTotal:
       return {stack.own_allocated_bytes().counted(), stack.allocations.counted()};
     case SortKey::kTime:
@@ -106,6 +109,18 @@ std::string_view name_of(SortKey key) {
   const auto* const found =
       std::find_if(kSortKeys.begin(), kSortKeys.end(), [key](const auto& entry) { return entry.second == key; });
   return found == kSortKeys.end() ? "" : found->first;
+}
+
+SortKey sort_of(report::Focus focus) {
+  switch (focus) {
+    case report::Focus::kPeak:
+      return SortKey::kPeak;
+    case report::Focus::kTemporary:
+      return SortKey::kTemporary;
+    case report::Focus::kLive:
+      break;
+  }
+  return SortKey::kUsage;
 }
 
 SortPlace place_of(const report::StackEntry& stack, SortKey key) {

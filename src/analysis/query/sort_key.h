@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/report/focus.h"
 #include "analysis/report/report.h"
 #include "common/base/result.h"
 
@@ -19,16 +20,18 @@ enum class SortKey {
   kLeakedBytes,  // definitely lost bytes; live bytes without a scan
   kLeaks,        // the same in blocks
   kMismatched,
-  kPeak,    // bytes held at the process's peak
-  kStacks,  // in order of first occurrence
-  kTotal,   // allocated bytes
-  kTime,    // summed lifetimes of its blocks
-  kUsage,   // live bytes, then allocated bytes
+  kPeak,       // bytes held at the process's peak
+  kStacks,     // in order of first occurrence
+  kTemporary,  // number of temporary allocations
+  kTotal,      // allocated bytes
+  kTime,       // summed lifetimes of its blocks
+  kUsage,      // live bytes, then allocated bytes
 };
 
 // A key or a unique prefix of one.
 base::Result<SortKey> parse_sort_key(std::string_view text);
 std::string_view name_of(SortKey key);
+SortKey sort_of(report::Focus focus);
 std::vector<std::string> sort_key_names();
 
 // Sort position of a stack: smaller comes first. Largest figure first, then by id, so that the order is deterministic.

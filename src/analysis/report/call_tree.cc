@@ -38,6 +38,8 @@ uint64_t weight_of(const StackEntry& stack, Weight weight) {
       return stack.allocated_bytes.counted();
     case Weight::kAllocations:
       return stack.allocations.counted();
+    case Weight::kTemporary:
+      return stack.temporary_allocations.counted();
   }
   return 0;
 }
@@ -73,8 +75,14 @@ Weight choose_weight(const Report& report) {
   if (report.sort_key == "total" || report.sort_key == "average") {
     return Weight::kAllocatedBytes;
   }
+  if (report.sort_key == "temporary") {
+    return Weight::kTemporary;
+  }
   if (!report.has_events) {
     return report.totals.live_bytes.if_known().value_or(0) != 0 ? Weight::kLiveBytes : Weight::kAllocatedBytes;
+  }
+  if (report.sort_key == "peak") {
+    return Weight::kPeakBytes;
   }
   return report.totals.live_bytes.counted() != 0 ? Weight::kLiveBytes : Weight::kPeakBytes;
 }
@@ -89,6 +97,8 @@ const char* name_of(Weight weight) {
       return "allocated_bytes";
     case Weight::kAllocations:
       return "allocations";
+    case Weight::kTemporary:
+      return "temporary_allocations";
   }
   return "";
 }

@@ -9,7 +9,7 @@
 namespace heaptap::report {
 
 // Measure that weighs the tree's branches.
-enum class Weight { kLiveBytes, kPeakBytes, kAllocatedBytes, kAllocations };
+enum class Weight { kLiveBytes, kPeakBytes, kAllocatedBytes, kAllocations, kTemporary };
 
 struct TreeNode {
   FrameIndex frame = kNoFrame;  // kNoFrame: the root, or the allocation function
@@ -20,7 +20,7 @@ struct TreeNode {
   std::vector<TreeNode> children;  // heaviest first
 };
 
-// The stacks' sort key; peak bytes if that is live bytes and nothing is live.
+// The stacks' sort key; peak bytes if that is live bytes and nothing is live. Live bytes for a key that is no sum.
 Weight choose_weight(const Report& report);
 const char* name_of(Weight weight);  // "live_bytes", …
 

@@ -154,7 +154,7 @@ std::string text_summary(const TextContext& context) {
   if (report.of_run) text += processes_text(context) + "\n";
   text += totals_text(context);
   if (!report.stacks.empty()) {
-    text += fmt::format("\n{}\n", context.ink.bold("Stacks by " + report.sort_key));
+    text += fmt::format("\n{}\n", context.ink.bold("Stacks by " + findings::words_of_sort(report.sort_key)));
     text += stacks_text(context, context.rows(10), stack_text);
   }
   return text + text_errors(context) + remarks_of(context);
@@ -189,7 +189,8 @@ std::string text_top(const TextContext& context) {
     if (has_growth) cells.insert(cells.begin(), stack.growth ? findings::signed_bytes(stack.growth->bytes) : "-");
     table.add(std::move(cells));
   }
-  return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
+  const std::string heading = context.ink.bold("Stacks by " + findings::words_of_sort(context.report.sort_key));
+  return fmt::format("{}\n{}\n\n{}{}", title_of(context), heading, table.render(context.ink), remarks_of(context));
 }
 
 std::string text_errors(const TextContext& context) {

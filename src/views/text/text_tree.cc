@@ -25,8 +25,12 @@ class TreeText {
   }
 
  private:
+  [[nodiscard]] bool counts() const {
+    return weight_ == report::Weight::kAllocations || weight_ == report::Weight::kTemporary;
+  }
+
   [[nodiscard]] std::string amount(uint64_t value) const {
-    return weight_ == report::Weight::kAllocations ? base::format_count(value) : base::format_bytes(value);
+    return counts() ? base::format_count(value) : base::format_bytes(value);
   }
 
   // Deep trees continue at the same indentation.
@@ -87,6 +91,8 @@ const char* describe_weight(report::Weight weight) {
       return "allocated bytes";
     case report::Weight::kAllocations:
       return "allocations";
+    case report::Weight::kTemporary:
+      return "temporary allocations";
   }
   return "";
 }

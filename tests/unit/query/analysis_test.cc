@@ -107,6 +107,19 @@ TEST_F(Analysis, JoinsStacksWithTheSameContent) {
   EXPECT_NE(report.stacks[3].end, wire::StackEnd::kComplete);
 }
 
+TEST_F(Analysis, SortsByTheFocusWhereNoKeyIsGiven) {
+  const auto block = script_.allocate(1000, 1, Function::kMalloc, script_.stack({0x20}));
+  script_.allocate(10, 1, Function::kMalloc, script_.stack({0x10}));
+  script_.release(block, 1, Function::kFree);
+  const report::Report by_focus = analyzed({.listing = {.sort = std::nullopt}});
+  ASSERT_EQ(by_focus.stacks.size(), 2u);
+  EXPECT_EQ(by_focus.sort_key, "peak");
+  EXPECT_EQ(by_focus.stacks[0].peak_bytes, 1000u);
+  const report::Report by_key = analyzed({.listing = {.sort = SortKey::kUsage}});
+  EXPECT_EQ(by_key.sort_key, "usage");
+  EXPECT_EQ(by_key.stacks[0].live_bytes, 10u);
+}
+
 TEST_F(Analysis, JoinsCallsOfWhichItWasNotKnownYetWhetherTheyAreOfMalloc) {
   const auto stack = script_.stack({0x10, 0x20});
   const auto other = script_.stack({0x30});
@@ -277,6 +290,7 @@ TEST(SortKeys, MayBeShortenedAsLongAsTheyAreUnique) {
   EXPECT_EQ(parse_sort_key("u"), SortKey::kUsage);
   EXPECT_EQ(parse_sort_key("al"), SortKey::kAllocations);
   EXPECT_EQ(parse_sort_key("leaks"), SortKey::kLeaks);
+  EXPECT_EQ(parse_sort_key("te"), SortKey::kTemporary);
   EXPECT_EQ(parse_sort_key("leaked"), SortKey::kLeakedBytes);
   EXPECT_FALSE(parse_sort_key("a").has_value());
   EXPECT_FALSE(parse_sort_key("").has_value());

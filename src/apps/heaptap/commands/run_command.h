@@ -66,8 +66,8 @@ struct RunOptions {
   // Summary at the end.
   std::vector<std::string> suppressions;
   std::optional<int> error_exitcode;
-  query::SortKey sort = query::SortKey::kUsage;
-  size_t count = 0;  // 0: the default
+  std::optional<query::SortKey> sort;  // empty: by the report's focus
+  size_t count = 0;                    // 0: the default
   std::vector<std::string> skip;
   query::Ignores ignores;  // stacks counted but not listed at the end
   findings::FrameTextOptions frames;

@@ -39,7 +39,10 @@ query::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   // For a running program the current leaks are requested repeatedly; its calls since the start take longer each time.
   const bool filters_events = query.filter.thread != 0 || query.window.is_given();
   query.counting.events = !options.running || !query.listing.leaks_only || options.sorted || filters_events;
-  if (query.listing.leaks_only && !options.sorted) query.listing.sort = query::SortKey::kLeakedBytes;
+  if (!options.sorted && query.listing.leaks_only)
+    query.listing.sort = query::SortKey::kLeakedBytes;
+  else if (!options.sorted && query.listing.stacks)
+    query.listing.sort.reset();
   if (!is_for_programs(options) && query.listing.limit == 0 && view != View::kTree) {
     query.listing.limit = view == View::kSummary ? 10 : 20;
   }

@@ -185,7 +185,7 @@ Words dump_words(ConsoleSession& session, const Words& arguments) {
 void fill_in(const ConsoleSettings& settings, const Words& arguments, ShowOptions& options) {
   query::Query& query = options.query;
   if (settings.sort && !options.sorted) {
-    query.listing.sort = *settings.sort;
+    query.listing.sort = settings.sort;
     options.sorted = true;
   }
   if (!has_option(arguments, "-n", "--count")) query.listing.limit = settings.count;

@@ -128,7 +128,7 @@ void add_tagged_pointers(OptionSet& set, uint16_t& heuristics) {
       "Count tagged pointers (other bits set: the upper 16, the lowest 3) and distances between blocks as references");
 }
 
-void add_sort(OptionSet& set, query::SortKey& sort) {
+void add_sort(OptionSet& set, std::optional<query::SortKey>& sort) {
   set.group(OptionGroup::kReport);
   const auto parse = [&sort](const std::string& text) -> base::Result<> {
     const auto key = query::parse_sort_key(text);
@@ -137,8 +137,8 @@ void add_sort(OptionSet& set, query::SortKey& sort) {
     return {};
   };
   set.parsed("--sort", parse,
-             "Sort stacks by allocations, average, bad-frees, leaked-bytes, leaks, mismatched, peak, stacks, total, "
-             "time or usage")
+             "Sort stacks by allocations, average, bad-frees, leaked-bytes, leaks, mismatched, peak, stacks, "
+             "temporary, total, time or usage")
       .value_name("KEY")
       .offer(query::sort_key_names());
 }

@@ -1,6 +1,7 @@
 // Option parsers of the commands, for command_line.cc. `arguments`: after the command's name.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,7 +82,7 @@ void add_color(OptionSet& set, ColorMode& color);
 // --NAME and --no-NAME, for a setting that is on by default.
 void add_switch(OptionSet& set, const std::string& name, bool& value, const std::string& help,
                 const std::string& help_without);
-void add_sort(OptionSet& set, query::SortKey& sort);
+void add_sort(OptionSet& set, std::optional<query::SortKey>& sort);
 
 // --no-roots KIND: roots that don't keep blocks alive.
 void add_root_kinds(OptionSet& set, uint8_t& roots);

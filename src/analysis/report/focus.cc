@@ -1,0 +1,71 @@
+#include "analysis/report/focus.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace heaptap::report {
+namespace {
+
+// Left: a quarter of the peak is what programs keep on purpose (caches, tables); less doesn't explain the peak.
+constexpr uint64_t kPeakOverLeft = 4;
+// Temporary allocations cost time, not memory: fewer calls than these cost less than a millisecond.
+constexpr uint64_t kLeastTemporary = 1000;
+// Half of all calls: then the others aren't the larger part of the cost.
+constexpr uint64_t kCallsOverTemporary = 2;
+// Allocated bytes over the peak: memory that is used so many times over was never held together.
+constexpr uint64_t kTurnover = 32;
+// Allocated bytes over those left: next to nothing.
+constexpr uint64_t kAllocatedOverLeft = 100;
+
+uint64_t kept_by_libraries(const Leaks& leaks) {
+  uint64_t bytes = 0;
+  for (const KeptByLibrary& kept : leaks.kept_by_libraries) bytes += kept.reachable.bytes + kept.possible.bytes;
+  return bytes;
+}
+
+uint64_t without(uint64_t bytes, uint64_t other) { return bytes - std::min(bytes, other); }
+
+// Held at the end and at the peak, without what libraries keep.
+struct Held {
+  uint64_t left = 0;
+  uint64_t peak = 0;
+};
+
+std::optional<Held> held_of(const Report& report) {
+  const Totals& totals = report.totals;
+  const auto live = totals.live_bytes.if_known();
+  const auto peak = totals.peak_live_bytes.if_known();
+  // Of older traces how much was only reserved is unknown: the whole address space is at least as much.
+  const auto mapped = totals.mapped.are_known() && totals.mapped_live_bytes.is_known()
+                          ? std::optional(totals.mapped.memory.live_bytes)
+                          : totals.mapped_live_bytes.if_known();
+  if (!live || !peak || !mapped) return std::nullopt;
+  const uint64_t kept = kept_by_libraries(report.leaks);
+  return Held{without(*live, kept) + *mapped, without(*peak, kept)};
+}
+
+bool is_temporary(const Totals& totals, const Held& held) {
+  const auto calls = totals.allocations.if_known();
+  const auto temporary = totals.temporary_allocations.if_known();
+  const auto bytes = totals.allocated_bytes.if_known();
+  if (!calls || !temporary || !bytes) return false;
+  return *temporary >= kLeastTemporary && *temporary >= *calls / kCallsOverTemporary &&
+         totals.peak_live_bytes.counted() <= *bytes / kTurnover && held.left <= *bytes / kAllocatedOverLeft;
+}
+
+}  // namespace
+
+Focus focus_of(const Report& report) {
+  const model::Capture& capture = report.capture;
+  const bool is_at_end = capture.ended && !capture.running && !capture.detached;
+  // Of a window that begins later what it left is asked, against what was there before.
+  const bool has_older = report.window && report.window->has_older;
+  if (!is_at_end || has_older) return Focus::kLive;
+  const std::optional<Held> held = held_of(report);
+  if (!held) return Focus::kLive;
+  if (is_temporary(report.totals, *held)) return Focus::kTemporary;
+  // Totals alone don't say which stacks held the peak.
+  return report.has_events && held->left < held->peak / kPeakOverLeft ? Focus::kPeak : Focus::kLive;
+}
+
+}  // namespace heaptap::report

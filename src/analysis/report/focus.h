@@ -1,0 +1,19 @@
+// Focus of a report: the memory that it is about, which views show first unless told otherwise.
+#pragma once
+#include <cstdint>
+
+#include "analysis/report/report.h"
+
+namespace heaptap::report {
+
+enum class Focus : uint8_t {
+  kLive,       // what is not freed
+  kPeak,       // what was held at the peak: little of it is left
+  kTemporary,  // allocations released at once: next to nothing is left, and the peak is small against what was allocated
+};
+
+// Needs the capture, the totals, the window and the leak scan. An unknown figure decides nothing: the default is kLive. Memory that
+// libraries keep for themselves isn't left by the program.
+Focus focus_of(const Report& report);
+
+}  // namespace heaptap::report
