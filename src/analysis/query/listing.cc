@@ -129,9 +129,12 @@ report::StackLeaks Lister::leaks_of(uint64_t id) const {
   return sum;
 }
 
-bool Lister::is_listed(const report::StackEntry& stack) const {
+bool Lister::is_seen(const report::StackEntry& stack) const {
   const bool shrank = stack.growth && (stack.growth->bytes != 0 || stack.growth->blocks != 0);
-  if (stack.allocations.counted() == 0 && asked_.counting.events && !shrank) return false;
+  return stack.allocations.counted() != 0 || !asked_.counting.events || shrank;
+}
+
+bool Lister::is_listed(const report::StackEntry& stack) const {
   if (!query_.leaks_only) return true;
   if (leaks_ == nullptr) return stack.live_blocks.counted() != 0 && !is_apart(stack.id);
   return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
@@ -189,6 +192,7 @@ void Lister::list_stacks(report::Report& report) const {
   for (const Ignores::Rule& rule : ignored_.rules().rules())
     report.ignored.rules.push_back({rule.place, rule.filter.text(), {}});
   std::vector<SortPlace> places;
+  std::vector<SortPlace> also;
   places.reserve(index_.group_count());
   if (asked_.listing.counts) report.counts.reserve(index_.group_count());
   report::StackEntry stack;
@@ -196,7 +200,9 @@ void Lister::list_stacks(report::Report& report) const {
     count(id, stack);
     const bool ignored = is_ignored(stack, report.ignored);
     if (asked_.listing.counts) report.counts.push_back(ignored ? report::StackCount{} : count_of(stack));
-    if (ignored || !is_listed(stack)) continue;
+    if (ignored || !is_seen(stack)) continue;
+    if (query_.also) also.push_back(place_of(stack, *query_.also));
+    if (!is_listed(stack)) continue;
     places.push_back(place_of(stack, query_.sort));
     if (asked_.listing.group != GroupBy::kNothing) count_label(report.labels, stack);
   }
@@ -214,6 +220,11 @@ void Lister::list_stacks(report::Report& report) const {
   }
   keep_first(places, asked_.listing.limit, std::less<>());
   for (const SortPlace& place : places) list(report, place.id);
+  keep_first(also, asked_.listing.limit, std::less<>());
+  std::erase_if(also, [&](const SortPlace& place) {
+    return std::ranges::find(places, place.id, &SortPlace::id) != places.end();
+  });
+  for (const SortPlace& place : also) list(report, place.id);
 }
 
 // Memory apart from blocks isn't in any tag's sums: this way they add up to the totals.

@@ -42,8 +42,9 @@ class Lister {
   // Mean allocation time of its live blocks.
   [[nodiscard]] uint64_t live_since_ns_of(const report::StackEntry& stack) const;
   void list(report::Report& report, uint64_t id) const;
-  [[nodiscard]] bool is_listed(const report::StackEntry& stack) const;
-  void count(uint64_t id, report::StackEntry& stack) const;  // sets its numbers
+  [[nodiscard]] bool is_seen(const report::StackEntry& stack) const;    // something happened to its blocks
+  [[nodiscard]] bool is_listed(const report::StackEntry& stack) const;  // if seen
+  void count(uint64_t id, report::StackEntry& stack) const;             // sets its numbers
   [[nodiscard]] report::Growth growth_of(uint64_t id, const report::StackEntry& stack) const;
   static void take_from_scan(report::StackEntry& stack);
   [[nodiscard]] report::StackLeaks leaks_of(uint64_t id) const;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "analysis/report/focus.h"
+
 namespace heaptap::query {
 
 base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource& source) {
@@ -12,6 +14,7 @@ base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource
                       .suppressions = asked.leaks.suppressions,
                       .scan = asked.leaks.scan,
                       .sort = asked.listing.sort.value_or(SortKey::kUsage),
+                      .also = std::nullopt,
                       .leaks_only = asked.listing.leaks_only,
                       .globals = asked.leaks.globals};
   if (!asked.leaks.carried_suppressions) return query;
@@ -22,11 +25,13 @@ base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource
 }
 
 ResolvedQuery settled(ResolvedQuery query, const report::Report& report) {
-  if (!query.asked.listing.sort) query.sort = sort_of(report::focus_of(report));
+  const SortKey by_focus = sort_of(report::focus_of(report));
+  if (!query.asked.listing.sort) query.sort = by_focus;
   if (!query.asked.listing.leaks_else_reachable) return query;
   const report::Leaks& leaks = report.leaks;
   query.leaks_only = leaks.scanned && leaks.definite.blocks + leaks.indirect.blocks + leaks.possible.blocks != 0;
-  query.sort = query.leaks_only ? SortKey::kLeakedBytes : sort_of(report::focus_of(report));
+  query.sort = query.leaks_only ? SortKey::kLeakedBytes : by_focus;
+  if (query.leaks_only && by_focus != SortKey::kUsage) query.also = by_focus;
   query.globals = leaks.scanned && !query.leaks_only && leaks.reachable.blocks != 0;
   return query;
 }

@@ -1,6 +1,7 @@
 // Query resolved for one source: times and marks as moments, suppressions with those of the trace. Private to analysis/.
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "analysis/query/query.h"
 #include "analysis/query/sort_key.h"
@@ -20,6 +21,7 @@ struct ResolvedQuery {
   uint32_t scan;              // number; 0: the last one
   // As asked, until settled().
   SortKey sort;
+  std::optional<SortKey> also;  // of further stacks behind those with leaks
   bool leaks_only;
   bool globals;
 };

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -16,18 +15,18 @@
 #include "analysis/findings/capture_text.h"
 #include "analysis/findings/frame_text.h"
 #include "analysis/findings/ignored_text.h"
-#include "analysis/findings/label_text.h"
 #include "analysis/findings/mapped_text.h"
 #include "analysis/findings/note_text.h"
 #include "analysis/findings/outcome.h"
-#include "analysis/findings/site_rows.h"
 #include "analysis/findings/telling_frame.h"
 #include "analysis/findings/text_safe.h"
 #include "analysis/findings/words.h"
+#include "analysis/report/focus.h"
 #include "analysis/report/process_sums.h"
 #include "common/base/safe_text.h"
 #include "common/base/shell_word.h"
 #include "common/base/units.h"
+#include "views/text/end_sites.h"
 #include "views/text/render_text.h"
 #include "views/text/text_parts.h"
 #include "views/text/text_table.h"
@@ -41,10 +40,10 @@ using base::format_count;
 using Lines = std::vector<std::string>;
 
 constexpr std::string_view kLinePrefix = "heaptap: ";
-constexpr size_t kLeastStackRoom = 24;  // of a stack
 constexpr size_t kMaxLines = 12;
 constexpr size_t kMaxRemarks = 3;
 constexpr size_t kMaxSummaryStacks = 5;
+constexpr size_t kMaxBehindLeaks = 2;  // sites of the peak
 constexpr size_t kMaxSummaryErrors = 3;
 constexpr size_t kMaxProcesses = 6;
 
@@ -137,45 +136,6 @@ std::string outcome_line(const report::Report& report) {
   if (leaks.scanned && leaks.suppressed.blocks != 0) text += "; suppressed " + findings::exact_amount(leaks.suppressed);
   if (leaks.scanned && leaks.ignored.blocks != 0) text += "; ignored " + findings::exact_amount(leaks.ignored);
   return text;
-}
-
-// The blocks that a stack's line is about: its leaks if a scan found some, else its live blocks.
-report::BlockCount listed_of(const report::Report& report, const report::StackEntry& stack) {
-  if (!report::leaks_at_all(report.leaks) || !stack.leaks)
-    return {stack.live_blocks.counted(), stack.live_bytes.counted()};
-  return stack.leaks->definite.blocks != 0 ? report::BlockCount(stack.leaks->definite) += stack.leaks->below
-                                           : stack.leaks->possible;
-}
-
-// `width`: of the line; 0: unlimited.
-Lines stack_lines(const report::Report& report, const findings::FrameText& text, size_t most, size_t width) {
-  Lines lines;
-  const bool are_leaks = report::leaks_at_all(report.leaks);
-  std::vector<findings::SiteRow> rows = findings::merge_sites(text, report.frames, report.stacks, report.sort_key);
-  std::ranges::stable_sort(rows, std::greater<>(),
-                           [&](const findings::SiteRow& row) { return listed_of(report, row.sum).bytes; });
-  for (const findings::SiteRow& row : rows) {
-    if (lines.size() >= most) break;
-    const report::StackEntry& stack = row.sum;
-    const report::BlockCount count = listed_of(report, stack);
-    const bool counts = are_leaks ? !stack.mapping : !stack.is_apart();  // leaks of pools do
-    if (!counts || count.blocks == 0 || !stack.live_bytes.is_known()) continue;
-    if (!are_leaks && stack.purpose != report::Purpose::kProgram) continue;
-    // Of what is merely alive, what is little says nothing.
-    if (!are_leaks && count.bytes < report.totals.live_bytes.counted() / 20) continue;
-    const bool possible = are_leaks && stack.leaks && stack.leaks->definite.blocks == 0;
-    const std::string bytes = are_leaks ? findings::counted(count.bytes, "byte") : format_bytes(count.bytes);
-    std::string line = fmt::format("  {} in {}{}  {}  ", bytes, findings::counted(count.blocks, "block"),
-                                   possible ? " (possibly)" : "", findings::ids_text(row));
-    std::string labels = findings::labels_behind(stack);
-    if (const std::string purpose = findings::words_of(stack.purpose); !purpose.empty()) labels += " (" + purpose + ")";
-    const size_t room =
-        width == 0 ? 0 : std::max(kLeastStackRoom, width - std::min(width, line.size() + labels.size()));
-    line += text.describe_site(report.list(stack.frames), room);
-    line += labels;
-    lines.push_back(std::move(line));
-  }
-  return lines;
 }
 
 std::string place_of(const report::Report& report, const std::vector<report::FrameIndex>& frames) {
@@ -372,7 +332,7 @@ std::array<size_t, kParts> share(size_t room, const std::array<size_t, kParts>& 
 }
 
 // Command that shows the summary's findings: all leaks if several processes leak, those of this process, or of the one
-// that leaks; what retains the reachable memory; the largest stacks.
+// that leaks; the stacks of the peak or of temporary allocations; what retains the reachable memory; the largest stacks.
 std::string next_line(const report::Report& report) {
   std::string path = report.trace_path;
   const char* view = "summary";
@@ -389,6 +349,8 @@ std::string next_line(const report::Report& report) {
     view = "leaks";
   } else if (!report.errors.empty()) {
     view = "summary";
+  } else if (report::focus_of(report) != report::Focus::kLive) {
+    view = "top";
   } else if (report.globals && !report.globals->entries.empty()) {
     view = "leaks --globals";
   } else if (report.totals.live_bytes.if_known().value_or(0) != 0) {
@@ -409,16 +371,18 @@ std::string render_end_summary(const report::Report& report, const RenderOptions
   const size_t room = kMaxLines - lines.size() - kAtTheEnd;
   const bool several = !report.processes.empty();
   const findings::FrameText frames(report.frames, report.skipped, options.frames);
-  const Lines stacks =
-      stack_lines(report, frames, kMaxSummaryStacks, options.width - std::min(options.width, kLinePrefix.size()));
+  const size_t width = options.width - std::min(options.width, kLinePrefix.size());
+  const Lines stacks = held_lines(report, frames, kMaxSummaryStacks, width);
+  const Lines past = past_lines(report, frames, is_bad ? kMaxBehindLeaks : kMaxSummaryStacks, width);
   Lines errors = error_lines(report, kMaxSummaryErrors);
   if (const std::string counts = error_counts(report.totals); errors.empty() && !counts.empty()) errors = {counts};
-  enum Part : size_t { kErrors, kRemarks, kStacks, kProcesses };
-  const auto given = share<4>(room,
-                              {errors.size(), remark_lines(report, kMaxRemarks).size(), stacks.size(),
+  enum Part : size_t { kErrors, kRemarks, kStacks, kPast, kProcesses };
+  const auto given = share<5>(room,
+                              {errors.size(), remark_lines(report, kMaxRemarks).size(), stacks.size(), past.size(),
                                several ? 1 + std::min(report.processes.size() - 1, kMaxProcesses) : 0},
-                              {1, 1, 1, 2});
+                              {1, 1, 1, 1, 2});
   lines.insert(lines.end(), stacks.begin(), stacks.begin() + static_cast<ptrdiff_t>(given[kStacks]));
+  lines.insert(lines.end(), past.begin(), past.begin() + static_cast<ptrdiff_t>(given[kPast]));
   for (size_t i = 0; i < given[kErrors]; ++i) lines.push_back(ink.red(errors[i]));
   const size_t processes = several && options.all_processes ? report.processes.size() + 1 : given[kProcesses];
   for (std::string& line : process_lines(report, processes, options.all_processes)) lines.push_back(std::move(line));

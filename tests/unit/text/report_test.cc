@@ -273,6 +273,7 @@ TEST(EndSummary, CountsLeaksExactly) {
 TEST(EndSummary, NamesTheVariableThatHoldsWhatIsReachable) {
   report::Report report = clean_run();
   report.leaks.reachable = {20, 1 << 20};
+  report.totals.live_bytes = 2900;
   report.grows_to_the_end = true;
   report::NamedRoot variable;
   variable.kind = "global";
@@ -290,6 +291,53 @@ TEST(EndSummary, NamesTheVariableThatHoldsWhatIsReachable) {
   EXPECT_TRUE(says(report, "next:  heaptap show leaks --globals heaptap.app.7.htap"));
   report.globals->entries[0].retained.bytes = 1000;
   EXPECT_FALSE(says(report, "cache")) << "it holds hardly anything of it";
+}
+
+// A stack with what it held at the peak.
+report::StackEntry peak_stack(uint64_t id, uint64_t bytes, report::FrameIndex frame) {
+  report::StackEntry entry;
+  entry.id = id;
+  entry.function = "malloc";
+  entry.allocations = entry.releases = 5;
+  entry.peak_bytes = bytes;
+  entry.frames = {frame};
+  return entry;
+}
+
+TEST(EndSummary, NamesWhoMadeAPeakThatIsFreed) {
+  report::Report report = clean_run();
+  report.frames = {frame("load_image", "/src/img.cc", 12), frame("log", "/src/log.cc", 3)};
+  report.stacks = {peak_stack(3, 2900, 0), peak_stack(4, 100, 1)};
+  EXPECT_TRUE(says(report, "no leaks\nheaptap:   2.8 KiB of the peak: #3  load_image img.cc:12\n"));
+  EXPECT_FALSE(says(report, "log.cc")) << "too little of it";
+  EXPECT_TRUE(says(report, "next:  heaptap show top heaptap.app.7.htap"));
+}
+
+TEST(EndSummary, NamesALeakBeforeThePeak) {
+  report::Report report = clean_run();
+  report.frames = {frame("load_image", "/src/img.cc", 12), frame("lose", "/src/lose.cc", 3)};
+  report.leaks.definite = {1, 8};
+  report.totals.live_bytes = 8;
+  report::StackEntry leak = peak_stack(4, 8, 1);
+  leak.live_blocks = 1;
+  leak.live_bytes = 8;
+  leak.leaks.emplace().definite = {1, 8};
+  report.stacks = {leak, peak_stack(3, 2900, 0)};
+  EXPECT_TRUE(says(report,
+                   "heaptap:   8 bytes in 1 block  #4  lose lose.cc:3\n"
+                   "heaptap:   2.8 KiB of the peak: #3  load_image img.cc:12\n"));
+  EXPECT_TRUE(says(report, "next:  heaptap show leaks heaptap.app.7.htap"));
+}
+
+TEST(EndSummary, NamesWhoMakesTemporaryAllocations) {
+  report::Report report = clean_run();
+  report.frames = {frame("format", "/src/text.cc", 5)};
+  report.totals.allocations = report.totals.temporary_allocations = 10'000;
+  report.totals.allocated_bytes = 1'000'000;
+  report.stacks = {peak_stack(2, 100, 0)};
+  report.stacks[0].temporary_allocations = 10'000;
+  EXPECT_TRUE(says(report, "heaptap:   10,000 temporary allocations: #2  format text.cc:5\n"));
+  EXPECT_TRUE(says(report, "next:  heaptap show top heaptap.app.7.htap"));
 }
 
 TEST(EndSummary, KnowsNothingOfLeaksWithoutAScan) {

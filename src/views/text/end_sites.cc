@@ -1,0 +1,88 @@
+#include "views/text/end_sites.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "analysis/findings/amount_text.h"
+#include "analysis/findings/label_text.h"
+#include "analysis/findings/site_rows.h"
+#include "analysis/findings/words.h"
+#include "analysis/report/focus.h"
+#include "common/base/units.h"
+
+namespace heaptap::text {
+namespace {
+
+constexpr size_t kLeastSiteRoom = 24;
+constexpr uint64_t kWholeOverTold = 20;  // less than a twentieth explains nothing
+
+std::string site_behind(std::string begin, const report::Report& report, const findings::FrameText& text,
+                        const findings::SiteRow& row, size_t width) {
+  begin += fmt::format("{}  ", findings::ids_text(row));
+  std::string labels = findings::labels_behind(row.sum);
+  const std::string purpose = findings::words_of(row.sum.purpose);
+  if (!purpose.empty()) labels += " (" + purpose + ")";
+  const size_t room = width == 0 ? 0 : std::max(kLeastSiteRoom, width - std::min(width, begin.size() + labels.size()));
+  return begin + text.describe_site(report.list(row.sum.frames), room) + labels;
+}
+
+// The blocks that a stack's line is about: its leaks if a scan found some, else its live blocks.
+report::BlockCount listed_of(const report::Report& report, const report::StackEntry& stack) {
+  if (!report::leaks_at_all(report.leaks) || !stack.leaks)
+    return {stack.live_blocks.counted(), stack.live_bytes.counted()};
+  return stack.leaks->definite.blocks != 0 ? report::BlockCount(stack.leaks->definite) += stack.leaks->below
+                                           : stack.leaks->possible;
+}
+
+}  // namespace
+
+std::vector<std::string> held_lines(const report::Report& report, const findings::FrameText& text, size_t most,
+                                    size_t width) {
+  const bool are_leaks = report::leaks_at_all(report.leaks);
+  if (!are_leaks && report::focus_of(report) != report::Focus::kLive) return {};
+  std::vector<std::string> lines;
+  std::vector<findings::SiteRow> rows = findings::merge_sites(text, report.frames, report.stacks, report.sort_key);
+  std::ranges::stable_sort(rows, std::greater<>(),
+                           [&](const findings::SiteRow& row) { return listed_of(report, row.sum).bytes; });
+  for (const findings::SiteRow& row : rows) {
+    if (lines.size() >= most) break;
+    const report::StackEntry& stack = row.sum;
+    const report::BlockCount count = listed_of(report, stack);
+    const bool counts = are_leaks ? !stack.mapping : !stack.is_apart();  // leaks of pools do
+    if (!counts || count.blocks == 0 || !stack.live_bytes.is_known()) continue;
+    if (!are_leaks && stack.purpose != report::Purpose::kProgram) continue;
+    if (!are_leaks && count.bytes < report.totals.live_bytes.counted() / kWholeOverTold) continue;
+    const bool possible = are_leaks && stack.leaks && stack.leaks->definite.blocks == 0;
+    const std::string bytes = are_leaks ? findings::counted(count.bytes, "byte") : base::format_bytes(count.bytes);
+    lines.push_back(site_behind(
+        fmt::format("  {} in {}{}  ", bytes, findings::counted(count.blocks, "block"), possible ? " (possibly)" : ""),
+        report, text, row, width));
+  }
+  return lines;
+}
+
+std::vector<std::string> past_lines(const report::Report& report, const findings::FrameText& text, size_t most,
+                                    size_t width) {
+  const report::Focus focus = report::focus_of(report);
+  if (focus == report::Focus::kLive) return {};
+  const bool is_peak = focus == report::Focus::kPeak;
+  const report::Totals& totals = report.totals;
+  const uint64_t whole = (is_peak ? totals.peak_live_bytes : totals.temporary_allocations).counted();
+  std::vector<std::string> lines;
+  for (const findings::SiteRow& row :
+       findings::merge_sites(text, report.frames, report.stacks, is_peak ? "peak" : "temporary")) {
+    if (lines.size() >= most) break;
+    const report::StackEntry& stack = row.sum;
+    const uint64_t part = (is_peak ? stack.peak_bytes : stack.temporary_allocations).if_known().value_or(0);
+    if (stack.is_apart() || stack.purpose != report::Purpose::kProgram || part == 0 || part < whole / kWholeOverTold)
+      continue;
+    lines.push_back(site_behind(is_peak ? fmt::format("  {} of the peak: ", base::format_bytes(part))
+                                        : fmt::format("  {}: ", findings::counted(part, "temporary allocation")),
+                                report, text, row, width));
+  }
+  return lines;
+}
+
+}  // namespace heaptap::text

@@ -1,0 +1,57 @@
+"""The end of a run, and the command that it names, answer first what the program is about."""
+import pathlib
+import shlex
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import heaptap_test
+from heaptap_test import TARGETS, heaptap
+
+
+class FirstAnswers(heaptap_test.TestCase):
+    def end_of(self, *command):
+        """The lines at the end of a run, without those about heaptap and the title."""
+        outcome = heaptap("run", "-o", self.trace, "--", TARGETS / command[0], *command[1:])
+        self.assertEqual(outcome.status, 0, outcome)
+        lines = [line.removeprefix("heaptap: ") for line in outcome.stderr.decode().splitlines() if line.startswith("heaptap: ")]
+        return lines[next(number for number, line in enumerate(lines) if " exited with 0 after " in line) + 1:]
+
+    def shown(self, *words):
+        outcome = heaptap(*words)
+        self.assertEqual(outcome.status, 0, outcome)
+        return outcome.stdout.decode()
+
+    def next_of(self, lines):
+        """What the command of the last line prints."""
+        self.assertTrue(lines[-1].startswith("next:  heaptap "), lines)
+        return self.shown(*shlex.split(lines[-1].removeprefix("next:  heaptap ")))
+
+    def test_a_freed_peak_is_told_by_who_made_it(self):
+        lines = self.end_of("answers_peak")
+        self.assertEqual(lines[0], "no leaks")
+        self.assertRegex(lines[1], r"^  8\.0 MiB of the peak: #\d+  load_image answers_peak\.c:\d+ < load_all answers_peak\.c:\d+")
+        top = self.next_of(lines)
+        self.assertRegex(top, r"\nStacks by bytes at the peak\n\n.*\n.*\n +0 B +0 +8\.0 MiB .*\n +#\d+  load_image ")
+        self.assertIn("\nStacks by bytes at the peak\n", self.shown("show", "summary", self.trace))
+        self.assertIn("\nCall tree by bytes at the peak, ", self.shown("show", "tree", self.trace))
+        self.assertIn("\nStacks by bytes not freed\n", self.shown("show", "top", "--sort", "usage", self.trace))
+
+    def test_temporary_allocations_are_told_by_who_made_them(self):
+        lines = self.end_of("answers_temporary")
+        self.assertEqual(lines[0], "no leaks")
+        self.assertRegex(lines[1], r"^  10,000 temporary allocations: #\d+  format answers_temporary\.c:\d+ < main ")
+        self.assertIn("\nStacks by temporary allocations\n", self.next_of(lines))
+        self.assertRegex(self.shown("show", "tree", self.trace), r"\nCall tree by temporary allocations, .*\n\n +100\.0% +10,000  ")
+
+    def test_a_leak_comes_before_the_peak(self):
+        lines = self.end_of("answers_peak", "leak")
+        self.assertRegex(lines[0], r"^LEAKED 100,000 bytes in 100 blocks")
+        self.assertRegex(lines[1], r"^  100,000 bytes in 100 blocks  #\d+  lose answers_peak\.c:\d+")
+        self.assertRegex(lines[2], r"^  8\.0 MiB of the peak: #\d+  load_image ")
+        self.assertIn("lose", self.next_of(lines))
+        self.assertIn("show leaks", lines[-1])
+
+
+if __name__ == "__main__":
+    unittest.main()
