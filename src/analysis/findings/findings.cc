@@ -188,7 +188,7 @@ class Findings {
       const std::string variable = variable_text(most.variable);
       if (!variable.empty() && most.retained.bytes >= leaks.reachable.bytes / 10) {
         add(Severity::kInfo, FindingKind::kReachable,
-            fmt::format("{} still reachable, {} of them only through {}.", base::format_bytes(leaks.reachable.bytes),
+            fmt::format("{} still reachable, {} of them by {}.", base::format_bytes(leaks.reachable.bytes),
                         base::format_bytes(most.retained.bytes), variable));
       }
     }
@@ -273,7 +273,7 @@ class Findings {
     const report::Holders& holders = found->holders;
     if (!holders.held || !holders.held->root || holders.same_root.blocks != holders.of_stack.blocks) return anyone;
     const std::string variable = variable_text(*holders.held->root);
-    return variable.empty() ? anyone : "reachable only from " + variable;
+    return variable.empty() ? anyone : "reachable from " + variable;
   }
 
   const report::Report& report_;

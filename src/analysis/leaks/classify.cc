@@ -167,18 +167,18 @@ class Classifier {
   std::vector<uint32_t> members_;    // blocks of the current group
 };
 
-void mark_from(const model::HeapScan& scan, uint8_t roots, uint8_t mark, std::vector<uint8_t>& marks) {
-  const LeakOptions options{.roots = roots};
+void mark_from(const model::HeapScan& scan, wire::RootKind kind, std::vector<uint8_t>& kinds) {
+  const uint8_t bit = wire::root_bit(kind);
   std::vector<uint32_t> queue;
   const auto take = [&](uint32_t block) {
-    if (marks[block] != 0) return false;
-    marks[block] = mark;
+    if ((kinds[block] & bit) != 0) return false;
+    kinds[block] |= bit;
     return true;
   };
   for (const model::RootPointer& root : scan.roots) {
-    if (options.is_root(root.root) && take(root.to)) queue.push_back(root.to);
+    if (root.root == kind && take(root.to)) queue.push_back(root.to);
   }
-  spread(scan, marks, queue, [&](uint32_t, uint32_t index) { return take(scan.pointers[index].to); });
+  spread(scan, kinds, queue, [&](uint32_t, uint32_t index) { return take(scan.pointers[index].to); });
 }
 
 }  // namespace
@@ -196,13 +196,21 @@ Classification classify_reached(const model::HeapScan& scan, const LeakOptions& 
   return Classifier(scan, options).run(std::move(reached));
 }
 
-std::vector<uint8_t> held_only_by(const model::HeapScan& scan, uint8_t only, const LeakOptions& options) {
-  constexpr uint8_t kOther = 2;
-  std::vector<uint8_t> marks(scan.blocks.size(), 0);
-  mark_from(scan, static_cast<uint8_t>(options.roots & ~only), kOther, marks);
-  mark_from(scan, static_cast<uint8_t>(options.roots & only), 1, marks);
-  for (uint8_t& mark : marks) mark = mark == 1 ? 1 : 0;
-  return marks;
+std::vector<uint8_t> held_by_kinds(const model::HeapScan& scan, const LeakOptions& options) {
+  std::vector<uint8_t> kinds(scan.blocks.size(), 0);
+  for (unsigned i = 0; i < wire::kRootKindCount; ++i) {
+    const auto kind = static_cast<wire::RootKind>(i);
+    if (options.is_root(kind)) mark_from(scan, kind, kinds);
+  }
+  return kinds;
+}
+
+RootOwner owner_among(uint8_t kinds) {
+  using enum wire::RootKind;
+  const auto has = [kinds](wire::RootKind kind) { return (kinds & wire::root_bit(kind)) != 0; };
+  if (has(kGlobal)) return RootOwner::kGlobals;
+  if (has(kThreadLocal)) return RootOwner::kThreadLocals;
+  return has(kMapping) || has(kKernel) ? RootOwner::kMappings : RootOwner::kStacks;
 }
 
 }  // namespace heaptap::leaks

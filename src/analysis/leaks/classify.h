@@ -76,9 +76,14 @@ struct Classification {
 [[nodiscard]] Classification classify_reached(const model::HeapScan& scan, const LeakOptions& options,
                                               std::vector<BlockState> reached);
 
-// By block, 1: roots of the kinds `only` lead to it, certainly or possibly, and no other root of `options` does. With
-// wire::root_bit(kGlobal): blocks held by global variables alone, which only grow unless the program removes them.
-[[nodiscard]] std::vector<uint8_t> held_only_by(const model::HeapScan& scan, uint8_t only,
-                                                const LeakOptions& options = {});
+// By block, bits of wire::root_bit: kinds of roots of `options` that lead to it, certainly or possibly.
+[[nodiscard]] std::vector<uint8_t> held_by_kinds(const model::HeapScan& scan, const LeakOptions& options = {});
+
+// Owners of what roots lead to. Of several that lead to one block the first one counts: what a variable holds stays, whereas a word
+// on a stack may be stale.
+enum class RootOwner : uint8_t { kGlobals, kThreadLocals, kMappings, kStacks };
+inline constexpr unsigned kRootOwnerCount = 4;
+// `kinds`: one bit of wire::root_bit or more.
+[[nodiscard]] RootOwner owner_among(uint8_t kinds);
 
 }  // namespace heaptap::leaks

@@ -22,8 +22,15 @@ struct GroupTotal {
 
 inline constexpr uint32_t kNoGroup = 0xffffffff;
 
-// `groups` is each root pointer's group, or kNoGroup. A group retains the blocks to which every path from the roots leads through it.
-[[nodiscard]] std::vector<BlockTotal> retained_by_roots(const model::HeapScan& scan, std::span<const uint32_t> groups,
-                                                        uint32_t count, const LeakOptions& options = {});
+struct RootGroups {
+  std::vector<BlockTotal> retained;  // by group: blocks to which every path from the roots leads through it
+  std::vector<BlockTotal>
+      sharing;  // by group: blocks that it leads to and that no group retains; of many groups with one block some
+  std::vector<uint32_t> of_blocks;  // by block the group that retains it; kNoGroup: none
+};
+
+// `groups` is each root pointer's group, or kNoGroup.
+[[nodiscard]] RootGroups retained_by_roots(const model::HeapScan& scan, std::span<const uint32_t> groups,
+                                           uint32_t count, const LeakOptions& options = {});
 
 }  // namespace heaptap::leaks

@@ -9,8 +9,6 @@
 namespace heaptap::query {
 namespace {
 
-using model::kNoBlock;
-
 // Maximum of steps named for a longer path: the first ones and the last ones.
 constexpr size_t kMaxSteps = 32;
 // Maximum of earlier scans searched for the holder of a lost block.

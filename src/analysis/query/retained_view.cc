@@ -144,6 +144,62 @@ GlobalGroups group_globals(const ViewContext& context) {
   return made;
 }
 
+constexpr uint8_t kGlobalBit = wire::root_bit(wire::RootKind::kGlobal);
+
+void count_by_owner(const model::HeapScan& scan, const std::vector<uint8_t>& kinds, report::Globals& made) {
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (kinds[i] == 0) continue;
+    const uint64_t bytes = scan.blocks[i].size_bytes;
+    made.reachable.add_block(bytes);
+    switch (leaks::owner_among(kinds[i])) {
+      case leaks::RootOwner::kGlobals:
+        made.held.add_block(bytes);
+        if (kinds[i] != kGlobalBit) made.elsewhere.add_block(bytes);
+        break;
+      case leaks::RootOwner::kThreadLocals:
+        made.thread_locals.add_block(bytes);
+        break;
+      case leaks::RootOwner::kMappings:
+        made.mappings.add_block(bytes);
+        break;
+      case leaks::RootOwner::kStacks:
+        made.stacks.add_block(bytes);
+        break;
+    }
+  }
+}
+
+// `places`: by group its entry's index.
+void add_other_roots(const model::HeapScan& scan, const std::vector<uint8_t>& kinds,
+                     const std::vector<uint32_t>& groups, const std::vector<uint32_t>& places,
+                     std::vector<report::GlobalEntry>& entries) {
+  std::vector<uint8_t> others(entries.size());
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const uint32_t place = groups[i] == leaks::kNoGroup ? leaks::kNoGroup : places[groups[i]];
+    if (place == leaks::kNoGroup || (kinds[i] & ~kGlobalBit) == 0) continue;
+    others[place] |= static_cast<uint8_t>(kinds[i] & ~kGlobalBit);
+    entries[place].also.add_block(scan.blocks[i].size_bytes);
+  }
+  for (size_t place = 0; place < entries.size(); ++place) {
+    for (unsigned kind = 0; kind < wire::kRootKindCount; ++kind) {
+      if ((others[place] & wire::root_bit(static_cast<wire::RootKind>(kind))) != 0)
+        entries[place].also_from.emplace_back(wire::kRootKindNames[kind]);
+    }
+  }
+}
+
+void name_sharing(const GlobalGroups& groups, const std::vector<leaks::BlockTotal>& sharing, report::Globals& made) {
+  constexpr size_t kMaxNames = 6;
+  std::vector<uint32_t> named;
+  for (uint32_t i = 0; i < sharing.size(); ++i) {
+    if (sharing[i].blocks != 0 && !groups.variables[i].name.empty()) named.push_back(i);
+  }
+  const size_t limit = std::min(named.size(), kMaxNames);
+  for (const uint32_t i : largest_first(std::move(named), limit, [&](uint32_t each) { return sharing[each].bytes; })) {
+    made.shared_by.push_back(groups.variables[i]);
+  }
+}
+
 }  // namespace
 
 report::Retained retained_view(const ViewContext& context) {
@@ -171,32 +227,32 @@ report::Retained retained_view(const ViewContext& context) {
 }
 
 report::Globals globals_view(const ViewContext& context) {
-  constexpr uint8_t kGlobals = wire::root_bit(wire::RootKind::kGlobal);
   const model::HeapScan& scan = context.judged.scan;
+  const std::vector<uint8_t> kinds = leaks::held_by_kinds(scan, context.query.asked.leaks.options);
   report::Globals made;
-  const std::vector<uint8_t> held = leaks::held_only_by(scan, kGlobals, context.query.asked.leaks.options);
-  leaks::LeakOptions without_others = context.query.asked.leaks.options;
-  without_others.roots = static_cast<uint8_t>(context.query.asked.leaks.options.roots & kGlobals);
-  const std::vector<uint8_t> led_to = leaks::held_only_by(scan, kGlobals, without_others);
-  for (size_t i = 0; i < held.size(); ++i) {
-    if (led_to[i] != 0) (held[i] != 0 ? made.held : made.elsewhere).add_block(scan.blocks[i].size_bytes);
-  }
+  count_by_owner(scan, kinds, made);
   const GlobalGroups groups = group_globals(context);
   const auto count = static_cast<uint32_t>(groups.variables.size());
-  const std::vector<leaks::BlockTotal> totals =
-      leaks::retained_by_roots(scan, groups.of_roots, count, context.query.asked.leaks.options);
+  leaks::LeakOptions only_globals = context.query.asked.leaks.options;
+  only_globals.roots &= kGlobalBit;
+  const leaks::RootGroups found = leaks::retained_by_roots(scan, groups.of_roots, count, only_globals);
   std::vector<uint32_t> holding;
-  for (uint32_t i = 0; i < totals.size(); ++i) {
-    made.unlisted += count_of(totals[i]);
-    if (totals[i].blocks != 0) holding.push_back(i);
+  for (uint32_t i = 0; i < count; ++i) {
+    made.unlisted += count_of(found.retained[i]);
+    if (found.retained[i].blocks != 0) holding.push_back(i);
   }
   made.shared = less(made.held, made.unlisted);
   made.entry_count = holding.size();
   const size_t limit = listed(context.query, holding.size());
-  for (const uint32_t i : largest_first(std::move(holding), limit, [&](uint32_t each) { return totals[each].bytes; })) {
-    made.entries.push_back({groups.variables[i], groups.direct[i], count_of(totals[i])});
+  std::vector<uint32_t> places(count, leaks::kNoGroup);
+  for (const uint32_t i :
+       largest_first(std::move(holding), limit, [&](uint32_t each) { return found.retained[each].bytes; })) {
+    places[i] = static_cast<uint32_t>(made.entries.size());
+    made.entries.push_back({groups.variables[i], groups.direct[i], count_of(found.retained[i]), {}, {}});
     made.unlisted = less(made.unlisted, made.entries.back().retained);
   }
+  add_other_roots(scan, kinds, found.of_blocks, places, made.entries);
+  name_sharing(groups, found.sharing, made);
   return made;
 }
 

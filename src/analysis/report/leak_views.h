@@ -87,18 +87,27 @@ struct Retained {
 
 struct GlobalEntry {
   NamedRoot variable;
-  BlockCount direct;    // directly pointed to
-  BlockCount retained;  // held by nothing else
+  BlockCount direct;                   // directly pointed to
+  BlockCount retained;                 // reachable from no other variable
+  BlockCount also;                     // of these, reachable from roots of other kinds, too
+  std::vector<std::string> also_from;  // those kinds, of wire::kRootKindNames
 };
 
-// `held` is the sum of what the entries retain, `unlisted` and `shared`.
+// What all roots lead to, by its owner: variables before thread-local storage, before mappings, before stacks and registers.
+// `held` is the sum of what the entries retain, `unlisted` and `shared`; `reachable` that of `held`, `thread_locals`, `mappings`
+// and `stacks`.
 struct Globals {
   std::vector<GlobalEntry> entries;
   uint64_t entry_count = 0;
-  BlockCount held;       // by global variables alone
-  BlockCount unlisted;   // of `held`: retained by variables without an entry here
-  BlockCount shared;     // by several variables together
-  BlockCount elsewhere;  // held by global variables, and by roots of other kinds too
+  BlockCount reachable;
+  BlockCount held;                   // reachable from global variables
+  BlockCount unlisted;               // of `held`: retained by variables without an entry here
+  BlockCount shared;                 // of `held`: by several variables together
+  BlockCount elsewhere;              // of `held`: reachable from roots of other kinds, too
+  std::vector<NamedRoot> shared_by;  // some of the variables of `shared`, the one that leads to most of it first
+  BlockCount thread_locals;          // others
+  BlockCount mappings;               // others: of the program or kept by the kernel
+  BlockCount stacks;                 // others, of stacks and registers alone
 };
 
 struct ScanEntry {

@@ -75,6 +75,8 @@ void write_global(JsonWriter& json, const report::GlobalEntry& entry) {
   write_root(json.key("variable"), entry.variable);
   write_json(json.key("direct"), entry.direct);
   write_json(json.key("retained"), entry.retained);
+  write_json(json.key("also"), entry.also);
+  json.key("also_from").values(entry.also_from);
 }
 
 void write_scan(JsonWriter& json, const report::ScanEntry& entry) {
@@ -144,12 +146,18 @@ void json_globals(const report::Report& report, const report::Write& write) {
   JsonDocument document("globals", report, write);
   if (!report.globals) return;
   write_json(document.key("scan"), report.leaks.scan);
-  write_json(document.key("held"), report.globals->held);
-  write_json(document.key("unlisted"), report.globals->unlisted);
-  write_json(document.key("shared"), report.globals->shared);
-  write_json(document.key("elsewhere"), report.globals->elsewhere);
-  document.member("entry_count", report.globals->entry_count);
-  document.list("entries", report.globals->entries, write_global);
+  const report::Globals& globals = *report.globals;
+  write_json(document.key("reachable"), globals.reachable);
+  write_json(document.key("held"), globals.held);
+  write_json(document.key("unlisted"), globals.unlisted);
+  write_json(document.key("shared"), globals.shared);
+  document.list("shared_by", globals.shared_by, write_root);
+  write_json(document.key("elsewhere"), globals.elsewhere);
+  write_json(document.key("thread_locals"), globals.thread_locals);
+  write_json(document.key("mappings"), globals.mappings);
+  write_json(document.key("stacks"), globals.stacks);
+  document.member("entry_count", globals.entry_count);
+  document.list("entries", globals.entries, write_global);
 }
 
 void json_scans(const report::Report& report, const report::Write& write) {

@@ -1,5 +1,9 @@
 // Text views of a leak scan: retained sizes, and differences between scans.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/block_text.h"
@@ -48,6 +52,19 @@ std::string changed_stack(const TextContext& context, const report::ChangedStack
          frames_text(context, context.report.list(stack.frames));
 }
 
+// "(several variables together: server, shared, ...)"
+std::string sharing_text(const report::Globals& globals) {
+  constexpr size_t kMaxNames = 5;
+  std::vector<std::string> names;
+  for (const report::NamedRoot& variable : globals.shared_by) {
+    if (names.size() == kMaxNames) break;
+    names.push_back(findings::short_safe(variable.name));
+  }
+  if (names.empty()) return "(several variables together)";
+  if (names.size() == 1 || names.size() < globals.shared_by.size()) names.emplace_back("...");
+  return fmt::format("(several variables together: {})", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 std::string text_retained(const TextContext& context) {
@@ -78,32 +95,49 @@ std::string text_globals(const TextContext& context) {
   if (!context.report.globals) return title_of(context);
   const report::Globals& globals = *context.report.globals;
   std::string text = title_of(context) + "\n";
-  text += fmt::format("{} retained by global variables\n\n", findings::amount(globals.held));
-  TextTable table({{"RETAINED"}, {"BLOCKS"}, {"POINTS TO"}, {"VARIABLE", Align::kLeft}}, context.options.width);
+  const bool are_all = globals.reachable.blocks == globals.held.blocks;
+  if (!are_all) text += findings::amount(globals.reachable) + " reachable, ";
+  text +=
+      fmt::format("{}{} retained by global variables\n\n", findings::amount(globals.held), are_all ? "" : " of them");
   const size_t shown = std::min(globals.entries.size(), context.rows(20));
-  report::BlockCount rest = globals.unlisted;
-  for (size_t i = 0; i < globals.entries.size(); ++i) {
-    const report::GlobalEntry& entry = globals.entries[i];
-    if (i >= shown) {
-      rest += entry.retained;
-    } else {
-      table.add({format_bytes(entry.retained.bytes), format_count(entry.retained.blocks),
-                 findings::counted(entry.direct.blocks, "block"), findings::root_text(context.text, entry.variable)});
-    }
+  const auto listed = std::span(globals.entries).first(shown);
+  const bool has_others = std::ranges::any_of(listed, [](const auto& entry) { return !entry.also_from.empty(); });
+  std::vector<TextTable::Column> columns{{"RETAINED"}, {"BLOCKS"}, {"POINTS TO"}};
+  if (has_others) columns.push_back({"ALSO FROM", Align::kLeft});
+  columns.push_back({"VARIABLE", Align::kLeft});
+  TextTable table(std::move(columns), context.options.width);
+  table.keep_names_whole();
+  struct Row {
+    report::BlockCount count;
+    std::string what, direct, others;
+  };
+  const auto add = [&](Row row) {
+    std::vector<std::string> cells{format_bytes(row.count.bytes), format_count(row.count.blocks),
+                                   std::move(row.direct)};
+    if (has_others) cells.push_back(std::move(row.others));
+    cells.push_back(std::move(row.what));
+    table.add(std::move(cells));
+  };
+  for (const report::GlobalEntry& entry : listed) {
+    add({.count = entry.retained,
+         .what = findings::root_text(context.text, entry.variable),
+         .direct = findings::counted(entry.direct.blocks, "block"),
+         .others = fmt::format("{}", fmt::join(entry.also_from, ", "))});
   }
-  // The rows add up to the total above them.
-  const auto add_sum = [&](const report::BlockCount& count, const std::string& what) {
-    if (count.blocks != 0) table.add({format_bytes(count.bytes), format_count(count.blocks), "", what});
+  // The rows add up to the reachable blocks above them.
+  report::BlockCount rest = globals.unlisted;
+  for (const report::GlobalEntry& entry : std::span(globals.entries).subspan(shown)) rest += entry.retained;
+  const auto add_sum = [&](const report::BlockCount& count, std::string what) {
+    if (count.blocks != 0) add({.count = count, .what = std::move(what), .direct = "", .others = ""});
   };
   add_sum(rest, fmt::format("({} more: -n N shows more)", findings::counted(globals.entry_count - shown, "variable")));
-  add_sum(globals.shared, "(several variables together)");
+  add_sum(globals.shared, sharing_text(globals));
+  add_sum(globals.thread_locals, "(thread-local storage, no global variable)");
+  add_sum(globals.mappings, "(mapped memory, no variable)");
+  add_sum(globals.stacks, "(stacks and registers alone)");
   text += table.render(context.ink);
-  if (globals.elsewhere.blocks != 0) {
-    text += fmt::format(
-        "\n{} more are held by global variables, and by stacks, registers or other memory as well (--no-roots leaves "
-        "those out)\n",
-        findings::amount(globals.elsewhere));
-  }
+  if (has_others)
+    text += "\nALSO FROM: other roots that lead to some of it, perhaps stale words; --no-roots ignores a kind\n";
   return text + remarks_of(context);
 }
 

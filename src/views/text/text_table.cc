@@ -45,8 +45,8 @@ TextTable::Layout TextTable::lay_out() const {
     const bool is_last = i + 1 == columns_.size();
     const size_t all = sum_of(layout.widths);
     const size_t surplus = all > width_ ? all - width_ : 0;
-    const size_t least =
-        std::min(layout.widths[i], is_last ? kLeastRoom : std::max<size_t>(columns_[i].title.size(), 12));
+    const size_t usual = is_last ? kLeastRoom : std::max<size_t>(columns_[i].title.size(), 12);
+    const size_t least = is_last && keeps_names_whole_ ? layout.widths[i] : std::min(layout.widths[i], usual);
     if (is_last && layout.widths[i] < least + surplus) {
       layout.below = true;
       layout.widths[i] = 0;

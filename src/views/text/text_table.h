@@ -39,6 +39,9 @@ class TextTable {
   // Sets the unit of the bars, shown as one character's value: "1.2 MiB". `unit` formats such a value.
   void name_bar_unit(std::string (*unit)(uint64_t)) { bar_unit_ = unit; }
 
+  // A last column of names goes below unless all of them fit beside the others.
+  void keep_names_whole() { keeps_names_whole_ = true; }
+
   // Two spaces before and between columns; no trailing spaces. If a last column of names has too little room, it goes on a line
   // of its own below each row.
   [[nodiscard]] std::string render(const Ink& ink) const;
@@ -65,6 +68,7 @@ class TextTable {
   std::vector<Column> columns_;
   size_t width_;
   std::vector<Row> rows_;
+  bool keeps_names_whole_ = false;
   std::string (*bar_unit_)(uint64_t) = nullptr;
 };
 

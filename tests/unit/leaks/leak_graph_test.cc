@@ -1,6 +1,9 @@
 // Classification, holders, dominators and differences of scans, against plain and slow definitions of the same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "analysis/leaks/classify.h"
 #include "analysis/leaks/dominators.h"
 #include "analysis/leaks/holders.h"
@@ -186,16 +189,34 @@ TEST(Classify, WalksAListOfAMillionBlocks) {
   EXPECT_EQ(Holders(scan).path_to(kBlocks - 1).steps.size(), kBlocks - 1);
 }
 
-TEST(HeldOnlyBy, IsWhatNoOtherKindOfRootLeadsTo) {
+TEST(HeldByKinds, IsWhatEachKindOfRootLeadsTo) {
   for_random_scans(40, [](const model::HeapScan& scan, const LeakOptions& options) {
-    const uint8_t only = wire::root_bit(RootKind::kGlobal) | wire::root_bit(RootKind::kThreadLocal);
-    LeakOptions others = options;
-    others.roots = static_cast<uint8_t>(options.roots & ~only);
-    const Set by_all = closure(scan, from_roots(scan, options, false), options, false);
-    const Set by_others = closure(scan, from_roots(scan, others, false), others, false);
-    const std::vector<uint8_t> result = held_only_by(scan, only, options);
-    for (size_t i = 0; i < result.size(); ++i) EXPECT_EQ(result[i] != 0, by_all[i] && !by_others[i]);
+    std::vector<uint8_t> expected(scan.blocks.size());
+    for (unsigned kind = 0; kind < wire::kRootKindCount; ++kind) {
+      LeakOptions of_kind = options;
+      of_kind.roots &= wire::root_bit(static_cast<RootKind>(kind));
+      const Set held = closure(scan, from_roots(scan, of_kind, false), of_kind, false);
+      for (size_t i = 0; i < held.size(); ++i) {
+        if (held[i]) expected[i] |= wire::root_bit(static_cast<RootKind>(kind));
+      }
+    }
+    EXPECT_EQ(held_by_kinds(scan, options), expected);
   });
+}
+
+TEST(HeldByKinds, AVariableOwnsABlockBeforeThreadsBeforeMappingsBeforeStacks) {
+  using enum RootKind;
+  const std::vector<std::pair<RootOwner, std::vector<RootKind>>> owners{
+      {RootOwner::kGlobals, {kGlobal}},
+      {RootOwner::kThreadLocals, {kThreadLocal}},
+      {RootOwner::kMappings, {kMapping, kKernel}},
+      {RootOwner::kStacks, {kStack, kRegister, kAlternateStack, kContextStack}}};
+  for (unsigned kinds = 1; kinds <= wire::kAllRootKinds; ++kinds) {
+    const auto first = std::ranges::find_if(owners, [&](const auto& owner) {
+      return std::ranges::any_of(owner.second, [&](RootKind kind) { return (kinds & wire::root_bit(kind)) != 0; });
+    });
+    EXPECT_EQ(owner_among(static_cast<uint8_t>(kinds)), first->first) << kinds;
+  }
 }
 
 TEST(Holders, GivesTheShortestWay) {
@@ -340,7 +361,7 @@ TEST(Retained, RootsOfAGroupRetainWhatIsNotHeldWithoutThem) {
     for (size_t i = 0; i < scan.roots.size(); ++i) {
       groups.push_back(i % 4 == 3 ? kNoGroup : static_cast<uint32_t>(i % 4));
     }
-    const std::vector<BlockTotal> result = retained_by_roots(scan, groups, kGroups, options);
+    const RootGroups result = retained_by_roots(scan, groups, kGroups, options);
     const Set held = closure(scan, from_roots(scan, options, false), options, false);
     for (uint32_t group = 0; group < kGroups; ++group) {
       model::HeapScan rest = scan;
@@ -351,12 +372,35 @@ TEST(Retained, RootsOfAGroupRetainWhatIsNotHeldWithoutThem) {
       const Set without = closure(rest, from_roots(rest, options, false), options, false);
       BlockTotal expected;
       for (uint32_t i = 0; i < scan.blocks.size(); ++i) {
+        EXPECT_EQ(result.of_blocks[i] == group, held[i] && !without[i]);
         if (!held[i] || without[i]) continue;
         ++expected.blocks;
         expected.bytes += scan.blocks[i].size_bytes;
       }
-      EXPECT_EQ(result[group].bytes, expected.bytes);
-      EXPECT_EQ(result[group].blocks, expected.blocks);
+      EXPECT_EQ(result.retained[group].bytes, expected.bytes);
+      EXPECT_EQ(result.retained[group].blocks, expected.blocks);
+    }
+  });
+}
+
+TEST(Retained, GroupsShareWhatTheyLeadToAndNoneRetains) {
+  for_random_scans(40, [](const model::HeapScan& scan, const LeakOptions& options) {
+    constexpr uint32_t kGroups = 3;  // no more than a block's groups that are kept
+    std::vector<uint32_t> groups;
+    for (size_t i = 0; i < scan.roots.size(); ++i) groups.push_back(static_cast<uint32_t>(i % kGroups));
+    const RootGroups result = retained_by_roots(scan, groups, kGroups, options);
+    for (uint32_t group = 0; group < kGroups; ++group) {
+      model::HeapScan alone = scan;
+      alone.roots.clear();
+      for (size_t i = 0; i < scan.roots.size(); ++i) {
+        if (groups[i] == group) alone.roots.push_back(scan.roots[i]);
+      }
+      const Set led_to = closure(alone, from_roots(alone, options, false), options, false);
+      uint64_t shared = 0;
+      for (uint32_t i = 0; i < scan.blocks.size(); ++i) {
+        shared += led_to[i] && result.of_blocks[i] == kNoGroup ? scan.blocks[i].size_bytes : 0;
+      }
+      EXPECT_EQ(result.sharing[group].bytes, shared);
     }
   });
 }

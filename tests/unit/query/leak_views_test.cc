@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <span>
 
 #include "analysis/findings/block_text.h"
 #include "analysis/query/container_type.h"
@@ -331,7 +332,7 @@ TEST_F(LeakViews, SortBlocksByType) {
   EXPECT_EQ(made.retained->entries[1].own.bytes, 10u);
 }
 
-TEST_F(LeakViews, TellWhatEachGlobalVariableAloneHolds) {
+TEST_F(LeakViews, TellWhatEachGlobalVariableHoldsWhereverElseItIsReachableFrom) {
   list(100);
   node(10);
   node(20);
@@ -343,13 +344,59 @@ TEST_F(LeakViews, TellWhatEachGlobalVariableAloneHolds) {
   const report::Report made = report({.leaks = {.globals = true}});
   ASSERT_EQ(made.globals->entries.size(), 2u);
   EXPECT_EQ(made.globals->entries[0].variable.name, "node_cache");
-  EXPECT_EQ(made.globals->entries[0].retained.bytes, 110u);
+  EXPECT_EQ(made.globals->entries[0].retained.bytes, 190u);
+  EXPECT_EQ(made.globals->entries[0].also.bytes, 80u);
+  EXPECT_EQ(made.globals->entries[0].also_from, (std::vector<std::string>{"stack"}));
   EXPECT_EQ(made.globals->entries[0].direct.blocks, 1u);
   EXPECT_EQ(made.globals->entries[1].variable.name, "other_cache");
   EXPECT_EQ(made.globals->entries[1].retained.bytes, 20u);
-  EXPECT_EQ(made.globals->held.bytes, 170u);
+  EXPECT_TRUE(made.globals->entries[1].also_from.empty());
+  EXPECT_EQ(made.globals->held.bytes, 250u);
+  EXPECT_EQ(made.globals->reachable.bytes, 250u);
   EXPECT_EQ(made.globals->shared.bytes, 40u);
   EXPECT_EQ(made.globals->elsewhere.bytes, 80u);
+  const std::string text = text::render_text(made, report::View::kGlobals, {});
+  EXPECT_THAT(text, testing::HasSubstr("\n250 B in 5 blocks retained by global variables\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("190 B +3 +1 block +stack\n +global node_cache\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("40 B +1\n +\\(several variables together: node_cache, other_cache\\)\n"));
+}
+
+TEST_F(LeakViews, GiveABlockToTheRootThatStaysLongest) {
+  using enum RootKind;
+  const std::vector<RootKind> by_weight{kGlobal, kThreadLocal, kMapping, kStack};
+  for (size_t best = 0; best < by_weight.size(); ++best) {
+    for (const RootKind worse : std::span(by_weight).subspan(best)) {
+      for (const bool is_first : {true, false}) {
+        start_again();
+        add_own_module();
+        list(100);
+        node(10);
+        scan({{0, 1}}, {{0, PointerKind::kStart, is_first ? by_weight[best] : worse},
+                        {0, PointerKind::kStart, is_first ? worse : by_weight[best]}});
+        const report::Globals globals = *report({.leaks = {.globals = true}}).globals;
+        const std::vector<report::BlockCount> owned{globals.held, globals.thread_locals, globals.mappings,
+                                                    globals.stacks};
+        for (size_t i = 0; i < owned.size(); ++i) EXPECT_EQ(owned[i].bytes, i == best ? 110u : 0u);
+        EXPECT_EQ(globals.reachable.bytes, 110u);
+      }
+    }
+  }
+}
+
+TEST_F(LeakViews, AddUpToWhatIsReachableWithARowForEachOwner) {
+  for (const uint64_t size : {100, 20, 3, 7, 1}) node(size);
+  scan({}, {{0},
+            {1, PointerKind::kStart, RootKind::kThreadLocal},
+            {2, PointerKind::kStart, RootKind::kMapping},
+            {3, PointerKind::kStart, RootKind::kRegister}});
+  const report::Report made = report({.leaks = {.globals = true}});
+  EXPECT_EQ(made.globals->reachable.bytes, 130u);
+  const std::string text = text::render_text(made, report::View::kGlobals, {});
+  EXPECT_THAT(text, testing::HasSubstr("130 B in 4 blocks reachable, 100 B in 1 block of them retained by global"));
+  EXPECT_THAT(text, testing::ContainsRegex("20 B +1 +\\(thread-local storage, no global variable\\)\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("3 B +1 +\\(mapped memory, no variable\\)\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("7 B +1 +\\(stacks and registers alone\\)\n"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("ALSO FROM")));
 }
 
 TEST_F(LeakViews, AddUpToWhatGlobalVariablesHoldHoweverManyAreListed) {

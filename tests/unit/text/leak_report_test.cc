@@ -97,12 +97,18 @@ report::Report example() {
   report::NamedRoot unknown = global();
   unknown.name = unknown.file = "";
   unknown.offset = 0x4010;
-  report.globals = report::Globals{.entries = {{global(), {1, 1024}, {30, 9000}}, {unknown, {2, 64}, {2, 64}}},
+  report.globals = report::Globals{.entries = {{global(), {1, 1024}, {30, 9000}, {3, 96}, {"stack", "register"}},
+                                               {unknown, {2, 64}, {2, 64}, {}, {}}},
                                    .entry_count = 5,
+                                   .reachable = {55, 9900},
                                    .held = {45, 9700},
                                    .unlisted = {5, 100},
                                    .shared = {8, 536},
-                                   .elsewhere = {3, 96}};
+                                   .elsewhere = {3, 96},
+                                   .shared_by = {global()},
+                                   .thread_locals = {1, 100},
+                                   .mappings = {2, 20},
+                                   .stacks = {7, 80}};
   report.scans = {{scan(1, false), {1, 24}, {}, {}, {10, 1000}, {}, {}},
                   {scan(2, true), {2, 48}, {1, 8}, {}, {9, 9}, {1, 24}, {3, 30}}};
   report::ChangedStack changed{.id = 2, .function = "malloc", .variant = "", .change = {}, .frames = {0}};

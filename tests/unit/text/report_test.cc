@@ -280,12 +280,9 @@ TEST(EndSummary, NamesTheVariableThatHoldsWhatIsReachable) {
   variable.name = "cache";
   variable.file = "/src/grow.cc";
   variable.line = 11;
-  report.globals = report::Globals{.entries = {{variable, {1, 24}, {19, 1 << 19}}},
-                                   .entry_count = 1,
-                                   .held = {},
-                                   .unlisted = {},
-                                   .shared = {},
-                                   .elsewhere = {}};
+  report.globals = report::Globals{};
+  report.globals->entries = {{variable, {1, 24}, {19, 1 << 19}, {}, {}}};
+  report.globals->entry_count = 1;
   EXPECT_TRUE(says(report, "peak 2.9 KiB (at the end: it was still growing)"));
   EXPECT_TRUE(says(report, "no leaks; 1.0 MiB still reachable, 512.0 KiB of them by global cache (grow.cc:11)\n"));
   EXPECT_TRUE(says(report, "next:  heaptap show leaks --globals heaptap.app.7.htap"));

@@ -141,7 +141,7 @@ void add_leak_views(OptionSet& set, ShowOptions& options, OptionTexts& texts) {
   set.optional_text("--retained", "block", texts.retained_by,
                     "leaks: retained size by block (default), by stack or by type")
       .offer({"block", "stack", "type"});
-  set.flag("--globals", leaks.globals, "leaks: what only global variables retain, by variable");
+  set.flag("--globals", leaks.globals, "leaks: what global variables retain, by variable; then other roots");
   set.flag("--scans", leaks.scan_list, "leaks: the results of all scans of the trace");
   set.text("--since", texts.since,
            "Only allocations since this mark; leaks: new, remaining and gone leaks since scan N")
