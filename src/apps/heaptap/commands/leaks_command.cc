@@ -16,7 +16,7 @@ int perform(const LeaksOptions& options) {
   auto trace = (*recording)->trace_file(static_cast<uint32_t>(options.process));
   if (!trace) return complain(trace.error());
   ShowOptions show = options.show;
-  show.view = report::View::kLeaks;
+  show.view = show.query.leaks.globals ? report::View::kGlobals : report::View::kLeaks;
   show.trace = *std::move(trace);
   show.query.leaks.scan = scan->number;
   show.running = true;

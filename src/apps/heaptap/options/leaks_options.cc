@@ -15,12 +15,14 @@ base::Result<Command> parse_leaks(const Arguments& arguments, const Defaults& de
   set.positional("PID", process, "The recorded process");
   add_recorded_host(set, options.host);
   add_leak_options(set, options.show);
+  set.flag("--globals", options.show.query.leaks.globals,
+           "What global variables retain, by variable; then other roots");
   add_display_options(set, options.show);
   set.find("--token-file")
       ->help(
           "Secret shared with --symbols-server's machine (default: $HEAPTAP_TOKEN); not needed for -H: the recording "
           "has the connection");
-  set.most_used({"--json", "-n", "-d", "--sort", "--suppressions", "--symbols", "--no-roots", "-H"});
+  set.most_used({"--json", "-n", "-d", "--sort", "--globals", "--suppressions", "--symbols", "--no-roots", "-H"});
   const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
