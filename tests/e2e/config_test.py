@@ -49,7 +49,7 @@ class Config(heaptap_test.TestCase):
 class Files(Config):
     def test_the_first_that_is_there_counts(self):
         everything = self.text("show", "top", self.trace)
-        user = self.write("skip ^main$\n", self.home / ".config/heaptap/config")
+        user = self.write("skip ^take_order\n", self.home / ".config/heaptap/config")
         self.assertNotEqual(self.text("show", "top", self.trace), everything)
         self.write("# nothing\n")
         self.assertEqual(self.text("show", "top", self.trace), everything)

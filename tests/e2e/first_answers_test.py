@@ -5,14 +5,17 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import far
 import heaptap_test
 from heaptap_test import TARGETS, heaptap
 
 
 class FirstAnswers(heaptap_test.TestCase):
-    def end_of(self, *command):
+    def end_of(self, *command, options=()):
         """The lines at the end of a run, without those about heaptap and the title."""
-        outcome = heaptap("run", "-o", self.trace, "--", TARGETS / command[0], *command[1:])
+        return self.lines_of(heaptap("run", *options, "-o", self.trace, "--force", "--", TARGETS / command[0], *command[1:]))
+
+    def lines_of(self, outcome):
         self.assertEqual(outcome.status, 0, outcome)
         lines = [line.removeprefix("heaptap: ") for line in outcome.stderr.decode().splitlines() if line.startswith("heaptap: ")]
         return lines[next(number for number, line in enumerate(lines) if " exited with 0 after " in line) + 1:]
@@ -51,6 +54,45 @@ class FirstAnswers(heaptap_test.TestCase):
         self.assertRegex(lines[2], r"^  8\.0 MiB of the peak: #\d+  load_image ")
         self.assertIn("lose", self.next_of(lines))
         self.assertIn("show leaks", lines[-1])
+
+    def check_trifle(self, options=()):
+        lines = self.end_of("answers_trifle", options=options)
+        self.assertRegex(lines[0], r"^no definite leaks; 1\.0 MiB still reachable, 1\.0 MiB of them by global table "
+                                   r"\(answers_trifle\.c:\d+\); possibly leaked 400 bytes in 4 blocks")
+        self.assertRegex(lines[1], r"^  1\.0 MiB in 256 blocks  #\d+  fill_table answers_trifle\.c:\d+")
+        self.assertIn("show leaks --globals", lines[-1])
+        self.assertRegex(self.next_of(lines), r"\n +1\.0 MiB +256 ")
+
+    def test_a_possible_leak_that_is_small_comes_behind_what_is_reachable(self):
+        self.check_trifle()
+        report = self.directory / "report.html"
+        self.shown("report", "-o", report, self.trace)
+        verdict = heaptap_test.document_of(report.read_text())["verdict"]
+        leaks = [finding for finding in verdict if finding["kind"] == "leaks"]
+        self.assertEqual([finding["severity"] for finding in leaks], ["info"], verdict)
+        self.assertEqual([finding["severity"] for finding in verdict if finding["kind"] == "leak"], ["info"], verdict)
+
+    def test_the_same_by_ptrace(self):
+        if not heaptap_test.has_tracer():
+            self.skipTest("this heaptap has no tracer")
+        self.check_trifle(("--via", "ptrace"))
+
+    def test_the_same_of_another_machine(self):
+        with far.serving(str(self.directory / "far.sock"), "-q"):
+            self.check_trifle(("-H", self.directory / "far.sock"))
+
+    def test_a_leak_for_certain_comes_first_however_small(self):
+        lines = self.end_of("answers_trifle", "lost")
+        self.assertRegex(lines[0], r"^LEAKED 7 bytes in 1 block; possibly 400 bytes in 4 blocks")
+        self.assertRegex(lines[1], r"^  7 bytes in 1 block  #\d+  lose answers_trifle\.c:\d+")
+        self.assertRegex(lines[2], r"^  400 bytes in 4 blocks \(possibly\)  #\d+  make_words ")
+        self.assertIn("show leaks ", lines[-1])
+
+    def test_a_small_possible_leak_passes_the_same_gates_as_before(self):
+        for options, status in (((), 0), (("--possible",), 1)):
+            self.end_of("answers_trifle")
+            outcome = heaptap("check", "--max-leaked", "0", *options, self.trace)
+            self.assertEqual(outcome.status, status, outcome)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
 
@@ -13,7 +14,9 @@
 #include "analysis/findings/outcome.h"
 #include "analysis/findings/telling_frame.h"
 #include "analysis/findings/text_safe.h"
+#include "analysis/report/focus.h"
 #include "analysis/report/growth.h"
+#include "analysis/report/leak_weight.h"
 #include "analysis/report/process_sums.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
@@ -58,12 +61,13 @@ class Findings {
   std::vector<Finding> make() {
     ending();
     endings_of_others();
-    leaks();
-    if (report_.leaks.scanned) possible_leaks();
+    const bool come_first = report::leaks_lead(report_.totals, report_.leaks) || !report::leaks_at_all(report_.leaks);
+    if (come_first) all_leaks();
     growth();
     bad_releases();
     peak();
     reachable();
+    if (!come_first) all_leaks();
     unseen();
     return std::move(list_);
   }
@@ -97,6 +101,35 @@ class Findings {
       if (largest) text += fmt::format(", at most {} live in one process", base::format_bytes(*largest));
     }
     if (!text.empty()) add(Severity::kInfo, FindingKind::kPeak, text + ".");
+    stacks_of_the_past();
+  }
+
+  // Of the peak, or of temporary allocations, if the report is about these.
+  void stacks_of_the_past() {
+    constexpr size_t kMaxPast = 3;
+    constexpr uint64_t kLeastShare = 20;
+    const report::Focus focus = report::focus_of(report_);
+    if (focus == report::Focus::kLive) return;
+    const bool is_peak = focus == report::Focus::kPeak;
+    const auto part_of = [&](uint32_t i) {
+      const report::StackEntry& stack = report_.stacks[i];
+      return (is_peak ? stack.peak_bytes : stack.temporary_allocations).if_known().value_or(0);
+    };
+    const report::Totals& totals = report_.totals;
+    const uint64_t least = (is_peak ? totals.peak_live_bytes : totals.temporary_allocations).counted() / kLeastShare;
+    std::vector<uint32_t> stacks;
+    for (uint32_t i = 0; i < report_.stacks.size(); ++i) {
+      const report::StackEntry& stack = report_.stacks[i];
+      if (part_of(i) > least && !stack.is_apart() && stack.purpose == report::Purpose::kProgram) stacks.push_back(i);
+    }
+    std::ranges::stable_sort(stacks, std::ranges::greater(), part_of);
+    if (stacks.size() > kMaxPast) stacks.resize(kMaxPast);
+    for (const uint32_t i : stacks) {
+      const std::string part =
+          is_peak ? base::format_bytes(part_of(i)) + " of the peak" : counted(part_of(i), "temporary allocation");
+      add(Severity::kInfo, FindingKind::kPeak,
+          fmt::format("{}, allocated {}.", part, place_sentence(report_, report_.stacks[i].frames)), i);
+    }
   }
 
   // Of a run: processes other than the main one that failed.
@@ -125,18 +158,55 @@ class Findings {
     add(Severity::kInfo, FindingKind::kEnding, rest + ", all together.");
   }
 
+  // Possibly lost blocks that one function allocated.
+  struct PossibleLeaks {
+    uint32_t stack = 0;  // the one with most of them
+    size_t stacks = 0;
+    report::BlockCount count;
+  };
+
+  std::vector<PossibleLeaks> possible_by_function() const {
+    std::map<std::string, size_t> known;
+    std::vector<PossibleLeaks> all;
+    for (uint32_t i = 0; i < report_.stacks.size(); ++i) {
+      const report::StackEntry& stack = report_.stacks[i];
+      if (!stack.leaks || stack.leaks->possible.bytes == 0) continue;
+      const model::Frame* const frame = telling_frame(report_.list(stack.frames), report_.skipped);
+      const std::string function =
+          frame == nullptr || frame->function.empty() ? fmt::format("#{}", stack.id) : frame->module + frame->function;
+      const auto [place, is_new] = known.try_emplace(function, all.size());
+      if (is_new) all.push_back({.stack = i, .stacks = 0, .count = {}});
+      PossibleLeaks& found = all[place->second];
+      found.count += stack.leaks->possible;
+      ++found.stacks;
+      if (stack.leaks->possible.bytes > report_.stacks[found.stack].leaks->possible.bytes) found.stack = i;
+    }
+    std::ranges::stable_sort(all, std::ranges::greater(), [](const PossibleLeaks& each) { return each.count.bytes; });
+    if (all.size() > kMaxStacks) all.resize(kMaxStacks);
+    return all;
+  }
+
   // The largest of them, if only pointers that may be coincidences lead to it.
   void possible_leaks() {
     constexpr uint64_t kLeastShare = 20;
-    for (const uint32_t stack : largest([](const report::StackLeaks& each) { return each.possible.bytes; })) {
-      const report::BlockCount& possible = report_.stacks[stack].leaks->possible;
-      if (possible.bytes < report_.leaks.possible.bytes / kLeastShare) continue;
-      add(Severity::kWarning, FindingKind::kLeak,
-          fmt::format("{}, allocated {}, possibly lost{}.", amount_text(possible),
-                      place_sentence(report_, report_.stacks[stack].frames), growing(stack, possible.blocks)),
-          stack);
+    for (const PossibleLeaks& found : possible_by_function()) {
+      if (found.count.bytes < report_.leaks.possible.bytes / kLeastShare) continue;
+      const report::StackEntry& stack = report_.stacks[found.stack];
+      const std::string growth = growing(found.stack, stack.leaks->possible.blocks);
+      const std::string several = found.stacks == 1 ? "" : fmt::format(" by {} stacks", found.stacks);
+      add(weighs(found.count.bytes) || !growth.empty() ? Severity::kWarning : Severity::kInfo, FindingKind::kLeak,
+          fmt::format("{}, allocated {}{}, possibly lost{}.", amount_text(found.count),
+                      place_sentence(report_, stack.frames), several, growth),
+          found.stack);
     }
   }
+
+  void all_leaks() {
+    leaks();
+    if (report_.leaks.scanned) possible_leaks();
+  }
+
+  [[nodiscard]] bool weighs(uint64_t bytes) const { return report::is_of_weight(report_.totals, report_.leaks, bytes); }
 
   // Memory still growing at the end: the total, and stacks with reachable blocks.
   void growth() {
@@ -164,14 +234,12 @@ class Findings {
       if (report_.known.leaks) return add(Severity::kGood, FindingKind::kLeaks, "No leaks.");
       return add(Severity::kInfo, FindingKind::kLeaks, "No leaks found, but not all could be seen.");
     }
-    add(report::leaks_for_certain(leaks) ? Severity::kBad : Severity::kWarning, FindingKind::kLeaks,
-        leaks_text(leaks) + doubt_of_leaks(leaks) + ".");
-    for (const uint32_t stack :
-         largest([](const report::StackLeaks& each) { return each.definite.bytes + each.below.bytes; })) {
+    sum_of_leaks();
+    for (const uint32_t stack : lost_stacks()) {
       const report::StackLeaks& found = *report_.stacks[stack].leaks;
       report::BlockCount lost = found.definite;
       lost += found.below;
-      add(Severity::kBad, FindingKind::kLeak,
+      add(severity_of_lost(stack), FindingKind::kLeak,
           fmt::format("{}, allocated {}, lost{}{}.", amount_text(lost),
                       place_sentence(report_, report_.stacks[stack].frames),
                       found.below.blocks == 0 ? "" : " with all blocks reachable only from them",
@@ -180,16 +248,44 @@ class Findings {
     }
   }
 
+  std::vector<uint32_t> lost_stacks() {
+    return largest([](const report::StackLeaks& each) { return each.definite.bytes + each.below.bytes; });
+  }
+
+  [[nodiscard]] Severity severity_of_lost(uint32_t stack) const {
+    const report::StackLeaks& found = *report_.stacks[stack].leaks;
+    const bool is_bad =
+        weighs(found.definite.bytes + found.below.bytes) || !growing(stack, found.definite.blocks).empty();
+    return is_bad ? Severity::kBad : Severity::kWarning;
+  }
+
+  // All leaks: as grave as their share of the peak, or as the gravest of them.
+  void sum_of_leaks() {
+    const report::Leaks& leaks = report_.leaks;
+    const bool weigh = report::leaks_weigh(report_.totals, leaks);
+    std::string text = leaks_text(leaks) + doubt_of_leaks(leaks) + ".";
+    if (!report::leaks_for_certain(leaks)) {
+      if (!weigh)
+        return add(Severity::kInfo, FindingKind::kLeaks,
+                   (report_.known.leaks ? "No definite leaks; " : "No definite leaks found; ") + text);
+      text.front() = 'P';
+      return add(Severity::kWarning, FindingKind::kLeaks, text);
+    }
+    const bool is_bad = weigh || std::ranges::any_of(lost_stacks(), [&](uint32_t stack) {
+                          return severity_of_lost(stack) == Severity::kBad;
+                        });
+    add(is_bad ? Severity::kBad : Severity::kWarning, FindingKind::kLeaks, text);
+  }
+
   void reachable() {
     const report::Leaks& leaks = report_.leaks;
     if (!leaks.scanned || leaks.reachable.blocks == 0) return;
-    if (report_.globals && !report_.globals->entries.empty()) {
-      const report::GlobalEntry& most = report_.globals->entries.front();
-      const std::string variable = variable_text(most.variable);
-      if (!variable.empty() && most.retained.bytes >= leaks.reachable.bytes / 10) {
+    if (const report::GlobalEntry* const most = report_.globals ? report_.globals->largest() : nullptr) {
+      const std::string variable = variable_text(most->variable);
+      if (!variable.empty() && most->retained.bytes >= leaks.reachable.bytes / 10) {
         add(Severity::kInfo, FindingKind::kReachable,
             fmt::format("{} still reachable, {} of them by {}.", base::format_bytes(leaks.reachable.bytes),
-                        base::format_bytes(most.retained.bytes), variable));
+                        base::format_bytes(most->retained.bytes), variable));
       }
     }
     for (const uint32_t stack : largest([](const report::StackLeaks& each) { return each.reachable.bytes; })) {

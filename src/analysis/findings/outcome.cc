@@ -58,9 +58,9 @@ std::string leaks_text(const report::Leaks& leaks) {
     add("LEAKED ", "; ",
         exact_amount(lost) + " of its pools" + (leaks.pools.lost_apart.blocks == 0 ? ", within that" : ""));
   }
-  if (leaks.possible.blocks != 0) add("POSSIBLY LEAKED ", "; possibly ", exact_amount(leaks.possible));
+  if (leaks.possible.blocks != 0) add("possibly leaked ", "; possibly ", exact_amount(leaks.possible));
   if (leaks.pools.possible.blocks != 0) {
-    add("POSSIBLY LEAKED ", "; possibly ", exact_amount(leaks.pools.possible) + " of its pools");
+    add("possibly leaked ", "; possibly ", exact_amount(leaks.pools.possible) + " of its pools");
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "analysis/report/focus.h"
+#include "analysis/report/leak_weight.h"
 
 namespace heaptap::query {
 
@@ -29,7 +30,7 @@ ResolvedQuery settled(ResolvedQuery query, const report::Report& report) {
   if (!query.asked.listing.sort) query.sort = by_focus;
   if (!query.asked.listing.leaks_else_reachable) return query;
   const report::Leaks& leaks = report.leaks;
-  query.leaks_only = leaks.scanned && leaks.definite.blocks + leaks.indirect.blocks + leaks.possible.blocks != 0;
+  query.leaks_only = report::leaks_lead(report.totals, leaks);
   query.sort = query.leaks_only ? SortKey::kLeakedBytes : by_focus;
   if (query.leaks_only && by_focus != SortKey::kUsage) query.also = by_focus;
   query.globals = leaks.scanned && !query.leaks_only && leaks.reachable.blocks != 0;

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/query/system_stacks.h"
 #include "analysis/query/view_context.h"
 
 namespace heaptap::query {
@@ -188,6 +189,25 @@ void add_other_roots(const model::HeapScan& scan, const std::vector<uint8_t>& ki
   }
 }
 
+// `places`: by group its entry's index.
+void mark_libraries(const ViewContext& context, const std::vector<uint32_t>& groups,
+                    const std::vector<uint32_t>& places, std::vector<report::GlobalEntry>& entries) {
+  const model::HeapScan& scan = context.judged.scan;
+  const model::Tables& tables = context.source.tables();
+  for (report::GlobalEntry& entry : entries) entry.of_libraries = true;
+  std::map<model::SiteId, bool> known;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const uint32_t place = groups[i] == leaks::kNoGroup ? leaks::kNoGroup : places[groups[i]];
+    if (place == leaks::kNoGroup || !entries[place].of_libraries) continue;
+    const auto [found, is_new] = known.try_emplace(scan.blocks[i].site);
+    if (is_new) {
+      const model::Site& site = tables.sites[scan.blocks[i].site];
+      found->second = purpose_of(tables, site, context.names) != report::Purpose::kProgram;
+    }
+    entries[place].of_libraries = found->second;
+  }
+}
+
 void name_sharing(const GlobalGroups& groups, const std::vector<leaks::BlockTotal>& sharing, report::Globals& made) {
   constexpr size_t kMaxNames = 6;
   std::vector<uint32_t> named;
@@ -248,10 +268,11 @@ report::Globals globals_view(const ViewContext& context) {
   for (const uint32_t i :
        largest_first(std::move(holding), limit, [&](uint32_t each) { return found.retained[each].bytes; })) {
     places[i] = static_cast<uint32_t>(made.entries.size());
-    made.entries.push_back({groups.variables[i], groups.direct[i], count_of(found.retained[i]), {}, {}});
+    made.entries.push_back({groups.variables[i], groups.direct[i], count_of(found.retained[i]), {}, {}, false});
     made.unlisted = less(made.unlisted, made.entries.back().retained);
   }
   add_other_roots(scan, kinds, found.of_blocks, places, made.entries);
+  mark_libraries(context, found.of_blocks, places, made.entries);
   name_sharing(groups, found.sharing, made);
   return made;
 }

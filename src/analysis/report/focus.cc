@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "analysis/report/leak_weight.h"
+
 namespace heaptap::report {
 namespace {
 
@@ -16,12 +18,6 @@ constexpr uint64_t kCallsOverTemporary = 2;
 constexpr uint64_t kTurnover = 32;
 // Allocated bytes over those left: next to nothing.
 constexpr uint64_t kAllocatedOverLeft = 100;
-
-uint64_t kept_by_libraries(const Leaks& leaks) {
-  uint64_t bytes = 0;
-  for (const KeptByLibrary& kept : leaks.kept_by_libraries) bytes += kept.reachable.bytes + kept.possible.bytes;
-  return bytes;
-}
 
 uint64_t without(uint64_t bytes, uint64_t other) { return bytes - std::min(bytes, other); }
 

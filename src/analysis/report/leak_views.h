@@ -91,6 +91,7 @@ struct GlobalEntry {
   BlockCount retained;                 // reachable from no other variable
   BlockCount also;                     // of these, reachable from roots of other kinds, too
   std::vector<std::string> also_from;  // those kinds, of wire::kRootKindNames
+  bool of_libraries = false;           // all that is retained is what libraries keep for themselves
 };
 
 // What all roots lead to, by its owner: variables before thread-local storage, before mappings, before stacks and registers.
@@ -108,6 +109,14 @@ struct Globals {
   BlockCount thread_locals;          // others
   BlockCount mappings;               // others: of the program or kept by the kernel
   BlockCount stacks;                 // others, of stacks and registers alone
+
+  // The variable that retains most of the program's memory; null: none.
+  [[nodiscard]] const GlobalEntry* largest() const {
+    for (const GlobalEntry& entry : entries) {
+      if (!entry.of_libraries) return &entry;
+    }
+    return nullptr;
+  }
 };
 
 struct ScanEntry {

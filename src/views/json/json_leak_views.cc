@@ -77,6 +77,7 @@ void write_global(JsonWriter& json, const report::GlobalEntry& entry) {
   write_json(json.key("retained"), entry.retained);
   write_json(json.key("also"), entry.also);
   json.key("also_from").values(entry.also_from);
+  json.member("of_libraries", entry.of_libraries);
 }
 
 void write_scan(JsonWriter& json, const report::ScanEntry& entry) {

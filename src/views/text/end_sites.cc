@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/label_text.h"
 #include "analysis/findings/site_rows.h"
 #include "analysis/findings/words.h"
 #include "analysis/report/focus.h"
+#include "analysis/report/leak_weight.h"
 #include "common/base/units.h"
 
 namespace heaptap::text {
@@ -30,7 +32,7 @@ std::string site_behind(std::string begin, const report::Report& report, const f
 
 // The blocks that a stack's line is about: its leaks if a scan found some, else its live blocks.
 report::BlockCount listed_of(const report::Report& report, const report::StackEntry& stack) {
-  if (!report::leaks_at_all(report.leaks) || !stack.leaks)
+  if (!report::leaks_lead(report.totals, report.leaks) || !stack.leaks)
     return {stack.live_blocks.counted(), stack.live_bytes.counted()};
   return stack.leaks->definite.blocks != 0 ? report::BlockCount(stack.leaks->definite) += stack.leaks->below
                                            : stack.leaks->possible;
@@ -40,12 +42,15 @@ report::BlockCount listed_of(const report::Report& report, const report::StackEn
 
 std::vector<std::string> held_lines(const report::Report& report, const findings::FrameText& text, size_t most,
                                     size_t width) {
-  const bool are_leaks = report::leaks_at_all(report.leaks);
+  const bool are_leaks = report::leaks_lead(report.totals, report.leaks);
   if (!are_leaks && report::focus_of(report) != report::Focus::kLive) return {};
   std::vector<std::string> lines;
   std::vector<findings::SiteRow> rows = findings::merge_sites(text, report.frames, report.stacks, report.sort_key);
-  std::ranges::stable_sort(rows, std::greater<>(),
-                           [&](const findings::SiteRow& row) { return listed_of(report, row.sum).bytes; });
+  // Those for certain first.
+  std::ranges::stable_sort(rows, std::greater<>(), [&](const findings::SiteRow& row) {
+    const bool is_certain = are_leaks && row.sum.leaks && row.sum.leaks->definite.blocks != 0;
+    return std::pair(is_certain, listed_of(report, row.sum).bytes);
+  });
   for (const findings::SiteRow& row : rows) {
     if (lines.size() >= most) break;
     const report::StackEntry& stack = row.sum;

@@ -22,6 +22,7 @@
 #include "analysis/findings/text_safe.h"
 #include "analysis/findings/words.h"
 #include "analysis/report/focus.h"
+#include "analysis/report/leak_weight.h"
 #include "analysis/report/process_sums.h"
 #include "common/base/safe_text.h"
 #include "common/base/shell_word.h"
@@ -99,17 +100,19 @@ Lines mapping_lines(const report::Totals& totals) {
 
 std::string reachable_text(const report::Report& report) {
   const report::Leaks& leaks = report.leaks;
-  std::string text = !report.known.leaks      ? "no leaks found"
-                     : !report.known.children ? "no leaks in what was recorded"
-                                              : "no leaks";
+  std::string text = report::leaks_at_all(leaks) ? "no definite leaks" : "no leaks";
+  if (!report.known.leaks)
+    text += " found";
+  else if (!report.known.children)
+    text += " in what was recorded";
   if (leaks.reachable.blocks == 0) return text;
   text += fmt::format("; {} still reachable", format_bytes(leaks.reachable.bytes));
-  if (!report.globals || report.globals->entries.empty()) return text;
-  const report::GlobalEntry& largest = report.globals->entries.front();
-  const std::string variable = findings::variable_text(largest.variable);
+  const report::GlobalEntry* const largest = report.globals ? report.globals->largest() : nullptr;
   // A variable that retains little explains nothing.
-  if (variable.empty() || largest.retained.bytes < leaks.reachable.bytes / 10) return text;
-  return text + fmt::format(", {} of them by {}", format_bytes(largest.retained.bytes), variable);
+  if (largest == nullptr || largest->retained.bytes < leaks.reachable.bytes / 10) return text;
+  const std::string variable = findings::variable_text(largest->variable);
+  return variable.empty() ? text
+                          : text + fmt::format(", {} of them by {}", format_bytes(largest->retained.bytes), variable);
 }
 
 // The most important leaks; empty: none.
@@ -121,18 +124,25 @@ std::string lost_text(report::BlockCount definite, const report::BlockCount& ind
   return possible.blocks != 0 ? "possibly leaked " + findings::exact_amount(possible) : "";
 }
 
+// What is reachable, before possible leaks that are small against it.
+std::string leaks_behind_text(const report::Report& report) {
+  return fmt::format("{}; {}{}", reachable_text(report), findings::leaks_text(report.leaks),
+                     findings::doubt_of_leaks(report.leaks));
+}
+
 // The most important line.
 std::string outcome_line(const report::Report& report) {
   const report::Leaks& leaks = report.leaks;
   if (!report.known.any) return "UNKNOWN: nothing was seen of what it allocates";
-  std::string text = !leaks.scanned
-                         ? (report.totals.live_bytes.is_known()
-                                ? fmt::format("{} not freed in {} (no leak scan: leaks unknown)",
-                                              format_bytes(report.totals.live_bytes.counted()),
-                                              findings::counted(report.totals.live_blocks.counted(), "block"))
-                                : "leaks unknown")
-                     : report::leaks_at_all(leaks) ? findings::leaks_text(leaks) + findings::doubt_of_leaks(leaks)
-                                                   : reachable_text(report);
+  std::string text =
+      !leaks.scanned                             ? (report.totals.live_bytes.is_known()
+                                                        ? fmt::format("{} not freed in {} (no leak scan: leaks unknown)",
+                                                                      format_bytes(report.totals.live_bytes.counted()),
+                                                                      findings::counted(report.totals.live_blocks.counted(), "block"))
+                                                        : "leaks unknown")
+      : report::leaks_lead(report.totals, leaks) ? findings::leaks_text(leaks) + findings::doubt_of_leaks(leaks)
+      : report::leaks_at_all(leaks)              ? leaks_behind_text(report)
+                                                 : reachable_text(report);
   if (leaks.scanned && leaks.suppressed.blocks != 0) text += "; suppressed " + findings::exact_amount(leaks.suppressed);
   if (leaks.scanned && leaks.ignored.blocks != 0) text += "; ignored " + findings::exact_amount(leaks.ignored);
   return text;
@@ -337,23 +347,23 @@ std::string next_line(const report::Report& report) {
   std::string path = report.trace_path;
   const char* view = "summary";
   const std::vector<const report::ProcessEntry*> others = other_processes(report);
-  const auto leaking = std::ranges::count_if(
-      report.processes, [](const report::ProcessEntry& process) { return report::leaks_at_all(process.leaks); });
+  const auto leaking = std::ranges::count_if(report.processes, [](const report::ProcessEntry& process) {
+    return report::leaks_lead(process.totals, process.leaks);
+  });
+  const bool is_about_live = report::focus_of(report) == report::Focus::kLive;
   if (leaking > 1 && !report.run_path.empty()) {
     path = report.run_path;
     view = "leaks";
-  } else if (report::leaks_at_all(report.leaks)) {
+  } else if (report::leaks_lead(report.totals, report.leaks)) {
     view = "leaks";
   } else if (!others.empty() && report::leaks_for_certain(others.front()->leaks)) {
     path = others.front()->trace_path;
     view = "leaks";
   } else if (!report.errors.empty()) {
     view = "summary";
-  } else if (report::focus_of(report) != report::Focus::kLive) {
-    view = "top";
-  } else if (report.globals && !report.globals->entries.empty()) {
+  } else if (is_about_live && report.globals && report.globals->largest() != nullptr) {
     view = "leaks --globals";
-  } else if (report.totals.live_bytes.if_known().value_or(0) != 0) {
+  } else if (!is_about_live || report.totals.live_bytes.if_known().value_or(0) != 0) {
     view = "top";
   }
   return fmt::format("next:  heaptap show {} {}", view, base::safe_text(base::shell_word(path)));
@@ -363,17 +373,19 @@ std::string next_line(const report::Report& report) {
 
 std::string render_end_summary(const report::Report& report, const RenderOptions& options) {
   const Ink ink(options.color);
-  const bool is_bad = report::leaks_at_all(report.leaks);
+  const bool has_leaks = report::leaks_lead(report.totals, report.leaks);
+  const bool is_bad = has_leaks && report::leaks_for_certain(report.leaks);
   Lines lines{ink.bold(title_line(report))};
   for (std::string& line : mapping_lines(report.totals)) lines.push_back(std::move(line));
-  lines.push_back(is_bad ? ink.red(outcome_line(report)) : outcome_line(report));
+  const std::string outcome = outcome_line(report);
+  lines.push_back(is_bad ? ink.red(outcome) : has_leaks ? ink.yellow(outcome) : outcome);
   constexpr size_t kAtTheEnd = 1;
   const size_t room = kMaxLines - lines.size() - kAtTheEnd;
   const bool several = !report.processes.empty();
   const findings::FrameText frames(report.frames, report.skipped, options.frames);
   const size_t width = options.width - std::min(options.width, kLinePrefix.size());
   const Lines stacks = held_lines(report, frames, kMaxSummaryStacks, width);
-  const Lines past = past_lines(report, frames, is_bad ? kMaxBehindLeaks : kMaxSummaryStacks, width);
+  const Lines past = past_lines(report, frames, has_leaks ? kMaxBehindLeaks : kMaxSummaryStacks, width);
   Lines errors = error_lines(report, kMaxSummaryErrors);
   if (const std::string counts = error_counts(report.totals); errors.empty() && !counts.empty()) errors = {counts};
   enum Part : size_t { kErrors, kRemarks, kStacks, kPast, kProcesses };

@@ -100,7 +100,13 @@ std::string text_globals(const TextContext& context) {
   text +=
       fmt::format("{}{} retained by global variables\n\n", findings::amount(globals.held), are_all ? "" : " of them");
   const size_t shown = std::min(globals.entries.size(), context.rows(20));
-  const auto listed = std::span(globals.entries).first(shown);
+  std::vector<report::GlobalEntry> listed(globals.entries.begin(),
+                                          globals.entries.begin() + static_cast<ptrdiff_t>(shown));
+  report::BlockCount of_libraries;
+  std::erase_if(listed, [&](const report::GlobalEntry& entry) {
+    if (entry.of_libraries) of_libraries += entry.retained;
+    return entry.of_libraries;
+  });
   const bool has_others = std::ranges::any_of(listed, [](const auto& entry) { return !entry.also_from.empty(); });
   std::vector<TextTable::Column> columns{{"RETAINED"}, {"BLOCKS"}, {"POINTS TO"}};
   if (has_others) columns.push_back({"ALSO FROM", Align::kLeft});
@@ -131,6 +137,7 @@ std::string text_globals(const TextContext& context) {
     if (count.blocks != 0) add({.count = count, .what = std::move(what), .direct = "", .others = ""});
   };
   add_sum(rest, fmt::format("({} more: -n N shows more)", findings::counted(globals.entry_count - shown, "variable")));
+  add_sum(of_libraries, "(memory of system libraries)");
   add_sum(globals.shared, sharing_text(globals));
   add_sum(globals.thread_locals, "(thread-local storage, no global variable)");
   add_sum(globals.mappings, "(mapped memory, no variable)");

@@ -169,7 +169,9 @@ std::string text_leaks(const TextContext& context) {
     text += '\n';
     text += not_freed_text(report);
   }
-  return text + stacks_text(context, context.rows(20), stack_with_leaks) + remarks_of(context);
+  const std::span<const report::StackEntry> stacks(report.stacks);
+  const auto listed = stacks.first(std::min(stacks.size(), context.rows(20)));
+  return text + stacks_text(context, listed, 0, stack_with_leaks) + remarks_of(context);
 }
 
 }  // namespace heaptap::text

@@ -177,21 +177,44 @@ std::string row_text(const char* name, const std::string& value, const std::stri
   return line + "\n";
 }
 
-std::string stacks_text(const TextContext& context, size_t most,
+std::string stacks_text(const TextContext& context, std::span<const report::StackEntry> stacks, size_t apart,
                         std::string (*text_of)(const TextContext&, const report::StackEntry&)) {
-  const report::Report& report = context.report;
-  const size_t shown = std::min(report.stacks.size(), most);
   std::string text;
-  for (size_t index = 0; index < shown; ++index) {
+  for (const report::StackEntry& stack : stacks) {
     text += '\n';
-    text += text_of(context, report.stacks[index]);
+    text += text_of(context, stack);
   }
-  if (shown < report.stack_count) {
-    text += context.ink.dim(
-                fmt::format("\n({} more: -n N shows more)", findings::counted(report.stack_count - shown, "stack"))) +
+  const size_t told = stacks.size() + apart;
+  if (told < context.report.stack_count) {
+    text += context.ink.dim(fmt::format("\n({} more: -n N shows more)",
+                                        findings::counted(context.report.stack_count - told, "stack"))) +
             "\n";
   }
   return text;
+}
+
+ListedStacks listed_stacks(const TextContext& context, size_t most) {
+  const report::Report& report = context.report;
+  const auto is_programs = [](const report::StackEntry& stack) { return stack.purpose == report::Purpose::kProgram; };
+  const bool all = !report.filter.empty() || std::ranges::none_of(report.stacks, is_programs);
+  ListedStacks listed;
+  report::BlockCount kept;
+  std::set<std::string> purposes;
+  for (const report::StackEntry& stack : report.stacks) {
+    if (listed.stacks.size() == most) break;
+    if (all || is_programs(stack)) {
+      listed.stacks.push_back(stack);
+      continue;
+    }
+    ++listed.folded;
+    kept += {stack.live_blocks.counted(), stack.live_bytes.counted()};
+    purposes.insert(findings::words_of(stack.purpose));
+  }
+  if (listed.folded != 0) {
+    listed.of_libraries =
+        fmt::format("({} not freed, of system libraries: {})", findings::amount(kept), fmt::join(purposes, ", "));
+  }
+  return listed;
 }
 
 }  // namespace heaptap::text

@@ -1,6 +1,8 @@
 // Common parts of the text views.
 #pragma once
+#include <span>
 #include <string>
+#include <vector>
 
 #include "views/text/render_text.h"
 #include "views/text/text_table.h"
@@ -48,9 +50,18 @@ std::string percent(uint64_t part, uint64_t whole);
 // Line of totals: name, value, remark.
 std::string row_text(const char* name, const std::string& value, const std::string& rest);
 
-// The report's stacks, at most `most`, each written by `text_of`; then the number of further ones.
-std::string stacks_text(const TextContext& context, size_t most,
+// Stacks, each written by `text_of`; then the number of the report's further ones. `apart`: told elsewhere.
+std::string stacks_text(const TextContext& context, std::span<const report::StackEntry> stacks, size_t apart,
                         std::string (*text_of)(const TextContext&, const report::StackEntry&));
+
+// The report's stacks for people: those of the program, at most `most`. What libraries keep for themselves is summed up, unless a
+// filter asks for it or nothing else is there.
+struct ListedStacks {
+  std::vector<report::StackEntry> stacks;
+  size_t folded = 0;         // those of libraries
+  std::string of_libraries;  // "(75.0 KiB in 2 blocks of system libraries: glibc's buffers of files)"; empty: none
+};
+ListedStacks listed_stacks(const TextContext& context, size_t most);
 
 // Totals of the leak scan; empty: none was made.
 std::string leak_totals_text(const TextContext& context);

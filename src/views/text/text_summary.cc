@@ -155,7 +155,11 @@ std::string text_summary(const TextContext& context) {
   text += totals_text(context);
   if (!report.stacks.empty()) {
     text += fmt::format("\n{}\n", context.ink.bold("Stacks by " + findings::words_of_sort(report.sort_key)));
-    text += stacks_text(context, context.rows(10), stack_text);
+    const ListedStacks listed = listed_stacks(context, context.rows(10));
+    text += stacks_text(context, listed.stacks, listed.folded, stack_text);
+    // With a scan the totals have them.
+    if (!listed.of_libraries.empty() && !report.leaks.scanned)
+      text += "\n" + context.ink.dim(listed.of_libraries) + "\n";
   }
   return text + text_errors(context) + remarks_of(context);
 }
@@ -172,10 +176,9 @@ std::string text_top(const TextContext& context) {
   const bool has_growth = context.report.window && context.report.window->has_older;
   if (has_growth) columns.insert(columns.begin(), {"GROWTH"});
   TextTable table(std::move(columns), context.options.width);
-  const std::span<const report::StackEntry> all(context.report.stacks);
+  const ListedStacks listed = listed_stacks(context, context.rows(20));
   for (const findings::SiteRow& row :
-       findings::merge_sites(context.text, context.report.frames, all.first(std::min(all.size(), context.rows(20))),
-                             context.report.sort_key)) {
+       findings::merge_sites(context.text, context.report.frames, listed.stacks, context.report.sort_key)) {
     const report::StackEntry& stack = row.sum;
     std::vector<std::string> cells = {
         number_or("?", stack.own_live_bytes(), format_bytes),
@@ -190,7 +193,10 @@ std::string text_top(const TextContext& context) {
     table.add(std::move(cells));
   }
   const std::string heading = context.ink.bold("Stacks by " + findings::words_of_sort(context.report.sort_key));
-  return fmt::format("{}\n{}\n\n{}{}", title_of(context), heading, table.render(context.ink), remarks_of(context));
+  const std::string of_libraries =
+      listed.of_libraries.empty() ? "" : "\n" + context.ink.dim(listed.of_libraries) + "\n";
+  return fmt::format("{}\n{}\n\n{}{}{}", title_of(context), heading, table.render(context.ink), of_libraries,
+                     remarks_of(context));
 }
 
 std::string text_errors(const TextContext& context) {

@@ -281,7 +281,7 @@ TEST(EndSummary, NamesTheVariableThatHoldsWhatIsReachable) {
   variable.file = "/src/grow.cc";
   variable.line = 11;
   report.globals = report::Globals{};
-  report.globals->entries = {{variable, {1, 24}, {19, 1 << 19}, {}, {}}};
+  report.globals->entries = {{variable, {1, 24}, {19, 1 << 19}, {}, {}, false}};
   report.globals->entry_count = 1;
   EXPECT_TRUE(says(report, "peak 2.9 KiB (at the end: it was still growing)"));
   EXPECT_TRUE(says(report, "no leaks; 1.0 MiB still reachable, 512.0 KiB of them by global cache (grow.cc:11)\n"));
@@ -324,6 +324,56 @@ TEST(EndSummary, NamesALeakBeforeThePeak) {
                    "heaptap:   8 bytes in 1 block  #4  lose lose.cc:3\n"
                    "heaptap:   2.8 KiB of the peak: #3  load_image img.cc:12\n"));
   EXPECT_TRUE(says(report, "next:  heaptap show leaks heaptap.app.7.htap"));
+}
+
+TEST(EndSummary, PossibleLeaksThatAreSmallComeBehindWhatIsReachable) {
+  report::Report report = clean_run();
+  report.totals.peak_live_bytes = 1 << 20;
+  report.totals.live_bytes = 1 << 20;
+  report.leaks.reachable = {20, 1 << 20};
+  report.leaks.possible = {25, 1555};
+  EXPECT_TRUE(says(report, "no definite leaks; 1.0 MiB still reachable; possibly leaked 1,555 bytes in 25 blocks\n"));
+  EXPECT_TRUE(says(report, "next:  heaptap show top heaptap.app.7.htap"));
+  report.leaks.possible = {25, 155'500};
+  EXPECT_TRUE(says(report, "heaptap: possibly leaked 155,500 bytes in 25 blocks\n"));
+  EXPECT_TRUE(says(report, "next:  heaptap show leaks heaptap.app.7.htap"));
+  report.leaks.definite = {1, 7};
+  EXPECT_TRUE(says(report, "LEAKED 7 bytes in 1 block; possibly 155,500 bytes in 25 blocks\n"));
+}
+
+TEST(EndSummary, NamesLeaksForCertainBeforeLargerPossibleOnes) {
+  report::Report report = clean_run();
+  report.frames = {frame("hide", "/src/hide.cc", 12), frame("lose", "/src/lose.cc", 3)};
+  report.leaks.definite = {1, 300};
+  report.leaks.possible = {10, 2000};
+  report.stacks = {peak_stack(3, 2000, 0), peak_stack(4, 300, 1)};
+  report.stacks[0].live_blocks = 10;
+  report.stacks[0].leaks.emplace().possible = {10, 2000};
+  report.stacks[1].live_blocks = 1;
+  report.stacks[1].leaks.emplace().definite = {1, 300};
+  EXPECT_TRUE(says(report,
+                   "heaptap:   300 bytes in 1 block  #4  lose lose.cc:3\n"
+                   "heaptap:   2,000 bytes in 10 blocks (possibly)  #3  hide hide.cc:12\n"));
+}
+
+TEST(Report, SumsUpWhatLibrariesKeep) {
+  report::Report report = clean_run();
+  report.leaks.scanned = false;
+  report.frames = {frame("IO_file_doallocate", "", 0), frame("work", "/src/work.cc", 5)};
+  report.stacks = {peak_stack(1, 4096, 0), peak_stack(2, 100, 1)};
+  report.stacks[0].purpose = report::Purpose::kFileBuffers;
+  report.stacks[0].live_blocks = 1;
+  report.stacks[0].live_bytes = 4096;
+  report.stack_count = 2;
+  for (const report::View view : {report::View::kSummary, report::View::kTop}) {
+    const std::string text = render_text(report, view, {.width = 0});
+    EXPECT_EQ(text.find("IO_file_doallocate"), std::string::npos) << text;
+    EXPECT_NE(text.find("work"), std::string::npos) << text;
+    EXPECT_NE(text.find("(4.0 KiB in 1 block not freed, of system libraries: glibc's buffers of files)"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("more: -n N"), std::string::npos) << text;
+  }
 }
 
 TEST(EndSummary, NamesWhoMakesTemporaryAllocations) {

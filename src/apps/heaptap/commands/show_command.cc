@@ -46,6 +46,10 @@ query::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   if (!is_for_programs(options) && query.listing.limit == 0 && view != View::kTree) {
     query.listing.limit = view == View::kSummary ? 10 : 20;
   }
+  // Text views sum up what libraries keep, and list others in its place.
+  constexpr size_t kMaxOfLibraries = 8;
+  if (!is_for_programs(options) && query.listing.limit != 0 && (view == View::kSummary || view == View::kTop))
+    query.listing.limit += kMaxOfLibraries;
   if (view == View::kTree) {
     query.listing.limit = 0;
   }

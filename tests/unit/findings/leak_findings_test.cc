@@ -1,0 +1,115 @@
+// How grave leaks are, and what is said of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analysis/findings/findings.h"
+
+namespace heaptap::findings {
+namespace {
+
+// Of a server with a peak of 1 MiB, of which half is left.
+report::Report server() {
+  report::Report report;
+  report.capture.command = {"./server"};
+  report.capture.ended = true;
+  report.capture.exit.code = 0;
+  report.totals.allocations = 100;
+  report.totals.peak_live_bytes = 1 << 20;
+  report.totals.live_bytes = 1 << 19;
+  report.leaks.scanned = true;
+  report.leaks.reachable = {100, 1 << 19};
+  return report;
+}
+
+void add_stack(report::Report& report, const char* function, report::StackLeaks leaks) {
+  report.leaks.definite += leaks.definite;
+  report.leaks.possible += leaks.possible;
+  model::Frame frame;
+  frame.function = function;
+  frame.module = "/bin/server";
+  report.frames.push_back(frame);
+  report::StackEntry& stack = report.stacks.emplace_back();
+  stack.id = report.stacks.size();
+  stack.function = "malloc";
+  stack.frames = {static_cast<report::FrameIndex>(report.frames.size() - 1)};
+  stack.leaks = leaks;
+}
+
+report::StackLeaks possible(const report::BlockCount& count) {
+  report::StackLeaks leaks;
+  leaks.possible = count;
+  return leaks;
+}
+
+report::StackLeaks definite(const report::BlockCount& count) {
+  report::StackLeaks leaks;
+  leaks.definite = count;
+  return leaks;
+}
+
+std::vector<Finding> of_kind(const report::Report& report, FindingKind kind) {
+  std::vector<Finding> found = findings_of(report);
+  std::erase_if(found, [kind](const Finding& finding) { return finding.kind != kind; });
+  return found;
+}
+
+TEST(LeakFindings, PossibleLeaksOfOneFunctionAreOneSentence) {
+  report::Report report = server();
+  for (int i = 0; i < 3; ++i) add_stack(report, "make_string", possible({2, 40}));
+  add_stack(report, "make_list", possible({1, 60}));
+  const std::vector<Finding> found = of_kind(report, FindingKind::kLeak);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_TRUE(found[0].text.starts_with("6 blocks, 120 B, allocated in make_string (")) << found[0].text;
+  EXPECT_NE(found[0].text.find(" by 3 stacks, possibly lost."), std::string::npos) << found[0].text;
+  EXPECT_TRUE(found[1].text.starts_with("1 block, 60 B, allocated in make_list (")) << found[1].text;
+  EXPECT_EQ(found[1].stack, 3u);
+}
+
+TEST(LeakFindings, SmallPossibleLeaksAreNoWarningAndComeLast) {
+  report::Report report = server();
+  add_stack(report, "make_string", possible({25, 1555}));
+  const std::vector<Finding> leaks = of_kind(report, FindingKind::kLeaks);
+  ASSERT_EQ(leaks.size(), 1u);
+  EXPECT_EQ(leaks[0].text, "No definite leaks; possibly leaked 1,555 bytes in 25 blocks.");
+  EXPECT_EQ(leaks[0].severity, Severity::kInfo);
+  EXPECT_EQ(of_kind(report, FindingKind::kLeak)[0].severity, Severity::kInfo);
+  const std::vector<Finding> all = findings_of(report);
+  const auto place_of = [&all](FindingKind kind) { return std::ranges::find(all, kind, &Finding::kind) - all.begin(); };
+  EXPECT_LT(place_of(FindingKind::kPeak), place_of(FindingKind::kLeaks));
+}
+
+TEST(LeakFindings, LargePossibleLeaksAreAWarning) {
+  report::Report report = server();
+  add_stack(report, "make_string", possible({25, 1 << 15}));
+  const Finding leaks = of_kind(report, FindingKind::kLeaks).at(0);
+  EXPECT_EQ(leaks.text, "Possibly leaked 32,768 bytes in 25 blocks.");
+  EXPECT_EQ(leaks.severity, Severity::kWarning);
+}
+
+TEST(LeakFindings, ALeakIsAsGraveAsItsShareOfThePeak) {
+  report::Report report = server();
+  add_stack(report, "lose", definite({1, 7}));
+  EXPECT_EQ(of_kind(report, FindingKind::kLeaks)[0].severity, Severity::kWarning);
+  EXPECT_EQ(of_kind(report, FindingKind::kLeak)[0].severity, Severity::kWarning);
+  add_stack(report, "lose_more", definite({1, 1 << 15}));
+  EXPECT_EQ(of_kind(report, FindingKind::kLeaks)[0].severity, Severity::kBad);
+  EXPECT_EQ(of_kind(report, FindingKind::kLeak)[0].severity, Severity::kBad);
+  EXPECT_EQ(of_kind(report, FindingKind::kLeak)[1].severity, Severity::kWarning);
+}
+
+TEST(LeakFindings, APeakThatIsFreedIsToldByWhoMadeIt) {
+  report::Report report = server();
+  report.totals.live_bytes = 0;
+  report.leaks.reachable = {};
+  report.has_events = true;
+  add_stack(report, "load_image", {});
+  report.stacks[0].peak_bytes = 1 << 20;
+  const std::vector<Finding> peak = of_kind(report, FindingKind::kPeak);
+  ASSERT_EQ(peak.size(), 2u);
+  EXPECT_TRUE(peak[1].text.starts_with("1.0 MiB of the peak, allocated in load_image (")) << peak[1].text;
+  EXPECT_EQ(peak[1].stack, 0u);
+}
+
+}  // namespace
+}  // namespace heaptap::findings

@@ -1,0 +1,59 @@
+// Which leaks come first.
+#include "analysis/report/leak_weight.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/report/process_sums.h"
+
+namespace heaptap::report {
+namespace {
+
+// A server with a peak of 1 MiB.
+ProcessEntry server() {
+  ProcessEntry process;
+  process.totals.peak_live_bytes = 1 << 20;
+  process.leaks.scanned = true;
+  process.capture.ended = true;
+  return process;
+}
+
+bool lead(const ProcessEntry& process) { return leaks_lead(process.totals, process.leaks); }
+
+TEST(LeakWeight, APossibleLeakLeadsFromAHundredthOfThePeak) {
+  ProcessEntry process = server();
+  process.leaks.possible = {25, 1555};
+  EXPECT_FALSE(lead(process));
+  process.leaks.possible = {25, (1 << 20) / 100};
+  EXPECT_TRUE(lead(process));
+  process.leaks.possible = {};
+  EXPECT_FALSE(lead(process)) << "no leaks";
+}
+
+TEST(LeakWeight, ALeakForCertainLeadsHoweverSmall) {
+  ProcessEntry process = server();
+  process.leaks.definite = {1, 7};
+  EXPECT_TRUE(lead(process));
+  EXPECT_FALSE(leaks_weigh(process.totals, process.leaks));
+  process.leaks = server().leaks;
+  process.leaks.pools.definite = {1, 7};
+  EXPECT_TRUE(lead(process));
+}
+
+TEST(LeakWeight, OfAnUnknownPeakAPossibleLeakLeads) {
+  ProcessEntry process = server();
+  process.leaks.possible = {1, 8};
+  process.totals.peak_live_bytes.set_unknown();
+  EXPECT_TRUE(lead(process));
+}
+
+TEST(LeakWeight, WhatLibrariesKeepIsNoPartOfThePeak) {
+  ProcessEntry process = server();
+  process.leaks.possible = {1, 100};
+  process.totals.peak_live_bytes = 75'100;
+  EXPECT_FALSE(lead(process));
+  process.leaks.kept_by_libraries = {{.purpose = Purpose::kEmergencyPool, .reachable = {1, 75'000}, .possible = {}}};
+  EXPECT_TRUE(lead(process));
+}
+
+}  // namespace
+}  // namespace heaptap::report
