@@ -94,6 +94,13 @@ class FirstAnswers(heaptap_test.TestCase):
             outcome = heaptap("check", "--max-leaked", "0", *options, self.trace)
             self.assertEqual(outcome.status, status, outcome)
 
+    def test_of_several_processes_the_largest_is_told(self):
+        lines = self.end_of("answers_child", options=("-f",))
+        self.assertRegex(lines[0], r"^largest: answers_child \(pid \d+\), peak 8\.0 MiB .*; no leaks")
+        self.assertRegex(lines[1], r"^  8\.0 MiB of the peak: #\d+  load_image answers_child\.c:\d+")
+        self.assertRegex(lines[2], r"^all 2 processes: ")
+        self.assertIn("  load_image ", self.next_of(lines))
+
 
 if __name__ == "__main__":
     unittest.main()

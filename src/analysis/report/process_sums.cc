@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/report/leak_weight.h"
+
 namespace heaptap::report {
 
 ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
@@ -57,6 +59,24 @@ std::vector<const ProcessEntry*> largest_first(std::span<const ProcessEntry> pro
   };
   std::ranges::stable_sort(sorted, {}, rank);
   return sorted;
+}
+
+const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes) {
+  constexpr uint64_t kFirstTimes = 2;
+  const ProcessEntry* largest = nullptr;
+  for (const ProcessEntry& process : processes) {
+    if (!process.failure.empty()) continue;
+    const Totals& totals = process.totals;
+    const bool has_errors = totals.bad_releases.counted() != 0 || totals.double_releases.counted() != 0 ||
+                            totals.mismatched_releases.counted() != 0;
+    if (has_errors || leaks_lead(totals, process.leaks)) return nullptr;
+    if (process.capture.executed || !process.known.any || !totals.peak_live_bytes.is_known()) continue;
+    if (largest == nullptr || totals.peak_live_bytes.counted() > largest->totals.peak_live_bytes.counted())
+      largest = &process;
+  }
+  if (largest == nullptr || largest == processes.data()) return nullptr;
+  const uint64_t first = processes.front().totals.peak_live_bytes.counted();
+  return largest->totals.peak_live_bytes.counted() >= kFirstTimes * first ? largest : nullptr;
 }
 
 std::vector<ProgramEntry> programs_of(std::span<const ProcessEntry> processes) {

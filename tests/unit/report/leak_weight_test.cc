@@ -55,5 +55,28 @@ TEST(LeakWeight, WhatLibrariesKeepIsNoPartOfThePeak) {
   EXPECT_TRUE(lead(process));
 }
 
+TEST(LargestOfRun, IsTheProcessWithThePeakUnlessThatIsTheFirst) {
+  std::vector<ProcessEntry> processes{server(), server()};
+  EXPECT_EQ(largest_of_run(processes), nullptr) << "as large as the first";
+  processes[1].totals.peak_live_bytes = 2 << 20;
+  EXPECT_EQ(largest_of_run(processes), &processes[1]);
+  processes[0].totals.peak_live_bytes = 4 << 20;
+  EXPECT_EQ(largest_of_run(processes), nullptr);
+}
+
+TEST(LargestOfRun, IsNoneWhereSomethingElseComesFirst) {
+  std::vector<ProcessEntry> processes{server(), server()};
+  processes[0].totals.peak_live_bytes = 0;
+  processes[0].leaks.definite = {1, 7};
+  EXPECT_EQ(largest_of_run(processes), nullptr) << "a leak";
+  processes[0].leaks.definite = {};
+  processes[1].totals.double_releases = 1;
+  EXPECT_EQ(largest_of_run(processes), nullptr) << "a double free";
+  processes[1].totals.double_releases = 0;
+  processes[1].totals.peak_live_bytes.set_unknown();
+  EXPECT_EQ(largest_of_run(processes), nullptr);
+  EXPECT_EQ(largest_of_run({}), nullptr);
+}
+
 }  // namespace
 }  // namespace heaptap::report

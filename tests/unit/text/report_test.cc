@@ -9,6 +9,7 @@
 #include "analysis/findings/function_name.h"
 #include "analysis/findings/text_safe.h"
 #include "analysis/report/call_tree.h"
+#include "analysis/report/process_sums.h"
 #include "analysis/report/view.h"
 #include "common/base/safe_text.h"
 #include "golden.h"
@@ -354,6 +355,25 @@ TEST(EndSummary, NamesLeaksForCertainBeforeLargerPossibleOnes) {
   EXPECT_TRUE(says(report,
                    "heaptap:   300 bytes in 1 block  #4  lose lose.cc:3\n"
                    "heaptap:   2,000 bytes in 10 blocks (possibly)  #3  hide hide.cc:12\n"));
+}
+
+TEST(EndSummary, TellsTheLargestProcessOfARun) {
+  report::Report report = clean_run();
+  report::Report largest = clean_run();
+  largest.capture.pid = 8;
+  largest.totals.peak_live_bytes = 1 << 20;
+  largest.frames = {frame("load_image", "/src/img.cc", 12)};
+  largest.stacks = {peak_stack(3, 1 << 20, 0)};
+  largest.trace_path = "heaptap.child.8.htap";
+  report.processes = {report::entry_of(report), report::entry_of(largest)};
+  const std::string text = render_end_summary(report, {.width = 0}, &largest);
+  EXPECT_NE(text.find("exited with 0 after 2.0 ms: 3 allocations, peak 2.9 KiB after 0 ns\n"
+                      "heaptap: largest: app (pid 8), peak 1.0 MiB after 0 ns; no leaks\n"
+                      "heaptap:   1.0 MiB of the peak: #3  load_image img.cc:12\n"
+                      "heaptap: all 2 processes: 6 allocations, no leaks\n"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(text.ends_with("next:  heaptap show top heaptap.child.8.htap\n")) << text;
 }
 
 TEST(Report, SumsUpWhatLibrariesKeep) {

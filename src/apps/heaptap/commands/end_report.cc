@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -140,6 +141,27 @@ void tell_lack_of_traces(const EndReport& end, const std::vector<supervision::Fi
                     "-o FILE in a directory that has room and isn't removed during the run\n");
 }
 
+// Empty: the first process.
+std::optional<report::Report> read_largest(const EndReport& end, const std::vector<ProcessEntry>& processes) {
+  const ProcessEntry* const largest = report::largest_of_run(processes);
+  if (largest == nullptr) return std::nullopt;
+  auto report = read_main(end, largest->trace_path, false);
+  return report ? std::optional(*std::move(report)) : std::nullopt;
+}
+
+void print_summary(const EndReport& end, const report::Report& report) {
+  const RunOptions& options = end.options;
+  const size_t width = fold_width(STDERR_FILENO);
+  const std::optional<report::Report> largest = read_largest(end, report.processes);
+  const text::RenderOptions rendering{.color = use_color(options.color, STDERR_FILENO),
+                                      .limit = options.count,
+                                      .all_processes = options.verbose,
+                                      .width = width,
+                                      .frames = options.frames};
+  const std::string summary = text::render_end_summary(report, rendering, largest ? &*largest : nullptr);
+  print_error(text::folded(summary, width, "heaptap: "));
+}
+
 void print_failure(const base::Error& error) { print_error(fmt::format("heaptap: {}\n", error.message)); }
 
 void print_json(const EndReport& end, const std::string& trace, const std::vector<ProcessEntry>& processes) {
@@ -226,13 +248,7 @@ Gate report_end(const EndReport& end, const std::vector<supervision::FinishedTra
       report->capture.notes.insert(report->capture.notes.begin(),
                                    model::Note{.name = "--error-exitcode: it is unknown whether it leaks"});
     }
-    const size_t width = fold_width(STDERR_FILENO);
-    const std::string summary = text::render_end_summary(*report, {.color = use_color(options.color, STDERR_FILENO),
-                                                                   .limit = options.count,
-                                                                   .all_processes = options.verbose,
-                                                                   .width = width,
-                                                                   .frames = options.frames});
-    print_error(text::folded(summary, width, "heaptap: "));
+    print_summary(end, *report);
   }
   if (gate == Gate::kUnknown && is_lacking) tell_lack_of_traces(end, traces);
   return gate;
