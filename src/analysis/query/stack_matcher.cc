@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/findings/machinery.h"
 #include "analysis/query/line_map.h"
 #include "analysis/query/stack_similarity.h"
 
@@ -195,17 +196,26 @@ class Matcher {
     bool differs = false;
     for_each_call(stack, [&](report::FrameIndex frame, uint32_t callee) {
       const FrameFacts& facts = pool_.facts(frame);
-      const bool own = has_lines(frame);
+      const bool own = has_lines(frame) && !is_common(frame);
       differs = differs || own;
       SimilarFrame entry{.function = facts.function, .own = own, .has_line = !pool_.frame(frame).file.empty()};
       if (is_shared(frame)) {
         entry.place = {facts.binary, pool_.frame(frame).offset};
-      } else if (own && has_partner(side, frame, callee)) {
+      } else if (has_lines(frame) && has_partner(side, frame, callee)) {
         entry.place = {uint64_t{facts.file} << 32, *place_of(side, frame, callee)};
       }
       similar.frames.push_back(entry);
     });
     return differs ? std::optional(std::move(similar)) : std::nullopt;
+  }
+
+  // Whether stacks of many sites have such a frame, so that it says nothing about their likeness: a container's template, an
+  // allocation wrapper, startup code.
+  bool is_common(report::FrameIndex index) {
+    const auto [known, is_new] = common_.try_emplace(index, false);
+    const model::Frame& frame = pool_.frame(index);
+    if (is_new) known->second = findings::is_machinery(frame) || findings::is_startup(frame);
+    return known->second;
   }
 
   // Whether the other side has a line that matches this one.
@@ -248,7 +258,8 @@ class Matcher {
   std::map<CallKey, Lines> lines_;
   std::map<Token, uint32_t> tokens_;
   std::array<boost::unordered_flat_map<Call, uint32_t>, 2> token_of_call_;
-  boost::unordered_flat_map<uint64_t, uint32_t> nodes_;  // by the node and the token of the next caller
+  boost::unordered_flat_map<report::FrameIndex, bool> common_;  // of the frames asked about
+  boost::unordered_flat_map<uint64_t, uint32_t> nodes_;         // by the node and the token of the next caller
   Matching matching_;
 };
 

@@ -10,7 +10,7 @@ namespace heaptap::query {
 
 struct SimilarFrame {
   uint32_t function = 0;  // 0: no name
-  bool own = false;       // in code that differs between the builds
+  bool own = false;       // in code that differs between the builds, and neither allocation machinery nor startup code
   bool has_line = false;
   // Place in terms common to both builds; empty: only the function is comparable.
   std::optional<std::pair<uint64_t, uint64_t>> place = {};

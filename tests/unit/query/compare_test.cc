@@ -340,6 +340,23 @@ TEST(Compare, JsonHasBothSidesAndFramesOfOneTable) {
   EXPECT_EQ(json["stacks"][0]["mapping"], true);
 }
 
+// Both sites fill a vector<int>: its functions, main() and the startup code aren't what makes stacks alike.
+TEST(Compare, CommonLibraryAndStartupFramesDontMakeStacksAlike) {
+  const auto grown = [](const std::string& function, uint32_t line) {
+    return std::vector<model::Frame>{at("std::__new_allocator<int>::allocate(unsigned long, void const*)", 137),
+                                     at("std::vector<int, std::allocator<int> >::_M_realloc_insert(int&&)", 450),
+                                     at("std::vector<int, std::allocator<int> >::push_back(int&&)", 1294),
+                                     at(function, line),
+                                     at("main", 90),
+                                     at("_start", 1)};
+  };
+  const auto before = Recorded("a").stack(500, grown("shop::legacy_index()", 40));
+  const auto after = Recorded("b").stack(2048, grown("shop::serve(int)", 61));
+  EXPECT_EQ(lines_of(compared({&before, &after})),
+            (Lines{"new 0->2048 std::__new_allocator<int>::allocate(unsigned long, void const*):137",
+                   "gone 500->0 std::__new_allocator<int>::allocate(unsigned long, void const*):137"}));
+}
+
 TEST(Compare, TextFitsIntoEightyColumnsAndSaysWhatIsDoubtful) {
   const std::string long_name =
       "ns::a_function_with_a_long_name<std::vector<std::map<int, long>>>::operator()(int, char const*, double) const";
