@@ -3,6 +3,7 @@
 import hashlib
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -163,6 +164,26 @@ class Diff(heaptap_test.TestCase):
         self.assertEqual((record["change"]["live_bytes"], record["change"]["live_blocks"]), (2000, 20))
         self.assertEqual(self.states(comparison).get("new"), None)
 
+    def test_text_lists_what_changed_in_the_sort_figure_with_the_programs_own_frame(self):
+        program = self.build("app")
+        before, after = self.record(program, "50", name="one"), self.record(program, "70", name="two")
+        comparison = self.diff(before, after)
+        for figure, key in (("live", "live_bytes"), ("frees", "frees"), ("allocations", "allocations")):
+            changed = [stack for stack in comparison["stacks"] if stack["change"][key] != 0]
+            text = self.text("diff", before, after, "--sort", figure, "-n", "0")
+            heading, rows = text.split(f"Stacks by change of {figure}")[1].split("\n", 1)
+            counts = {word: int(number) for number, word in re.findall(r"(\d+) (new|gone|grown|shrunk|unchanged)", heading)}
+            self.assertEqual(counts.pop("unchanged", 0), len(comparison["stacks"]) - len(changed), text)
+            self.assertEqual(sum(counts.values()), len(changed), text)
+            listed = [re.search(r"\((\d+) stacks:", line) for line in re.findall(r"^ .*#\d+  .*$", rows, re.MULTILINE)]
+            self.assertEqual(sum(int(more[1]) if more else 1 for more in listed), len(changed), text)
+            for hidden in ("__libc_start", "_start", "std::", "operator new", " same "):
+                self.assertNotIn(hidden, rows)
+        text = self.text("diff", before, after, "-n", "1")
+        self.assertRegex(text, r"\n +\+2\.0 KiB +4\.9 KiB +6\.8 KiB +#\d+  make_record program\.cc:\d+ < fill program\.cc:\d+.*\n\n\(\d+ stacks? more: -n N shows more")
+        self.assertIn("fill", self.text("diff", before, after, "--skip", "make_record", "-n", "1"))
+        self.assertNotIn("make_record", self.text("diff", before, after, "--skip", "make_record"))
+
     def test_a_moved_line_is_no_new_stack(self):
         before = self.record(self.build("before"), "50")
         after = self.record(self.build("after", MOVED), "50")
@@ -182,9 +203,11 @@ class Diff(heaptap_test.TestCase):
         leak = comparison["stacks"][0]
         self.assertEqual((leak["state"], leak["names"][0], leak["change"]["leaked_bytes"]), ("new", "leak_more()", 3000))
         text = self.text("diff", before, after, "--sort", "leaked")
-        self.assertIn("+2.9 KiB leaked  new  malloc", text)
-        self.assertIn("leak_more()  program.cc:", text)
+        self.assertRegex(text, r"\n +\+2\.9 KiB +new +2\.9 KiB +#\d+  leak_more program\.cc:\d+ < main program\.cc:\d+\n")
         self.assertLessEqual(max(len(line) for line in text.splitlines()[2:]), 80)
+        whole = self.text("diff", before, after, "--sort", "leaked", "--full-stacks")
+        self.assertRegex(whole, r"\+2\.9 KiB leaked  new  malloc  #\d+\n")
+        self.assertRegex(whole, r"\n +leak_more\(\)  program\.cc:\d+\n +main  program\.cc:\d+\n(.*\n)* +_start  ")
         self.assertEqual(self.of(self.compare(after, before), "leak_more")["state"], "gone")
 
     def test_an_optimised_build_has_the_same_stacks(self):
@@ -261,7 +284,7 @@ class Diff(heaptap_test.TestCase):
         growing = self.diff(traces[0], traces[1], traces[3])
         self.assertTrue(self.of(growing, "make_record")["growing"])
         text = self.text("diff", traces[0], traces[1], traces[3])
-        self.assertRegex(text, r"4\.9 KiB +5\.9 KiB +7\.8 KiB +\+2\.9 KiB\n +grows in each: malloc from make_record")
+        self.assertRegex(text, r"\+2\.9 KiB +4\.9 KiB +5\.9 KiB +7\.8 KiB\n +#\d+  make_record program\.cc:\d+ < fill .*  \(grows in each\)\n")
 
     def test_two_moments_of_one_trace(self):
         program = self.directory / "moments.cc"
@@ -286,7 +309,7 @@ class Diff(heaptap_test.TestCase):
         self.assertEqual(comparison["totals"]["change"]["live_bytes"], sum(stack["change"]["live_bytes"] for stack in comparison["stacks"] if not stack["mapping"]))
         whole = self.diff(trace, "--from", "start")
         self.assertEqual(whole["totals"]["after"]["live_bytes"], heaptap_test.summary(trace)["totals"]["live_bytes"])
-        self.assertIn("-2.9 KiB live  shrunk", self.text("diff", trace, "--from", moment))
+        self.assertRegex(self.text("diff", trace, "--from", moment), r"\n +-2\.9 KiB +3\.9 KiB +1000 B +#\d+  one moments\.cc:4 < main moments\.cc:7\n")
         self.assertIn("is later than", self.text("diff", trace, "--from", "end", "--to", "0", status=2))
         self.assertIn("is not a time of the recording", self.text("diff", trace, "--from", "noon", status=2))
 

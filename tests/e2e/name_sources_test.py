@@ -43,7 +43,7 @@ class NameSources(heaptap_test.TestCase):
             self.assertIn("hidden_maker", self.shown("console", "-x", command)[0], command)
         self.assertIn("innermost program.c", self.shown("top", "--once")[0])
         diff = heaptap("diff", "--from", "0s", "--to", "end", self.trace, cwd="/")
-        self.assertIn(b"hidden_maker", diff.stdout, str(diff))
+        self.assertIn(b"innermost program.c", diff.stdout, str(diff))
         # What is said counts, and nothing else.
         (self.directory / "empty").mkdir()
         self.assertNotIn("hidden_maker", self.shown("show", "leaks", "--symbols", self.directory / "empty")[0])

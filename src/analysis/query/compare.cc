@@ -36,6 +36,7 @@ report::Recording recording_of(const ComparedReport& compared) {
   recording.report.trace_path = whole.trace_path;
   recording.report.filter = whole.filter;
   recording.report.unmatched = whole.unmatched;
+  recording.report.skipped = whole.skipped;
   recording.at_ns = compared.at_ns;
   recording.totals = report::figures_of(whole);
   // A scan at another time doesn't show this moment.

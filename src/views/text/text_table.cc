@@ -30,14 +30,18 @@ size_t sum_of(const std::vector<size_t>& widths) {
 
 }  // namespace
 
-TextTable::Layout TextTable::lay_out() const {
-  Layout layout;
-  for (const Column& column : columns_) layout.widths.push_back(findings::shown_width(column.title));
+std::vector<size_t> TextTable::whole_widths() const {
+  std::vector<size_t> widths;
+  for (const Column& column : columns_) widths.push_back(findings::shown_width(column.title));
   for (const Row& row : rows_) {
-    for (size_t i = 0; i < row.cells.size(); ++i) {
-      layout.widths[i] = std::max(layout.widths[i], findings::shown_width(row.cells[i]));
-    }
+    for (size_t i = 0; i < row.cells.size(); ++i) widths[i] = std::max(widths[i], findings::shown_width(row.cells[i]));
   }
+  return widths;
+}
+
+TextTable::Layout TextTable::lay_out() const {
+  Layout layout{.widths = whole_widths(), .below = last_below_};
+  if (last_below_) layout.widths.back() = 0;
   if (width_ == 0 || sum_of(layout.widths) <= width_) return layout;
   // If the table is too wide, the names from the last column on are shortened.
   for (size_t i = columns_.size(); i-- > 0;) {
@@ -55,6 +59,12 @@ TextTable::Layout TextTable::lay_out() const {
     layout.widths[i] -= std::min(surplus, layout.widths[i] - least);
   }
   return layout;
+}
+
+size_t TextTable::room_beside() const {
+  std::vector<size_t> widths = whole_widths();
+  widths.back() = 0;
+  return width_ - std::min(width_, sum_of(widths));
 }
 
 std::string TextTable::line_of(const std::vector<std::string>& cells, const Layout& layout) const {

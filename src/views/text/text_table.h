@@ -36,6 +36,8 @@ class TextTable {
   void add(std::vector<std::string> cells) { rows_.push_back({std::move(cells), 0}); }
   // Adds a row with a bar in a last column of its own, proportional to `value`.
   void add(std::vector<std::string> cells, uint64_t value) { rows_.push_back({std::move(cells), value}); }
+  // Replaces the last cell of a row.
+  void set_last(size_t row, std::string cell) { rows_[row].cells.back() = std::move(cell); }
   // Sets the unit of the bars, shown as one character's value: "1.2 MiB". `unit` formats such a value.
   void name_bar_unit(std::string (*unit)(uint64_t)) { bar_unit_ = unit; }
 
@@ -49,6 +51,11 @@ class TextTable {
   // Maximum width of a last column of names, beside the others or on lines of its own.
   [[nodiscard]] static constexpr size_t room_below(size_t width) { return width == 0 ? 0 : width - kIndentBelow; }
 
+  // Columns left for a last column of names beside the rows so far; 0: none, or unlimited.
+  [[nodiscard]] size_t room_beside() const;
+  // Puts the last column on lines of its own, even if there is room.
+  void put_last_below() { last_below_ = true; }
+
  private:
   static constexpr size_t kIndentBelow = 6;
   static constexpr size_t kLeastRoom = 36;
@@ -61,6 +68,7 @@ class TextTable {
     std::vector<size_t> widths;
     bool below = false;  // the last column
   };
+  [[nodiscard]] std::vector<size_t> whole_widths() const;  // of columns, uncut
   [[nodiscard]] Layout lay_out() const;
   [[nodiscard]] std::string line_of(const std::vector<std::string>& cells, const Layout& layout) const;
   [[nodiscard]] std::string below_of(const std::vector<std::string>& cells, const Layout& layout) const;
@@ -69,6 +77,7 @@ class TextTable {
   size_t width_;
   std::vector<Row> rows_;
   bool keeps_names_whole_ = false;
+  bool last_below_ = false;
   std::string (*bar_unit_)(uint64_t) = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/query/line_map.h"
+#include "golden.h"
 #include "views/json/json_comparison.h"
 #include "views/text/text_comparison.h"
 
@@ -377,6 +378,105 @@ TEST(Compare, TextFitsIntoEightyColumnsAndSaysWhatIsDoubtful) {
   EXPECT_NE(text.find("! before: 3 events were lost"), std::string::npos) << text;
   EXPECT_NE(text.find("! before: the trace is cut off"), std::string::npos) << text;
   EXPECT_NE(text.find("leaked"), std::string::npos) << text;
+}
+
+// As recorded: library frames within, those below main() at the end.
+std::vector<model::Frame> called(std::vector<model::Frame> own) {
+  for (const char* name : {"std::vector<int, std::allocator<int> >::_M_realloc_insert(int&&)", "operator new"}) {
+    own.insert(own.begin(), at(name, 70, "/usr/include/c++/12/bits/vector.tcc"));
+  }
+  own.push_back(at("main", 90));
+  own.push_back(at("__libc_start_call_main", 0, ""));
+  own.push_back(at("_start", 0, ""));
+  return own;
+}
+
+// Two builds of a shop: what grew, came, went, only churned, and stayed.
+Recorded shop(const std::string& build, const char* path, bool is_old) {
+  Recorded recorded(build);
+  const uint64_t parts = is_old ? 1 : 3;
+  const uint32_t moved = is_old ? 0 : 5;
+  recorded.stack(1000 * parts, called({at("shop::Cart::add(int)", 10 + moved)}));
+  recorded.stack(100 * parts, called({at("shop::Cart::add(int)", 10 + moved), at("shop::Cart::add(int)", 12 + moved)}));
+  recorded.stack(0, called({at("shop::render(Page const&)", 20 + moved)}), "malloc", 10 * parts);
+  recorded.stack(64, called({at("shop::open()", 30 + moved)}));
+  if (is_old) {
+    recorded.stack(500, called({at("shop::legacy_index()", 40)}));
+    recorded.stack(8192, called({at("shop::reserve()", 50)}), "mmap");
+  } else {
+    recorded.stack(2048, called({at("shop::Session::Session(int)", 45), at("shop::serve(int)", 61)}));
+    recorded.stack(65536, called({at("shop::reserve()", 55)}), "mmap");
+  }
+  recorded.change().trace_path = path;
+  recorded.change().capture.executable = "/bin/shop";
+  return recorded;
+}
+
+TEST(CompareText, EachSiteThatChangedHasALine) {
+  const Recorded before = shop("a", "before.htap", true);
+  const Recorded after = shop("b", "after.htap", false);
+  const report::Comparison comparison = compared({&before, &after});
+  const std::string text = text::render_comparison(comparison, {});
+  test::expect_golden("diff.txt", text);
+  for (const char* hidden : {"_start", "__libc_start_call_main", "_M_realloc_insert", "operator new", "render"}) {
+    EXPECT_EQ(text.find(hidden), std::string::npos) << hidden;
+  }
+  EXPECT_NE(text.find("Stacks by change of live: 1 new, 1 gone, 3 grown, 2 unchanged\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("(2 stacks: #1 #2)"), std::string::npos) << text;
+}
+
+TEST(CompareText, WholeStacksHaveAllFramesAndFigures) {
+  const Recorded before = shop("a", "before.htap", true);
+  const Recorded after = shop("b", "after.htap", false);
+  const std::string text =
+      text::render_comparison(compared({&before, &after}), {.limit = 2, .frames = {.full_stacks = true}});
+  test::expect_golden("diff_full_stacks.txt", text);
+  EXPECT_NE(text.find("_start"), std::string::npos) << text;
+  EXPECT_NE(text.find("(3 stacks more: -n N shows more; "), std::string::npos) << text;
+}
+
+TEST(CompareText, ASeriesHasAColumnForEachRecording) {
+  const Recorded first = shop("a", "mon.htap", true);
+  const Recorded second = shop("b", "tue.htap", false);
+  auto third = shop("b", "wed.htap", false);
+  third.stack(4096, called({at("shop::Cart::add(int)", 15)}), "malloc");
+  const report::Comparison comparison = compared({&first, &second, &third});
+  test::expect_golden("diff_series.txt", text::render_comparison(comparison, {.limit = 3, .width = 120}));
+}
+
+TEST(CompareText, UnchangedStacksAreListedIfWanted) {
+  const Recorded before = shop("a", "before.htap", true);
+  const Recorded after = shop("b", "after.htap", false);
+  const std::string text = text::render_comparison(compared({&before, &after}, kAll), {.unchanged = true});
+  EXPECT_NE(text.find("3 grown, 2 unchanged\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("shop::open app.cc:35"), std::string::npos) << text;
+  EXPECT_EQ(text.find("--unchanged"), std::string::npos) << text;
+}
+
+TEST(CompareText, OppositeChangesAtOneSiteStayApart) {
+  const auto before = Recorded("a").stack(10, {at("f", 10), at("f", 11)}).stack(90, {at("f", 10), at("f", 12)});
+  const auto after = Recorded("a").stack(70, {at("f", 10), at("f", 11)}).stack(20, {at("f", 10), at("f", 12)});
+  const std::string text = text::render_comparison(compared({&before, &after}), {});
+  EXPECT_NE(text.find("1 grown, 1 shrunk\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("-70 B    90 B   20 B  #2  f app.cc:10\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("+60 B    10 B   70 B  #1  f app.cc:10\n"), std::string::npos) << text;
+}
+
+TEST(CompareText, SkippedFunctionsAreNoSites) {
+  auto before = Recorded("a").stack(10, {at("grow", 10), at("f", 12)});
+  auto after = Recorded("a").stack(20, {at("grow", 10), at("f", 12)});
+  after.change().skipped = report::SkippedNames({"grow"});
+  const std::string text = text::render_comparison(compared({&before, &after}), {});
+  EXPECT_NE(text.find("#1  f app.cc:12\n"), std::string::npos) << text;
+}
+
+// Builds in two directories have the same files.
+TEST(CompareText, FilesOfTwoBuildsAreNamedWithoutTheirDirectories) {
+  const auto before = Recorded("a").stack(10, {at("f", 10, "/old/app.cc")});
+  const auto after = Recorded("b").stack(20, {at("g", 20, "/new/app.cc")});
+  const std::string text = text::render_comparison(compared({&before, &after}), {});
+  EXPECT_NE(text.find("gone  #1  f app.cc:10\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("20 B  #1  g app.cc:20\n"), std::string::npos) << text;
 }
 
 std::vector<size_t> partners(const std::vector<CallPlace>& before, const std::vector<CallPlace>& after) {

@@ -110,8 +110,12 @@ base::Result<> write_html(const DiffOptions& options) {
 }
 
 base::Result<> print(const DiffOptions& options, const report::Comparison& comparison) {
-  const text::ComparisonOptions render{
-      .color = use_color(options.color, STDOUT_FILENO), .limit = options.limit, .depth = options.depth};
+  const text::ComparisonOptions render{.color = use_color(options.color, STDOUT_FILENO),
+                                       .limit = options.limit,
+                                       .depth = options.depth,
+                                       .width = terminal_width(STDOUT_FILENO),
+                                       .unchanged = options.compare.unchanged,
+                                       .frames = options.frames};
   if (!options.json)
     return print_output(text::folded(text::render_comparison(comparison, render), fold_width(STDOUT_FILENO)));
   base::Result<> printed;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/findings/frame_text.h"
 #include "analysis/query/analyze.h"
 #include "analysis/query/compare.h"
 #include "apps/heaptap/commands/html_file.h"
@@ -18,8 +19,9 @@ struct DiffOptions {
   query::Query query;
   query::CompareOptions compare;
   std::vector<std::string> suppressions;  // files
-  size_t limit = 10;                      // stacks in text; 0: all
-  size_t depth = 8;                       // frames in text; 0: all
+  size_t limit = 10;                      // rows of text; 0: all
+  size_t depth = 0;                       // frames of a whole stack in text; 0: all
+  findings::FrameTextOptions frames;
   bool json = false;
   bool html = false;  // write the file described by `file`
   HtmlFileOptions file;

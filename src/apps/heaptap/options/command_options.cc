@@ -187,11 +187,11 @@ void add_ignore(OptionSet& set, query::Ignores& ignores) {
       .value_name("REGEX");
 }
 
-void add_frame_options(OptionSet& set, findings::FrameTextOptions& frames) {
+void add_frame_options(OptionSet& set, findings::FrameTextOptions& frames, const char* full_stacks) {
   set.group(OptionGroup::kSymbols);
   set.flag("--full-names", frames.full_names, "Names with return types and all template arguments");
   set.flag("--full-paths", frames.full_paths, "Files with their directories");
-  set.flag("--full-stacks", frames.full_stacks, "Stacks with the frames below main() and below threads' functions");
+  set.flag("--full-stacks", frames.full_stacks, full_stacks);
 }
 
 void add_config(OptionSet& set) {

@@ -48,8 +48,9 @@ Option add_image(OptionSet& set, uint32_t& image);
 void add_skip(OptionSet& set, std::vector<std::string>& patterns);
 // --ignore, repeatable: stacks counted but not listed.
 void add_ignore(OptionSet& set, query::Ignores& ignores);
-// --full-names, --full-paths, --full-stacks.
-void add_frame_options(OptionSet& set, findings::FrameTextOptions& frames);
+// --full-names, --full-paths, --full-stacks; `full_stacks`: help for the last one.
+void add_frame_options(OptionSet& set, findings::FrameTextOptions& frames,
+                       const char* full_stacks = "Stacks with the frames below main() and below threads' functions");
 // --config FILE, --no-config: see apps/heaptap/options/settings.h.
 void add_config(OptionSet& set);
 

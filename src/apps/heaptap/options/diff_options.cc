@@ -42,9 +42,9 @@ void add_list_options(OptionSet& set, DiffOptions& options) {
       .value_name("FIGURE");
   set.size("--min-bytes", options.compare.min_bytes, "Hide changes below SIZE");
   add_percent(set, options.compare.min_percent);
-  set.flag("--unchanged", options.compare.unchanged, "List stacks in which nothing changed, too");
-  set.number("-n,--count", options.limit, "Show at most N stacks (default: 10; 0: all; JSON has all)");
-  set.number("-d,--depth", options.depth, "Show at most N frames of a stack (default: 8; 0: all; JSON has all)");
+  set.flag("--unchanged", options.compare.unchanged, "List stacks without a change, too");
+  set.number("-n,--count", options.limit, "Show at most N lines of stacks (default: 10; 0: all; JSON has all)");
+  set.number("-d,--depth", options.depth, "--full-stacks: at most N frames of a stack (0: all, the default)");
 }
 
 void add_html_options(OptionSet& set, DiffOptions& options, const Option& json) {
@@ -88,13 +88,15 @@ base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& def
   add_ignore(set, options.query.filter.ignores);
   add_suppressions(set, options.suppressions, options.query.leaks.carried_suppressions);
   add_symbol_sources(set, options.query.symbols);
+  add_skip(set, options.query.filter.skip);
+  add_frame_options(set, options.frames, "Each stack with all of its frames, and all figures that changed");
   set.group(OptionGroup::kOutput);
   const Option json = set.flag("--json", options.json, "As JSON");
   add_html_options(set, options, json);
   add_color(set, options.color);
   add_config(set);
   set.most_used(
-      {"--from", "--to", "--sort", "-n", "--min-bytes", "--min-percent", "--function", "--json", "--html", "--open"});
+      {"--from", "--to", "--sort", "-n", "--min-bytes", "--full-stacks", "--function", "--json", "--html", "--open"});
   const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
