@@ -102,7 +102,7 @@ class LeaksNow(unittest.TestCase):
     def test_asks_the_scan_alone(self):
         self.target.ask("lose")
         answer = self.target.leaks()
-        self.assertIn("1 block definitely lost; by malloc", answer.stdout)
+        self.assertIn("1 block definitely lost at make loses_on_demand.c:9; by malloc", answer.stdout)
         report = heaptap_test.read_report(self.target.leaks("--json").stdout)
         stack = report["stacks"][0]
         self.assertEqual((stack["live_blocks"], stack["allocations"], stack["threads"]), (1, None, None))

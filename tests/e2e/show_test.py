@@ -47,7 +47,7 @@ class Shown(heaptap_test.TestCase):
         self.assertNotIn("__libc_start", top + self.text("leaks") + self.text("tree"))
         self.assertIn("__libc_start", self.text("leaks", "--full-stacks"))
         self.assertNotIn(", std::allocator<", self.text("summary"))
-        self.assertIn(", std::allocator<", self.text("summary", "--full-names"))
+        self.assertIn(", std::allocator<", self.text("summary", "--full-names", "--full-stacks"))
         self.assertRegex(self.text("leaks", "--full-paths"), r"  /\S*/leak_shop\.cc:\d+\n")
 
     def test_a_function_can_be_skipped(self):

@@ -91,6 +91,29 @@ std::string FrameText::describe_site(const report::FrameList& frames, size_t wid
   return cut_middle(text, width);
 }
 
+std::string FrameText::innermost_site(const report::FrameList& frames, size_t most) const {
+  const model::Frame* const frame = telling_frame(frames, skipped_);
+  return frame == nullptr ? "" : both(*frame, most);
+}
+
+std::vector<ListedFrame> FrameText::listed_frames(const report::FrameList& frames) const {
+  const size_t end = listed(frames);
+  const size_t telling = telling_place(frames, skipped_);
+  const bool is_folded = !options_.full_stacks && telling < frames.size() && !is_machinery(frames[telling]);
+  std::vector<ListedFrame> shown;
+  for (size_t place = 0; place < end;) {
+    size_t after = place;
+    while (is_folded && after < end && is_machinery(frames[after])) ++after;
+    if (const size_t run = after - place; run >= 2) {
+      shown.push_back({.frame = nullptr, .run = run});
+      place = after;
+    } else {
+      shown.push_back({.frame = &frames[place++]});
+    }
+  }
+  return shown;
+}
+
 size_t FrameText::listed(const report::FrameList& frames) const {
   return options_.full_stacks ? frames.size() : told_frames(frames);
 }

@@ -12,8 +12,14 @@ namespace heaptap::findings {
 struct FrameTextOptions {
   bool full_names = false;   // with template arguments and return types, uncut
   bool full_paths = false;   // of source files and modules
-  bool full_stacks = false;  // with the frames below main() and below a thread's function
+  bool full_stacks = false;  // with library frames, those below main() and those below a thread's function
   bool offsets = true;       // in sites, of functions without a known source line
+};
+
+// A frame of a listed stack, or a run of library frames that stands for itself as a number.
+struct ListedFrame {
+  const model::Frame* frame = nullptr;  // null: a run
+  size_t run = 0;                       // its frames
 };
 
 class FrameText {
@@ -33,7 +39,14 @@ class FrameText {
   // machinery, frames below main() and recursive calls are omitted.
   [[nodiscard]] std::string describe_site(const report::FrameList& frames, size_t width = 0) const;
 
-  // Number of a stack's frames that are listed.
+  // The telling frame alone, its name of about `most` characters at most; empty: there is none.
+  [[nodiscard]] std::string innermost_site(const report::FrameList& frames, size_t most) const;
+
+  // A stack as it is listed: two and more successive frames of allocation machinery are a run, unless the telling frame is machinery
+  // itself.
+  [[nodiscard]] std::vector<ListedFrame> listed_frames(const report::FrameList& frames) const;
+
+  // Number of a stack's frames without those below main() or a thread's function.
   [[nodiscard]] size_t listed(const report::FrameList& frames) const;
   [[nodiscard]] const FrameTextOptions& options() const { return options_; }
 

@@ -162,6 +162,8 @@ constexpr auto kMachinery = std::to_array<string_view>({
     "core::slice::*",
     "core::str::*",
     "core::fmt::*",
+    "core::panic::*",
+    "dyn core::*",
     "hashbrown::*",
     "__rust_*",
     "__rdl_*",
@@ -347,9 +349,20 @@ constexpr auto kStartup = std::to_array<string_view>({
     "libc_start_main*",
     "_start_c",
     "(below main)",
-    "std::rt::lang_start*",
+    // Rust: main() and threads are called by closures within catch_unwind
+    "std::rt::*",
+    "std::panic::*",
+    "std::panicking::*",
+    "__rust_try*",
     "std::sys::backtrace::__rust_begin_short_backtrace",
     "std::sys_common::backtrace::__rust_begin_short_backtrace",
+    "std::sys::*thread_start",
+    "std::thread::Builder::spawn_unchecked*",
+    "std::thread::lifecycle::*",
+    "core::ops::function::*",
+    "core::panic::unwind_safe::AssertUnwindSafe*",
+    "dyn core::ops::function::Fn*",
+    "alloc::boxed::Box*call_once",
 });
 
 constexpr auto kSystemLibraries = std::to_array<string_view>({
@@ -409,6 +422,14 @@ std::string listed_name(string_view function) {
   return plain;
 }
 
+// Rust's own trait for one of its own types, whose names have no path: "u64 as core::fmt::Display::fmt". Those of programs have one.
+bool is_trait_of_rust(string_view listed) {
+  const size_t trait = listed.find(" as ");
+  if (trait == listed.npos || listed.substr(0, trait).find("::") != listed.npos) return false;
+  const string_view name = listed.substr(trait + std::string_view(" as ").size());
+  return name.starts_with("core::") || name.starts_with("alloc::") || name.starts_with("std::");
+}
+
 bool is_of_system(string_view module) {
   const string_view name = module.substr(module.rfind('/') + 1);
   return std::ranges::any_of(kSystemLibraries, [&](string_view each) { return name.starts_with(each); });
@@ -418,11 +439,16 @@ bool is_of_system(string_view module) {
 
 std::span<const string_view> machinery_names() { return kMachinery; }
 
-bool is_machinery_name(string_view function) { return matches_any(listed_name(function), kMachinery); }
+bool is_machinery_name(string_view function) {
+  const std::string name = listed_name(function);
+  return matches_any(name, kMachinery) || is_trait_of_rust(name);
+}
 
 bool is_machinery(const model::Frame& frame) {
   return frame.function.empty() ? is_of_system(frame.module) : is_machinery_name(frame.function);
 }
+
+bool is_start_of_rust(const model::Frame& frame) { return listed_name(frame.function) == "std::rt::lang_start"; }
 
 bool is_startup(const model::Frame& frame) {
   return frame.function.empty() ? is_of_system(frame.module) : matches_any(listed_name(frame.function), kStartup);

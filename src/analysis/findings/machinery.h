@@ -20,4 +20,7 @@ bool is_machinery(const model::Frame& frame);
 // Whether a frame is below main() or a thread's function, provided that all frames further out are too.
 bool is_startup(const model::Frame& frame);
 
+// Whether a frame is the start of a Rust program: its caller, main(), isn't the program's, which is further in.
+bool is_start_of_rust(const model::Frame& frame);
+
 }  // namespace heaptap::findings

@@ -45,7 +45,10 @@ const model::Frame* telling_frame(const report::FrameList& frames, const report:
 
 size_t told_frames(const report::FrameList& frames) {
   size_t told = frames.size();
-  while (told > 0 && is_startup(frames[told - 1])) --told;
+  const auto is_rusts_main = [&](size_t place) {
+    return place > 0 && frames[place].function == "main" && is_start_of_rust(frames[place - 1]);
+  };
+  while (told > 0 && (is_startup(frames[told - 1]) || is_rusts_main(told - 1))) --told;
   return told == 0 ? frames.size() : told;
 }
 

@@ -36,6 +36,13 @@ std::string indirect_text(const report::StackLeaks& leaks) {
   return findings::amount(leaks.indirect) + " indirectly lost" + holder;
 }
 
+// " at handle(int) cycle.cc:5"
+std::string site_text(const TextContext& context, const report::StackEntry& stack) {
+  constexpr size_t kMaxName = 48;
+  const std::string site = context.text.innermost_site(context.report.list(stack.frames), kMaxName);
+  return site.empty() ? "" : " at " + site;
+}
+
 std::string leaks_of_stack(const TextContext& context, const report::StackEntry& stack) {
   const report::StackLeaks& leaks = *stack.leaks;
   std::vector<std::string> parts;
@@ -45,6 +52,7 @@ std::string leaks_of_stack(const TextContext& context, const report::StackEntry&
   if (leaks.indirect.blocks != 0 && !is_told) parts.push_back(indirect_text(leaks));
   if (leaks.possible.blocks != 0) parts.push_back(findings::amount(leaks.possible) + " possibly lost");
   std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, parts.empty() ? "" : parts.front()));
+  text += site_text(context, stack);
   for (size_t i = 1; i < parts.size(); ++i) text += ", " + parts[i];
   const std::optional<uint64_t> allocations = stack.allocations.if_known();
   const std::string calls = allocations ? findings::counted(*allocations, "allocation") + " " : "";
@@ -62,9 +70,10 @@ std::string live_stack(const TextContext& context, const report::StackEntry& sta
   std::string text =
       "  " + context.ink.bold(fmt::format("#{}  {}{}{} not freed{}", stack.id, bytes.is_known() ? "" : "at most ",
                                           format_bytes(bytes.counted()), blocks, findings::mapped_behind(stack)));
+  text += site_text(context, stack);
   const std::optional<uint64_t> allocations = stack.allocations.if_known();
   if (!allocations) return text + "\n" + frames_text(context, stack);
-  text += fmt::format(" of {} by {}", findings::counted(*allocations, "allocation"),
+  text += fmt::format("; {} by {}", findings::counted(*allocations, "allocation"),
                       findings::function_text(stack.function, stack.variant));
   return text + "\n" + frames_text(context, stack);
 }

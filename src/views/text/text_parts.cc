@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 #include <set>
 
 #include "analysis/findings/amount_text.h"
@@ -139,11 +140,15 @@ std::string frames_text(const TextContext& context, const report::FrameList& fra
   constexpr size_t kIndent = 6;
   const std::string indent(kIndent, ' ');
   std::string text;
-  const size_t listed = context.text.listed(frames);
-  for (size_t index = 0; index < std::min(listed, kMaxFrames); ++index) {
-    text += indent + frame_line(context, frames[index], kIndent) + "\n";
+  const std::vector<findings::ListedFrame> listed = context.text.listed_frames(frames);
+  for (const findings::ListedFrame& each : listed | std::views::take(kMaxFrames)) {
+    text += indent;
+    text += each.frame != nullptr ? frame_line(context, *each.frame, kIndent)
+                                  : context.ink.dim(fmt::format("({} library frames)", each.run));
+    text += "\n";
   }
-  if (listed > kMaxFrames) text += indent + context.ink.dim(fmt::format("({} more)", listed - kMaxFrames)) + "\n";
+  if (listed.size() > kMaxFrames)
+    text += indent + context.ink.dim(fmt::format("({} more)", listed.size() - kMaxFrames)) + "\n";
   return text;
 }
 

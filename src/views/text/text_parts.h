@@ -28,7 +28,8 @@ std::string remarks_of(const TextContext& context);
 // "make_buffer(int)  app.cpp:12 (inlined)", indented by `indent`.
 std::string frame_line(const TextContext& context, const model::Frame& frame, size_t indent);
 
-// Frames of a stack, one per line, indented; without those below main() unless requested.
+// Frames of a stack, one per line, indented; runs of library frames are a line each, and those below main() are omitted, unless whole
+// stacks are requested.
 std::string frames_text(const TextContext& context, const report::StackEntry& stack);
 std::string frames_text(const TextContext& context, const report::FrameList& frames);
 

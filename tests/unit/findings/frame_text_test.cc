@@ -93,6 +93,51 @@ TEST(Frames, BelowMainAreListedWhereAskedFor) {
   EXPECT_EQ(FrameText(thread, kNone, {}).listed(report::FrameList(thread)), 1u);
 }
 
+// "2", "make", "3": runs as their numbers of frames.
+std::vector<std::string> listed_of(const Frames& frames, FrameTextOptions options = {}) {
+  std::vector<std::string> texts;
+  for (const ListedFrame& each : FrameText(frames, kNone, options).listed_frames(report::FrameList(frames))) {
+    texts.push_back(each.frame != nullptr ? each.frame->function : std::to_string(each.run));
+  }
+  return texts;
+}
+
+TEST(Frames, OfLibrariesAreRuns) {
+  using Texts = std::vector<std::string>;
+  const Frames frames = {frame("operator new"), frame("std::vector<int>::push_back(int)"),
+                         frame("insert"),       frame("std::sort<int>()"),
+                         frame("fill"),         frame("std::f()"),
+                         frame("std::g()"),     frame("main"),
+                         frame("_start")};
+  EXPECT_EQ(listed_of(frames), (Texts{"2", "insert", "std::sort<int>()", "fill", "2", "main"}));
+  EXPECT_EQ(listed_of(frames, {.full_stacks = true}).size(), frames.size());
+  const Frames pool = {frame("malloc"), frame("__gnu_cxx::pool()"), frame("_dl_init")};
+  EXPECT_EQ(listed_of(pool).size(), 3u) << "nothing else is told";
+}
+
+TEST(Frames, OfARustProgramEndAtItsOwnMain) {
+  const Frames frames = {frame("alloc::alloc::alloc"),
+                         frame("alloc::vec::Vec<T>::push"),
+                         frame("shop::main"),
+                         frame("core::ops::function::FnOnce::call_once"),
+                         frame("std::rt::lang_start::{{closure}}"),
+                         frame("std::panicking::catch_unwind"),
+                         frame("std::rt::lang_start"),
+                         frame("main"),
+                         frame("__libc_start_call_main"),
+                         frame("_start")};
+  EXPECT_EQ(listed_of(frames), (std::vector<std::string>{"2", "shop::main"}));
+  const Frames own = {frame("work"), frame("main"), frame("_start")};
+  EXPECT_EQ(listed_of(own), (std::vector<std::string>{"work", "main"}));
+}
+
+TEST(Site, IsOneFrameInAHeadline) {
+  const Frames frames = {frame("operator new"), frame("shop::make(int)", "/src/leak.cc", 11), frame("main")};
+  const FrameText text(frames, kNone, {});
+  EXPECT_EQ(text.innermost_site(report::FrameList(frames), 48), "shop::make(int) leak.cc:11");
+  EXPECT_EQ(text.innermost_site({}, 48), "");
+}
+
 TEST(Files, KeepTheDirectoriesThatTellThemApart) {
   const Frames frames = {frame("a", "/src/web/cart.cc", 1), frame("b", "/src/shop/cart.cc", 1),
                          frame("c", "/lib/shop/cart.cc", 1), frame("d", "/src/main.cc", 1), frame("e", "cart.cc", 1)};

@@ -109,6 +109,29 @@ TEST(Startup, IsWhatStandsBelowMainAndThreads) {
   }
 }
 
+// The runtime's closures around main() and threads, and traits of types without a path, which are the library's.
+TEST(Machinery, IsRustsRuntime) {
+  const char* const call =
+      "<core::panic::unwind_safe::AssertUnwindSafe<F> as core::ops::function::FnOnce<()>>::call_once";
+  const char* const dynamic = "<&dyn core::ops::function::Fn<(), Output = i32> + core::marker::Sync>::call_once";
+  for (const char* name :
+       {"std::rt::lang_start", "std::rt::lang_start_internal::{closure#0}", "std::panic::catch_unwind::<i32>",
+        "std::panicking::catch_unwind::do_call", "__rust_try", "<std::sys::thread::unix::Thread>::new::thread_start",
+        "std::thread::lifecycle::spawn_unchecked::{{closure}}",
+        "<alloc::boxed::Box<F,A> as core::ops::function::FnOnce<Args>>::call_once", call, dynamic}) {
+    EXPECT_TRUE(is_startup(named(name))) << name;
+    EXPECT_TRUE(is_machinery_name(name)) << name;
+  }
+  for (const char* name : {"<i32 as alloc::string::SpecToString>::spec_to_string",
+                           "<T as alloc::string::ToString>::to_string", "<u64 as core::fmt::Display>::fmt"}) {
+    EXPECT_TRUE(is_machinery_name(name)) << name;
+  }
+  for (const char* name : {"<shop::Cart as core::fmt::Display>::fmt", "<u64 as shop::Price>::sum"}) {
+    EXPECT_FALSE(is_machinery_name(name)) << name;
+  }
+  EXPECT_FALSE(is_startup(named("alloc::boxed::Box<T>::new")));
+}
+
 TEST(SkippedNames, ArePartsOfNamesOrExpressions) {
   const report::SkippedNames skipped({"Pool::", "^grow"});
   EXPECT_TRUE(skipped.match(named("shop::Pool::take(int)")));

@@ -50,7 +50,7 @@ void add_skip(OptionSet& set, std::vector<std::string>& patterns);
 void add_ignore(OptionSet& set, query::Ignores& ignores);
 // --full-names, --full-paths, --full-stacks; `full_stacks`: help for the last one.
 void add_frame_options(OptionSet& set, findings::FrameTextOptions& frames,
-                       const char* full_stacks = "Stacks with the frames below main() and below threads' functions");
+                       const char* full_stacks = "Stacks with library frames and those below main()");
 // --config FILE, --no-config: see apps/heaptap/options/settings.h.
 void add_config(OptionSet& set);
 
