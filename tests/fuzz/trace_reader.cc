@@ -66,5 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   }
   if (!reader->capture().truncated) FUZZ_EXPECT(followed.equals(with_addresses) && !follower->capture().truncated);
   FUZZ_EXPECT(follower->marks().size() <= size_bytes);
+  FUZZ_EXPECT(reader->resident().size() <= model::kMaxResidentSamples);
+  FUZZ_EXPECT(std::ranges::is_sorted(reader->resident(), {}, &model::ResidentSample::time_ns));
+  if (!damaged && !follower->capture().truncated) FUZZ_EXPECT(reader->resident() == follower->resident());
   return 0;
 }

@@ -13,6 +13,7 @@
 #include "common/model/heap_scan.h"
 #include "common/model/mark.h"
 #include "common/model/note.h"
+#include "common/model/resident.h"
 #include "common/model/tables.h"
 #include "common/model/totals.h"
 
@@ -85,6 +86,12 @@ class EventSource {
   // In the program's order, the last one of a block counts; known before a replay.
   [[nodiscard]] virtual const std::vector<BlockName>& block_names() const {
     static const std::vector<BlockName> none;
+    return none;
+  }
+
+  // Samples of the process's resident memory, in order; known before a replay. Empty: it isn't known.
+  [[nodiscard]] virtual const std::vector<ResidentSample>& resident() const {
+    static const std::vector<ResidentSample> none;
     return none;
   }
 };

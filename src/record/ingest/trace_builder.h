@@ -9,6 +9,7 @@
 #include "common/model/event_source.h"
 #include "common/model/heap_scan.h"
 #include "common/model/mark.h"
+#include "common/model/resident.h"
 #include "common/model/tables.h"
 #include "common/model/totals.h"
 #include "record/ingest/event_coder.h"
@@ -38,6 +39,7 @@ class TraceBuilder {
 
   // At the current position.
   model::Mark add_mark(model::Mark mark);
+  void add_resident(const model::ResidentSample& sample) { writer_.add_resident(sample); }
   // Call before the first one, with those of earlier programs of this process.
   void begin_behind(std::vector<model::Mark> earlier);
   // All marks of the trace, including the program's own.

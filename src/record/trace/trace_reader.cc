@@ -13,6 +13,7 @@
 #include "common/base/units.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/frames/resident_frames.h"
 #include "common/frames/table_frames.h"
 #include "common/wire/frame.h"
 #include "record/trace/frame_reader.h"
@@ -64,13 +65,16 @@ class TraceReader::Impl {
     for (const FramePlace& place : frames_) {
       Frame frame;
       const bool facts = place.type == wire::FrameType::kCapture || place.type == wire::FrameType::kEnd ||
-                         place.type == wire::FrameType::kMarks || place.type == wire::FrameType::kBlockNames;
+                         place.type == wire::FrameType::kMarks || place.type == wire::FrameType::kBlockNames ||
+                         place.type == wire::FrameType::kResident;
       if (!facts || !frame_reader_.read(place.offset, frame) || frame.head.type != place.type) continue;
       wire::VarintReader payload = frame.payload;
       if (place.type == wire::FrameType::kMarks) {
         read_marks(payload, marks_);
       } else if (place.type == wire::FrameType::kBlockNames) {
         read_block_names(payload, block_names_);
+      } else if (place.type == wire::FrameType::kResident) {
+        frames::read_resident(payload, resident_);
       } else {
         frames::read_capture(payload, capture_);
       }
@@ -145,6 +149,7 @@ class TraceReader::Impl {
   [[nodiscard]] uint64_t file_bytes() const { return bytes_; }
   [[nodiscard]] const std::vector<model::Mark>& marks() const { return marks_; }
   [[nodiscard]] const std::vector<model::BlockName>& block_names() const { return block_names_; }
+  [[nodiscard]] const std::vector<model::ResidentSample>& resident() const { return resident_; }
 
   base::Result<model::HeapScan> load_scan(size_t index) {
     const size_t head = scans_.heads[index];
@@ -206,6 +211,7 @@ class TraceReader::Impl {
       frames_.clear();
       marks_.clear();
       block_names_.clear();
+      resident_.clear();
       scans_ = {};
       decoder_ = std::make_unique<FrameDecoder>(
           file_.get(), bytes_,
@@ -262,6 +268,10 @@ class TraceReader::Impl {
     if (followed_.type == wire::FrameType::kBlockNames) {
       wire::VarintReader payload = followed_.reader();
       if (!read_block_names(payload, block_names_)) return kUnsound;
+    }
+    if (followed_.type == wire::FrameType::kResident) {
+      wire::VarintReader payload = followed_.reader();
+      frames::read_resident(payload, resident_);
     }
     return nullptr;
   }
@@ -324,8 +334,9 @@ class TraceReader::Impl {
         return take_totals(payload, sink) ? nullptr : kUnsound;
       case wire::FrameType::kCodeNames:
         return take_code_names(payload) ? nullptr : kUnsound;
-      case wire::FrameType::kScan:
-        return nullptr;  // load_scan reads these
+      case wire::FrameType::kScan:  // load_scan reads these
+      case wire::FrameType::kResident:
+        return nullptr;
       default:
         return tables_from_.take(frame.type, payload, tables_);
     }
@@ -384,6 +395,7 @@ class TraceReader::Impl {
   ScanList scans_;
   std::vector<model::Mark> marks_;
   std::vector<model::BlockName> block_names_;
+  std::vector<model::ResidentSample> resident_;
   // If the file is followed.
   std::unique_ptr<FrameDecoder> decoder_;
   DecodedFrame followed_;
@@ -424,6 +436,7 @@ uint64_t TraceReader::followed_bytes() const { return impl_->followed_bytes(); }
 uint64_t TraceReader::file_bytes() const { return impl_->file_bytes(); }
 const std::vector<model::Mark>& TraceReader::marks() const { return impl_->marks(); }
 const std::vector<model::BlockName>& TraceReader::block_names() const { return impl_->block_names(); }
+const std::vector<model::ResidentSample>& TraceReader::resident() const { return impl_->resident(); }
 const model::Capture& TraceReader::capture() const { return impl_->capture(); }
 const model::Tables& TraceReader::tables() const { return impl_->tables(); }
 const std::vector<ScanSummary>& TraceReader::scans() const { return impl_->scans().scans; }

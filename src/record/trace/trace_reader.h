@@ -45,6 +45,7 @@ class TraceReader : public model::EventSource {
   base::Result<model::HeapScan> load_scan(size_t index) override;
   [[nodiscard]] const std::vector<model::Mark>& marks() const override;
   [[nodiscard]] const std::vector<model::BlockName>& block_names() const override;
+  [[nodiscard]] const std::vector<model::ResidentSample>& resident() const override;
 
  private:
   class Impl;

@@ -8,6 +8,7 @@
 
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/frames/resident_frames.h"
 #include "record/trace/mark_frames.h"
 #include "record/trace/scan_frames.h"
 #include "record/trace/totals_frame.h"
@@ -71,6 +72,8 @@ base::Result<> TraceWriter::flush(const model::Tables& tables) {
   HEAPTAP_TRY(write_pending_marks());
   HEAPTAP_TRY(write_pending_names());
   HEAPTAP_TRY(write_pending_code_names());
+  // Totals could no longer be replaced if these were written after them.
+  if (!ends_with_totals()) HEAPTAP_TRY(write_pending_resident());
   if (events == 0) return {};
   HEAPTAP_TRY(write_frame(wire::FrameType::kEvents, event_writer_.finish(resolution_ns_), false));
   event_count_ += events;
@@ -129,6 +132,28 @@ base::Result<> TraceWriter::write_pending_code_names() {
   return {};
 }
 
+void TraceWriter::add_resident(const model::ResidentSample& sample) {
+  if (sample.time_ns < last_resident_ns_ || resident_count_ == model::kMaxResidentSamples) return;
+  ++resident_count_;
+  last_resident_ns_ = sample.time_ns;
+  resident_pending_.push_back(sample);
+}
+
+base::Result<> TraceWriter::write_pending_resident() {
+  constexpr size_t kMaxInFrame = 65536;
+  for (std::span<const model::ResidentSample> rest = resident_pending_; !rest.empty();) {
+    const auto samples = rest.first(std::min(kMaxInFrame, rest.size()));
+    rest = rest.subspan(samples.size());
+    payload_.clear();
+    frames::write_resident(payload_, samples);
+    HEAPTAP_TRY(write_frame(wire::FrameType::kResident, payload_, false));
+  }
+  resident_pending_.clear();
+  return {};
+}
+
+bool TraceWriter::ends_with_totals() const { return !index_.empty() && index_.back().type == wire::FrameType::kTotals; }
+
 base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model::Tables& tables) {
   HEAPTAP_TRY(flush(tables));
   ScanFrameWriter frames(scan, event_count_);
@@ -138,8 +163,9 @@ base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model:
 }
 
 base::Result<> TraceWriter::write_totals(const model::Totals& totals, const model::Tables& tables) {
-  if (!index_.empty() && index_.back().type == wire::FrameType::kTotals) HEAPTAP_TRY(take_back_last_frame());
+  if (ends_with_totals()) HEAPTAP_TRY(take_back_last_frame());
   HEAPTAP_TRY(write_tables(tables));
+  HEAPTAP_TRY(write_pending_resident());
   payload_.clear();
   trace::write_totals(payload_, totals);
   return write_frame(wire::FrameType::kTotals, payload_, true);
@@ -157,6 +183,7 @@ base::Result<> TraceWriter::take_back_last_frame() {
 
 base::Result<> TraceWriter::finish(const model::Capture& capture, const model::Tables& tables) {
   HEAPTAP_TRY(flush(tables));
+  HEAPTAP_TRY(write_pending_resident());
   payload_.clear();
   frames::write_capture_end(payload_, capture);
   HEAPTAP_TRY(write_frame(wire::FrameType::kEnd, payload_, false));

@@ -13,6 +13,7 @@
 #include "common/model/event.h"
 #include "common/model/heap_scan.h"
 #include "common/model/mark.h"
+#include "common/model/resident.h"
 #include "common/model/tables.h"
 #include "common/model/totals.h"
 #include "common/wire/frame.h"
@@ -49,6 +50,9 @@ class TraceWriter {
   model::Mark add_mark(model::Mark mark);
   // Adds a name given to a block by the program.
   void add_block_name(model::BlockName name) { names_pending_.push_back(std::move(name)); }
+  // Adds a sample of resident memory. Leaves out one that is earlier than the last one, and those beyond the
+  // readers' limit.
+  void add_resident(const model::ResidentSample& sample);
   // Call before the first mark, with those of earlier programs of this process. Numbering continues after them.
   void begin_behind(const std::vector<model::Mark>& earlier);
   // Writes the facts of the end, and the index.
@@ -75,6 +79,8 @@ class TraceWriter {
   base::Result<> write_pending_marks();
   base::Result<> write_pending_names();
   base::Result<> write_pending_code_names();
+  base::Result<> write_pending_resident();
+  [[nodiscard]] bool ends_with_totals() const;
   base::Result<> write_frame(wire::FrameType type, const frames::ByteBuffer& payload, bool compress);
   base::Result<> write_index();
   base::Result<> take_back_last_frame();
@@ -91,6 +97,9 @@ class TraceWriter {
   std::vector<model::BlockName> names_pending_;
   std::vector<model::CodeName> code_names_pending_;
   size_t code_name_bytes_ = 0;  // total
+  std::vector<model::ResidentSample> resident_pending_;
+  uint64_t last_resident_ns_ = 0;
+  size_t resident_count_ = 0;
   uint32_t mark_count_ = 0;
   std::vector<IndexEntry> index_;
   std::vector<uint8_t> frame_;

@@ -11,6 +11,7 @@
 
 #include "common/base/units.h"
 #include "common/frames/capture_frames.h"
+#include "common/frames/resident_frames.h"
 #include "random_events.h"
 #include "record/trace/trace_index.h"
 #include "record/trace/trace_reader.h"
@@ -381,6 +382,61 @@ TEST_F(TraceFile, IsBeingWrittenAsLongAsItsWriterLives) {
   }
 }
 
+model::ResidentSample resident_at(uint64_t time_ns, uint64_t bytes) {
+  return {.time_ns = time_ns, .anonymous_bytes = bytes, .file_bytes = 4096, .shared_bytes = 0, .peak_bytes = 2 * bytes};
+}
+
+TEST_F(TraceFile, HasItsSamplesOfResidentMemory) {
+  Maker maker(21);
+  const EventBatch batch = maker.batch(100);
+  std::vector<model::ResidentSample> samples;
+  {
+    auto writer = TraceWriter::create(path_, true);
+    ASSERT_TRUE(writer && (*writer)->begin(sample_capture()));
+    (*writer)->add_resident(samples.emplace_back(resident_at(10, 1 << 20)));
+    (*writer)->add_resident(resident_at(9, 1 << 21));  // out of order
+    ASSERT_TRUE((*writer)->write(batch, maker.tables()));
+    (*writer)->add_resident(samples.emplace_back(resident_at(20, 3 << 20)));
+    ASSERT_TRUE((*writer)->flush(maker.tables()));  // without events
+    (*writer)->add_resident(samples.emplace_back(resident_at(30, 2 << 20)));
+    ASSERT_TRUE((*writer)->finish(sample_capture(), maker.tables()));
+  }
+  auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(reader->resident(), samples);
+  Collected collected;
+  ASSERT_TRUE(reader->replay(collected));
+  EXPECT_EQ(reader->resident(), samples);
+  EXPECT_FALSE(reader->capture().truncated) << reader->capture().damage;
+  EXPECT_EQ(collected.batches.size(), 1U);
+  auto follower = TraceReader::open(path_);
+  Collected followed;
+  ASSERT_TRUE(follower->follow(followed, {}));
+  EXPECT_EQ(follower->resident(), samples);
+}
+
+TEST_F(TraceFile, KeepsOneFrameOfTotalsBesideSamples) {
+  Maker maker(22);
+  auto writer = TraceWriter::create(path_, true);
+  ASSERT_TRUE(writer && (*writer)->begin(sample_capture()));
+  ASSERT_TRUE((*writer)->write_totals({}, maker.tables()));
+  const auto count = [this](wire::FrameType type) {
+    const base::UniqueFd file(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    const auto index = read_trace_index(file.get(), std::filesystem::file_size(path_));
+    return std::ranges::count(index.frames, type, &FramePlace::type);
+  };
+  for (uint64_t i = 1; i <= 5; ++i) {
+    (*writer)->add_resident(resident_at(i, 4096));
+    ASSERT_TRUE((*writer)->flush(maker.tables()));
+    ASSERT_TRUE((*writer)->write_totals({}, maker.tables()));
+  }
+  EXPECT_EQ(count(wire::FrameType::kTotals), 1);
+  EXPECT_EQ(count(wire::FrameType::kResident), 5);
+  (*writer)->add_resident(resident_at(6, 4096));
+  ASSERT_TRUE((*writer)->finish(sample_capture(), maker.tables()));
+  EXPECT_EQ(TraceReader::open(path_)->resident().size(), 6U);
+}
+
 // Frames that take a few hundred bytes in the file, and would take gigabytes of memory.
 class SmallFiles : public TraceFile {
  protected:
@@ -475,6 +531,26 @@ TEST_F(SmallFiles, CannotUnpackToTheLargestFrames) {
   std::memset(payload.append(wire::kMaxFrameBytes), 0, wire::kMaxFrameBytes);
   for (int i = 0; i < 4; ++i) add(wire::FrameType::kModules, payload);
   EXPECT_NE(damage_of().find("a frame is damaged"), std::string::npos);
+}
+
+TEST_F(SmallFiles, CannotHaveSamplesThatMakeNoSense) {
+  begin();
+  frames::ByteBuffer sound;
+  frames::write_resident(sound, std::vector{resident_at(5, 4096)});
+  add(wire::FrameType::kResident, sound);
+  frames::ByteBuffer many;
+  constexpr size_t kMany = model::kMaxResidentSamples + 1;
+  many.varint(kMany);
+  std::memset(many.append(5 * kMany), 0, 5 * kMany);
+  add(wire::FrameType::kResident, many);
+  frames::ByteBuffer earlier;
+  frames::write_resident(earlier, std::vector{resident_at(4, 4096)});
+  add(wire::FrameType::kResident, earlier);
+  frames::ByteBuffer later;
+  frames::write_resident(later, std::vector{resident_at(6, 8192)});
+  add(wire::FrameType::kResident, later);
+  EXPECT_EQ(damage_of(), "recording was interrupted");  // it has no last frame
+  EXPECT_EQ(TraceReader::open(path_)->resident(), (std::vector{resident_at(5, 4096), resident_at(6, 8192)}));
 }
 
 TEST_F(TraceFile, OfAnOlderVersionIsRefused) {
