@@ -249,6 +249,13 @@ base::Result<std::unique_ptr<LogMemory>> LogMemory::create(const LogOptions& opt
   return std::unique_ptr<LogMemory>(new LogMemory(std::move(descriptor), header, bytes, is_sparse));
 }
 
+std::optional<uint64_t> LogMemory::allocated_bytes() const {
+  constexpr uint64_t kBlockBytes = 512;  // stat(2)
+  struct stat status{};
+  if (!is_sparse_ || fstat(descriptor_.get(), &status) != 0) return std::nullopt;
+  return static_cast<uint64_t>(status.st_blocks) * kBlockBytes;
+}
+
 LogMemory::~LogMemory() { munmap(header_, bytes_); }
 
 }  // namespace heaptap::log

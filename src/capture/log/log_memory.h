@@ -1,8 +1,9 @@
-// Owner of one log's shared memory: allocates it, lays it out, and holds its descriptor until the agent has it.
+// Owner of one log's shared memory: allocates it, lays it out, and holds its descriptor.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -44,8 +45,13 @@ class LogMemory {
   // Whether the chunks' pages are sparse; see ChunkMemory.
   [[nodiscard]] bool is_sparse() const { return is_sparse_; }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-  // Call once the agent has received it.
-  void close_descriptor() { descriptor_.reset(); }
+  // Call once the agent has received it: a file could be truncated by other processes through it. Memory can't, and is
+  // measured by it.
+  void close_descriptor() {
+    if (!is_sparse_) descriptor_.reset();
+  }
+  // Of its memory, what has pages by now. None: unknown.
+  [[nodiscard]] std::optional<uint64_t> allocated_bytes() const;
 
  private:
   LogMemory(base::UniqueFd descriptor, wire::LogHeader* header, uint64_t bytes, bool is_sparse)

@@ -59,6 +59,8 @@ base::Result<std::unique_ptr<LogEndpoint>> LogEndpoint::create(const log::LogOpt
 
 LogEndpoint::LogEndpoint(std::unique_ptr<log::LogMemory> log, const model::Capture& capture)
     : log_(std::move(log)),
+      is_mapped_there_(capture.via == "agent"),
+      sampler_(static_cast<pid_t>(capture.pid)),
       room_(static_cast<pid_t>(capture.pid), uint64_t{log_->parts().start_chunks} * wire::kChunkBytes),
       totals_(log_->parts()),
       stream_(log_->parts(), totals_,
@@ -82,6 +84,22 @@ uint64_t LogEndpoint::used_bytes() const {
 }
 
 uint64_t LogEndpoint::limit_bytes() const { return uint64_t{stream_.reader().chunk_limit()} * wire::kChunkBytes; }
+
+std::optional<model::ResidentSample> LogEndpoint::sample_resident_when_due() {
+  return sampler_.is_due(base::clock_ns(CLOCK_MONOTONIC)) ? sample_resident() : std::nullopt;
+}
+
+std::optional<model::ResidentSample> LogEndpoint::sample_resident() {
+  auto sample = sampler_.take(base::clock_ns(CLOCK_MONOTONIC));
+  if (!sample) return std::nullopt;
+  sample->time_ns = stream_.now_ns();
+  if (!is_mapped_there_) {
+    sample->log_bytes = 0;
+  } else if (const auto bytes = log_->allocated_bytes()) {
+    sample->log_bytes = std::min(*bytes, sample->shared_bytes);
+  }
+  return sample;
+}
 
 void LogEndpoint::fill_end(model::Capture& capture, const model::ExitStatus& exit, const Seen& seen) const {
   capture.ended = true;

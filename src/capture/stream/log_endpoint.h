@@ -1,4 +1,5 @@
-// Log side of a recording, beside the program: its log, the ordered events from it, and its facts of the program's end.
+// Log side of a recording, beside the program: its log, the ordered events from it, samples of the program's resident
+// memory, and its facts of the program's end.
 // The other side makes a trace of that, here or on another machine.
 #pragma once
 #include <cstdint>
@@ -7,11 +8,13 @@
 #include <vector>
 
 #include "capture/log/log_memory.h"
+#include "capture/process/resident_sampler.h"
 #include "capture/stream/log_room.h"
 #include "capture/stream/mapped_stream.h"
 #include "capture/stream/totals_collector.h"
 #include "common/base/result.h"
 #include "common/model/capture.h"
+#include "common/model/resident.h"
 #include "common/wire/exit_handshake.h"
 
 namespace heaptap::stream {
@@ -43,6 +46,10 @@ class LogEndpoint {
   [[nodiscard]] uint64_t limit_bytes() const;
   [[nodiscard]] bool wants_scan_at_end() const { return (log_->parts().flags & wire::kScanAtEnd) != 0; }
 
+  // Sample of the process's resident memory. None: unknown; the second one also if it isn't time for one.
+  std::optional<model::ResidentSample> sample_resident();
+  std::optional<model::ResidentSample> sample_resident_when_due();
+
   // Sets the facts of the end: exit status, times, sizes, losses. Also notes on why nothing or not all was seen of the
   // program, and on what found no room in the log.
   void fill_end(model::Capture& capture, const model::ExitStatus& exit, const Seen& seen) const;
@@ -55,6 +62,8 @@ class LogEndpoint {
   void note_what_no_agent_saw(model::Capture& capture, const Seen& seen) const;
 
   std::unique_ptr<log::LogMemory> log_;
+  const bool is_mapped_there_;  // by the agent
+  process::ResidentSampler sampler_;
   SharedLogRoom room_;
   TotalsCollector totals_;
   MappedStream stream_;

@@ -45,6 +45,7 @@ uint64_t LocalRecording::poll() {
   keep_files();
   if (rows_) rows_->serve(maker_.tables().modules);
   jit_names_.proceed();
+  add_resident(log_->sample_resident_when_due());
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
   if (now - last_write_ns_ > supervision::longest_unwritten_ns()) {
     take_names();
@@ -59,6 +60,10 @@ uint64_t LocalRecording::poll() {
     next_totals_ns_ = end + std::max(supervision::longest_unwritten_ns(), (end - now) * kRest);
   }
   return bytes;
+}
+
+void LocalRecording::add_resident(const std::optional<model::ResidentSample>& sample) {
+  if (sample) maker_.add_resident(*sample);
 }
 
 // As soon as they are known: the process may end at any time.
@@ -88,6 +93,7 @@ void LocalRecording::begin_behind(const std::vector<model::Mark>& earlier) {
 
 base::Result<model::Mark> LocalRecording::mark(model::MarkKind kind, std::string name) {
   take_what_is_there();
+  add_resident(log_->sample_resident());
   model::Mark mark{.number = 0, .kind = kind, .name = std::move(name), .time_ns = log_->stream().now_ns()};
   return maker_.add_mark(std::move(mark));
 }
@@ -154,6 +160,7 @@ supervision::RecordingFigures LocalRecording::figures() const {
 }
 
 base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {
+  if (capture_.detached) add_resident(log_->sample_resident());
   maker_.take_all();
   maker_.write_frame();
   if (log_->totals().is_on()) write_totals();
@@ -166,7 +173,8 @@ base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {
 base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& access,
                                             const std::optional<wire::ExitNotice>& ending) {
   if (ending) seen_.end = ending;
-  poll();                   // so that little work is left while it is stopped
+  poll();  // so that little work is left while it is stopped
+  add_resident(log_->sample_resident());
   jit_names_.find_files();  // their paths are known as long as the process lives
   auto scan = look_at_memory(access, ending);
   if (!scan) {

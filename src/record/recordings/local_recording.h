@@ -60,6 +60,7 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
  private:
   LocalRecording(std::unique_ptr<stream::LogEndpoint> log, std::unique_ptr<trace::TraceWriter> writer,
                  model::Capture capture, FileKeeper* keeper);
+  void add_resident(const std::optional<model::ResidentSample>& sample);
   void keep_files();
   void take_names();
   void take_last_names();
