@@ -58,7 +58,8 @@ class Matcher(unittest.TestCase):
 
     def test_forms(self):
         for expected, printed in [("exit code 0 after 2.9 ms", "exit code 0 after 31 us"), ("x (pid 12)", "x (pid 4567)"),
-                                  ("at 0x55a1, reachable", "at 0x7fff00, reachable"), ("heaptap.words.1.htap", "heaptap.words.22.htap"),
+                                  ("at 0x55a1, reachable", "at 0x7fff00, reachable"),
+                                  ("  resident   1 MiB   in RAM: 3 KiB", "  resident   2 MiB   in RAM: 9 B of files"), ("heaptap.words.1.htap", "heaptap.words.22.htap"),
                                   ("after 3.0 s: 5 blocks", "after 2 min 5 s: 5 blocks"), ("a [b] (c)*", "a [b] (c)*")]:
             self.assertFalse(self.differs(expected, printed), expected)
 

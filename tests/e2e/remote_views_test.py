@@ -40,7 +40,7 @@ STABLE = {
 }
 # Of the text.
 UNSTEADY_TEXT = re.compile(r"0x[0-9a-f]+|\b[0-9.]+ (ns|us|ms|s|min|h)\b|\bpid \d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|(scanned|trace) +[0-9.]+ KiB")
-UNSTEADY_LINE = re.compile(r"^ *collector.*\n|^.* a second .*\n|^ *\d+ +\d+ .* leak_shop\n", re.MULTILINE)
+UNSTEADY_LINE = re.compile(r"^ *collector.*\n|^ *(peak )?resident .*\n|^.* a second .*\n|^ *\d+ +\d+ .* leak_shop\n", re.MULTILINE)
 
 
 def values_at(value, path):

@@ -14,6 +14,9 @@ DURATION = r"\d+(?:\.\d+)? (?:ns|us|µs|ms|s|min)(?: \d+ s)?"
 FORMS = [
     # A peak in the middle of some milliseconds: how far that is from the end is a matter of the machine's pace.
     (re.compile(r"(?<=iB )after " + DURATION + "$"), rf"(?:after {DURATION}|\(at the end: it was still growing\))"),
+    # What is resident depends on the machine's libraries and on how much of them was touched.
+    (re.compile(r"(?<=^  resident  ).*$"), r".*"),
+    (re.compile(r"(?<=^  peak resident  ).*$"), r".*"),
     (re.compile(DURATION), DURATION),
     (re.compile(r"0x[0-9a-f]+"), r"0x[0-9a-f]+"),
     (re.compile(r"(?<=\(pid )\d+"), r"\d+"),

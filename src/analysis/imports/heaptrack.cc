@@ -53,8 +53,14 @@ std::optional<Versions> versions_of(std::string_view line) {
 class Pass {
  public:
   // `file`: after its first line, which has the format's version. `sink`: null if only tables and facts are wanted.
-  Pass(TextFile& file, uint64_t format, model::Capture& capture, model::Tables& tables, model::EventSink* sink)
-      : file_(file), capture_(capture), tables_(tables), sink_(sink), has_sized_strings_(format >= 3) {
+  Pass(TextFile& file, uint64_t format, model::Capture& capture, model::Tables& tables,
+       std::vector<model::ResidentSample>& resident, model::EventSink* sink)
+      : file_(file),
+        capture_(capture),
+        tables_(tables),
+        resident_(resident),
+        sink_(sink),
+        has_sized_strings_(format >= 3) {
     names_ = std::make_shared<NameTable>();
     tables_.names = names_;
     tables_.stacks.resize(wire::kRootCount);
@@ -120,8 +126,9 @@ class Pass {
       case 'A':
         capture_.from_start = false;
         return true;
+      case 'R':
+        return on_resident(rest);
       case '#':  // a comment
-      case 'R':  // the whole process's memory
       case 'S':  // heaptrack's suppressions: without a scan there are no leaks to match
         return true;
       default:
@@ -224,6 +231,16 @@ class Pass {
     return true;
   }
 
+  // Pages of the process in RAM.
+  bool on_resident(std::string_view text) {
+    const auto pages = Fields(text).hex();
+    const uint64_t page_bytes = capture_.page_bytes;
+    if (!pages || page_bytes == 0 || *pages >= model::kMaxResidentBytes / page_bytes) return skip();
+    if (resident_.size() == model::kMaxResidentSamples) return true;
+    resident_.push_back({.time_ns = time_ns_, .anonymous_bytes = *pages * page_bytes, .has_kinds = false});
+    return true;
+  }
+
   bool on_allocation(std::string_view text) {
     const auto info = Fields(text).hex();
     if (!info || *info >= infos_.size()) return lose_event();
@@ -299,6 +316,7 @@ class Pass {
   TextFile& file_;
   model::Capture& capture_;
   model::Tables& tables_;
+  std::vector<model::ResidentSample>& resident_;
   model::EventSink* sink_;
   std::shared_ptr<NameTable> names_;
   bool has_sized_strings_;
@@ -329,7 +347,7 @@ class HeaptrackSource : public model::UnscannedSource {
     if (!format) return std::unexpected(format.error());
     reset(*file);
     model::Tables tables;
-    Pass pass(*file, *format, capture_, tables, nullptr);
+    Pass pass(*file, *format, capture_, tables, resident_, nullptr);
     pass.read_head();
     if (pass.is_raw()) {
       return base::fail("'{}' is heaptrack's raw data, without names: heaptrack_interpret makes a data file of it",
@@ -344,17 +362,19 @@ class HeaptrackSource : public model::UnscannedSource {
     const auto format = format_of(*file);
     if (!format) return std::unexpected(format.error());
     reset(*file);
-    Pass(*file, *format, capture_, tables_, options.events ? &sink : nullptr).read_all(options);
+    Pass(*file, *format, capture_, tables_, resident_, options.events ? &sink : nullptr).read_all(options);
     return {};
   }
 
   [[nodiscard]] const model::Capture& capture() const override { return capture_; }
   [[nodiscard]] const model::Tables& tables() const override { return tables_; }
+  [[nodiscard]] const std::vector<model::ResidentSample>& resident() const override { return resident_; }
 
  private:
   void reset(const TextFile& file) {
     tables_ = {};
     capture_ = {};
+    resident_.clear();
     capture_.via = "heaptrack";
     capture_.time_resolution_ns = kNsPerMs;
     capture_.trace_bytes = file.file_bytes();
@@ -385,6 +405,7 @@ class HeaptrackSource : public model::UnscannedSource {
   std::string path_;
   model::Capture capture_;
   model::Tables tables_;
+  std::vector<model::ResidentSample> resident_;
 };
 
 }  // namespace

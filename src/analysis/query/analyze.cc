@@ -20,6 +20,7 @@
 #include "analysis/query/likely_modules.h"
 #include "analysis/query/listing.h"
 #include "analysis/query/not_recorded.h"
+#include "analysis/query/resident_view.h"
 #include "analysis/query/resolved_query.h"
 #include "analysis/query/stack_names.h"
 #include "analysis/query/view_context.h"
@@ -319,13 +320,23 @@ report::Report figures_of_events(const model::EventSource& source, const Resolve
   report.filter = filter_text(query);
   report.totals = totals_of(ledger);
   report.window = window_of(query, ledger);
+  report.totals.resident = resident_of(
+      source.resident(),
+      {.from_ns = query.span.first.time_ns, .to_ns = query.span.last.time_ns, .from_start = report.capture.from_start});
   report.marks = source.marks();
   report.last_event_ns = ledger.now_ns();
   report.has_events = !ledger.gaps().events;
   if (ledger.gaps().sizes) report.sizes.reset();
   report.grows_to_the_end = report.has_events && !ledger.gaps().live && report::grows_to_the_end(live_bytes_of(ledger));
   if (query.asked.counting.statistics) list_statistics(report, ledgers.shown(), source.tables());
+  add_resident(report.timeline, source.resident());
   return report;
+}
+
+// By those of a scan, which knows nothing of resident memory.
+void replace_totals(report::Report& report, report::Totals totals) {
+  totals.resident = report.totals.resident;
+  report.totals = totals;
 }
 
 // `ledgers`: of the source's events, all or so far.
@@ -349,7 +360,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
     fill(report.leaks, *leaks, source.scans().size(), resolved.suppressions);
     report.leaks.kept_by_libraries = count_kept(*leaks, source.tables(), names);
   }
-  if (leaks != nullptr && !asked.counting.events) report.totals = totals_of(report.leaks);
+  if (leaks != nullptr && !asked.counting.events) replace_totals(report, totals_of(report.leaks));
   report.known = known_of(report);
   leave_out_not_recorded(report.capture.import, report.totals);
   const ResolvedQuery query = settled(resolved, report);

@@ -14,6 +14,7 @@
 #include "analysis/report/ignored.h"
 #include "analysis/report/leak_counts.h"
 #include "analysis/report/leak_views.h"
+#include "analysis/report/resident.h"
 #include "analysis/report/skipped_names.h"
 #include "analysis/report/stack_count.h"
 #include "common/base/known.h"
@@ -37,7 +38,8 @@ struct Totals {
   base::Known<uint64_t> peak_live_blocks = 0;  // maximum number of live blocks (not necessarily at the peak of bytes)
   base::Known<uint64_t> mapped_live_bytes = 0;
   base::Known<uint64_t> peak_mapped_bytes = 0;
-  model::MappedLevels mapped{};  // the two above, by kind
+  model::MappedLevels mapped{};           // the two above, by kind
+  std::optional<Resident> resident = {};  // none: unknown
   // Reported by the program: blocks in its own pools, which lie in blocks and mappings counted above, and other resources.
   base::Known<uint64_t> pool_allocations = 0;
   base::Known<uint64_t> pool_live_blocks = 0;
@@ -225,7 +227,8 @@ struct TimelinePoint {
   base::Known<uint64_t> allocations = 0;
   base::Known<uint64_t> releases = 0;
   base::Known<uint64_t> mapped_bytes = 0;
-  base::Known<uint64_t> mapped_memory_bytes = 0;  // of these: anonymous and accessible
+  base::Known<uint64_t> mapped_memory_bytes = 0;      // of these: anonymous and accessible
+  base::Known<uint64_t> resident_bytes = {0, false};  // as last sampled
 };
 
 struct ThreadEntry {

@@ -89,7 +89,7 @@ class EventSource {
     return none;
   }
 
-  // Samples of the process's resident memory, in order; known before a replay. Empty: it isn't known.
+  // Samples of the process's resident memory, in order; complete after replay(). Empty: unknown.
   [[nodiscard]] virtual const std::vector<ResidentSample>& resident() const {
     static const std::vector<ResidentSample> none;
     return none;

@@ -16,6 +16,7 @@ struct ResidentSample {
   std::optional<uint64_t> swapped_bytes = {};
   std::optional<uint64_t> peak_bytes = {};  // most of the sum below, since the process executed its program
   std::optional<uint64_t> log_bytes = {};   // of an agent's log, in `shared_bytes`: an estimate
+  bool has_kinds = true;  // false: all is in `anonymous_bytes`, whatever it is (in other tools' files; never in traces)
   bool operator==(const ResidentSample&) const = default;
 
   [[nodiscard]] uint64_t resident_bytes() const { return anonymous_bytes + file_bytes + shared_bytes; }

@@ -31,6 +31,7 @@ class PastRecording : public Recording {
     auto source = open_trace_of(pid);
     if (!source) return std::unexpected(std::move(source).error());
     const model::Capture& capture = (*source)->capture();
+    const std::vector<model::ResidentSample>& resident = (*source)->resident();
     return Figures{.pid = capture.pid,
                    .time_ns = capture.duration_ns,
                    .events = capture.event_count,
@@ -38,7 +39,8 @@ class PastRecording : public Recording {
                    .log_used_bytes = capture.log_bytes_used,
                    .log_limit_bytes = 0,
                    .trace_bytes = capture.trace_bytes,
-                   .resident_bytes = {},
+                   .resident_bytes =
+                       resident.empty() ? std::nullopt : std::optional(resident.back().resident_bytes()),
                    .target_cpu_ns = {},
                    .collector_cpu_ns = capture.collector_cpu_ns,
                    .is_on = false,

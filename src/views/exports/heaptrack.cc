@@ -5,8 +5,10 @@
 //   t ADDRESS CALLER                             a stack: an `i` and the stack of its caller, 0: none
 //   a SIZE STACK                                 an allocation's size and stack: numbered from 0
 //   + ALLOCATED, - ALLOCATED, c MILLISECONDS     events
+//   I PAGE_BYTES 0, R PAGES                      resident memory of the process; the machine's memory is unknown
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <map>
 #include <string>
@@ -24,10 +26,12 @@ namespace {
 
 class HeaptrackFile : public BlockEvents {
  public:
-  HeaptrackFile(const report::Report& report, const report::Write& write) : report_(report), out_(write) {
+  HeaptrackFile(const report::Report& report, std::vector<model::ResidentSample> resident, const report::Write& write)
+      : report_(report), resident_(std::move(resident)), out_(write) {
     put("v 10400 3\n");
     put(fmt::format("X {}\n", command_of(report.capture)));
     if (!report.capture.from_start) put("A\n");
+    if (!resident_.empty()) put(fmt::format("I {:x} 0\n", page_bytes()));
     stacks_.resize(report.stacks.size());
   }
 
@@ -54,7 +58,24 @@ class HeaptrackFile : public BlockEvents {
     out_.write(kept_);
     kept_.clear();
   }
+  [[nodiscard]] uint64_t page_bytes() const { return std::max<uint64_t>(report_.capture.page_bytes, 1); }
   void set_time(uint64_t time_ns) {
+    for (; resident_done_ < resident_.size() && resident_[resident_done_].time_ns <= time_ns; ++resident_done_)
+      put_resident(resident_done_);
+    advance(time_ns);
+  }
+  // The highest value since the sample before, too: the reader takes the highest one of all.
+  void put_resident(size_t index) {
+    const model::ResidentSample& sample = resident_[index];
+    advance(sample.time_ns);
+    const bool is_first = index == 0;
+    const uint64_t peak_before = is_first ? 0 : resident_[index - 1].peak_bytes.value_or(~uint64_t{0});
+    const bool is_peak_new = sample.peak_bytes > peak_before && (!is_first || report_.capture.from_start);
+    if (is_peak_new && sample.peak_bytes > sample.resident_bytes())
+      put(fmt::format("R {:x}\n", *sample.peak_bytes / page_bytes()));
+    put(fmt::format("R {:x}\n", sample.resident_bytes() / page_bytes()));
+  }
+  void advance(uint64_t time_ns) {
     if (time_ns / 1'000'000 <= time_ms_) return;
     time_ms_ = time_ns / 1'000'000;
     put(fmt::format("c {:x}\n", time_ms_));
@@ -69,6 +90,8 @@ class HeaptrackFile : public BlockEvents {
   static constexpr size_t kPieceBytes = size_t{1} << 16;
 
   const report::Report& report_;
+  const std::vector<model::ResidentSample> resident_;
+  size_t resident_done_ = 0;
   base::GzipWriter out_;
   std::string kept_;
   uint64_t time_ms_ = 0;
@@ -141,7 +164,7 @@ uint64_t HeaptrackFile::number_of(const LiveBlock& block) {
 }  // namespace
 
 base::Result<> write_heaptrack(const Input& input, const report::Write& write) {
-  HeaptrackFile file(input.report, write);
+  HeaptrackFile file(input.report, input.source.resident(), write);
   HEAPTAP_TRY(replay_blocks(input, file));
   file.finish();
   return {};

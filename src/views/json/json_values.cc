@@ -233,6 +233,28 @@ void write_json(JsonWriter& json, const report::ErrorEntry& error) {
   write_origin(json.key("released"), error.released, OriginOf::kRelease);
 }
 
+namespace {
+
+void write_resident(JsonWriter& json, const std::optional<report::Resident>& resident) {
+  if (!resident) return json.value(nullptr);
+  const std::optional<report::ResidentKinds>& kinds = resident->kinds;
+  const auto kind = [&kinds](uint64_t report::ResidentKinds::* bytes) {
+    return kinds ? std::optional(*kinds.*bytes) : std::nullopt;
+  };
+  const JsonObject object(json);
+  json.member("time_ns", resident->time_ns);
+  json.member("bytes", resident->bytes);
+  json.member("anonymous_bytes", kind(&report::ResidentKinds::anonymous_bytes));
+  json.member("file_bytes", kind(&report::ResidentKinds::file_bytes));
+  json.member("shared_bytes", kind(&report::ResidentKinds::shared_bytes));
+  json.member("log_bytes", resident->log_bytes);
+  json.member("swapped_bytes", resident->swapped_bytes);
+  json.member("peak_bytes", resident->peak_bytes);
+  json.member("peak_exact", resident->is_peak_exact);
+}
+
+}  // namespace
+
 void write_json(JsonWriter& json, const report::Totals& totals) {
   const JsonObject object(json);
   json.member("allocations", totals.allocations.if_known());
@@ -247,6 +269,7 @@ void write_json(JsonWriter& json, const report::Totals& totals) {
   json.member("mapped_live_bytes", totals.mapped_live_bytes.if_known());
   json.member("peak_mapped_bytes", totals.peak_mapped_bytes.if_known());
   write_mapped(json.key("mapped"), totals);
+  write_resident(json.key("resident"), totals.resident);
   json.member("pool_allocations", totals.pool_allocations.if_known());
   json.member("pool_live_blocks", totals.pool_live_blocks.if_known());
   json.member("pool_live_bytes", totals.pool_live_bytes.if_known());

@@ -171,6 +171,7 @@ void write_point(JsonWriter& json, const report::TimelinePoint& point, const rep
   json.member("frees", point.releases.if_known());
   json.member("mapped_bytes", point.mapped_bytes.if_known());
   json.member("mapped_memory_bytes", point.mapped_memory_bytes.if_known());
+  json.member("resident_bytes", point.resident_bytes.if_known());
   if (!has_times) json.member("time", point.time_ns);
 }
 

@@ -18,6 +18,7 @@
 #include "analysis/findings/mapped_text.h"
 #include "analysis/findings/note_text.h"
 #include "analysis/findings/outcome.h"
+#include "analysis/findings/resident_text.h"
 #include "analysis/findings/telling_frame.h"
 #include "analysis/findings/text_safe.h"
 #include "analysis/findings/words.h"
@@ -384,6 +385,7 @@ std::string render_end_summary(const report::Report& report, const RenderOptions
   const bool is_bad = has_leaks && report::leaks_for_certain(report.leaks);
   Lines lines{ink.bold(title_line(report))};
   for (std::string& line : mapping_lines(report.totals)) lines.push_back(std::move(line));
+  if (std::string line = findings::resident_line(report.totals); !line.empty()) lines.push_back(std::move(line));
   const std::string outcome = outcome_line(report);
   // That there are no leaks is in the line of all processes.
   const bool is_told = largest != nullptr && report.known.any && report.leaks.scanned;

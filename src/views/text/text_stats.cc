@@ -167,8 +167,11 @@ std::string text_timeline(const TextContext& context) {
   const report::Report& report = context.report;
   constexpr size_t kRows = 32;
   const size_t rows = std::min(context.rows(kRows), std::max<size_t>(report.timeline.size(), 1));
-  TextTable table({{"UNTIL"}, {"NOT FREED"}, {"BLOCKS"}, {"ALLOCS"}, {"FREES"}, {"MAPPED"}, {"PEAK"}},
-                  context.options.width);
+  std::vector<TextTable::Column> columns{{"UNTIL"}, {"NOT FREED"}, {"BLOCKS"}, {"ALLOCS"}, {"FREES"}, {"MAPPED"}};
+  const bool has_resident = report.totals.resident.has_value();
+  if (has_resident) columns.push_back({"RESIDENT"});
+  columns.push_back({"PEAK"});
+  TextTable table(std::move(columns), context.options.width);
   table.name_bar_unit(format_bytes);
   for (size_t row = 0; row < rows && !report.timeline.empty(); ++row) {
     const size_t begin = row * report.timeline.size() / rows;
@@ -179,13 +182,16 @@ std::string text_timeline(const TextContext& context) {
       sum.allocations += report.timeline[index].allocations;
       sum.releases += report.timeline[index].releases;
     }
-    table.add(
-        {findings::moment_text(report.capture, sum.time_ns), format_bytes(sum.live_bytes),
-         number_or("?", sum.live_blocks, format_count), number_or("?", sum.allocations, format_count),
-         number_or("?", sum.releases, format_count),
-         number_or("?", sum.mapped_memory_bytes.is_known() ? sum.mapped_memory_bytes : sum.mapped_bytes, format_bytes),
-         format_bytes(sum.peak_live_bytes)},
-        sum.peak_live_bytes);
+    std::vector<std::string> cells = {
+        findings::moment_text(report.capture, sum.time_ns),
+        format_bytes(sum.live_bytes),
+        number_or("?", sum.live_blocks, format_count),
+        number_or("?", sum.allocations, format_count),
+        number_or("?", sum.releases, format_count),
+        number_or("?", sum.mapped_memory_bytes.is_known() ? sum.mapped_memory_bytes : sum.mapped_bytes, format_bytes)};
+    if (has_resident) cells.push_back(number_or("-", sum.resident_bytes, format_bytes));
+    cells.push_back(format_bytes(sum.peak_live_bytes));
+    table.add(std::move(cells), sum.peak_live_bytes);
   }
   return title_of(context) + "\n" + table.render(context.ink) + remarks_of(context);
 }

@@ -7,6 +7,7 @@
 #include "analysis/findings/capture_text.h"
 #include "analysis/findings/function_name.h"
 #include "analysis/findings/mapped_text.h"
+#include "analysis/findings/resident_text.h"
 #include "analysis/findings/site_rows.h"
 #include "analysis/findings/words.h"
 #include "analysis/report/process_sums.h"
@@ -68,6 +69,17 @@ std::string pools_text(const report::Totals& totals) {
   return text;
 }
 
+std::string resident_text(const report::Totals& totals) {
+  if (!totals.resident) return "";
+  const report::Resident& resident = *totals.resident;
+  const std::string parts = findings::resident_parts(resident);
+  return row_text("resident", format_bytes(resident.bytes),
+                  fmt::format("in RAM after {}{}{}", base::format_duration(resident.time_ns), parts.empty() ? "" : ": ",
+                              parts)) +
+         row_text("peak resident", format_bytes(resident.peak_bytes),
+                  resident.is_peak_exact ? "" : "as sampled: it may have been more in between");
+}
+
 std::string unseen_text(const TextContext& context) {
   const report::Totals& totals = context.report.totals;
   std::string text;
@@ -118,7 +130,8 @@ std::string totals_text(const TextContext& context) {
                      : row_text("not freed", "unknown", "");
   for (const findings::MappedFact& fact : findings::mapped_facts(totals))
     text += row_text(fact.name, fact.amount, fact.what);
-  return text + pools_text(totals) + unseen_text(context) + errors_text(context) + leak_totals_text(context);
+  return text + resident_text(totals) + pools_text(totals) + unseen_text(context) + errors_text(context) +
+         leak_totals_text(context);
 }
 
 std::string live_text(const report::StackEntry& stack) {

@@ -95,14 +95,16 @@ base::Result<> choose_program(client::Recording& recording, Sample& sample, clie
 }
 
 // A program that has ended is known from its trace.
-client::Figures figures_of(const model::Capture& capture) {
+client::Figures figures_of(const report::Report& report) {
+  const model::Capture& capture = report.capture;
+  const std::optional<report::Resident>& resident = report.totals.resident;
   return {.pid = capture.pid,
           .time_ns = capture.duration_ns,
           .events = capture.event_count,
           .lost_events = capture.lost_events,
           .log_used_bytes = capture.log_bytes_used,
           .trace_bytes = capture.trace_bytes,
-          .resident_bytes = {},
+          .resident_bytes = resident ? std::optional(resident->bytes) : std::nullopt,
           .target_cpu_ns = {}};
 }
 
@@ -207,7 +209,7 @@ base::Result<Sample> take_sample(client::Recording& recording, const SampleReque
   const query::Query query = sample_query(request, names_from, sample.is_live);
   auto report = is_over ? recording.report(program, query) : recording.glance(program, query);
   if (!report) return std::unexpected(std::move(report).error());
-  if (is_over) sample.figures = figures_of(report->capture);
+  if (is_over) sample.figures = figures_of(*report);
   sample.freshness = recording.freshness(program);
   sample.counted_until_ns =
       sample.is_live ? counted_until(*report, sample.figures, sample.freshness) : sample.figures.time_ns;

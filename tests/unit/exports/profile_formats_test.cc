@@ -262,6 +262,22 @@ TEST(Heaptrack, HasTheEventsOfTheReportsStacksWithoutThoseThatAreTakenBack) {
   EXPECT_EQ(events, "+ 0\nc 2\n+ 1\nc 4\n- 1\nc 5\n");
 }
 
+TEST(Heaptrack, HasResidentPagesAmongTheEvents) {
+  Recorded recorded;
+  const auto pages = [](uint64_t time_ns, uint64_t count, uint64_t peak) {
+    return model::ResidentSample{.time_ns = time_ns, .anonymous_bytes = count * 4096, .peak_bytes = peak * 4096};
+  };
+  recorded.report.capture.from_start = true;
+  recorded.source.set_resident(
+      {pages(0, 1, 1), pages(3'000'000, 16, 32), pages(4'500'000, 8, 32), pages(9'000'000, 2, 32)});
+  std::string lines;
+  for (const std::string& line :
+       lines_of(gunzip(exported("heaptrack", recorded.report, recorded.source, recorded.ids)))) {
+    if (std::string_view("+-cIR").contains(line[0])) lines += line + "\n";
+  }
+  EXPECT_EQ(lines, "I 1000 0\nR 1\n+ 0\nc 2\n+ 1\nc 3\nR 20\nR 10\nc 4\n- 1\nR 8\nc 5\n");
+}
+
 TEST(Dhat, HasWhatEachStackHeldAtThePeakAndHowLongItsBlocksLived) {
   Recorded recorded;
   const json profile = json::parse(exported("dhat", recorded.report, recorded.source, recorded.ids));

@@ -118,6 +118,23 @@ TEST(Heaptrack, AReleaseOfNoBlockThatIsKnownIsSaidSo) {
   EXPECT_EQ(counted.ledger.totals().live_bytes, 0U);
 }
 
+TEST(Heaptrack, ResidentPagesAreOfTheirTimes) {
+  const ImportedFile file("v 10400 3\nI 4000 10\nR 1\nc 5\nR 12\nR\nR fffffffffffffff\nc 6\nR 2\n");
+  auto source = test::opened(file);
+  for (int replays = 0; replays < 2; ++replays) {
+    Counted counted;
+    ASSERT_TRUE(source->replay(counted, {}));
+    const std::vector<model::ResidentSample>& samples = source->resident();
+    ASSERT_EQ(samples.size(), 3U);
+    EXPECT_EQ(samples[0].resident_bytes(), 0x4000U);
+    EXPECT_EQ(samples[1].resident_bytes(), 0x12 * 0x4000U);
+    EXPECT_EQ(samples[1].time_ns, 5'000'000U);
+    EXPECT_EQ(samples[2].time_ns, 6'000'000U);
+    EXPECT_FALSE(samples[2].has_kinds);
+    EXPECT_EQ(source->capture().notes.back().number(0), 2U);  // lines that are none
+  }
+}
+
 TEST(Heaptrack, LinesThatAreNoneAreLeftOutAndCounted) {
   const ImportedFile file(file_of("+ 0\nnonsense\n+ 9\n+ zz\n- ffffffffffffffffffff\nR 12\n# a comment\n\n"));
   auto source = test::opened(file);

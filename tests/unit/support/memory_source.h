@@ -37,6 +37,8 @@ class MemorySource : public model::EventSource, public model::EventSink {
   [[nodiscard]] const std::vector<model::ScanSummary>& scans() const override { return no_scans_; }
   [[nodiscard]] const std::vector<model::Note>& scan_notes() const override { return no_notes_; }
   base::Result<model::HeapScan> load_scan(size_t /*index*/) override { return base::fail("no scan was made"); }
+  [[nodiscard]] const std::vector<model::ResidentSample>& resident() const override { return resident_; }
+  void set_resident(std::vector<model::ResidentSample> samples) { resident_ = std::move(samples); }
 
  private:
   // Entries never change, and are never taken back.
@@ -56,6 +58,7 @@ class MemorySource : public model::EventSource, public model::EventSink {
   model::Tables tables_;
   std::vector<model::EventBatch> batches_;
   std::optional<model::Totals> totals_;
+  std::vector<model::ResidentSample> resident_;
   std::vector<model::ScanSummary> no_scans_;
   std::vector<model::Note> no_notes_;
 };

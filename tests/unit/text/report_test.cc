@@ -75,6 +75,12 @@ report::Report example() {
                    .mapped_live_bytes = (1 << 30) + 8192 + 4096,
                    .peak_mapped_bytes = (1 << 30) + (1 << 20),
                    .mapped = mapped_levels(),
+                   .resident = report::Resident{.time_ns = 12'330'000'000,
+                                                .bytes = 30 << 20,
+                                                .kinds = report::ResidentKinds{24 << 20, 2 << 20, 4 << 20},
+                                                .swapped_bytes = 8192,
+                                                .log_bytes = 3 << 20,
+                                                .peak_bytes = 31 << 20},
                    .bad_releases = 0,
                    .double_releases = 1,
                    .mismatched_releases = 2,
@@ -105,7 +111,7 @@ report::Report example() {
   report.sizes->top = {{24, 400, 5}, {16, 100, 0}, {37, 100, 1}};
   report.lifetimes = std::vector<report::LifetimeClass>{{0, 1'000'000, 500, 12'000}, {1'000'000, 2'000'000, 94, 2'000}};
   report.timeline = {{4'000'000'000, 18'000, 40, 20'000, 400, 360, (1 << 30) + (1 << 20), 1 << 20},
-                     {8'000'000'000, 17'222, 6, 18'500, 200, 234, (1 << 30) + 8192, 8192}};
+                     {8'000'000'000, 17'222, 6, 18'500, 200, 234, (1 << 30) + 8192, 8192, 30 << 20}};
   report.threads =
       std::vector<report::ThreadEntry>{{1, 4711, "shop", 400, 394, 40'000}, {2, 4712, "", 200, 200, 7'222}};
   report.blocks = std::vector<report::BlockEntry>{{17, 0x5000, 8000, 1'000'000, 2, 2, "malloc", kServe}};
