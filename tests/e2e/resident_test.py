@@ -1,4 +1,4 @@
-"""Resident memory: sampled by agent, by ptrace and after an attach, and told where it explains what live memory
+"""Resident memory: sampled by agent, by ptrace, after an attach and on another machine, and told where it explains what live memory
 doesn't; unknown where there are no samples."""
 import gzip
 import pathlib
@@ -7,6 +7,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import far
 import heaptap_test
 from heaptap_test import heaptap
 from waiting import finished
@@ -88,6 +89,17 @@ class Resident(heaptap_test.TestCase):
         self.assertEqual(done.status, 0, str(done))
         finished(program)
         self.assertEqual(self.resident()["log_bytes"], 0)
+
+    def test_on_another_machine(self):
+        address = str(self.directory / "far.sock")
+        with far.serving(address, "-q"):
+            for via, has_log in (("agent", True), ("ptrace", False)):
+                with self.subTest(via=via):
+                    self.run_program("-q", "-H", address, "--via", via, "--force")
+                    resident = self.resident()
+                    self.assertEqual(resident["log_bytes"], resident["shared_bytes"])
+                    self.assertEqual(resident["log_bytes"] > 0, has_log)
+                    self.assertTrue(resident["peak_exact"])
 
     def test_the_timeline_has_it(self):
         self.run_program("-q")

@@ -42,6 +42,7 @@ message::Number some_kind(uint8_t byte) {
   constexpr uint8_t kKinds = 12;
   if (byte < 128) return message::Number(static_cast<uint8_t>(kFirst + byte % kKinds));
   if (byte < 192) return byte % 2 == 0 ? message::CommonKind::kAnswer : message::CommonKind::kRefusal;
+  if (byte >= 240) return Kind::kResident;
   if (byte >= 224) return Kind::kCodeNames;
   return byte % 2 == 0 ? Kind::kRowsWanted : Kind::kFunctionsWanted;
 }

@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/frames/resident_frames.h"
 #include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 #include "common/model/mapped_memory.h"
@@ -189,8 +190,29 @@ bool ForwardedRecording::has_told_names(std::chrono::nanoseconds most) {
   return is_done;
 }
 
+// Without a host for a long time every second one is enough.
+void ForwardedRecording::add_resident(const std::optional<model::ResidentSample>& sample) {
+  constexpr size_t kMaxKept = 1024;
+  if (!sample) return;
+  if (resident_.size() == kMaxKept) {
+    for (size_t i = 0; i < kMaxKept / 2; ++i) resident_[i] = resident_[2 * i + 1];
+    resident_.resize(kMaxKept / 2);
+  }
+  resident_.push_back(*sample);
+}
+
+void ForwardedRecording::send_resident() {
+  if (resident_.empty()) return;
+  frames::ByteBuffer bytes;
+  frames::write_resident(bytes, resident_);
+  resident_.clear();
+  const std::string text = line::text_of(bytes);
+  uplink_.send(line::message_of(line::ResidentSamples{.stream = number_, .samples = text}));
+}
+
 uint64_t ForwardedRecording::poll() {
   rows_.serve();
+  add_resident(log_->sample_resident_when_due());
   uint64_t bytes = 0;
   while (uplink_.has_room() && bytes < kMaxBytesTaken) {
     const uint64_t taken = forward(false);
@@ -310,6 +332,7 @@ base::Result<> ForwardedRecording::no_memory() {
 base::Result<uint32_t> ForwardedRecording::scan(const supervision::ScanAccess& access,
                                                 const std::optional<wire::ExitNotice>& ending) {
   if (ending) seen_.end = ending;
+  add_resident(log_->sample_resident());
   jit_names_->find_files();  // while the process lives: it tells where they are
   const base::Result<> done = forwarding_.gives_memory ? look_at_memory(access, ending) : no_memory();
   live_.reset();
@@ -327,6 +350,7 @@ void ForwardedRecording::take_all() {
 
 base::Result<model::Mark> ForwardedRecording::mark(model::MarkKind kind, std::string name) {
   take_what_is_there();
+  add_resident(log_->sample_resident());
   model::Mark mark{.number = 0, .kind = kind, .name = std::move(name), .time_ns = log_->stream().now_ns()};
   uplink_.send(line::message_of(line::Marked{
       .stream = number_, .kind = static_cast<uint64_t>(kind), .name = mark.name, .time_ns = mark.time_ns}));
@@ -367,6 +391,7 @@ supervision::RecordingFigures ForwardedRecording::figures() const {
 }
 
 void ForwardedRecording::tell_figures() {
+  send_resident();
   const supervision::RecordingFigures figures = this->figures();
   uplink_.send(line::message_of(line::StreamFigures{.stream = number_,
                                                     .time_ns = figures.time_ns,
@@ -390,6 +415,8 @@ base::Result<> ForwardedRecording::finish(const model::ExitStatus& exit) {
     (void)has_told_names(kLongestReading);
   }
   send_scan();
+  if (capture_.detached) add_resident(log_->sample_resident());
+  send_resident();
   seen_.calls = event_count_ > 0;
   log_->fill_end(capture_, exit, seen_);
   if (left_at_ns_) capture_.duration_ns = std::min(capture_.duration_ns, *left_at_ns_);

@@ -90,6 +90,8 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   void take_all();
   void send_bytes();
   void tell_figures();
+  void add_resident(const std::optional<model::ResidentSample>& sample);
+  void send_resident();
   void tell_beginning();
   [[nodiscard]] supervision::JitNamesOptions names_options() const;
   void seek_names();
@@ -115,7 +117,8 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   std::vector<model::Thread> told_threads_;
   RowSupply rows_;
   std::optional<supervision::JitNames> jit_names_;
-  model::CodeId code_count_ = 0;  // in the stream
+  std::vector<model::ResidentSample> resident_;  // not sent
+  model::CodeId code_count_ = 0;                 // in the stream
   uint64_t event_count_ = 0;
   uint64_t module_count_ = 0;
   std::optional<uint64_t> left_at_ns_;  // end of the process, in the stream's time

@@ -132,6 +132,17 @@ CodeNames decode_code_names(const Fields& fields) {
   return {.stream = stream_in(fields), .names = bytes_in(fields, Field::kBytes)};
 }
 
+Message message_of(const ResidentSamples& samples) {
+  Message message = message_of(Kind::kResident);
+  message.fields.add(Field::kBytes, samples.samples);
+  message.fields.add(Field::kStream, samples.stream);
+  return message;
+}
+
+ResidentSamples decode_resident_samples(const Fields& fields) {
+  return {.stream = stream_in(fields), .samples = bytes_in(fields, Field::kBytes)};
+}
+
 Message message_of(const Marked& marked) {
   Message message = message_of(Kind::kMarked);
   message.fields.add(Field::kMarkKind, marked.kind);

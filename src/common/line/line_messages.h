@@ -52,6 +52,7 @@ enum class Kind : uint8_t {
   kFunctionsWanted = 116,  // FunctionRequest: of a program without symbols
   kFunctions = 117,        // FoundFunctions
   kCodeNames = 118,        // CodeNames, from the target's side
+  kResident = 119,         // ResidentSamples, from the target's side
 };
 
 enum class Field : uint8_t {
@@ -134,6 +135,11 @@ struct StreamBytes {
 struct CodeNames {
   uint64_t stream = 0;
   std::string_view names = {};
+};
+
+struct ResidentSamples {
+  uint64_t stream = 0;
+  std::string_view samples = {};  // frames::write_resident()
 };
 
 struct Marked {
@@ -265,6 +271,7 @@ message::Message message_of(const Received& received);
 message::Message message_of(const RecordingBegun& begun);
 message::Message message_of(const StreamBytes& bytes);
 message::Message message_of(const CodeNames& names);
+message::Message message_of(const ResidentSamples& samples);
 message::Message message_of(const Marked& marked);
 message::Message message_of(const BlocksWanted& wanted);
 message::Message message_of(const BlocksPiece& piece);
@@ -294,6 +301,7 @@ Received decode_received(const message::Fields& fields);
 RecordingBegun decode_recording_begun(const message::Fields& fields);
 StreamBytes decode_stream_bytes(const message::Fields& fields);
 CodeNames decode_code_names(const message::Fields& fields);
+ResidentSamples decode_resident_samples(const message::Fields& fields);
 Marked decode_marked(const message::Fields& fields);
 BlocksWanted decode_blocks_wanted(const message::Fields& fields);
 BlocksPiece decode_blocks_piece(const message::Fields& fields);

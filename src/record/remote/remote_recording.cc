@@ -9,6 +9,7 @@
 #include "common/control/control_messages.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/frames/resident_frames.h"
 #include "common/line/message_fields.h"
 #include "common/model/note_code.h"
 #include "record/recordings/recorded_blocks.h"
@@ -61,6 +62,13 @@ void RemoteRecording::receive_names(std::string_view bytes) {
     name_bytes_ += name.name.size();
     names_.push_back(std::move(name));
   }
+}
+
+void RemoteRecording::receive_resident(std::string_view bytes) {
+  wire::VarintReader in(line::bytes_of(bytes).data(), bytes.size());
+  std::vector<model::ResidentSample> samples;
+  if (!frames::read_resident(in, samples)) return;
+  for (const model::ResidentSample& sample : samples) maker_.add_resident(sample);
 }
 
 void RemoteRecording::take_names() {

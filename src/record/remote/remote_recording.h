@@ -47,6 +47,8 @@ class RemoteRecording : public supervision::Recording, public supervision::Trace
   void receive_mark(model::Mark mark);
   // Names given by the program to codes that its stream contained before.
   void receive_names(std::string_view bytes);
+  // Samples of its resident memory. Damaged ones are left out.
+  void receive_resident(std::string_view bytes);
   // Modules of its process, as far as taken; `all`: including those only received.
   const std::vector<model::Module>& modules(bool all);
   // Live blocks after all data received.

@@ -310,6 +310,8 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
       return recording->receive(line::decode_stream_bytes(fields).bytes);
     case Kind::kCodeNames:
       return recording->receive_names(line::decode_code_names(fields).names);
+    case Kind::kResident:
+      return recording->receive_resident(line::decode_resident_samples(fields).samples);
     case Kind::kMarked: {
       line::Marked mark = line::decode_marked(fields);
       if (mark.kind > static_cast<uint64_t>(model::MarkKind::kReset) || mark.name.size() > kMaxNameBytes) return;

@@ -45,6 +45,8 @@ TEST(LineMessages, OfARecordingHaveTheFieldsOfTheProtocol) {
             bytes_of_message(81, {{82, text("b")}, {81, number(3)}}));
   EXPECT_EQ(encode(message_of(CodeNames{.stream = 3, .names = "n"})),
             bytes_of_message(118, {{82, text("n")}, {81, number(3)}}));
+  EXPECT_EQ(encode(message_of(ResidentSamples{.stream = 3, .samples = "r"})),
+            bytes_of_message(119, {{82, text("r")}, {81, number(3)}}));
   EXPECT_EQ(encode(message_of(Marked{.stream = 3, .kind = 1, .name = "n", .time_ns = 5})),
             bytes_of_message(82, {{65, number(1)}, {66, text("n")}, {32, number(5)}, {81, number(3)}}));
   EXPECT_EQ(

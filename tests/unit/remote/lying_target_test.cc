@@ -13,6 +13,7 @@
 #include "capture/stream/scan_bytes.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/frames/resident_frames.h"
 #include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
 #include "common/message/common_messages.h"
@@ -69,6 +70,14 @@ Message code_names(uint64_t stream, const std::vector<model::CodeName>& names) {
   Message message = of_stream(Kind::kCodeNames, stream);
   frames::ByteBuffer bytes;
   frames::write_code_names(bytes, names);
+  message.fields.add(Field::kBytes, line::text_of(bytes));
+  return message;
+}
+
+Message resident(uint64_t stream, const std::vector<model::ResidentSample>& samples) {
+  Message message = of_stream(Kind::kResident, stream);
+  frames::ByteBuffer bytes;
+  frames::write_resident(bytes, samples);
   message.fields.add(Field::kBytes, line::text_of(bytes));
   return message;
 }
@@ -416,6 +425,26 @@ TEST_F(LyingTarget, ChangesNothingOfWhoseRecordingItIs) {
   EXPECT_EQ(capture.pid, 1000u);
   EXPECT_EQ(capture.command, some_capture(1000).command);
   EXPECT_TRUE(capture.suppressions.empty());
+}
+
+TEST_F(LyingTarget, SendsNoResidentMemoryThatMakesNoSense) {
+  const auto host = this->host();
+  const auto sample = [](uint64_t time_ns, uint64_t bytes) {
+    return model::ResidentSample{.time_ns = time_ns, .anonymous_bytes = bytes};
+  };
+  std::vector<Message> said = {recording(1, some_capture(1000)), resident(1, {sample(5, 4096)})};
+  said.push_back(of_stream(Kind::kResident, 1));
+  said.back().fields.add(Field::kBytes, "\x05\x01");
+  said.push_back(of_stream(Kind::kResident, 1));
+  said.push_back(resident(7, {sample(6, 1024)}));
+  said.push_back(resident(1, {sample(4, 2048), sample(9, 8192)}));  // the first one is earlier than what is known
+  for (const Message& message : said) host->say(message);
+  ASSERT_TRUE(host->take_all());
+  const std::string path = host->processes.all().front().trace_half->path();
+  host->end_all();
+  auto trace = trace::TraceReader::open(path);
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->resident(), (std::vector{sample(5, 4096), sample(9, 8192)}));
 }
 
 // Codes that it has told of have one name each.
