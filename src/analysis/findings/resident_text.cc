@@ -30,12 +30,13 @@ std::string resident_line(const report::Totals& totals) {
   if (!totals.resident || !totals.live_bytes.is_known()) return "";
   const report::Resident& resident = *totals.resident;
   // What the program maps itself is no surprise, as far as it is told apart from reserved addresses and files.
-  const uint64_t live_bytes = totals.live_bytes.counted() + totals.mapped.memory.live_bytes +
-                              totals.mapped.of(model::MappedKind::kUnknown).live_bytes;
+  const uint64_t mapped_bytes =
+      totals.mapped.memory.live_bytes + totals.mapped.of(model::MappedKind::kUnknown).live_bytes;
+  const uint64_t live_bytes = totals.live_bytes.counted() + mapped_bytes;
   if (resident.own_bytes() <= kLeastBytes || resident.own_bytes() / kLeastTimes <= live_bytes) return "";
   const std::string parts = resident_parts(resident);
-  return fmt::format("{} resident, {} live{}{}", base::format_bytes(resident.bytes), base::format_bytes(live_bytes),
-                     parts.empty() ? "" : ": ", parts);
+  return fmt::format("{} resident, {} live{}{}{}", base::format_bytes(resident.bytes), base::format_bytes(live_bytes),
+                     mapped_bytes != 0 ? " or mapped" : "", parts.empty() ? "" : ": ", parts);
 }
 
 }  // namespace heaptap::findings

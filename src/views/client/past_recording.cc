@@ -39,8 +39,7 @@ class PastRecording : public Recording {
                    .log_used_bytes = capture.log_bytes_used,
                    .log_limit_bytes = 0,
                    .trace_bytes = capture.trace_bytes,
-                   .resident_bytes =
-                       resident.empty() ? std::nullopt : std::optional(resident.back().resident_bytes()),
+                   .resident_bytes = resident.empty() ? std::nullopt : std::optional(resident.back().resident_bytes()),
                    .target_cpu_ns = {},
                    .collector_cpu_ns = capture.collector_cpu_ns,
                    .is_on = false,

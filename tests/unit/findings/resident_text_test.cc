@@ -42,6 +42,8 @@ TEST(ResidentText, MappedMemoryExplainsItToo) {
   report::Totals totals = totals_of(40, kMib);
   totals.mapped.memory.live_bytes = 20 * kMib;
   EXPECT_EQ(resident_line(totals), "");
+  totals.mapped.memory.live_bytes = kMib;
+  EXPECT_TRUE(resident_line(totals).starts_with("45.0 MiB resident, 2.0 MiB live or mapped: 40.0 MiB anonymous"));
 }
 
 TEST(ResidentText, WhatIsUnknownHasNoLine) {
