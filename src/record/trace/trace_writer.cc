@@ -72,6 +72,9 @@ base::Result<> TraceWriter::flush(const model::Tables& tables) {
   HEAPTAP_TRY(write_pending_marks());
   HEAPTAP_TRY(write_pending_names());
   HEAPTAP_TRY(write_pending_code_names());
+  // Where nothing happens the trace doesn't grow: who follows it would take that for news.
+  constexpr size_t kMaxPendingResident = 1024;
+  if (events == 0 && resident_pending_.size() < kMaxPendingResident) return {};
   // Totals could no longer be replaced if these were written after them.
   if (!ends_with_totals()) HEAPTAP_TRY(write_pending_resident());
   if (events == 0) return {};
@@ -156,6 +159,7 @@ bool TraceWriter::ends_with_totals() const { return !index_.empty() && index_.ba
 
 base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model::Tables& tables) {
   HEAPTAP_TRY(flush(tables));
+  HEAPTAP_TRY(write_pending_resident());
   ScanFrameWriter frames(scan, event_count_);
   while (const frames::ByteBuffer* payload = frames.next())
     HEAPTAP_TRY(write_frame(wire::FrameType::kScan, *payload, true));

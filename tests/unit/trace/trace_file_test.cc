@@ -397,7 +397,9 @@ TEST_F(TraceFile, HasItsSamplesOfResidentMemory) {
     (*writer)->add_resident(resident_at(9, 1 << 21));  // out of order
     ASSERT_TRUE((*writer)->write(batch, maker.tables()));
     (*writer)->add_resident(samples.emplace_back(resident_at(20, 3 << 20)));
-    ASSERT_TRUE((*writer)->flush(maker.tables()));  // without events
+    const uint64_t bytes_before = (*writer)->bytes_written();
+    ASSERT_TRUE((*writer)->flush(maker.tables()));
+    EXPECT_EQ((*writer)->bytes_written(), bytes_before);  // without events it doesn't grow
     (*writer)->add_resident(samples.emplace_back(resident_at(30, 2 << 20)));
     ASSERT_TRUE((*writer)->finish(sample_capture(), maker.tables()));
   }
