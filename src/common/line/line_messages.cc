@@ -60,6 +60,13 @@ Field field_of(BlocksPiece::Content content) {
   return Field::kBytes;
 }
 
+Message message_of_stream(Kind kind, uint64_t stream, std::string_view bytes) {
+  Message message = message_of(kind);
+  message.fields.add(Field::kBytes, bytes);
+  message.fields.add(Field::kStream, stream);
+  return message;
+}
+
 }  // namespace
 
 Message message_of(Kind kind) { return {.kind = kind, .number = 0, .fields = {}}; }
@@ -110,33 +117,20 @@ RecordingBegun decode_recording_begun(const Fields& fields) {
           .kept_ns = fields.number_or_0(Field::kTimeNs)};
 }
 
-Message message_of(const StreamBytes& bytes) {
-  Message message = message_of(Kind::kBytes);
-  message.fields.add(Field::kBytes, bytes.bytes);
-  message.fields.add(Field::kStream, bytes.stream);
-  return message;
-}
+Message message_of(const StreamBytes& bytes) { return message_of_stream(Kind::kBytes, bytes.stream, bytes.bytes); }
 
 StreamBytes decode_stream_bytes(const Fields& fields) {
   return {.stream = stream_in(fields), .bytes = bytes_in(fields, Field::kBytes)};
 }
 
-Message message_of(const CodeNames& names) {
-  Message message = message_of(Kind::kCodeNames);
-  message.fields.add(Field::kBytes, names.names);
-  message.fields.add(Field::kStream, names.stream);
-  return message;
-}
+Message message_of(const CodeNames& names) { return message_of_stream(Kind::kCodeNames, names.stream, names.names); }
 
 CodeNames decode_code_names(const Fields& fields) {
   return {.stream = stream_in(fields), .names = bytes_in(fields, Field::kBytes)};
 }
 
 Message message_of(const ResidentSamples& samples) {
-  Message message = message_of(Kind::kResident);
-  message.fields.add(Field::kBytes, samples.samples);
-  message.fields.add(Field::kStream, samples.stream);
-  return message;
+  return message_of_stream(Kind::kResident, samples.stream, samples.samples);
 }
 
 ResidentSamples decode_resident_samples(const Fields& fields) {

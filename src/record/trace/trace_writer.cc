@@ -124,15 +124,7 @@ void TraceWriter::add_code_names(std::vector<model::CodeName> names) {
 
 base::Result<> TraceWriter::write_pending_code_names() {
   constexpr size_t kMaxInFrame = 16384;  // bytes of events, a quarter of a frame's maximum
-  for (std::span<const model::CodeName> rest = code_names_pending_; !rest.empty();) {
-    const auto names = rest.first(std::min(kMaxInFrame, rest.size()));
-    rest = rest.subspan(names.size());
-    payload_.clear();
-    frames::write_code_names(payload_, names);
-    HEAPTAP_TRY(write_frame(wire::FrameType::kCodeNames, payload_, true));
-  }
-  code_names_pending_.clear();
-  return {};
+  return write_in_frames(code_names_pending_, kMaxInFrame, frames::write_code_names, wire::FrameType::kCodeNames, true);
 }
 
 void TraceWriter::add_resident(const model::ResidentSample& sample) {
@@ -144,14 +136,21 @@ void TraceWriter::add_resident(const model::ResidentSample& sample) {
 
 base::Result<> TraceWriter::write_pending_resident() {
   constexpr size_t kMaxInFrame = 65536;
-  for (std::span<const model::ResidentSample> rest = resident_pending_; !rest.empty();) {
-    const auto samples = rest.first(std::min(kMaxInFrame, rest.size()));
-    rest = rest.subspan(samples.size());
+  return write_in_frames(resident_pending_, kMaxInFrame, frames::write_resident, wire::FrameType::kResident, false);
+}
+
+template <typename Entry>
+base::Result<> TraceWriter::write_in_frames(std::vector<Entry>& pending, size_t max_in_frame,
+                                            void (*encode)(frames::ByteBuffer&, std::span<const Entry>),
+                                            wire::FrameType type, bool compress) {
+  for (std::span<const Entry> rest = pending; !rest.empty();) {
+    const auto entries = rest.first(std::min(max_in_frame, rest.size()));
+    rest = rest.subspan(entries.size());
     payload_.clear();
-    frames::write_resident(payload_, samples);
-    HEAPTAP_TRY(write_frame(wire::FrameType::kResident, payload_, false));
+    encode(payload_, entries);
+    HEAPTAP_TRY(write_frame(type, payload_, compress));
   }
-  resident_pending_.clear();
+  pending.clear();
   return {};
 }
 

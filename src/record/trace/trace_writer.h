@@ -80,6 +80,11 @@ class TraceWriter {
   base::Result<> write_pending_names();
   base::Result<> write_pending_code_names();
   base::Result<> write_pending_resident();
+  // Empties `pending`.
+  template <typename Entry>
+  base::Result<> write_in_frames(std::vector<Entry>& pending, size_t max_in_frame,
+                                 void (*encode)(frames::ByteBuffer&, std::span<const Entry>), wire::FrameType type,
+                                 bool compress);
   [[nodiscard]] bool ends_with_totals() const;
   base::Result<> write_frame(wire::FrameType type, const frames::ByteBuffer& payload, bool compress);
   base::Result<> write_index();
