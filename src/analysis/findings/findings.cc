@@ -111,12 +111,8 @@ class Findings {
     const report::Focus focus = report::focus_of(report_);
     if (focus == report::Focus::kLive) return;
     const bool is_peak = focus == report::Focus::kPeak;
-    const auto part_of = [&](uint32_t i) {
-      const report::StackEntry& stack = report_.stacks[i];
-      return (is_peak ? stack.peak_bytes : stack.temporary_allocations).if_known().value_or(0);
-    };
-    const report::Totals& totals = report_.totals;
-    const uint64_t least = (is_peak ? totals.peak_live_bytes : totals.temporary_allocations).counted() / kLeastShare;
+    const auto part_of = [&](uint32_t i) { return report::part_of(focus, report_.stacks[i]); };
+    const uint64_t least = report::whole_of(focus, report_.totals) / kLeastShare;
     std::vector<uint32_t> stacks;
     for (uint32_t i = 0; i < report_.stacks.size(); ++i) {
       const report::StackEntry& stack = report_.stacks[i];

@@ -76,7 +76,6 @@ void leave_out_not_recorded(const Import& import, report::Totals& totals) {
 void leave_out_not_recorded(report::Report& report) {
   const Import& import = report.capture.import;
   if (import.tool.empty()) return;
-  leave_out_figures(import, report.totals);
   for (report::StackEntry& stack : report.stacks) leave_out(import, stack);
   if (!import.tells(model::kNotRecordedThreads)) report.threads.reset();
   if (!import.tells(model::kNotRecordedLifetimes)) {

@@ -8,8 +8,9 @@ namespace heaptap::query {
 // Fails for a query that the file has no data for.
 base::Result<> check_not_recorded(const model::Capture& capture, const ResolvedQuery& query);
 
-// Removes figures that the ledger made up because events need a thread, a block and an address.
+// Removes figures that the ledger made up because events need a thread, a block and an address: of the totals, and of all
+// else.
+void leave_out_not_recorded(const model::Import& import, report::Totals& totals);
 void leave_out_not_recorded(report::Report& report);
-void leave_out_not_recorded(const model::Import& import, report::Totals& totals);  // of the totals alone
 
 }  // namespace heaptap::query

@@ -49,7 +49,24 @@ bool is_temporary(const Totals& totals, const Held& held) {
          totals.peak_live_bytes.counted() <= *bytes / kTurnover && held.left <= *bytes / kAllocatedOverLeft;
 }
 
+// Of totals or a stack, which name these figures alike, but for the peak's.
+uint64_t figure_of(Focus focus, const auto& figures, const auto& peak_bytes) {
+  switch (focus) {
+    case Focus::kPeak:
+      return peak_bytes.if_known().value_or(0);
+    case Focus::kTemporary:
+      return figures.temporary_allocations.if_known().value_or(0);
+    case Focus::kLive:
+      break;
+  }
+  return figures.live_bytes.if_known().value_or(0);
+}
+
 }  // namespace
+
+uint64_t whole_of(Focus focus, const Totals& totals) { return figure_of(focus, totals, totals.peak_live_bytes); }
+
+uint64_t part_of(Focus focus, const StackEntry& stack) { return figure_of(focus, stack, stack.peak_bytes); }
 
 Focus focus_of(const Report& report) {
   const model::Capture& capture = report.capture;

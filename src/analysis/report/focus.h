@@ -16,4 +16,8 @@ enum class Focus : uint8_t {
 // libraries keep for themselves isn't left by the program.
 Focus focus_of(const Report& report);
 
+// The focus's figure of all stacks, and of one: live bytes, bytes held at the peak, number of temporary allocations. 0: unknown, too.
+uint64_t whole_of(Focus focus, const Totals& totals);
+uint64_t part_of(Focus focus, const StackEntry& stack);
+
 }  // namespace heaptap::report

@@ -73,14 +73,13 @@ std::vector<std::string> past_lines(const report::Report& report, const findings
   const report::Focus focus = report::focus_of(report);
   if (focus == report::Focus::kLive) return {};
   const bool is_peak = focus == report::Focus::kPeak;
-  const report::Totals& totals = report.totals;
-  const uint64_t whole = (is_peak ? totals.peak_live_bytes : totals.temporary_allocations).counted();
+  const uint64_t whole = report::whole_of(focus, report.totals);
   std::vector<std::string> lines;
   for (const findings::SiteRow& row :
        findings::merge_sites(text, report.frames, report.stacks, is_peak ? "peak" : "temporary")) {
     if (lines.size() >= most) break;
     const report::StackEntry& stack = row.sum;
-    const uint64_t part = (is_peak ? stack.peak_bytes : stack.temporary_allocations).if_known().value_or(0);
+    const uint64_t part = report::part_of(focus, stack);
     if (stack.is_apart() || stack.purpose != report::Purpose::kProgram || part == 0 || part < whole / kWholeOverTold)
       continue;
     lines.push_back(site_behind(is_peak ? fmt::format("  {} of the peak: ", base::format_bytes(part))
