@@ -79,10 +79,14 @@ def _brief(numbers):
     return {key: number for key, number in numbers.items() if number} if isinstance(numbers, dict) else numbers
 
 
+# Totals that no two runs share: a time, and what was in RAM at some.
+SAMPLED = ("peak_time_ns", "resident")
+
+
 def differences(one, other, mapped=True):
     """Differences as sentences; empty if the two are equal. `mapped`: includes mmap and the like."""
     left, right = ({key: number for key, number in report["totals"].items()
-                    if key != "peak_time_ns" and (mapped or "mapped" not in key)} for report in (one, other))
+                    if key not in SAMPLED and (mapped or "mapped" not in key)} for report in (one, other))
     yield from _differing(left, right, lambda key: f"totals.{key}")
     left, right = (stacks(report, False) for report in (one, other))
     yield from _differing(left, right, _show)
