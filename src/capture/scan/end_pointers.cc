@@ -1,6 +1,7 @@
 #include "capture/scan/end_pointers.h"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "common/base/pages.h"
@@ -24,6 +25,39 @@ bool has_touching_blocks(const model::HeapScan& scan) {
     return block.size_bytes != 0 && block.address + block.size_bytes == next.address && !fills_pages(block);
   };
   return std::ranges::adjacent_find(scan.blocks, touch) != scan.blocks.end();
+}
+
+// Where a bump allocator places a block behind another one: aligned for any type, or for the block's own bytes if they are fewer.
+uint64_t next_place(uint64_t end, uint64_t size_bytes) {
+  constexpr uint64_t kOfAnyType = 16;
+  const uint64_t alignment = std::bit_ceil(std::clamp<uint64_t>(size_bytes, 1, kOfAnyType));
+  return (end + alignment - 1) & ~(alignment - 1);
+}
+
+// By block, 1: it is one of those that begin at a page's start and leave nothing between them but alignment.
+std::vector<uint8_t> packed_blocks(const model::HeapScan& scan) {
+  std::vector<uint8_t> packed(scan.blocks.size(), 0);
+  uint64_t end = 0;  // of the packed block before this one; 0: there is none
+  for (size_t i = 0; i < packed.size(); ++i) {
+    const model::ScannedBlock& block = scan.blocks[i];
+    const bool goes_on = end != 0 && block.address == next_place(end, block.size_bytes);
+    packed[i] = goes_on || base::is_page_aligned(block.address) ? 1 : 0;
+    end = packed[i] != 0 ? block.address + block.size_bytes : 0;
+  }
+  return packed;
+}
+
+// Leaves out the word of a bump allocator's data that says where the next block begins: the end of the last of its packed blocks. It
+// has one; a second one is the program's.
+void leave_out_allocators(std::vector<EndPointers::Root>& roots, const model::HeapScan& scan) {
+  if (roots.empty()) return;
+  const auto is_global = [](const EndPointers::Root& end) { return end.root.root == wire::RootKind::kGlobal; };
+  std::vector<uint32_t> words(scan.blocks.size(), 0);
+  for (const EndPointers::Root& end : roots) words[end.root.to] += is_global(end) ? 1 : 0;
+  const std::vector<uint8_t> packed = packed_blocks(scan);
+  std::erase_if(roots, [&](const EndPointers::Root& end) {
+    return is_global(end) && words[end.root.to] == 1 && packed[end.root.to] != 0;
+  });
 }
 
 // By block, 1: something points to it.
@@ -64,6 +98,7 @@ void add_end_pointers(model::HeapScan& scan, EndPointers ends, const Headers& he
 
   std::erase_if(ends.words, [&](const BlockWord& word) { return says_nothing(word.to); });
   std::erase_if(ends.roots, [&](const EndPointers::Root& end) { return says_nothing(end.root.to); });
+  leave_out_allocators(ends.roots, scan);
   drop_repeated(ends.words);
   drop_repeated(ends.roots);
   add_pointers(scan, ends.words, [&](const BlockWord& word) { return kind_of(word.to); });

@@ -620,6 +620,36 @@ TEST_F(EndTest, SaysNothingOfABlockThatFillsItsPages) {
   EXPECT_EQ(state_of(kHeap + 4096 + 32), leaks::BlockState::kPossible);
 }
 
+TEST_F(EndTest, OfTheLastOfPackedBlocksIsWhereABumpAllocatorGoesOn) {
+  add_block(kHeap, 100);
+  add_block(kHeap + 104, 6);
+  add_block(kHeap + 112, 30);
+  const uint64_t last = kHeap + 144;
+  add_block(last, kBytes + 1);
+  point_to(last + kBytes + 1);
+  EXPECT_EQ(state_of(last), leaks::BlockState::kDefinite);
+  memory_.put(kGlobals + 128, last + kBytes + 1);
+  EXPECT_EQ(state_of(last), leaks::BlockState::kPossible) << "it has one such word";
+  memory_.put(kGlobals + 128, 0);
+  input_.root_ranges[0].kind = RootKind::kThreadLocal;
+  EXPECT_EQ(state_of(last), leaks::BlockState::kPossible) << "no allocator for all threads has its words there";
+  input_.root_ranges[0].kind = RootKind::kGlobal;
+  input_.blocks[0].address += 16;
+  input_.blocks[0].size_bytes -= 16;
+  EXPECT_EQ(state_of(last), leaks::BlockState::kPossible) << "the first one isn't at a page's start";
+  input_.blocks[0].address -= 16;
+  input_.blocks[0].size_bytes += 16;
+  input_.blocks[2].size_bytes = 12;
+  EXPECT_EQ(state_of(last), leaks::BlockState::kPossible) << "more than alignment lies between two of them";
+  input_.blocks.erase(input_.blocks.begin(), input_.blocks.end() - 1);
+  EXPECT_EQ(state_of(last), leaks::BlockState::kPossible) << "it is none of several";
+  memory_.put(kGlobals, 0);
+  add_block(kHeap, 64);
+  point_to(kHeap);
+  memory_.put(kHeap, last + kBytes + 1);
+  EXPECT_EQ(state_of(last), leaks::BlockState::kPossible) << "a block is no allocator's";
+}
+
 TEST_F(EndTest, SaysNothingOfABlockThatIsPointedAt) {
   const uint64_t held = place();
   const uint64_t inside = place();
@@ -910,10 +940,10 @@ TEST_F(HeapScannerTest, KnowsTheCookieOfAnArray) {
 }
 
 TEST_F(HeapScannerTest, AnEmptyArrayIsHeldByAPointerBehindItsCookie) {
-  add_block(kHeap, 8);
-  EXPECT_EQ(kind_of_root(kHeap + 8), PointerKind::kArrayCookie);
-  memory_.put(kHeap, 1);
-  EXPECT_EQ(kind_of_root(kHeap + 8), PointerKind::kInterior) << "its end";
+  add_block(kHeap + 64, 8);
+  EXPECT_EQ(kind_of_root(kHeap + 72), PointerKind::kArrayCookie);
+  memory_.put(kHeap + 64, 1);
+  EXPECT_EQ(kind_of_root(kHeap + 72), PointerKind::kInterior) << "its end";
 }
 
 TEST_F(HeapScannerTest, KnowsTheOldString) {
