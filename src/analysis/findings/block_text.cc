@@ -24,6 +24,14 @@ std::string short_safe(const std::string& name) {
 
 namespace {
 
+// "#b12  48 B  Node"
+std::string described(const report::NamedBlock& block) {
+  std::string text = fmt::format("#b{}  {}", block.number, format_bytes(block.size_bytes));
+  if (!block.type.empty()) text += "  " + short_safe(block.type);
+  if (!block.name.empty()) text += fmt::format("  \"{}\"", base::safe_text(cut_middle(block.name, kMaxBlockName)));
+  return text;
+}
+
 std::string thread_text(const report::NamedRoot& root) {
   if (root.thread == 0) return "";
   const std::string name = root.thread_name.empty() ? "" : " \"" + base::safe_text(root.thread_name) + "\"";
@@ -43,10 +51,12 @@ std::string frame_text(const FrameText& frames, const report::NamedRoot& root) {
 }  // namespace
 
 std::string block_text(const FrameText& frames, const report::NamedBlock& block) {
-  std::string type = block.type.empty() ? "" : "  " + short_safe(block.type);
-  if (!block.name.empty()) type += fmt::format("  \"{}\"", base::safe_text(cut_middle(block.name, kMaxBlockName)));
-  return fmt::format("#b{}  {}{}  by {} from {} (stack #{})", block.number, format_bytes(block.size_bytes), type,
-                     block.function, frames.both(block.caller, kMaxBlockName), block.stack_id);
+  return fmt::format("{}  by {} from {} (stack #{})", described(block), block.function,
+                     frames.both(block.caller, kMaxBlockName), block.stack_id);
+}
+
+std::string short_block_text(const FrameText& frames, const report::NamedBlock& block) {
+  return fmt::format("{}  #{} {}", described(block), block.stack_id, frames.site(block.caller, kMaxBlockName));
 }
 
 std::string root_text(const FrameText& frames, const report::NamedRoot& root) {

@@ -14,6 +14,8 @@ std::string short_safe(const std::string& name);
 
 // "#b12  48 B  Node  by operator new from make_node app.cpp:9 (stack #3)"
 std::string block_text(const FrameText& frames, const report::NamedBlock& block);
+// For a row of a table: "#b12  48 B  Node  #3 make_node app.cpp:9"
+std::string short_block_text(const FrameText& frames, const report::NamedBlock& block);
 
 // "global cache (app.cpp:12) +16", "stack of thread 3, frame run_loop loop.cc:40".
 std::string root_text(const FrameText& frames, const report::NamedRoot& root);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "analysis/findings/function_name.h"
@@ -14,6 +15,7 @@ namespace heaptap::findings {
 namespace {
 
 constexpr size_t kSiteFrames = 3;
+constexpr size_t kInnermostName = 40;  // of the telling frame, where callers' names are shorter
 constexpr size_t kAnyLength = std::numeric_limits<size_t>::max();
 constexpr const char* kUnknown = "an unknown caller";
 
@@ -64,6 +66,7 @@ std::string FrameText::both(const model::Frame& frame, size_t most) const {
 std::string FrameText::written(const std::vector<const model::Frame*>& frames, size_t most) const {
   std::string text;
   for (const model::Frame* frame : frames) {
+    const size_t longest = text.empty() ? std::max(most, kInnermostName) : most;
     if (!text.empty()) text += " < ";
     if (frame->function.empty()) {
       text += place(*frame);
@@ -71,7 +74,7 @@ std::string FrameText::written(const std::vector<const model::Frame*>& frames, s
     }
     const std::string plain = plain_function(frame->function);
     const std::string name = options_.full_names ? frame->function : std::string(qualified_name(plain));
-    text += base::safe_text(options_.full_names ? name : short_name(name, most));
+    text += base::safe_text(options_.full_names ? name : short_name(name, longest));
     if (options_.offsets || !frame->file.empty()) text.append(1, ' ').append(place(*frame));
   }
   return text;
@@ -88,7 +91,14 @@ std::string FrameText::describe_site(const report::FrameList& frames, size_t wid
     for (size_t most = 64; shown_width(text) > width && most >= kShortest; most -= 8) text = written(site, most);
     if (shown_width(text) <= width) return text;
   }
-  return cut_middle(text, width);
+  const model::Frame& frame = frames[telling_place(frames, skipped_)];
+  const std::string where = options_.offsets || !frame.file.empty() || frame.function.empty() ? place(frame) : "";
+  constexpr size_t kLeastName = 9;  // of short_name()
+  const size_t taken = where.empty() ? 0 : where.size() + 1;
+  if (frame.function.empty() || width < taken + kLeastName) return cut_middle(text, width);
+  const std::string plain = plain_function(frame.function);
+  const std::string name = base::safe_text(short_name(qualified_name(plain), width - taken));
+  return where.empty() ? name : name + " " + where;
 }
 
 std::string FrameText::innermost_site(const report::FrameList& frames, size_t most) const {

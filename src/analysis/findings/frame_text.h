@@ -33,10 +33,13 @@ class FrameText {
   [[nodiscard]] std::string place(const model::Frame& frame) const;
   // Function and place: "make_buffer(int) app.cpp:12".
   [[nodiscard]] std::string both(const model::Frame& frame, size_t most) const;
+  // The same without the function's parameters.
+  [[nodiscard]] std::string site(const model::Frame& frame, size_t most) const { return written({&frame}, most); }
 
   // Allocation site of a stack: the telling frame and two of its callers, innermost first, at most `width` characters (0: unlimited):
-  // "make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19". Names are shortened first, then callers dropped. Allocation
-  // machinery, frames below main() and recursive calls are omitted.
+  // "make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19". Callers' names are shortened first, then callers dropped; the
+  // telling frame's name is cut last, and its place never if a name of a few characters fits beside. Allocation machinery, frames below
+  // main() and recursive calls are omitted.
   [[nodiscard]] std::string describe_site(const report::FrameList& frames, size_t width = 0) const;
 
   // The telling frame alone, its name of about `most` characters at most; empty: there is none.

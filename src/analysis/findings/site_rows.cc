@@ -71,12 +71,22 @@ std::string ids_text(const SiteRow& row) {
 std::string site_line(const FrameText& text, std::span<const model::Frame> frames, const SiteRow& row, size_t width) {
   const std::string begin = fmt::format("#{}  ", row.ids.front());
   const std::string others = others_text(row);
-  const std::string end = (others.empty() ? "" : "  " + others) + mapped_behind(row.sum) + labels_behind(row.sum);
-  const size_t taken = begin.size() + end.size();
-  const size_t room = width == 0 ? 0 : std::max(kLeastRoom, width - std::min(width, taken));
+  const std::string labels = mapped_behind(row.sum) + labels_behind(row.sum);
+  const std::string end = (others.empty() ? "" : "  " + others) + labels;
   // The pool is created before the program starts: none of its frames is informative.
-  const bool is_named = row.sum.purpose == report::Purpose::kEmergencyPool;
-  return begin + (is_named ? words_of(row.sum.purpose) : text.describe_site({frames, row.sum.frames}, room)) + end;
+  if (row.sum.purpose == report::Purpose::kEmergencyPool) return begin + words_of(row.sum.purpose) + end;
+  const report::FrameList stack(frames, row.sum.frames);
+  const auto site_beside = [&](const std::string& rest) {
+    const size_t taken = begin.size() + rest.size();
+    return text.describe_site(stack, width == 0 ? 0 : std::max(kLeastRoom, width - std::min(width, taken)));
+  };
+  const std::string site = site_beside(end);
+  const std::string whole = text.describe_site(stack);
+  const bool is_cut = !site.starts_with(std::string_view(whole).substr(0, whole.find(" < ")));
+  if (others.empty() || !is_cut) return begin + site + end;
+  // The numbers of the other stacks make room for the function's name.
+  const std::string count = fmt::format("  ({} stacks)", row.ids.size()) + labels;
+  return begin + site_beside(count) + count;
 }
 
 }  // namespace heaptap::findings

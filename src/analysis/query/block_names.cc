@@ -58,7 +58,8 @@ const std::string& BlockNames::class_at(uint64_t vtable) {
   const auto [found, is_new] = classes_.try_emplace(vtable);
   if (is_new) {
     if (const model::Module* module = module_at(vtable)) {
-      found->second = findings::without_defaults(names_.resolver().type_at(*module, vtable - module->bias));
+      found->second =
+          shared_block_type(findings::without_defaults(names_.resolver().type_at(*module, vtable - module->bias)));
     }
   }
   return found->second;

@@ -67,7 +67,28 @@ std::string_view class_of(std::string_view function) {
   return {};
 }
 
+// Classes that keep reference counts, with the object or with a pointer to it as first argument.
+constexpr std::string_view kWithObject[] = {"std::_Sp_counted_ptr_inplace<", "std::__shared_ptr_emplace<"};
+constexpr std::string_view kWithPointer[] = {"std::_Sp_counted_ptr<", "std::_Sp_counted_deleter<",
+                                             "std::__shared_ptr_pointer<"};
+
 }  // namespace
+
+std::string shared_block_type(std::string type) {
+  const auto first_argument = [&](std::string_view begin) {
+    const std::string_view list = std::string_view(type).substr(begin.size());
+    std::string_view object = arguments_of(list.substr(0, list.rfind('>'))).front();
+    if (object.ends_with('*')) object.remove_suffix(1);
+    return std::string(object);
+  };
+  for (const std::string_view begin : kWithObject) {
+    if (type.starts_with(begin)) return "std::shared_ptr<" + first_argument(begin) + "> block";
+  }
+  for (const std::string_view begin : kWithPointer) {
+    if (type.starts_with(begin)) return "std::shared_ptr<" + first_argument(begin) + "> counts";
+  }
+  return type;
+}
 
 // The outermost frame of the library is nearest to the program's own code.
 std::string container_type(std::span<const model::Frame> frames) {

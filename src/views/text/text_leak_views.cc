@@ -25,10 +25,10 @@ std::string more_text(const TextContext& context, size_t shown, uint64_t all) {
 
 std::string entry_text(const TextContext& context, const report::RetainedEntry& entry) {
   constexpr size_t kMaxCallerName = 64;
-  if (entry.block) return findings::block_text(context.text, *entry.block);
+  if (entry.block) return findings::short_block_text(context.text, *entry.block);
   if (entry.stack_id != 0) {
     return fmt::format("#{}  {} from {}", entry.stack_id, entry.function,
-                       context.text.both(entry.caller, kMaxCallerName));
+                       context.text.site(entry.caller, kMaxCallerName));
   }
   return entry.type.empty() ? "(unknown)" : findings::short_safe(entry.type);
 }
@@ -73,20 +73,19 @@ std::string text_retained(const TextContext& context) {
   std::string text = title_of(context) + "\n";
   text += fmt::format("Retained size by {} ({} reachable)\n\n", retained.by, findings::amount(retained.held));
   const bool is_block = retained.by == "block";
-  TextTable table({{"RETAINED"},
-                   {"SHARE"},
-                   {"BLOCKS"},
-                   {is_block ? "SIZE" : "OWN"},
-                   {is_block                 ? "BLOCK"
-                    : retained.by == "stack" ? "STACK"
-                                             : "TYPE",
-                    Align::kLeft}},
-                  context.options.width);
+  std::vector<TextTable::Column> columns{{"RETAINED"}, {"SHARE"}, {"BLOCKS"}};
+  if (!is_block) columns.push_back({"OWN"});  // a block's text has its size
+  columns.push_back({is_block ? "BLOCK" : retained.by == "stack" ? "STACK" : "TYPE", Align::kLeft});
+  TextTable table(std::move(columns), context.options.width);
+  table.keep_names_whole();
   const size_t shown = std::min(retained.entries.size(), context.rows(20));
   for (size_t i = 0; i < shown; ++i) {
     const report::RetainedEntry& entry = retained.entries[i];
-    table.add({format_bytes(entry.retained.bytes), percent(entry.retained.bytes, retained.held.bytes),
-               format_count(entry.retained.blocks), format_bytes(entry.own.bytes), entry_text(context, entry)});
+    std::vector<std::string> row{format_bytes(entry.retained.bytes), percent(entry.retained.bytes, retained.held.bytes),
+                                 format_count(entry.retained.blocks)};
+    if (!is_block) row.push_back(format_bytes(entry.own.bytes));
+    row.push_back(entry_text(context, entry));
+    table.add(std::move(row));
   }
   return text + table.render(context.ink) + more_text(context, shown, retained.entry_count) + remarks_of(context);
 }

@@ -76,6 +76,21 @@ TEST(Site, FitsByShorterNamesAndThenByFewerCallers) {
   EXPECT_GT(site_of(frames, 60, kNone, {.full_names = true}).size(), 180u);
 }
 
+TEST(Site, KeepsItsInnermostNameAndPlaceBeforeItsCallers) {
+  const Frames frames = {frame("shop::Session::Session(int)", "/src/session.cc", 45),
+                         frame("shop::serve(int)", "/src/session.cc", 61), frame("main", "/src/main.cc", 90)};
+  for (const size_t width : {36u, 48u, 60u, 70u}) {
+    const std::string site = site_of(frames, width);
+    EXPECT_EQ(site.substr(0, 36), "shop::Session::Session session.cc:45") << width;
+    EXPECT_LE(site.size(), width);
+  }
+  Frames unknown = {frame("ggc_internal_alloc(unsigned long, void (*)(void*))")};
+  unknown[0].module = "/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus";
+  EXPECT_EQ(site_of(unknown, 26), "ggc_...lloc cc1plus+0x1000");
+  unknown[0].function.clear();
+  EXPECT_EQ(site_of(unknown, 26), "cc1plus+0x1000");
+}
+
 TEST(Frames, HaveNamesAndPathsInFullWhereAskedFor) {
   const Frames frames = {frame("void f<std::vector<int, std::allocator<int> > >(int)", "/src/a.cc", 1)};
   EXPECT_EQ(FrameText(frames, kNone, {}).both(frames[0], 80), "f<std::vector<int>>(int) a.cc:1");

@@ -500,6 +500,18 @@ TEST(ContainerTypes, AreWhatTheProgramWrote) {
   EXPECT_EQ(type_of({"std::vector<>::f"}), "std::vector<>");
 }
 
+TEST(ContainerTypes, OfCountedObjectsNameTheObject) {
+  const auto type_of = [](const char* type) { return query::shared_block_type(type); };
+  EXPECT_EQ(type_of("std::_Sp_counted_ptr_inplace<shop::Session, std::allocator<void>, (__gnu_cxx::_Lock_policy)2>"),
+            "std::shared_ptr<shop::Session> block");
+  EXPECT_EQ(type_of("std::_Sp_counted_ptr_inplace<std::map<int, A>, std::allocator<void>, (...)2>"),
+            "std::shared_ptr<std::map<int, A>> block");
+  EXPECT_EQ(type_of("std::_Sp_counted_ptr<A*, (__gnu_cxx::_Lock_policy)2>"), "std::shared_ptr<A> counts");
+  EXPECT_EQ(type_of("std::__shared_ptr_emplace<A, std::allocator<A>>"), "std::shared_ptr<A> block");
+  EXPECT_EQ(type_of("std::vector<int>"), "std::vector<int>");
+  EXPECT_EQ(type_of("std::_Sp_counted_ptr<"), "std::shared_ptr<> counts");
+}
+
 TEST(RegisterNames, AreThoseOfTheCpu) {
   EXPECT_EQ(query::register_name("x86_64", 3), "rbx");
   EXPECT_EQ(query::register_name("x86_64", 18), "xmm1");
