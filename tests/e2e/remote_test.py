@@ -342,6 +342,7 @@ class Gone(TestCase):
         report = summary(self.trace)
         self.assertFalse(report["capture"]["truncated"])
         self.assertTrue(report["leaks"]["scanned"], report["notes"])
+        self.assertNotIn("no_scan_at_end", [note["kind"] for note in report["notes"]], "the scan is that of the detaching")
 
     def test_the_second_signal_lets_go_of_it(self):
         with far.serving(self.address, "-q") as server:

@@ -151,7 +151,7 @@ void LogEndpoint::note_what_no_agent_saw(model::Capture& capture, const Seen& se
     add_note(capture, {.kind = NoteKind::kChildrenUnreached, .numbers = {count}});
   }
   const bool wanted_scan = state != wire::AgentState::kNotConnected && wants_scan_at_end();
-  if (wanted_scan && !seen.end) {
+  if (wanted_scan && !seen.end && !capture.detached) {
     add_note(capture, {capture.executed ? NoteKind::kNoScanAfterExec : NoteKind::kNoScanAtEnd});
   }
 }
