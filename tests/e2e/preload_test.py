@@ -376,7 +376,7 @@ class Daemons(Preloaded):
         self.assertEqual(outcome.status, 0, outcome)
         with open(detached, "rb", buffering=0) as told:
             self.assertEqual(told.read(1), b"d")
-        self.assertEqual(len(set(collectors()) - self.before), 1)
+        self.assertEqual(len(set(collectors()) - self.before), 1, f"{sorted(self.traces.iterdir())}\n{self.said()}")
         with open(go, "wb", buffering=0) as tells:
             tells.write(b"g")
         self.wait_for_collectors()
