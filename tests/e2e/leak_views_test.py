@@ -96,6 +96,58 @@ class LeakViews(heaptap_test.TestCase):
         self.assertIsNone(last["below"])
         self.assertIsNone(first["held"])
 
+    def recorded(self, name, source):
+        """The trace of a program that is compiled here."""
+        file, program, trace = (self.directory / f"{name}{suffix}" for suffix in (".cc", "", ".htap"))
+        file.write_text(source)
+        self.assertEqual(heaptap_test.run(["g++", "-w", "-g", "-O0", "-fno-builtin", file, "-o", program]).status, 0)
+        outcome = heaptap("run", "-o", trace, "--", program, cwd=self.directory)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        self.ending = outcome.stderr.decode()
+        return trace
+
+    def test_a_cycle_of_shared_pointers_is_told(self):
+        self.trace = self.recorded("cycle", """
+            #include <memory>
+            struct Peer { std::shared_ptr<Peer> other; };
+            void meet() { auto a = std::make_shared<Peer>(), b = std::make_shared<Peer>(); a->other = b; b->other = a; }
+            void clear(char* at) { for (int i = 0; i < 4096; ++i) ((volatile char*)at)[i] = 0; }
+            void wipe() { char below[4096]; clear(below); }
+            int main() { for (int i = 0; i < 5; ++i) meet(); wipe(); }""")
+        report = self.leaks()
+        stack = next(each for each in report["stacks"] if each["leaks"]["definite"]["blocks"])
+        self.assertEqual(stack["leaks"]["in_cycles"], stack["leaks"]["definite"])
+        first, second = stack["leaks"]["cycle"]
+        self.assertEqual(self.leaks("--why", f"#b{first}")["cycle"]["steps"][1]["block"]["number"], second)
+        self.assertIn(f"      5 blocks point to themselves: #b{first} -> #b{second} -> #b{first}\n", self.text("show", "leaks", self.trace))
+        self.assertRegex(self.ending, r"\n.* 320 bytes in 10 blocks \(in cycles\)  #.*  meet cycle\.cc:4 < main ")
+        others = [each for each in report["stacks"] if each is not stack]
+        self.assertFalse(any("in_cycles" in each["leaks"] or "cycle" in each["leaks"] for each in others))
+
+    def test_a_list_is_a_cycle_if_it_is_doubly_linked(self):
+        self.trace = self.recorded("list", """
+            #include <stdlib.h>
+            struct Node { Node *next, *before; };
+            Node* push(Node* head, bool both) {
+              Node* node = (Node*)calloc(1, sizeof(Node));
+              node->next = head;
+              if (both && head) head->before = node;
+              return node;
+            }
+            void doubly() { Node* head = 0; for (int i = 0; i < 3; ++i) head = push(head, true); }
+            void singly() { Node* head = 0; for (int i = 0; i < 3; ++i) head = push(head, false); }
+            void clear(char* at) { for (int i = 0; i < 4096; ++i) ((volatile char*)at)[i] = 0; }
+            void wipe() { char below[4096]; clear(below); }
+            int main() { doubly(); singly(); wipe(); }""")
+        found = {self.names(stack)[1]: stack["leaks"] for stack in self.leaks()["stacks"]}
+        self.assertEqual({name: leaks.get("in_cycles", {}).get("blocks") for name, leaks in found.items()}, {"doubly()": 1, "singly()": None})
+        self.assertIn("      1 block points to itself: #b", self.text("show", "leaks", self.trace))
+        self.assertEqual(self.text("show", "leaks", self.trace).count("itself"), 1)
+
+    @staticmethod
+    def names(stack):
+        return [frame["function"] for frame in stack["frames"] if not frame["module"].endswith("libc.so.6")]
+
     def test_retained_sizes(self):
         types = {entry["type"]: entry for entry in self.leaks("--retained=type")["entries"]}
         self.assertEqual(types["Order"]["own"]["blocks"], 4)

@@ -80,6 +80,17 @@ std::string root_text(const report::Report& report, const report::NamedRoot& roo
   return root_text(FrameText({}, report.skipped, {}), root);
 }
 
+std::string ring_text(const std::vector<uint64_t>& cycle) {
+  constexpr size_t kShown = 6;
+  std::string text;
+  for (size_t i = 0; i < cycle.size(); ++i) {
+    if (cycle.size() > kShown && i == kShown / 2) text += "... -> ";
+    if (cycle.size() <= kShown || i < kShown / 2 || i + kShown / 2 >= cycle.size())
+      text += fmt::format("#b{} -> ", cycle[i]);
+  }
+  return cycle.empty() ? text : text + fmt::format("#b{}", cycle.front());
+}
+
 std::string cycle_text(const report::HolderChain& cycle, const report::NamedBlock& block) {
   std::string text = "Only a cycle points to it: ";
   for (size_t i = 0; i < cycle.steps.size(); ++i) {

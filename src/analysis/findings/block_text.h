@@ -22,6 +22,9 @@ std::string root_text(const FrameText& frames, const report::NamedRoot& root);
 // For a report that isn't terminal text.
 std::string root_text(const report::Report& report, const report::NamedRoot& root);
 
+// "#b316 -> #b317 -> #b316"; of a long one the first and last blocks.
+std::string ring_text(const std::vector<uint64_t>& cycle);
+
 // "Only a cycle points to it: #b316 -> #b317 -> #b316"
 std::string cycle_text(const report::HolderChain& cycle, const report::NamedBlock& block);
 

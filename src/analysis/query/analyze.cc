@@ -19,6 +19,7 @@
 #include "analysis/query/leak_scan.h"
 #include "analysis/query/likely_modules.h"
 #include "analysis/query/listing.h"
+#include "analysis/query/lost_cycles.h"
 #include "analysis/query/not_recorded.h"
 #include "analysis/query/resident_view.h"
 #include "analysis/query/resolved_query.h"
@@ -370,6 +371,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
   const Lister lister(ledger, source.tables(), index, names, ignored, query,
                       leaks != nullptr ? &leaks->counts : nullptr);
   lister.list_stacks(report);
+  if (leaks != nullptr) name_cycles(leaks->scan, leaks->counts, index, report);
   if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, source, query, names, ignored, ledger, index, *leaks));
   if ((asked.counting.activity || asked.counting.from_all_sides) && report.has_events) {
     report.activity = activity_view(ledger, StackRows(report, index), leaks.get());

@@ -38,7 +38,10 @@ class HoldersView {
     made.asked = text_of(question);
     made.block = name(scan_, context_.judged.counts, block);
     if (question.by == BlockQuestion::By::kAddress) made.offset = question.value - scan_.blocks[block].address;
-    if (question.by == BlockQuestion::By::kStack) count_stack(question.value, block, made);
+    if (question.by == BlockQuestion::By::kStack) {
+      count_stack(question.value, block, made);
+      if (leaks::is_lost(context_.judged.counts.classes().states[block])) add_possible(question.value, made);
+    }
     const leaks::HolderPath path = holders_.path_to(block);
     if (path.root != model::kNoBlock) {
       made.held = chain_of(scan_, context_.judged.counts, path);
@@ -149,6 +152,24 @@ class HoldersView {
       if (badness_of(i) == badness) made.of_kind.add_block(scan_.blocks[i].size_bytes);
       if (root != model::kNoBlock && root_of(i) == root) made.same_root.add_block(scan_.blocks[i].size_bytes);
     }
+  }
+
+  // The possibly lost blocks of a stack whose worst ones are lost.
+  void add_possible(uint64_t stack, report::Holders& made) {
+    const LeakCounts& counts = context_.judged.counts;
+    report::PossiblyLost possible;
+    uint32_t largest = model::kNoBlock;
+    for (uint32_t i = 0; i < scan_.blocks.size(); ++i) {
+      if (counts.classes().states[i] != leaks::BlockState::kPossible || counts.is_suppressed(i) || counts.is_ignored(i))
+        continue;
+      if (context_.index.id_of(scan_.blocks[i].site) != stack) continue;
+      possible.count.add_block(scan_.blocks[i].size_bytes);
+      if (largest == model::kNoBlock || scan_.blocks[i].size_bytes > scan_.blocks[largest].size_bytes) largest = i;
+    }
+    if (largest == model::kNoBlock) return;
+    possible.block = name(scan_, counts, largest);
+    possible.held = chain_of(scan_, counts, holders_.path_to(largest));
+    made.possible = std::move(possible);
   }
 
   // The root pointer of the block's path. Paths share their beginnings, so a block's result is kept for others.

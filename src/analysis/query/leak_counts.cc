@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "analysis/query/lost_cycles.h"
+
 namespace heaptap::query {
 namespace {
 
@@ -44,6 +46,7 @@ LeakCounts::LeakCounts(const model::HeapScan& scan, const Rules& rules, std::vec
     : classes_(leaks::classify_reached(scan, rules.options, std::move(reached))) {
   find_behind_headers(scan, rules.options);
   find_behind_tags(scan, rules.options);
+  in_cycles_ = find_in_cycles(scan, classes_.states);
   if (rules.suppressor) suppress(scan, rules);
   if (rules.ignores) ignore(scan, rules);
   count(scan, rules);
@@ -142,6 +145,7 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
     const BlockState state = classes_.states[i];
     const bool ignored = is_ignored(static_cast<uint32_t>(i));
     (suppressed ? site.suppressed : ignored ? site.ignored : count_for(site, state)).add_block(block.size_bytes);
+    if (is_in_cycle(static_cast<uint32_t>(i))) site.in_cycles.add_block(block.size_bytes);
     if (!behind_headers_.empty() && behind_headers_[i] != 0) site.behind_headers.add_block(block.size_bytes);
     const bool is_behind_tags = !behind_tags_.empty() && behind_tags_[i] != 0 && !suppressed && !ignored;
     if (is_behind_tags) behind_tags_count_.add_block(block.size_bytes);

@@ -42,6 +42,10 @@ class LeakCounts {
   // Lost, not suppressed, and of an ignored site, or below such a block.
   [[nodiscard]] bool is_ignored(uint32_t block) const { return !ignored_.empty() && ignored_[block] != 0; }
   [[nodiscard]] bool is_counted(uint32_t block) const { return counted_.empty() || counted_[block] != 0; }
+  // A counted leak that is definitely lost and points to itself, by way of other blocks.
+  [[nodiscard]] bool is_in_cycle(uint32_t block) const {
+    return in_cycles_[block] != 0 && is_leak(block, /*or_possible=*/false);
+  }
   // Blocks hidden by this suppression, including blocks that the rules don't count.
   [[nodiscard]] report::BlockCount hidden_by(uint32_t suppression) const {
     return suppression < hidden_.size() ? hidden_[suppression] : report::BlockCount{};
@@ -80,8 +84,9 @@ class LeakCounts {
   std::vector<uint8_t> ignored_;         // by block, 1: ignored; empty if there are no rules
   std::vector<uint8_t> behind_headers_;  // by block, 1: held by pointers behind headers alone; empty if none is
   std::vector<uint8_t>
-      behind_tags_;               // by block, 1: only words that are no plain pointers lead to it; empty where none is
-  std::vector<uint8_t> counted_;  // by block; empty: all
+      behind_tags_;  // by block, 1: only words that are no plain pointers lead to it; empty where none is
+  std::vector<uint8_t> in_cycles_;          // by block: see lost_cycles.h
+  std::vector<uint8_t> counted_;            // by block; empty: all
   std::vector<report::BlockCount> hidden_;  // by suppression
   std::vector<uint32_t> places_;            // by site: index into counts_; few sites have live blocks
   std::vector<report::StackLeaks> counts_;

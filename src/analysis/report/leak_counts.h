@@ -113,7 +113,10 @@ struct StackLeaks {
   BlockCount definite, indirect, possible, reachable, suppressed, ignored, unknown;
   BlockCount behind_headers;  // as in Leaks
   BlockCount below;           // indirectly lost ones, of any stack, below this stack's definitely lost ones
-  uint64_t held_by = 0;       // another stack, whose definitely lost blocks lead to `indirect`; 0: none, or unknown
+  BlockCount in_cycles;       // among the definitely lost ones: those that point to themselves, by way of other blocks
+  std::vector<uint64_t>
+      cycle;  // numbers of the blocks of a shortest cycle, one of `in_cycles` first; empty: none, or not listed
+  uint64_t held_by = 0;  // another stack, whose definitely lost blocks lead to `indirect`; 0: none, or unknown
   bool has_more_holders = false;
 
   [[nodiscard]] BlockCount lost() const { return BlockCount(definite) += indirect; }
@@ -127,6 +130,8 @@ struct StackLeaks {
     unknown += other.unknown;
     behind_headers += other.behind_headers;
     below += other.below;
+    in_cycles += other.in_cycles;
+    if (cycle.empty()) cycle = other.cycle;
     return *this;
   }
 };

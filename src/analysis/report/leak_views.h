@@ -52,6 +52,13 @@ struct HolderChain {
   uint64_t left_out = 0;  // steps omitted in the middle
 };
 
+// Possibly lost blocks of a stack that has lost ones as well.
+struct PossiblyLost {
+  NamedBlock block;  // the largest
+  BlockCount count;
+  HolderChain held;  // path to `block`
+};
+
 struct Holders {
   std::string asked;
   NamedBlock block;
@@ -61,6 +68,7 @@ struct Holders {
   BlockCount of_stack;
   BlockCount of_kind;
   BlockCount same_root;
+  std::optional<PossiblyLost> possible;  // of a stack whose worst blocks are definitely or indirectly lost
   std::optional<HolderChain> held;
   std::optional<HolderChain> below;    // path from its leader, for a lost block other than a leader
   std::optional<HolderChain> cycle;    // path from a leader back to itself

@@ -55,6 +55,13 @@ void write_chain(JsonWriter& json, const std::optional<report::HolderChain>& cha
   json.member("left_out", chain->left_out);
 }
 
+void write_possible(JsonWriter& json, const report::PossiblyLost& possible) {
+  const JsonObject object(json);
+  write_block(json.key("block"), possible.block);
+  write_json(json.key("count"), possible.count);
+  write_chain(json.key("held"), possible.held);
+}
+
 void write_retained(JsonWriter& json, const report::RetainedEntry& entry) {
   const JsonObject object(json);
   if (entry.block) {
@@ -129,6 +136,8 @@ void json_holders(const report::Report& report, const report::Write& write) {
   }
   write_chain(document.key("held"), holders.held);
   write_chain(document.key("below"), holders.below);
+  write_chain(document.key("cycle"), holders.cycle);
+  if (holders.possible) write_possible(document.key("possible"), *holders.possible);
   document.member("earlier_scan", known(holders.earlier_scan != 0, holders.earlier_scan));
   write_chain(document.key("earlier"), holders.earlier);
 }

@@ -105,10 +105,12 @@ void write_leaks(JsonWriter& json, const std::optional<report::StackLeaks>& leak
   write_count(json.key("possible"), leaks.has_value(), counts.possible);
   const std::pair<const char*, const report::BlockCount&> rest[] = {
       {"reachable", counts.reachable}, {"suppressed", counts.suppressed},         {"ignored", counts.ignored},
-      {"unknown", counts.unknown},     {"behind_headers", counts.behind_headers}, {"below", counts.below}};
+      {"unknown", counts.unknown},     {"behind_headers", counts.behind_headers}, {"below", counts.below},
+      {"in_cycles", counts.in_cycles}};
   for (const auto& [name, count] : rest) {
     if (count.blocks != 0) write_json(json.key(name), count);
   }
+  if (!counts.cycle.empty()) json.key("cycle").values(counts.cycle);
 }
 
 void member_if_any(JsonWriter& json, const char* name, std::string_view text) {

@@ -38,6 +38,14 @@ report::BlockCount listed_of(const report::Report& report, const report::StackEn
                                            : stack.leaks->possible;
 }
 
+// Of leaks, where they aren't simply lost.
+const char* state_of(const report::StackEntry& stack) {
+  if (!stack.leaks) return "";
+  if (stack.leaks->definite.blocks == 0) return " (possibly)";
+  if (stack.leaks->in_cycles.blocks == 0) return "";
+  return stack.leaks->in_cycles.blocks == 1 ? " (in a cycle)" : " (in cycles)";
+}
+
 }  // namespace
 
 std::vector<std::string> held_lines(const report::Report& report, const findings::FrameText& text, size_t most,
@@ -59,11 +67,10 @@ std::vector<std::string> held_lines(const report::Report& report, const findings
     if (!counts || count.blocks == 0 || !stack.live_bytes.is_known()) continue;
     if (!are_leaks && stack.purpose != report::Purpose::kProgram) continue;
     if (!are_leaks && count.bytes < report.totals.live_bytes.counted() / kWholeOverTold) continue;
-    const bool possible = are_leaks && stack.leaks && stack.leaks->definite.blocks == 0;
     const std::string bytes = are_leaks ? findings::counted(count.bytes, "byte") : base::format_bytes(count.bytes);
-    lines.push_back(site_behind(
-        fmt::format("  {} in {}{}  ", bytes, findings::counted(count.blocks, "block"), possible ? " (possibly)" : ""),
-        report, text, row, width));
+    lines.push_back(site_behind(fmt::format("  {} in {}{}  ", bytes, findings::counted(count.blocks, "block"),
+                                            are_leaks ? state_of(stack) : ""),
+                                report, text, row, width));
   }
   return lines;
 }

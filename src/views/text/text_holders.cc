@@ -82,6 +82,11 @@ std::string text_holders(const TextContext& context) {
   } else {
     text += loss_text(context, holders);
   }
+  if (holders.possible) {
+    text += fmt::format("\nThe stack's possibly lost blocks are {}; shortest path to the largest:\n",
+                        findings::amount(holders.possible->count)) +
+            chain_text(context, holders.possible->held, holders.possible->block);
+  }
   if (holders.of_stack.blocks > 1 && holders.held) {
     text += fmt::format("\nThe same root leads to {} of this stack.\n", findings::amount(holders.same_root));
   }

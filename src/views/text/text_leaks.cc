@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/findings/amount_text.h"
+#include "analysis/findings/block_text.h"
 #include "analysis/findings/function_name.h"
 #include "analysis/findings/mapped_text.h"
 #include "analysis/findings/note_text.h"
@@ -37,10 +38,19 @@ std::string indirect_text(const report::StackLeaks& leaks) {
 }
 
 // " at handle(int) cycle.cc:5"
-std::string site_text(const TextContext& context, const report::StackEntry& stack) {
+std::string headline_site(const TextContext& context, const report::StackEntry& stack) {
   constexpr size_t kMaxName = 48;
   const std::string site = context.text.innermost_site(context.report.list(stack.frames), kMaxName);
   return site.empty() ? "" : " at " + site;
+}
+
+// "      50 blocks point to themselves: #b2 -> #b3 -> #b2"
+std::string cycle_line(const report::StackLeaks& leaks) {
+  if (leaks.in_cycles.blocks == 0) return "";
+  const bool is_one = leaks.in_cycles.blocks == 1;
+  const std::string ring = leaks.cycle.empty() ? " through others" : ": " + findings::ring_text(leaks.cycle);
+  return fmt::format("      {} {}{}\n", findings::counted(leaks.in_cycles.blocks, "block"),
+                     is_one ? "points to itself" : "point to themselves", ring);
 }
 
 std::string leaks_of_stack(const TextContext& context, const report::StackEntry& stack) {
@@ -52,12 +62,12 @@ std::string leaks_of_stack(const TextContext& context, const report::StackEntry&
   if (leaks.indirect.blocks != 0 && !is_told) parts.push_back(indirect_text(leaks));
   if (leaks.possible.blocks != 0) parts.push_back(findings::amount(leaks.possible) + " possibly lost");
   std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, parts.empty() ? "" : parts.front()));
-  text += site_text(context, stack);
+  text += headline_site(context, stack);
   for (size_t i = 1; i < parts.size(); ++i) text += ", " + parts[i];
   const std::optional<uint64_t> allocations = stack.allocations.if_known();
   const std::string calls = allocations ? findings::counted(*allocations, "allocation") + " " : "";
   text += fmt::format("; {}by {}", calls, findings::function_text(stack.function, stack.variant));
-  return text + "\n" + frames_text(context, stack);
+  return text + "\n" + cycle_line(leaks) + frames_text(context, stack);
 }
 
 // A file of another tool may have bytes alone.
@@ -70,7 +80,7 @@ std::string live_stack(const TextContext& context, const report::StackEntry& sta
   std::string text =
       "  " + context.ink.bold(fmt::format("#{}  {}{}{} not freed{}", stack.id, bytes.is_known() ? "" : "at most ",
                                           format_bytes(bytes.counted()), blocks, findings::mapped_behind(stack)));
-  text += site_text(context, stack);
+  text += headline_site(context, stack);
   const std::optional<uint64_t> allocations = stack.allocations.if_known();
   if (!allocations) return text + "\n" + frames_text(context, stack);
   text += fmt::format("; {} by {}", findings::counted(*allocations, "allocation"),

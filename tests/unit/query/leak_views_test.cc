@@ -193,6 +193,12 @@ TEST_F(LeakViews, TakeABlockOfTheWorstKindOfAStack) {
             std::string::npos)
       << text_;
   EXPECT_NE(text_.find("Only a cycle points to it: #b3 -> #b4 -> #b3"), std::string::npos) << text_;
+  ASSERT_TRUE(holders.possible.has_value()) << "one path for each kind";
+  EXPECT_EQ(holders.possible->block.number, 2u);
+  EXPECT_EQ(holders.possible->count.blocks, 1u);
+  EXPECT_NE(text_.find("The stack's possibly lost blocks are 70 B in 1 block; shortest path to the largest:\n"),
+            std::string::npos)
+      << text_;
   report::Report none;
   EXPECT_THAT(findings::holder_lines(none, holders), testing::Contains("Only a cycle points to it: #b3 -> #b4 -> #b3"));
 }
