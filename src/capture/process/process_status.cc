@@ -11,24 +11,11 @@
 
 #include "capture/process/stat_line.h"
 #include "common/base/small_file.h"
+#include "common/base/status_file.h"
 #include "common/base/unique_fd.h"
 
 namespace heaptap::process {
 namespace {
-
-// The text after "Name:" at the start of a line, without leading blanks.
-std::string_view field_of(std::string_view text, std::string_view name) {
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    std::string_view line = text.substr(begin, end - begin);
-    if (line.starts_with(name)) {
-      line.remove_prefix(name.size());
-      return line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
-    }
-    begin = end + 1;
-  }
-  return {};
-}
 
 pid_t number_of(std::string_view text) {
   pid_t number = 0;
@@ -36,26 +23,30 @@ pid_t number_of(std::string_view text) {
   return number;
 }
 
+// 0: no such field.
+pid_t id_in(std::string_view status, std::string_view name) {
+  return static_cast<pid_t>(base::status_number(status, name).value_or(0));
+}
+
 }  // namespace
 
 std::optional<ThreadStatus> read_thread_status(pid_t thread) {
   const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/status");
-  // The first field, the name, has its newlines escaped.
-  const std::string_view state = field_of(text, "State:");
+  const std::string_view state = base::status_field(text, "State");
   if (state.empty()) return std::nullopt;
   return ThreadStatus{.state = state.front(),
-                      .process = number_of(field_of(text, "Tgid:")),
-                      .parent = number_of(field_of(text, "PPid:")),
-                      .tracer = number_of(field_of(text, "TracerPid:"))};
+                      .process = id_in(text, "Tgid"),
+                      .parent = id_in(text, "PPid"),
+                      .tracer = id_in(text, "TracerPid")};
 }
 
 namespace {
 
 uint32_t count_filters_in(const std::string& status_path) {
-  constexpr pid_t kFilterMode = 2;
+  constexpr uint64_t kFilterMode = 2;
   const std::string text = base::read_small_file(status_path);
-  if (number_of(field_of(text, "Seccomp:")) != kFilterMode) return 0;
-  return static_cast<uint32_t>(std::max(number_of(field_of(text, "Seccomp_filters:")), 1));
+  if (base::status_number(text, "Seccomp") != kFilterMode) return 0;
+  return static_cast<uint32_t>(std::max<uint64_t>(base::status_number(text, "Seccomp_filters").value_or(1), 1));
 }
 
 }  // namespace
@@ -80,7 +71,7 @@ std::vector<pid_t> try_to_list_threads(pid_t process) {
 
 size_t count_threads(pid_t process) {
   const std::string text = base::read_small_file("/proc/" + std::to_string(process) + "/status", 8192);
-  return static_cast<size_t>(number_of(field_of(text, "Threads:")));
+  return base::status_number(text, "Threads").value_or(0);
 }
 
 // An exiting thread loses its memory and program some time before its state says so.
@@ -127,7 +118,7 @@ namespace {
 // The thread's number in its innermost PID namespace. 0: unknown, or the same as here.
 uint32_t read_own_number(pid_t thread) {
   const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/status");
-  const std::string_view numbers = field_of(text, "NSpid:");
+  const std::string_view numbers = base::status_field(text, "NSpid");
   const size_t last = numbers.find_last_of(" \t");
   return last == numbers.npos ? 0 : static_cast<uint32_t>(number_of(numbers.substr(last + 1)));
 }

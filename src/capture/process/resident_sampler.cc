@@ -8,23 +8,19 @@
 #include <charconv>
 #include <string>
 
+#include "common/base/status_file.h"
+
 namespace heaptap::process {
 namespace {
 
 constexpr uint64_t kKib = 1024;
 
-// The number of "\nName:   123 kB". The first line, the process's name, has its newlines escaped.
-std::optional<uint64_t> kib_of(std::string_view status, std::string_view name) {
-  const size_t at = status.find(name);
-  if (at == status.npos) return std::nullopt;
-  std::string_view line = status.substr(at + name.size());
-  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+std::optional<uint64_t> bytes_in(std::string_view status, std::string_view name) {
+  const std::string_view value = base::status_field(status, name);
   uint64_t kib = 0;
-  const auto end = std::from_chars(line.data(), line.data() + line.size(), kib);
-  line.remove_prefix(static_cast<size_t>(end.ptr - line.data()));
-  if (end.ec != std::errc{} || !line.starts_with(" kB\n") || kib >= model::kMaxResidentBytes / kKib)
-    return std::nullopt;
-  return kib * kKib;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), kib);
+  const bool is_whole = error == std::errc{} && std::string_view(end, value.data() + value.size()) == " kB";
+  return is_whole && kib < model::kMaxResidentBytes / kKib ? std::optional(kib * kKib) : std::nullopt;
 }
 
 // Up to the last line that is needed: one call, unless the process has hundreds of groups.
@@ -47,15 +43,15 @@ std::string read_status(int descriptor) {
 }  // namespace
 
 std::optional<model::ResidentSample> read_resident(std::string_view status) {
-  const auto anonymous = kib_of(status, "\nRssAnon:");
-  const auto file = kib_of(status, "\nRssFile:");
-  const auto shared = kib_of(status, "\nRssShmem:");
+  const auto anonymous = bytes_in(status, "RssAnon");
+  const auto file = bytes_in(status, "RssFile");
+  const auto shared = bytes_in(status, "RssShmem");
   if (!anonymous || !file || !shared) return std::nullopt;
   return model::ResidentSample{.anonymous_bytes = *anonymous,
                                .file_bytes = *file,
                                .shared_bytes = *shared,
-                               .swapped_bytes = kib_of(status, "\nVmSwap:"),
-                               .peak_bytes = kib_of(status, "\nVmHWM:")};
+                               .swapped_bytes = bytes_in(status, "VmSwap"),
+                               .peak_bytes = bytes_in(status, "VmHWM")};
 }
 
 uint64_t ResidentRhythm::interval_ns(uint64_t samples) {

@@ -6,17 +6,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <string_view>
 
 #include "common/base/small_file.h"
+#include "common/base/status_file.h"
 
 namespace heaptap::supervision {
 namespace {
 
 // The lines of /proc/TID/status about a thread's rights. (A thread restricted by Landlock can't gain rights, or has
 // CAP_SYS_ADMIN.)
-constexpr std::string_view kRights[] = {"Uid:", "Gid:", "Groups:", "CapEff:", "NoNewPrivs:", "Seccomp:"};
+constexpr std::string_view kRights[] = {"Uid", "Gid", "Groups", "CapEff", "NoNewPrivs", "Seccomp"};
 
 struct Facts {
   std::string rights;  // empty: not told
@@ -26,16 +26,11 @@ struct Facts {
 // `directory`: of a thread in /proc.
 Facts facts_of(const std::string& directory) {
   Facts facts;
-  for (const std::string& line : base::split(base::read_small_file(directory + "/status"), '\n')) {
-    const bool is_right = std::ranges::any_of(kRights, [&](std::string_view name) { return line.starts_with(name); });
-    if (is_right) facts.rights += line + "\n";
-    constexpr std::string_view kUmask = "Umask:\t";
-    constexpr int kOctal = 8;
-    if (line.starts_with(kUmask)) {
-      std::from_chars(line.data() + kUmask.size(), line.data() + line.size(), facts.umask, kOctal);
-    }
-  }
-  if (facts.rights.empty()) return facts;
+  constexpr int kOctal = 8;
+  const std::string status = base::read_small_file(directory + "/status");
+  for (const std::string_view name : kRights) facts.rights.append(base::status_field(status, name)) += '\n';
+  if (status.empty()) return {};
+  if (const auto mask = base::status_number(status, "Umask", kOctal)) facts.umask = static_cast<mode_t>(*mask);
   for (const char* name : {"/ns/user", "/ns/mnt"}) facts.rights += base::read_link(directory + name) + "\n";
   facts.rights += base::read_small_file(directory + "/attr/current");  // AppArmor's or SELinux's
   return facts;

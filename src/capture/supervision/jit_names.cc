@@ -19,6 +19,7 @@
 #include "capture/supervision/recording.h"
 #include "common/base/clock.h"
 #include "common/base/small_file.h"
+#include "common/base/status_file.h"
 
 namespace heaptap::supervision {
 namespace {
@@ -93,23 +94,21 @@ void JitNames::look_at_process() {
     look_for_directory(thread, std::move(root));
   pid_t own_number = process_;
   const std::string status = base::read_small_file(fmt::format("/proc/{}/status", thread), 4096);
-  for (const std::string& line : base::split(status, '\n')) {
-    const std::vector<std::string> words = base::split(line, '\t');
-    const auto number = [&words](size_t index) {
-      uint32_t value = UINT32_MAX;
-      if (index < words.size()) {
-        (void)std::from_chars(words[index].data(), words[index].data() + words[index].size(), value);
-      }
-      return value;
-    };
-    if (line.starts_with("Uid:")) {
-      for (const uid_t owner : {number(1), number(2)}) {
-        if (owner != UINT32_MAX && owners_.size() < kMaxOwners && !is_believed(owner)) owners_.push_back(owner);
-      }
-    }
-    // Of the thread, almost always the first one; the process's innermost number is the one that it uses itself.
-    if (line.starts_with("NStgid:") && words.size() > 1) own_number = static_cast<pid_t>(number(words.size() - 1));
+  const auto numbers = [&](std::string_view name) { return base::split(base::status_field(status, name), '\t'); };
+  const auto number_of = [](std::string_view word) {
+    uint32_t value = UINT32_MAX;
+    (void)std::from_chars(word.data(), word.data() + word.size(), value);
+    return value;
+  };
+  const auto users = numbers("Uid");  // real and effective, then others
+  for (size_t i = 0; i < std::min<size_t>(users.size(), 2); ++i) {
+    const uid_t owner = number_of(users[i]);
+    if (owner != UINT32_MAX && owners_.size() < kMaxOwners && !is_believed(owner)) owners_.push_back(owner);
   }
+  // Of the thread, almost always the first one; the process's innermost number is the one that it uses itself.
+  const auto own_numbers = numbers("NStgid");
+  if (!own_numbers.empty() && !own_numbers.back().empty())
+    own_number = static_cast<pid_t>(number_of(own_numbers.back()));
   map_name_ = fmt::format("perf-{}.map", own_number);
 }
 

@@ -13,16 +13,16 @@
 #include "capture/process/process_status.h"
 #include "capture/process/thread_state.h"
 #include "common/base/small_file.h"
+#include "common/base/status_file.h"
 #include "common/base/wait_status.h"
 
 namespace heaptap::tracer {
 namespace {
 
+// By a filter, or to the few calls of the strict mode.
 bool is_filtered(pid_t thread) {
-  constexpr std::string_view kField = "\nSeccomp:\t";
   const std::string status = base::read_small_file("/proc/" + std::to_string(thread) + "/status", 8192);
-  const size_t at = status.find(kField);
-  return at != std::string::npos && status[at + kField.size()] != '0';
+  return base::status_number(status, "Seccomp").value_or(0) != 0;
 }
 
 // Where the kernel's own object has such an instruction. 0: nowhere.

@@ -15,6 +15,7 @@
 #include "capture/process/process_status.h"
 #include "capture/process/stat_line.h"
 #include "common/base/small_file.h"
+#include "common/base/status_file.h"
 #include "common/base/wait_status.h"
 
 namespace heaptap::tracer {
@@ -24,13 +25,8 @@ std::string own_file(pid_t thread, const char* name) { return "/proc/" + std::to
 
 // A hexadecimal field of /proc/TID/status.
 uint64_t mask_field(std::string_view status, std::string_view name) {
-  const size_t at = status.find(name);
-  uint64_t value = 0;
-  if (at != std::string_view::npos) {
-    const char* first = status.data() + at + name.size();
-    std::from_chars(first, status.data() + status.size(), value, 16);
-  }
-  return value;
+  constexpr int kBase = 16;
+  return base::status_number(status, name, kBase).value_or(0);
 }
 
 }  // namespace
@@ -92,7 +88,7 @@ void Tracee::restore_signal_mask(bool was_sent) {
 
 void Tracee::read_trap_mask() {
   const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
-  trap_mask = TrapMask::of(mask_field(status, "\nSigBlk:\t"));
+  trap_mask = TrapMask::of(mask_field(status, "SigBlk"));
 }
 
 bool Tracee::has_ended() const {
@@ -113,7 +109,7 @@ bool Tracee::waits_in_kernel() const { return waits_in().value_or(-1) >= 0; }
 
 bool Tracee::is_being_killed() const {
   const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
-  return (mask_field(status, "\nSigPnd:\t") & signal_bit(SIGKILL)) != 0;
+  return (mask_field(status, "SigPnd") & signal_bit(SIGKILL)) != 0;
 }
 
 bool Tracee::ends_by_itself() const {
@@ -125,7 +121,7 @@ bool Tracee::ends_by_itself() const {
 bool Tracee::has_pending_trap() const {
   const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
   // A blocked SIGTRAP isn't from a breakpoint, which ignores the mask.
-  return (mask_field(status, "\nSigPnd:\t") & ~mask_field(status, "\nSigBlk:\t") & signal_bit(SIGTRAP)) != 0;
+  return (mask_field(status, "SigPnd") & ~mask_field(status, "SigBlk") & signal_bit(SIGTRAP)) != 0;
 }
 
 bool Tracee::would_end_by(int number) const {
@@ -133,17 +129,17 @@ bool Tracee::would_end_by(int number) const {
     if (number == harmless) return false;
   }
   const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
-  return ((mask_field(status, "\nSigCgt:\t") | mask_field(status, "\nSigIgn:\t")) & signal_bit(number)) == 0;
+  return ((mask_field(status, "SigCgt") | mask_field(status, "SigIgn")) & signal_bit(number)) == 0;
 }
 
 bool Tracee::ignores(int number) const {
   const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
-  return (mask_field(status, "\nSigIgn:\t") & signal_bit(number)) != 0;
+  return (mask_field(status, "SigIgn") & signal_bit(number)) != 0;
 }
 
 bool Tracee::has_handler(int number) const {
   const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
-  return (mask_field(status, "\nSigCgt:\t") & signal_bit(number)) != 0;
+  return (mask_field(status, "SigCgt") & signal_bit(number)) != 0;
 }
 
 int Tracee::last_processor() const {

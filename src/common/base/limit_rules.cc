@@ -1,8 +1,9 @@
 #include "common/base/limit_rules.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
+
+#include "common/base/status_file.h"
 
 namespace heaptap::base {
 
@@ -21,11 +22,8 @@ bool raise_limit(const LimitRule& rule, rlimit& before) {
 
 bool may_go_beyond_limits(std::string_view status) {
   constexpr unsigned kResources = 24;  // CAP_SYS_RESOURCE
-  constexpr std::string_view kField = "\nCapEff:\t";
-  const size_t at = status.find(kField);
-  if (at == status.npos) return false;
-  uint64_t capabilities = 0;
-  std::from_chars(status.data() + at + kField.size(), status.data() + status.size(), capabilities, 16);
+  constexpr int kBase = 16;
+  const uint64_t capabilities = status_number(status, "CapEff", kBase).value_or(0);
   return (capabilities >> kResources & 1) != 0;
 }
 

@@ -6,11 +6,12 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
-#include <ios>
+#include <string>
 #include <utility>
 
 #include "apps/heaptap/commands/interruption.h"
+#include "common/base/small_file.h"
+#include "common/base/status_file.h"
 
 namespace heaptap::app {
 namespace {
@@ -27,11 +28,9 @@ bool rename_to_new(const char* from, const char* to) {
 
 // Read without changing it, which would affect files that other threads create at this moment.
 mode_t own_mask() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    unsigned mask = 0;
-    if (word == "Umask:" && status >> std::oct >> mask) return static_cast<mode_t>(mask);
-  }
+  constexpr int kOctal = 8;
+  const std::string status = base::read_small_file("/proc/self/status");
+  if (const auto mask = base::status_number(status, "Umask", kOctal)) return static_cast<mode_t>(*mask);
   const mode_t mask = umask(0);
   umask(mask);
   return mask;

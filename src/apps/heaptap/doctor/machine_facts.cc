@@ -22,31 +22,23 @@
 #include "capture/process/stopped_process.h"
 #include "common/base/own_limits.h"
 #include "common/base/small_file.h"
+#include "common/base/status_file.h"
 #include "common/base/unique_fd.h"
 #include "common/base/wait_status.h"
 
 namespace heaptap::app {
 namespace {
 
-// The value after "NAME:" in a file like /proc/self/status; empty: none.
-std::string field_of(const std::string& status, const std::string& name) {
-  std::istringstream lines(status);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(name + ":")) continue;
-    const size_t begin = line.find_first_not_of(" \t", name.size() + 1);
-    return begin == std::string::npos ? "" : line.substr(begin);
-  }
-  return {};
-}
-
 void read_privileges(const std::string& root, MachineFacts& facts) {
   constexpr unsigned kCapSysPtrace = 19;
+  constexpr int kCapabilitiesBase = 16;
   const std::string scope = base::read_small_file(root + "/proc/sys/kernel/yama/ptrace_scope", 16);
   if (!scope.empty()) facts.ptrace_scope = std::atoi(scope.c_str());
   const std::string status = base::read_small_file(root + "/proc/self/status", 65536);
-  facts.may_trace_all = ((std::strtoull(field_of(status, "CapEff").c_str(), nullptr, 16) >> kCapSysPtrace) & 1) != 0;
-  facts.no_new_privileges = field_of(status, "NoNewPrivs") == "1";
-  facts.has_filter = field_of(status, "Seccomp") == "2";
+  facts.may_trace_all =
+      (base::status_number(status, "CapEff", kCapabilitiesBase).value_or(0) >> kCapSysPtrace & 1) != 0;
+  facts.no_new_privileges = base::status_field(status, "NoNewPrivs") == "1";
+  facts.has_filter = base::status_field(status, "Seccomp") == "2";
   facts.is_root = geteuid() == 0;
 }
 
