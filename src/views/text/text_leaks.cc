@@ -44,13 +44,13 @@ std::string headline_site(const TextContext& context, const report::StackEntry& 
   return site.empty() ? "" : " at " + site;
 }
 
-// "      50 blocks point to themselves: #b2 -> #b3 -> #b2"
+// "      50 blocks in cycles, such as #b2 -> #b3 -> #b2"
 std::string cycle_line(const report::StackLeaks& leaks) {
   if (leaks.in_cycles.blocks == 0) return "";
   const bool is_one = leaks.in_cycles.blocks == 1;
-  const std::string ring = leaks.cycle.empty() ? " through others" : ": " + findings::ring_text(leaks.cycle);
-  return fmt::format("      {} {}{}\n", findings::counted(leaks.in_cycles.blocks, "block"),
-                     is_one ? "points to itself" : "point to themselves", ring);
+  const std::string ring = (is_one ? ": " : ", such as ") + findings::ring_text(leaks.cycle);
+  return fmt::format("      {} in {}{}\n", findings::counted(leaks.in_cycles.blocks, "block"),
+                     is_one ? "a cycle" : "cycles", leaks.cycle.empty() ? "" : ring);
 }
 
 std::string leaks_of_stack(const TextContext& context, const report::StackEntry& stack) {
