@@ -7,12 +7,16 @@ import * as format from './format.js';
 export const ReportContext = createContext(null);
 export const useReport = () => useContext(ReportContext);
 
-// The selected metric, or the first one with data in this report.
+// What the report is about: live bytes, the peak, temporary allocations; else the first metric with data in this report.
+export function firstMetric({ model, selection }) {
+  const isUseful = (name) => isMetricKnown(model, name, selection) && METRICS[name].of(selection).some((value) => value > 0);
+  return [model.focus, 'live', 'peak', 'allocated'].filter((name) => name in METRICS).find(isUseful) ?? 'allocated';
+}
+
+// The selected metric, or the first one.
 export function currentMetric({ model, selection, state }) {
   if (model.difference) return 'change';
-  if (state.metric !== null && isMetricKnown(model, state.metric)) return state.metric;
-  const isUseful = (name) => isMetricKnown(model, name) && METRICS[name].of(selection).some((value) => value > 0);
-  return ['live', 'peak', 'allocated'].find(isUseful) ?? 'allocated';
+  return state.metric !== null && isMetricKnown(model, state.metric, selection) ? state.metric : firstMetric({ model, selection });
 }
 
 // `selection`: of recordings that are compared the figure is in it.
@@ -25,7 +29,7 @@ export function metricText(name, value, selection) {
 export function pairText(name, value, other, selection) {
   const text = metricText(name, value, selection);
   const pair = METRICS[name].other;
-  if (selection.compared) return text;
+  if (selection.compared || Number.isNaN(other)) return text;
   return pair.noun ? `${text} ${pair.word ?? 'in'} ${format.counted(other, pair.noun)}` : `${text} of ${format.bytes(other)}`;
 }
 export const metricLabel = (name, selection) => (selection?.compared ? `Change of ${selection.compared.figure.word}` : METRICS[name].label);

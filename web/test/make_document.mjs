@@ -74,7 +74,7 @@ class CallTree {
   }
 }
 
-const columnNames = 'id node function variant label mapping telling folded allocations frees allocated_bytes live_blocks live_bytes peak_bytes temporary_allocations lifetime_ns definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes suppressed_blocks suppressed_bytes below_blocks below_bytes'.split(' ');
+const columnNames = 'id node function variant label mapping pooled telling folded allocations frees allocated_bytes live_blocks live_bytes peak_bytes temporary_allocations lifetime_ns definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes suppressed_blocks suppressed_bytes below_blocks below_bytes'.split(' ');
 
 // How the blocks of a stack come and go.
 const PATTERNS = {
@@ -89,8 +89,7 @@ const PATTERNS = {
 // Fills the tables of facts for one stack: in each bin some allocations, and releases of what was allocated before, oldest first.
 function liveThrough(random, { row, threads, sizes, rate, pattern, bins, isScanned }, tables) {
   const { cells, left } = tables;
-  const figures = { allocations: 0, frees: 0, allocated_bytes: 0, live_blocks: 0, live_bytes: 0, peak_bytes: 0, temporary: 0, left: {} };
-  const lives = new Float64Array(bins);
+  const figures = { allocations: 0, frees: 0, allocated_bytes: 0, live_blocks: 0, live_bytes: 0, temporary: 0, left: {} };
   for (const thread of threads) {
     for (const size of sizes) {
       const bytes = SIZES[size];
@@ -108,7 +107,6 @@ function liveThrough(random, { row, threads, sizes, rate, pattern, bins, isScann
           if (queue[0].blocks === 0) queue.shift();
         }
         const temporary = pattern.keep < 0.5 ? Math.floor(Math.min(allocations, frees) * 0.6) : 0;
-        lives[bin] += (allocations - frees) * bytes;
         if (allocations + frees > 0) cells.push({ bin, stack: row, thread, size, allocations, allocated_bytes: allocations * bytes, frees, freed_bytes: frees * bytes, temporary });
         figures.allocations += allocations;
         figures.frees += frees;
@@ -126,8 +124,6 @@ function liveThrough(random, { row, threads, sizes, rate, pattern, bins, isScann
       }
     }
   }
-  let live = 0;
-  for (const change of lives) figures.peak_bytes = Math.max(figures.peak_bytes, (live += change));
   return figures;
 }
 
@@ -136,9 +132,9 @@ const toColumns = (rows, names) => Object.fromEntries(names.map((name) => [name,
 function stackRow(tree, { node, allocator, telling, folded = 0 }, figures, id, isScanned) {
   const of = (state, what) => (isScanned ? figures.left[state]?.[what] ?? 0 : null);
   const row = {
-    id, node, function: tree.strings.of(allocator), variant: 0, label: 0, mapping: 0, telling, folded,
+    id, node, function: tree.strings.of(allocator), variant: 0, label: 0, mapping: 0, pooled: 0, telling, folded,
     allocations: figures.allocations, frees: figures.frees, allocated_bytes: figures.allocated_bytes, live_blocks: figures.live_blocks,
-    live_bytes: figures.live_bytes, reserved_bytes: 0, peak_bytes: figures.peak_bytes, temporary_allocations: figures.temporary, lifetime_ns: figures.frees > 0 ? 1500000 : null,
+    live_bytes: figures.live_bytes, reserved_bytes: 0, peak_bytes: 0, temporary_allocations: figures.temporary, lifetime_ns: figures.frees > 0 ? 1500000 : null,
     below_blocks: isScanned ? 0 : null, below_bytes: isScanned ? 0 : null,
   };
   for (const name of ['definite', 'indirect', 'possible', 'reachable', 'suppressed']) {
@@ -166,6 +162,16 @@ function timelineOf(cells, bins, widthNs) {
   }
   timeline.live_bytes.forEach((live, at) => { timeline.peak_live_bytes[at] = Math.max(live, timeline.live_bytes[at - 1] ?? 0); });
   return timeline;
+}
+
+// What each stack holds when all together hold most.
+function putPeaks(stacks, cells, bins) {
+  const net = ({ allocated_bytes: allocated, freed_bytes: freed }) => allocated - freed;
+  const lives = new Float64Array(bins);
+  cells.forEach((cell) => { for (let bin = cell.bin; bin < bins; ++bin) lives[bin] += net(cell); });
+  const peakBin = lives.indexOf(Math.max(...lives));
+  stacks.forEach((stack) => { stack.peak_bytes = 0; });
+  cells.filter(({ bin }) => bin <= peakBin).forEach((cell) => { stacks[cell.stack].peak_bytes += net(cell); });
 }
 
 function summaryOf({ stacks, left, timeline, isScanned, durationNs, command, notes }) {
@@ -202,6 +208,7 @@ function assemble(random, tree, given, options) {
   tables.cells.sort((one, other) => one.bin - other.bin);
   tables.left.sort((one, other) => one.bin - other.bin);
   const timeline = timelineOf(tables.cells, bins, durationNs / bins);
+  putPeaks(stacks, tables.cells, bins);
   const threads = options.threads.map((name, index) => {
     const own = tables.cells.filter(({ thread }) => thread === index + 1);
     const sum = (key) => own.reduce((total, cell) => total + cell[key], 0);
@@ -212,7 +219,7 @@ function assemble(random, tree, given, options) {
     live_blocks: tables.left.reduce((total, row) => total + (row.size === index ? row.blocks : 0), 0),
   })).sort((one, other) => other.allocations - one.allocations);
   return {
-    format: 'heaptap-report', version: 1, title,
+    format: 'heaptap-report', version: 1, title, focus: 'live',
     summary: summaryOf({ stacks, left: tables.left, timeline, isScanned, durationNs, command, notes }),
     verdict: [], strings: tree.strings.list, frames: tree.frames, nodes: tree.nodes, stacks: toColumns(stacks, columnNames),
     threads: toColumns(threads, ['number', 'kernel_id', 'name', 'allocations', 'frees', 'allocated_bytes']),

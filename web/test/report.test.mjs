@@ -250,6 +250,52 @@ test('keys: tabs, filter, help, theme, details', async () => {
   noFaults(page);
 });
 
+// What is held only within an interval: the cells, which know the ends of intervals, don't have it.
+function freedDocument() {
+  const freed = { ...structuredClone(document), focus: 'peak' };
+  freed.stacks.peak_bytes[5] += 20 << 20;
+  freed.summary.totals.peak_live_bytes += 20 << 20;
+  return freed;
+}
+
+const sortOf = (page) => page.locator('[role=columnheader][aria-sort=descending]').innerText();
+
+test('a report that is about its peak shows it first: in the flame graph, the sites and the totals, exactly', async () => {
+  const freed = freedDocument();
+  const peak = bytesText(freed.summary.totals.peak_live_bytes);
+  const page = await browser.show(freed, { hash: 'v=flame' });
+  assert.equal(await page.locator('#metric').inputValue(), 'peak');
+  assert.match(await text(page, '#flame-status'), new RegExp(`Live at the peak: ${peak} \\(100\\.0%\\)$`));
+  assert.equal(await text(page, '#total-peak'), peak);
+  assert.equal(await text(page, '#total-live'), bytesText(totals.live_bytes));
+  await go(page, 'v=sites');
+  assert.match(await sortOf(page), /^At peak/);
+  const first = await page.locator('.rows [role=row]').first().locator('[role=gridcell]').allInnerTexts();
+  assert.ok(first[0].startsWith('#6 '), first[0]);
+  assert.equal(first[3], bytesText(freed.stacks.peak_bytes[5]));
+  await go(page, 'v=flame&metric=live');
+  assert.equal(await page.locator('#metric').inputValue(), 'live', 'what the user chose stays');
+  await go(page, 'v=timeline');
+  const shown = await page.locator('.layers b').first().innerText();
+  await go(page, 'v=timeline&at=0');
+  assert.notEqual(await page.locator('.layers b').first().innerText(), shown, 'sites at the peak, until a moment is chosen');
+  await go(page, 'v=timeline&thread=1');
+  assert.notEqual(await text(page, '#total-peak'), peak);
+  noFaults(page);
+});
+
+test('a report that is about temporary allocations shows these first', async () => {
+  const page = await browser.show({ ...document, focus: 'temporary' }, { hash: 'v=flame' });
+  assert.equal(await page.locator('#metric').inputValue(), 'temporary');
+  assert.equal(await text(page, '#total-temporary'), countText(totals.temporary_allocations));
+  await go(page, 'v=sites');
+  assert.match(await sortOf(page), /^Temporary/);
+  const live = await browser.show(document, { hash: 'v=sites' });
+  assert.match(await sortOf(live), /^Live/);
+  assert.equal(await live.locator('#total-peak, #total-temporary').count(), 0);
+  noFaults(live);
+});
+
 test('light and dark follow the system until one is chosen', async () => {
   const background = (page) => page.evaluate(() => getComputedStyle(globalThis.document.body).backgroundColor);
   const dark = await browser.show(document, { colorScheme: 'dark' });

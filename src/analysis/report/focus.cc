@@ -64,6 +64,18 @@ uint64_t figure_of(Focus focus, const auto& figures, const auto& peak_bytes) {
 
 }  // namespace
 
+std::string_view name_of(Focus focus) {
+  switch (focus) {
+    case Focus::kPeak:
+      return "peak";
+    case Focus::kTemporary:
+      return "temporary";
+    case Focus::kLive:
+      break;
+  }
+  return "live";
+}
+
 uint64_t whole_of(Focus focus, const Totals& totals) { return figure_of(focus, totals, totals.peak_live_bytes); }
 
 uint64_t part_of(Focus focus, const StackEntry& stack) { return figure_of(focus, stack, stack.peak_bytes); }

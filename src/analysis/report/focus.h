@@ -1,6 +1,7 @@
 // Focus of a report: the memory that it is about, which views show first unless told otherwise.
 #pragma once
 #include <cstdint>
+#include <string_view>
 
 #include "analysis/report/report.h"
 
@@ -11,6 +12,9 @@ enum class Focus : uint8_t {
   kPeak,       // what was held at the peak: little of it is left
   kTemporary,  // allocations released at once: next to nothing is left, and the peak is small against what was allocated
 };
+
+// "live", "peak", "temporary".
+std::string_view name_of(Focus focus);
 
 // Needs the capture, the totals, the window and the leak scan. An unknown figure decides nothing: the default is kLive. Memory that
 // libraries keep for themselves isn't left by the program.

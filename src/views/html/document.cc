@@ -14,6 +14,7 @@
 #include "analysis/findings/telling_frame.h"
 #include "analysis/findings/text_safe.h"
 #include "analysis/findings/words.h"
+#include "analysis/report/focus.h"
 #include "analysis/report/stack_sums.h"
 #include "views/html/columns.h"
 #include "views/html/difference.h"
@@ -49,6 +50,7 @@ class Document {
     json_.member("title", options_.title);
     summary();
     json_.member("of_run", report_.of_run);
+    json_.member("focus", name_of(report::focus_of(report_)));
     verdict();
     frames();
     nodes();
@@ -178,6 +180,7 @@ class Document {
       figures[i].id = first.id;
       figures[i].function = first.function;
       figures[i].mapping = first.mapping;
+      figures[i].pooled = first.pooled;
       if (rows_.rows[i].folded == 0) figures[i].variant = first.variant;
     }
     return figures;
@@ -202,6 +205,7 @@ class Document {
     column("function", [&](const StackEntry& stack) { return strings_.number_of(stack.function); });
     column("variant", [&](const StackEntry& stack) { return strings_.number_of(stack.variant); });
     column("mapping", [](const StackEntry& stack) { return stack.mapping ? 1U : 0U; });
+    column("pooled", [](const StackEntry& stack) { return stack.pooled ? 1U : 0U; });
     column("allocations", [](const StackEntry& stack) { return stack.allocations.if_known(); });
     column("frees", [](const StackEntry& stack) { return stack.releases.if_known(); });
     column("allocated_bytes", [](const StackEntry& stack) { return stack.own_allocated_bytes().if_known(); });

@@ -105,12 +105,12 @@ Rows choose_rows(const report::Report& report, size_t limit, const Weights* weig
     made.rows.push_back({.stack = order[i], .node = tree.add(report.stacks[order[i]]), .folded = 0});
   }
   // Stacks of the same allocation function below the same node are one row.
-  std::map<std::tuple<uint32_t, std::string, bool, uint8_t>, uint32_t> folded;
+  std::map<std::tuple<uint32_t, std::string, bool, bool, uint8_t>, uint32_t> folded;
   for (size_t i = kept; i < order.size(); ++i) {
     const StackEntry& stack = report.stacks[order[i]];
     const uint32_t node = tree.find(stack);
     const auto [known, is_new] = folded.try_emplace(
-        {node, stack.function, stack.mapping, weights == nullptr ? uint8_t{0} : weights->kinds[order[i]]},
+        {node, stack.function, stack.mapping, stack.pooled, weights == nullptr ? uint8_t{0} : weights->kinds[order[i]]},
         static_cast<uint32_t>(made.rows.size()));
     if (is_new) made.rows.push_back({.stack = order[i], .node = node, .folded = 0});
     made.of_stack[order[i]] = known->second;

@@ -122,6 +122,18 @@ TEST(Document, HasAStackARowAndItsFramesAsATree) {
   EXPECT_TRUE(document["folded"].is_null());
 }
 
+TEST(Document, SaysWhatItIsAbout) {
+  Report report = with_stacks(1);
+  report.totals.allocations = report.totals.allocated_bytes = report.totals.peak_live_bytes = 4000;
+  EXPECT_EQ(document_of(report)["focus"], "peak");
+  report.totals.live_bytes = 3000;
+  EXPECT_EQ(document_of(report)["focus"], "live");
+  report.totals.temporary_allocations = 4000;
+  report.totals.live_bytes = 0;
+  report.totals.peak_live_bytes = 100;
+  EXPECT_EQ(document_of(report)["focus"], "temporary");
+}
+
 TEST(Document, SaysWhatTheProgramCallsAStack) {
   Report report = with_stacks(3);
   report.stacks[0].variant = "sized";
@@ -135,6 +147,7 @@ TEST(Document, SaysWhatTheProgramCallsAStack) {
   EXPECT_EQ(text("label", 0), "tag: request/parse");
   EXPECT_EQ(text("variant", 0), "sized");
   EXPECT_EQ(text("label", 1), "pool: arena");
+  EXPECT_EQ(document["stacks"]["pooled"], (nlohmann::json{0, 1, 0}));
   EXPECT_EQ(document["stacks"]["label"][2], 0);
 }
 

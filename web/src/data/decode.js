@@ -25,7 +25,7 @@ const numbers = (names) => Object.fromEntries(names.split(' ').map((name) => [na
 
 const FRAMES = { function: INTEGERS, module: INTEGERS, offset: Float64Array, file: INTEGERS, line: INTEGERS, inlined: Uint8Array, kind: Uint8Array };
 const STACKS = {
-  node: INTEGERS, id: Float64Array, function: INTEGERS, variant: INTEGERS, label: INTEGERS, mapping: Uint8Array, telling: INTEGERS, folded: Float64Array,
+  node: INTEGERS, id: Float64Array, function: INTEGERS, variant: INTEGERS, label: INTEGERS, mapping: Uint8Array, pooled: Uint8Array, telling: INTEGERS, folded: Float64Array,
   ...numbers('allocations frees allocated_bytes live_blocks live_bytes reserved_bytes peak_bytes temporary_allocations lifetime_ns definite_blocks ' +
     'definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes ' +
     'suppressed_blocks suppressed_bytes below_blocks below_bytes'),
@@ -112,7 +112,7 @@ export function decode(document) {
   const duration = document.summary?.capture?.duration_ns || 1;
   const nodes = columns(document.nodes, { parent: INTEGERS, frame: INTEGERS });
   const model = {
-    title: document.title, summary: document.summary ?? {}, verdict: document.verdict ?? [], strings: document.strings ?? [''],
+    title: document.title, focus: document.focus ?? 'live', summary: document.summary ?? {}, verdict: document.verdict ?? [], strings: document.strings ?? [''],
     frames: columns(document.frames, FRAMES),
     nodes: { ...nodes, depth: depthsOf(nodes) },
     stacks,
@@ -130,6 +130,7 @@ export function decode(document) {
     suppressions: document.suppressions ?? {}, sources: document.sources ?? {}, folded: document.folded ?? null,
     isScanned: document.summary?.leaks?.scanned === true,
     knowsReleases: !stacks.live_bytes.some(Number.isNaN),
+    knowsPeaks: stacks.count > 0 && !stacks.peak_bytes.some(Number.isNaN),
   };
   checkIndexes(model);
   return model;

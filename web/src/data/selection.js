@@ -186,6 +186,18 @@ function leftByState(model, selection, stackIsWanted) {
   return result;
 }
 
+// What each stack held at the peak, where nothing is filtered: exact, while the cells know the ends of intervals only. In how many
+// blocks isn't known. Mappings and pools are beside.
+function putPeaks(model, selection) {
+  selection.hasExactPeaks = true;
+  selection.stacks.peak = model.stacks.peak_bytes.map((bytes, stack) => (model.stacks.mapping[stack] || model.stacks.pooled[stack] ? 0 : bytes));
+  selection.stacks.peak_blocks = new Float64Array(model.stacks.count).fill(NaN);
+  const sum = selection.stacks.peak.reduce((total, bytes) => total + bytes, 0);
+  selection.totals.peak = model.summary.filter ? sum : model.summary.totals?.peak_live_bytes ?? sum;
+}
+
+const OF_ROWS = ['thread', 'module', 'size', 'age', 'kind', 'process', 'change', 'floor'];
+
 function highestBin(values, from, to) {
   let best = from;
   for (let bin = from; bin <= to; ++bin) {
@@ -203,15 +215,17 @@ export function select(model, filter) {
   const to = Math.max(from, clampBin(filter.to, model.bins.count - 1, model.bins.count));
   const moment = clampBin(filter.moment, to, model.bins.count);
   const bins = sumsByBin(model.bins.count, facts, mask);
-  const selection = { filter, facts, mask, stackIsWanted, from, to, moment, bins, peakBin: highestBin(bins.live_bytes, from, to) };
+  const selection = { filter, facts, mask, stackIsWanted, from, to, moment, bins, peakBin: highestBin(bins.live_bytes, from, to), hasExactPeaks: false };
+  selection.isAll = OF_ROWS.every((name) => filter[name] === null) && filter.text.trim() === '';
+  selection.isWhole = selection.isAll && from === 0 && to === model.bins.count - 1;
   selection.stacks = sumsBy(selection, 'stack', model.stacks.count);
   selection.totals = Object.fromEntries(Object.entries(sumsBy(selection, null, 1)).map(([name, values]) => [name, values[0]]));
+  if (selection.isWhole && model.knowsPeaks && !compared) putPeaks(model, selection);
   selection.left = leftByState(model, selection, stackIsWanted);
   if (compared) {
     selection.compared = compared;
     selection.stacks.change = compared.change.map((value, stack) => (stackIsWanted[stack] && !Number.isNaN(value) ? value : 0));
   }
-  selection.isAll = ['thread', 'module', 'size', 'age', 'kind', 'process', 'change', 'floor'].every((name) => filter[name] === null) && filter.text.trim() === '';
   return selection;
 }
 
@@ -253,7 +267,7 @@ const lostOf = (table) => table[2].map((definite, stack) => definite + table[3][
 export const METRICS = {
   live: { label: 'Live bytes', unit: 'bytes', of: ({ stacks }) => stacks.live, needs: 'releases', other: { noun: 'block', of: ({ stacks }) => stacks.live_blocks } },
   live_blocks: { label: 'Live blocks', unit: 'count', of: ({ stacks }) => stacks.live_blocks, needs: 'releases', other: { of: ({ stacks }) => stacks.live } },
-  peak: { label: 'Live at the peak', unit: 'bytes', of: ({ stacks }) => stacks.peak, needs: 'cells', other: { noun: 'block', of: ({ stacks }) => stacks.peak_blocks } },
+  peak: { label: 'Live at the peak', unit: 'bytes', of: ({ stacks }) => stacks.peak, needs: 'peak', other: { noun: 'block', of: ({ stacks }) => stacks.peak_blocks } },
   allocated: { label: 'Allocated bytes', unit: 'bytes', of: ({ stacks }) => stacks.allocated, other: { noun: 'allocation', of: ({ stacks }) => stacks.allocations } },
   allocations: { label: 'Allocations', unit: 'count', of: ({ stacks }) => stacks.allocations, other: { of: ({ stacks }) => stacks.allocated } },
   temporary: { label: 'Temporary allocations', unit: 'count', of: ({ stacks }) => stacks.temporary, needs: 'temporary', other: { noun: 'allocation', word: 'of', of: ({ stacks }) => stacks.allocations } },
@@ -262,13 +276,14 @@ export const METRICS = {
 };
 
 // Of compared recordings only the change; of several processes, whose clocks differ, no moment before the end.
-export function isMetricKnown(model, name) {
+export function isMetricKnown(model, name, selection) {
   const { needs } = METRICS[name];
   if (model.difference) return name === 'change';
-  if (model.isRun && needs === 'cells') return false;
+  if (needs === 'peak' && selection.hasExactPeaks) return true;
+  if (model.isRun && ['cells', 'peak'].includes(needs)) return false;
   if (needs === 'scan') return model.isScanned;
   if (needs === 'releases') return model.knowsReleases;
-  if (needs === 'cells') return model.hasCells && model.knowsReleases;
+  if (needs === 'cells' || needs === 'peak') return model.hasCells && model.knowsReleases;
   if (needs === 'temporary') return !model.stacks.temporary_allocations.some(Number.isNaN);
   return true;
 }

@@ -1,5 +1,5 @@
 // The one filter of all views, and the strip of time.
-import { h } from 'preact';
+import { Fragment, h } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { endOfBin, timeOfBin, useReport } from '../context.js';
 import { CHANGES, LEAK_KINDS, stackModules, usedSizes } from '../data/selection.js';
@@ -89,6 +89,13 @@ function ComparedTotals({ selection }) {
   );
 }
 
+// What the report is about, before what is live.
+function FocusTotal({ model, selection: { totals } }) {
+  if (model.focus === 'peak') return <><b id="total-peak">{format.bytes(totals.peak)}</b> at the peak · </>;
+  if (model.focus === 'temporary') return <><b id="total-temporary">{format.count(totals.temporary)}</b> temporary · </>;
+  return null;
+}
+
 function Totals({ model, selection }) {
   const { totals } = selection;
   if (selection.compared) return <ComparedTotals selection={selection} />;
@@ -97,7 +104,7 @@ function Totals({ model, selection }) {
   const range = `${model.isRun ? processText(model, selection) : rangeText(model, selection)}${chosenText(model, selection.filter)}`;
   return (
     <p class="totals" role="status" aria-live="polite">
-      <span><b id="total-live">{live}</b> live in <b id="total-live-blocks">{blocks}</b> {totals.live_blocks === 1 ? 'block' : 'blocks'} · <b id="total-allocations">{format.count(totals.allocations)}</b> {totals.allocations === 1 ? 'allocation' : 'allocations'} of <b id="total-allocated">{format.bytes(totals.allocated)}</b></span>
+      <span><FocusTotal model={model} selection={selection} /><b id="total-live">{live}</b> live in <b id="total-live-blocks">{blocks}</b> {totals.live_blocks === 1 ? 'block' : 'blocks'} · <b id="total-allocations">{format.count(totals.allocations)}</b> {totals.allocations === 1 ? 'allocation' : 'allocations'} of <b id="total-allocated">{format.bytes(totals.allocated)}</b></span>
       <span id="total-range" title={range}>{range}</span>
     </p>
   );

@@ -1,7 +1,7 @@
 // Allocation sites by stack, line, function, file, module or thread; callers and callees.
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { currentMetric, metricText, useReport } from '../context.js';
+import { currentMetric, firstMetric, metricText, useReport } from '../context.js';
 import { neighboursOf, functionsOf, sumsByFunction } from '../data/functions.js';
 import { functionOf, labelOf, longPathText, placeOf, stackNumber, tellingFrame, threadName } from '../data/names.js';
 import { METRICS, isMetricKnown, stackModules, sumsBy } from '../data/selection.js';
@@ -74,17 +74,17 @@ function rowsOf(model, selection, group, functions, hasStartup) {
 // Few programs use tags or pools.
 const groupsOf = (model) => (model.stacks.label.some((label) => label !== 0) ? [...GROUPS, BY_LABEL] : GROUPS);
 
-function columnsOf(model, group, rows) {
+function columnsOf({ model, selection }, group, rows) {
   const isKnown = { live: 'live', live_blocks: 'live_blocks', peak: 'peak', temporary: 'temporary', change: 'change' };
   const highest = (name) => rows.reduce((best, row) => Math.max(best, Math.abs(row[name])), 0);
   const title = { key: 'title', label: groupsOf(model).find(([name]) => name === group)[1], cell: (row) => row.title };
   return [title, ...MEASURES.map(([name, label, unit]) => {
     const most = highest(name);
-    const known = !isKnown[name] || isMetricKnown(model, isKnown[name]);
+    const known = !isKnown[name] || isMetricKnown(model, isKnown[name], selection);
     const holds = !known ? format.UNKNOWN : unit === 'bytes' ? bytesUpTo(most, name === 'change' ? '+' : '') : countUpTo(most);
     const text = (value) => (known ? format.signed(unit === 'bytes' ? format.bytes(value) : format.count(value), name === 'change' ? value : 0) : format.UNKNOWN);
     return {
-      key: name, label, align: 'right', hasBar: true, holds, title: group === 'function' ? `${label}, including called functions` : name === 'peak' ? 'Live at the end of the interval with the most' : METRICS[name].label,
+      key: name, label, align: 'right', hasBar: true, holds, title: group === 'function' ? `${label}, including called functions` : name === 'peak' ? (selection.hasExactPeaks ? 'Live at the peak' : 'Live at the end of the interval with the most') : METRICS[name].label,
       sort: (row) => (known ? row[name] : NaN),
       cell: (row) => <Bar part={known ? row[name] : 0} whole={most} text={text(row[name])} kind={name === 'change' && row[name] < 0 ? 'less' : ''} />,
     };
@@ -130,9 +130,9 @@ function FunctionDetails({ functions, number }) {
 
 export function MetricChoice() {
   const report = useReport();
-  const { model, change } = report;
+  const { model, selection, change } = report;
   return <Choice id="metric" label="Metric" value={currentMetric(report)} onChange={(metric) => change({ metric })}
-    options={Object.entries(METRICS).map(([name, { label }]) => [name, isMetricKnown(model, name) ? label : `${label} (unknown)`, !isMetricKnown(model, name)])} />;
+    options={Object.entries(METRICS).map(([name, { label }]) => [name, isMetricKnown(model, name, selection) ? label : `${label} (unknown)`, !isMetricKnown(model, name, selection)])} />;
 }
 
 export function SitesView() {
@@ -142,7 +142,7 @@ export function SitesView() {
   const group = groups.some(([name]) => name === state.group) ? state.group : 'stack';
   const functions = useMemo(() => functionsOf(model), [model]);
   const rows = useMemo(() => rowsOf(model, selection, group, functions, state.startup), [model, selection, group, functions, state.startup]);
-  const columns = useMemo(() => columnsOf(model, group, rows), [model, group, rows]);
+  const columns = useMemo(() => columnsOf(report, group, rows), [model, selection, group, rows]);
   const number = state.function !== null && state.function < functions.count ? state.function : null;
   const open = (row) => (group === 'function' ? change({ function: row.function }) : group === 'stack' || row.stacks === 1 ? change({ stack: row.stack })
     : group === 'thread' ? change({ thread: row.key }) : change({ stack: row.stack }));
@@ -154,7 +154,7 @@ export function SitesView() {
         <span class="note">{format.counted(rows.length, 'row')}</span>
       </div>
       {group === 'function' && number !== null ? <FunctionDetails functions={functions} number={number} /> : null}
-      <Table label={`Sites by ${group}`} columns={columns} rows={rows} initialSort={model.knowsReleases && selection.totals.live > 0 ? 'live' : 'allocated'} onOpen={open} keyOf={(row) => row.key}
+      <Table label={`Sites by ${group}`} columns={columns} rows={rows} initialSort={firstMetric(report)} onOpen={open} keyOf={(row) => row.key}
         isOpen={(row) => (group === 'function' ? row.function === number : row.stack !== null && row.stack === state.stack)} />
     </div>
   );

@@ -92,7 +92,8 @@ function BySite() {
   const chart = useMemo(() => ({ ...stackedChart(model, growth), onPoint: setPointed }), [model, growth]);
   if (growth.sites.length === 0) return null;
   // The first point of the chart is the recording's begin.
-  const bin = pointed === null ? selection.moment : Math.max(0, pointed - 1);
+  const shown = state.moment === null && model.focus === 'peak' ? selection.peakBin : selection.moment;
+  const bin = pointed === null ? shown : Math.max(0, pointed - 1);
   return <Chart chart={chart} legend={<Layers growth={growth} bin={bin} />} />;
 }
 
@@ -186,11 +187,11 @@ function Chart({ chart, isFirst, legend }) {
 
 export function TimelineView() {
   const { model, selection } = useReport();
-  const { bins, isAll } = selection;
+  const { bins, isAll, isWhole: hasAll } = selection;
   const series = useMemo(() => seriesOf(model, selection), [model, isAll && model.timeline ? null : bins]);
   const charts = useMemo(() => chartsOf(series), [series]);
   const { totals = {} } = model.summary;
-  const isWhole = isAll && selection.from === 0 && selection.to === model.bins.count - 1 && format.isKnown(totals.peak_live_bytes) && format.isKnown(totals.peak_time_ns);
+  const isWhole = hasAll && format.isKnown(totals.peak_live_bytes) && format.isKnown(totals.peak_time_ns);
   const [highest, at] = isWhole ? [totals.peak_live_bytes, totals.peak_time_ns] : [bins.live_bytes[selection.peakBin], endOfBin(model, selection.peakBin)];
   return (
     <div class="page wide">

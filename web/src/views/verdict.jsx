@@ -63,7 +63,7 @@ function peakOf({ isRun, processes, summary: { totals = {} } }) {
 
 function Cards({ model }) {
   const peak = peakOf(model);
-  const { change } = useReport();
+  const { selection, change } = useReport();
   const { totals = {}, leaks } = model.summary;
   const leaked = leakedOf({ leaks });
   const errors = ['double_frees', 'bad_frees', 'mismatched_frees'].map((name) => totals[name]);
@@ -78,10 +78,10 @@ function Cards({ model }) {
       <Card label="Not freed" value={figure('live', format.bytes(totals.live_bytes))} detail={`in ${format.counted(totals.live_blocks, 'block')}`}
         onOpen={opens(hasStacks && model.knowsReleases, { view: 'flame', metric: 'live' })} />
       <Card label={peak.label} value={figure('peak', format.bytes(peak.bytes))} detail={peak.detail}
-        onOpen={opens(model.hasCells && model.knowsReleases, { view: 'flame', metric: 'peak' })} />
+        onOpen={opens(isMetricKnown(model, 'peak', selection), { view: 'flame', metric: 'peak' })} />
       <Card label="Allocations" value={figure('allocations', format.count(totals.allocations))} detail={`${format.bytes(totals.allocated_bytes)} in total`} onOpen={opens(hasStacks, { view: 'flame', metric: 'allocated' })} />
       <Card label="Temporary" value={figure('temporary', format.percent(totals.temporary_allocations, totals.allocations))} detail={format.counted(totals.temporary_allocations, 'allocation')}
-        onOpen={opens(hasStacks && isMetricKnown(model, 'temporary'), { view: 'flame', metric: 'temporary' })} />
+        onOpen={opens(hasStacks && isMetricKnown(model, 'temporary', selection), { view: 'flame', metric: 'temporary' })} />
       {errorCount === 0 ? null : <Card label="Errors" value={figure('errors', format.count(errorCount))} detail={errorText} kind={errorCount > 0 ? 'bad' : ''} onOpen={opens(model.errors.length > 0, { view: 'errors' })} />}
     </div>
   );
