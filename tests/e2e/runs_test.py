@@ -142,9 +142,17 @@ class Together(Run):
 
     def test_what_has_no_sum_is_not_known(self):
         self.assertIsNone(self.all["totals"]["peak_live_bytes"])
-        self.assertTrue(all(stack["peak_bytes"] is None for stack in self.all["stacks"]))
         self.assertEqual(self.all["all_processes"]["largest_peak_live_bytes"],
                          max(single["totals"]["peak_live_bytes"] for single in self.singles))
+
+    def test_peaks_of_stacks_are_of_the_process_with_the_largest(self):
+        largest = max(self.singles, key=lambda single: single["totals"]["peak_live_bytes"])
+        self.assertEqual(self.all["all_processes"]["largest_peak_pid"], largest["target"]["pid"])
+        held = lambda report: sum(stack["peak_bytes"] for stack in report["stacks"] if "mapped" not in stack)
+        self.assertEqual(held(self.all), largest["totals"]["peak_live_bytes"])
+        text = self.show("top", self.index(), "--sort", "peak")
+        self.assertIn("Stacks by bytes at the peak", text)
+        self.assertRegex(text, rf"\(AT PEAK: of \S+ \(pid {largest['target']['pid']}\) alone, the process with the largest peak, ")
 
     def test_has_all_processes_beside(self):
         self.assertEqual(len(self.all["processes"]), len(self.singles))
@@ -164,7 +172,7 @@ class Together(Run):
         self.assertRegex(text, r"all \d processes together")
         self.assertLess(text.index("leak_clean_aligned"), text.index("allocations"))
         self.assertLess(text.index("allocations"), text.index("Stacks by"))
-        self.assertRegex(text, r"peak +unknown +of all together; the largest of one process is ")
+        self.assertRegex(text, r"peak +\S+ \w+ +of \S+ \(pid \d+\), the largest of one process; unknown of all together")
 
     def test_tables(self):
         lines = self.show("summary", self.index(), "--by", "process").splitlines()
@@ -188,7 +196,7 @@ class Together(Run):
 
     def test_what_is_of_one_process_names_the_command(self):
         for words in (["timeline"], ["blocks"], ["stats"], ["leaks", "--globals"], ["leaks", "--scan", "1"], ["top", "--thread", "1"],
-                      ["top", "--from", "1ms"], ["top", "--sort", "peak"], ["leaks", "--gen-suppressions"]):
+                      ["top", "--from", "1ms"], ["leaks", "--gen-suppressions"]):
             view, *rest = words
             text = self.show(view, self.index(), *rest, status=2)
             self.assertRegex(text, r"--process \d+", words)
@@ -262,7 +270,7 @@ class Together(Run):
         for name in ("timeline", "sizes", "lifetimes", "address_space", "graph"):
             self.assertIsNone(document[name], name)
         self.assertEqual(document["bins"]["count"], 1)
-        self.assertEqual(set(document["stacks"]["peak_bytes"]), {None})
+        self.assertEqual(document["processes"][document["peak_process"]]["pid"], self.all["all_processes"]["largest_peak_pid"])
         outcome = heaptap("report", self.index(), "-o", self.directory / "x.html", "--thread", "1")
         self.assertEqual(outcome.status, 2, str(outcome))
         self.assertIn(b"name one of its traces", outcome.stderr)
@@ -341,7 +349,7 @@ class Others(Run):
         pid = report["target"]["pid"]
         self.assertIn("leak_shop", self.show("summary", self.index(), "--process", pid).splitlines()[0])
         main = next(trace for trace in self.traces() if "leak_shop" in trace.name)
-        for words in (["timeline"], ["leaks", "--globals"], ["top", "--sort", "peak"]):
+        for words in (["timeline"], ["leaks", "--globals"], ["top", "--thread", "1"]):
             self.assertEqual(self.show(words[0], "heaptap.latest.htap", *words[1:]), self.show(words[0], main, *words[1:]), words)
 
     def test_a_process_that_was_killed_leaves_leaks_unknown(self):

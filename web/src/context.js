@@ -34,5 +34,10 @@ export function pairText(name, value, other, selection) {
 }
 export const metricLabel = (name, selection) => (selection?.compared ? `Change of ${selection.compared.figure.word}` : METRICS[name].label);
 
+// Of several processes: the one whose peak is shown.
+export const processName = ({ program, pid, folded }) => (folded > 0 ? program : `${format.clipped(format.safeText(program ?? ''), 60)} (pid ${pid ?? format.UNKNOWN})`);
+export const ofPeak = (model) => (model.isRun && model.processes[model.peakProcess] ? ` of ${processName(model.processes[model.peakProcess])}` : '');
+export const labelOfMetric = (name, model, selection) => `${metricLabel(name, selection)}${name === 'peak' ? ofPeak(model) : ''}`;
+
 export const timeOfBin = (model, bin) => model.bins.start + bin * model.bins.width;
 export const endOfBin = (model, bin) => timeOfBin(model, bin + 1);

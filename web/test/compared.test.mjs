@@ -142,6 +142,27 @@ test('a run: processes side by side, and all views for one of them', async () =>
   noFaults(page);
 });
 
+test('a run: bytes at the peak are of the process with the largest one, which is named', async () => {
+  const about = { ...run, focus: 'peak' };
+  const largest = run.processes[1];
+  const name = `${largest.program} (pid ${largest.pid})`;
+  const page = await browser.show(about, { hash: 'v=flame' });
+  assert.equal(await page.locator('#metric').inputValue(), 'peak');
+  assert.ok((await text(page, '#flame-status')).includes(`Live at the peak of ${name}: ${bytesText(largest.peak_live_bytes)} (100.0%)`), await text(page, '#flame-status'));
+  assert.ok((await text(page, '.totals')).startsWith(`${bytesText(largest.peak_live_bytes)} at the peak of ${name} · `));
+  // A filter by name selects among its stacks; of another process, or of threads, it is unknown.
+  await go(page, 'v=flame&q=session.cc');
+  assert.equal(await text(page, '#total-peak'), bytesText(run.stacks.peak_bytes[2] + run.stacks.peak_bytes[3]));
+  await go(page, 'v=flame&process=1');
+  assert.equal(await text(page, '#total-peak'), bytesText(largest.peak_live_bytes));
+  for (const other of ['process=2', 'thread=2']) {
+    await go(page, `v=flame&${other}`);
+    assert.equal(await page.locator('#metric option[value=peak]').getAttribute('disabled'), '', other);
+    assert.equal(await page.locator('#total-peak').count(), 0, other);
+  }
+  noFaults(page);
+});
+
 test('a run: what is of one process says so, and nothing of moments is made up', async () => {
   const page = await browser.show(run);
   const tabs = await tabsOf(page);
@@ -155,11 +176,11 @@ test('a run: what is of one process says so, and nothing of moments is made up',
   }
   assert.equal(await page.locator('#time-strip').count(), 0);
   await go(page, 'v=flame');
-  assert.equal(await page.locator('#metric option[value=peak]').getAttribute('disabled'), '');
+  assert.equal(await page.locator('#metric option[value=change]').getAttribute('disabled'), '');
   await go(page, 'v=verdict&process=99');
   assert.doesNotMatch(await page.evaluate(() => globalThis.document.getElementById('filter-process').value), /9/);
   // Of all together it is unknown; the largest of one process isn't.
-  const largest = run.processes.reduce((best, one) => ((one.peak_live_bytes ?? 0) > best.peak_live_bytes ? one : best));
+  const largest = run.processes[1];
   assert.equal(await text(page, '#figure-peak'), bytesText(largest.peak_live_bytes));
   assert.ok((await text(page, '#figures')).includes(`Largest peak\n${bytesText(largest.peak_live_bytes)}\nof ${largest.program} (pid ${largest.pid}); together unknown`), await text(page, '#figures'));
   noFaults(page);

@@ -395,8 +395,10 @@ export function runDocument({ seed = 7 } = {}) {
   const live = [0, 1, 2].map((index) => document.left.bytes.reduce((sum, bytes, row) => sum + (ofThread[document.left.thread[row]] === index ? bytes : 0), 0));
   const course = (scale) => Array.from({ length: 40 }, (_, part) => Math.floor(scale * Math.abs(Math.sin(part / 9))));
   const made = (program, pid, index, more) => ({
-    program, pid, parent_pid: 4700, exit: 'exited with 0', duration_ns: 2e9, allocations: 1000 * (index + 1), peak_live_bytes: live[index] + 4096, live_bytes: live[index],
+    program, pid, parent_pid: 4700, exit: 'exited with 0', duration_ns: 2e9, allocations: 1000 * (index + 1), peak_live_bytes: live[index], live_bytes: live[index],
     definite_bytes: 1000 * index, definite_blocks: index, indirect_bytes: 10 * index, indirect_blocks: index, course: course(live[index]), trace: `heaptap.${program}.${pid}.htap`, folded: 0, ...more });
+  const peaks = document.stacks.id.map(() => 0); // of the second process alone
+  document.left.bytes.forEach((bytes, row) => { if (ofThread[document.left.thread[row]] === 1) peaks[document.left.stack[row]] += bytes; });
   const unread = Object.fromEntries(['duration_ns', 'allocations', 'peak_live_bytes', 'live_bytes', 'definite_bytes', 'definite_blocks', 'indirect_bytes', 'indirect_blocks', 'course'].map((key) => [key, null]));
   return {
     ...document, title: 'sh (pid 4711) and 3 more processes', of_run: true,
@@ -404,9 +406,10 @@ export function runDocument({ seed = 7 } = {}) {
     cells: { ...document.cells, bin: document.cells.bin.map(() => 0), process: process(document.cells) },
     left: { ...document.left, bin: document.left.bin.map(() => 0), process: process(document.left) },
     threads: { ...document.threads, process: document.threads.number.map((number) => ofThread[number]) },
-    stacks: { ...document.stacks, peak_bytes: document.stacks.id.map(() => null), lifetime_ns: document.stacks.id.map(() => null) },
+    stacks: { ...document.stacks, peak_bytes: peaks, lifetime_ns: document.stacks.id.map(() => null) },
     summary: { ...document.summary, totals: { ...document.summary.totals, peak_live_bytes: null, peak_live_blocks: null, peak_time_ns: null } },
     processes: [made('sh', 4711, 0, { parent_pid: null }), made('shop', 4712, 1, { exit: 'killed by SIGKILL' }), made('pack', 4713, 2), made('lost', 4714, 0, { ...unread, exit: 'there is no such file' })],
+    peak_process: 1,
     timeline: null, sizes: null, lifetimes: null, marks: [], holders: [], globals: [], retained: [], graph: null, address_space: null,
   };
 }

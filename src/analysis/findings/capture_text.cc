@@ -9,6 +9,7 @@
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/words.h"
+#include "analysis/report/process_sums.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
 
@@ -37,6 +38,11 @@ std::string process_of(const model::Capture& capture) {
 std::string program_of(const model::Capture& capture) {
   const std::string& command = capture.command.empty() ? capture.executable : capture.command.front();
   return base::safe_text(command.substr(command.rfind('/') + 1));
+}
+
+std::string peak_process_text(const report::Report& report) {
+  const report::ProcessEntry* const process = report::peak_process_of(report);
+  return process == nullptr ? "" : base::safe_text(program_of(process->capture) + process_of(process->capture));
 }
 
 bool lost_sight_of(const model::Capture& capture) {

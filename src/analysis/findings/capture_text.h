@@ -15,6 +15,8 @@ bool is_peak_placed(const report::Report& report);
 std::string process_of(const model::Capture& capture);
 // "app" for a program started as /usr/bin/app.
 std::string program_of(const model::Capture& capture);
+// "cc1plus (pid 12)": of several processes the one with the largest peak; empty: of one process, or unknown.
+std::string peak_process_text(const report::Report& report);
 // Whether contact to the program's machine was lost, so that its further course is unknown.
 bool lost_sight_of(const model::Capture& capture);
 std::string exit_text(const model::Capture& capture);

@@ -96,9 +96,10 @@ class Findings {
     }
     if (const auto bytes = totals.live_bytes.if_known())
       text += fmt::format("{}{} live at the end", text.empty() ? "" : ", ", base::format_bytes(*bytes));
-    if (report_.of_run && !totals.peak_live_bytes.is_known()) {
-      const std::optional<uint64_t> largest = report::sum_of(report_.processes).largest_peak;
-      if (largest) text += fmt::format(", at most {} live in one process", base::format_bytes(*largest));
+    if (const std::string process = peak_process_text(report_);
+        !process.empty() && !totals.peak_live_bytes.is_known()) {
+      text += fmt::format(", at most {} live in one process, {}",
+                          base::format_bytes(report::peak_of(report_).counted()), process);
     }
     if (!text.empty()) add(Severity::kInfo, FindingKind::kPeak, text + ".");
     stacks_of_the_past();
@@ -112,7 +113,7 @@ class Findings {
     if (focus == report::Focus::kLive) return;
     const bool is_peak = focus == report::Focus::kPeak;
     const auto part_of = [&](uint32_t i) { return report::part_of(focus, report_.stacks[i]); };
-    const uint64_t least = report::whole_of(focus, report_.totals) / kLeastShare;
+    const uint64_t least = report::whole_of(focus, report_) / kLeastShare;
     std::vector<uint32_t> stacks;
     for (uint32_t i = 0; i < report_.stacks.size(); ++i) {
       const report::StackEntry& stack = report_.stacks[i];

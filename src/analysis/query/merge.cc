@@ -97,6 +97,12 @@ void add_stack(report::StackEntry& sum, const report::StackEntry& part) {
   sum.threads.insert(sum.threads.end(), part.threads.begin(), part.threads.end());
 }
 
+// What can be merged of a stack.
+void prepare(report::StackEntry& stack, bool has_peak) {
+  if (!has_peak) stack.peak_bytes = 0;
+  stack.lifetime_ns.set_unknown();
+}
+
 void add_scan(report::ScanFacts& sum, const report::ScanFacts& part) {
   sum.stopped_ns += part.stopped_ns;
   sum.total_ns += part.total_ns;
@@ -182,8 +188,9 @@ void Merger::add(Report part) {
   add_ignored(part.ignored);
   const std::vector<FrameIndex> places = places_of(part.frames);
   const uint32_t threads = last_thread_of(part);
-  add_labels(part);
-  const std::vector<uint32_t> stacks = add_stacks(part, places);
+  const bool has_peak = begin_larger_peak(part);
+  add_labels(part, has_peak);
+  const std::vector<uint32_t> stacks = add_stacks(part, places, has_peak);
   add_activity(part, stacks);
   add_suppressions_of_stacks(part, stacks);
   add_errors(part, places);
@@ -322,15 +329,24 @@ std::vector<FrameIndex> Merger::places_of(std::vector<model::Frame>& frames) {
   return places;
 }
 
-// Peaks were at different times.
-void Merger::add_labels(const Report& part) {
+// Peaks were at different times: those of stacks are of the process with the largest one alone. Forgets another process's.
+bool Merger::begin_larger_peak(const Report& part) {
+  const base::Known<uint64_t>& peak = part.totals.peak_live_bytes;
+  if (!peak.is_known() || (largest_peak_ && peak.counted() <= *largest_peak_)) return false;
+  largest_peak_ = peak.counted();
+  for (report::StackEntry& stack : merged_.stacks) stack.peak_bytes = 0;
+  for (report::LabelEntry& label : merged_.labels) label.sum.peak_bytes = 0;
+  return true;
+}
+
+void Merger::add_labels(const Report& part, bool has_peak) {
   for (report::LabelEntry label : part.labels) {
-    label.sum.set_times_unknown();
+    prepare(label.sum, has_peak);
     report::add_to_labels(merged_.labels, label);
   }
 }
 
-std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<FrameIndex>& places) {
+std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<FrameIndex>& places, bool has_peak) {
   std::vector<uint32_t> made;
   std::unordered_map<uint64_t, uint64_t> ids;  // of the merged stack, by row of the part
   for (report::StackEntry& stack : part.stacks) {
@@ -342,8 +358,7 @@ std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<FrameIn
   for (report::StackEntry& stack : part.stacks) {
     made.push_back(static_cast<uint32_t>(stack.id - 1));
     for (uint32_t& thread : stack.threads) thread += threads_;
-    stack.peak_bytes = 0;
-    stack.set_times_unknown();
+    prepare(stack, has_peak);
     if (stack.leaks && stack.leaks->held_by != 0) {
       const auto holder = ids.find(stack.leaks->held_by);
       stack.leaks->held_by = holder == ids.end() ? 0 : holder->second;
@@ -435,6 +450,10 @@ void Merger::settle_peak() {
   const bool is_one_process = std::ranges::all_of(processes, [&](const report::ProcessEntry& process) {
     return process.failure.empty() && process.capture.pid == processes.front().capture.pid;
   });
+  if (!largest_peak_) {
+    for (report::StackEntry& stack : merged_.stacks) stack.peak_bytes.set_unknown();
+    for (report::LabelEntry& label : merged_.labels) label.sum.peak_bytes.set_unknown();
+  }
   report::Totals& totals = merged_.totals;
   if (is_one_process) return;
   totals.peak_live_bytes = totals.peak_live_blocks = totals.peak_mapped_bytes = {0, false};

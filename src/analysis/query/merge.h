@@ -22,8 +22,9 @@ struct MergeOptions {
 // Incremental merge, one report after the other, so that they are never in memory together.
 //
 // - Stacks of one function with equal frames are merged. Frames are equal if all but the address is.
-// - The common peak of several processes is unknown: theirs were at different times. Programs executed one after the other by one
-//   process have one: the largest of theirs.
+// - The common peak of several processes is unknown: theirs were at different times. What stacks held at a peak is that of the
+//   process with the largest one (report::peak_process_of). Programs executed one after the other by one process have one: the
+//   largest of theirs.
 // - Leaks of a process without a scan are unknown: those of the others are a lower bound. Blocks left by a program that executed
 //   another one are no leaks.
 // - An ignored stack counts in each process that has it.
@@ -44,9 +45,10 @@ class Merger {
   void add_leaks(const report::Report& part);
   void add_known(const report::Report& part);
   void add_ignored(const report::Ignored& part);
+  bool begin_larger_peak(const report::Report& part);
+  void add_labels(const report::Report& part, bool has_peak);
   // Their places among the merged ones, before these are sorted.
-  void add_labels(const report::Report& part);
-  std::vector<uint32_t> add_stacks(report::Report& part, const std::vector<report::FrameIndex>& places);
+  std::vector<uint32_t> add_stacks(report::Report& part, const std::vector<report::FrameIndex>& places, bool has_peak);
   void add_errors(report::Report& part, const std::vector<report::FrameIndex>& places);
   void add_threads(const report::Report& part);
   void add_hints(const report::Report& part);
@@ -65,6 +67,7 @@ class Merger {
   bool all_have_activity_ = true;
   uint32_t threads_ = 0;  // assigned so far
   uint64_t scanned_ = 0;
+  std::optional<uint64_t> largest_peak_;                // so far
   std::map<std::string, report::ModuleEntry> modules_;  // by path
   std::unordered_map<std::string, report::FrameIndex> frame_places_;
   std::unordered_map<std::string, size_t> stack_places_;

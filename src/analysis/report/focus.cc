@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "analysis/report/leak_weight.h"
+#include "analysis/report/process_sums.h"
 
 namespace heaptap::report {
 namespace {
@@ -30,7 +31,7 @@ struct Held {
 std::optional<Held> held_of(const Report& report) {
   const Totals& totals = report.totals;
   const auto live = totals.live_bytes.if_known();
-  const auto peak = totals.peak_live_bytes.if_known();
+  const auto peak = peak_of(report).if_known();
   // Of older traces how much was only reserved is unknown: the whole address space is at least as much.
   const auto mapped = totals.mapped.are_known() && totals.mapped_live_bytes.is_known()
                           ? std::optional(totals.mapped.memory.live_bytes)
@@ -40,13 +41,14 @@ std::optional<Held> held_of(const Report& report) {
   return Held{without(*live, kept) + *mapped, without(*peak, kept)};
 }
 
-bool is_temporary(const Totals& totals, const Held& held) {
+bool is_temporary(const Report& report, const Held& held) {
+  const Totals& totals = report.totals;
   const auto calls = totals.allocations.if_known();
   const auto temporary = totals.temporary_allocations.if_known();
   const auto bytes = totals.allocated_bytes.if_known();
   if (!calls || !temporary || !bytes) return false;
   return *temporary >= kLeastTemporary && *temporary >= *calls / kCallsOverTemporary &&
-         totals.peak_live_bytes.counted() <= *bytes / kTurnover && held.left <= *bytes / kAllocatedOverLeft;
+         peak_of(report).counted() <= *bytes / kTurnover && held.left <= *bytes / kAllocatedOverLeft;
 }
 
 // Of totals or a stack, which name these figures alike, but for the peak's.
@@ -76,7 +78,7 @@ std::string_view name_of(Focus focus) {
   return "live";
 }
 
-uint64_t whole_of(Focus focus, const Totals& totals) { return figure_of(focus, totals, totals.peak_live_bytes); }
+uint64_t whole_of(Focus focus, const Report& report) { return figure_of(focus, report.totals, peak_of(report)); }
 
 uint64_t part_of(Focus focus, const StackEntry& stack) { return figure_of(focus, stack, stack.peak_bytes); }
 
@@ -88,7 +90,7 @@ Focus focus_of(const Report& report) {
   if (!is_at_end || has_older) return Focus::kLive;
   const std::optional<Held> held = held_of(report);
   if (!held) return Focus::kLive;
-  if (is_temporary(report.totals, *held)) return Focus::kTemporary;
+  if (is_temporary(report, *held)) return Focus::kTemporary;
   // Totals alone don't say which stacks held the peak.
   return report.has_events && held->left < held->peak / kPeakOverLeft ? Focus::kPeak : Focus::kLive;
 }

@@ -16,12 +16,13 @@ enum class Focus : uint8_t {
 // "live", "peak", "temporary".
 std::string_view name_of(Focus focus);
 
-// Needs the capture, the totals, the window and the leak scan. An unknown figure decides nothing: the default is kLive. Memory that
-// libraries keep for themselves isn't left by the program.
+// Needs the capture, the totals, the window, the leak scan, and of a run the processes. An unknown figure decides nothing: the
+// default is kLive. Memory that libraries keep for themselves isn't left by the program.
 Focus focus_of(const Report& report);
 
-// The focus's figure of all stacks, and of one: live bytes, bytes held at the peak, number of temporary allocations. 0: unknown, too.
-uint64_t whole_of(Focus focus, const Totals& totals);
+// The focus's figure of all stacks, and of one: live bytes, bytes held at the peak (of several processes: at the largest one's), number of
+// temporary allocations. 0: unknown, too.
+uint64_t whole_of(Focus focus, const Report& report);
 uint64_t part_of(Focus focus, const StackEntry& stack);
 
 }  // namespace heaptap::report

@@ -7,6 +7,15 @@
 
 namespace heaptap::report {
 
+namespace {
+
+bool has_larger_peak(const ProcessEntry& process, const ProcessEntry* other) {
+  const base::Known<uint64_t>& peak = process.totals.peak_live_bytes;
+  return peak.is_known() && (other == nullptr || peak.counted() > other->totals.peak_live_bytes.counted());
+}
+
+}  // namespace
+
 ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
   ProcessSums sums;
   base::Known<uint64_t> largest_peak;
@@ -22,6 +31,7 @@ ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
     sums.double_releases += totals.double_releases.counted();
     sums.mismatched_releases += totals.mismatched_releases.counted();
     sums.lost_events += process.capture.lost_events;
+    if (has_larger_peak(process, sums.largest)) sums.largest = &process;
     largest_peak.raise_to(totals.peak_live_bytes);
     if (!process.leaks.scanned) {
       if (!process.capture.executed) ++sums.unscanned;
@@ -36,6 +46,17 @@ ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
   if (sums.failed != 0) largest_peak.set_unknown();
   sums.largest_peak = largest_peak.if_known();
   return sums;
+}
+
+base::Known<uint64_t> peak_of(const Report& report) {
+  if (!report.of_run) return report.totals.peak_live_bytes;
+  const ProcessSums sums = sum_of(report.processes);
+  const uint64_t largest = sums.largest == nullptr ? 0 : sums.largest->totals.peak_live_bytes.counted();
+  return {largest, sums.largest_peak.has_value()};
+}
+
+const ProcessEntry* peak_process_of(const Report& report) {
+  return report.of_run ? sum_of(report.processes).largest : nullptr;
 }
 
 ProcessEntry entry_of(const Report& report) {

@@ -25,11 +25,19 @@ struct ProcessSums {
   uint64_t mismatched_releases = 0;
   uint64_t lost_events = 0;
   std::optional<uint64_t> largest_peak = 0;  // of any process; empty if one is unknown
+  const ProcessEntry* largest = nullptr;     // the first with the largest known peak; null: none is known
 
   [[nodiscard]] uint64_t errors() const { return bad_releases + double_releases + mismatched_releases; }
 };
 
+// The processes outlive the result.
 ProcessSums sum_of(const std::vector<ProcessEntry>& processes);
+
+// The peak of live bytes; of several processes the largest of one, counted if a larger one may be unknown. Stacks' peak_bytes are
+// parts of it.
+base::Known<uint64_t> peak_of(const Report& report);
+// The process whose peak that is; null: not a report of several, or none is known.
+const ProcessEntry* peak_process_of(const Report& report);
 
 // A report as the entry of its process. Without suppressions, which all processes share and which may be long: the report has them.
 ProcessEntry entry_of(const Report& report);

@@ -15,6 +15,7 @@
 #include "analysis/findings/text_safe.h"
 #include "analysis/findings/words.h"
 #include "analysis/report/focus.h"
+#include "analysis/report/process_sums.h"
 #include "analysis/report/stack_sums.h"
 #include "views/html/columns.h"
 #include "views/html/difference.h"
@@ -69,6 +70,7 @@ class Document {
     graph();
     address_space();
     processes();
+    peak_process();
     sources();
     difference();
     suppressions();
@@ -541,6 +543,13 @@ class Document {
       write_column(json_, "course", process.live_bytes, [](uint64_t bytes) { return bytes; });
     json_.member("trace", process.trace_path);
     json_.member("folded", 0);
+  }
+
+  // The row of the process whose peak stacks' peak_bytes are parts of.
+  void peak_process() {
+    const report::ProcessEntry* const process = report::peak_process_of(report_);
+    if (process == nullptr) return json_.member("peak_process", nullptr);
+    json_.member("peak_process", processes_.of_process[static_cast<size_t>(process - report_.processes.data())]);
   }
 
   // A row for all processes without one of their own.

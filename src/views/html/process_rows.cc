@@ -10,14 +10,17 @@ ProcessRows choose_processes(const report::Report& report, size_t limit) {
   const std::vector<report::ProcessEntry>& all = report.processes;
   std::vector<bool> kept(all.size(), all.size() <= limit);
   if (all.size() > limit) {
-    if (limit != 0) kept[0] = true;
-    size_t left = limit - std::min<size_t>(limit, 1);
-    for (const report::ProcessEntry* process : report::largest_first(all)) {
-      const auto place = static_cast<size_t>(process - all.data());
-      if (left == 0 || kept[place]) continue;
+    size_t left = limit;
+    const auto keep = [&](size_t place) {
+      if (left == 0 || kept[place]) return;
       kept[place] = true;
       --left;
-    }
+    };
+    keep(0);
+    if (const report::ProcessEntry* const process = report::peak_process_of(report))
+      keep(static_cast<size_t>(process - all.data()));
+    for (const report::ProcessEntry* process : report::largest_first(all))
+      keep(static_cast<size_t>(process - all.data()));
   }
   ProcessRows made;
   made.of_process.resize(all.size());

@@ -19,7 +19,7 @@ struct ProcessRows {
   uint64_t folded = 0;
 };
 
-// At most `limit` keep rows of their own: the main process, then by leaks, then by peak; these stay in their original order. The last row
+// At most `limit` keep rows of their own: the main process, the one with the largest peak, then by leaks, then by peak; these stay in their original order. The last row
 // stands for the others.
 ProcessRows choose_processes(const report::Report& report, size_t limit);
 

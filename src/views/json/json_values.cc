@@ -398,6 +398,8 @@ void write_sum(JsonWriter& json, const std::vector<report::ProcessEntry>& proces
   const JsonObject object(json);
   json.member("count", processes.size());
   json.member("largest_peak_live_bytes", sums.largest_peak);
+  json.member("largest_peak_pid",
+              known(sums.largest != nullptr, sums.largest == nullptr ? 0U : sums.largest->capture.pid));
   json.member("failed", sums.failed);
   json.member("unscanned", sums.unscanned);
   json.member("uncertain", sums.uncertain);

@@ -80,7 +80,7 @@ std::vector<std::string> past_lines(const report::Report& report, const findings
   const report::Focus focus = report::focus_of(report);
   if (focus == report::Focus::kLive) return {};
   const bool is_peak = focus == report::Focus::kPeak;
-  const uint64_t whole = report::whole_of(focus, report.totals);
+  const uint64_t whole = report::whole_of(focus, report);
   std::vector<std::string> lines;
   for (const findings::SiteRow& row :
        findings::merge_sites(text, report.frames, report.stacks, is_peak ? "peak" : "temporary")) {

@@ -48,7 +48,7 @@ std::string text_labels(const TextContext& context, const char* title) {
   std::string text = title_of(context) + "\n" + table.render(context.ink);
   if (shown != labels.size())
     text += context.ink.dim(fmt::format("  ({} more: -n N shows more)", labels.size() - shown)) + "\n";
-  return text + remarks_of(context);
+  return text + peak_process_line(context) + remarks_of(context);
 }
 
 }  // namespace heaptap::text

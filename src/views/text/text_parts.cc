@@ -15,6 +15,7 @@
 #include "analysis/findings/label_text.h"
 #include "analysis/findings/note_text.h"
 #include "analysis/findings/words.h"
+#include "analysis/report/process_sums.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
 
@@ -94,6 +95,15 @@ std::string title_of(const TextContext& context) {
   text += ")\n";
   if (context.report.of_run) text += run_text(context.report) + "\n";
   return text + filter_text(context) + window_text(context);
+}
+
+std::string peak_process_line(const TextContext& context) {
+  const std::string process = findings::peak_process_text(context.report);
+  if (process.empty()) return "";
+  return "\n" +
+         context.ink.dim(fmt::format("(AT PEAK: of {} alone, the process with the largest peak, {})", process,
+                                     base::format_bytes(report::peak_of(context.report).counted()))) +
+         "\n";
 }
 
 std::string remarks_of(const TextContext& context) {

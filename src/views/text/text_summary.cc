@@ -23,10 +23,11 @@ using base::format_count;
 
 // Of a run: processes have their peaks at different times.
 std::string largest_peak_text(const report::Report& report) {
-  const report::ProcessSums sums = report::sum_of(report.processes);
-  return row_text(
-      "peak", "unknown",
-      sums.largest_peak ? "of all together; the largest of one process is " + format_bytes(*sums.largest_peak) : "");
+  const std::string process = findings::peak_process_text(report);
+  if (process.empty()) return row_text("peak", "unknown", "");
+  return row_text("peak", format_bytes(report::peak_of(report).counted()),
+                  fmt::format("of {}, the largest of one process{}; unknown of all together", process,
+                              report::peak_of(report).is_known() ? "" : " that is known"));
 }
 
 std::string peak_text(const report::Totals& totals) {
@@ -208,8 +209,8 @@ std::string text_top(const TextContext& context) {
   const std::string heading = context.ink.bold("Stacks by " + findings::words_of_sort(context.report.sort_key));
   const std::string of_libraries =
       listed.of_libraries.empty() ? "" : "\n" + context.ink.dim(listed.of_libraries) + "\n";
-  return fmt::format("{}\n{}\n\n{}{}{}", title_of(context), heading, table.render(context.ink), of_libraries,
-                     remarks_of(context));
+  return fmt::format("{}\n{}\n\n{}{}{}{}", title_of(context), heading, table.render(context.ink),
+                     peak_process_line(context), of_libraries, remarks_of(context));
 }
 
 std::string text_errors(const TextContext& context) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/findings/capture_text.h"
 #include "analysis/report/call_tree.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
@@ -97,6 +98,13 @@ const char* describe_weight(report::Weight weight) {
   return "";
 }
 
+// " of cc1plus (pid 12)": of several processes, where bytes at the peak are those of one.
+std::string process_of_peak(const TextContext& context, report::Weight weight) {
+  const std::string process =
+      weight == report::Weight::kPeakBytes ? findings::peak_process_text(context.report) : std::string();
+  return process.empty() ? "" : " of " + process;
+}
+
 }  // namespace
 
 std::string text_tree(const TextContext& context) {
@@ -105,9 +113,10 @@ std::string text_tree(const TextContext& context) {
   const report::TreeNode root = report::build_tree(
       context.report, weight, bottom_up, [&](const report::FrameList& frames) { return context.text.listed(frames); });
   std::string text = title_of(context) + "\n";
-  text += context.ink.bold(fmt::format("Call tree by {}, {}", describe_weight(weight),
-                                       bottom_up ? "from the allocating functions to their callers"
-                                                 : "from the first callers to the allocating functions"));
+  text +=
+      context.ink.bold(fmt::format("Call tree by {}{}, {}", describe_weight(weight), process_of_peak(context, weight),
+                                   bottom_up ? "from the allocating functions to their callers"
+                                             : "from the first callers to the allocating functions"));
   text += "\n\n" + TreeText(context, weight, root.weight).render(root);
   return text + remarks_of(context);
 }

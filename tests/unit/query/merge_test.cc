@@ -162,8 +162,40 @@ TEST(Merge, KnowsNoCommonPeakOfSeveralProcesses) {
   EXPECT_FALSE(report.totals.peak_live_bytes.is_known());
   EXPECT_FALSE(report.totals.peak_mapped_bytes.is_known());
   EXPECT_FALSE(report.totals.peak_time_ns.is_known());
-  EXPECT_FALSE(report.stacks[0].peak_bytes.is_known());
   EXPECT_EQ(report::sum_of(report.processes).largest_peak, 402u);
+}
+
+TEST(Merge, TakesPeaksOfStacksFromTheProcessWithTheLargestPeak) {
+  for (const bool is_first : {false, true}) {
+    Report small = part(1, 0);
+    Report large = part(2, 0x1000);
+    large.stacks[0].peak_bytes = 377;
+    std::vector<Report> parts;
+    parts.push_back(is_first ? std::move(large) : std::move(small));
+    parts.push_back(is_first ? std::move(small) : std::move(large));
+    const Report report = merged(std::move(parts));
+    ASSERT_NE(report::peak_process_of(report), nullptr);
+    EXPECT_EQ(report::peak_process_of(report)->capture.pid, 2u);
+    EXPECT_EQ(report::peak_of(report), 402u);
+    const auto stack =
+        std::ranges::find(report.stacks, 377u, [](const auto& each) { return each.peak_bytes.counted(); });
+    ASSERT_NE(stack, report.stacks.end()) << "not added to the other one's";
+    EXPECT_TRUE(stack->peak_bytes.is_known());
+    EXPECT_FALSE(stack->lifetime_ns.is_known());
+  }
+}
+
+TEST(Merge, KnowsNoPeakOfStacksWhereNoProcessHasOne) {
+  Report first = part(1, 0);
+  Report second = part(2, 0);
+  first.totals.set_peak_unknown();
+  second.totals.set_peak_unknown();
+  std::vector<Report> parts;
+  parts.push_back(std::move(first));
+  parts.push_back(std::move(second));
+  const Report report = merged(std::move(parts));
+  EXPECT_EQ(report::peak_process_of(report), nullptr);
+  EXPECT_FALSE(report.stacks[0].peak_bytes.is_known());
 }
 
 TEST(Merge, KnowsThePeakOfOneProcessThatExecutedOthers) {

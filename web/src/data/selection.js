@@ -186,14 +186,26 @@ function leftByState(model, selection, stackIsWanted) {
   return result;
 }
 
-// What each stack held at the peak, where nothing is filtered: exact, while the cells know the ends of intervals only. In how many
+// Of several processes the stacks' peaks are those of the one with the largest peak, and a filter by name selects among them. Else the cells
+// have the peak of what a filter selects.
+function hasExactPeaks(model, { filter, isAll, isWhole }) {
+  if (!model.knowsPeaks || model.difference) return false;
+  if (!model.isRun) return isWhole;
+  const isOfOthers = OF_ROWS.some((name) => !['module', 'process'].includes(name) && filter[name] !== null);
+  return isAll || (!isOfOthers && (filter.process === null || filter.process === model.peakProcess));
+}
+
+// What each stack held at the peak: exact, while the cells know the ends of intervals only. In how many
 // blocks isn't known. Mappings and pools are beside.
 function putPeaks(model, selection) {
   selection.hasExactPeaks = true;
-  selection.stacks.peak = model.stacks.peak_bytes.map((bytes, stack) => (model.stacks.mapping[stack] || model.stacks.pooled[stack] ? 0 : bytes));
+  const isIn = (stack) => selection.stackIsWanted[stack] && !model.stacks.mapping[stack] && !model.stacks.pooled[stack];
+  selection.stacks.peak = model.stacks.peak_bytes.map((bytes, stack) => (isIn(stack) ? bytes : 0));
   selection.stacks.peak_blocks = new Float64Array(model.stacks.count).fill(NaN);
   const sum = selection.stacks.peak.reduce((total, bytes) => total + bytes, 0);
-  selection.totals.peak = model.summary.filter ? sum : model.summary.totals?.peak_live_bytes ?? sum;
+  const process = model.processes[model.isRun ? model.peakProcess : -1];
+  const all = process ? process.peak_live_bytes : model.summary.totals?.peak_live_bytes;
+  selection.totals.peak = selection.isAll && !model.summary.filter ? all ?? sum : sum;
 }
 
 const OF_ROWS = ['thread', 'module', 'size', 'age', 'kind', 'process', 'change', 'floor'];
@@ -220,7 +232,7 @@ export function select(model, filter) {
   selection.isWhole = selection.isAll && from === 0 && to === model.bins.count - 1;
   selection.stacks = sumsBy(selection, 'stack', model.stacks.count);
   selection.totals = Object.fromEntries(Object.entries(sumsBy(selection, null, 1)).map(([name, values]) => [name, values[0]]));
-  if (selection.isWhole && model.knowsPeaks && !compared) putPeaks(model, selection);
+  if (hasExactPeaks(model, selection)) putPeaks(model, selection);
   selection.left = leftByState(model, selection, stackIsWanted);
   if (compared) {
     selection.compared = compared;

@@ -1,8 +1,8 @@
 // The one filter of all views, and the strip of time.
 import { Fragment, h } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { endOfBin, timeOfBin, useReport } from '../context.js';
-import { CHANGES, LEAK_KINDS, stackModules, usedSizes } from '../data/selection.js';
+import { endOfBin, ofPeak, processName, timeOfBin, useReport } from '../context.js';
+import { CHANGES, LEAK_KINDS, isMetricKnown, stackModules, usedSizes } from '../data/selection.js';
 import { threadName } from '../data/names.js';
 import * as format from '../format.js';
 import { Choice } from './bar.jsx';
@@ -54,8 +54,6 @@ export function TextFilter({ value, change }) {
   );
 }
 
-export const processName = ({ program, pid, folded }) => (folded > 0 ? program : `${format.clipped(format.safeText(program ?? ''), 60)} (pid ${pid ?? format.UNKNOWN})`);
-
 const processText = (model, { filter }) => (filter.process === null ? 'all processes' : processName(model.processes[filter.process]));
 
 function rangeText(model, selection) {
@@ -90,8 +88,9 @@ function ComparedTotals({ selection }) {
 }
 
 // What the report is about, before what is live.
-function FocusTotal({ model, selection: { totals } }) {
-  if (model.focus === 'peak') return <><b id="total-peak">{format.bytes(totals.peak)}</b> at the peak · </>;
+function FocusTotal({ model, selection }) {
+  const { totals } = selection;
+  if (model.focus === 'peak' && isMetricKnown(model, 'peak', selection)) return <><b id="total-peak">{format.bytes(totals.peak)}</b> at the peak{ofPeak(model)} · </>;
   if (model.focus === 'temporary') return <><b id="total-temporary">{format.count(totals.temporary)}</b> temporary · </>;
   return null;
 }

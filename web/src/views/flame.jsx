@@ -1,7 +1,7 @@
 // The flame graph: callers above what they call (or inverted), as wide as their part of the metric.
 import { h } from 'preact';
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
-import { currentMetric, metricLabel, metricText, pairText, useReport } from '../context.js';
+import { currentMetric, labelOfMetric, metricText, pairText, useReport } from '../context.js';
 import { bottomUpTree, childrenOf, hiddenKinds, nameOfBox, optionsOf, stacksOfBox, topDownShape, topDownTree, visibleKinds } from '../data/flame_tree.js';
 import { functionOf, fullPlaceOf, hiddenName, moduleOf, programOf } from '../data/names.js';
 import { METRICS, stacksWithFrame } from '../data/selection.js';
@@ -42,7 +42,7 @@ function describe({ model, selection }, tree, metric, box) {
     lines.push(`No frame of the program is in these stacks; ${[tree.hidden[0] ? '"Libraries"' : '', tree.hidden[1] ? '"Start-up"' : ''].filter(Boolean).join(' and ')} above ${tree.hidden[0] && tree.hidden[1] ? 'show' : 'shows'} theirs`);
   }
   if (frame >= 0) lines.push([fullPlaceOf(model, frame), moduleOf(model, frame), model.frames.inlined[frame] ? 'inlined' : ''].filter(Boolean).join(' · '));
-  lines.push(`${metricLabel(metric, selection)}: ${value}${tree.weight[ALL] > 0 ? ` (${format.percent(tree.weight[box], tree.weight[ALL])})` : ''}`);
+  lines.push(`${labelOfMetric(metric, model, selection)}: ${value}${tree.weight[ALL] > 0 ? ` (${format.percent(tree.weight[box], tree.weight[ALL])})` : ''}`);
   if (tree.self[box] !== 0) lines.push(`itself: ${metricText(metric, tree.self[box], selection)}`);
   return lines.filter(Boolean);
 }
@@ -233,7 +233,7 @@ export function FlameView() {
       <div class="flame" ref={scroller} onScroll={() => { setHover(null); redraw(); }}>
         <div style={{ height: `${Math.max(sight, drawn.depth * BOX_HEIGHT)}px` }}>
           <canvas ref={canvas} id="flame" style={{ height: `${sight}px` }} tabIndex={0} role="application" aria-roledescription="flame graph" aria-describedby="flame-status"
-            aria-label={`Flame graph of ${metricLabel(metric, selection).toLowerCase()}; arrows move, Enter zooms, Shift+Enter shows the stacks of a box`}
+            aria-label={`Flame graph of ${labelOfMetric(metric, model, selection).toLowerCase()}; arrows move, Enter zooms, Shift+Enter shows the stacks of a box`}
             onMouseMove={move} onMouseLeave={() => setHover(null)} onClick={click} onKeyDown={key} />
         </div>
       </div>

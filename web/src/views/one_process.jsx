@@ -1,9 +1,8 @@
 // Placeholder for a view of single processes: the reason, and the command that shows it.
 import { h } from 'preact';
-import { useReport } from '../context.js';
+import { processName, useReport } from '../context.js';
 import { NO_FILTER } from '../data/selection.js';
 import * as format from '../format.js';
-import { processName } from '../parts/filter_bar.jsx';
 import { Name } from '../parts/text.jsx';
 
 const MOST = 40;

@@ -1,7 +1,7 @@
 // Allocation sites by stack, line, function, file, module or thread; callers and callees.
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { currentMetric, firstMetric, metricText, useReport } from '../context.js';
+import { currentMetric, firstMetric, labelOfMetric, metricText, useReport } from '../context.js';
 import { neighboursOf, functionsOf, sumsByFunction } from '../data/functions.js';
 import { functionOf, labelOf, longPathText, placeOf, stackNumber, tellingFrame, threadName } from '../data/names.js';
 import { METRICS, isMetricKnown, stackModules, sumsBy } from '../data/selection.js';
@@ -84,7 +84,7 @@ function columnsOf({ model, selection }, group, rows) {
     const holds = !known ? format.UNKNOWN : unit === 'bytes' ? bytesUpTo(most, name === 'change' ? '+' : '') : countUpTo(most);
     const text = (value) => (known ? format.signed(unit === 'bytes' ? format.bytes(value) : format.count(value), name === 'change' ? value : 0) : format.UNKNOWN);
     return {
-      key: name, label, align: 'right', hasBar: true, holds, title: group === 'function' ? `${label}, including called functions` : name === 'peak' ? (selection.hasExactPeaks ? 'Live at the peak' : 'Live at the end of the interval with the most') : METRICS[name].label,
+      key: name, label, align: 'right', hasBar: true, holds, title: group === 'function' ? `${label}, including called functions` : name === 'peak' ? (selection.hasExactPeaks ? labelOfMetric('peak', model, selection) : 'Live at the end of the interval with the most') : METRICS[name].label,
       sort: (row) => (known ? row[name] : NaN),
       cell: (row) => <Bar part={known ? row[name] : 0} whole={most} text={text(row[name])} kind={name === 'change' && row[name] < 0 ? 'less' : ''} />,
     };

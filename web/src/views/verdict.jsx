@@ -1,11 +1,11 @@
 // The first page: the findings as sentences, and the limitations.
 import { h } from 'preact';
-import { timeOfBin, useReport } from '../context.js';
+import { processName, timeOfBin, useReport } from '../context.js';
 import { pathText, stackNumber } from '../data/names.js';
 import { isMetricKnown } from '../data/selection.js';
 import * as format from '../format.js';
 import { Card } from '../parts/bar.jsx';
-import { FilterLimit, processName } from '../parts/filter_bar.jsx';
+import { FilterLimit } from '../parts/filter_bar.jsx';
 import { factsOfTarget } from '../parts/header.jsx';
 import { DifferenceTotals, MatchingNotes } from '../parts/difference_totals.jsx';
 import { Name } from '../parts/text.jsx';
@@ -52,12 +52,11 @@ function leakedOf({ leaks }) {
 }
 
 // Of several processes, whose clocks differ, the one with the highest peak.
-function peakOf({ isRun, processes, summary: { totals = {} } }) {
+function peakOf({ isRun, processes, peakProcess, summary: { totals = {} } }) {
   const own = { label: 'Peak', bytes: totals.peak_live_bytes, detail: format.isKnown(totals.peak_time_ns) ? `after ${format.duration(totals.peak_time_ns)}` : '' };
   if (!isRun || format.isKnown(totals.peak_live_bytes)) return own;
-  const known = processes.filter(({ peak_live_bytes: bytes }) => format.isKnown(bytes));
-  if (known.length === 0) return own;
-  const largest = known.reduce((best, process) => (process.peak_live_bytes > best.peak_live_bytes ? process : best));
+  const largest = processes[peakProcess];
+  if (!largest) return own;
   return { label: 'Largest peak', bytes: largest.peak_live_bytes, detail: `of ${processName(largest)}; together unknown` };
 }
 

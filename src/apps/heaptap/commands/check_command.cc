@@ -38,12 +38,6 @@ using report::LimitKind;
 constexpr int kExitBeyond = 1;
 constexpr size_t kMaxOthers = 16;  // mapped stacks etc., which may be listed first but don't count for a limit
 
-// Of a run the largest of one process. None: unknown.
-std::optional<uint64_t> peak_of(const report::Report& report) {
-  if (report.of_run) return report::sum_of(report.processes).largest_peak;
-  return report.totals.peak_live_bytes.if_known();
-}
-
 uint64_t figure_of(const report::Report& report, const CheckOptions& options, LimitKind kind) {
   switch (kind) {
     case LimitKind::kLeaked:
@@ -51,7 +45,7 @@ uint64_t figure_of(const report::Report& report, const CheckOptions& options, Li
              (options.possible ? report.leaks.possible.bytes + report.leaks.pools.leaked_apart.bytes
                                : report.leaks.pools.lost_apart.bytes);
     case LimitKind::kPeak:
-      return peak_of(report).value_or(0);
+      return report::peak_of(report).if_known().value_or(0);
     case LimitKind::kLive:
       return report.totals.live_bytes.counted();
     case LimitKind::kAllocations:
@@ -105,7 +99,7 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
   }
   if (options.allocations && !report.totals.allocations.is_known())
     remarks.push_back(fmt::format("--max-allocations: calls are not in {}'s file; use --max-peak", tool));
-  if ((options.peak_bytes && !peak_of(report) && !report.of_run) ||
+  if ((options.peak_bytes && !report::peak_of(report).is_known() && !report.of_run) ||
       (options.live_bytes && !report.totals.live_bytes.is_known())) {
     remarks.emplace_back(
         "recorded with --aggregate, which doesn't keep the values for --max-peak or --max-live; record it again "

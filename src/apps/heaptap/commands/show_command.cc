@@ -171,8 +171,7 @@ const char* need_of_one_process(const ShowOptions& options) {
   if (query.leaks.generate) return "--gen-suppressions";
   if (query.filter.thread != 0) return "--thread";
   if (query.window.is_given()) return "--from and --to";
-  if (query.leaks.scan != 0) return "--scan";
-  return query.listing.sort == query::SortKey::kPeak ? "--sort peak" : nullptr;
+  return query.leaks.scan != 0 ? "--scan" : nullptr;
 }
 
 base::Result<> show(const ShowOptions& options, const ReportSource& source) {
