@@ -30,7 +30,9 @@ export function pairText(name, value, other, selection) {
   const text = metricText(name, value, selection);
   const pair = METRICS[name].other;
   if (selection.compared || Number.isNaN(other)) return text;
-  return pair.noun ? `${text} ${pair.word ?? 'in'} ${format.counted(other, pair.noun)}` : `${text} of ${format.bytes(other)}`;
+  const nouns = { block: { mmap: 'mapping', both: 'block or mapping' }, allocation: { mmap: 'call', both: 'call' } }[pair.noun];
+  const noun = nouns?.[selection.filter.memory] ?? pair.noun;
+  return pair.noun ? `${text} ${pair.word ?? 'in'} ${noun === 'block or mapping' ? format.counted(other, noun, 'blocks and mappings') : format.counted(other, noun)}` : `${text} of ${format.bytes(other)}`;
 }
 export const metricLabel = (name, selection) => (selection?.compared ? `Change of ${selection.compared.figure.word}` : METRICS[name].label);
 

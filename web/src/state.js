@@ -11,13 +11,13 @@ export const NO_STATE = {
 
 const KEYS = {
   view: ['v', 'text'], from: ['from', 'number'], to: ['to', 'number'], moment: ['at', 'number'], thread: ['thread', 'number'],
-  module: ['module', 'text'], size: ['size', 'number'], age: ['age', 'number'], text: ['q', 'text'], kind: ['kind', 'text'],
+  module: ['module', 'text'], size: ['size', 'number'], age: ['age', 'number'], text: ['q', 'text'], kind: ['kind', 'text'], memory: ['memory', 'text'],
   stack: ['stack', 'number'], box: ['box', 'text'], metric: ['metric', 'text'], find: ['find', 'text'], invert: ['invert', 'flag'],
   unfolded: ['libraries', 'flag'], startup: ['startup', 'flag'], byLine: ['lines', 'flag'], zoom: ['zoom', 'number'],
   group: ['by', 'text'], function: ['function', 'number'], theme: ['theme', 'text'], file: ['file', 'text'],
   process: ['process', 'number'], change: ['change', 'text'], floor: ['floor', 'number'], figure: ['figure', 'text'],
 };
-const CHOICES = { kind: LEAK_KINDS, metric: Object.keys(METRICS), theme: ['light', 'dark'], change: CHANGES };
+const CHOICES = { kind: LEAK_KINDS, memory: ['mmap', 'both'], metric: Object.keys(METRICS), theme: ['light', 'dark'], change: CHANGES };
 
 function parseValue(name, kind, text) {
   if (kind === 'flag') return text === '1';
@@ -54,6 +54,7 @@ export function fitState(state, model) {
   if (fitted.size !== null && !(fitted.size >= 0 && fitted.size < model.sizeClasses.length)) fitted.size = null;
   if (fitted.thread !== null && !model.threads.some(({ number }) => number === fitted.thread)) fitted.thread = null;
   if (fitted.process !== null && !(model.isRun && model.cells.process && fitted.process >= 0 && fitted.process < model.processes.length)) fitted.process = null;
+  if (!model.hasMapped) fitted.memory = null;
   if (!model.difference) Object.assign(fitted, { change: null, floor: null, figure: null });
   if (fitted.function !== null && !(fitted.function >= 0 && fitted.function < model.frames.count)) fitted.function = null;
   return fitted;

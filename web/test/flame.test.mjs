@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { go, noFaults, openBrowser, settled, text } from './browser.mjs';
 import { bytesText, countText, framesOfStack } from './expected.mjs';
-import { differenceDocument, largeDocument, shopDocument } from './make_document.mjs';
+import { mappedDocument, differenceDocument, largeDocument, shopDocument } from './make_document.mjs';
 
 let browser;
 before(async () => { browser = await openBrowser(); });
@@ -219,6 +219,31 @@ test('highlighting tells how much of the metric it is', async () => {
   await settled(page);
   const whole = document.stacks.allocated_bytes.reduce((sum, value) => sum + value, 0);
   assert.equal(await text(page, '#flame-found'), `1 box, ${((100 * bytesThrough(PATH.slice(0, 4))) / whole).toFixed(1)}%`);
+});
+
+test('a switch shows what was mapped, in the flame graph, the sites and the totals; what is reserved is beside', async () => {
+  const mapped = mappedDocument();
+  const page = await browser.show(mapped, { hash: 'v=flame' });
+  const blocks = await text(page, '#total-live');
+  assert.equal(await page.locator('#reserved').count(), 0);
+  await page.locator('#memory').selectOption('mmap');
+  await settled(page);
+  assert.equal(await text(page, '#total-live'), '80.0 MiB');
+  assert.match(await text(page, '.totals'), /80\.0 MiB live in 1 mapping · 2 calls of 160\.0 MiB/);
+  assert.match(await text(page, '#flame-status'), /Live bytes: 80\.0 MiB in 1 mapping \(100\.0%\)/);
+  assert.equal(await text(page, '#reserved'), 'besides 256.0 GiB only reserved');
+  await go(page, 'v=sites&memory=mmap');
+  assert.equal(await page.locator('.rows [role=row]').count(), 1);
+  assert.match(await page.locator('.rows [role=row]').innerText(), /80\.0 MiB/);
+  await go(page, 'v=leaks&memory=mmap');
+  assert.ok(await page.locator('#view .empty').count() === 0, 'leaks are of blocks');
+  await page.locator('#tab-flame').click();
+  await page.locator('#memory').selectOption('');
+  await settled(page);
+  assert.equal(await text(page, '#total-live'), blocks);
+  noFaults(page);
+  const plain = await browser.show(document, { hash: 'v=flame' });
+  assert.equal(await plain.locator('#memory').count(), 0);
 });
 
 test('every metric draws', async () => {

@@ -74,7 +74,7 @@ class CallTree {
   }
 }
 
-const columnNames = 'id node function variant label mapping pooled telling folded allocations frees allocated_bytes live_blocks live_bytes peak_bytes temporary_allocations lifetime_ns definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes suppressed_blocks suppressed_bytes below_blocks below_bytes'.split(' ');
+const columnNames = 'id node function variant label mapping pooled telling folded allocations frees allocated_bytes live_blocks live_bytes reserved_bytes peak_bytes temporary_allocations lifetime_ns definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes suppressed_blocks suppressed_bytes below_blocks below_bytes'.split(' ');
 
 // How the blocks of a stack come and go.
 const PATTERNS = {
@@ -339,6 +339,25 @@ function decorate(document, frames, isScanned) {
     { program: 'shop-worker', pid: 4712, exit: 'killed by SIGKILL', peak_live_bytes: 1 << 20, live_bytes: 900_000, definite_bytes: null, definite_blocks: null, trace: 'heaptap.shop-worker.4712.htap' },
     { program: 'sh', pid: 4713, exit: 'exited with 0', peak_live_bytes: null, live_bytes: null, definite_bytes: null, definite_blocks: null, trace: 'heaptap.sh.4713.htap' },
   ];
+  return document;
+}
+
+// A program that maps 160 MiB by two calls of its main, gives half of them back, and reserves addresses besides.
+export function mappedDocument() {
+  const document = shopDocument();
+  const { stacks, cells } = document;
+  const [main, row] = [11, stacks.id.length];
+  const made = { ...Object.fromEntries(Object.keys(stacks).map((name) => [name, stacks[name][main]])), id: row + 1, function: document.strings.push('mmap') - 1, mapping: 1,
+    allocations: 2, frees: 1, allocated_bytes: 160 << 20, live_blocks: 1, live_bytes: 80 << 20, reserved_bytes: 2 ** 38, peak_bytes: 80 << 20, temporary_allocations: 0 };
+  for (const name of ['definite', 'indirect', 'possible', 'reachable', 'suppressed', 'below']) Object.assign(made, { [`${name}_blocks`]: null, [`${name}_bytes`]: null });
+  for (const name of Object.keys(stacks)) stacks[name].push(made[name]);
+  const put = (bin, more) => {
+    const cell = { stack: row, thread: 1, size: 7, bin, allocations: 0, allocated_bytes: 0, frees: 0, freed_bytes: 0, temporary: 0, ...more };
+    const place = cells.bin.findIndex((other) => other > bin);
+    for (const name of Object.keys(cells)) cells[name].splice(place, 0, cell[name]);
+  };
+  put(3, { allocations: 2, allocated_bytes: 160 << 20 });
+  put(60, { frees: 1, freed_bytes: 80 << 20 });
   return document;
 }
 

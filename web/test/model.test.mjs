@@ -15,7 +15,7 @@ import * as format from '../src/format.js';
 import { shadeColour } from '../src/flame/painter.js';
 import { NO_STATE, fitState, formatState, parseState } from '../src/state.js';
 import { figures, framesOfStack } from './expected.mjs';
-import { emptyDocument, nullsDocument, shopDocument } from './make_document.mjs';
+import { mappedDocument, emptyDocument, nullsDocument, shopDocument } from './make_document.mjs';
 
 const document = shopDocument();
 const model = decode(document);
@@ -219,6 +219,24 @@ test('rates are means of as many intervals as keep them from being a comb, and l
   assert.equal(totalOf(rates.map((rate) => (rate * 5 * 5e6) / 1e9)), totalOf(counts));
   assert.deepEqual(meanRates([3, 1, null, 7, 4], 1e9, 3), { rates: [2, null, 4], together: 2 });
   assert.deepEqual(meanRates([3, 5], 1e9, 240), { rates: [3, 5], together: 1 });
+});
+
+test('memory is that of allocations, what was mapped, or both; what is left are blocks whatever is chosen', () => {
+  const mapped = decode(mappedDocument());
+  const of = (memory, more = {}) => select(mapped, { ...NO_FILTER, memory, ...more });
+  const plain = select(model, NO_FILTER);
+  const [blocks, maps, both] = [of(null), of('mmap'), of('both')];
+  assert.equal(mapped.hasMapped, true);
+  assert.equal(model.hasMapped, false);
+  assert.deepEqual(blocks.totals, plain.totals);
+  assert.deepEqual([maps.totals.live, maps.totals.live_blocks, maps.totals.allocated, maps.totals.peak], [80 << 20, 1, 160 << 20, 160 << 20]);
+  assert.equal(both.totals.live, blocks.totals.live + maps.totals.live);
+  assert.equal(both.stacks.live[mapped.stacks.count - 1], 80 << 20);
+  assert.ok(blocks.isAll && blocks.hasExactPeaks && !maps.isAll && !both.hasExactPeaks);
+  assert.deepEqual(maps.left, blocks.left);
+  assert.equal(of('mmap', { from: 10 }).totals.allocated, 0);
+  assert.equal(fitState(parseState('#memory=mmap'), model).memory, null, 'another report may have none');
+  assert.equal(fitState(parseState('#memory=mmap'), mapped).memory, 'mmap');
 });
 
 test('a filter by text is a part of a name, or a regular expression where it is one', () => {

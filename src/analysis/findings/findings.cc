@@ -10,6 +10,7 @@
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/capture_text.h"
 #include "analysis/findings/function_name.h"
+#include "analysis/findings/mapped_text.h"
 #include "analysis/findings/note_text.h"
 #include "analysis/findings/outcome.h"
 #include "analysis/findings/telling_frame.h"
@@ -27,7 +28,7 @@ namespace {
 constexpr size_t kMaxStacks = 8;
 constexpr size_t kMaxErrors = 8;
 
-// "allocated in make_buffer (leak.cc:11)"
+// "in make_buffer (leak.cc:11)"
 std::string place_sentence(const report::Report& report, const std::vector<report::FrameIndex>& frames) {
   const model::Frame* const frame = telling_frame(report.list(frames), report.skipped);
   if (frame == nullptr) return "at an unknown place";
@@ -66,6 +67,7 @@ class Findings {
     growth();
     bad_releases();
     peak();
+    mapped();
     reachable();
     if (!come_first) all_leaks();
     unseen();
@@ -127,6 +129,38 @@ class Findings {
       add(Severity::kInfo, FindingKind::kPeak,
           fmt::format("{}, allocated {}.", part, place_sentence(report_, report_.stacks[i].frames)), i);
     }
+  }
+
+  // Memory beside that of the blocks, if it is more than theirs, and who mapped most of it.
+  void mapped() {
+    const report::Totals& totals = report_.totals;
+    if (!mapped_leads(report_.totals, report::peak_of(report_).counted())) return;
+    const model::MappedLevel& memory = totals.mapped.memory;
+    const std::string beside = beside_memory(bytes_of(totals.mapped));
+    const std::string others = beside.empty() ? "" : "; besides " + beside;
+    // At the end next to nothing of it may be left.
+    constexpr uint64_t kPeakOverLeft = 4;
+    if (memory.live_bytes < memory.peak_bytes / kPeakOverLeft) {
+      return add(Severity::kInfo, FindingKind::kPeak,
+                 fmt::format("At most {} more were mapped{}{}.", base::format_bytes(memory.peak_bytes),
+                             report_.of_run ? " in one process" : "", others));
+    }
+    const std::optional<uint32_t> most = largest_mapping();
+    const std::string by =
+        most ? fmt::format(", {} of them {}", base::format_bytes(report_.stacks[*most].own_live_bytes().counted()),
+                           place_sentence(report_, report_.stacks[*most].frames))
+             : "";
+    add(Severity::kInfo, FindingKind::kPeak,
+        fmt::format("{} more are mapped at the end{}{}.", base::format_bytes(memory.live_bytes), by, others), most);
+  }
+
+  [[nodiscard]] std::optional<uint32_t> largest_mapping() const {
+    std::optional<uint32_t> largest;
+    const auto bytes = [&](uint32_t i) { return report_.stacks[i].own_live_bytes().counted(); };
+    for (uint32_t i = 0; i < report_.stacks.size(); ++i) {
+      if (report_.stacks[i].mapping && bytes(i) > (largest ? bytes(*largest) : 0)) largest = i;
+    }
+    return largest;
   }
 
   // Of a run: processes other than the main one that failed.

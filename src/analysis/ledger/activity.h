@@ -1,5 +1,5 @@
-// Allocation activity: counts by site, thread, size class and time interval, a table of facts in which every filter is a selection
-// of rows. At most kMaxBins intervals of equal width; the width doubles when they don't suffice or there are too many rows, so memory
+// Activity of allocations and mappings: counts by site, thread, size class and time interval, a table of facts in which every filter
+// is a selection of rows. At most kMaxBins intervals of equal width; the width doubles when they don't suffice or there are too many rows, so memory
 // depends on the number of distinct sites, not on the number of events.
 #pragma once
 #include <bit>
@@ -30,7 +30,7 @@ struct ActivityCounts {
   bool operator==(const ActivityCounts&) const = default;
 };
 
-// Key of an activity row. A release counts under its block's site, thread and size.
+// Key of an activity row. A release counts under its block's site, thread and size, a mapping's under its size when it was made.
 struct ActivityKey {
   model::SiteId site = 0;
   model::ThreadId thread = 0;
@@ -70,6 +70,9 @@ class Activity {
     counts.released_bytes += size_bytes;
     counts.temporary += temporary ? 1 : 0;
   }
+  // Bytes of a mapping, without a call: pages whose access changed, or a part of it that was unmapped.
+  void grew(const ActivityKey& key, uint64_t bytes) { open_[key].allocated_bytes += bytes; }
+  void shrank(const ActivityKey& key, uint64_t bytes) { open_[key].released_bytes += bytes; }
   // Undoes a release at `released_at_ns`.
   void restored(const ActivityKey& key, uint64_t size_bytes, bool temporary, uint64_t released_at_ns);
 

@@ -197,6 +197,7 @@ class Ledger {
   void on_map(const model::Event& event);
   void on_unmap(const model::Event& event);
   void on_protect(const model::Event& event);
+  void count_unmapped(const UnmappedPart& part, bool temporary);
   wire::MappedMemory release_mapped(const model::Event& event, uint64_t length_bytes);
   void on_pool_allocate(const model::Event& event);
   void on_pool_release(const model::Event& event);

@@ -8,6 +8,17 @@ using model::BadReleaseKind;
 using model::Event;
 using model::EventBatch;
 
+namespace {
+
+// Bytes that count as a mapping's own: reserved addresses and files are beside (as in report::StackEntry).
+uint64_t own_mapped(model::MappedKind kind, uint64_t bytes) {
+  return kind == model::MappedKind::kReserved || kind == model::MappedKind::kFile ? 0 : bytes;
+}
+
+ActivityKey key_of_mapping(const Block& block) { return {block.site, block.thread, size_class_of(block.size_bytes)}; }
+
+}  // namespace
+
 void Ledger::begin_life(model::SiteId site) {
   if (keep_ != Keep::kCounts) site_times_[site].live.add(now_ns_);
 }
@@ -107,12 +118,13 @@ void Ledger::on_map(const Event& event) {
   if (!wants(event)) {
     return;
   }
-  thread.last_mapping = mappings_.add({.size_bytes = length_bytes,
-                                       .allocated_at_ns = now_ns_,
-                                       .address = event.address,
-                                       .site = event.site,
-                                       .thread = event.thread},
-                                      memory);
+  const Block block{.size_bytes = length_bytes,
+                    .allocated_at_ns = now_ns_,
+                    .address = event.address,
+                    .site = event.site,
+                    .thread = event.thread};
+  thread.last_mapping = mappings_.add(block, memory);
+  if (activity_) activity_->allocated(key_of_mapping(block), own_mapped(model::kind_of(memory), length_bytes));
   count_allocation(event, length_bytes);
   begin_life(event.site);
   totals_.mapped.add(model::kind_of(memory), length_bytes);
@@ -136,10 +148,22 @@ void Ledger::on_protect(const Event& event) {
     if (from == to) continue;
     totals_.mapped.remove(from, part.bytes);
     totals_.mapped.add(to, part.bytes);
-    model::MappedBytes& of_site = site_mapped_[part.site];
+    if (activity_) {
+      activity_->shrank(key_of_mapping(part.block), own_mapped(from, part.bytes));
+      activity_->grew(key_of_mapping(part.block), own_mapped(to, part.bytes));
+    }
+    model::MappedBytes& of_site = site_mapped_[part.block.site];
     of_site[static_cast<size_t>(from)] -= part.bytes;
     of_site[static_cast<size_t>(to)] += part.bytes;
   }
+}
+
+void Ledger::count_unmapped(const UnmappedPart& part, bool temporary) {
+  const uint64_t bytes = own_mapped(model::kind_of(part.memory), part.bytes);
+  if (part.last)
+    activity_->released(key_of_mapping(part.block), bytes, temporary);
+  else
+    activity_->shrank(key_of_mapping(part.block), bytes);
 }
 
 // Returns the kind of the last piece unmapped; the default if no mapping was known.
@@ -153,10 +177,12 @@ wire::MappedMemory Ledger::release_mapped(const Event& event, uint64_t length_by
     memory = part.memory;
     totals_.mapped.remove(model::kind_of(memory), part.bytes);
     site_mapped_[part.block.site][static_cast<size_t>(model::kind_of(memory))] -= part.bytes;
+    const bool temporary = part.last && threads_[event.thread].last_mapping == part.mapping;
+    if (activity_) count_unmapped(part, temporary);
     if (part.last) {
       ++tally.releases;
       end_life(part.block);
-      tally.temporary_allocations += threads_[event.thread].last_mapping == part.mapping ? 1 : 0;
+      tally.temporary_allocations += temporary ? 1 : 0;
     }
   }
   return memory;

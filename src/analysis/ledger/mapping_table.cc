@@ -46,8 +46,7 @@ const std::vector<ProtectedPart>& MappingTable::protect(uint64_t address, uint64
     wire::MappedMemory& memory = range->second.memory;
     const wire::MappedMemory before = memory;
     memory.access = access;
-    protected_.push_back(
-        {mappings_.at(range->second.mapping).block.site, range->second.end - range->first, before, memory});
+    protected_.push_back({mappings_.at(range->second.mapping).block, range->second.end - range->first, before, memory});
   }
   join(first, range);
   return protected_;

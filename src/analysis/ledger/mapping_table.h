@@ -21,7 +21,7 @@ struct UnmappedPart {
 
 // Bytes of one mapping whose access changed.
 struct ProtectedPart {
-  model::SiteId site = kNoSite;  // of the mapping
+  Block block;  // the whole mapping as created
   uint64_t bytes = 0;
   wire::MappedMemory before;
   wire::MappedMemory after;

@@ -9,7 +9,8 @@
 
 namespace heaptap::report {
 
-// Counts of one stack, thread and size class in one interval. A release counts under its block's stack, thread and size.
+// Counts of one stack, thread and size class in one interval. A release counts under its block's stack, thread and size. Of mappings the
+// bytes are those of memory: what is reserved, or of a file, is beside.
 struct ActivityCell {
   uint32_t stack = 0;
   uint32_t thread = 0;

@@ -533,6 +533,8 @@ class Document {
     figure("allocations", process.totals.allocations);
     figure("peak_live_bytes", process.totals.peak_live_bytes);
     figure("live_bytes", process.totals.live_bytes);
+    number("peak_mapped_memory_bytes", is_read && process.totals.mapped.are_known(),
+           process.totals.mapped.memory.peak_bytes);
     number("definite_bytes", scanned, process.leaks.definite.bytes);
     number("definite_blocks", scanned, process.leaks.definite.blocks);
     number("indirect_bytes", scanned, process.leaks.indirect.bytes);
@@ -556,7 +558,8 @@ class Document {
   void others(uint64_t count) {
     json_.member("program", fmt::format("{} smaller processes", count));
     for (const char* name : {"pid", "parent_pid", "exit", "duration_ns", "allocations", "peak_live_bytes", "live_bytes",
-                             "definite_bytes", "definite_blocks", "indirect_bytes", "indirect_blocks", "course"})
+                             "peak_mapped_memory_bytes", "definite_bytes", "definite_blocks", "indirect_bytes",
+                             "indirect_blocks", "course"})
       json_.member(name, nullptr);
     json_.member("trace", "");
     json_.member("folded", count);

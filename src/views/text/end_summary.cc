@@ -92,9 +92,7 @@ Lines mapping_lines(const report::Totals& totals) {
   if (!totals.peak_mapped_bytes.is_known() || memory.peak_bytes <= totals.peak_live_bytes.counted()) return {};
   std::string text = fmt::format("mmap: peak {}, {} mapped at the end", format_bytes(memory.peak_bytes),
                                  format_bytes(memory.live_bytes));
-  model::MappedBytes bytes{};
-  for (size_t kind = 0; kind < bytes.size(); ++kind) bytes[kind] = mapped.kinds[kind].live_bytes;
-  const std::string others = findings::beside_memory(bytes);
+  const std::string others = findings::beside_memory(findings::bytes_of(mapped));
   if (!is_known) return {text + " (address space: how much was only reserved is unknown)"};
   return {others.empty() ? text : text + "; besides " + others};
 }
@@ -211,6 +209,8 @@ std::string process_line(const report::ProcessEntry& process) {
   const report::Totals& totals = process.totals;
   text += findings::ending_text(capture);
   text += ", peak " + number_or("unknown", totals.peak_live_bytes, format_bytes);
+  if (findings::mapped_leads(totals, totals.peak_live_bytes.counted()))
+    text += fmt::format(", {} mapped", format_bytes(totals.mapped.memory.peak_bytes));
   const report::Leaks& leaks = process.leaks;
   if (!capture.executed) {
     text += !leaks.scanned || !process.known.any ? ", leaks unknown"

@@ -5,6 +5,7 @@
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/capture_text.h"
+#include "analysis/findings/mapped_text.h"
 #include "analysis/report/process_sums.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
@@ -32,21 +33,40 @@ bool has_images(const std::vector<report::ProcessEntry>& processes) {
   return std::ranges::any_of(processes, [](const report::ProcessEntry& process) { return process.image > 1; });
 }
 
-std::vector<std::string> row_of(const report::ProcessEntry& process, bool with_image) {
+// Whether any of them mapped more than its blocks had.
+bool has_mapped(const std::vector<report::ProcessEntry>& processes) {
+  return std::ranges::any_of(processes, [](const report::ProcessEntry& process) {
+    return process.failure.empty() && findings::mapped_leads(process.totals, process.totals.peak_live_bytes.counted());
+  });
+}
+
+std::string mapped_peak(const report::Totals& totals) {
+  return totals.mapped.are_known() ? format_bytes(totals.mapped.memory.peak_bytes) : "?";
+}
+
+struct ProcessColumns {
+  bool image = false;
+  bool mapped = false;
+};
+
+std::vector<std::string> row_of(const report::ProcessEntry& process, ProcessColumns with) {
   const model::Capture& capture = process.capture;
   std::vector<std::string> row{findings::program_of(capture), fmt::format("{}", capture.pid)};
-  if (with_image) row.push_back(process.image == 0 ? "?" : fmt::format("{}", process.image));
+  if (with.image) row.push_back(process.image == 0 ? "?" : fmt::format("{}", process.image));
   const std::string trace = base::safe_text(process.trace_path);
   if (!process.failure.empty()) {
-    row.insert(row.end(), {"?", "?", "?", "can't be read", trace});
+    row.insert(row.end(), {"?", "?", "?"});
+    if (with.mapped) row.emplace_back("?");
+    row.insert(row.end(), {"can't be read", trace});
     return row;
   }
   const report::BlockCount lost = lost_of(process.leaks.definite, process.leaks.indirect);
   const bool has_leaks = process.leaks.scanned;
   const std::string at_least = process.known.leaks ? "" : ">= ";
   const char* const none = capture.executed ? "-" : "?";
-  row.insert(row.end(), {number_or("?", process.totals.peak_live_bytes, format_bytes),
-                         has_leaks ? at_least + format_bytes(lost.bytes) : none,
+  row.push_back(number_or("?", process.totals.peak_live_bytes, format_bytes));
+  if (with.mapped) row.push_back(mapped_peak(process.totals));
+  row.insert(row.end(), {has_leaks ? at_least + format_bytes(lost.bytes) : none,
                          has_leaks ? at_least + format_count(lost.blocks) : none, findings::exit_text(capture), trace});
   return row;
 }
@@ -66,14 +86,16 @@ std::vector<std::string> row_of(const report::ProgramEntry& program) {
 }  // namespace
 
 std::string processes_text(const TextContext& context) {
-  const bool with_image = has_images(context.report.processes);
+  const ProcessColumns with{has_images(context.report.processes), has_mapped(context.report.processes)};
   std::vector<TextTable::Column> columns{{"PROGRAM", Align::kLeft}, {"PID"}};
-  if (with_image) columns.push_back({"IMAGE"});
-  columns.insert(columns.end(), {{"PEAK"}, {"LEAKED"}, {"BLOCKS"}, {"END", Align::kLeft}, {"TRACE", Align::kLeft}});
+  if (with.image) columns.push_back({"IMAGE"});
+  columns.push_back({"PEAK"});
+  if (with.mapped) columns.push_back({"MAPPED"});
+  columns.insert(columns.end(), {{"LEAKED"}, {"BLOCKS"}, {"END", Align::kLeft}, {"TRACE", Align::kLeft}});
   TextTable table(std::move(columns), context.options.width);
   const std::vector<const report::ProcessEntry*> processes = report::largest_first(context.report.processes);
   const size_t shown = std::min(processes.size(), context.rows(kProcessRows));
-  for (size_t i = 0; i < shown; ++i) table.add(row_of(*processes[i], with_image));
+  for (size_t i = 0; i < shown; ++i) table.add(row_of(*processes[i], with));
   return table.render(context.ink) + more_text(context, shown, processes.size(), "trace");
 }
 

@@ -111,5 +111,29 @@ TEST(LeakFindings, APeakThatIsFreedIsToldByWhoMadeIt) {
   EXPECT_EQ(peak[1].stack, 0u);
 }
 
+TEST(MappedFindings, SayWhoMappedMoreThanBlocksHave) {
+  report::Report report = server();
+  add_stack(report, "init_pages", {});
+  report::StackEntry& stack = report.stacks.back();
+  stack.mapping = true;
+  stack.live_bytes = 150 << 20;
+  report.totals.mapped.add(model::MappedKind::kPrivate, 160 << 20);
+  report.totals.mapped.add(model::MappedKind::kReserved, uint64_t{1} << 38);
+  const auto texts = [&] {
+    std::vector<std::string> all;
+    for (const Finding& finding : of_kind(report, FindingKind::kPeak)) all.push_back(finding.text);
+    return all;
+  };
+  ASSERT_EQ(texts().size(), 2U);
+  EXPECT_EQ(texts()[1],
+            "160.0 MiB more are mapped at the end, 150.0 MiB of them in init_pages (server+0x0); besides 256.0 GiB "
+            "only reserved.");
+  report.totals.mapped.remove(model::MappedKind::kPrivate, 150 << 20);
+  EXPECT_EQ(texts()[1], "At most 160.0 MiB more were mapped; besides 256.0 GiB only reserved.");
+  report.totals.mapped = {};
+  report.totals.mapped.add(model::MappedKind::kPrivate, 1 << 18);
+  EXPECT_EQ(texts().size(), 1U) << "less than the blocks";
+}
+
 }  // namespace
 }  // namespace heaptap::findings

@@ -587,6 +587,30 @@ TEST(Activity, CountsAReleaseForItsBlocksSiteThreadAndSizeWhenItHappens) {
   EXPECT_EQ(rows[1].bin, 5U);
 }
 
+TEST(Activity, HasMemoryOfMappingsWithoutWhatIsReserved) {
+  EventScript script;
+  script.at(0);
+  script.map(0x10000, 0x10000, kReservation);
+  script.at(1'000);
+  script.protect(0x11000, 0x3000, MappedAccess::kWrite);
+  script.at(2'000);
+  script.protect(0x11000, 0x1000, MappedAccess::kNone);
+  script.at(3'000);
+  script.unmap(0x12000, 0x1000);
+  script.at(4'000);
+  script.unmap(0, 0x100000);
+  const Ledger ledger = replay(script, {.time_resolution_ns = 1000, .activity = true});
+  const std::vector<ActivityRow> rows = ledger.activity()->rows();
+  ASSERT_EQ(rows.size(), 5U);
+  for (const ActivityRow& row : rows) EXPECT_EQ(row.key.size_class, 17) << "of the whole mapping";
+  EXPECT_EQ(rows[0].counts, (ActivityCounts{1, 0, 0, 0, 0})) << "a call, without memory";
+  EXPECT_EQ(rows[1].counts, (ActivityCounts{0, 0x3000, 0, 0, 0}));
+  EXPECT_EQ(rows[2].counts, (ActivityCounts{0, 0, 0, 0x1000, 0}));
+  EXPECT_EQ(rows[3].counts, (ActivityCounts{0, 0, 0, 0x1000, 0}));
+  EXPECT_EQ(rows[4].counts.releases, 1U);
+  EXPECT_EQ(rows[4].counts.released_bytes, 0x1000U);
+}
+
 TEST(Activity, TakesBackAReleaseThatDidNotHappen) {
   EventScript script;
   script.at(0);

@@ -69,6 +69,13 @@ function binsOf(bins, cells) {
   return isUsable ? { start: bins.start_ns, width: bins.width_ns, count: bins.count } : null;
 }
 
+// Whether the program mapped memory itself, or addresses.
+function hasMapped(stacks, cells) {
+  const isMapping = (stack) => stacks.mapping[stack] === 1;
+  if (cells?.stack.some((stack, row) => isMapping(stack) && cells.allocated_bytes[row] > 0)) return true;
+  return stacks.mapping.some((_, stack) => isMapping(stack) && (stacks.live_bytes[stack] > 0 || stacks.reserved_bytes[stack] > 0));
+}
+
 function depthsOf(nodes) {
   const depths = new Int32Array(nodes.count);
   for (let node = 0; node < nodes.count; ++node) {
@@ -128,6 +135,7 @@ export function decode(document) {
     holders: document.holders ?? [], globals: document.globals ?? [], retained: document.retained ?? [], graph: document.graph ?? null,
     addressSpace: document.address_space ?? null, processes: document.processes ?? [], peakProcess: document.peak_process ?? null, difference: decodeDifference(document.difference), isRun: document.of_run === true,
     suppressions: document.suppressions ?? {}, sources: document.sources ?? {}, folded: document.folded ?? null,
+    hasMapped: hasMapped(stacks, bins ? cells : null),
     isScanned: document.summary?.leaks?.scanned === true,
     knowsReleases: !stacks.live_bytes.some(Number.isNaN),
     knowsPeaks: stacks.count > 0 && !stacks.peak_bytes.some(Number.isNaN),

@@ -12,8 +12,9 @@ const STATES_OF_KIND = {
 export const LEAK_KINDS = Object.keys(STATES_OF_KIND);
 
 // process: row of the processes of a run. change: state of a stack, floor: bytes, of compared recordings.
+// memory: null: that of allocations; 'mmap': what the program mapped itself; 'both'.
 // text: part of a function, file, module, or of a tag or pool, or a regular expression; "-text": stacks without it. age: bins, > 0: at least so old, < 0: younger than that
-export const NO_FILTER = { from: null, to: null, moment: null, thread: null, module: null, size: null, age: null, text: '', kind: null,
+export const NO_FILTER = { from: null, to: null, moment: null, thread: null, module: null, size: null, age: null, text: '', kind: null, memory: null,
   process: null, change: null, floor: null };
 
 function factsOf(model, filter) {
@@ -67,13 +68,19 @@ function stackMask(model, filter) {
   return mask;
 }
 
+// For each stack whether it is of the chosen memory. Pools lie within it.
+export function memoryMask({ stacks }, { memory }) {
+  return Uint8Array.from({ length: stacks.count }, (_, stack) => (!stacks.pooled[stack] && (memory === 'both' || stacks.mapping[stack] === (memory === 'mmap' ? 1 : 0)) ? 1 : 0));
+}
+
 // For each row of the facts whether it is selected, whatever its time.
 function rowMask(model, filter, facts, stackIsWanted) {
+  const isOfMemory = facts.state ? null : memoryMask(model, filter); // what is left are blocks
   const wanted = filter.kind === null ? null : Uint8Array.from(STATES, (_, state) => (STATES_OF_KIND[filter.kind].includes(state) ? 1 : 0));
   const oldest = model.bins.count - Math.abs(filter.age ?? 0); // bins below this one are at least so old
   const mask = new Uint8Array(facts.count);
   for (let row = 0; row < facts.count; ++row) {
-    if (!stackIsWanted[facts.stack[row]]) continue;
+    if (!stackIsWanted[facts.stack[row]] || (isOfMemory && !isOfMemory[facts.stack[row]])) continue;
     if (filter.thread !== null && facts.thread[row] !== filter.thread) continue;
     if (filter.size !== null && facts.size[row] !== filter.size) continue;
     if (filter.process !== null && facts.process && facts.process[row] !== filter.process) continue;
@@ -208,7 +215,7 @@ function putPeaks(model, selection) {
   selection.totals.peak = selection.isAll && !model.summary.filter ? all ?? sum : sum;
 }
 
-const OF_ROWS = ['thread', 'module', 'size', 'age', 'kind', 'process', 'change', 'floor'];
+const OF_ROWS = ['thread', 'module', 'size', 'age', 'kind', 'process', 'change', 'floor', 'memory'];
 
 function highestBin(values, from, to) {
   let best = from;
@@ -266,10 +273,11 @@ export function growthsOf(model, selection, stacks) {
   return growths;
 }
 
-// The size classes of which there is a block, as indexes.
-export const usedSizes = (model) => {
+// The size classes of which there is a block or mapping, as indexes.
+export const usedSizes = (model, filter) => {
   const isUsed = new Uint8Array(model.sizeClasses.length);
-  model.cells.size.forEach((size) => { if (size >= 0) isUsed[size] = 1; });
+  const isOfMemory = memoryMask(model, filter);
+  model.cells.size.forEach((size, row) => { if (size >= 0 && isOfMemory[model.cells.stack[row]]) isUsed[size] = 1; });
   return Array.from(isUsed.keys()).filter((size) => isUsed[size]);
 };
 
@@ -293,7 +301,7 @@ export function isMetricKnown(model, name, selection) {
   if (model.difference) return name === 'change';
   if (needs === 'peak' && selection.hasExactPeaks) return true;
   if (model.isRun && ['cells', 'peak'].includes(needs)) return false;
-  if (needs === 'scan') return model.isScanned;
+  if (needs === 'scan') return model.isScanned && selection.filter.memory !== 'mmap';
   if (needs === 'releases') return model.knowsReleases;
   if (needs === 'cells' || needs === 'peak') return model.hasCells && model.knowsReleases;
   if (needs === 'temporary') return !model.stacks.temporary_allocations.some(Number.isNaN);

@@ -66,8 +66,9 @@ function rangeText(model, selection) {
 const ageText = (model, age) => `${age > 0 ? 'older' : 'younger'} than ${format.duration(Math.abs(age) * model.bins.width)}`;
 
 // What the lists are set to, in words: they may be folded away.
-function chosenText(model, { thread, module, size, age, kind }) {
+function chosenText(model, { thread, module, size, age, kind, memory }) {
   return [
+    memory === null ? '' : memory === 'mmap' ? 'mmap' : 'malloc and mmap',
     thread === null ? '' : `thread ${threadName(model, thread)}`, module === null ? '' : format.safeText(format.baseName(module)),
     size === null ? '' : sizeLabel(model.sizeClasses[size]), age === null ? '' : ageText(model, age), kind === null ? '' : KIND_LABELS[kind],
   ].filter(Boolean).map((part) => `, ${format.clipped(part, 40)}`).join('');
@@ -95,6 +96,11 @@ function FocusTotal({ model, selection }) {
   return null;
 }
 
+function nounOf({ memory }, count) {
+  if (memory === null) return count === 1 ? 'block' : 'blocks';
+  return memory === 'mmap' ? (count === 1 ? 'mapping' : 'mappings') : 'blocks and mappings';
+}
+
 function Totals({ model, selection }) {
   const { totals } = selection;
   if (selection.compared) return <ComparedTotals selection={selection} />;
@@ -103,7 +109,7 @@ function Totals({ model, selection }) {
   const range = `${model.isRun ? processText(model, selection) : rangeText(model, selection)}${chosenText(model, selection.filter)}`;
   return (
     <p class="totals" role="status" aria-live="polite">
-      <span><FocusTotal model={model} selection={selection} /><b id="total-live">{live}</b> live in <b id="total-live-blocks">{blocks}</b> {totals.live_blocks === 1 ? 'block' : 'blocks'} · <b id="total-allocations">{format.count(totals.allocations)}</b> {totals.allocations === 1 ? 'allocation' : 'allocations'} of <b id="total-allocated">{format.bytes(totals.allocated)}</b></span>
+      <span><FocusTotal model={model} selection={selection} /><b id="total-live">{live}</b> live in <b id="total-live-blocks">{blocks}</b> {nounOf(selection.filter, totals.live_blocks)} · <b id="total-allocations">{format.count(totals.allocations)}</b> {selection.filter.memory === null ? (totals.allocations === 1 ? 'allocation' : 'allocations') : totals.allocations === 1 ? 'call' : 'calls'} of <b id="total-allocated">{format.bytes(totals.allocated)}</b></span>
       <span id="total-range" title={range}>{range}</span>
     </p>
   );
@@ -146,9 +152,9 @@ function ComparedChoices() {
 }
 
 function Choices({ isShown }) {
-  const { model, state, change } = useReport();
+  const { model, selection, state, change } = useReport();
   const modules = useMemo(() => modulesOf(model), [model]);
-  const sizes = useMemo(() => usedSizes(model), [model]);
+  const sizes = useMemo(() => usedSizes(model, selection.filter), [model, state.memory]);
   const number = (text) => (text === '' ? null : Number(text));
   const any = (what) => ['', `Any ${what}`];
   return (

@@ -11,7 +11,7 @@ import { BOX_HEIGHT, boxAt, boxColour, layout, paint, placeOfBox, shadeColour } 
 import { Toggle } from '../parts/bar.jsx';
 import { colour, fitCanvas } from '../parts/canvas.js';
 import { useResize } from '../parts/resize.js';
-import { MetricChoice } from './sites.jsx';
+import { MemoryChoice, MetricChoice } from './sites.jsx';
 
 const ALL = 0;
 const NOTHING = { rows: [], depth: 0 };
@@ -98,6 +98,7 @@ function Toolbar({ report, metric, tree, found }) {
   return (
     <div class="toolbar">
       {report.model.difference ? null : <MetricChoice />}
+      <MemoryChoice />
       <Toggle label="Inverted" title="Allocating functions on top, their callers below (i)" value={state.invert} onChange={(invert) => change({ invert, zoom: null })} />
       <Toggle label="Libraries" title="Show frames of libraries and of allocation functions" value={state.unfolded} onChange={(unfolded) => change({ unfolded, zoom: null })} />
       <Toggle label="Start-up" title="Show frames below main and of thread starts" value={state.startup} onChange={(startup) => change({ startup, zoom: null })} />

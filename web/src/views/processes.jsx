@@ -32,6 +32,7 @@ function columnsOf(rows) {
     { key: 'exit', label: 'End', isName: true, holds: rows.map((row) => format.clipped(format.safeText(row.exit ?? ''), MOST_OF_A_NAME)), sort: (row) => row.exit ?? '', cell: (row) => <Name text={row.exit ?? (row.folded > 0 ? '' : format.UNKNOWN)} most={160} /> },
     { key: 'course', label: 'Over time', title: 'Live bytes, from its start to its end', width: '8rem', cell: (row) => <Course process={row} /> },
     bytes('peak_live_bytes', 'Peak', (row) => row.peak_live_bytes ?? NaN, ''), bytes('live_bytes', 'Live at the end', (row) => row.live_bytes ?? NaN, ''),
+    ...(rows.some((row) => row.peak_mapped_memory_bytes > 0) ? [{ ...bytes('mapped', 'Mapped', (row) => row.peak_mapped_memory_bytes ?? NaN, ''), title: 'The most memory that it mapped itself at one time' }] : []),
     bytes('lost_bytes', 'Lost', (row) => lostOf(row, 'bytes'), 'bad'), number('lost_blocks', 'Blocks lost', (row) => lostOf(row, 'blocks')),
     number('allocations', 'Allocations', (row) => row.allocations ?? NaN),
     { key: 'trace', label: 'Trace', width: 'minmax(12rem, 1fr)', cell: (row) => <Name text={format.baseName(row.trace ?? '')} most={160} title={format.safeText(row.trace ?? '')} /> },

@@ -135,6 +135,20 @@ export function MetricChoice() {
     options={Object.entries(METRICS).map(([name, { label }]) => [name, isMetricKnown(model, name, selection) ? label : `${label} (unknown)`, !isMetricKnown(model, name, selection)])} />;
 }
 
+const MEMORY = [['', 'malloc'], ['mmap', 'mmap'], ['both', 'both']];
+
+// Blocks of the allocator, or what the program mapped itself; what is only reserved is no memory, and stands beside.
+export function MemoryChoice() {
+  const { model, selection, state, change } = useReport();
+  if (!model.hasMapped || model.difference) return null;
+  const { reserved_bytes: bytes } = model.stacks;
+  const reserved = state.memory === null ? 0 : bytes.reduce((sum, value, stack) => sum + (selection.stackIsWanted[stack] && value > 0 ? value : 0), 0);
+  return [
+    <Choice key="memory" id="memory" label="Memory" value={state.memory ?? ''} onChange={(memory) => change({ memory: memory || null, zoom: null })} options={MEMORY} />,
+    reserved > 0 ? <span key="reserved" class="note" id="reserved">besides {format.bytes(reserved)} only reserved</span> : null,
+  ];
+}
+
 export function SitesView() {
   const report = useReport();
   const { model, selection, state, change } = report;
@@ -150,6 +164,7 @@ export function SitesView() {
     <div class="page wide fill-height">
       <div class="toolbar">
         <Choice id="sites-group" label="By" value={group} onChange={(by) => change({ group: by, function: null })} options={groups} />
+        <MemoryChoice />
         {group === 'function' ? [<MetricChoice key="metric" />, <Toggle key="startup" label="Start-up" title="List functions below main and of thread starts" value={state.startup} onChange={(startup) => change({ startup })} />] : null}
         <span class="note">{format.counted(rows.length, 'row')}</span>
       </div>

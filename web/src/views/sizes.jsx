@@ -71,7 +71,7 @@ export function SizesView() {
   const sums = useMemo(() => sumsBy(selection, 'size', model.sizeClasses.length), [model, selection]);
   const choose = (size) => change({ size: state.size === size ? null : size });
   const knowsTemporary = isMetricKnown(model, 'temporary', selection);
-  const used = useMemo(() => usedSizes(model), [model]);
+  const used = useMemo(() => usedSizes(model, selection.filter), [model, selection]);
   const classRows = (value, text, detail) => used.map((index) => ({ key: index, label: sizeLabel(model.sizeClasses[index]), value: value(index), text: text(index), detail: detail(index), isChosen: state.size === index }));
   return (
     <div class="page">
