@@ -34,6 +34,18 @@ test('global variables stand by what they retain; what is not known is said', as
   noFaults(page);
 });
 
+test('what system libraries keep for themselves is one row', async () => {
+  const own = structuredClone(document);
+  own.globals.push({ name: 'stdout', file: '', line: 0, direct_bytes: 4096, direct_blocks: 1, retained_bytes: 4096, retained_blocks: 1, of_libraries: true },
+    { name: 'emergency_pool', file: '', line: 0, direct_bytes: 72704, direct_blocks: 1, retained_bytes: 72704, retained_blocks: 1, of_libraries: true });
+  const page = await browser.show(own, { hash: 'v=holders' });
+  const rows = await cellsOf(page, 'Global variables');
+  assert.equal(rows.length, document.globals.length + 1);
+  const folded = rows.find(([name]) => name === '(memory of system libraries)');
+  assert.deepEqual(folded.slice(1, 3), ['75.0 KiB', '2']);
+  noFaults(page);
+});
+
 test('the graph draws who points to whom, up to 300 nodes, and is a table beyond', async () => {
   const page = await browser.show(document, { hash: 'v=holders' });
   assert.equal(await page.locator('.graph .node').count(), document.graph.nodes.label.length);
@@ -246,6 +258,21 @@ const pixelsAcross = (page) => page.evaluate(() => {
   const canvas = globalThis.document.querySelector('.chart canvas');
   const { data } = canvas.getContext('2d').getImageData(0, Math.floor(canvas.height * .6), canvas.width, 1);
   return Array.from({ length: canvas.width }, (_, x) => data.slice(4 * x, 4 * x + 4).join());
+});
+
+test('resident memory is a line beside what is live, also where some of it is unknown', async () => {
+  const resident = structuredClone(document);
+  const { timeline } = resident;
+  timeline.resident_bytes = timeline.live_bytes.map((bytes, at) => (at < 10 ? null : bytes + (20 << 20)));
+  const page = await browser.show(resident, { hash: 'v=timeline' });
+  const chart = page.locator('.chart', { hasText: 'Resident memory' });
+  assert.equal(await chart.count(), 1);
+  assert.deepEqual((await chart.locator('.u-legend .u-label').allInnerTexts()).slice(1), ['resident', 'live']);
+  noFaults(page);
+  timeline.mapped_memory_bytes = timeline.mapped_memory_bytes.map(() => 1 << 20);
+  const both = await browser.show(resident, { hash: 'v=timeline' });
+  assert.equal(await both.locator('figcaption', { hasText: 'Resident and mapped memory' }).count(), 1);
+  noFaults(both);
 });
 
 test('marks are lines in the timeline, and a list of their times and names', async () => {

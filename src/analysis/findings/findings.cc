@@ -28,10 +28,11 @@ namespace {
 constexpr size_t kMaxStacks = 8;
 constexpr size_t kMaxErrors = 8;
 
-// "in make_buffer (leak.cc:11)"
+// "in make_buffer (leak.cc:11)", "at as+0x54ac9" where the function has no name.
 std::string place_sentence(const report::Report& report, const std::vector<report::FrameIndex>& frames) {
   const model::Frame* const frame = telling_frame(report.list(frames), report.skipped);
   if (frame == nullptr) return "at an unknown place";
+  if (frame->function.empty()) return base::safe_text("at " + location_of(*frame));
   return base::safe_text(fmt::format("in {} ({})", function_of(*frame, kNameWidth), location_of(*frame)));
 }
 

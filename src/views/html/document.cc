@@ -358,6 +358,7 @@ class Document {
     write_column(json_, "mapped_bytes", points, [](const Point& point) { return point.mapped_bytes.if_known(); });
     write_column(json_, "mapped_memory_bytes", points,
                  [](const Point& point) { return point.mapped_memory_bytes.if_known(); });
+    write_column(json_, "resident_bytes", points, [](const Point& point) { return point.resident_bytes.if_known(); });
   }
 
   void sizes() {
@@ -422,6 +423,7 @@ class Document {
       json_.member("direct_blocks", entry.direct.blocks);
       json_.member("retained_bytes", entry.retained.bytes);
       json_.member("retained_blocks", entry.retained.blocks);
+      json_.member("of_libraries", entry.of_libraries);
     });
   }
 

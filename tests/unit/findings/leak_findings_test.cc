@@ -135,5 +135,13 @@ TEST(MappedFindings, SayWhoMappedMoreThanBlocksHave) {
   EXPECT_EQ(texts().size(), 1U) << "less than the blocks";
 }
 
+TEST(Findings, NameAPlaceWithoutAFunctionByItsModule) {
+  report::Report report = server();
+  add_stack(report, "", definite({1, 1 << 18}));
+  const auto found = of_kind(report, FindingKind::kLeak);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NE(found[0].text.find("allocated at server+0x0, lost"), std::string::npos) << found[0].text;
+}
+
 }  // namespace
 }  // namespace heaptap::findings

@@ -49,9 +49,19 @@ function Paths({ holders }) {
 
 const placeOf = ({ file, line }) => (file ? `${format.baseName(file)}${line ? `:${line}` : ''}` : format.UNKNOWN);
 
-function Globals({ globals }) {
+// What libraries keep for themselves is one row.
+function foldLibraries(globals) {
+  const ofLibraries = globals.filter(({ of_libraries: isOfLibraries }) => isOfLibraries);
+  if (ofLibraries.length === 0) return globals;
+  const sum = (key) => (ofLibraries.every((row) => format.isKnown(row[key])) ? ofLibraries.reduce((total, row) => total + row[key], 0) : null);
+  const folded = Object.fromEntries(['direct_bytes', 'direct_blocks', 'retained_bytes', 'retained_blocks'].map((key) => [key, sum(key)]));
+  return [...globals.filter(({ of_libraries: isOfLibraries }) => !isOfLibraries), { name: '(memory of system libraries)', file: '', line: 0, title: ofLibraries.map(({ name }) => name).join(', '), ...folded }];
+}
+
+function Globals({ globals: all }) {
+  const globals = useMemo(() => foldLibraries(all), [all]);
   const columns = useMemo(() => [
-    { key: 'name', label: 'Global variable', sort: (row) => row.name, cell: (row) => <Name text={row.name} /> },
+    { key: 'name', label: 'Global variable', sort: (row) => row.name, cell: (row) => <Name text={row.name} title={row.title === undefined ? undefined : format.safeText(row.title)} /> },
     amount('retained', 'Retained', highestOf(globals, (row) => row.retained_bytes), (row) => row.retained_bytes), number(globals, 'retained_blocks', 'Blocks', (row) => row.retained_blocks),
     amount('direct', 'Points to', highestOf(globals, (row) => row.direct_bytes), (row) => row.direct_bytes), number(globals, 'direct_blocks', 'Blocks', (row) => row.direct_blocks),
     { key: 'place', label: 'Location', isName: true, holds: globals.map((row) => format.clipped(format.safeText(placeOf(row)), 32)), sort: (row) => row.file ?? '', cell: (row) => <Name text={placeOf(row)} title={format.safeText(row.file ?? '')} /> },

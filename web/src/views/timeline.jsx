@@ -21,13 +21,13 @@ export function seriesOf(model, selection) {
   if (selection.isAll && timeline) {
     const times = timeline.live_bytes.map((_, index) => (timeline.start_ns + (index + 1) * timeline.width_ns) / 1e9);
     return { times, width: timeline.width_ns, live: timeline.live_bytes, peak: timeline.peak_live_bytes, blocks: timeline.live_blocks,
-      allocations: timeline.allocations, frees: timeline.frees, mapped: timeline.mapped };
+      allocations: timeline.allocations, frees: timeline.frees, mapped: timeline.mapped, resident: timeline.resident_bytes };
   }
   const { bins } = selection;
   const times = Array.from(bins.live_bytes, (_, bin) => endOfBin(model, bin) / 1e9);
   const list = (values) => Array.from(values);
   return { times, width: model.bins.width, live: list(bins.live_bytes), peak: null, blocks: list(bins.live_blocks),
-    allocations: list(bins.allocations), frees: list(bins.frees), mapped: null };
+    allocations: list(bins.allocations), frees: list(bins.frees), mapped: null, resident: null };
 }
 
 // Rates stand at the end of what they are the mean of.
@@ -40,6 +40,19 @@ function rateChart({ times, width, allocations, frees }, line) {
   };
 }
 
+// What the process has in RAM, and what it mapped: of their own, beside 160 MiB that are mapped 7 MiB of blocks would be a flat line.
+function processChart({ times, live, mapped, resident }, line) {
+  const isMapped = mapped?.some((value) => value > 0);
+  const isResident = resident?.some((value) => value > 0);
+  if (!isMapped && !isResident) return [];
+  const lines = [
+    ...(isMapped ? [line('mapped', mapped, '--muted', { fill: '--raised' })] : []),
+    ...(isResident ? [line('resident', resident, '--second'), line('live', live, '--accent', { dash: [3, 3] })] : []),
+  ];
+  const title = isResident ? (isMapped ? 'Resident and mapped memory' : 'Resident memory') : 'Mapped memory';
+  return [{ title, text: format.bytes, height: 130, times, lines }];
+}
+
 function chartsOf(series) {
   const line = (label, values, stroke, more) => ({ label, values, stroke, ...more });
   return [
@@ -47,8 +60,7 @@ function chartsOf(series) {
       line('live', series.live, '--accent', { fill: '--area' }),
       ...(series.peak ? [line('highest in the interval', series.peak, '--bad', { dash: [3, 3] })] : []),
     ] },
-    // Of its own: beside 160 MiB that are mapped, 7 MiB of blocks would be a flat line.
-    ...(series.mapped?.some((value) => value > 0) ? [{ title: 'Mapped memory', text: format.bytes, height: 130, times: series.times, lines: [line('mapped', series.mapped, '--muted', { fill: '--raised' })] }] : []),
+    ...processChart(series, line),
     { title: 'Live blocks', text: format.count, height: 150, times: series.times, lines: [line('blocks', series.blocks, '--second', { fill: '--second-area' })] },
     rateChart(series, line),
   ];
