@@ -148,7 +148,7 @@ class Together(Run):
     def test_peaks_of_stacks_are_of_the_process_with_the_largest(self):
         largest = max(self.singles, key=lambda single: single["totals"]["peak_live_bytes"])
         self.assertEqual(self.all["all_processes"]["largest_peak_pid"], largest["target"]["pid"])
-        held = lambda report: sum(stack["peak_bytes"] for stack in report["stacks"] if not stack["mapping"])
+        held = lambda report: sum(stack["peak_bytes"] for stack in report["stacks"] if "mapped" not in stack)
         self.assertEqual(held(self.all), largest["totals"]["peak_live_bytes"])
         text = self.show("top", self.index(), "--sort", "peak")
         self.assertIn("Stacks by bytes at the peak", text)

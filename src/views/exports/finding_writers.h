@@ -15,6 +15,6 @@ base::Result<> write_csv(const report::Report& report, const report::Write& writ
 base::Result<> write_dot(const Input& input, const report::Write& write);
 base::Result<> write_blocks(const report::Report& report, const report::Write& write);
 // `path`: an empty file.
-base::Result<> write_sqlite(const report::Report& report, const std::string& path);
+base::Result<> write_sqlite(const Input& input, const std::string& path);
 
 }  // namespace heaptap::exports

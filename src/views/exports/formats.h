@@ -56,7 +56,7 @@ struct Format {
   base::Result<> (*write)(const report::Report& report, const report::Write& write) = nullptr;
   base::Result<> (*write_profile)(const Input& input, const report::Write& write) = nullptr;
   // Format that needs a file: writes all of it into an empty one.
-  base::Result<> (*write_path)(const report::Report& report, const std::string& path) = nullptr;
+  base::Result<> (*write_path)(const Input& input, const std::string& path) = nullptr;
   // Format in numbered files: one per moment (ascending), or without moments the next one, of the whole report; and the common part
   // of the files' names.
   base::Result<> (*write_series)(const Input& input, std::span<const uint64_t> moments_ns,

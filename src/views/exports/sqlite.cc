@@ -1,4 +1,4 @@
-// SQLite database of the report: stacks with their frames, bad releases, threads, the timeline and single blocks. NULL is "unknown".
+// SQLite database of the report: stacks with their frames, bad releases, threads, the timeline, resident memory and single blocks. NULL is "unknown".
 // docs/howto/ci-formats.md has sample queries.
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -37,6 +37,8 @@ CREATE TABLE threads (number INTEGER PRIMARY KEY, kernel_id INTEGER, name TEXT, 
                       allocated_bytes INTEGER);
 CREATE TABLE timeline (time_ns INTEGER, live_bytes INTEGER, live_blocks INTEGER, peak_live_bytes INTEGER, allocations INTEGER,
                        frees INTEGER, mapped_bytes INTEGER, mapped_memory_bytes INTEGER);
+CREATE TABLE resident (time_ns INTEGER, anonymous_bytes INTEGER, file_bytes INTEGER, shared_bytes INTEGER, swapped_bytes INTEGER,
+                       log_bytes INTEGER);
 CREATE TABLE blocks (number INTEGER PRIMARY KEY, address INTEGER, size INTEGER, allocated_at_ns INTEGER, thread INTEGER,
                      stack INTEGER, function TEXT);
 CREATE TABLE notes (kind TEXT, module TEXT, name TEXT, count INTEGER, text TEXT);
@@ -89,7 +91,8 @@ class Row {
 
 class Tables {
  public:
-  Tables(sqlite3* database, const report::Report& report) : database_(database), report_(report) {}
+  Tables(sqlite3* database, const Input& input)
+      : database_(database), report_(input.report), resident_(input.source.resident()) {}
 
   // All of them; false where one couldn't be written.
   bool write() {
@@ -99,6 +102,7 @@ class Tables {
     write_errors();
     write_threads();
     write_timeline();
+    write_resident();
     write_blocks();
     write_notes();
     return !failed_;
@@ -217,6 +221,18 @@ class Tables {
     finish(row);
   }
 
+  // Samples of the process's resident memory; none: unknown, or of several processes.
+  void write_resident() {
+    Row row(database_, "resident", 6);
+    for (const model::ResidentSample& sample : resident_) {
+      row.number(sample.time_ns).number(sample.anonymous_bytes);
+      row.number(sample.has_kinds, sample.file_bytes).number(sample.has_kinds, sample.shared_bytes);
+      row.number(sample.swapped_bytes.has_value(), sample.swapped_bytes.value_or(0));
+      row.number(sample.log_bytes.has_value(), sample.log_bytes.value_or(0)).add();
+    }
+    finish(row);
+  }
+
   void write_blocks() {
     Row row(database_, "blocks", 7);
     for (const report::BlockEntry& block : report::or_none(report_.blocks)) {
@@ -237,17 +253,18 @@ class Tables {
 
   sqlite3* database_;
   const report::Report& report_;
+  const std::vector<model::ResidentSample>& resident_;
   bool failed_ = false;
 };
 
 }  // namespace
 
-base::Result<> write_sqlite(const report::Report& report, const std::string& path) {
+base::Result<> write_sqlite(const Input& input, const std::string& path) {
   sqlite3* opened = nullptr;
   const int status = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> database(opened, &sqlite3_close);
   const bool written = status == SQLITE_OK && sqlite3_exec(opened, kSchema, nullptr, nullptr, nullptr) == SQLITE_OK &&
-                       Tables(opened, report).write() &&
+                       Tables(opened, input).write() &&
                        sqlite3_exec(opened, "COMMIT", nullptr, nullptr, nullptr) == SQLITE_OK;
   if (!written) return base::fail("can't write the database: {}", sqlite3_errmsg(opened));
   return {};

@@ -137,7 +137,7 @@ int main(int count, char** words) {
   NoEvents source;
   const exports::Input input{report, source, {}, *exports::find_metric("live")};
   const auto written =
-      format->write_path != nullptr ? format->write_path(report, how) : exports::write(*format, input, print);
+      format->write_path != nullptr ? format->write_path(input, how) : exports::write(*format, input, print);
   if (written) return 0;
   std::fprintf(stderr, "%s\n", written.error().message.c_str());
   return 1;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "analysis/query/stack_index.h"
 #include "apps/heaptap/commands/name_sources.h"
 #include "apps/heaptap/commands/new_file.h"
@@ -59,13 +61,28 @@ base::Result<> write_to_file(const exports::Format& format, const exports::Input
   auto file = NewFile::create(options.output, options.force);
   if (!file) return std::unexpected(std::move(file).error());
   HEAPTAP_TRY(exports::write(format, input, [&file](std::string_view piece) { file->write(piece); }));
-  return file->finish();
+  HEAPTAP_TRY(file->finish());
+  // Its readers take the name for the compression.
+  if (format.name == "heaptrack" && !options.output.ends_with(".gz")) {
+    print_error(fmt::format("heaptap: warning: '{}' is gzipped: {} read it if its name ends in .gz\n", options.output,
+                            format.reader));
+  }
+  return {};
+}
+
+// Of a series; its parent must exist.
+base::Result<> make_directory(const std::string& path) {
+  std::error_code error;
+  if (path.empty() || std::filesystem::is_directory(path, error)) return {};
+  if (std::filesystem::create_directory(path, error) || !error) return {};
+  return base::fail("can't make the directory '{}': {}", path, error.message());
 }
 
 // Prints the names of the files that the export chose.
 base::Result<> write_series(const exports::Format& format, const exports::Input& input, const ExportOptions& options) {
   const auto moments = moments_of(options.moments, input.report.end_ns(), input.report.marks);
   if (!moments) return base::fail_as(moments.error().kind, "export: {}", moments.error().message);
+  HEAPTAP_TRY(make_directory(options.output));
   NumberedFiles files(options.output.empty() ? "." : options.output, format.numbered_name(input.report),
                       std::string(format.extension));
   auto done = format.write_series(input, *moments, files);
@@ -75,22 +92,21 @@ base::Result<> write_series(const exports::Format& format, const exports::Input&
   return done;
 }
 
-base::Result<> write_at_path(const exports::Format& format, const report::Report& report,
-                             const ExportOptions& options) {
+base::Result<> write_at_path(const exports::Format& format, const exports::Input& input, const ExportOptions& options) {
   auto file = NewFile::create(options.output, options.force);
   if (!file) return std::unexpected(std::move(file).error());
   if (file->temporary().empty())
     return base::fail("{} needs a regular file, and '{}' isn't one", format.name, options.output);
-  HEAPTAP_TRY(format.write_path(report, file->temporary()));
+  HEAPTAP_TRY(format.write_path(input, file->temporary()));
   return file->finish();
 }
 
 base::Result<> write_report(const exports::Format& format, const report::Report& report, model::EventSource& source,
                             const ExportOptions& options) {
-  if (format.write_path != nullptr) return write_at_path(format, report, options);
   const query::StackIndex stacks(source.tables());
   const exports::Input input{report, source, stacks.ids(), *exports::find_metric(options.metric),
                              options.query.filter.thread};
+  if (format.write_path != nullptr) return write_at_path(format, input, options);
   if (format.write_series != nullptr) return write_series(format, input, options);
   if (options.output.empty()) return write_to_output(format, input);
   return write_to_file(format, input, options);

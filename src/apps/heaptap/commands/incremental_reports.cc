@@ -205,9 +205,9 @@ base::Result<> IncrementalReports::write_whole(Program& program, const supervisi
                                                     std::string(format_.extension));
   }
   return program.files->make_next([&](NewFile& file) -> base::Result<> {
-    if (format_.write_path != nullptr) return format_.write_path(*report, file.temporary());
     const query::StackIndex stacks(reader->tables());
     const exports::Input input{*report, *reader, stacks.ids(), exports::metrics().front(), 0};
+    if (format_.write_path != nullptr) return format_.write_path(input, file.temporary());
     return exports::write(format_, input, [&file](std::string_view piece) { file.write(piece); });
   });
 }
