@@ -9,6 +9,7 @@
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/words.h"
+#include "analysis/report/process_sums.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
 

@@ -90,7 +90,8 @@ std::string ending_of(const report::StackEntry& stack) {
     case wire::StackEnd::kComplete:
       return "";
     case wire::StackEnd::kNoUnwindTable:
-      return "the caller has no unwind table and no frame pointer";
+      return stack.ends_in_made_code ? "the caller is JIT-compiled code without an unwind table"
+                                     : "the caller has no unwind table and no frame pointer";
     case wire::StackEnd::kUnsupportedRule:
       return "the caller's unwind table has an unsupported rule";
     case wire::StackEnd::kUnreadable:

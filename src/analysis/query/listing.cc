@@ -169,6 +169,8 @@ void Lister::name(report::StackEntry& stack) const {
   const size_t depth = depth_of(tables_, site.stack);
   stack.frames_in_all = asked_.listing.depth == 0 && depth > kMaxListedFrames ? depth : 0;
   stack.end = end_of(tables_, site.stack);
+  const std::vector<model::CodeId> codes = codes_of(tables_, site.stack);
+  stack.ends_in_made_code = !codes.empty() && tables_.module_of(tables_.codes[codes.back()]) == nullptr;
 }
 
 bool Lister::is_ignored(const report::StackEntry& stack, report::Ignored& ignored) const {

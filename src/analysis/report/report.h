@@ -124,6 +124,7 @@ struct StackEntry {
   std::optional<StackLeaks> leaks;                 // empty without a scan
   std::vector<FrameIndex> frames;                  // its callers, innermost first, inlined ones included
   wire::StackEnd end = wire::StackEnd::kComplete;  // why the frames end here
+  bool ends_in_made_code = false;                  // of no file: of a JIT compiler
   uint64_t frames_in_all = 0;                      // if not all are listed; else 0
   Purpose purpose = Purpose::kProgram;
   std::optional<Growth> growth = {};  // in a window with a start; unknown for mappings

@@ -37,6 +37,13 @@ bool is_file(const RunOptions& options) {
   return options.machine.takes_over && std::filesystem::is_regular_file(options.machine.host, ignored);
 }
 
+// A path that may be that of a file or of a socket.
+bool is_missing(const RunOptions& options) {
+  std::error_code ignored;
+  return options.machine.takes_over && options.machine.host.contains('/') &&
+         !std::filesystem::exists(options.machine.host, ignored);
+}
+
 // The expected key is looked up before any query is sent.
 base::Result<remote::LineToTarget> make_line_by_name(const RunOptions& options) {
   auto security = security_of_named(options.machine.host, options.machine.token_file);
@@ -161,7 +168,14 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
   if (!line) return std::unexpected(std::move(line).error());
   if (options.machine.takes_over) line->set_takes_over(options.machine.by_force, options.machine.process);
   // A target may take any time to connect; Ctrl-C ends the wait.
-  HEAPTAP_TRY(line->connect(listens(options) ? std::chrono::hours(24 * 365) : base::intervals().reach));
+  const auto connected = line->connect(listens(options) ? std::chrono::hours(24 * 365) : base::intervals().reach);
+  if (!connected && is_missing(options)) {
+    return base::fail(
+        "can't connect to {}: no such file or directory: neither a file of `heaptap-target record`, nor a socket where "
+        "`heaptap-target serve` waits for a host",
+        options.machine.host);
+  }
+  HEAPTAP_TRY(connected);
   const auto rows = make_row_finder({options.symbols, options.sysroots, options.debuginfod}, options.symbols_server);
   remote::RemoteSource source(*line, [&options](const line::LineNews& news) {
     if (!options.quiet || is_said_always(news.kind))

@@ -294,6 +294,13 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   }
   options.sorted = set.is_given("--sort");
   if (words.size() > 2) {
+    if (is_view(words[0]) && is_trace(words[1]) && is_trace(words[2])) {
+      return base::fail_as(
+          base::ErrorKind::kUsage,
+          "show: one trace at a time, and '{}' and '{}' are two: `heaptap diff` compares them, and the "
+          "*.run of a recording of several processes shows them together",
+          words[1], words[2]);
+    }
     return base::fail_as(base::ErrorKind::kUsage, "show: expected one view and one trace, got '{}' too\nusage: {}",
                          words[2], kShowUsage);
   }
