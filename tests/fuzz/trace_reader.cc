@@ -54,6 +54,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
     if (!scan) FUZZ_EXPECT(!scan.error().message.empty());
     if (scan) FUZZ_EXPECT(scan->blocks.size() == reader->scans()[i].block_count);
     if (scan) FUZZ_EXPECT(scan->pointers_begin.size() == scan->blocks.size() + 1);
+    if (!scan || !scan->resident) continue;
+    uint64_t end = 0;
+    for (const model::Region& region : scan->resident->regions) {
+      FUZZ_EXPECT(region.range.begin >= end && region.range.end > region.range.begin);
+      FUZZ_EXPECT(region.resident_bytes <= region.range.size());
+      end = region.range.end;
+    }
   }
   // A frame whose addresses alone are damaged is read without them and refused with them.
   if (damaged == reader->capture().truncated && !damaged) FUZZ_EXPECT(plain.equals(with_addresses));

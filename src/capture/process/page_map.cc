@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "common/base/clock.h"
 #include "common/base/pages.h"
 
 namespace heaptap::process {
@@ -40,6 +41,8 @@ constexpr uint64_t kPageIsPresent = 1u << 3;
 constexpr uint64_t kPageIsSwapped = 1u << 4;
 constexpr uint64_t kPageIsZeros = 1u << 5;
 
+constexpr uint64_t kNoDeadline = ~uint64_t{0};
+
 // Documentation/admin-guide/mm/pagemap.rst
 constexpr uint64_t kEntryPresent = uint64_t{1} << 63;
 constexpr uint64_t kEntrySwapped = uint64_t{1} << 62;
@@ -65,6 +68,23 @@ void append(base::AddressRange part, std::vector<base::AddressRange>& parts) {
   } else {
     parts.push_back(part);
   }
+}
+
+// Appends the pages that match. False: the call failed, or it is later than `deadline_ns`.
+bool list(int file, ScanArguments& arguments, uint64_t deadline_ns, std::vector<base::AddressRange>& parts) {
+  constexpr size_t kRegions = 512;
+  ScanRegion regions[kRegions];
+  arguments.regions = reinterpret_cast<uint64_t>(regions);
+  arguments.region_count = kRegions;
+  while (arguments.start < arguments.end) {
+    if (deadline_ns != kNoDeadline && base::clock_ns(CLOCK_MONOTONIC) >= deadline_ns) return false;
+    const int count = ioctl(file, kPagemapScan, &arguments);
+    if (count < 0) return false;
+    for (int i = 0; i < count; ++i) append({regions[i].start, regions[i].end}, parts);
+    if (arguments.walk_end <= arguments.start) break;
+    arguments.start = arguments.walk_end;
+  }
+  return true;
 }
 
 }  // namespace
@@ -105,20 +125,21 @@ uint64_t PageMap::skip_untouched(base::AddressRange range) const {
 }
 
 bool PageMap::scan(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const {
-  constexpr size_t kRegions = 512;
-  ScanRegion regions[kRegions];
-  ScanArguments arguments = arguments_for(range, regions);
+  ScanArguments arguments = arguments_for(range, {});
   arguments.category_inverted = kPageIsZeros | (own_only ? kPageIsFile : 0);
   arguments.category_mask = arguments.category_inverted;
   arguments.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
-  while (arguments.start < range.end) {
-    const int count = ioctl(file_.get(), kPagemapScan, &arguments);
-    if (count < 0) return false;
-    for (int i = 0; i < count; ++i) append({regions[i].start, regions[i].end}, parts);
-    if (arguments.walk_end <= arguments.start) break;
-    arguments.start = arguments.walk_end;
-  }
-  return true;
+  return list(file_.get(), arguments, kNoDeadline, parts);
+}
+
+bool PageMap::present(base::AddressRange range, uint64_t deadline_ns, std::vector<base::AddressRange>& parts) const {
+  constexpr uint64_t kMaxPages = uint64_t{1} << 18;  // a call: some milliseconds
+  if (way_ != Way::kScan) return false;
+  ScanArguments arguments = arguments_for(whole_pages(range), {});
+  arguments.max_pages = kMaxPages;
+  arguments.category_inverted = kPageIsZeros;
+  arguments.category_mask = kPageIsZeros | kPageIsPresent;
+  return list(file_.get(), arguments, deadline_ns, parts);
 }
 
 bool PageMap::read_entries(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const {

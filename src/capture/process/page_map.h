@@ -25,6 +25,10 @@ class PageMap {
   // terabytes of reserved memory; where the kernel lacks the call, the range's begin.
   [[nodiscard]] uint64_t skip_untouched(base::AddressRange range) const;
 
+  // Appends the parts of `range`, of one mapping or many, that are in RAM and counted as the process's by the kernel: no
+  // pages of zeros. False: unknown, since the kernel lacks the call, or it took until `deadline_ns` (monotonic).
+  bool present(base::AddressRange range, uint64_t deadline_ns, std::vector<base::AddressRange>& parts) const;
+
   [[nodiscard]] Way way() const { return way_; }
   void use_for_test(Way way) { way_ = way; }
 

@@ -126,18 +126,6 @@ void find_groups(process::ProcessMemory& memory, base::AddressRange range, std::
   }
 }
 
-// The memory of a block that glibc mapped for it alone.
-std::optional<base::AddressRange> own_memory_of_block(const process::ProcessMemory& memory, uint64_t block) {
-  constexpr uint64_t kIsMapped = 2;
-  const uint64_t chunk = block - uint64_t{2} * memory.word_bytes();
-  const auto head = memory.words({chunk, block});  // offset, size
-  if (head.size() < 2 || (head[1] & 7) != kIsMapped) return std::nullopt;
-  const uint64_t size = head[1] & ~uint64_t{7};
-  const uint64_t begin = chunk - head[0];
-  if (!base::is_page_aligned(begin) || !base::is_page_aligned(head[0] + size) || size == 0) return std::nullopt;
-  return base::AddressRange{begin, chunk + size};
-}
-
 }  // namespace
 
 std::vector<base::AddressRange> find_main_arenas(const process::ProcessMemory& memory, const elf::ModuleImage& module) {
@@ -305,6 +293,17 @@ std::vector<base::AddressRange> main_heap_parts(const process::ProcessMemory& me
   return parts;
 }
 
+std::optional<base::AddressRange> memory_of_mapped_block(const process::ProcessMemory& memory, uint64_t block) {
+  constexpr uint64_t kIsMapped = 2;
+  const uint64_t chunk = block - uint64_t{2} * memory.word_bytes();
+  const auto head = memory.words({chunk, block});  // offset, size
+  if (head.size() < 2 || (head[1] & 7) != kIsMapped) return std::nullopt;
+  const uint64_t size = head[1] & ~uint64_t{7};
+  const uint64_t begin = chunk - head[0];
+  if (!base::is_page_aligned(begin) || !base::is_page_aligned(head[0] + size) || size == 0) return std::nullopt;
+  return base::AddressRange{begin, chunk + size};
+}
+
 std::vector<base::AddressRange> find_heap_parts(process::ProcessMemory& memory, const process::Mapping& mapping,
                                                 std::span<const base::AddressRange> heap, bool musl) {
   if (mapping.is_kernels("[heap]")) return {mapping.range};
@@ -322,7 +321,7 @@ std::vector<base::AddressRange> find_heap_parts(process::ProcessMemory& memory, 
       block = std::ranges::lower_bound(block, heap.end(), std::prev(behind)->end, {}, &base::AddressRange::begin);
       continue;
     }
-    const auto own = own_memory_of_block(memory, block->begin);
+    const auto own = memory_of_mapped_block(memory, block->begin);
     if (!own) return {mapping.range};  // of an unknown allocator
     parts.push_back(*own);
     ++block;

@@ -48,6 +48,9 @@ struct ArenaHeap {
 };
 std::vector<ArenaHeap> find_arena_heaps(process::ProcessMemory& memory, base::AddressRange range);
 
+// Memory that glibc mapped for this block alone, according to the words before the block.
+std::optional<base::AddressRange> memory_of_mapped_block(const process::ProcessMemory& memory, uint64_t block);
+
 // Parts of the anonymous mapping that belong to an allocator. `heap`: block ranges, ascending.
 std::vector<base::AddressRange> find_heap_parts(process::ProcessMemory& memory, const process::Mapping& mapping,
                                                 std::span<const base::AddressRange> heap, bool musl);

@@ -1,4 +1,4 @@
-// Root kinds of a target's memory ranges: labels are painted over each other, the last one counts.
+// Labels of a target's memory ranges: they are painted over each other, the last one counts.
 #pragma once
 #include <iterator>
 #include <map>
@@ -9,27 +9,10 @@
 
 namespace heaptap::scan {
 
-class RangeLabels {
+// A label that is made without arguments stands for none.
+template <typename Label>
+class PaintedRanges {
  public:
-  struct Label {
-    std::optional<wire::RootKind> kind;  // none: not a root
-    uint32_t thread_id = 0;
-    bool operator==(const Label&) const = default;
-  };
-
-  void paint(base::AddressRange range, wire::RootKind kind, uint32_t thread_id = 0) { set(range, {kind, thread_id}); }
-  void erase(base::AddressRange range) { set(range, {}); }
-
-  // Calls use(AddressRange, Label) for each root part, ascending.
-  template <typename Use>
-  void each(Use use) const {
-    for (auto at = starts_.begin(); at != starts_.end(); ++at) {
-      const auto next = std::next(at);
-      if (at->second.kind && next != starts_.end()) use(base::AddressRange{at->first, next->first}, at->second);
-    }
-  }
-
- private:
   void set(base::AddressRange range, Label label) {
     if (range.begin >= range.end) return;
     split(range.end);
@@ -38,6 +21,16 @@ class RangeLabels {
     starts_[range.begin] = label;
   }
 
+  // Calls use(AddressRange, Label) for each labelled part, ascending.
+  template <typename Use>
+  void each(Use use) const {
+    for (auto at = starts_.begin(); at != starts_.end(); ++at) {
+      const auto next = std::next(at);
+      if (at->second != Label{} && next != starts_.end()) use(base::AddressRange{at->first, next->first}, at->second);
+    }
+  }
+
+ private:
   // Creates a boundary at the address.
   void split(uint64_t address) {
     const auto behind = starts_.upper_bound(address);
@@ -46,6 +39,19 @@ class RangeLabels {
   }
 
   std::map<uint64_t, Label> starts_;  // a label extends to the next one's address
+};
+
+// Root kinds.
+struct RootLabel {
+  std::optional<wire::RootKind> kind;  // none: not a root
+  uint32_t thread_id = 0;
+  bool operator==(const RootLabel&) const = default;
+};
+
+class RangeLabels : public PaintedRanges<RootLabel> {
+ public:
+  void paint(base::AddressRange range, wire::RootKind kind, uint32_t thread_id = 0) { set(range, {kind, thread_id}); }
+  void erase(base::AddressRange range) { set(range, {}); }
 };
 
 }  // namespace heaptap::scan

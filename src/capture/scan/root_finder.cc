@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "capture/elf/module_image.h"
-#include "capture/log/log_memory.h"
 #include "capture/process/process_status.h"
 #include "capture/scan/allocator_memory.h"
 #include "capture/scan/chunk_lives.h"
 #include "capture/scan/kernel_words.h"
+#include "capture/scan/own_mappings.h"
 #include "capture/scan/range_labels.h"
 #include "capture/scan/stack_walk.h"
 #include "capture/scan/thread_area.h"
@@ -34,11 +34,6 @@ using wire::RootKind;
 bool lies_in(uint64_t address, std::span<const base::AddressRange> ascending) {
   const auto behind = std::ranges::upper_bound(ascending, address, {}, &base::AddressRange::begin);
   return behind != ascending.begin() && std::prev(behind)->contains(address);
-}
-
-bool is_our_log(const process::Mapping& mapping) {
-  return mapping.shared && mapping.name.find(std::string(mapping.name.starts_with("/memfd:") ? ":" : "/") +
-                                             log::kLogName) != std::string::npos;
 }
 
 // Not device memory: reading it may have side effects.
@@ -112,6 +107,8 @@ class RootFinder {
     for (const base::AddressRange& range : query_.own) labels_.erase(range);
     collect_ranges();
     walk_stacks();
+    roots_.layout.main_heap_end = main_heap_end_;
+    roots_.layout.musl = musl_;
     for (const process::StoppedThread& thread : process_.threads()) {
       if (!thread.registers_known) {
         roots_.notes.push_back({.kind = model::NoteKind::kThreadInKernel, .numbers = {thread.thread_id}});
@@ -216,7 +213,11 @@ void RootFinder::label_mappings() {
 
 void RootFinder::label_modules() {
   for (const elf::ModuleImage& module : modules_) {
-    for (const base::AddressRange& data : module.writable) labels_.paint(data, RootKind::kGlobal);
+    auto& known = is_agents_file(module.path) ? roots_.layout.heaptap : roots_.layout.globals;
+    for (const base::AddressRange& data : module.writable) {
+      labels_.paint(data, RootKind::kGlobal);
+      known.push_back(data);
+    }
     // musl's loader gives them to malloc.
     if (musl_) std::ranges::for_each(module.page_rests, [&](const base::AddressRange& rest) { labels_.erase(rest); });
     for (const base::AddressRange& arena : find_main_arenas(memory_, module)) {
@@ -259,7 +260,8 @@ bool RootFinder::leave_out_shared_heap(base::AddressRange heap) {
   if (main_heap_end_ == 0 || !may_share_break(memory_, modules_)) return false;
   const base::AddressRange known{heap.begin, std::min(heap.end, main_heap_end_)};
   uint64_t others = known.size();
-  for (const base::AddressRange& part : main_heap_parts(memory_, main_arena_, known, query_.heap)) {
+  const std::vector<base::AddressRange> parts = main_heap_parts(memory_, main_arena_, known, query_.heap);
+  for (const base::AddressRange& part : parts) {
     labels_.erase(part);
     others -= std::min(others, part.size());
   }
@@ -268,6 +270,7 @@ bool RootFinder::leave_out_shared_heap(base::AddressRange heap) {
   constexpr uint64_t kLeastBytesOfStatic = uint64_t{16} << 10;
   if (others >= (has_c_library(modules_) ? kLeastBytes : kLeastBytesOfStatic)) {
     shared_heap_ = heap;
+    roots_.layout.heap_parts = parts;
     roots_.notes.push_back({.kind = model::NoteKind::kBreakShared, .numbers = {others}});
   }
   return true;
@@ -313,6 +316,7 @@ void RootFinder::leave_out_ended_threads() {
     const bool is_librarys = area->begin == guard->range.begin;
     if (!is_librarys && lies_in(memory.begin, mapped_)) continue;
     labels_.erase(memory);
+    roots_.layout.ended_stacks.push_back(memory);
     if (const uint64_t table = thread_local_table_memory(memory_, *block); table != 0) {
       roots_.words.push_back({table, 0, facts_.thread_pointer_number});
     }
@@ -326,7 +330,10 @@ void RootFinder::label_thread(const process::StoppedThread& thread) {
   const bool is_main = thread.thread_id == static_cast<uint32_t>(process_.process());
   const bool on_main_stack = main_stack_.size() != 0 && (is_main || main_stack_.contains(thread.stack_pointer));
   const base::AddressRange stack = on_main_stack ? main_stack_ : area.value_or(base::AddressRange{});
-  if (stack.size() != 0) label_stack(thread, stack);
+  if (stack.size() != 0) {
+    label_stack(thread, stack);
+    roots_.layout.stacks.push_back(stack);
+  }
   if (thread.registers_known) label_thread_locals(thread, area);
   if (!is_exiting(thread) || query_.ending->registers_are_programs) {
     roots_.words.insert(roots_.words.end(), thread.registers.begin(), thread.registers.end());
@@ -498,7 +505,7 @@ void RootFinder::add_kernel_words() {
 
 void RootFinder::collect_ranges() {
   auto block = query_.heap.begin();
-  labels_.each([&](base::AddressRange range, const RangeLabels::Label& label) {
+  labels_.each([&](base::AddressRange range, const RootLabel& label) {
     block = std::ranges::upper_bound(block, query_.heap.end(), range.begin, {}, &base::AddressRange::end);
     const auto add = [&](uint64_t begin, uint64_t end) {
       const uint64_t word = memory_.word_bytes();

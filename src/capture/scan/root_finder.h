@@ -11,6 +11,7 @@
 
 #include "capture/process/process_memory.h"
 #include "capture/process/stopped_process.h"
+#include "capture/scan/resident_regions.h"
 #include "common/base/address_range.h"
 #include "common/model/note.h"
 #include "common/wire/heap_scan.h"
@@ -58,6 +59,7 @@ struct Roots {
   std::vector<ThreadSegment> thread_locals;
   std::vector<base::AddressRange> read_only_data;  // of modules
   std::vector<model::Note> notes;                  // memory that couldn't be examined
+  MemoryLayout layout;
 };
 
 Roots find_roots(const process::StoppedProcess& process, process::ProcessMemory& memory, const RootQuery& query);

@@ -13,6 +13,7 @@
 #include "capture/process/process_status.h"
 #include "capture/scan/chunk_lives.h"
 #include "capture/scan/heap_scanner.h"
+#include "capture/scan/resident_regions.h"
 #include "capture/scan/root_finder.h"
 #include "common/arch/thread_facts.h"
 #include "common/base/bounded_calls.h"
@@ -183,6 +184,21 @@ scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const p
   return scan::find_roots(stopped, memory, query);
 }
 
+std::vector<model::Region> regions_of(const ScanTarget& target, const Recorded& recorded, const scan::Roots& roots,
+                                      process::ProcessMemory& memory) {
+  const auto mapped = mapped_ranges(recorded.mapped);
+  const auto own = log::read_own_areas(target.log);
+  return scan::find_regions(memory, {.layout = roots.layout, .blocks = recorded.blocks, .mapped = mapped, .own = own});
+}
+
+// Until when resident pages may be counted: what that adds to the pause is little beside the scan, or hardly felt.
+uint64_t counting_deadline_ns(uint64_t begun_ns) {
+  constexpr uint64_t kAlwaysNs = 20'000'000;
+  constexpr uint64_t kShare = 4;  // of the time until now
+  const uint64_t now_ns = base::clock_ns(CLOCK_MONOTONIC);
+  return now_ns + std::max(kAlwaysNs, (now_ns - begun_ns) / kShare);
+}
+
 // Blocks that contain blocks of pools are scanned in pieces. `lives` becomes that of these.
 std::optional<PoolCut> cut_around_pools(Recorded& recorded, std::vector<model::BlockLife>& lives) {
   if (recorded.pooled.empty()) return std::nullopt;
@@ -200,6 +216,7 @@ void add_facts(model::HeapScan& scan, const ScanFacts& facts) {
   scan.read_bytes = facts.read_bytes;
   scan.skipped_bytes = facts.skipped_bytes;
   scan.threads = facts.threads;
+  scan.resident = facts.resident;
   scan.notes.insert(scan.notes.end(), facts.notes.begin(), facts.notes.end());
 }
 
@@ -219,6 +236,7 @@ void ProcessScan::collect(Recorded recorded) {
   put_in_order(recorded.blocks);
   process::ProcessMemory memory(stopped_.live_thread(), stopped_.word_bytes());
   scan::Roots roots = roots_of(target_, recorded, stopped_, memory);
+  std::vector<model::Region> regions = regions_of(target_, recorded, roots, memory);
   std::vector<model::BlockLife> lives = lives_of(recorded, memory);
   answer_ = {.word_bytes = stopped_.word_bytes(), .roots = {}, .lives = lives, .findings = {}};
   cut_ = cut_around_pools(recorded, lives);
@@ -228,6 +246,7 @@ void ProcessScan::collect(Recorded recorded) {
   scanner_.emplace(std::move(input), target_.limits);
   ProcessReader reader(memory);
   scanner_->collect(reader);
+  facts_.resident = scan::measure_resident(std::move(regions), memory.pages(), counting_deadline_ns(begun_ns_));
   has_given_up_ = memory.has_given_up();
   facts_.read_bytes = reader.read_bytes();
   facts_.skipped_bytes = reader.skipped_bytes();

@@ -9,6 +9,7 @@
 #include "capture/log/log_parts.h"
 #include "capture/process/stopped_process.h"
 #include "capture/scan/heap_scanner.h"
+#include "capture/scan/resident_regions.h"
 #include "capture/stream/mapped_ranges.h"
 #include "capture/stream/scan_bytes.h"
 #include "capture/supervision/pool_cut.h"
@@ -55,6 +56,7 @@ struct ScanFacts {
   uint64_t skipped_bytes = 0;
   uint32_t threads = 0;
   std::vector<model::Note> notes;
+  std::optional<model::ResidentRegions> resident = {};  // none: unknown
 };
 
 // Steps of one scan, in this order. The process is stopped from stop() to release().

@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/frames/region_frames.h"
 #include "common/frames/resident_frames.h"
 #include "common/line/line_messages.h"
 #include "common/line/message_fields.h"
@@ -247,6 +248,20 @@ base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<std::chrono::
   return {};
 }
 
+namespace {
+
+// In the message of the scan's end.
+std::string regions_text(const supervision::ScanFacts& facts) {
+  constexpr size_t kMaxBytes = size_t{512} << 10;
+  if (!facts.resident) return {};
+  frames::ByteBuffer bytes;
+  frames::write_regions(bytes, *facts.resident);
+  if (bytes.size() > kMaxBytes) return {};
+  return line::text_of(bytes);
+}
+
+}  // namespace
+
 // Leak scan. The host knows the live blocks as of the events sent to it; later events from the log are added here. So
 // the pause doesn't depend on the distance to the host.
 base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess& access,
@@ -285,7 +300,8 @@ base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess&
                           .notes = facts.notes,
                           .checksum = checksum,
                           .time_ns = time_ns,
-                          .is_at_exit = ending.has_value()};
+                          .is_at_exit = ending.has_value(),
+                          .regions = regions_text(facts)};
   if (!scanned_.empty())
     note(
         model::failure_note(base::make_error("no leak scan: the connection was too slow until the next scan").message));

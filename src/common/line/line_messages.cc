@@ -32,6 +32,7 @@ void add_end(Fields& fields, const ScanEnd& end) {
   fields.add(Field::kChecksum, end.checksum);
   fields.add(Field::kTimeNs, end.time_ns);
   fields.add(Field::kReason, end.is_at_exit);
+  if (!end.regions.empty()) fields.add(Field::kRegions, end.regions);
 }
 
 ScanEnd end_in(const Fields& fields) {
@@ -41,7 +42,8 @@ ScanEnd end_in(const Fields& fields) {
               .threads = fields.small_number(Field::kThreads),
               .checksum = fields.number_or_0(Field::kChecksum),
               .time_ns = fields.number_or_0(Field::kTimeNs),
-              .is_at_exit = fields.number_or_0(Field::kReason) != 0};
+              .is_at_exit = fields.number_or_0(Field::kReason) != 0,
+              .regions = fields.text_or_empty(Field::kRegions)};
   for (const std::string_view bytes : fields.texts(Field::kNote)) {
     if (auto note = model::decode_note(bytes)) end.notes.push_back(*std::move(note));
   }

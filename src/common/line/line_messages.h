@@ -105,6 +105,7 @@ enum class Field : uint8_t {
   kAddress = 134,  // link-time
   kRows = 140,
   kIsLocal = 144,  // symbol of local binding
+  kRegions = 145,
 };
 
 struct Resume {
@@ -178,6 +179,7 @@ struct ScanEnd {
   uint64_t checksum = 0;                // of the blocks
   uint64_t time_ns = 0;
   bool is_at_exit = false;
+  std::string regions = {};  // frames::write_regions(): resident memory; empty: unknown
 };
 
 struct ScanPiece {

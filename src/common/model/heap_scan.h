@@ -2,11 +2,13 @@
 // are computed from it later (leaks).
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/model/event.h"
 #include "common/model/note.h"
+#include "common/model/resident_regions.h"
 #include "common/wire/heap_scan.h"
 
 namespace heaptap::model {
@@ -73,8 +75,9 @@ struct HeapScan {
   // pointers to another of one kind are kept once, the first; those to itself are left out.
   std::vector<uint32_t> pointers_begin;
   std::vector<BlockPointer> pointers;
-  std::vector<RootPointer> roots;  // for each block, kind of root and kind of pointer, the first
-  std::vector<Note> notes;         // what couldn't be scanned
+  std::vector<RootPointer> roots;                // for each block, kind of root and kind of pointer, the first
+  std::vector<Note> notes;                       // what couldn't be scanned
+  std::optional<ResidentRegions> resident = {};  // none: unknown
 };
 
 }  // namespace heaptap::model

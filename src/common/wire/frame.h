@@ -14,7 +14,7 @@ namespace heaptap::wire {
 inline constexpr char kFileMagic[9] = "HEAPTAP\n";
 inline constexpr char kTrailerMagic[9] = "HTAPIDX\n";
 inline constexpr uint16_t kMajorVersion = 2;   // a reader refuses any other
-inline constexpr uint16_t kMinorVersion = 11;  // higher ones only add fields and skippable frame types
+inline constexpr uint16_t kMinorVersion = 12;  // higher ones only add fields and skippable frame types
 inline constexpr size_t kFileHeadBytes = 16;
 inline constexpr size_t kTrailerBytes = 16;  // offset of the index frame 8 │ magic 8
 
@@ -44,8 +44,9 @@ enum class FrameType : uint8_t {
   kLabels = 14,      // since 2.6: entries of a table, as those of kModules to kThreads
   kBlockNames = 15,  // since 2.6: names that the program gave to blocks
   // 16 was of raw streams.
-  kCodeNames = 17,  // since 2.9: names that the program gave to generated code
-  kResident = 18,   // since 2.11: samples of resident memory
+  kCodeNames = 17,    // since 2.9: names that the program gave to generated code
+  kResident = 18,     // since 2.11: samples of resident memory
+  kScanRegions = 19,  // since 2.12: resident memory by region, behind the frames of the scan that found it
 };
 
 enum class Codec : uint8_t { kNone = 0, kZstd = 1, kDeflate = 2 };  // kZstd: traces; kDeflate: lines

@@ -9,6 +9,7 @@
 #include "common/control/control_messages.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/frames/region_frames.h"
 #include "common/frames/resident_frames.h"
 #include "common/line/message_fields.h"
 #include "common/model/note_code.h"
@@ -111,11 +112,14 @@ base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, con
   if (stream::fingerprint(recorded.blocks, recorded.pooled) != end.checksum) {
     return base::fail("no leak scan: the two machines don't agree on the live blocks");
   }
-  const supervision::ScanFacts facts{.stopped_ns = end.stopped_ns,
-                                     .read_bytes = end.read_bytes,
-                                     .skipped_bytes = end.skipped_bytes,
-                                     .threads = end.threads,
-                                     .notes = end.notes};
+  supervision::ScanFacts facts{.stopped_ns = end.stopped_ns,
+                               .read_bytes = end.read_bytes,
+                               .skipped_bytes = end.skipped_bytes,
+                               .threads = end.threads,
+                               .notes = end.notes};
+  wire::VarintReader in(line::bytes_of(end.regions).data(), end.regions.size());
+  model::ResidentRegions resident;
+  if (!end.regions.empty() && frames::read_regions(in, resident)) facts.resident = std::move(resident);
   auto scan = supervision::resolve_elsewhere(*std::move(answer), facts, std::move(recorded));
   if (!scan) return std::unexpected(std::move(scan).error());
   scan->time_ns = end.time_ns;

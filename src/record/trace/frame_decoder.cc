@@ -94,7 +94,8 @@ bool FrameDecoder::go_on_behind_damage() {
 
 const char* FrameDecoder::take(DecodedFrame& frame) {
   frame.payload.clear();
-  if (frame.type == wire::FrameType::kScan) return nullptr;  // large, and read from the file on demand
+  // Large, and read from the file on demand.
+  if (frame.type == wire::FrameType::kScan || frame.type == wire::FrameType::kScanRegions) return nullptr;
   frame.payload.assign(frame_.payload.here(), frame_.payload.here() + frame_.payload.left());
   switch (frame.type) {
     case wire::FrameType::kCapture:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <vector>
 
 #include "common/base/check.h"
@@ -13,6 +14,7 @@
 #include "common/base/units.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/frames/region_frames.h"
 #include "common/frames/resident_frames.h"
 #include "common/frames/table_frames.h"
 #include "common/wire/frame.h"
@@ -183,7 +185,9 @@ class TraceReader::Impl {
       }
     }
     if (!reader.whole()) return unusable(at - 1);
-    return reader.take();
+    model::HeapScan scan = reader.take();
+    scan.resident = read_regions_behind(at, scan.number);
+    return scan;
   }
 
   [[nodiscard]] const ScanList& scans() const { return scans_; }
@@ -199,6 +203,19 @@ class TraceReader::Impl {
           payload = frame.payload;
           return true;
         });
+  }
+
+  // Of the scan whose frames end before the frame at `at`. None: it has none, or a damaged one.
+  std::optional<model::ResidentRegions> read_regions_behind(size_t at, uint32_t scan) {
+    Frame frame;
+    if (at >= frames_.size() || frames_[at].type != wire::FrameType::kScanRegions ||
+        !frame_reader_.read(frames_[at].offset, frame) || frame.head.type != wire::FrameType::kScanRegions ||
+        frame.payload.varint() != scan) {
+      return std::nullopt;
+    }
+    model::ResidentRegions regions;
+    if (!frames::read_regions(frame.payload, regions)) return std::nullopt;
+    return regions;
   }
 
   base::Result<> begin_or_grow(const ReplayOptions& options) {
@@ -335,6 +352,7 @@ class TraceReader::Impl {
       case wire::FrameType::kCodeNames:
         return take_code_names(payload) ? nullptr : kUnsound;
       case wire::FrameType::kScan:  // load_scan reads these
+      case wire::FrameType::kScanRegions:
       case wire::FrameType::kResident:
         return nullptr;
       default:

@@ -8,6 +8,7 @@
 
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/frames/region_frames.h"
 #include "common/frames/resident_frames.h"
 #include "record/trace/mark_frames.h"
 #include "record/trace/scan_frames.h"
@@ -162,7 +163,11 @@ base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model:
   ScanFrameWriter frames(scan, event_count_);
   while (const frames::ByteBuffer* payload = frames.next())
     HEAPTAP_TRY(write_frame(wire::FrameType::kScan, *payload, true));
-  return {};
+  if (!scan.resident) return {};
+  payload_.clear();
+  payload_.varint(scan.number);
+  frames::write_regions(payload_, *scan.resident);
+  return write_frame(wire::FrameType::kScanRegions, payload_, true);
 }
 
 base::Result<> TraceWriter::write_totals(const model::Totals& totals, const model::Tables& tables) {

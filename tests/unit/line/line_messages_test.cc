@@ -103,6 +103,9 @@ TEST(LineMessages, OfAScanHaveTheFieldsOfTheProtocol) {
                                   {82, text("b")},
                                   {92, number(0)},
                                   {81, number(3)}}));
+  const Message with_regions = message_of(ScanPiece{.stream = 3, .bytes = "", .end = ScanEnd{.regions = "r"}});
+  EXPECT_EQ(with_regions.fields.text_or_empty(static_cast<Field>(145)), "r");
+  EXPECT_EQ(decode_scan_piece(with_regions.fields).end->regions, "r");
 }
 
 TEST(LineMessages, AScansLastPieceIsOneThatSaysNothingOfMore) {

@@ -71,6 +71,7 @@ void expect_same(const HeapScan& a, const HeapScan& b) {
   EXPECT_TRUE(std::ranges::equal(a.blocks, b.blocks, same_block));
   EXPECT_TRUE(std::ranges::equal(a.pointers, b.pointers, same_pointer));
   EXPECT_TRUE(std::ranges::equal(a.roots, b.roots, same_root));
+  EXPECT_EQ(a.resident, b.resident);
 }
 
 HeapScan with_facts(HeapScan scan) {
@@ -285,6 +286,11 @@ class ScanInTrace : public ::testing::Test {
     if (i == 1) scan.pointers_begin = {0};
     scan.number = static_cast<uint32_t>(i + 1);
     scan.events_before = static_cast<uint64_t>(i + 1) * 100;
+    if (i == 1) {
+      scan.resident = model::ResidentRegions{
+          .regions = {{.range = {0x1000, 0x9000}, .kind = model::RegionKind::kHeap, .resident_bytes = 0x2000}},
+          .runs = {{0x2000, 0x4000}}};
+    }
     return scan;
   }
 
@@ -298,6 +304,23 @@ class ScanInTrace : public ::testing::Test {
   std::vector<HeapScan> scans_;
   std::vector<std::pair<uint64_t, uint64_t>> scan_places_;
 };
+
+// Its frame is the last one of those that the scan has.
+TEST_F(ScanInTrace, IsWholeWithoutResidentMemoryThatIsDamaged) {
+  EXPECT_TRUE(TraceReader::open(path_)->load_scan(1)->resident);
+  {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(scan_places_[1].second - 1));
+    file.put('?');
+  }
+  auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader);
+  ASSERT_EQ(reader->scans().size(), 3U);
+  const auto loaded = reader->load_scan(1);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_FALSE(loaded->resident);
+  EXPECT_TRUE(reader->load_scan(2));
+}
 
 TEST_F(ScanInTrace, IsListedAndLoaded) {
   auto reader = TraceReader::open(path_);
