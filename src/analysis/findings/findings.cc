@@ -13,6 +13,7 @@
 #include "analysis/findings/mapped_text.h"
 #include "analysis/findings/note_text.h"
 #include "analysis/findings/outcome.h"
+#include "analysis/findings/resident_text.h"
 #include "analysis/findings/telling_frame.h"
 #include "analysis/findings/text_safe.h"
 #include "analysis/report/focus.h"
@@ -105,6 +106,8 @@ class Findings {
                           base::format_bytes(report::peak_of(report_).counted()), process);
     }
     if (!text.empty()) add(Severity::kInfo, FindingKind::kPeak, text + ".");
+    if (const std::string line = resident_line(totals); !line.empty())
+      add(Severity::kInfo, FindingKind::kPeak, line + ".");
     stacks_of_the_past();
   }
 

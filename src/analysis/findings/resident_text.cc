@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 #include "common/base/units.h"
 
@@ -24,16 +26,93 @@ std::string resident_parts(const report::Resident& resident) {
   return text;
 }
 
+namespace {
+
+constexpr uint64_t kTenths = 10;
+
+struct PartText {
+  uint64_t bytes;
+  const char* name;
+  uint64_t tenths = 0;
+};
+
+// The unit that the whole has in text, in bytes.
+uint64_t unit_of(uint64_t bytes) {
+  constexpr uint64_t kStep = 1024;
+  uint64_t unit = 1;
+  while (bytes / unit >= kStep) unit *= kStep;
+  // As rounded, it may be one of the next unit.
+  return (bytes * kTenths + unit / 2) / unit >= kStep * kTenths ? unit * kStep : unit;
+}
+
+// Rounds the parts so that they add up to the whole, rounded; the last part takes those that would be 0, but not the
+// first one.
+void round_parts(std::vector<PartText>& texts, uint64_t bytes) {
+  const uint64_t unit = unit_of(bytes);
+  for (PartText& part : texts) {
+    if (part.bytes * kTenths >= unit || &part == &texts.front() || &part == &texts.back()) continue;
+    texts.back().bytes += part.bytes;
+    part.bytes = 0;
+  }
+  uint64_t left = (bytes * kTenths + unit / 2) / unit;
+  std::vector<PartText*> by_rest;
+  for (PartText& part : texts) {
+    part.tenths = part.bytes * kTenths / unit;
+    left -= part.tenths;
+    by_rest.push_back(&part);
+  }
+  std::ranges::stable_sort(by_rest, std::ranges::greater(),
+                           [unit](const PartText* part) { return part->bytes * kTenths % unit; });
+  for (size_t i = 0; i < by_rest.size() && left != 0; ++i, --left) ++by_rest[i]->tenths;
+}
+
+constexpr uint64_t kLeastBytes = uint64_t{8} << 20;
+constexpr uint64_t kLeastTimes = 2;
+
+struct Amounts {
+  uint64_t resident_bytes;
+  uint64_t live_bytes;
+};
+
+bool is_explained(const Amounts& amounts) {
+  return amounts.resident_bytes <= kLeastBytes || amounts.resident_bytes / kLeastTimes <= amounts.live_bytes;
+}
+
+}  // namespace
+
+std::string resident_parts(const report::ResidentParts& parts) {
+  if (parts.bytes == 0) return "";
+  const char* const free = parts.knows_all_blocks ? "free inside the allocator"
+                                                  : "free inside the allocator, or in blocks that weren't recorded";
+  std::vector<PartText> texts{{parts.live_bytes, "live"},       {parts.free_bytes, free},
+                              {parts.mapped_bytes, "mapped"},   {parts.global_bytes, "global variables"},
+                              {parts.stack_bytes, "stacks"},    {parts.ended_stack_bytes, "stacks of ended threads"},
+                              {parts.file_bytes, "files"},      {parts.shared_bytes, "shared"},
+                              {parts.heaptap_bytes, "heaptap"}, {parts.other_bytes, "other"}};
+  round_parts(texts, parts.bytes);
+  std::string text;
+  for (const PartText& part : texts) {
+    if (part.tenths == 0 && &part != &texts.front()) continue;
+    text +=
+        fmt::format("{}{}.{} {}", text.empty() ? "" : ", ", part.tenths / kTenths, part.tenths % kTenths, part.name);
+  }
+  return text;
+}
+
 std::string resident_line(const report::Totals& totals) {
-  constexpr uint64_t kLeastBytes = uint64_t{8} << 20;
-  constexpr uint64_t kLeastTimes = 2;
+  if (totals.resident_parts && totals.resident_parts->at_end) {
+    const report::ResidentParts& parts = *totals.resident_parts;
+    const uint64_t own_bytes = parts.bytes - std::min(parts.heaptap_bytes, parts.bytes);
+    if (is_explained({.resident_bytes = own_bytes, .live_bytes = parts.live_bytes + parts.mapped_bytes})) return "";
+    return fmt::format("{} resident: {}", base::format_bytes(parts.bytes), resident_parts(parts));
+  }
   if (!totals.resident || !totals.live_bytes.is_known()) return "";
   const report::Resident& resident = *totals.resident;
   // What the program maps itself is no surprise, as far as it is told apart from reserved addresses and files.
   const uint64_t mapped_bytes =
       totals.mapped.memory.live_bytes + totals.mapped.of(model::MappedKind::kUnknown).live_bytes;
   const uint64_t live_bytes = totals.live_bytes.counted() + mapped_bytes;
-  if (resident.own_bytes() <= kLeastBytes || resident.own_bytes() / kLeastTimes <= live_bytes) return "";
+  if (is_explained({.resident_bytes = resident.own_bytes(), .live_bytes = live_bytes})) return "";
   const std::string parts = resident_parts(resident);
   return fmt::format("{} resident, {} live{}{}{}", base::format_bytes(resident.bytes), base::format_bytes(live_bytes),
                      mapped_bytes != 0 ? " or mapped" : "", parts.empty() ? "" : ": ", parts);

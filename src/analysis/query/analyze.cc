@@ -14,6 +14,7 @@
 #include "analysis/ledger/ledger.h"
 #include "analysis/query/activity_view.h"
 #include "analysis/query/entries.h"
+#include "analysis/query/fragmentation_view.h"
 #include "analysis/query/ignored_stacks.h"
 #include "analysis/query/known.h"
 #include "analysis/query/leak_scan.h"
@@ -232,7 +233,7 @@ base::Result<> fill_views(report::Report& report, model::EventSource& source, co
                           const StackIndex& index, const JudgedLeaks& judged) {
   const Query& asked = query.asked;
   const bool any = asked.leaks.why || asked.leaks.retained || query.globals || asked.leaks.scan_list ||
-                   asked.leaks.since != 0 || asked.counting.from_all_sides;
+                   asked.leaks.since != 0 || asked.leaks.fragmentation || asked.counting.from_all_sides;
   if (!any) return {};
   BlockNames blocks(source.capture(), source.tables(), source.block_names(), index, names);
   const ViewContext context{source, query, names, ignored, ledger, index, judged, blocks};
@@ -244,6 +245,7 @@ base::Result<> fill_views(report::Report& report, model::EventSource& source, co
     report.stack_graph = stack_graph_view(context, rows, kMaxGraphNodes);
     report.stack_holders = stack_holders_view(context, report, kMaxStackHolders);
   }
+  if (asked.leaks.fragmentation) report.fragmentation = fragmentation_view(context);
   if (asked.leaks.scan_list) HEAPTAP_TRY(store(scan_list_view(context), report.scans));
   if (asked.leaks.since != 0) HEAPTAP_TRY(store(scan_changes_view(context), report.scan_changes));
   return {};
@@ -337,6 +339,7 @@ report::Report figures_of_events(const model::EventSource& source, const Resolve
 // By those of a scan, which knows nothing of resident memory.
 void replace_totals(report::Report& report, report::Totals totals) {
   totals.resident = report.totals.resident;
+  totals.resident_parts = report.totals.resident_parts;
   report.totals = totals;
 }
 
@@ -360,6 +363,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
   if (leaks != nullptr) {
     fill(report.leaks, *leaks, source.scans().size(), resolved.suppressions);
     report.leaks.kept_by_libraries = count_kept(*leaks, source.tables(), names);
+    report.totals.resident_parts = resident_parts_of(leaks->scan);
   }
   if (leaks != nullptr && !asked.counting.events) replace_totals(report, totals_of(report.leaks));
   report.known = known_of(report);

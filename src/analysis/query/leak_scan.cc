@@ -99,7 +99,7 @@ void list_suppressions(report::Leaks& leaks, const Suppressions& suppressions, c
 
 bool needs_scan(const LeakQuestion& question) {
   return question.generate || question.why || question.retained || question.globals || question.scan_list ||
-         question.since != 0;
+         question.fragmentation || question.since != 0;
 }
 
 ScanAhead::ScanAhead(model::EventSource& source, const ResolvedQuery& query) {

@@ -40,13 +40,12 @@ void keep_first(std::vector<Entry>& entries, size_t limit, Less less) {
   }
 }
 
-// For files of other tools without the called function.
+}  // namespace
+
 std::string called_name(wire::Function function) {
   const char* const name = wire::facts_of(function).name;
   return *name != '\0' ? name : "allocator";
 }
-
-}  // namespace
 
 model::EventKind Lister::kind_of(uint64_t id) const { return tables_.sites[index_.first_site(id)].kind; }
 

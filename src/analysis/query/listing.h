@@ -10,6 +10,9 @@
 
 namespace heaptap::query {
 
+// Of a stack's allocation function. "allocator": in files of other tools, which don't tell it.
+std::string called_name(wire::Function function);
+
 class Lister {
  public:
   // `leaks`: null without a scan.

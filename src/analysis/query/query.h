@@ -78,6 +78,7 @@ struct LeakQuestion {
   std::optional<RetainedBy> retained = {};         // retained sizes by this grouping
   bool globals = false;                            // memory held by global variables alone
   bool scan_list = false;                          // results of each scan
+  bool fragmentation = false;                      // free memory of the allocator at the scan
   uint32_t since = 0;                              // list blocks lost in `scan` but not in this one; 0: no comparison
 };
 

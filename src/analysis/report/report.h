@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/report/activity.h"
+#include "analysis/report/fragmentation.h"
 #include "analysis/report/frame_list.h"
 #include "analysis/report/ignored.h"
 #include "analysis/report/leak_counts.h"
@@ -38,8 +39,9 @@ struct Totals {
   base::Known<uint64_t> peak_live_blocks = 0;  // maximum number of live blocks (not necessarily at the peak of bytes)
   base::Known<uint64_t> mapped_live_bytes = 0;
   base::Known<uint64_t> peak_mapped_bytes = 0;
-  model::MappedLevels mapped{};           // the two above, by kind
-  std::optional<Resident> resident = {};  // none: unknown
+  model::MappedLevels mapped{};                      // the two above, by kind
+  std::optional<Resident> resident = {};             // none: unknown
+  std::optional<ResidentParts> resident_parts = {};  // none: unknown
   // Reported by the program: blocks in its own pools, which lie in blocks and mappings counted above, and other resources.
   base::Known<uint64_t> pool_allocations = 0;
   base::Known<uint64_t> pool_live_blocks = 0;
@@ -321,6 +323,7 @@ struct Report {
   std::optional<Globals> globals;
   std::optional<std::vector<ScanEntry>> scans;
   std::optional<ScanChanges> scan_changes;
+  std::optional<Fragmentation> fragmentation;  // with totals.resident_parts; else unknown
   std::optional<Activity> activity;
   std::optional<AddressSpace> address_space;
   std::optional<StackGraph> stack_graph;

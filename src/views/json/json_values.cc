@@ -255,6 +255,25 @@ void write_resident(JsonWriter& json, const std::optional<report::Resident>& res
   json.member("peak_exact", resident->is_peak_exact);
 }
 
+void write_resident_parts(JsonWriter& json, const std::optional<report::ResidentParts>& parts) {
+  if (!parts) return json.value(nullptr);
+  const JsonObject object(json);
+  json.member("scan", parts->scan);
+  json.member("time_ns", parts->time_ns);
+  json.member("knows_all_blocks", parts->knows_all_blocks);
+  json.member("bytes", parts->bytes);
+  json.member("live_bytes", parts->live_bytes);
+  json.member("free_bytes", parts->free_bytes);
+  json.member("mapped_bytes", parts->mapped_bytes);
+  json.member("global_bytes", parts->global_bytes);
+  json.member("stack_bytes", parts->stack_bytes);
+  json.member("ended_stack_bytes", parts->ended_stack_bytes);
+  json.member("file_bytes", parts->file_bytes);
+  json.member("shared_bytes", parts->shared_bytes);
+  json.member("heaptap_bytes", parts->heaptap_bytes);
+  json.member("other_bytes", parts->other_bytes);
+}
+
 }  // namespace
 
 void write_json(JsonWriter& json, const report::Totals& totals) {
@@ -272,6 +291,7 @@ void write_json(JsonWriter& json, const report::Totals& totals) {
   json.member("peak_mapped_bytes", totals.peak_mapped_bytes.if_known());
   write_mapped(json.key("mapped"), totals);
   write_resident(json.key("resident"), totals.resident);
+  write_resident_parts(json.key("resident_parts"), totals.resident_parts);
   json.member("pool_allocations", totals.pool_allocations.if_known());
   json.member("pool_live_blocks", totals.pool_live_blocks.if_known());
   json.member("pool_live_bytes", totals.pool_live_bytes.if_known());

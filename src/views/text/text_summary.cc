@@ -70,13 +70,17 @@ std::string pools_text(const report::Totals& totals) {
   return text;
 }
 
+// As counted by page where that was done at the end; else as last sampled.
 std::string resident_text(const report::Totals& totals) {
   if (!totals.resident) return "";
   const report::Resident& resident = *totals.resident;
-  const std::string parts = findings::resident_parts(resident);
-  return row_text("resident", format_bytes(resident.bytes),
-                  fmt::format("in RAM after {}{}{}", base::format_duration(resident.time_ns), parts.empty() ? "" : ": ",
-                              parts)) +
+  const auto& counted = totals.resident_parts;
+  const bool is_counted = counted && counted->at_end;
+  const std::string parts = is_counted ? findings::resident_parts(*counted) : findings::resident_parts(resident);
+  return row_text(
+             "resident", format_bytes(is_counted ? counted->bytes : resident.bytes),
+             fmt::format("in RAM after {}{}{}", base::format_duration(is_counted ? counted->time_ns : resident.time_ns),
+                         parts.empty() ? "" : ": ", parts)) +
          row_text("peak resident", format_bytes(resident.peak_bytes),
                   resident.is_peak_exact ? "" : "as sampled: it may have been more in between");
 }

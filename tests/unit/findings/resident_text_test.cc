@@ -46,6 +46,44 @@ TEST(ResidentText, MappedMemoryExplainsItToo) {
   EXPECT_TRUE(resident_line(totals).starts_with("45.0 MiB resident, 2.0 MiB live or mapped: 40.0 MiB anonymous"));
 }
 
+report::Totals counted(uint64_t live_bytes, uint64_t free_bytes) {
+  report::Totals totals = totals_of(40, live_bytes);
+  totals.resident_parts = report::ResidentParts{.bytes = live_bytes + free_bytes + kMib + kMib / 2,
+                                                .live_bytes = live_bytes,
+                                                .free_bytes = free_bytes,
+                                                .file_bytes = kMib,
+                                                .heaptap_bytes = kMib / 2};
+  return totals;
+}
+
+TEST(ResidentText, WhereItIsCountedByPageItsPartsAreTold) {
+  EXPECT_EQ(resident_line(counted(kMib, 20 * kMib)),
+            "22.5 MiB resident: 1.0 live, 20.0 free inside the allocator, 1.0 files, 0.5 heaptap");
+  EXPECT_EQ(resident_line(counted(kMib / 100, 20 * kMib)),
+            "21.5 MiB resident: 0.0 live, 20.0 free inside the allocator, 1.0 files, 0.5 heaptap");
+  EXPECT_EQ(resident_line(counted(kMib, 6 * kMib)), "");  // 8 MiB without heaptap's
+  EXPECT_EQ(resident_line(counted(11 * kMib, 10 * kMib)), "");
+  report::Totals totals = counted(kMib, 20 * kMib);
+  totals.resident_parts->at_end = false;  // another moment than the line's
+  EXPECT_TRUE(resident_line(totals).starts_with("45.0 MiB resident, 1.0 MiB live: "));
+}
+
+TEST(ResidentText, RoundedPartsAddUpToTheWhole) {
+  constexpr uint64_t kHundredth = kMib / 100;
+  report::ResidentParts parts{.bytes = kMib + 32 * kHundredth,
+                              .live_bytes = kMib + 4 * kHundredth,
+                              .free_bytes = 14 * kHundredth,
+                              .mapped_bytes = 2 * kHundredth,
+                              .global_bytes = 2 * kHundredth,
+                              .stack_bytes = 2 * kHundredth,
+                              .file_bytes = 4 * kHundredth,
+                              .other_bytes = 4 * kHundredth};
+  EXPECT_EQ(resident_parts(parts), "1.1 live, 0.1 free inside the allocator, 0.1 other");
+  parts.knows_all_blocks = false;
+  EXPECT_NE(resident_parts(parts).find("or in blocks that weren't recorded"), std::string::npos);
+  EXPECT_EQ(resident_parts(report::ResidentParts{}), "");
+}
+
 TEST(ResidentText, WhatIsUnknownHasNoLine) {
   report::Totals totals = totals_of(40, 0);
   totals.live_bytes.set_unknown();

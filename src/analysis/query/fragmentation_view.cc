@@ -1,0 +1,277 @@
+#include "analysis/query/fragmentation_view.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "analysis/query/listing.h"
+#include "common/base/address_range.h"
+
+namespace heaptap::query {
+namespace {
+
+using base::AddressRange;
+using model::RegionKind;
+
+// Resident memory that may hold blocks.
+struct ResidentPiece {
+  AddressRange range;
+  size_t region;  // index
+};
+
+std::vector<ResidentPiece> pieces_of(const model::ResidentRegions& resident) {
+  std::vector<ResidentPiece> pieces;
+  auto run = resident.runs.begin();
+  for (size_t i = 0; i < resident.regions.size(); ++i) {
+    const model::Region& region = resident.regions[i];
+    if (!model::holds_blocks(region.kind)) continue;
+    while (run != resident.runs.end() && run->end <= region.range.begin) ++run;
+    for (auto at = run; at != resident.runs.end() && at->begin < region.range.end; ++at) {
+      pieces.push_back({{std::max(at->begin, region.range.begin), std::min(at->end, region.range.end)}, i});
+      if (at->end <= region.range.end) run = std::next(at);
+    }
+  }
+  return pieces;
+}
+
+// Whether the block counts: pools' blocks lie within others.
+bool is_counted(const model::HeapScan& scan, size_t block) {
+  return scan.blocks[block].number < model::kFirstPooledNumber &&
+         (scan.lives.empty() || scan.lives[block] != model::BlockLife::kFree);
+}
+
+// Calls use(block, piece, part) for each part of a counted block that is resident, ascending. No address counts twice, so
+// a trace's blocks may overlap. Blocks of no bytes have a part of none.
+template <typename Use>
+void for_each_part(const model::HeapScan& scan, std::span<const ResidentPiece> pieces, Use use) {
+  uint64_t next = 0;  // the first address that hasn't been counted
+  auto piece = pieces.begin();
+  for (size_t i = 0; i < scan.blocks.size(); ++i) {
+    if (!is_counted(scan, i)) continue;
+    const model::ScannedBlock& block = scan.blocks[i];
+    AddressRange left{std::max(block.address, next), block.address + block.size_bytes};
+    next = std::max(next, left.end + (block.size_bytes == 0 ? 1 : 0));
+    while (piece != pieces.end() && piece->range.end <= left.begin) ++piece;
+    if (left.begin > left.end) continue;
+    for (auto at = piece; at != pieces.end(); ++at) {
+      if (at->range.begin >= left.end && at->range.begin != left.begin) break;
+      const AddressRange part{std::max(left.begin, at->range.begin), std::min(left.end, at->range.end)};
+      if (part.begin > part.end || !at->range.contains(part.begin)) break;
+      use(i, *at, part);
+      if (left.end <= at->range.end) break;
+      piece = at;
+    }
+  }
+}
+
+// Divides what is left of a page among the sites of its blocks. Pages come in ascending order.
+class PageShares {
+ public:
+  PageShares(uint64_t page_bytes, std::vector<SiteKeep>& sites)
+      : page_bytes_(page_bytes), sites_(sites), places_(sites.size()) {}
+
+  // A part of one page. True: it is another page than the last one.
+  bool add(AddressRange part, model::SiteId site) {
+    const uint64_t page = part.begin / page_bytes_;
+    const bool is_new = page != page_ || !is_any_;
+    if (is_new) finish();
+    page_ = page;
+    is_any_ = true;
+    used_ += part.size();
+    if (places_[site] == 0) {
+      shares_.push_back({site, 0});
+      places_[site] = static_cast<uint32_t>(shares_.size());
+      ++sites_[site].pages;
+    }
+    shares_[places_[site] - 1].bytes += part.size();
+    return is_new;
+  }
+
+  void finish() {
+    const uint64_t rest = page_bytes_ - std::min(used_, page_bytes_);
+    uint64_t given = 0;
+    for (const auto& [site, bytes] : shares_) {
+      const uint64_t share = used_ == 0 ? rest / shares_.size() : rest * bytes / used_;
+      sites_[site].kept_bytes += share;
+      given += share;
+      places_[site] = 0;
+    }
+    if (!shares_.empty()) sites_[shares_.front().site].kept_bytes += rest - given;
+    shares_.clear();
+    used_ = 0;
+  }
+
+ private:
+  uint64_t page_bytes_;
+  std::vector<SiteKeep>& sites_;
+  uint64_t page_ = 0;
+  bool is_any_ = false;
+  uint64_t used_ = 0;
+  struct Share {
+    model::SiteId site;
+    uint64_t bytes;
+  };
+  std::vector<Share> shares_;     // of the page
+  std::vector<uint32_t> places_;  // by site: index of its share + 1; 0: none
+};
+
+// Where a region's figures are: arenas have several regions.
+std::vector<size_t> arena_indices(std::span<const model::Region> regions, std::vector<report::ArenaUse>& arenas) {
+  std::map<std::pair<RegionKind, uint32_t>, size_t> known;
+  std::vector<size_t> indices;
+  for (const model::Region& region : regions) {
+    if (!model::holds_blocks(region.kind)) {
+      indices.push_back(0);
+      continue;
+    }
+    const auto [at, is_new] = known.try_emplace({region.kind, region.arena}, arenas.size());
+    if (is_new) arenas.push_back({.kind = region.kind, .arena = region.arena});
+    report::ArenaUse& arena = arenas[at->second];
+    arena.reserved_bytes += region.range.size();
+    arena.resident_bytes += region.resident_bytes;
+    arena.unused_bytes += region.resident_bytes;  // less those with blocks, later
+    indices.push_back(at->second);
+  }
+  return indices;
+}
+
+uint64_t* part_of(report::ResidentParts& parts, RegionKind kind) {
+  switch (kind) {
+    case RegionKind::kHeap:
+    case RegionKind::kArena:
+    case RegionKind::kMappedBlock:
+    case RegionKind::kAllocator:
+      return &parts.free_bytes;
+    case RegionKind::kMapped:
+      return &parts.mapped_bytes;
+    case RegionKind::kGlobals:
+      return &parts.global_bytes;
+    case RegionKind::kStack:
+      return &parts.stack_bytes;
+    case RegionKind::kEndedStack:
+      return &parts.ended_stack_bytes;
+    case RegionKind::kFile:
+      return &parts.file_bytes;
+    case RegionKind::kShared:
+      return &parts.shared_bytes;
+    case RegionKind::kHeaptap:
+      return &parts.heaptap_bytes;
+    case RegionKind::kAnonymous:
+      break;
+  }
+  return &parts.other_bytes;
+}
+
+// A trace may claim any amounts: those of the allocator are what its runs have.
+bool is_sound(const model::ResidentRegions& resident, std::span<const ResidentPiece> pieces) {
+  std::vector<uint64_t> bytes(resident.regions.size());
+  for (const ResidentPiece& piece : pieces) bytes[piece.region] += piece.range.size();
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const model::Region& region = resident.regions[i];
+    if (model::holds_blocks(region.kind) && region.resident_bytes != bytes[i]) return false;
+  }
+  return resident.has_all_runs;
+}
+
+}  // namespace
+
+std::optional<report::ResidentParts> resident_parts_of(const model::HeapScan& scan) {
+  if (!scan.resident) return std::nullopt;
+  const std::vector<ResidentPiece> pieces = pieces_of(*scan.resident);
+  if (!is_sound(*scan.resident, pieces)) return std::nullopt;
+  report::ResidentParts parts{
+      .scan = scan.number, .at_end = scan.reason == model::ScanReason::kEnd, .time_ns = scan.time_ns};
+  parts.knows_all_blocks = std::ranges::none_of(
+      scan.notes, [](const model::Note& note) { return note.kind == model::NoteKind::kHeapNotKnown; });
+  for (const model::Region& region : scan.resident->regions) {
+    *part_of(parts, region.kind) += region.resident_bytes;
+    parts.bytes += region.resident_bytes;
+  }
+  for_each_part(scan, pieces, [&](size_t /*block*/, const ResidentPiece& /*piece*/, AddressRange part) {
+    parts.live_bytes += part.size();
+  });
+  parts.free_bytes -= parts.live_bytes;
+  return parts;
+}
+
+std::optional<Keeps> keeps_of(const model::HeapScan& scan, uint64_t page_bytes) {
+  constexpr uint64_t kMaxPageBytes = uint64_t{1} << 20;
+  if (!scan.resident || page_bytes < model::kRegionUnitBytes || page_bytes > kMaxPageBytes ||
+      page_bytes % model::kRegionUnitBytes != 0) {
+    return std::nullopt;
+  }
+  const std::vector<model::Region>& regions = scan.resident->regions;
+  const std::vector<ResidentPiece> pieces = pieces_of(*scan.resident);
+  if (!is_sound(*scan.resident, pieces)) return std::nullopt;
+  Keeps keeps;
+  const std::vector<size_t> indices = arena_indices(regions, keeps.arenas);
+  for (const model::ScannedBlock& block : scan.blocks) {
+    if (block.site >= keeps.sites.size()) keeps.sites.resize(size_t{block.site} + 1);
+  }
+  PageShares shares(page_bytes, keeps.sites);
+  size_t last_block = scan.blocks.size();
+  for_each_part(scan, pieces, [&](size_t i, const ResidentPiece& piece, AddressRange part) {
+    const model::SiteId site = scan.blocks[i].site;
+    report::ArenaUse& arena = keeps.arenas[indices[piece.region]];
+    const report::BlockCount count{.blocks = uint64_t{last_block != i}, .bytes = part.size()};
+    last_block = i;
+    arena.live += count;
+    keeps.sites[site].live += count;
+    const auto add = [&](AddressRange of_page) {
+      if (shares.add(of_page, site)) arena.unused_bytes -= std::min(page_bytes, arena.unused_bytes);
+    };
+    // Pages between the ends are full.
+    const uint64_t first_end = std::min(part.end, (part.begin / page_bytes + 1) * page_bytes);
+    add({part.begin, first_end});
+    if (first_end == part.end) return;
+    const uint64_t last_begin = (part.end - 1) / page_bytes * page_bytes;
+    keeps.sites[site].pages += (last_begin - first_end) / page_bytes;
+    arena.unused_bytes -= std::min(last_begin - first_end, arena.unused_bytes);
+    add({last_begin, part.end});
+  });
+  shares.finish();
+  std::ranges::stable_sort(keeps.arenas, std::greater(), &report::ArenaUse::resident_bytes);
+  return keeps;
+}
+
+std::optional<report::Fragmentation> fragmentation_view(const ViewContext& context) {
+  const model::Tables& tables = context.source.tables();
+  const uint64_t page_bytes = context.source.capture().page_bytes;
+  auto keeps = keeps_of(context.judged.scan, page_bytes);
+  if (!keeps) return std::nullopt;
+  report::Fragmentation fragmentation;
+  fragmentation.page_bytes = page_bytes;
+  fragmentation.arenas = std::move(keeps->arenas);
+  for (const report::ArenaUse& arena : fragmentation.arenas) fragmentation.unused_bytes += arena.unused_bytes;
+  std::map<uint64_t, report::StackKeep> by_stack;
+  for (model::SiteId site = 0; site < std::min(keeps->sites.size(), tables.sites.size()); ++site) {
+    const SiteKeep& keep = keeps->sites[site];
+    fragmentation.kept_bytes += keep.kept_bytes;
+    const uint64_t id = context.index.id_of(site);
+    if (keep.live.blocks == 0 || id == 0 || !context.names.passes(tables, tables.sites[site]) ||
+        (context.ignored.any() && context.ignored.contains(tables, tables.sites[site].stack))) {
+      continue;
+    }
+    report::StackKeep& stack = by_stack[id];
+    stack.stack_id = id;
+    stack.live += keep.live;
+    stack.pages += keep.pages;
+    stack.kept_bytes += keep.kept_bytes;
+  }
+  for (auto& [id, stack] : by_stack) fragmentation.stacks.push_back(std::move(stack));
+  std::ranges::stable_sort(fragmentation.stacks, std::greater(), &report::StackKeep::kept_bytes);
+  fragmentation.stack_count = fragmentation.stacks.size();
+  fragmentation.stacks.resize(listed(context.query, fragmentation.stacks.size()));
+  for (report::StackKeep& stack : fragmentation.stacks) {
+    const model::Site& site = tables.sites[context.index.first_site(stack.stack_id)];
+    stack.function = called_name(site.function);
+    stack.frames = context.names.list_frames(
+        tables, site.stack,
+        context.query.asked.listing.depth != 0 ? context.query.asked.listing.depth : kMaxListedFrames);
+  }
+  return fragmentation;
+}
+
+}  // namespace heaptap::query

@@ -1,0 +1,33 @@
+// Resident memory of a leak scan in a report: its parts, and fragmentation. Private to analysis/.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/query/view_context.h"
+#include "analysis/report/fragmentation.h"
+#include "analysis/report/resident.h"
+#include "common/model/heap_scan.h"
+
+namespace heaptap::query {
+
+// None: unknown.
+std::optional<report::ResidentParts> resident_parts_of(const model::HeapScan& scan);
+
+// The allocator's resident memory by arena, and what the blocks of each site keep in it.
+struct SiteKeep {
+  report::BlockCount live = {};
+  uint64_t pages = 0;
+  uint64_t kept_bytes = 0;
+};
+struct Keeps {
+  std::vector<report::ArenaUse> arenas;  // most resident memory first
+  std::vector<SiteKeep> sites;           // by site
+};
+// `page_bytes`: of the process's machine. None: unknown.
+std::optional<Keeps> keeps_of(const model::HeapScan& scan, uint64_t page_bytes);
+
+// None: unknown.
+std::optional<report::Fragmentation> fragmentation_view(const ViewContext& context);
+
+}  // namespace heaptap::query
