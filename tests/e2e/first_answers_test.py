@@ -81,6 +81,44 @@ class FirstAnswers(heaptap_test.TestCase):
         with far.serving(str(self.directory / "far.sock"), "-q"):
             self.check_trifle(("-H", self.directory / "far.sock"))
 
+    def check_fragmentation(self, options=()):
+        """Blocks of 1,000 bytes, each the only one on its pages, in what was 20,000 such blocks."""
+        lines = self.end_of("answers_frag", options=options)
+        fragmentation = heaptap_test.read_report(heaptap("show", "fragmentation", "--json", self.trace).stdout)
+        parts = fragmentation["totals"]["resident_parts"]
+        if parts is None:
+            self.skipTest("this kernel doesn't tell which pages are resident")
+        self.assertRegex(lines[0], r"^2\d\.\d MiB resident: 0\.[67] live, (1[89]|2\d)\.\d free inside the allocator, ")
+        self.assertEqual(parts["bytes"], sum(parts[name] for name in parts if name.endswith("_bytes")))
+        self.assertGreaterEqual(parts["live_bytes"], 625 * 1000)
+        self.assertGreaterEqual(parts["free_bytes"], 19_000 * 1000)
+        heap = fragmentation["arenas"][0]
+        self.assertEqual((heap["kind"], heap["arena"]), ("heap", None))
+        self.assertEqual(heap["resident_bytes"] - heap["live_bytes"], heap["unused_page_bytes"] + fragmentation["kept_bytes"])
+        self.assertGreaterEqual(heap["live_blocks"], 625)
+        stack = fragmentation["stacks"][0]
+        self.assertEqual((stack["live_blocks"], stack["live_bytes"]), (625, 625 * 1000))
+        self.assertIn("hold_one", [frame["function"] for frame in stack["frames"]])
+        self.assertGreaterEqual(stack["kept_bytes"], 600 * 3000)
+        return parts
+
+    def test_fragmentation_is_told_by_what_keeps_memory_resident(self):
+        self.check_fragmentation()
+        text = self.shown("show", "fragmentation", self.trace)
+        self.assertRegex(text, r"\n2\d\.\d MiB resident at the end: 0\.[67] live, ")
+        self.assertRegex(text, r"\n +(19|2\d)\.\d MiB +6\d\d\.\d KiB +.* main arena\n")
+        self.assertRegex(text, r"\n +[1-9]\.\d MiB +610\.4 KiB +625 +\d+\s+#\d+  hold_one answers_frag\.c:\d+")
+        self.assertRegex(self.shown("show", "summary", self.trace), r"(?m)^  resident +2\d\.\d MiB   in RAM after .*: 0\.[67] live, ")
+
+    def test_fragmentation_by_ptrace(self):
+        if not heaptap_test.has_tracer():
+            self.skipTest("this heaptap has no tracer")
+        self.assertEqual(self.check_fragmentation(("--via", "ptrace"))["heaptap_bytes"], 0)
+
+    def test_fragmentation_of_another_machine(self):
+        with far.serving(str(self.directory / "far.sock"), "-q"):
+            self.assertGreater(self.check_fragmentation(("-H", self.directory / "far.sock"))["heaptap_bytes"], 0)
+
     def test_a_leak_for_certain_comes_first_however_small(self):
         lines = self.end_of("answers_trifle", "lost")
         self.assertRegex(lines[0], r"^LEAKED 7 bytes in 1 block; possibly 400 bytes in 4 blocks")

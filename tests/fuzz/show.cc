@@ -31,7 +31,7 @@ query::Query everything(unsigned variant) {
 // What needs a scan; where there is none it is refused.
 query::Query of_scan(unsigned variant) {
   query::Query query = everything(variant);
-  query.leaks.globals = query.leaks.scan_list = true;
+  query.leaks.globals = query.leaks.scan_list = query.leaks.fragmentation = true;
   query.leaks.since = variant & 1;
   query.leaks.generate = query::SuppressionSyntax::kValgrind;
   query.leaks.retained = static_cast<query::RetainedBy>(variant % 3);
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   if (!report) return 0;
   for (const View view : {View::kSummary, View::kLeaks, View::kTop, View::kTree, View::kStats, View::kSizes,
                           View::kLifetimes, View::kTimeline, View::kBlocks, View::kHolders, View::kRetained,
-                          View::kGlobals, View::kScans, View::kScanChanges}) {
+                          View::kGlobals, View::kScans, View::kScanChanges, View::kFragmentation}) {
     const text::RenderOptions options{.color = (variant & 32) != 0, .bottom_up = (variant & 64) != 0};
     FUZZ_EXPECT(!text::render_text(*report, view, options).empty());
     FUZZ_EXPECT(json::render_json(*report, view, options.bottom_up).starts_with("{"));

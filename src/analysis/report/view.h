@@ -21,6 +21,7 @@ enum class View {
   kGlobals,
   kScans,
   kScanChanges,
+  kFragmentation,
   // Views of a run.
   kProcesses,
   kPrograms,

@@ -187,4 +187,61 @@ void json_scan_changes(const report::Report& report, const report::Write& write)
   document.list("frames", report.frames);
 }
 
+namespace {
+
+const char* arena_kind(model::RegionKind kind) {
+  switch (kind) {
+    case model::RegionKind::kHeap:
+      return "heap";
+    case model::RegionKind::kArena:
+      return "arena";
+    case model::RegionKind::kMappedBlock:
+      return "mapped-blocks";
+    default:
+      return "unknown";
+  }
+}
+
+void write_arena(JsonWriter& json, const report::ArenaUse& arena) {
+  const JsonObject object(json);
+  json.member("kind", arena_kind(arena.kind));
+  json.member("arena", arena.arena != 0 ? std::optional(arena.arena) : std::nullopt);
+  json.member("reserved_bytes", arena.reserved_bytes);
+  json.member("resident_bytes", arena.resident_bytes);
+  json.member("live_bytes", arena.live.bytes);
+  json.member("live_blocks", arena.live.blocks);
+  json.member("unused_page_bytes", arena.unused_bytes);
+}
+
+void write_keep(JsonWriter& json, const report::StackKeep& stack) {
+  const JsonObject object(json);
+  json.member("stack", stack.stack_id);
+  json.member("function", stack.function);
+  json.member("live_bytes", stack.live.bytes);
+  json.member("live_blocks", stack.live.blocks);
+  json.member("pages", stack.pages);
+  json.member("kept_bytes", stack.kept_bytes);
+  json.key("frames").values(stack.frames);
+}
+
+}  // namespace
+
+void json_fragmentation(const report::Report& report, const report::Write& write) {
+  JsonDocument document("fragmentation", report, write);
+  write_json(document.key("totals"), report.totals);
+  if (!report.fragmentation) {
+    for (const char* name : {"page_bytes", "arenas", "kept_bytes", "unused_page_bytes", "stack_count", "stacks"})
+      document.member(name, nullptr);
+    return;
+  }
+  const report::Fragmentation& fragmentation = *report.fragmentation;
+  document.member("page_bytes", fragmentation.page_bytes);
+  document.list("arenas", fragmentation.arenas, write_arena);
+  document.member("kept_bytes", fragmentation.kept_bytes);
+  document.member("unused_page_bytes", fragmentation.unused_bytes);
+  document.member("stack_count", fragmentation.stack_count);
+  document.list("stacks", fragmentation.stacks, write_keep);
+  document.list("frames", report.frames);
+}
+
 }  // namespace heaptap::json

@@ -84,5 +84,6 @@ void json_retained(const report::Report& report, const report::Write& write);
 void json_globals(const report::Report& report, const report::Write& write);
 void json_scans(const report::Report& report, const report::Write& write);
 void json_scan_changes(const report::Report& report, const report::Write& write);
+void json_fragmentation(const report::Report& report, const report::Write& write);
 
 }  // namespace heaptap::json

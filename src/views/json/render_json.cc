@@ -250,6 +250,8 @@ void write_json(const report::Report& report, report::View view, bool bottom_up,
       return json_scans(report, write);
     case report::View::kScanChanges:
       return json_scan_changes(report, write);
+    case report::View::kFragmentation:
+      return json_fragmentation(report, write);
     case report::View::kProcesses:
       return processes(report, write);
     case report::View::kPrograms:

@@ -44,6 +44,8 @@ std::string render_text(const report::Report& report, report::View view, const R
       return text_scans(context);
     case report::View::kScanChanges:
       return text_scan_changes(context);
+    case report::View::kFragmentation:
+      return text_fragmentation(context);
     case report::View::kProcesses:
       return text_processes(context);
     case report::View::kPrograms:

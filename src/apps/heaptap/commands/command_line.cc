@@ -35,7 +35,7 @@ Live:
   heaptap console [PID|TRACE] [-x COMMAND]      inspect and control a recording, by commands
 
 Read:
-  heaptap show VIEW TRACE [--json] [options]    read a trace; VIEW is one of summary leaks top tree stats sizes lifetimes timeline blocks
+  heaptap show VIEW TRACE [--json] [options]    read a trace; VIEW is one of summary leaks top tree stats sizes lifetimes timeline blocks fragmentation
   heaptap report [TRACE] [--open]               write a report to explore in a browser, one HTML file
   heaptap diff BEFORE AFTER [options]           compare two traces: which stacks grew, are new, are gone
   heaptap check TRACE... --max-leaked 0         fail if a trace exceeds a limit: leaks, peak, ...

@@ -216,7 +216,8 @@ std::vector<shell::Command> report_commands(ConsoleSession& session) {
       {.name = "show",
        .usage = "show VIEW [OPTIONS]",
        .summary = "print a view of the recording so far, like `heaptap show`",
-       .help = "  Views: summary, leaks, top, tree, stats, sizes, lifetimes, timeline, blocks; the name may be "
+       .help = "  Views: summary, leaks, top, tree, stats, sizes, lifetimes, timeline, blocks, fragmentation; the name "
+               "may be "
                "abbreviated.\n"
                "  The options are those of the command line (`show --help`), including --process PID; `set` changes "
                "some\n  defaults. Another trace can be named: `show leaks other.htap`.\n",

@@ -15,15 +15,16 @@ namespace {
 using report::View;
 
 constexpr const char* kShowUsage = "heaptap show [VIEW] [TRACE] [--json] [options]";
-constexpr std::array<std::pair<const char*, View>, 9> kViews{{{"summary", View::kSummary},
-                                                              {"leaks", View::kLeaks},
-                                                              {"top", View::kTop},
-                                                              {"tree", View::kTree},
-                                                              {"stats", View::kStats},
-                                                              {"sizes", View::kSizes},
-                                                              {"lifetimes", View::kLifetimes},
-                                                              {"timeline", View::kTimeline},
-                                                              {"blocks", View::kBlocks}}};
+constexpr std::array<std::pair<const char*, View>, 10> kViews{{{"summary", View::kSummary},
+                                                               {"leaks", View::kLeaks},
+                                                               {"top", View::kTop},
+                                                               {"tree", View::kTree},
+                                                               {"stats", View::kStats},
+                                                               {"sizes", View::kSizes},
+                                                               {"lifetimes", View::kLifetimes},
+                                                               {"timeline", View::kTimeline},
+                                                               {"blocks", View::kBlocks},
+                                                               {"fragmentation", View::kFragmentation}}};
 
 std::vector<std::string> view_names() {
   std::vector<std::string> names;
@@ -275,7 +276,7 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   std::vector<std::string> words;
   OptionSet set("show", "Read a trace", kShowUsage);
   set.positional("VIEW TRACE", words,
-                 "summary, leaks, top, tree, stats, sizes, lifetimes, timeline or blocks; and the file")
+                 "summary, leaks, top, tree, stats, sizes, lifetimes, timeline, blocks or fragmentation; and the file")
       .offer(view_names());
   add_name_filters(set, options.query.filter);
   add_time_filters(set, options.query.window);
