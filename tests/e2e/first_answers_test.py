@@ -106,7 +106,7 @@ class FirstAnswers(heaptap_test.TestCase):
         self.check_fragmentation()
         text = self.shown("show", "fragmentation", self.trace)
         self.assertRegex(text, r"\n2\d\.\d MiB resident at the end: 0\.[67] live, ")
-        self.assertRegex(text, r"\n +(19|2\d)\.\d MiB +6\d\d\.\d KiB +.* main arena\n")
+        self.assertRegex(text, r"\n  main arena +(19|2\d)\.\d MiB +6\d\d\.\d KiB ")
         self.assertRegex(text, r"\n +[1-9]\.\d MiB +610\.4 KiB +625 +\d+\s+#\d+  hold_one answers_frag\.c:\d+")
         self.assertRegex(self.shown("show", "summary", self.trace), r"(?m)^  resident +2\d\.\d MiB   in RAM after .*: 0\.[67] live, ")
 

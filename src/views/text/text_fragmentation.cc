@@ -31,13 +31,13 @@ std::string arena_name(const report::ArenaUse& arena) {
 
 std::string arenas_text(const TextContext& context, const report::Fragmentation& fragmentation) {
   constexpr size_t kRows = 16;
-  TextTable table({{"RESIDENT"}, {"LIVE"}, {"FREE"}, {"OF WHOLE PAGES"}, {"BLOCKS"}, {"ARENA", Align::kLeft}},
+  TextTable table({{"ARENA", Align::kLeft}, {"RESIDENT"}, {"LIVE"}, {"FREE"}, {"OF WHOLE PAGES"}, {"BLOCKS"}},
                   context.options.width);
   report::ArenaUse rest;
   const size_t shown = std::min(fragmentation.arenas.size(), kRows);
   const auto add = [&table](const report::ArenaUse& arena, std::string name) {
-    table.add({format_bytes(arena.resident_bytes), format_bytes(arena.live.bytes), format_bytes(arena.free_bytes()),
-               format_bytes(arena.unused_bytes), format_count(arena.live.blocks), std::move(name)});
+    table.add({std::move(name), format_bytes(arena.resident_bytes), format_bytes(arena.live.bytes),
+               format_bytes(arena.free_bytes()), format_bytes(arena.unused_bytes), format_count(arena.live.blocks)});
   };
   for (size_t i = 0; i < fragmentation.arenas.size(); ++i) {
     const report::ArenaUse& arena = fragmentation.arenas[i];
@@ -101,7 +101,8 @@ std::string text_fragmentation(const TextContext& context) {
                       parts.at_end ? "the end" : fmt::format("scan {}", parts.scan), findings::resident_parts(parts));
   text += context.ink.bold("The allocator's memory by arena") + "\n\n" + arenas_text(context, fragmentation);
   text += unknown_text(fragmentation);
-  text += fmt::format("\nFree: {} in whole pages, {} in pages with live blocks, which keep them resident\n\n",
+  text += fmt::format("\n{}: {} in whole pages, {} in pages with live blocks, which keep them resident\n\n",
+                      parts.knows_all_blocks ? "Free" : "Free, or in blocks that weren't recorded",
                       format_bytes(fragmentation.unused_bytes), format_bytes(fragmentation.kept_bytes));
   if (fragmentation.stack_count == 0) return text + remarks_of(context);
   text += context.ink.bold("Stacks by bytes that their blocks keep resident beyond their own") + "\n\n";
