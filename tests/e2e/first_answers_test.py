@@ -1,13 +1,16 @@
 """The end of a run, and the command that it names, answer first what the program is about."""
 import pathlib
 import shlex
+import signal
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import far
 import heaptap_test
-from heaptap_test import TARGETS, heaptap
+from heaptap_test import HEAPTAP, TARGETS, heaptap
+from waiting import finished
 
 
 class FirstAnswers(heaptap_test.TestCase):
@@ -138,6 +141,86 @@ class FirstAnswers(heaptap_test.TestCase):
         self.assertRegex(lines[1], r"^  8\.0 MiB of the peak: #\d+  load_image answers_child\.c:\d+")
         self.assertRegex(lines[2], r"^all 2 processes: ")
         self.assertIn("  load_image ", self.next_of(lines))
+
+
+class OfAService(heaptap_test.TestCase):
+    """A service that is asked, by a word each, to hold a block in a global variable, or to lose one."""
+
+    def start(self, *recorder):
+        service = subprocess.Popen([*map(str, recorder), str(TARGETS / "loses_on_demand")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   text=True, cwd=self.directory)
+        self.addCleanup(service.communicate)
+        self.assertEqual(service.stdout.readline(), "ready\n")
+        self.ask(service, "drop")  # it has its buffers
+        return service
+
+    def ask(self, service, *words):
+        for word in words:
+            service.stdin.write(word + "\n")
+            service.stdin.flush()
+            self.assertEqual(service.stdout.readline(), word + "\n")
+
+    def end_of_attach(self, *words):
+        """The lines at the end of an attach in which the service was asked for this."""
+        if not heaptap_test.has_tracer():
+            self.skipTest("this heaptap has no tracer")
+        service = self.start()
+        attached = subprocess.Popen([HEAPTAP, "attach", "-o", self.trace, str(service.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    text=True, cwd=self.directory)
+        self.addCleanup(heaptap_test.end, attached)
+        self.assertIn("recording process", attached.stderr.readline())
+        self.ask(service, *words)
+        attached.send_signal(signal.SIGINT)
+        out, err = finished(attached)
+        self.assertEqual((attached.returncode, out), (0, ""), err)
+        lines = [line.removeprefix("heaptap: ") for line in err.splitlines()]
+        self.assertRegex(lines[0], r"loses_on_demand \(pid \d+\) detached, still running after ")
+        return lines[1:]
+
+    def next_of(self, lines):
+        self.assertTrue(lines[-1].startswith("next:  heaptap "), lines)
+        outcome = heaptap(*shlex.split(lines[-1].removeprefix("next:  heaptap ")), cwd=self.directory)
+        self.assertEqual(outcome.status, 0, outcome)
+        return outcome.stdout.decode()
+
+    def test_what_leaks_during_an_attach_is_told(self):
+        lines = self.end_of_attach("hold", "lose", "lose")
+        self.assertRegex(lines[0], r"^LEAKED 200 bytes in 2 blocks")
+        self.assertRegex(lines[1], r"^  200 bytes in 2 blocks  #\d+  make loses_on_demand\.c:\d+ < obey ")
+        self.assertRegex(self.next_of(lines), r"200 B in 2 blocks definitely lost at make loses_on_demand\.c:\d+")
+
+    def test_who_holds_what_was_allocated_during_an_attach_is_told(self):
+        lines = self.end_of_attach("hold")
+        self.assertRegex(lines[0], r"^no leaks in what was recorded; 100 B still reachable, 100 B of them by global held "
+                                   r"\(loses_on_demand\.c:\d+\)")
+        self.assertIn("global held", self.next_of(lines))
+
+    def test_an_attach_that_saw_nothing_knows_nothing(self):
+        lines = self.end_of_attach()
+        self.assertEqual(lines[0], "UNKNOWN: no allocation was seen while it was recorded")
+        self.assertNotIn("no leaks", self.next_of(lines))
+        outcome = heaptap("check", "--max-leaked", "0", self.trace)
+        self.assertEqual(outcome.status, 3, outcome)
+
+    def check_live(self, service, pid):
+        self.ask(service, "hold", "lose")
+        leaks = heaptap("leaks", pid, cwd=self.directory)
+        self.assertRegex(leaks.stdout.decode(), r"100 B in 1 block definitely lost at make loses_on_demand\.c:\d+")
+        held = heaptap("leaks", "--globals", pid, cwd=self.directory)
+        self.assertRegex(held.stdout.decode(), r"(?m)^ +100 B .* global held \(loses_on_demand\.c:\d+\)$")
+
+    def check_run(self, *options):
+        recorder = self.start(HEAPTAP, "run", "-q", "-o", self.trace, *options, "--")
+        (pid,) = [pid for pid in heaptap_test.descendants(recorder.pid) if heaptap_test.executable(pid) == str(TARGETS / "loses_on_demand")]
+        self.check_live(recorder, pid)
+
+    def test_a_scan_while_it_runs(self):
+        self.check_run()
+
+    def test_a_scan_while_it_runs_by_ptrace(self):
+        if not heaptap_test.has_tracer():
+            self.skipTest("this heaptap has no tracer")
+        self.check_run("--via", "ptrace")
 
 
 if __name__ == "__main__":

@@ -88,6 +88,16 @@ std::string uncertainty_of(const report::Report& report) {
   return fmt::format("uncertain: {} ({})", fmt::join(unknown, ", "), fmt::join(gaps, ", "));
 }
 
+const char* nothing_seen_text(const report::Report& report) {
+  return report.capture.from_start ? "nothing was seen of what it allocates"
+                                   : "no allocation was seen while it was recorded";
+}
+
+const char* limit_of_no_leaks(const report::Report& report) {
+  if (!report.known.leaks) return " found";
+  return report.known.children && report.capture.from_start ? "" : " in what was recorded";
+}
+
 std::string incomplete_text(const model::Capture& capture) {
   return capture.running ? capture.damage : "incomplete: " + capture.damage;
 }

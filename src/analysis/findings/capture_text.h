@@ -24,6 +24,12 @@ std::string exit_text(const model::Capture& capture);
 std::string late_start_of(const report::Report& report);
 // Uncertain verdicts and the reasons; empty: none.
 std::string uncertainty_of(const report::Report& report);
+// That nothing was seen which a verdict could be about.
+const char* nothing_seen_text(const report::Report& report);
+
+// What the verdict "no leaks" is limited to: " found", " in what was recorded"; empty: to nothing.
+const char* limit_of_no_leaks(const report::Report& report);
+
 // Why a truncated trace is incomplete.
 std::string incomplete_text(const model::Capture& capture);
 

@@ -258,7 +258,7 @@ class Findings {
     const report::Leaks& leaks = report_.leaks;
     if (!report_.known.any) {
       return add(Severity::kWarning, FindingKind::kLeaks,
-                 "UNKNOWN: nothing was seen of what it allocates, so leaks are unknown.");
+                 fmt::format("UNKNOWN: {}, so leaks are unknown.", nothing_seen_text(report_)));
     }
     if (!leaks.scanned) {
       return add(Severity::kWarning, FindingKind::kLeaks, "No leak scan was made: leaks are unknown.");
@@ -266,6 +266,9 @@ class Findings {
     if (!report::leaks_at_all(leaks)) {
       if (report_.known.leaks && !report_.known.children)
         return add(Severity::kInfo, FindingKind::kLeaks, "No leaks in what was recorded, but children ran unrecorded.");
+      if (report_.known.leaks && !report_.capture.from_start)
+        return add(Severity::kInfo, FindingKind::kLeaks,
+                   "No leaks in what was recorded; earlier allocations are unknown.");
       if (report_.known.leaks) return add(Severity::kGood, FindingKind::kLeaks, "No leaks.");
       return add(Severity::kInfo, FindingKind::kLeaks, "No leaks found, but not all could be seen.");
     }

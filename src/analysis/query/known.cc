@@ -28,7 +28,9 @@ bool saw_nothing(const report::Report& report) {
   const bool has_own = (capture.gaps & model::kGapOwnAllocator) != 0;
   // Mappings of a program that never calls an allocator may be that of another one.
   const bool has_mappings = totals.peak_mapped_bytes.if_known().value_or(0) != 0;
-  return is_told || (is_empty && report.filter.empty() && !report.window && (has_own || has_mappings));
+  // What a process had allocated before it was attached to is unknown. (A forked one inherits blocks of a recorded one.)
+  const bool began_late = !capture.from_start && capture.parent_pid == 0;
+  return is_told || (is_empty && report.filter.empty() && !report.window && (has_own || has_mappings || began_late));
 }
 
 bool has_unrecorded_children(const model::Capture& capture) {

@@ -100,10 +100,7 @@ Lines mapping_lines(const report::Totals& totals) {
 std::string reachable_text(const report::Report& report) {
   const report::Leaks& leaks = report.leaks;
   std::string text = report::leaks_at_all(leaks) ? "no definite leaks" : "no leaks";
-  if (!report.known.leaks)
-    text += " found";
-  else if (!report.known.children)
-    text += " in what was recorded";
+  text += findings::limit_of_no_leaks(report);
   if (leaks.reachable.blocks == 0) return text;
   text += fmt::format("; {} still reachable", format_bytes(leaks.reachable.bytes));
   const report::GlobalEntry* const largest = report.globals ? report.globals->largest() : nullptr;
@@ -132,7 +129,7 @@ std::string leaks_behind_text(const report::Report& report) {
 // The most important line.
 std::string outcome_line(const report::Report& report) {
   const report::Leaks& leaks = report.leaks;
-  if (!report.known.any) return "UNKNOWN: nothing was seen of what it allocates";
+  if (!report.known.any) return fmt::format("UNKNOWN: {}", findings::nothing_seen_text(report));
   std::string text =
       !leaks.scanned                             ? (report.totals.live_bytes.is_known()
                                                         ? fmt::format("{} not freed in {} (no leak scan: leaks unknown)",

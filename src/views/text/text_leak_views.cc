@@ -7,6 +7,7 @@
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/block_text.h"
+#include "analysis/findings/capture_text.h"
 #include "analysis/findings/function_name.h"
 #include "common/base/units.h"
 #include "views/text/text_parts.h"
@@ -94,6 +95,9 @@ std::string text_globals(const TextContext& context) {
   if (!context.report.globals) return title_of(context);
   const report::Globals& globals = *context.report.globals;
   std::string text = title_of(context) + "\n";
+  if (!context.report.known.any)
+    return text + context.ink.yellow(fmt::format("unknown: {}\n", findings::nothing_seen_text(context.report))) +
+           remarks_of(context);
   const bool are_all = globals.reachable.blocks == globals.held.blocks;
   if (!are_all) text += findings::amount(globals.reachable) + " reachable, ";
   text +=

@@ -5,6 +5,7 @@
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/block_text.h"
+#include "analysis/findings/capture_text.h"
 #include "analysis/findings/function_name.h"
 #include "analysis/findings/mapped_text.h"
 #include "analysis/findings/note_text.h"
@@ -165,7 +166,10 @@ std::string leak_totals_text(const TextContext& context) {
   kind("  by tags", leaks.behind_tags, false, tags_hint);
   kind("lost in pools", report::BlockCount(leaks.pools.definite) += leaks.pools.indirect, true,
        " of the program's pools, within what is counted as live");
-  if (text.empty() && leaks.unknown.blocks == 0) text += "  no leaks\n";
+  if (!context.report.known.any)
+    text += context.ink.yellow(fmt::format("  unknown: {}\n", findings::nothing_seen_text(context.report)));
+  else if (text.empty() && leaks.unknown.blocks == 0)
+    text += fmt::format("  no leaks{}\n", findings::limit_of_no_leaks(context.report));
   kind("still reachable", leaks.reachable, false);
   text += kept_text(leaks, &report::KeptByLibrary::reachable);
   // If all blocks of a stack or call are pointed to at one offset, or at a class record, that is a header, not a

@@ -241,10 +241,11 @@ base::Result<LeakSample> take_leaks(client::Recording& recording, client::Progra
   query.counting.lifetimes = false;
   auto report = recording.report(program, query);
   if (!report) return std::unexpected(std::move(report).error());
-  LeakSample sample{.scan = report->leaks.scan.number,
-                    .leaks = report->leaks,
-                    .all_known = report->known.saw_all && report->leaks.unknown.blocks == 0,
-                    .stacks = {}};
+  LeakSample sample{
+      .scan = report->leaks.scan.number,
+      .leaks = report->leaks,
+      .all_known = report->known.saw_all && report->capture.from_start && report->leaks.unknown.blocks == 0,
+      .stacks = {}};
   for (size_t i = 0; i < report->counts.size(); ++i) {
     const report::StackCount& count = report->counts[i];
     if (count.leaked_blocks != 0) sample.stacks.push_back({i + 1, count.leaked_bytes, count.leaked_blocks});

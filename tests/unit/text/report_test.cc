@@ -255,6 +255,16 @@ TEST(EndSummary, SaysThatNothingLeaksWithoutZeros) {
   EXPECT_EQ(text.find(" 0 B"), std::string::npos) << text;
 }
 
+TEST(EndSummary, OfAnAttachedProcessSpeaksOfWhatWasRecorded) {
+  report::Report report = clean_run();
+  report.capture.from_start = false;
+  report.known.leaks = true;
+  EXPECT_TRUE(says(report, "heaptap: no leaks in what was recorded\n"));
+  report.known = {.any = false};
+  EXPECT_TRUE(says(report, "heaptap: UNKNOWN: no allocation was seen while it was recorded\n"));
+  EXPECT_FALSE(says(report, "no leaks"));
+}
+
 TEST(EndSummary, SaysHowTheProgramEnded) {
   report::Report report = clean_run();
   report.capture.exit = {.code = {}, .signal = 11};
