@@ -24,7 +24,7 @@ inline constexpr std::array kKeyHelp{
     KeyHelp{"i", "next program of the process, where it executed several"},
     KeyHelp{"Esc", "back"},
     KeyHelp{"h ?", "help"},
-    KeyHelp{"q", "quit"},
+    KeyHelp{"q", "quit; back from this help"},
 };
 
 }  // namespace heaptap::top

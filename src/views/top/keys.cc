@@ -195,9 +195,9 @@ Wish press_in_page(State& state, const Key& key, const Seen& seen) {
       state.scrolled = 0;
       return {};
     case Key::Kind::kCharacter:
-      if (key.character == "q") return {.kind = Wish::Kind::kQuit};
+      if (key.character == "q" && state.mode != Mode::kHelp) return {.kind = Wish::Kind::kQuit};
       if (key.character == "s" && state.mode == Mode::kStack) return {.kind = Wish::Kind::kScan};
-      if (key.character == "h" || key.character == "?") state.mode = Mode::kRows;
+      if (key.character == "h" || key.character == "?" || key.character == "q") state.mode = Mode::kRows;
       return {};
     case Key::Kind::kEscape:
     case Key::Kind::kEnter:

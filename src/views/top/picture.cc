@@ -277,7 +277,7 @@ void add_lines(Picture& picture, const PictureInput& input, const Layout& layout
 
 std::vector<KeyHint> hints_of(const State& state, bool is_live, bool has_images) {
   if (state.mode == Mode::kStack) return {{"Esc", "back"}, {"↑↓", "scroll"}, {"q", "quit"}};
-  if (state.mode == Mode::kHelp) return {{"Esc", "back"}, {"q", "quit"}};
+  if (state.mode == Mode::kHelp) return {{"q", "back"}};
   std::vector<KeyHint> hints{{"q", "quit"}, {"h", "help"}, {"<>", "sort"}, {"/", "filter"}, {"Enter", "stack"}};
   constexpr std::array<const char*, kGroupingCount> kKeys{"k", "t", "o"};
   constexpr std::array<const char*, kGroupingCount> kMeanings{"stacks", "threads", "modules"};

@@ -185,6 +185,12 @@ TEST_F(Keys, FreezeAndHelp) {
   EXPECT_FALSE(state_.frozen);
   (void)press(character("?"));
   EXPECT_EQ(state_.mode, Mode::kHelp);
+}
+
+TEST_F(Keys, QLeavesTheHelpAndNotTop) {
+  (void)press(character("h"));
+  EXPECT_EQ(press(character("q")).kind, Wish::Kind::kNothing);
+  EXPECT_EQ(state_.mode, Mode::kRows);
   EXPECT_EQ(press(character("q")).kind, Wish::Kind::kQuit);
 }
 
