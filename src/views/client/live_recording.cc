@@ -98,8 +98,11 @@ class LiveRecording : public Recording {
   base::Result<> stop(uint32_t pid) override { return tell(Kind::kStop, of_process(pid)); }
   base::Result<> reset(uint32_t pid) override { return tell(Kind::kReset, of_process(pid)); }
 
-  base::Result<> mark(uint32_t pid, const std::string& name) override {
-    return tell(Kind::kMark, control::encode(control::MarkRequest{.pid = known(pid), .name = name}));
+  base::Result<size_t> mark(uint32_t pid, const std::string& name) override {
+    const auto answer =
+        client_->ask(Kind::kMark, control::encode(control::MarkRequest{.pid = known(pid), .name = name}));
+    if (!answer) return std::unexpected(answer.error());
+    return control::decode_marks(answer->fields).size();
   }
 
   base::Result<ScanResult> scan(uint32_t pid, ScanKind kind) override {

@@ -94,7 +94,9 @@ class PastRecording : public Recording {
   base::Result<> start(uint32_t /*pid*/) override { return refused("start"); }
   base::Result<> stop(uint32_t /*pid*/) override { return refused("stop"); }
   base::Result<> reset(uint32_t /*pid*/) override { return refused("reset"); }
-  base::Result<> mark(uint32_t /*pid*/, const std::string& /*name*/) override { return refused("mark"); }
+  base::Result<size_t> mark(uint32_t /*pid*/, const std::string& /*name*/) override {
+    return std::unexpected(refused("mark").error());
+  }
   base::Result<ScanResult> scan(uint32_t /*pid*/, ScanKind /*kind*/) override {
     return std::unexpected(refused("scan").error());
   }

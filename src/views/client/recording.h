@@ -80,7 +80,8 @@ class Recording {
   virtual base::Result<> start(uint32_t pid) = 0;
   virtual base::Result<> stop(uint32_t pid) = 0;
   virtual base::Result<> reset(uint32_t pid) = 0;
-  virtual base::Result<> mark(uint32_t pid, const std::string& name) = 0;
+  // Returns the number of processes that were marked.
+  virtual base::Result<size_t> mark(uint32_t pid, const std::string& name) = 0;
   virtual base::Result<ScanResult> scan(uint32_t pid, ScanKind kind) = 0;
   virtual base::Result<> set_depth(uint32_t depth) = 0;
   virtual base::Result<> detach(uint32_t pid) = 0;

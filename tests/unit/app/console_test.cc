@@ -90,7 +90,11 @@ class FakeRecording : public client::Recording {
   base::Result<> start(uint32_t pid) override { return note("start", pid); }
   base::Result<> stop(uint32_t pid) override { return note("stop", pid); }
   base::Result<> reset(uint32_t pid) override { return note("reset", pid); }
-  base::Result<> mark(uint32_t pid, const std::string& name) override { return note("mark '" + name + "'", pid); }
+  base::Result<size_t> mark(uint32_t pid, const std::string& name) override {
+    const auto noted = note("mark '" + name + "'", pid);
+    if (!noted) return std::unexpected(noted.error());
+    return pid == 0 ? known.size() : 1;
+  }
   base::Result<client::ScanResult> scan(uint32_t pid, client::ScanKind kind) override {
     const auto noted = note("scan " + std::to_string(static_cast<int>(kind)), pid);
     if (!noted) return std::unexpected(noted.error());
@@ -166,6 +170,17 @@ TEST_F(ConsoleTest, SteersAllProcessesOrTheOneThatIsNamed) {
   EXPECT_EQ(done_by("show top"), "report 13;");
   (void)output_of("set process all");
   EXPECT_EQ(done_by("stop"), "stop 0;");
+}
+
+TEST_F(ConsoleTest, AMarkOfItsOwnIsNoNews) {
+  (void)output_of("mark here");
+  for (const uint32_t pid : {12u, 13u, 14u}) fake_->news.push_back(happened(client::News::Kind::kMarked, pid, "here"));
+  fake_->news.push_back(happened(client::News::Kind::kMarked, 12, "there"));
+  const std::string news = session_.take_news();
+  EXPECT_EQ(news.find("process 12: mark 0 'here'"), std::string::npos) << news;
+  EXPECT_EQ(news.find("process 13: mark 0 'here'"), std::string::npos) << news;
+  EXPECT_NE(news.find("process 14: mark 0 'here'"), std::string::npos) << "of somebody else: " << news;
+  EXPECT_NE(news.find("process 12: mark 0 'there'"), std::string::npos) << news;
 }
 
 TEST_F(ConsoleTest, KillTakesASignalAPidOrBoth) {

@@ -83,9 +83,10 @@ class MadeUpRecording : public client::Recording {
   base::Result<> start(uint32_t pid) override { return steered("start", pid); }
   base::Result<> stop(uint32_t pid) override { return steered("stop", pid); }
   base::Result<> reset(uint32_t pid) override { return steered("reset", pid); }
-  base::Result<> mark(uint32_t pid, const std::string& mark_name) override {
+  base::Result<size_t> mark(uint32_t pid, const std::string& mark_name) override {
     all_marks.push_back({.number = static_cast<uint32_t>(all_marks.size() + 1), .name = mark_name});
-    return steered("mark " + mark_name, pid);
+    (void)steered("mark " + mark_name, pid);
+    return 1;
   }
   base::Result<client::ScanResult> scan(uint32_t pid, client::ScanKind /*kind*/) override {
     (void)steered("scan", pid);

@@ -13,7 +13,8 @@ int perform(const MarkOptions& options) {
     const auto pid = static_cast<uint32_t>(options.process);
     const auto recording = client::connect_to_process(pid, options.host);
     if (!recording) return std::unexpected(recording.error());
-    return (*recording)->mark(pid, options.name);
+    HEAPTAP_TRY((*recording)->mark(pid, options.name));
+    return {};
   };
   const auto done = mark();
   if (done) return 0;

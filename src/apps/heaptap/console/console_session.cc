@@ -48,6 +48,7 @@ void ConsoleSession::take(std::unique_ptr<client::Recording> recording) {
   recording_ = std::move(recording);
   ended_.reset();
   main_trace_.clear();
+  own_marks_.clear();
   settings.image = 0;
   if (!recording_ || !recording_->is_live()) return;
   recording_->set_give_up(shell::is_interrupted);
@@ -57,7 +58,18 @@ void ConsoleSession::take(std::unique_ptr<client::Recording> recording) {
 
 void ConsoleSession::collect_news() {
   if (!recording_) return;
-  for (const client::News& news : recording_->take_news()) news_ += news_text(news) + "\n";
+  for (const client::News& news : recording_->take_news()) {
+    const auto own =
+        news.kind == client::News::Kind::kMarked ? std::ranges::find(own_marks_, news.text) : own_marks_.end();
+    if (own == own_marks_.end())
+      news_ += news_text(news) + "\n";
+    else
+      own_marks_.erase(own);
+  }
+}
+
+void ConsoleSession::expect_marks(const std::string& name, size_t processes) {
+  own_marks_.insert(own_marks_.end(), processes, name);
 }
 
 // All processes if their index exists; else the main one.

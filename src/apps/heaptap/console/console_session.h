@@ -52,6 +52,8 @@ class ConsoleSession {
   base::Result<report::Report> report_for(const ShowOptions& options, const query::Query& query);
 
   [[nodiscard]] std::string prompt() const;
+  // News of marks that this session has set itself, in so many processes, are not printed.
+  void expect_marks(const std::string& name, size_t processes);
   // Events since the last call, one per line.
   std::string take_news();
   [[nodiscard]] int news_descriptor() const;
@@ -71,6 +73,7 @@ class ConsoleSession {
   std::unique_ptr<client::Recording> recording_;
   std::unique_ptr<client::Recording> ended_;  // the previous live one; only it may have the trace file open
   std::string main_trace_;                    // of a live one
+  std::vector<std::string> own_marks_;        // names, one for each piece of news to come
   std::string news_;                          // not printed yet
 };
 

@@ -25,7 +25,9 @@ base::Result<> mark(ConsoleSession& session, const Words& arguments) {
   if (arguments.size() != 1 || arguments.front().empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "mark: expected one name, as in `mark warm` or `mark 'after login'`");
   }
-  HEAPTAP_TRY((*recording)->mark(session.settings.process, arguments.front()));
+  const auto marked = (*recording)->mark(session.settings.process, arguments.front());
+  if (!marked) return std::unexpected(marked.error());
+  session.expect_marks(arguments.front(), *marked);
   return session.print(fmt::format("mark '{}' is set\n", base::safe_text(arguments.front())));
 }
 
