@@ -16,7 +16,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
 from heaptap_test import HEAPTAP, built, heaptap, run
-from waiting import ended, read_until
+from waiting import ended, read_until, wait_for
 
 PROMPT = "> "
 
@@ -476,18 +476,29 @@ class GoingOn(heaptap_test.TestCase):
         self.assertEqual(outcome.status, 2, outcome)
         self.assertIn(f"{self.pid}  cat", outcome.stderr.decode())
         terminal = Terminal(self)
-        listed = terminal.until(r"Which one \(1 to \d+\)\? $")
+        asked = r"Which one \(1 to \d+; none; q\)\? $"
+        listed = terminal.until(asked)
         numbers = {int(pid): int(number) for number, pid in re.findall(r"(\d+)\)  (\d+)  ", listed)}
         self.assertLessEqual({self.pid, second.pid}, set(numbers))
-        for wrong in ("0", "x", "1000", ""):
+        for wrong in ("0", "x", "attach 5"):
             terminal.type(wrong + "\n")
-            terminal.until(r"Which one \(1 to \d+\)\? $")
+            self.assertIn(f"'{wrong}' is none of these: a number from 1 to", terminal.until(asked))
+        terminal.type("help\n")
+        self.assertIn("`none` begins without", " ".join(terminal.until(asked).split()))
         terminal.type(f"{numbers[second.pid]}\n")
         terminal.until(f"{second.pid}> $")
         self.assertIn(f"cat (pid {second.pid}): running", terminal.ask("status"))
+        terminal = Terminal(self)
+        terminal.until(asked)
+        terminal.type("q\n")
+        self.assertEqual(terminal.status(), 0)
+        terminal = Terminal(self)
+        terminal.until(asked)
+        terminal.type("none\n")
+        self.assertIn("no recording: start one with", terminal.until("> $"))
         # The end of the input chooses none.
         terminal = Terminal(self)
-        terminal.until(r"Which one \(1 to \d+\)\? $")
+        terminal.until(asked)
         terminal.type("\x04")
         terminal.until("no recording chosen")
         self.assertEqual(terminal.status(), 2)
@@ -514,6 +525,54 @@ class GoingOn(heaptap_test.TestCase):
         process.stdin.write(b"still\n")
         process.stdin.flush()
         self.assertEqual(process.stdout.readline(), b"still\n")
+
+    def unrecorded(self):
+        process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def assert_unharmed(self, process):
+        self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{process.pid}/status").read_text())
+        process.stdin.write(b"still\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"still\n")
+
+    def test_an_unrecorded_process_is_recorded_as_long_as_the_console_lives(self):
+        process = self.unrecorded()
+        trace = self.directory / f"heaptap.cat.{process.pid}.htap"
+        terminal = Terminal(self, process.pid)
+        said = " ".join(terminal.until(f"{process.pid}> $").split())
+        self.assertIn(f"process {process.pid} wasn't being recorded: attached to it until this console ends; trace: ", said)
+        self.assertIn(f"cat (pid {process.pid}): running", terminal.ask("status"))
+        terminal.type("quit\r")
+        self.assertIn(trace.name, terminal.until("the recording of this console has ended; its trace is .*\n"))
+        self.assertEqual(terminal.status(), 0)
+        self.assert_unharmed(process)
+        self.assertEqual(heaptap("show", "summary", trace).status, 0)
+
+    def test_the_same_in_a_script(self):
+        process = self.unrecorded()
+        outcome = heaptap("console", process.pid, "-x", "scan", "-x", "mark here", cwd=self.directory)
+        self.assertEqual(outcome.status, 0, outcome)
+        self.assertIn(b"mark 'here' is set\n", outcome.stdout)
+        self.assertNotIn(b"mark 1", outcome.stderr)
+        self.assertTrue((self.directory / f"heaptap.cat.{process.pid}.htap").exists())
+        self.assert_unharmed(process)
+
+    def test_a_console_that_is_killed_detaches(self):
+        process = self.unrecorded()
+        terminal = Terminal(self, process.pid)
+        terminal.until(f"{process.pid}> $")
+        terminal.process.kill()
+        status = pathlib.Path(f"/proc/{process.pid}/status")
+        wait_for("nothing traces it", lambda: "TracerPid:\t0\n" in status.read_text(), state=process.pid)
+        self.assert_unharmed(process)
+
+    def test_a_process_that_is_gone(self):
+        outcome = heaptap("console", 4194303, "-x", "status", cwd=self.directory)
+        self.assertEqual((outcome.status, outcome.stdout), (125, b""), outcome)
+        self.assertIn("no process 4194303", outcome.stderr.decode())
 
     def test_a_failed_attach_is_not_taken_for_a_trace_of_another(self):
         other = self.directory / "heaptap.other.1.htap"

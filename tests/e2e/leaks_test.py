@@ -1,6 +1,8 @@
 """`heaptap leaks PID`, repeated scans of one session, and exit statuses that leaks decide."""
+import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -9,6 +11,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 import heaptap_test
 from heaptap_test import HEAPTAP, TARGETS  # noqa: E402
+from waiting import finished, wait_for  # noqa: E402
 
 
 def shown(view, trace, *options):
@@ -130,6 +133,128 @@ class LeaksNow(unittest.TestCase):
         self.assertEqual(shown("leaks", self.target.trace)["leaks"]["definite"]["blocks"], 100)
 
 
+@unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
+class OfAnUnrecordedProcess(heaptap_test.TestCase):
+    """`heaptap leaks PID` attaches for a while, scans, and detaches."""
+
+    def setUp(self):
+        super().setUp()
+        self.target = subprocess.Popen([TARGETS / "loses_on_demand"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.target.communicate)
+        self.target.stdout.readline()
+        self.ask("drop")  # it has its buffers
+
+    def ask(self, word):
+        self.target.stdin.write(word + "\n")
+        self.target.stdin.flush()
+        return self.target.stdout.readline().strip()
+
+    def start(self, *options):
+        """heaptap, from when it has attached."""
+        environment = {**os.environ, "TMPDIR": str(self.directory)}
+        scanning = subprocess.Popen([HEAPTAP, "leaks", *map(str, options), str(self.target.pid)], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, env=environment, cwd=self.directory)
+        self.addCleanup(self.end, scanning)
+        line = scanning.stderr.readline()
+        self.assertRegex(line, rf"^heaptap: process {self.target.pid} \(.*loses_on_demand\) wasn't being recorded: attached to it for ")
+        return scanning
+
+    @staticmethod
+    def end(process):
+        heaptap_test.end(process)
+        process.communicate()
+
+    def ask_until_seen(self, word):
+        """The first ones may come before the breakpoints are there."""
+        def is_seen():
+            self.ask(word)
+            shown = heaptap_test.heaptap("console", self.target.pid, "-x", "show summary --json", cwd=self.directory)
+            return json.loads(shown.stdout)["totals"]["allocations"] > 0
+        wait_for(f"{word} is seen", is_seen, state=self.target.pid)
+
+    def assert_unharmed(self):
+        self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{self.target.pid}/status").read_text())
+        self.assertEqual(self.ask("lose"), "lose")
+        self.assertEqual(sorted(path.name for path in self.directory.iterdir()), [])
+
+    def test_is_scanned_as_soon_as_the_user_wants(self):
+        scanning = self.start("--duration", "10m")
+        self.ask_until_seen("lose")
+        self.ask("lose")
+        self.ask("lose")
+        scanning.send_signal(signal.SIGINT)
+        out, err = finished(scanning)
+        self.assertEqual((scanning.returncode, err), (0, ""), out)
+        self.assertRegex(out, r"\n  definitely lost +\S+ \S+ +in 3 blocks\n")
+        self.assertRegex(out, r"\n! recording began while the program ran")
+        self.assert_unharmed()
+
+    def test_nothing_seen_is_no_verdict(self):
+        for options in ((), ("--globals",)):
+            scanning = self.start("--duration", "1ms", *options)
+            out, _ = finished(scanning)
+            self.assertEqual(scanning.returncode, 0, out)
+            self.assertRegex(out, r"(?m)^ *unknown: no allocation was seen while it was recorded$")
+            self.assertNotIn("no leaks", out)
+            self.assertNotIn("0 B in 0 blocks", out)
+        self.assert_unharmed()
+
+    def test_nothing_lost_is_said_of_what_was_recorded(self):
+        scanning = self.start("--duration", "10m")
+        self.ask_until_seen("hold")
+        scanning.send_signal(signal.SIGINT)
+        out, _ = finished(scanning)
+        self.assertRegex(out, r"\n  no leaks in what was recorded\n")
+        self.assert_unharmed()
+
+    def test_a_signal_ends_it_and_nothing_is_left(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            scanning = self.start("--duration", "10m")
+            scanning.send_signal(number)
+            out, _ = finished(scanning)
+            self.assertEqual((scanning.returncode, out), (-number, ""))
+            self.assert_unharmed()
+
+    def test_a_process_that_ends_first_is_scanned_at_its_end(self):
+        scanning = self.start("--duration", "10m")
+        self.ask_until_seen("lose")
+        self.target.stdin.close()
+        out, err = finished(scanning)
+        self.assertEqual((scanning.returncode, err), (0, ""), out)
+        self.assertRegex(out, r"\n  definitely lost +\S+ \S+ +in 1 block\n")
+        self.target.wait()
+        self.target.stdin = None
+
+    def test_a_kept_trace(self):
+        trace = self.directory / "kept.htap"
+        scanning = self.start("--duration", "10m", "-o", trace)
+        self.ask_until_seen("lose")
+        scanning.send_signal(signal.SIGINT)
+        finished(scanning)
+        self.assertEqual(shown("leaks", trace)["leaks"]["definite"]["blocks"], 1)
+        trace.unlink()
+        (self.directory / "heaptap.latest.htap").unlink()
+        self.assert_unharmed()
+
+    def test_a_process_with_a_tracer(self):
+        seize = 0x4206
+        tracer = subprocess.Popen([sys.executable, "-c", f"""
+import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.ptrace({seize}, {self.target.pid}, None, None) == 0, ctypes.get_errno()
+print("ready", flush=True)
+sys.stdin.read()
+"""], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(tracer.communicate)
+        if tracer.stdout.readline() != "ready\n":
+            self.skipTest("this process may not trace others")
+        outcome = heaptap_test.heaptap("leaks", self.target.pid, cwd=self.directory)
+        self.assertEqual((outcome.status, outcome.stdout), (125, b""), outcome)
+        self.assertRegex(outcome.stderr.decode(), rf"^heaptap: .*{self.target.pid}.*trace")
+        tracer.communicate()
+        self.assert_unharmed()
+
+
 class Headers(unittest.TestCase):
     """What is held behind headers alone is reachable, and said to be so: of leak_headers 169 blocks of 96 bytes."""
 
@@ -239,12 +364,6 @@ class Refusals(unittest.TestCase):
         run = subprocess.run([HEAPTAP, "leaks", *arguments], capture_output=True, text=True)
         self.assertEqual(run.stdout, "")
         return run.returncode, run.stderr
-
-    def test_a_process_that_nobody_traces(self):
-        status, text = self.refused(str(os.getpid()))
-        self.assertEqual(status, 125)
-        self.assertIn("is not being recorded", text)
-        self.assertIn("heaptap run", text)
 
     def test_no_process(self):
         status, text = self.refused("4194303")

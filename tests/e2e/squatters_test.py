@@ -182,7 +182,7 @@ class SquattersAtTheNames(heaptap_test.TestCase):
             squatters = Squatters(self, [os.getpid()], silent)
             for user in (0, USER):
                 with self.subTest(silent=silent, user=user):
-                    status, errors = self.ask("leaks", str(os.getpid()), user=user, longest_s=A_FRACTION_S)
+                    status, errors = self.ask("mark", str(os.getpid()), "here", user=user, longest_s=A_FRACTION_S)
                     self.assertEqual(status, 125)
                     self.assertIn("is not being recorded", errors)
                     if not silent:
@@ -233,7 +233,7 @@ class SquattersAtTheNames(heaptap_test.TestCase):
         read_until(process.stderr.fileno(), "that it records", lambda text: b"Ctrl-C detaches" in text)
         process.kill()
         ended(process)
-        status, errors = self.ask("leaks", str(target.pid), longest_s=A_FRACTION_S)
+        status, errors = self.ask("mark", str(target.pid), "name", longest_s=A_FRACTION_S)
         self.assertEqual(status, 125)
         self.assertIn("is not being recorded", errors)
         again = self.start("attach", "--force", "-o", self.trace, str(target.pid))

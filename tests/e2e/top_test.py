@@ -329,7 +329,17 @@ class Top(heaptap_test.TestCase):
         self.assertGreater(samples[-1]["stacks"][0]["growth_bytes"], 0)
         self.assertIsNone(process.poll(), "the process goes on")
         self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{process.pid}/status").read_text())
-        self.assertEqual(list(self.directory.glob("heaptap-top*")), [])
+        self.assertEqual(list(self.directory.glob("heaptap-*")), [])
+
+    def test_a_picture_of_a_process_that_is_attached_to_is_of_one_delay(self):
+        process = self.start_growing()
+        outcome = heaptap("top", "--once", "--delay", "700ms", process.pid, cwd=self.directory, env={**os.environ, "TMPDIR": str(self.directory)})
+        self.assertEqual((outcome.status, outcome.stderr), (0, b""), str(outcome))
+        picture = outcome.stdout.decode()
+        self.assertRegex(picture, r" allocs/s +[1-9]")  # of two samples
+        self.assertRegex(picture, r"#\d+ keep_line ")
+        self.assertIn("TracerPid:\t0\n", pathlib.Path(f"/proc/{process.pid}/status").read_text())
+        self.assertEqual(list(self.directory.glob("heaptap-*")), [])
 
     def test_shows_a_recording_that_goes_on_and_leaves_it_alone(self):
         process = self.start_growing()

@@ -182,6 +182,11 @@ base::Result<base::UniqueFd> connect_to_recorder(const endpoint::ProcessName& pr
                     found.peer.user.value_or(static_cast<uid_t>(-1)));
 }
 
+bool has_listener(const endpoint::ProcessName& process) {
+  const Found found = look_for_recorder(process, {}, {});
+  return found.connection || found.is_full;
+}
+
 std::optional<Reached> reach_recorder(const endpoint::ProcessName& process) {
   Found found = look_for_recorder(process, {}, {});
   if (found.is_full) return Reached{};

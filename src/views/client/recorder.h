@@ -44,6 +44,9 @@ base::UniqueFd connect_in_time(const endpoint::Address& address, std::chrono::mi
 // Connects to the process's recorder, blocking. Never reads from any other listener.
 base::Result<base::UniqueFd> connect_to_recorder(const endpoint::ProcessName& process);
 
+// Whether any process listens under the name of a recording of this process, trusted or not. Doesn't wait.
+bool has_listener(const endpoint::ProcessName& process);
+
 // A recorder that serves this user.
 struct Reached {
   pid_t recorder = 0;         // according to the kernel; 0: unknown, for instance in another PID namespace

@@ -96,6 +96,13 @@ class Samples {
   uint32_t scans_ = 0;
 };
 
+// Events of the last second may not have been written yet. A failure is that of the next sample, too.
+void count_all(client::Recording& recording, const TopSettings& settings) {
+  query::Query query;
+  query.listing.stacks = query.counting.statistics = query.counting.lifetimes = query.leaks.scans = false;
+  (void)recording.report({settings.pid, settings.image}, query);
+}
+
 std::optional<int64_t> whole_number(const std::optional<double>& value) {
   return value ? std::optional(static_cast<int64_t>(*value)) : std::nullopt;
 }
@@ -202,10 +209,17 @@ std::string json_line(const History& history, const NameBook& names, const State
   return text += '\n';
 }
 
-base::Result<std::string> picture_as_text(client::Recording& recording, const TopSettings& settings, size_t width) {
+base::Result<std::string> picture_as_text(client::Recording& recording, const TopSettings& settings, size_t width,
+                                          const Wait& wait) {
   const size_t rows = settings.rows == 0 ? kTextRows : settings.rows;
   Samples samples(recording, settings, rows);
   HEAPTAP_TRY(samples.take());
+  if (wait) {
+    if (!wait(settings.delay_ns)) return std::string();
+    count_all(recording, settings);
+    // Of one that has ended in between, the first sample is all that is known.
+    if (auto taken = samples.take(); !taken && recording.is_live()) return std::unexpected(std::move(taken).error());
+  }
   const Table table = make_table(samples.history(), samples.names(), samples.state());
   Layout layout = layout_of(width, 24, false);
   layout.height = layout.head_line() + 1 + std::max<size_t>(1, std::min(rows, table.order.size()));

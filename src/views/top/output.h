@@ -13,14 +13,16 @@
 
 namespace heaptap::top {
 
-// One picture of `width` columns, without keys, with as many rows as the settings say. Rates need two samples: for a live recording,
-// the call waits the delay between them.
-base::Result<std::string> picture_as_text(client::Recording& recording, const TopSettings& settings, size_t width);
+// Waits that long; false: end requested.
+using Wait = std::function<bool(uint64_t nanoseconds)>;
+
+// One picture of `width` columns, without keys, with as many rows as the settings say. With `wait`: after two samples with the delay
+// between them, which give rates; nothing if the end was requested. Without: of now.
+base::Result<std::string> picture_as_text(client::Recording& recording, const TopSettings& settings, size_t width,
+                                          const Wait& wait = {});
 
 // Writes one object per line to `write`, which returns whether to continue.
 using WriteLine = std::function<base::Result<bool>(std::string_view line)>;
-// Waits that long; false: end requested.
-using Wait = std::function<bool(uint64_t nanoseconds)>;
 base::Result<> write_json_lines(client::Recording& recording, const TopSettings& settings, const WriteLine& write,
                                 const Wait& wait);
 

@@ -213,7 +213,11 @@ TEST(CommandLine, TakesFunctionsToSkipFromOptionsAndFiles) {
 }
 
 TEST(CommandLine, TakesOfAnotherMachineWhatOneConnectionNeeds) {
-  EXPECT_EQ(parsed<LeaksOptions>({"leaks", "-H", "board:7421", "--token-file", "token", "12"}).host, "board:7421");
+  const LeaksOptions far = parsed<LeaksOptions>({"leaks", "-H", "board:7421", "--token-file", "token", "12"});
+  EXPECT_EQ(far.machine.host, "board:7421");
+  EXPECT_EQ(far.machine.token_file, "token");
+  EXPECT_EQ(far.duration_ns, 10'000'000'000u);
+  EXPECT_EQ(parsed<LeaksOptions>({"leaks", "--duration", "2s", "12"}).duration_ns, 2'000'000'000u);
   EXPECT_EQ(parsed<MarkOptions>({"mark", "-H", "board:7421", "--token-file", "token", "12", "here"}).host,
             "board:7421");
   const auto through = parsed<MarkOptions>({"connect", "board:7421", "mark", "--token-file", "token", "12", "here"});

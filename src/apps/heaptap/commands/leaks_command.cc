@@ -1,26 +1,128 @@
 #include "apps/heaptap/commands/leaks_command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "apps/heaptap/commands/end_signals.h"
+#include "apps/heaptap/commands/session_recorder.h"
 #include "apps/heaptap/commands/terminal.h"
-#include "common/base/exit_status.h"
+#include "capture/supervision/trace_name.h"
+#include "common/base/safe_text.h"
+#include "common/base/unique_fd.h"
+#include "common/base/units.h"
 #include "views/client/recording.h"
 
 namespace heaptap::app {
+namespace {
 
-int perform(const LeaksOptions& options) {
-  const auto recording = client::connect_to_process(static_cast<uint32_t>(options.process), options.host);
-  if (!recording) return complain(recording.error());
-  const auto scan = (*recording)->scan(static_cast<uint32_t>(options.process), client::ScanKind::kAll);
-  if (!scan) return complain(scan.error());
-  auto trace = (*recording)->trace_file(static_cast<uint32_t>(options.process));
-  if (!trace) return complain(trace.error());
+int show_leaks(const LeaksOptions& options, std::string trace, uint32_t scan, bool running) {
   ShowOptions show = options.show;
   show.view = show.query.leaks.globals ? report::View::kGlobals : report::View::kLeaks;
-  show.trace = *std::move(trace);
-  show.query.leaks.scan = scan->number;
-  show.running = true;
+  show.trace = std::move(trace);
+  show.query.leaks.scan = scan;
+  show.running = running;
   return perform(show);
+}
+
+int scan_recorded(const LeaksOptions& options, client::Recording& recording) {
+  const auto pid = static_cast<uint32_t>(options.process);
+  const auto scan = recording.scan(pid, client::ScanKind::kAll);
+  if (!scan) return complain(scan.error());
+  auto trace = recording.trace_file(pid);
+  if (!trace) return complain(trace.error());
+  return show_leaks(options, *std::move(trace), scan->number, true);
+}
+
+// Until the recording has lasted long enough, the process has ended or a signal came.
+void wait_for_allocations(const LeaksOptions& options, SessionRecorder& recorder, EndSignals& signals) {
+  using namespace std::chrono;
+  constexpr milliseconds kBetweenLooks{50};
+  const auto now = steady_clock::now();
+  const nanoseconds longest = steady_clock::time_point::max() - now;
+  const auto end = now + std::min(nanoseconds(std::min<uint64_t>(options.duration_ns, INT64_MAX)), longest);
+  while (!recorder.has_ended()) {
+    const auto left = ceil<milliseconds>(end - steady_clock::now());
+    if (left.count() <= 0 || !signals.wait(static_cast<int>(std::min(left, kBetweenLooks).count()))) return;
+  }
+}
+
+// A process that has executed other programs in that time has several traces, and an index of them.
+std::string trace_to_show(const std::string& trace) {
+  const std::string run = supervision::run_path(trace);
+  std::error_code error;
+  return std::filesystem::exists(run, error) ? run : trace;
+}
+
+struct OwnScan {
+  std::string trace;
+  base::UniqueFd file;                        // of a temporary trace that is removed already
+  std::unique_ptr<SessionRecorder> recorder;  // owns temporary traces of several programs; else null
+};
+
+// A single temporary trace is kept open instead of its directory, which nothing would remove after a signal.
+base::Result<OwnScan> result_of(std::unique_ptr<SessionRecorder> recorder, const std::string& trace, bool is_kept) {
+  const std::string shown = trace_to_show(trace);
+  if (is_kept || shown != trace) return OwnScan{.trace = shown, .file = {}, .recorder = std::move(recorder)};
+  base::UniqueFd file(open(trace.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return base::fail("can't read the trace '{}': {}", trace, base::reason_of(errno));
+  const std::string path = fmt::format("/proc/self/fd/{}", file.get());
+  return OwnScan{.trace = path, .file = std::move(file), .recorder = nullptr};
+}
+
+// The scan is that at the end of the recording.
+base::Result<OwnScan> record_and_scan(const LeaksOptions& options, EndSignals& signals) {
+  constexpr int kMsBetweenTries = 50;
+  const auto pid = static_cast<uint32_t>(options.process);
+  auto recorder = SessionRecorder::attach_to(options.machine, pid, {.output = options.output, .scans_at_end = true});
+  if (!recorder) return std::unexpected(std::move(recorder).error());
+  std::string trace;
+  {
+    const auto recording = (*recorder)->connect([&signals] { return signals.wait(kMsBetweenTries); });
+    if (!recording) return std::unexpected(recording.error());
+    const auto processes = (*recording)->processes();
+    if (!processes) return std::unexpected(processes.error());
+    if (processes->empty()) return base::fail("the recording of process {} has no trace", pid);
+    trace = (*recorder)->path_of(processes->front().trace);
+    print_error(fmt::format("heaptap: process {} ({}) wasn't being recorded: attached to it for {}; Ctrl-C scans now\n",
+                            pid, base::safe_text(processes->front().program),
+                            base::format_duration(options.duration_ns)));
+  }
+  wait_for_allocations(options, **recorder, signals);
+  (*recorder)->end();
+  return result_of(*std::move(recorder), trace, !options.output.empty());
+}
+
+// SIGINT ends only the wait; other terminating signals are raised again after detaching.
+int scan_unrecorded(const LeaksOptions& options) {
+  OwnScan own;
+  int number = 0;
+  {
+    EndSignals signals;
+    auto scanned = record_and_scan(options, signals);
+    number = signals.number();
+    if (!scanned && number == 0) return complain(scanned.error());
+    if (scanned) own = *std::move(scanned);
+  }
+  const bool is_wanted = number == 0 || number == SIGINT;
+  if (is_wanted && !own.trace.empty()) return show_leaks(options, own.trace, 0, false);
+  own = {};
+  return raise_again(number);
+}
+
+}  // namespace
+
+int perform(const LeaksOptions& options) {
+  const auto recording = recording_of(options.machine, static_cast<uint32_t>(options.process));
+  if (!recording) return complain(recording.error());
+  return *recording != nullptr ? scan_recorded(options, **recording) : scan_unrecorded(options);
 }
 
 }  // namespace heaptap::app

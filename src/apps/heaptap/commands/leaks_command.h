@@ -1,17 +1,22 @@
-// `heaptap leaks PID`: leak scan of a process by the heaptap that records it, and the result.
+// `heaptap leaks PID`: leak scan of a process by the heaptap that records it, or by one that attaches to it for a while; and the result.
 #pragma once
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 #include "apps/heaptap/commands/show_command.h"
+#include "apps/heaptap/options/machine_options.h"
 
 namespace heaptap::app {
 
 struct LeaksOptions {
   pid_t process = 0;
-  std::string host;  // of its recording; empty: this machine
-  ShowOptions show;  // display options; the trace is the scan's
+  MachineOptions machine;  // of the process
+  // Of a process that isn't being recorded:
+  uint64_t duration_ns = 10'000'000'000;  // time to record it before the scan
+  std::string output;                     // trace to keep; empty: none
+  ShowOptions show;                       // display options; the trace is the scan's
 };
 
 // Returns heaptap's exit status.

@@ -1,8 +1,6 @@
 #include "apps/heaptap/commands/top_command.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,14 +9,14 @@
 #include <memory>
 #include <utility>
 
+#include "apps/heaptap/commands/end_signals.h"
 #include "apps/heaptap/commands/name_sources.h"
+#include "apps/heaptap/commands/session_recorder.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "apps/heaptap/commands/top_connection.h"
-#include "apps/heaptap/commands/top_recorder.h"
 #include "apps/heaptap/commands/trace_file.h"
 #include "apps/heaptap/options/pid_word.h"
 #include "common/base/exit_status.h"
-#include "common/base/unique_fd.h"
 #include "views/client/recording.h"
 #include "views/top/output.h"
 
@@ -28,60 +26,30 @@ namespace {
 constexpr int kMsBetweenTries = 50;
 constexpr uint64_t kMaxWaitMs = 86'400'000;
 
-// Handler of terminating signals outside of a screen, which handles them itself.
-class EndSignals {
- public:
-  EndSignals() {
-    sigemptyset(&signals_);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, number);
-    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-    descriptor_.reset(signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-  ~EndSignals() { unblock(); }
-
-  void unblock() const { pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr); }
-
-  // False: a signal came.
-  bool wait(int timeout_ms) {
-    pollfd wait{.fd = descriptor_.get(), .events = POLLIN, .revents = 0};
-    if (poll(&wait, 1, timeout_ms) <= 0) return true;
-    signalfd_siginfo signal{};
-    if (read(descriptor_.get(), &signal, sizeof signal) == sizeof signal) number_ = static_cast<int>(signal.ssi_signo);
-    return false;
-  }
-  [[nodiscard]] int number() const { return number_; }  // the signal that came; 0: none
-
- private:
-  sigset_t signals_{};
-  base::UniqueFd descriptor_;
-  int number_ = 0;
-};
-
 // Recording, and its recorder if started here.
 struct Watched {
-  std::unique_ptr<TopRecorder> recorder;
+  std::unique_ptr<SessionRecorder> recorder;
   std::unique_ptr<client::Recording> recording;
 };
 
-base::Result<Watched> begin_recording(std::unique_ptr<TopRecorder> recorder, EndSignals& signals) {
+base::Result<Watched> begin_recording(std::unique_ptr<SessionRecorder> recorder, EndSignals& signals) {
   auto recording = recorder->connect([&signals] { return signals.wait(kMsBetweenTries); });
   if (!recording) return std::unexpected(std::move(recording).error());
   return Watched{std::move(recorder), *std::move(recording)};
 }
 
 base::Result<Watched> watch_process(uint32_t pid, const TopOptions& options, EndSignals& signals) {
-  auto known = client::connect_to_process(pid, options.machine.host);
-  if (known) return Watched{nullptr, *std::move(known)};
-  auto recorder = TopRecorder::attach_to(options.machine, pid, options.output);
+  auto known = recording_of(options.machine, pid);
+  if (!known) return std::unexpected(std::move(known).error());
+  if (*known != nullptr) return Watched{nullptr, *std::move(known)};
+  auto recorder = SessionRecorder::attach_to(options.machine, pid, {.output = options.output});
   if (!recorder) return std::unexpected(std::move(recorder).error());
   return begin_recording(*std::move(recorder), signals);
 }
 
 base::Result<Watched> watch(const TopOptions& options, EndSignals& signals) {
   if (!options.command.empty()) {
-    auto recorder = TopRecorder::start(options.machine, options.command, options.output);
+    auto recorder = SessionRecorder::start(options.machine, options.command, {.output = options.output});
     if (!recorder) return std::unexpected(std::move(recorder).error());
     return begin_recording(*std::move(recorder), signals);
   }
@@ -105,18 +73,24 @@ base::Result<bool> write_line(std::string_view line) {
   return base::fail("can't write to the standard output: {}", base::reason_of(errno));
 }
 
-base::Result<> print_json(client::Recording& recording, const TopOptions& options, EndSignals& signals) {
-  (void)std::signal(SIGPIPE, SIG_IGN);
-  const auto wait = [&signals](uint64_t nanoseconds) {
+top::Wait waiting_for(EndSignals& signals) {
+  return [&signals](uint64_t nanoseconds) {
     return signals.wait(static_cast<int>(std::min(nanoseconds / 1'000'000, kMaxWaitMs)));
   };
-  return top::write_json_lines(recording, options.settings, write_line, wait);
 }
 
-base::Result<> print_picture(client::Recording& recording, const TopOptions& options) {
+base::Result<> print_json(client::Recording& recording, const TopOptions& options, EndSignals& signals) {
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  return top::write_json_lines(recording, options.settings, write_line, waiting_for(signals));
+}
+
+// A recording that has just begun has nothing to show yet.
+base::Result<> print_picture(const Watched& watched, const TopOptions& options, EndSignals& signals) {
   top::TopSettings settings = options.settings;
   settings.color = use_color(options.color, STDOUT_FILENO);
-  const auto text = top::picture_as_text(recording, settings, terminal_width(STDOUT_FILENO));
+  const auto wait = waiting_for(signals);
+  const auto text = top::picture_as_text(*watched.recording, settings, terminal_width(STDOUT_FILENO),
+                                         watched.recorder == nullptr ? top::Wait() : wait);
   if (!text) return std::unexpected(text.error());
   return print_output(*text);
 }
@@ -141,8 +115,8 @@ base::Result<int> show(const TopOptions& options, EndSignals& signals) {
     return signals.number();
   }
   if (!options.once && top::can_have_screen()) return show_screen(*watched, options, signals);
-  HEAPTAP_TRY(print_picture(*watched->recording, options));
-  return 0;
+  HEAPTAP_TRY(print_picture(*watched, options, signals));
+  return signals.number();
 }
 
 }  // namespace
@@ -159,10 +133,7 @@ int perform(const TopOptions& options) {
     }
     number = shown ? *shown : signals.number();
   }
-  if (number == 0) return 0;
-  (void)std::signal(number, SIG_DFL);
-  (void)std::raise(number);
-  return base::kExitFailed;
+  return number == 0 ? 0 : raise_again(number);
 }
 
 }  // namespace heaptap::app

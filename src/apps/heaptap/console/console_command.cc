@@ -1,6 +1,7 @@
 #include "apps/heaptap/console/console_command.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,11 +11,13 @@
 
 #include "analysis/symbols/stop_transfer.h"
 #include "apps/heaptap/commands/offers.h"
+#include "apps/heaptap/commands/session_recorder.h"
+#include "apps/heaptap/console/console_choice.h"
 #include "apps/heaptap/console/console_commands.h"
 #include "apps/heaptap/console/console_connection.h"
 #include "apps/heaptap/console/console_session.h"
 #include "common/base/exit_status.h"
-#include "common/base/whole_number.h"
+#include "common/base/safe_text.h"
 #include "common/channel/token.h"
 #include "views/shell/shell.h"
 #include "views/text/fold.h"
@@ -50,31 +53,81 @@ std::vector<client::Offer> one_of_each(const std::vector<client::Offer>& offers)
   return found;
 }
 
-// On a terminal, by its number in the list.
-base::Result<client::Offer> choose(const std::vector<client::Offer>& offers) {
+// What the console begins with.
+struct Beginning {
+  std::unique_ptr<client::Recording> recording;  // null: none
+  std::unique_ptr<SessionRecorder> recorder;     // of a recording that ends with the console
+  std::string trace;                             // of that
+  bool is_quit = false;                          // the user wants none at all
+};
+
+// The user's answer on a terminal.
+base::Result<Choice> choose(const std::vector<client::Offer>& offers) {
   fmt::print("Several recordings are running:\n{}", offers_text(offers));
   while (true) {
-    fmt::print("Which one (1 to {})? ", offers.size());
+    fmt::print("Which one (1 to {}; none; q)? ", offers.size());
     (void)std::fflush(stdout);
     std::string line;
     if (!std::getline(std::cin, line)) return base::fail_as(base::ErrorKind::kUsage, "no recording chosen");
-    const auto number = base::whole_number<size_t>(line);
-    if (number && *number >= 1 && *number <= offers.size()) return offers[*number - 1];
+    Choice choice = choice_of(line, offers);
+    if (choice.kind != Choice::Kind::kExplain) return choice;
+    print_complaint(choice.text + "\n");
   }
 }
 
-// The running recording if none was named; null: there is none.
-Connected connect_to_offered(const ConsoleOptions& options) {
+base::Result<Beginning> begin_with(Connected recording) {
+  if (!recording) return std::unexpected(std::move(recording).error());
+  return Beginning{.recording = *std::move(recording), .recorder = nullptr, .trace = ""};
+}
+
+// The running recording if none was named.
+base::Result<Beginning> begin_with_offered(const ConsoleOptions& options) {
   const std::vector<client::Offer> offers = one_of_each(offers_of(options.machine.host));
-  if (offers.empty()) return nullptr;
-  if (offers.size() == 1) return connect_to(offers.front());
+  if (offers.empty()) return Beginning{};
+  if (offers.size() == 1) return begin_with(connect_to(offers.front()));
   if (!is_typed(options)) {
     return base::fail_as(base::ErrorKind::kUsage, "several recordings are running: name one, by its PID\n{}",
                          offers_text(offers));
   }
-  const auto chosen = choose(offers);
-  if (!chosen) return std::unexpected(chosen.error());
-  return connect_to(*chosen);
+  const auto choice = choose(offers);
+  if (!choice) return std::unexpected(choice.error());
+  if (choice->kind == Choice::Kind::kOffer) return begin_with(connect_to(offers[choice->offer]));
+  Beginning none;
+  none.is_quit = choice->kind == Choice::Kind::kQuit;
+  return none;
+}
+
+// A process that isn't being recorded is, until the console ends.
+base::Result<Beginning> begin_with_process(const ConsoleOptions& options, uint32_t pid) {
+  constexpr int kMsBetweenTries = 50;
+  auto known = recording_of(options.machine, pid);
+  if (!known || *known != nullptr) return begin_with(std::move(known));
+  auto recorder = SessionRecorder::attach_to(options.machine, pid, {.keeps_trace = true});
+  if (!recorder) return std::unexpected(std::move(recorder).error());
+  auto recording = (*recorder)->connect([] { return poll(nullptr, 0, kMsBetweenTries) == 0; });
+  if (!recording) return std::unexpected(std::move(recording).error());
+  const auto processes = (*recording)->processes();
+  if (!processes) return std::unexpected(processes.error());
+  const std::string trace = processes->empty() ? "" : processes->front().trace;
+  print_complaint(fmt::format("process {} wasn't being recorded: attached to it until this console ends; trace: {}\n",
+                              pid, base::safe_text(trace)));
+  return Beginning{.recording = *std::move(recording), .recorder = *std::move(recorder), .trace = trace};
+}
+
+base::Result<Beginning> begin(const ConsoleOptions& options) {
+  if (options.target.empty()) return begin_with_offered(options);
+  const auto pid = process_of(options.target);
+  if (!pid) return std::unexpected(pid.error());
+  return *pid != 0 ? begin_with_process(options, *pid) : begin_with(connect_to(options.target, options.machine.host));
+}
+
+// The trace is complete afterwards.
+void end(Beginning& beginning, ConsoleSession& session) {
+  if (beginning.recorder == nullptr) return;
+  session.take(nullptr);
+  beginning.recorder->end();
+  print_complaint(
+      fmt::format("the recording of this console has ended; its trace is {}\n", base::safe_text(beginning.trace)));
 }
 
 std::string greeting(ConsoleSession& session) {
@@ -83,8 +136,7 @@ std::string greeting(ConsoleSession& session) {
   return (status ? *status : status.error().message + "\n") + "`help` lists the commands.\n";
 }
 
-base::Result<int> run_console(const ConsoleOptions& options) {
-  ConsoleSession session;
+void take_options(const ConsoleOptions& options, ConsoleSession& session) {
   session.settings.pager = !options.no_pager;
   session.settings.color = options.color;
   session.settings.search_path = options.symbols;
@@ -96,10 +148,9 @@ base::Result<int> run_console(const ConsoleOptions& options) {
   // The reader of the variable removes it from the environment.
   if (const char* const token = std::getenv(channel::Token::kVariable))
     session.recorder_environment.push_back(fmt::format("{}={}", channel::Token::kVariable, token));
-  auto recording =
-      options.target.empty() ? connect_to_offered(options) : connect_to(options.target, options.machine.host);
-  if (!recording) return std::unexpected(std::move(recording).error());
-  session.take(*std::move(recording));
+}
+
+base::Result<int> run_commands(const ConsoleOptions& options, ConsoleSession& session) {
   shell::Shell shell({.prompt = [&session] { return session.prompt(); },
                       .print = [&session](std::string_view text) { return session.print(text); },
                       .complain = print_complaint,
@@ -113,6 +164,18 @@ base::Result<int> run_console(const ConsoleOptions& options) {
   if (!is_typed(options)) return shell.run_script(STDIN_FILENO);
   HEAPTAP_TRY(session.print(greeting(session), false));
   return shell.interact(shell::HistoryFile(shell::usual_history_path()));
+}
+
+base::Result<int> run_console(const ConsoleOptions& options) {
+  ConsoleSession session;
+  take_options(options, session);
+  auto beginning = begin(options);
+  if (!beginning) return std::unexpected(std::move(beginning).error());
+  if (beginning->is_quit) return 0;
+  session.take(std::move(beginning->recording));
+  auto status = run_commands(options, session);
+  end(*beginning, session);
+  return status;
 }
 
 }  // namespace

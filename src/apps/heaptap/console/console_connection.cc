@@ -9,16 +9,18 @@
 
 namespace heaptap::app {
 
-base::Result<std::unique_ptr<client::Recording>> connect_to(const std::string& target, const std::string& machine) {
+base::Result<uint32_t> process_of(const std::string& target) {
   std::error_code error;
-  const auto status = std::filesystem::status(target, error);
-  const bool is_there = std::filesystem::exists(status);
-  if (base::is_digits(target) && !is_there) {
-    const auto pid = parse_pid(target);
-    if (!pid) return std::unexpected(pid.error());
-    return client::connect_to_process(*pid, machine);
-  }
-  if (std::filesystem::is_socket(status)) return client::connect_to_socket(target);
+  if (!base::is_digits(target) || std::filesystem::exists(target, error)) return 0;
+  return parse_pid(target);
+}
+
+base::Result<std::unique_ptr<client::Recording>> connect_to(const std::string& target, const std::string& machine) {
+  const auto pid = process_of(target);
+  if (!pid) return std::unexpected(pid.error());
+  if (*pid != 0) return client::connect_to_process(*pid, machine);
+  std::error_code error;
+  if (std::filesystem::is_socket(target, error)) return client::connect_to_socket(target);
   return client::open_past(target, open_trace, analyze_trace);
 }
 

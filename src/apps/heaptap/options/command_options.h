@@ -54,9 +54,9 @@ void add_frame_options(OptionSet& set, findings::FrameTextOptions& frames,
 // --config FILE, --no-config: see apps/heaptap/options/settings.h.
 void add_config(OptionSet& set);
 
-// Common options of `show` and `leaks`.
+// Common options of `show` and `leaks`; `has_token` and the result as in add_symbol_sources().
 void add_leak_options(OptionSet& set, ShowOptions& options);
-void add_display_options(OptionSet& set, ShowOptions& options);
+std::shared_ptr<SymbolsServer> add_display_options(OptionSet& set, ShowOptions& options, bool has_token = true);
 
 // -H: another machine, with connection options; for commands that connect to it.
 void add_host(OptionSet& set, std::string& host, const std::string& help);

@@ -249,7 +249,7 @@ base::Result<View> leak_view(const ShowOptions& options, View view) {
 
 }  // namespace
 
-void add_display_options(OptionSet& set, ShowOptions& options) {
+std::shared_ptr<SymbolsServer> add_display_options(OptionSet& set, ShowOptions& options, bool has_token) {
   set.group(OptionGroup::kOutput);
   const Option json = set.flag("--json", options.json, "As JSON");
   set.flag("--ndjson", options.ndjson, "blocks, timeline: a JSON object a line").excludes(json);
@@ -262,11 +262,12 @@ void add_display_options(OptionSet& set, ShowOptions& options) {
   set.flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
   add_switch(set, "sanity", options.query.listing.errors, "summary: list bad releases",
              "summary: list no bad releases");
-  add_symbol_sources(set, options.query.symbols);
+  auto server = add_symbol_sources(set, options.query.symbols, has_token);
   add_ignore(set, options.query.filter.ignores);
   add_skip(set, options.query.filter.skip);
   add_frame_options(set, options.frames);
   add_config(set);
+  return server;
 }
 
 base::Result<Command> parse_show(const Arguments& arguments, const Defaults& defaults) {

@@ -1,4 +1,4 @@
-#include "apps/heaptap/commands/top_recorder.h"
+#include "apps/heaptap/commands/session_recorder.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "views/client/recorder.h"
+
 namespace heaptap::app {
 namespace {
 
@@ -24,30 +26,36 @@ std::string temporary_directory() {
 
 }  // namespace
 
-base::Result<std::unique_ptr<TopRecorder>> TopRecorder::attach_to(const MachineOptions& machine, uint32_t pid,
-                                                                  const std::string& output) {
-  std::vector<std::string> arguments{"attach", "--quiet"};
-  if (output.empty()) arguments.emplace_back("--no-leak-scan");
-  return begin(machine, std::move(arguments), pid, output);
+base::Result<std::unique_ptr<client::Recording>> recording_of(const MachineOptions& machine, uint32_t pid) {
+  auto recording = client::connect_to_process(pid, machine.host);
+  if (!recording && !client::has_listener({static_cast<pid_t>(pid), machine.host})) return nullptr;
+  return recording;
 }
 
-base::Result<std::unique_ptr<TopRecorder>> TopRecorder::start(const MachineOptions& machine,
-                                                              const std::vector<std::string>& command,
-                                                              const std::string& output) {
+base::Result<std::unique_ptr<SessionRecorder>> SessionRecorder::attach_to(const MachineOptions& machine, uint32_t pid,
+                                                                          const Plan& plan) {
+  std::vector<std::string> arguments{"attach", "--quiet"};
+  if (plan.output.empty() && !plan.keeps_trace && !plan.scans_at_end) arguments.emplace_back("--no-leak-scan");
+  return begin(machine, std::move(arguments), pid, plan);
+}
+
+base::Result<std::unique_ptr<SessionRecorder>> SessionRecorder::start(const MachineOptions& machine,
+                                                                      const std::vector<std::string>& command,
+                                                                      const Plan& plan) {
   std::vector<std::string> arguments{"run", "--quiet", "--"};
   arguments.insert(arguments.end(), command.begin(), command.end());
-  return begin(machine, std::move(arguments), 0, output);
+  return begin(machine, std::move(arguments), 0, plan);
 }
 
 // "attach --quiet -o TRACE PID", "run --quiet -o TRACE -- COMMAND"
-base::Result<std::unique_ptr<TopRecorder>> TopRecorder::begin(const MachineOptions& machine,
-                                                              std::vector<std::string> arguments, uint32_t pid,
-                                                              const std::string& output) {
-  std::unique_ptr<TopRecorder> recorder(new TopRecorder());
+base::Result<std::unique_ptr<SessionRecorder>> SessionRecorder::begin(const MachineOptions& machine,
+                                                                      std::vector<std::string> arguments, uint32_t pid,
+                                                                      const Plan& plan) {
+  std::unique_ptr<SessionRecorder> recorder(new SessionRecorder());
   recorder->host_ = machine.host;
   recorder->pid_ = pid;
-  HEAPTAP_TRY(recorder->choose_trace(output));
-  arguments.insert(arguments.begin() + 1, {"-o", recorder->trace_});
+  HEAPTAP_TRY(recorder->choose_trace(plan));
+  if (!recorder->trace_.empty()) arguments.insert(arguments.begin() + 1, {"-o", recorder->trace_});
   const std::vector<std::string> where = machine.words();
   arguments.insert(arguments.begin() + 1, where.begin(), where.end());
   if (pid != 0) arguments.push_back(std::to_string(pid));
@@ -57,20 +65,21 @@ base::Result<std::unique_ptr<TopRecorder>> TopRecorder::begin(const MachineOptio
   return recorder;
 }
 
-base::Result<> TopRecorder::choose_trace(const std::string& output) {
+base::Result<> SessionRecorder::choose_trace(const Plan& plan) {
   const std::string parent = temporary_directory();
-  std::string name = parent + "/heaptap-top-XXXXXX";
-  if (output.empty()) {
+  std::string name = parent + "/heaptap-session-XXXXXX";
+  trace_ = plan.output;
+  if (plan.output.empty() && !plan.keeps_trace) {
     if (mkdtemp(name.data()) == nullptr)
       return base::fail("can't make a directory for the trace in '{}': {}; TMPDIR names another one", parent,
                         base::reason_of(errno));
     directory_ = name;
+    trace_ = directory_ + "/session.%p.htap";
   }
-  trace_ = output.empty() ? directory_ + "/top.%p.htap" : output;
   output_.reset(open(parent.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (output_) return {};
   // Some file systems have no unnamed files.
-  std::string file = parent + "/heaptap-top-output-XXXXXX";
+  std::string file = parent + "/heaptap-output-XXXXXX";
   output_.reset(mkostemp(file.data(), O_CLOEXEC));
   if (!output_) return base::fail("can't make a file in '{}': {}", parent, base::reason_of(errno));
   (void)unlink(file.c_str());
@@ -78,10 +87,10 @@ base::Result<> TopRecorder::choose_trace(const std::string& output) {
 }
 
 // `heaptap run` passes it on to the program, except SIGINT, which the terminal sends.
-int TopRecorder::end_signal() const { return pid_ == 0 ? SIGTERM : SIGINT; }
+int SessionRecorder::end_signal() const { return pid_ == 0 ? SIGTERM : SIGINT; }
 
 // The end of the output: a program may have written a lot.
-std::string TopRecorder::said() const {
+std::string SessionRecorder::said() const {
   constexpr off_t kMaxShown = 4096;
   const off_t size = lseek(output_.get(), 0, SEEK_END);
   std::string text(static_cast<size_t>(std::clamp<off_t>(size, 0, kMaxShown)), '\0');
@@ -92,19 +101,27 @@ std::string TopRecorder::said() const {
   return text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text;
 }
 
-base::Result<std::unique_ptr<client::Recording>> TopRecorder::connect(const std::function<bool()>& wait) {
+base::Result<std::unique_ptr<client::Recording>> SessionRecorder::connect(const std::function<bool()>& wait) {
   while (true) {
     if (auto recording = pid_ != 0 ? client::connect_to_process(pid_, host_) : recorder_->connect()) return recording;
     if (recorder_->has_ended()) {
       const std::string text = said();
-      return base::fail("{}", text.empty() ? "the recording ended before top could show it" : text);
+      return base::fail("{}", text.empty() ? "the recording ended before it could be shown" : text);
     }
     if (!wait()) return base::fail("interrupted");
   }
 }
 
-TopRecorder::~TopRecorder() {
+std::string SessionRecorder::path_of(const std::string& name) const {
+  return (fs::path(trace_).parent_path() / fs::path(name).filename()).string();
+}
+
+void SessionRecorder::end() {
   if (recorder_) recorder_->end(end_signal());
+}
+
+SessionRecorder::~SessionRecorder() {
+  end();
   std::error_code ignored;
   if (!directory_.empty()) fs::remove_all(directory_, ignored);
 }
