@@ -318,6 +318,23 @@ class Attach(heaptap_test.TestCase):
         self.assertEqual(report["errors"], [])
         self.assertFalse(report["capture"]["from_start"])
 
+    def test_how_long_the_tracer_paused_it_is_known(self):
+        target = Obeying(self)
+        attached = Attached(self, "-o", self.trace, target.pid)
+        target.tell("pairs", 1000)
+        info = heaptap("console", target.pid, "-x", "info", cwd=self.directory).stdout.decode()
+        self.assertRegex(info, r"\n  paused by the tracer  (unknown|\S+ \S+, \d+% of the time)\n")
+        attached.stop()
+        capture = summary(self.trace)["capture"]
+        self.assertGreater(capture["paused_by_tracer_ns"], 0)
+        self.assertLessEqual(capture["paused_by_tracer_ns"], capture["duration_ns"])
+        info = heaptap("console", self.trace, "-x", "info", cwd=self.directory).stdout.decode()
+        self.assertRegex(info, r"\n  paused by the tracer  \S+ \S+, \d+% of the time\n")
+
+    def test_by_the_agent_nothing_pauses_it(self):
+        self.assertEqual(heaptap("run", "-q", "-o", self.trace, "--", built("malloc_family"), cwd=self.directory).status, 0)
+        self.assertIsNone(summary(self.trace)["capture"]["paused_by_tracer_ns"])
+
     def test_leaks_of_an_attached_process(self):
         target = Obeying(self)
         attached = Attached(self, "-o", self.trace, target.pid)

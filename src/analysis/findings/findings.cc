@@ -16,6 +16,7 @@
 #include "analysis/findings/resident_text.h"
 #include "analysis/findings/telling_frame.h"
 #include "analysis/findings/text_safe.h"
+#include "analysis/findings/tracer_pauses.h"
 #include "analysis/report/focus.h"
 #include "analysis/report/growth.h"
 #include "analysis/report/leak_weight.h"
@@ -374,6 +375,8 @@ class Findings {
       add(Severity::kWarning, FindingKind::kUnseen,
           (capture.running ? "It is " : "The recording is incomplete: ") + base::safe_text(capture.damage) + ".");
     }
+    if (const std::string pauses = pauses_sentence(capture); !pauses.empty())
+      add(Severity::kWarning, FindingKind::kUnseen, pauses + ".");
     if (const std::string uncertainty = uncertainty_of(report_); !uncertainty.empty()) {
       add(Severity::kWarning, FindingKind::kUnseen, uncertainty + ".");
     }

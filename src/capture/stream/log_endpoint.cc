@@ -114,6 +114,7 @@ void LogEndpoint::fill_end(model::Capture& capture, const model::ExitStatus& exi
   capture.duration_ns = elapsed_ns();
   capture.ticks_per_second = stream_.state().scale().ticks_per_second();
   capture.lost_events = lost_events();
+  capture.paused_by_tracer_ns = paused_by_tracer_ns_;
   capture.log_bytes_used = uint64_t{stream_.reader().max_chunks_used()} * wire::kChunkBytes;
   capture.collector_cpu_ns = base::clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   rusage usage{};

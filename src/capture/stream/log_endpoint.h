@@ -46,6 +46,10 @@ class LogEndpoint {
   [[nodiscard]] uint64_t limit_bytes() const;
   [[nodiscard]] bool wants_scan_at_end() const { return (log_->parts().flags & wire::kScanAtEnd) != 0; }
 
+  // How long a tracer has paused threads of the program in all; none: unknown, or recorded by the agent.
+  void set_paused_by_tracer(uint64_t total_ns) { paused_by_tracer_ns_ = total_ns; }
+  [[nodiscard]] std::optional<uint64_t> paused_by_tracer_ns() const { return paused_by_tracer_ns_; }
+
   // Sample of the process's resident memory. None: unknown; the second one also if it isn't time for one.
   std::optional<model::ResidentSample> sample_resident();
   std::optional<model::ResidentSample> sample_resident_when_due();
@@ -68,6 +72,7 @@ class LogEndpoint {
   TotalsCollector totals_;
   MappedStream stream_;
   uint64_t start_monotonic_ns_;
+  std::optional<uint64_t> paused_by_tracer_ns_;
 };
 
 // Adds a note unless it is there already.

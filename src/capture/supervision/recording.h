@@ -5,6 +5,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/base/intervals.h"
@@ -31,6 +32,7 @@ struct RecordingFigures {
   uint64_t trace_bytes = 0;
   uint32_t marks = 0;
   uint32_t scans = 0;
+  std::optional<uint64_t> paused_by_tracer_ns = {};  // none: unknown, or recorded by the agent
 };
 
 class Recording {

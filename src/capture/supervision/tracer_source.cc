@@ -184,6 +184,11 @@ void TracerSource::take(const tracer::Noted& message) {
   if (RecordedProcess* const process = processes_.find(message.process)) process->recording->note(message.note);
 }
 
+void TracerSource::take(const tracer::Paused& message) {
+  if (RecordedProcess* const process = processes_.find(message.process))
+    process->log_half->set_paused_by_tracer(message.total_ns);
+}
+
 void TracerSource::take(const tracer::TracerGone& message) {
   is_gone_ = true;
   const auto is_left = [this](const RecordedProcess& process) { return left_.contains(process.pid); };

@@ -63,6 +63,7 @@ class TracerSource : public RecordingSource {
   void take(const tracer::Asked& message);
   void take(const tracer::Left& message);
   void take(const tracer::Noted& message);
+  void take(const tracer::Paused& message);
   void take(const tracer::TracerGone& message);
   void tell(const TracingNews& news) const {
     if (options_.tell) options_.tell(news);

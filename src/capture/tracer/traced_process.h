@@ -38,6 +38,9 @@ class TracedProcess {
   bool is_handed_over = false;  // to another tracer, which takes all threads
   Left::Reason left_reason = Left::Reason::kDetached;
   uint64_t stops = 0;
+  // Time in which a thread was stopped until the tracer resumed it, without leak scans; and when heaptap was last told.
+  std::chrono::nanoseconds paused{};
+  std::chrono::steady_clock::time_point pauses_told_at{};
   uint64_t seconds_forgiven = 0;  // processor time beyond its limit, consumed by stops
 
   TrapAction trap_action;

@@ -119,14 +119,35 @@ void Tracer::watch() {
     answered_status_ = base::WaitStatus(status);
   }
   if (id > 0) {
+    const auto since = TracedProcess::Clock::now();
     answered_ = id;
     answer(id, answered_status_);
     answered_ = 0;
     const auto known = threads_.find(id);
+    if (known != threads_.end()) count_pause(known->second->process(), since);
     if (known != threads_.end() && waits_in_vain(known->second->process())) leave_what_waits();
   } else if (errno == ECHILD && !closing_) {
     pause();  // the request_signal's signal ends it
   }
+}
+
+// The tracer answers one stop after the other, so pauses of several threads don't overlap. Pauses for a leak scan are part of
+// the scan.
+void Tracer::count_pause(TracedProcess& process, TracedProcess::Clock::time_point since) {
+  constexpr std::chrono::milliseconds kBetweenNews{100};
+  if (process.phase != Phase::kTraced || process.is_held) return;
+  const auto now = TracedProcess::Clock::now();
+  process.paused += now - since;
+  if (now - process.pauses_told_at >= kBetweenNews) tell_pauses(process, now);
+}
+
+void Tracer::tell_pauses(TracedProcess& process, TracedProcess::Clock::time_point now) {
+  if (!process.was_recorded) return;
+  process.pauses_told_at = now;
+  Packet packet;
+  packet.header = {.kind = PacketKind::kPaused, .process = process.id};
+  packet.header.value = static_cast<uint64_t>(process.paused.count());
+  send(std::move(packet));
 }
 
 void Tracer::answer(pid_t id, base::WaitStatus status) {
@@ -440,6 +461,7 @@ void Tracer::answer_end(pid_t id, base::WaitStatus status) {
 
 void Tracer::process_ended(TracedProcess& process, base::WaitStatus status) {
   if (process.was_recorded) {
+    tell_pauses(process, {});
     Packet packet;
     packet.header = {.kind = PacketKind::kLeft, .process = process.id};
     packet.header.reason =

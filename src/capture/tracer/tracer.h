@@ -66,6 +66,8 @@ class Tracer {
   static void end_awaits(Tracee& thread);
   static void plant_again(Tracee& thread);
   void resume(Tracee& thread);
+  void count_pause(TracedProcess& process, TracedProcess::Clock::time_point since);
+  void tell_pauses(TracedProcess& process, TracedProcess::Clock::time_point now);
 
   // SIGTRAP state of the program: tracer_traps.cc.
   bool answer_program_trap(Tracee& thread);

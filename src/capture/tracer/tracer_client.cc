@@ -47,6 +47,8 @@ std::optional<TracerMessage> message_of(Packet& packet) {
       if (!note) return std::nullopt;
       return Noted{header.process, *std::move(note)};
     }
+    case PacketKind::kPaused:
+      return Paused{header.process, header.value};
     default:
       return std::nullopt;
   }

@@ -88,11 +88,17 @@ struct Noted {
   pid_t process = 0;
   model::Note note;
 };
+// How long threads of the process have been paused by the tracer in all, leak scans apart. Several times a second, and
+// before Left.
+struct Paused {
+  pid_t process = 0;
+  uint64_t total_ns = 0;
+};
 // The tracer itself is gone. No more messages.
 struct TracerGone {
   base::WaitStatus wait_status;
 };
-using TracerMessage = std::variant<LogWanted, Attached, NotAttached, Exiting, Asked, Left, Noted, TracerGone>;
+using TracerMessage = std::variant<LogWanted, Attached, NotAttached, Exiting, Asked, Left, Noted, Paused, TracerGone>;
 
 class TracerClient {
  public:

@@ -182,6 +182,7 @@ void Tracer::check_left(TracedProcess& process) {
     if (!thread->left_in_kernel) return;
   }
   if (process.was_recorded) {
+    tell_pauses(process, {});
     process.was_recorded = false;
     Packet packet;
     packet.header = {.kind = PacketKind::kLeft, .process = process.id};

@@ -39,6 +39,7 @@ enum class PacketKind : uint32_t {
   kHeldThread,  // one per thread, before kHeld
   kHeld,
   kNotHeld,  // text: the error's message
+  kPaused,   // value: ns in which threads were paused by the tracer, in all
 };
 
 struct PacketHeader {

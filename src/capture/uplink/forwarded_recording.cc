@@ -403,7 +403,8 @@ supervision::RecordingFigures ForwardedRecording::figures() const {
           .lost_events = log_->lost_events(),
           .log_used_bytes = log_->used_bytes(),
           .log_limit_bytes = log_->limit_bytes(),
-          .scans = seen_.scans};
+          .scans = seen_.scans,
+          .paused_by_tracer_ns = log_->paused_by_tracer_ns()};
 }
 
 void ForwardedRecording::tell_figures() {
@@ -413,7 +414,8 @@ void ForwardedRecording::tell_figures() {
                                                     .time_ns = figures.time_ns,
                                                     .lost_events = figures.lost_events,
                                                     .log_used_bytes = figures.log_used_bytes,
-                                                    .log_limit_bytes = figures.log_limit_bytes}));
+                                                    .log_limit_bytes = figures.log_limit_bytes,
+                                                    .paused_by_tracer_ns = figures.paused_by_tracer_ns}));
 }
 
 bool ForwardedRecording::can_finish() {

@@ -69,6 +69,7 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   [[nodiscard]] bool is_on() const override { return log_->is_on(); }
   // Another host takes over without any state: sends the required state again, then the events from now on.
   void restart();
+  void set_paused_by_tracer(uint64_t total_ns) override { log_->set_paused_by_tracer(total_ns); }
   void detach() override { log_->turn_to(wire::RecordingSwitch::kDetached); }
   base::Result<> write_up_to_now() override;
   [[nodiscard]] supervision::RecordingFigures figures() const override;

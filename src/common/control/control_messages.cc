@@ -176,6 +176,7 @@ Fields encode(const Figures& figures) {
   fields.add(Field::kCollectorCpuNs, figures.collector_cpu_ns);
   fields.add_known(Field::kResidentBytes, figures.resident_bytes);
   fields.add_known(Field::kTargetCpuNs, figures.target_cpu_ns);
+  fields.add_known(Field::kPausedByTracerNs, figures.paused_by_tracer_ns);
   return fields;
 }
 
@@ -192,7 +193,8 @@ Figures decode_figures(const Fields& fields) {
           .collector_cpu_ns = fields.number_or_0(Field::kCollectorCpuNs),
           .is_on = flag_in(fields, Field::kIsOn),
           .marks = fields.small_number(Field::kMarkCount),
-          .scans = fields.small_number(Field::kScanCount)};
+          .scans = fields.small_number(Field::kScanCount),
+          .paused_by_tracer_ns = fields.number(Field::kPausedByTracerNs)};
 }
 
 Fields encode(const Settings& settings) {

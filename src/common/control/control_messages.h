@@ -65,6 +65,7 @@ enum class Field : uint8_t {
   kCollectorCpuNs = 40,
   kMarkCount = 42,
   kScanCount = 43,
+  kPausedByTracerNs = 44,
 
   // Settings.
   kHeaptapVersion = 48,
@@ -140,6 +141,7 @@ struct Figures {
   bool is_on = true;
   uint32_t marks = 0;
   uint32_t scans = 0;
+  std::optional<uint64_t> paused_by_tracer_ns = {};  // threads of the process, in all; none: unknown, or by the agent
 };
 
 // Settings of the whole recording.

@@ -48,6 +48,7 @@ enum class Field : uint64_t {
   kNote = 43,  // one each
   kExecuted = 48,
   kDetached = 49,
+  kPausedByTracerNs = 50,  // since 2.11
 };
 
 void put(ByteBuffer& out, Field field, std::string_view text) {
@@ -137,6 +138,9 @@ void take_number(Field field, uint64_t number, model::Capture& capture) {
       break;
     case Field::kLogBytesUsed:
       capture.log_bytes_used = number;
+      break;
+    case Field::kPausedByTracerNs:
+      capture.paused_by_tracer_ns = number;
       break;
     case Field::kGaps:
       capture.gaps = static_cast<uint32_t>(number);
@@ -283,6 +287,7 @@ void write_capture_end(ByteBuffer& out, const model::Capture& capture) {
   put(out, Field::kCollectorPeakRssBytes, capture.collector_peak_rss_bytes);
   put(out, Field::kLogBytesUsed, capture.log_bytes_used);
   if (capture.gaps != 0) put(out, Field::kGaps, capture.gaps);
+  if (capture.paused_by_tracer_ns) put(out, Field::kPausedByTracerNs, *capture.paused_by_tracer_ns);
 }
 
 bool read_capture(wire::VarintReader& in, model::Capture& capture) {

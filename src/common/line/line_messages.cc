@@ -259,6 +259,7 @@ Message message_of(const StreamFigures& figures) {
   message.fields.add(Field::kLostEvents, figures.lost_events);
   message.fields.add(Field::kLogUsedBytes, figures.log_used_bytes);
   message.fields.add(Field::kLogLimitBytes, figures.log_limit_bytes);
+  message.fields.add_known(Field::kPausedByTracerNs, figures.paused_by_tracer_ns);
   message.fields.add(Field::kStream, figures.stream);
   return message;
 }
@@ -268,7 +269,8 @@ StreamFigures decode_stream_figures(const Fields& fields) {
           .time_ns = fields.number_or_0(Field::kTimeNs),
           .lost_events = fields.number_or_0(Field::kLostEvents),
           .log_used_bytes = fields.number_or_0(Field::kLogUsedBytes),
-          .log_limit_bytes = fields.number_or_0(Field::kLogLimitBytes)};
+          .log_limit_bytes = fields.number_or_0(Field::kLogLimitBytes),
+          .paused_by_tracer_ns = fields.number(Field::kPausedByTracerNs)};
 }
 
 Message message_of(const ReportWanted& wanted) {

@@ -64,6 +64,7 @@ enum class Field : uint8_t {
   kLostEvents = 34,
   kLogUsedBytes = 35,
   kLogLimitBytes = 36,
+  kPausedByTracerNs = 44,
   kDepth = 49,
   kFollowsFork = 50,
   kFollowsExec = 51,
@@ -221,6 +222,7 @@ struct StreamFigures {
   uint64_t lost_events = 0;
   uint64_t log_used_bytes = 0;
   uint64_t log_limit_bytes = 0;
+  std::optional<uint64_t> paused_by_tracer_ns = {};
 };
 
 struct ReportWanted {

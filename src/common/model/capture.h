@@ -95,6 +95,8 @@ struct Capture {
   uint64_t lost_events = 0;
   uint32_t gaps = 0;        // bits of CaptureGap
   std::vector<Note> notes;  // data that is missing
+  // Time in which the tracer paused threads of the program, leak scans apart. None: unknown, or recorded by the agent.
+  std::optional<uint64_t> paused_by_tracer_ns;
   uint64_t collector_cpu_ns = 0;
   uint64_t collector_peak_rss_bytes = 0;
   uint64_t log_bytes_used = 0;  // maximum of the shared memory in use at one time

@@ -244,7 +244,8 @@ ControlService::Reply ControlService::figures(const control::ProcessRequest& req
                            .collector_cpu_ns = base::clock_ns(CLOCK_PROCESS_CPUTIME_ID),
                            .is_on = recording.is_on(),
                            .marks = recorded.marks,
-                           .scans = recorded.scans};
+                           .scans = recorded.scans,
+                           .paused_by_tracer_ns = recorded.paused_by_tracer_ns};
   add_system_figures(figures, (*process)->pid);
   return control::encode(figures);
 }

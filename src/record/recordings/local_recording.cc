@@ -156,7 +156,8 @@ supervision::RecordingFigures LocalRecording::figures() const {
           .log_limit_bytes = log_->limit_bytes(),
           .trace_bytes = writer_->bytes_written(),
           .marks = static_cast<uint32_t>(maker_.marks().size()),
-          .scans = seen_.scans};
+          .scans = seen_.scans,
+          .paused_by_tracer_ns = log_->paused_by_tracer_ns()};
 }
 
 base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {

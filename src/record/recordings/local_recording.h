@@ -46,6 +46,7 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
   base::Result<> set_on(bool on) override;
   [[nodiscard]] bool is_on() const override { return log_->is_on(); }
   void set_depth(uint32_t frames) override;
+  void set_paused_by_tracer(uint64_t total_ns) override { log_->set_paused_by_tracer(total_ns); }
   void detach() override { log_->turn_to(wire::RecordingSwitch::kDetached); }
   base::Result<> write_up_to_now() override;
   base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) override;

@@ -148,6 +148,7 @@ void RemoteRecording::receive_end(std::string_view capture, size_t notes_before)
   capture_.duration_ns = told.duration_ns;
   capture_.ticks_per_second = told.ticks_per_second;
   capture_.lost_events = told.lost_events;
+  capture_.paused_by_tracer_ns = told.paused_by_tracer_ns;
   capture_.gaps = told.gaps;
   capture_.notes = std::move(told.notes);
   capture_.collector_cpu_ns = told.collector_cpu_ns;
@@ -231,7 +232,8 @@ supervision::RecordingFigures RemoteRecording::figures() const {
           .log_limit_bytes = told_.log_limit_bytes,
           .trace_bytes = writer_->bytes_written(),
           .marks = static_cast<uint32_t>(maker_.marks().size()),
-          .scans = scan_count_};
+          .scans = scan_count_,
+          .paused_by_tracer_ns = told_.paused_by_tracer_ns};
 }
 
 void RemoteRecording::note(model::Note note) { stream::add_note(capture_, std::move(note)); }

@@ -44,7 +44,8 @@ class PastRecording : public Recording {
                    .collector_cpu_ns = capture.collector_cpu_ns,
                    .is_on = false,
                    .marks = static_cast<uint32_t>((*source)->marks().size()),
-                   .scans = static_cast<uint32_t>((*source)->scans().size())};
+                   .scans = static_cast<uint32_t>((*source)->scans().size()),
+                   .paused_by_tracer_ns = capture.paused_by_tracer_ns};
   }
 
   base::Result<Settings> settings() override {

@@ -540,6 +540,7 @@ void write_capture(JsonWriter& json, const report::Report& report) {
   json.member("events", known(capture.ended && capture.import.tells(model::kNotRecordedCounts), capture.event_count));
   json.member("events_kept", report.has_events);
   json.member("lost_events", capture.lost_events);
+  json.member("paused_by_tracer_ns", capture.paused_by_tracer_ns);
   json.member("truncated", capture.truncated);
   json.member("running", capture.running);
   json.member("damage", or_null(capture.damage));

@@ -21,6 +21,7 @@
 #include "analysis/findings/resident_text.h"
 #include "analysis/findings/telling_frame.h"
 #include "analysis/findings/text_safe.h"
+#include "analysis/findings/tracer_pauses.h"
 #include "analysis/findings/words.h"
 #include "analysis/report/focus.h"
 #include "analysis/report/leak_weight.h"
@@ -295,6 +296,8 @@ Lines remark_lines(const report::Report& report, size_t most) {
     for (const std::string& note : findings::sentences_of(notes)) lines.push_back("! " + base::safe_text(note));
   };
   add_notes(deciding);
+  if (const std::string pauses = findings::pauses_sentence(report.capture); !pauses.empty())
+    lines.push_back("! " + pauses);
   // If nothing was seen, the outcome says so.
   if (const std::string uncertainty = findings::uncertainty_of(report); !uncertainty.empty() && report.known.any) {
     lines.push_back("! " + uncertainty);

@@ -14,6 +14,7 @@
 #include "analysis/findings/ignored_text.h"
 #include "analysis/findings/label_text.h"
 #include "analysis/findings/note_text.h"
+#include "analysis/findings/tracer_pauses.h"
 #include "analysis/findings/words.h"
 #include "analysis/report/process_sums.h"
 #include "common/base/safe_text.h"
@@ -115,6 +116,7 @@ std::string remarks_of(const TextContext& context) {
   if (capture.lost_events != 0) {
     warn(fmt::format("{} were lost: the numbers are not exact", findings::counted(capture.lost_events, "event")));
   }
+  if (const std::string pauses = findings::pauses_sentence(capture); !pauses.empty()) warn(pauses);
   if (const std::string uncertainty = findings::uncertainty_of(context.report); !uncertainty.empty()) warn(uncertainty);
   if (capture.truncated) warn(findings::incomplete_text(capture));
   if (const std::string late = findings::late_start_of(context.report); !late.empty()) warn(late);

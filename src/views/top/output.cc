@@ -155,6 +155,7 @@ void write_totals(JsonWriter& json, const History& history) {
   json.member("resident_bytes", history.now()->figures.resident_bytes);
   json.member("log_share", history.value(Gauge::kLog));
   json.member("lost_events", history.now()->figures.lost_events);
+  json.member("paused_by_tracer_ns", history.now()->figures.paused_by_tracer_ns);
 }
 
 void write_leaks(JsonWriter& json, const History& history) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/findings/tracer_pauses.h"
 #include "common/base/units.h"
 #include "common/model/mark.h"
 #include "views/top/pages.h"
@@ -85,6 +86,8 @@ std::string behind_text(const Sample& sample) {
                      short_bytes(static_cast<double>(bytes)));
 }
 
+std::string percent(double share) { return share > 9.99 ? ">999%" : fmt::format("{:.0f}%", share * 100); }
+
 // Facts about the whole picture.
 void add_state(Picture& picture, const PictureInput& input) {
   const Sample* const sample = input.history.now();
@@ -100,11 +103,15 @@ void add_state(Picture& picture, const PictureInput& input) {
   } else {
     picture.state.push_back({"via " + sample->process.via, Style::kPlain});
   }
+  const client::Figures& figures = sample->figures;
+  if (const auto share = findings::paused_share(figures.paused_by_tracer_ns, figures.time_ns)) {
+    const bool matters = findings::pauses_matter(figures.paused_by_tracer_ns, figures.time_ns);
+    picture.state.push_back({"paused " + percent(*share), matters ? Style::kWarning : Style::kPlain});
+  }
   if (input.history.is_behind()) picture.state.push_back({behind_text(*sample), Style::kWarning});
 }
 
 std::string full_bytes(double bytes) { return base::format_bytes(whole(bytes)); }
-std::string percent(double share) { return share > 9.99 ? ">999%" : fmt::format("{:.0f}%", share * 100); }
 
 void add_gauges(Picture& picture, const History& history) {
   const auto add = [&](Gauge gauge, const char* name, auto to_text, double most = 0) {

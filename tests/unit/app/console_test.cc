@@ -50,7 +50,8 @@ class FakeRecording : public client::Recording {
                            .collector_cpu_ns = 1'000'000,
                            .is_on = true,
                            .marks = 1,
-                           .scans = 2};
+                           .scans = 2,
+                           .paused_by_tracer_ns = paused_ns};
   }
   base::Result<client::Settings> settings() override {
     client::Settings settings;
@@ -114,6 +115,7 @@ class FakeRecording : public client::Recording {
   report::ScanChanges changes;
   query::Query asked;
   std::string did;
+  std::optional<uint64_t> paused_ns;
   bool is_lost = false;
 
  private:
@@ -254,6 +256,9 @@ TEST_F(ConsoleTest, StatusSaysHowFarItIs) {
       << status;
   const std::string info = output_of("info");
   EXPECT_NE(info.find("1.0 ms, 1.0 us an event"), std::string::npos) << info;
+  EXPECT_EQ(info.find("tracer"), std::string::npos) << "by the agent: " << info;
+  fake_->paused_ns = 750'000'000;
+  EXPECT_NE(output_of("info").find("  paused by the tracer  750.0 ms, 25% of the time\n"), std::string::npos);
 }
 
 TEST_F(ConsoleTest, NamesFromTheProgramAreMadeSafe) {

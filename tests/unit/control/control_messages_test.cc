@@ -87,7 +87,8 @@ TEST(ControlAnswers, FiguresHaveTheFieldsOfTheProtocol) {
                         .target_cpu_ns = 9,
                         .collector_cpu_ns = 10,
                         .marks = 11,
-                        .scans = 12};
+                        .scans = 12,
+                        .paused_by_tracer_ns = 13};
   const Fields fields = encode(figures);
   EXPECT_EQ(fields.bytes(), fields_of({{5, number(1)},
                                        {32, number(2)},
@@ -101,12 +102,14 @@ TEST(ControlAnswers, FiguresHaveTheFieldsOfTheProtocol) {
                                        {22, number(1)},
                                        {40, number(10)},
                                        {38, number(8)},
-                                       {39, number(9)}})
+                                       {39, number(9)},
+                                       {44, number(13)}})
                                 .bytes());
   const Figures read = decode_figures(fields);
   EXPECT_EQ(encode(read).bytes(), fields.bytes());
   EXPECT_FALSE(decode_figures({}).is_on);
   EXPECT_FALSE(decode_figures({}).resident_bytes.has_value());
+  EXPECT_FALSE(decode_figures({}).paused_by_tracer_ns.has_value());
 }
 
 TEST(ControlAnswers, SettingsHaveTheFieldsOfTheProtocol) {

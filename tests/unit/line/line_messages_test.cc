@@ -53,6 +53,9 @@ TEST(LineMessages, OfARecordingHaveTheFieldsOfTheProtocol) {
       encode(message_of(
           StreamFigures{.stream = 3, .time_ns = 1, .lost_events = 2, .log_used_bytes = 4, .log_limit_bytes = 5})),
       bytes_of_message(89, {{32, number(1)}, {34, number(2)}, {35, number(4)}, {36, number(5)}, {81, number(3)}}));
+  EXPECT_EQ(decode_stream_figures(message_of(StreamFigures{.paused_by_tracer_ns = 6}).fields).paused_by_tracer_ns, 6u);
+  EXPECT_FALSE(decode_stream_figures(message_of(StreamFigures{}).fields).paused_by_tracer_ns.has_value())
+      << "an older side doesn't know it";
   EXPECT_EQ(encode(message_of(RecordingEnded{.stream = 3, .capture = "c", .notes_before = 1})),
             bytes_of_message(85, {{83, text("c")}, {91, number(1)}, {81, number(3)}}));
   EXPECT_EQ(encode(message_of(RecordingDropped{.stream = 3})), bytes_of_message(90, {{81, number(3)}}));

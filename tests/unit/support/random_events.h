@@ -292,6 +292,7 @@ inline model::Capture sample_capture() {
   capture.lost_events = 3;
   capture.notes = {{.kind = model::NoteKind::kScanCutOff, .numbers = {1, 2, 3}},
                    {.kind = model::NoteKind::kReturnsNotSeen, .module = "/lib/libc.so.6", .name = "malloc"}};
+  capture.paused_by_tracer_ns = 7;
   capture.collector_cpu_ns = 8;
   capture.collector_peak_rss_bytes = 9;
   capture.log_bytes_used = 10;
@@ -322,6 +323,7 @@ inline void expect_same(const model::Capture& read, const model::Capture& expect
   EXPECT_EQ(read.event_count, expected.event_count);
   EXPECT_EQ(read.lost_events, expected.lost_events);
   EXPECT_EQ(read.notes, expected.notes);
+  EXPECT_EQ(read.paused_by_tracer_ns, expected.paused_by_tracer_ns);
   EXPECT_EQ(read.collector_cpu_ns, expected.collector_cpu_ns);
   EXPECT_EQ(read.collector_peak_rss_bytes, expected.collector_peak_rss_bytes);
   EXPECT_EQ(read.log_bytes_used, expected.log_bytes_used);

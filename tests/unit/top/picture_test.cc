@@ -174,6 +174,14 @@ TEST_F(Pictures, SayHowFarTheReaderIsBehind) {
   EXPECT_EQ(first_line().find("behind"), std::string::npos) << first_line();
 }
 
+TEST_F(Pictures, SayHowLongTheTracerPausedTheProgram) {
+  recording_.now.time_ns = 60'000'000'000;
+  recording_.now.paused_by_tracer_ns = 15'000'000'000;
+  sample();
+  EXPECT_NE(text(80, 24).find("paused 25%"), std::string::npos) << text(80, 24);
+  expect_sound(40, 10);
+}
+
 TEST_F(Pictures, OfScansSayWhatIsKnown) {
   sample_seconds(1);
   const auto status_of_scan = [this] {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "analysis/findings/amount_text.h"
+#include "analysis/findings/tracer_pauses.h"
 #include "analysis/findings/words.h"
 #include "apps/heaptap/console/console_commands.h"
 #include "apps/heaptap/console/console_news.h"
@@ -152,12 +153,16 @@ std::string settings_of_recording(const client::Settings& settings) {
   return text;
 }
 
-std::string cost_text(const client::Figures& figures) {
+std::string cost_text(const client::Figures& figures, bool is_traced) {
   std::string text = "Cost of the recording\n";
   text += fmt::format("  CPU of heaptap        {}", format_duration(figures.collector_cpu_ns));
   if (figures.events != 0)
     text += fmt::format(", {} an event", format_duration(figures.collector_cpu_ns / figures.events));
   text += fmt::format("\n  CPU of the program    {}\n", or_unknown(figures.target_cpu_ns, format_duration));
+  if (is_traced) {
+    text += fmt::format("  paused by the tracer  {}\n",
+                        findings::pauses_text(figures.paused_by_tracer_ns, figures.time_ns).value_or("unknown"));
+  }
   text += fmt::format("  lost events           {} of {}\n", format_count(figures.lost_events),
                       format_count(figures.events + figures.lost_events));
   return text + fmt::format("  {}, trace {}\n", log_text(figures), format_bytes(figures.trace_bytes));
@@ -172,7 +177,8 @@ base::Result<> show_info(ConsoleSession& session, const Words& arguments) {
   if (!settings) return std::unexpected(settings.error());
   const auto figures = (*recording)->figures(*pid);
   if (!figures) return std::unexpected(figures.error());
-  return session.print(settings_of_recording(*settings) + cost_text(*figures));
+  return session.print(settings_of_recording(*settings) +
+                       cost_text(*figures, settings->via == "ptrace" || figures->paused_by_tracer_ns.has_value()));
 }
 
 // Terminal mode in which keys are delivered immediately, without echo.
@@ -338,8 +344,8 @@ std::vector<shell::Command> status_commands(ConsoleSession& session) {
       {.name = "info",
        .usage = "info [PID]",
        .summary = "show how the process is recorded, and the cost",
-       .help = "  CPU time of heaptap, in total and per event, lost events, and how often ptrace stopped the "
-               "program.\n  `set` alone shows the settings of this console.\n",
+       .help = "  CPU time of heaptap, in total and per event, lost events, and how long the tracer paused "
+               "the program.\n  `set` alone shows the settings of this console.\n",
        .run = [&session](const Words& words) { return show_info(session, words); },
        .complete = pid_words(session)},
       {.name = "monitor",
