@@ -278,9 +278,9 @@ class Findings {
       const report::StackLeaks& found = *report_.stacks[stack].leaks;
       report::BlockCount lost = found.definite;
       lost += found.below;
-      const std::string cycles = found.in_cycles.blocks == 0
-                                     ? ""
-                                     : fmt::format(", {} of them in cycles", base::format_count(found.in_cycles.blocks));
+      const std::string cycles = found.in_cycles.blocks == 0 ? ""
+                                                             : fmt::format(", {} of them in cycles",
+                                                                           base::format_count(found.in_cycles.blocks));
       add(severity_of_lost(stack), FindingKind::kLeak,
           fmt::format("{}, allocated {}, lost{}{}{}.", amount_text(lost),
                       place_sentence(report_, report_.stacks[stack].frames),

@@ -29,7 +29,7 @@ TEST(TracerPauses, AreToldWhereTheyMatter) {
   EXPECT_EQ(pauses_sentence(capture), "");
   capture.paused_by_tracer_ns = 1240 * kMs;
   EXPECT_EQ(pauses_sentence(capture),
-            "the tracer paused the program for 1.24 s, 31% of the time: queues may grow that don't otherwise");
+            "the tracer paused the program for at least 1.24 s, 31% of the time: queues may grow that don't otherwise");
   capture.paused_by_tracer_ns = 10 * kMs;
   EXPECT_EQ(pauses_sentence(capture), "");
   EXPECT_EQ(pauses_text(10 * kMs, 4000 * kMs), "10.0 ms, 0% of the time");
