@@ -295,6 +295,7 @@ class DamagedScan(unittest.TestCase):
             trace = os.path.join(directory, "damaged.htap")
             subprocess.run([HEAPTAP, "run", "-q", "-o", trace, "--", os.path.join(TARGETS, "leak_definite")], capture_output=True)
             whole = shown("summary", trace)
+            whole["totals"]["resident_parts"] = None  # which the scan has counted
             with open(trace, "rb") as file:
                 data = bytearray(file.read())
             frames = list(self.scan_frames(data))

@@ -77,7 +77,8 @@ class Memlog(findings.TestCase):
         self.record("leak_shop")
         (self.directory / "logs").mkdir()
         self.assertEqual(self.export_next("-o", "logs").parent.name, "logs")
-        outcome = heaptap("export", "--to", "memlog", "-o", "there_is_none", self.trace, cwd=self.directory)
+        self.assertEqual(self.export_next("-o", "made").parent.name, "made")
+        outcome = heaptap("export", "--to", "memlog", "-o", "there_is_none/below", self.trace, cwd=self.directory)
         self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
 
     def record_changing(self):

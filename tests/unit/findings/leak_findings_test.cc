@@ -22,7 +22,7 @@ report::Report server() {
   return report;
 }
 
-void add_stack(report::Report& report, const char* function, report::StackLeaks leaks) {
+void add_stack(report::Report& report, const char* function, const report::StackLeaks& leaks) {
   report.leaks.definite += leaks.definite;
   report.leaks.possible += leaks.possible;
   model::Frame frame;

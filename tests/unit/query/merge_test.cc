@@ -171,8 +171,9 @@ TEST(Merge, TakesPeaksOfStacksFromTheProcessWithTheLargestPeak) {
     Report large = part(2, 0x1000);
     large.stacks[0].peak_bytes = 377;
     std::vector<Report> parts;
-    parts.push_back(is_first ? std::move(large) : std::move(small));
-    parts.push_back(is_first ? std::move(small) : std::move(large));
+    parts.push_back(std::move(large));
+    parts.push_back(std::move(small));
+    if (!is_first) std::swap(parts[0], parts[1]);
     const Report report = merged(std::move(parts));
     ASSERT_NE(report::peak_process_of(report), nullptr);
     EXPECT_EQ(report::peak_process_of(report)->capture.pid, 2u);

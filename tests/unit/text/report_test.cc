@@ -260,7 +260,7 @@ TEST(EndSummary, OfAnAttachedProcessSpeaksOfWhatWasRecorded) {
   report.capture.from_start = false;
   report.known.leaks = true;
   EXPECT_TRUE(says(report, "heaptap: no leaks in what was recorded\n"));
-  report.known = {.any = false};
+  report.known.any = false;
   EXPECT_TRUE(says(report, "heaptap: UNKNOWN: no allocation was seen while it was recorded\n"));
   EXPECT_FALSE(says(report, "no leaks"));
 }
