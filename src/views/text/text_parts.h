@@ -22,9 +22,9 @@ inline constexpr size_t kMaxFrames = 255;
 // "./app --flag: exited with 0 after 3.2 s, recorded with the agent (pid 12, x86_64)"
 std::string title_of(const TextContext& context);
 
-// Warnings about missing data, and hints; empty: none.
 // Of several processes: which one bytes at the peak are of; else empty.
 std::string peak_process_line(const TextContext& context);
+// Warnings about missing data, and hints; empty: none.
 std::string remarks_of(const TextContext& context);
 
 // "make_buffer(int)  app.cpp:12 (inlined)", indented by `indent`.
