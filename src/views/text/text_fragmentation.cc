@@ -66,11 +66,7 @@ std::string keeps_text(const TextContext& context, const report::Fragmentation& 
     table.add({format_bytes(stack.kept_bytes), format_bytes(stack.live.bytes), format_count(stack.live.blocks),
                format_count(stack.pages), id + context.text.describe_site(context.report.list(stack.frames), room)});
   }
-  std::string text = table.render(context.ink);
-  if (fragmentation.stack_count > shown)
-    text +=
-        fmt::format("  ({} more: -n N shows more)\n", findings::counted(fragmentation.stack_count - shown, "stack"));
-  return text;
+  return table.render(context.ink) + more_rows(context, shown, fragmentation.stack_count, "stack");
 }
 
 // What can't be known of other allocators' memory.

@@ -194,6 +194,11 @@ std::string row_text(const char* name, const std::string& value, const std::stri
   return line + "\n";
 }
 
+std::string more_rows(const TextContext& context, uint64_t shown, uint64_t all, const char* noun) {
+  if (shown >= all) return "";
+  return context.ink.dim(fmt::format("  ({} more: -n N shows more)", findings::counted(all - shown, noun))) + "\n";
+}
+
 std::string stacks_text(const TextContext& context, std::span<const report::StackEntry> stacks, size_t apart,
                         std::string (*text_of)(const TextContext&, const report::StackEntry&)) {
   std::string text;

@@ -26,6 +26,8 @@ std::string title_of(const TextContext& context);
 std::string peak_process_line(const TextContext& context);
 // Warnings about missing data, and hints; empty: none.
 std::string remarks_of(const TextContext& context);
+// Below a table: how many rows aren't shown; empty: none.
+std::string more_rows(const TextContext& context, uint64_t shown, uint64_t all, const char* noun);
 
 // "make_buffer(int)  app.cpp:12 (inlined)", indented by `indent`.
 std::string frame_line(const TextContext& context, const model::Frame& frame, size_t indent);

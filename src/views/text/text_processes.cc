@@ -20,11 +20,6 @@ using base::format_count;
 
 constexpr size_t kProcessRows = 10;
 
-std::string more_text(const TextContext& context, size_t shown, size_t all, const char* noun) {
-  if (shown == all) return "";
-  return context.ink.dim(fmt::format("  ({} more: -n N shows more)", findings::counted(all - shown, noun))) + "\n";
-}
-
 report::BlockCount lost_of(const report::BlockCount& definite, const report::BlockCount& indirect) {
   return report::BlockCount(definite) += indirect;
 }
@@ -96,7 +91,7 @@ std::string processes_text(const TextContext& context) {
   const std::vector<const report::ProcessEntry*> processes = report::largest_first(context.report.processes);
   const size_t shown = std::min(processes.size(), context.rows(kProcessRows));
   for (size_t i = 0; i < shown; ++i) table.add(row_of(*processes[i], with));
-  return table.render(context.ink) + more_text(context, shown, processes.size(), "trace");
+  return table.render(context.ink) + more_rows(context, shown, processes.size(), "trace");
 }
 
 std::string text_processes(const TextContext& context) {
@@ -109,7 +104,7 @@ std::string text_programs(const TextContext& context) {
   const std::vector<report::ProgramEntry> programs = report::programs_of(context.report.processes);
   const size_t shown = std::min(programs.size(), context.rows(kProcessRows));
   for (size_t i = 0; i < shown; ++i) table.add(row_of(programs[i]));
-  return title_of(context) + "\n" + table.render(context.ink) + more_text(context, shown, programs.size(), "program") +
+  return title_of(context) + "\n" + table.render(context.ink) + more_rows(context, shown, programs.size(), "program") +
          remarks_of(context);
 }
 

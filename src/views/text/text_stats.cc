@@ -43,13 +43,7 @@ std::string threads_text(const TextContext& context) {
                format_count(thread.allocations), format_bytes(thread.allocated_bytes), format_count(thread.releases),
                base::safe_text(thread.name)});
   }
-  std::string text = table.render(context.ink);
-  if (shown < threads.size()) {
-    text += context.ink.dim(
-                fmt::format("  ({} more: -n N shows more)", findings::counted(threads.size() - shown, "thread"))) +
-            "\n";
-  }
-  return text;
+  return table.render(context.ink) + more_rows(context, shown, threads.size(), "thread");
 }
 
 }  // namespace
@@ -134,12 +128,8 @@ std::string text_sizes(const TextContext& context) {
                counts ? percent(size.allocations, report.totals.allocations.counted()) : "-",
                format_count(size.live_blocks)});
   }
-  std::string text = title_of(context) + "\n" + classes.render(context.ink) + "\n" + sizes.render(context.ink);
-  if (shown < top.size()) {
-    text +=
-        context.ink.dim(fmt::format("  ({} more: -n N shows more)", findings::counted(top.size() - shown, "size"))) +
-        "\n";
-  }
+  std::string text = title_of(context) + "\n" + classes.render(context.ink) + "\n" + sizes.render(context.ink) +
+                     more_rows(context, shown, top.size(), "size");
   if (!report.has_events) text += "\nallocations by size: not recorded with --aggregate\n";
   return text + remarks_of(context);
 }
