@@ -1,5 +1,6 @@
 // Labels of a target's memory ranges: they are painted over each other, the last one counts.
 #pragma once
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -8,6 +9,11 @@
 #include "common/wire/heap_scan.h"
 
 namespace heaptap::scan {
+
+// begin > end: they are apart.
+inline base::AddressRange common_part(base::AddressRange a, base::AddressRange b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
 
 // A label that is made without arguments stands for none.
 template <typename Label>

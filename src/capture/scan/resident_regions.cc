@@ -23,10 +23,6 @@ AddressRange pages_around(AddressRange range) { return {base::page_begin(range.b
 
 AddressRange pages_within(AddressRange range) { return {base::whole_pages(range.begin), base::page_begin(range.end)}; }
 
-AddressRange common_part(AddressRange a, AddressRange b) {
-  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
-}
-
 bool is_anonymous(const process::Mapping& mapping) {
   return !mapping.has_file() && !mapping.shared && (mapping.name.empty() || mapping.name.starts_with("[anon"));
 }

@@ -290,8 +290,7 @@ void RootFinder::label_mapped(base::AddressRange range) {
                                           [](const process::Mapping& entry) { return entry.range.end; });
   for (; mapping != memory_.map().end() && mapping->range.begin < range.end; ++mapping) {
     if (mapping->has_file() || mapping->shared || !mapping->is_kernels("")) continue;
-    labels_.paint({std::max(range.begin, mapping->range.begin), std::min(range.end, mapping->range.end)},
-                  RootKind::kMapping);
+    labels_.paint(common_part(range, mapping->range), RootKind::kMapping);
   }
 }
 
@@ -309,7 +308,7 @@ void RootFinder::leave_out_ended_threads() {
     // The kernel merges adjacent mappings: memory above the thread's belongs to others.
     const auto area = find_thread_area(memory_, facts_, *block);
     if (!area) continue;
-    const base::AddressRange memory{std::max(area->begin, mapping.range.begin), std::min(area->end, mapping.range.end)};
+    const base::AddressRange memory = common_part(*area, mapping.range);
     if (runs_on(memory)) continue;
     // A stack made by the program is the program's memory again. The C library's call of mmap may have been recorded,
     // too: its stacks include the guard page.
