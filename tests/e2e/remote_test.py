@@ -377,6 +377,16 @@ class Gone(TestCase):
         self.assertRegex(said, r"\(pid \d+\) was out of reach after [1-9]")
         self.assertNotIn("damaged", said)
 
+    def test_that_the_target_side_is_gone_is_said_again_and_again(self):
+        env = heaptap_test.sooner(write="20ms", heartbeat="100ms", silence="1000ms", retry="100ms", remind="50ms")
+        with far.serving(self.address, "-q") as server:
+            host = self.start(self.address, "-o", self.trace, "--", self.program, "4000000", "3000", env=env)
+            self.wait_until_it_records(self.trace, host, server)
+            server.kill()
+            read_until(host.stderr.fileno(), "three times that it is still trying", lambda text: text.count(b"; still trying, Ctrl-C ends") >= 3)
+            host.send_signal(signal.SIGINT)
+            finished(host)
+
     def test_a_served_program_ends_with_the_word_of_its_server(self):
         with far.serving(self.address, "-q") as server:
             server.send_signal(signal.SIGTERM)

@@ -19,6 +19,7 @@ struct Intervals {
   Time retry{2'000};      // of a connection, at most
   Time look{2'000};       // of a symbol server at its directories, at least
   Time reach{10'000};     // to connect to another machine, until it counts as unreachable
+  Time remind{60'000};    // of what stays as it is, such as a connection that is down
 };
 
 // Parses "heartbeat=100ms,silence=500ms"; the others keep their defaults. Empty where a name is unknown or occurs

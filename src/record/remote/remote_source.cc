@@ -108,7 +108,6 @@ void RemoteSource::look_after_end(line::TimePoint now) {
 
 // The unreachable target is reported again; and given up when it must have detached, even if the clocks differ.
 void RemoteSource::look_after_break(line::TimePoint now) {
-  constexpr std::chrono::minutes kRest{1};
   if (!down_since_ || all_ended_ || detached_since_) return;
   const auto down = now - *down_since_;
   const std::string time = base::format_duration(static_cast<uint64_t>(std::chrono::nanoseconds(down).count()));
@@ -116,7 +115,7 @@ void RemoteSource::look_after_break(line::TimePoint now) {
     return end_all(
         base::make_error("it couldn't be reached for {}; it has detached by now (--orphan-timeout)", time).message);
   }
-  if (now - std::max(told_of_break_at_, *down_since_) < kRest) return;
+  if (now - std::max(told_of_break_at_, *down_since_) < base::intervals().remind) return;
   told_of_break_at_ = now;
   tell_({line::LineNews::Kind::kSaid,
          base::make_error("{} has been unreachable for {} ({}); still trying, Ctrl-C ends the recording here",
