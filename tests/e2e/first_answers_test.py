@@ -160,15 +160,15 @@ class OfAService(heaptap_test.TestCase):
             service.stdin.flush()
             self.assertEqual(service.stdout.readline(), word + "\n")
 
-    def end_of_attach(self, *words):
+    def end_of_attach(self, *words, options=()):
         """The lines at the end of an attach in which the service was asked for this."""
         if not heaptap_test.has_tracer():
             self.skipTest("this heaptap has no tracer")
         service = self.start()
-        attached = subprocess.Popen([HEAPTAP, "attach", "-o", self.trace, str(service.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        attached = subprocess.Popen([HEAPTAP, "attach", *map(str, options), "-o", self.trace, str(service.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                     text=True, cwd=self.directory)
         self.addCleanup(heaptap_test.end, attached)
-        self.assertIn("recording process", attached.stderr.readline())
+        self.assertRegex(attached.stderr.readline(), rf"^heaptap: recording process {service.pid} \(.*loses_on_demand\)")
         self.ask(service, *words)
         attached.send_signal(signal.SIGINT)
         out, err = finished(attached)
@@ -179,7 +179,10 @@ class OfAService(heaptap_test.TestCase):
 
     def next_of(self, lines):
         self.assertTrue(lines[-1].startswith("next:  heaptap "), lines)
-        outcome = heaptap(*shlex.split(lines[-1].removeprefix("next:  heaptap ")), cwd=self.directory)
+        return self.shown(*shlex.split(lines[-1].removeprefix("next:  heaptap ")))
+
+    def shown(self, *words):
+        outcome = heaptap(*words, cwd=self.directory)
         self.assertEqual(outcome.status, 0, outcome)
         return outcome.stdout.decode()
 
@@ -188,6 +191,13 @@ class OfAService(heaptap_test.TestCase):
         self.assertRegex(lines[0], r"^LEAKED 200 bytes in 2 blocks")
         self.assertRegex(lines[1], r"^  200 bytes in 2 blocks  #\d+  make loses_on_demand\.c:\d+ < obey ")
         self.assertRegex(self.next_of(lines), r"200 B in 2 blocks definitely lost at make loses_on_demand\.c:\d+")
+
+    def test_the_same_on_another_machine(self):
+        with far.serving(str(self.directory / "far.sock"), "-q"):
+            lines = self.end_of_attach("hold", "lose", options=("-H", self.directory / "far.sock"))
+        self.assertRegex(lines[0], r"^LEAKED 100 bytes in 1 block")
+        self.assertRegex(lines[1], r"^  100 bytes in 1 block  #\d+  make loses_on_demand\.c:\d+ < obey ")
+        self.assertIn("global held", self.shown("show", "leaks", "--globals", self.trace))
 
     def test_who_holds_what_was_allocated_during_an_attach_is_told(self):
         lines = self.end_of_attach("hold")

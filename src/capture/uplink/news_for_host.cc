@@ -23,7 +23,7 @@ std::optional<message::Message> message_of(const supervision::TracingNews& news)
   const auto pid = static_cast<uint64_t>(news.process);
   switch (news.kind) {
     case Kind::kRecording:
-      return std::nullopt;  // RecordingBegun
+      return line::message_of(line::Attached{.pid = pid});
     case Kind::kNotRecorded:
       return not_recorded(pid, news.why);
     case Kind::kEndedBefore:

@@ -231,6 +231,14 @@ NotRecorded decode_not_recorded(const Fields& fields) {
   return {.pid = fields.number_or_0(Field::kPid), .why = fields.text_or_empty(Field::kText)};
 }
 
+Message message_of(const Attached& attached) {
+  Message message = message_of(Kind::kAttached);
+  message.fields.add(Field::kPid, attached.pid);
+  return message;
+}
+
+Attached decode_attached(const Fields& fields) { return {.pid = fields.number_or_0(Field::kPid)}; }
+
 Message message_of(const TracerWaits& waits) {
   Message message = message_of(Kind::kTracerWaits);
   message.fields.add(Field::kPid, waits.pid);

@@ -53,6 +53,7 @@ enum class Kind : uint8_t {
   kFunctions = 117,        // FoundFunctions
   kCodeNames = 118,        // CodeNames, from the target's side
   kResident = 119,         // ResidentSamples, from the target's side
+  kAttached = 120,         // Attached, from the target's side
 };
 
 enum class Field : uint8_t {
@@ -205,6 +206,11 @@ struct NotRecorded {
   std::string why = {};
 };
 
+// All that a running process does from now on is recorded.
+struct Attached {
+  uint64_t pid = 0;
+};
+
 // The tracer is blocked in the kernel, and the programs that it traces may hang; a warning.
 struct TracerWaits {
   uint64_t pid = 0;        // of the tracer
@@ -283,6 +289,7 @@ message::Message message_of(const ScanPiece& piece);
 message::Message message_of(const RecordingEnded& ended);
 message::Message message_of(const RecordingDropped& dropped);
 message::Message message_of(const NotRecorded& failed);
+message::Message message_of(const Attached& attached);
 message::Message message_of(const TracerWaits& waits);
 message::Message message_of(const AllEnded& ended);
 message::Message message_of(const StreamFigures& figures);
@@ -312,6 +319,7 @@ BlocksPiece decode_blocks_piece(const message::Fields& fields);
 ScanPiece decode_scan_piece(const message::Fields& fields);
 RecordingEnded decode_recording_ended(const message::Fields& fields);
 NotRecorded decode_not_recorded(const message::Fields& fields);
+Attached decode_attached(const message::Fields& fields);
 TracerWaits decode_tracer_waits(const message::Fields& fields);
 AllEnded decode_all_ended(const message::Fields& fields);
 StreamFigures decode_stream_figures(const message::Fields& fields);

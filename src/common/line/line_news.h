@@ -11,6 +11,7 @@ struct LineNews {
     kBack,
     kRefused,      // rejected peer. peer; text: why
     kOver,         // the remote recording is over, before its end. text: why
+    kAttached,     // to a running process, which is recorded from now on. process; text: its program, if known
     kNotRecorded,  // a process isn't recorded. text: the other side's error
     kTracerWaits,  // the tracer there is blocked in the kernel. process: the tracer; text: its place, or empty
     kTracerLooks,  // the same, until it gives up soon

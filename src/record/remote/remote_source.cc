@@ -64,7 +64,10 @@ supervision::RecordingMaker RemoteSource::maker() {
 // Nothing has started yet that a new connection could delay.
 base::Result<> RemoteSource::begin(const line::RecordOrder& order) {
   has_program_ = !order.command.empty();
-  return ask(Kind::kRecord, line::encode(order), kLongestSilentWait);
+  is_beginning_ = true;
+  auto begun = ask(Kind::kRecord, line::encode(order), kLongestSilentWait);
+  is_beginning_ = false;
+  return begun;
 }
 
 void RemoteSource::take_news() {
@@ -85,6 +88,8 @@ void RemoteSource::take_news() {
   }
   if (was_over && !all_ended_) end_all(line_.why_over());
   look_after_end(now);
+  if (is_beginning_) return;  // a signal would end this process
+  for (const line::LineNews& news : std::exchange(attached_, {})) tell_(news);
 }
 
 void RemoteSource::look_after_end(line::TimePoint now) {
@@ -239,6 +244,8 @@ void RemoteSource::take(const Message& message) {
       return want_rows(line::decode_row_request(message.fields));
     case Kind::kFunctionsWanted:
       return want_functions(message.fields);
+    case Kind::kAttached:
+      return note_attached(line::decode_attached(message.fields).pid);
     case Kind::kNotRecorded:
       has_failed_ = true;
       return tell_(
@@ -254,6 +261,16 @@ void RemoteSource::take(const Message& message) {
     default:
       return take_of_stream(message, stream);
   }
+}
+
+void RemoteSource::note_attached(uint64_t pid) {
+  const supervision::RecordedProcess* const process =
+      pid > INT_MAX ? nullptr : processes_->find(static_cast<pid_t>(pid));
+  if (process == nullptr || line_.is_file()) return;
+  const std::vector<std::string>& command = process->recording->capture().command;
+  attached_.push_back({.kind = line::LineNews::Kind::kAttached,
+                       .text = command.empty() ? "" : base::safe_text(command.front()),
+                       .process = pid});
 }
 
 // A finished recording's tracer waits no longer.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "capture/supervision/recorded_processes.h"
 #include "capture/supervision/recording_source.h"
@@ -65,6 +66,7 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   void look_for_files(uint64_t stream, bool all);
   void ask_for_files();
   void want_report(const line::ReportWanted& wanted);
+  void note_attached(uint64_t pid);
   void warn_of_wait(const line::TracerWaits& waits);
   void want_rows(RowRequest request);
   void want_functions(const message::Fields& fields);
@@ -95,6 +97,8 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   std::optional<line::TimePoint> down_since_;           // without a connection
   line::TimePoint told_of_break_at_;                    // last
   std::optional<std::chrono::nanoseconds> kept_there_;  // how long the recording is kept for this host
+  bool is_beginning_ = false;                           // the order isn't answered yet
+  std::vector<line::LineNews> attached_;                // not told yet
   bool has_program_ = false;                            // started there
   int handed_on_ = 0;                                   // last signal forwarded to it
   std::optional<line::TimePoint> handed_on_at_;         // while its end is unknown and unreported

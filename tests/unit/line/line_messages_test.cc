@@ -61,6 +61,8 @@ TEST(LineMessages, OfARecordingHaveTheFieldsOfTheProtocol) {
   EXPECT_EQ(encode(message_of(RecordingDropped{.stream = 3})), bytes_of_message(90, {{81, number(3)}}));
   EXPECT_EQ(encode(message_of(NotRecorded{.pid = 7, .why = "w"})),
             bytes_of_message(87, {{5, number(7)}, {3, text("w")}}));
+  EXPECT_EQ(encode(message_of(Attached{.pid = 7})), bytes_of_message(120, {{5, number(7)}}));
+  EXPECT_EQ(decode_attached(message_of(Attached{.pid = 7}).fields).pid, 7U);
   const TracerWaits waits{.pid = 7, .place = "w", .looks = true};
   EXPECT_EQ(encode(message_of(waits)), bytes_of_message(91, {{5, number(7)}, {3, text("w")}, {99, number(1)}}));
   EXPECT_EQ(encode(message_of(decode_tracer_waits(message_of(waits).fields))), encode(message_of(waits)));

@@ -41,8 +41,14 @@ TEST(NewsForHost, ATracerThatIsBlockedIsPassedOn) {
   }
 }
 
+TEST(NewsForHost, ThatAProcessIsRecordedFromNowOnIsPassedOn) {
+  const auto message = message_of(TracingNews{.kind = TracingNews::Kind::kRecording, .process = 7});
+  ASSERT_TRUE(message.has_value());
+  ASSERT_EQ(message->kind, Kind::kAttached);
+  EXPECT_EQ(line::decode_attached(message->fields).pid, 7u);
+}
+
 TEST(NewsForHost, WhatOtherMessagesSayIsNotRepeated) {
-  EXPECT_FALSE(message_of(TracingNews{.kind = TracingNews::Kind::kRecording, .process = 7}).has_value());
   EXPECT_FALSE(message_of(supervision::FinishedTrace{.path = "", .pid = 7, .failure = ""}).has_value());
 }
 

@@ -125,7 +125,13 @@ bool is_said_always(line::LineNews::Kind kind) {
   return kind == kOver || kind == kNotRecorded || kind == kTracerWaits || kind == kTracerLooks;
 }
 
-std::string line_text(const line::LineNews& news, const std::string& host) {
+bool is_news(line::LineNews::Kind kind, const RunOptions& options) {
+  if (options.quiet) return is_said_always(kind);
+  return kind != line::LineNews::Kind::kAttached || !options.json;
+}
+
+std::string line_text(const line::LineNews& news, const RunOptions& options) {
+  const std::string& host = options.machine.host;
   using NewsKind = line::LineNews::Kind;
   switch (news.kind) {
     case NewsKind::kLost:
@@ -141,6 +147,10 @@ std::string line_text(const line::LineNews& news, const std::string& host) {
       return fmt::format(
           "{}: {}", host,
           text_of_wait({.process = news.process, .place = news.text, .looks = news.kind == NewsKind::kTracerLooks}));
+    case NewsKind::kAttached:
+      return fmt::format("recording process {}{} on {}{}", news.process,
+                         news.text.empty() ? "" : " (" + news.text + ")", host,
+                         options.duration_ns ? "" : "; Ctrl-C detaches");
     case NewsKind::kNotRecorded:
     case NewsKind::kSaid:
       break;
@@ -178,8 +188,7 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
   HEAPTAP_TRY(connected);
   const auto rows = make_row_finder({options.symbols, options.sysroots, options.debuginfod}, options.symbols_server);
   remote::RemoteSource source(*line, [&options](const line::LineNews& news) {
-    if (!options.quiet || is_said_always(news.kind))
-      print_error(fmt::format("heaptap: {}\n", line_text(news, options.machine.host)));
+    if (is_news(news.kind, options)) print_error(fmt::format("heaptap: {}\n", line_text(news, options)));
   });
   if (rows != nullptr) source.set_row_finder(*rows);
   recording.machine = options.machine.host;
