@@ -135,6 +135,13 @@ class FirstAnswers(heaptap_test.TestCase):
             outcome = heaptap("check", "--max-leaked", "0", *options, self.trace)
             self.assertEqual(outcome.status, status, outcome)
 
+    def test_a_growing_cache_with_a_static_destructor_is_told_by_who_held_it(self):
+        lines = self.end_of("answers_cache")
+        self.assertRegex(lines[0], r"^LEAKED 1,000,000 bytes in 1,000 blocks")
+        self.assertRegex(lines[1], r"^  1,000,000 bytes in 1,000 blocks  #\d+  .*make_page.* answers_cache\.cc:\d+")
+        self.assertRegex(lines[2], r"^    held by global .*g_cache \(answers_cache\.cc:\d+\) until its destructor or an exit handler ran$")
+        self.assertIn("held by global ", self.next_of(lines))
+
     def test_of_several_processes_the_largest_is_told(self):
         lines = self.end_of("answers_child", options=("-f",))
         self.assertRegex(lines[0], r"^largest: answers_child \(pid \d+\), peak 8\.0 MiB .*; no leaks")

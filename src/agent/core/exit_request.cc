@@ -14,6 +14,11 @@ constexpr long kChanged = -11;    // EAGAIN
 constexpr uint32_t kLongestWaitMs = 50;
 constexpr uint32_t kShortestWaitMs = 1;
 constexpr uint32_t kAfterwardsMs = 100;
+constexpr uint32_t kPatienceBeforeHandlersMs = wire::kExitPatienceMs / 4;
+
+// Of the scan before the exit handlers. kBusy: its thread is changing the handshake, for some instructions. kUnanswered: its
+// thread has waited in vain, so that the scan at the end waits for the rest of the time alone.
+enum class ExitStart : uint32_t { kNotYet = 0, kBusy = 1, kOffered = 2, kOver = 3, kUnanswered = 4 };
 
 ExitTurn turn_of(const ExitHandshake& handshake) {
   return static_cast<ExitTurn>(handshake.turn.load(std::memory_order_acquire));
@@ -25,8 +30,10 @@ bool is_over(ExitTurn turn) { return turn == ExitTurn::kDone || turn == ExitTurn
 // counts little, and those after it are short, so that no timer of the program makes this endless.
 class WaitBudget {
  public:
-  explicit WaitBudget(const ExitHandshake& handshake)
-      : handshake_(handshake), progress_(handshake.progress.load(std::memory_order_relaxed)) {}
+  explicit WaitBudget(const ExitHandshake& handshake, uint32_t patience_ms = wire::kExitPatienceMs)
+      : handshake_(handshake),
+        patience_ms_(patience_ms),
+        progress_(handshake.progress.load(std::memory_order_relaxed)) {}
 
   // Waits a little for a change of the turn. False: no change for too long, or waiting isn't possible.
   bool wait(ExitTurn turn) {
@@ -39,11 +46,12 @@ class WaitBudget {
     if (result == kernel::kInterrupted) wait_ms_ = kShortestWaitMs;
     if (result == kTimedOut || result == kernel::kInterrupted) idle_ms_ += wait_ms_;
     const bool waits = result == 0 || result == kTimedOut || result == kChanged || result == kernel::kInterrupted;
-    return waits && idle_ms_ < wire::kExitPatienceMs;
+    return waits && idle_ms_ < patience_ms_;
   }
 
  private:
   const ExitHandshake& handshake_;
+  uint32_t patience_ms_;
   uint32_t progress_;
   uint32_t wait_ms_ = kLongestWaitMs;
   uint32_t idle_ms_ = 0;
@@ -102,19 +110,72 @@ void release_streams(uint32_t thread) {
   }
 }
 
+bool is_in_record(uint32_t thread) {
+  const uint32_t used = g_session.log->slots_used.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < used && i < g_session.layout.log.slot_count; ++i) {
+    const wire::StreamSlot& slot = g_session.slots[i];
+    if (slot.thread_id == thread && wire::is_in_record(slot.activity.load(std::memory_order_relaxed))) return true;
+  }
+  return false;
+}
+
+ExitStart exit_start() { return static_cast<ExitStart>(g_session_page.exit_start.load(std::memory_order_acquire)); }
+
+bool move_start(ExitStart from, ExitStart to) {
+  auto expected = static_cast<uint32_t>(from);
+  return g_session_page.exit_start.compare_exchange_strong(expected, static_cast<uint32_t>(to),
+                                                           std::memory_order_acq_rel);
+}
+
+// The scan before the exit handlers is worthless from now on, in whatever state it is.
+void take_back(ExitHandshake& handshake) {
+  handshake.turn.store(static_cast<uint32_t>(ExitTurn::kNone), std::memory_order_release);
+  kernel::futex_wake(&handshake.turn);
+}
+
+// Bounded, since a signal may have interrupted the thread that is busy. Returns for how long the scan at the end waits without
+// progress, ms.
+uint32_t end_start(ExitHandshake& handshake) {
+  constexpr unsigned kMaxWaits = 20;
+  for (unsigned waits = 0; exit_start() == ExitStart::kBusy && waits < kMaxWaits; ++waits) {
+    kernel::futex_wait(&g_session_page.exit_start, static_cast<uint32_t>(ExitStart::kBusy), kShortestWaitMs);
+  }
+  const auto before = static_cast<ExitStart>(
+      g_session_page.exit_start.exchange(static_cast<uint32_t>(ExitStart::kOver), std::memory_order_acq_rel));
+  if (before == ExitStart::kOffered || before == ExitStart::kBusy) take_back(handshake);
+  return before == ExitStart::kUnanswered ? wire::kExitPatienceMs - kPatienceBeforeHandlersMs : wire::kExitPatienceMs;
+}
+
 void offer(ExitHandshake& handshake, const wire::ExitNotice& notice, uint32_t thread) {
   ReaderAllowed reader;
   release_streams(thread);
+  const uint32_t patience_ms = end_start(handshake);
   handshake.notice = notice;
   handshake.notice.thread_id = thread;
   hand_over(handshake, ExitTurn::kNone, ExitTurn::kOffered);
-  WaitBudget wait_budget(handshake);
+  WaitBudget wait_budget(handshake, patience_ms);
   for (ExitTurn turn = turn_of(handshake); !is_over(turn); turn = turn_of(handshake)) {
     if (turn == ExitTurn::kAsksAccess) {
       reader.allow(handshake.reader.load(std::memory_order_relaxed));
       hand_over(handshake, turn, ExitTurn::kScanning);
     } else if (!wait_budget.wait(turn)) {
       give_up(handshake);
+    }
+  }
+}
+
+// Returns false if it has waited in vain.
+bool wait_before_handlers(ExitHandshake& handshake) {
+  ReaderAllowed reader;
+  WaitBudget wait_budget(handshake, kPatienceBeforeHandlersMs);
+  for (;;) {
+    const ExitTurn turn = turn_of(handshake);
+    if (is_over(turn) || exit_start() != ExitStart::kOffered) return true;
+    if (turn == ExitTurn::kAsksAccess) {
+      reader.allow(handshake.reader.load(std::memory_order_relaxed));
+      hand_over(handshake, turn, ExitTurn::kScanning);
+    } else if (!wait_budget.wait(turn)) {
+      return false;
     }
   }
 }
@@ -139,6 +200,26 @@ void offer_scan(const wire::ExitNotice& notice) {
   } else if (first != thread) {
     wait_for_first(handshake);
   }
+}
+
+void offer_scan_before_handlers(uint64_t live_sp) {
+  if (!watches_exit() || kernel::process_id() != g_session.process || is_detached()) return;
+  const uint32_t thread = kernel::thread_id();
+  if (g_session_page.exiting_thread.load(std::memory_order_acquire) != 0 || is_in_record(thread)) return;
+  if (!move_start(ExitStart::kNotYet, ExitStart::kBusy)) return;
+  ExitHandshake& handshake = g_session.log->exit_handshake;
+  handshake.notice = {.kind = wire::ExitKind::kExitBegins,
+                      .thread_id = thread,
+                      .live_sp = live_sp,
+                      .interrupted_sp = live_sp,
+                      .signal = 0,
+                      .status = 0};
+  hand_over(handshake, ExitTurn::kNone, ExitTurn::kOffered);
+  if (!move_start(ExitStart::kBusy, ExitStart::kOffered)) return;
+  const bool was_answered = wait_before_handlers(handshake);
+  if (!move_start(ExitStart::kOffered, ExitStart::kBusy)) return;
+  take_back(handshake);
+  move_start(ExitStart::kBusy, was_answered ? ExitStart::kOver : ExitStart::kUnanswered);
 }
 
 }  // namespace heaptap::agent

@@ -20,4 +20,8 @@ inline bool watches_exit() {
 // that get here in the meantime leave it to the first. No effect in a child that shares its parent's memory (vfork).
 void offer_scan(const wire::ExitNotice& notice);
 
+// The same before destructors and exit handlers run: the process continues. Once a process, and not if the thread was
+// interrupted in a record. The scan at the end ends it, whichever thread offers that.
+void offer_scan_before_handlers(uint64_t live_sp);
+
 }  // namespace heaptap::agent

@@ -29,7 +29,8 @@ struct alignas(kPageBytes) SessionPage {
   std::atomic<SessionState> state;
   // The kernel's id of the thread that offered a last look, see exit_request.h; 0: none did.
   std::atomic<uint32_t> exiting_thread;
-  uint8_t padding[kPageBytes - sizeof(std::atomic<SessionState>) - sizeof(std::atomic<uint32_t>)];
+  std::atomic<uint32_t> exit_start;  // of the scan before the exit handlers: ExitStart of exit_request.cc
+  uint8_t padding[kPageBytes - sizeof(std::atomic<SessionState>) - 2 * sizeof(std::atomic<uint32_t>)];
 };
 
 struct alignas(64) Session {

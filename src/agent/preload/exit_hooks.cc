@@ -53,12 +53,14 @@ uintptr_t return_slot(const uintptr_t* arguments) {
   return reinterpret_cast<uintptr_t>(arguments + kPassedRegisters + kPreservedRegisters);
 }
 
-// Children that share the parent's memory come here, too, some of them with thread-local memory not made by libc.
-void note_exit(const uintptr_t* arguments) {
-  if (!watches_exit() || kernel::process_id() != g_session.process || g_exit_slot != 0) return;
+// Children that share the parent's memory come here, too, some of them with thread-local memory not made by libc. False:
+// not the outermost one.
+bool note_exit(const uintptr_t* arguments) {
+  if (!watches_exit() || kernel::process_id() != g_session.process || g_exit_slot != 0) return false;
   g_exit_slot = return_slot(arguments);
   g_exit_status = wire::exit_with(arguments[0]);
   note_registers(arguments);
+  return true;
 }
 
 void offer(wire::ExitKind kind, uintptr_t live_sp, uint32_t status) {
@@ -92,6 +94,15 @@ __attribute__((noinline)) void at_exit(int status, void*) {
   } else {
     offer(wire::ExitKind::kExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT(), known);
   }
+}
+
+// Of static objects: a C++ library was loaded with the program. Others are spared a second scan.
+bool has_destructors() { return real<void*(size_t)>(wire::Function::kNew) != nullptr; }
+
+// The first of the exit handlers that were registered before main began. Those of static objects made in a function come
+// earlier, so what they held isn't seen.
+void at_exit_start(int, void*) {
+  if (main_has_returned()) offer_scan_before_handlers(heaptap_main_slot + sizeof(uintptr_t));
 }
 
 __attribute__((noinline)) void at_quick_exit() {
@@ -183,6 +194,12 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_start(uintptr_t* arguments) {
   return start;
 }
 
+// By now all objects of namespace scope of the program and its libraries have registered.
+HEAPTAP_FOR_ASSEMBLY void heaptap_before_main() {
+  if (!watches_exit() || !has_destructors()) return;
+  if (auto* call = real<int(void (*)(int, void*), void*)>(Other::kOnExit)) call(&at_exit_start, nullptr);
+}
+
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_makecontext(const uintptr_t* arguments) {
   const auto* context = reinterpret_cast<const Context*>(arguments[0]);
   note_stack({.begin = context->stack.start,
@@ -221,7 +238,7 @@ HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_clone(const uintptr_t* arguments) {
 }
 
 HEAPTAP_FOR_ASSEMBLY void* heaptap_choose_exit(const uintptr_t* arguments) {
-  note_exit(arguments);
+  if (note_exit(arguments) && has_destructors()) offer_scan_before_handlers(g_exit_slot);
   return or_end(real<void(int)>(Other::kExit));
 }
 

@@ -282,10 +282,10 @@ class Findings {
                                                              : fmt::format(", {} of them in cycles",
                                                                            base::format_count(found.in_cycles.blocks));
       add(severity_of_lost(stack), FindingKind::kLeak,
-          fmt::format("{}, allocated {}, lost{}{}{}.", amount_text(lost),
+          fmt::format("{}, allocated {}, lost{}{}{}{}.", amount_text(lost),
                       place_sentence(report_, report_.stacks[stack].frames),
                       found.below.blocks == 0 ? "" : " with all blocks reachable only from them", cycles,
-                      growing(stack, found.definite.blocks)),
+                      growing(stack, found.definite.blocks), until_exit(found)),
           stack);
     }
   }
@@ -403,6 +403,11 @@ class Findings {
     constexpr uint64_t kFewestBlocks = 4;
     const bool is_most = blocks >= kFewestBlocks && 2 * blocks >= report_.stacks[stack].live_blocks.counted();
     return is_most && grows(report_, stack) ? ", growing through the whole run" : "";
+  }
+
+  [[nodiscard]] static std::string until_exit(const report::StackLeaks& found) {
+    const std::string text = held_until_exit_text(found);
+    return text.empty() ? "" : "; " + text;
   }
 
   // The variable that retains all of a stack's blocks, if there is one.

@@ -85,6 +85,20 @@ std::string variable_text(const report::NamedRoot& variable) {
   return base::safe_text(text);
 }
 
+std::string moment_of_scan(const report::ScanFacts& scan) {
+  if (scan.at_end) return "at the program's end";
+  return scan.at_exit_start ? "as exit began" : "at " + base::format_duration(scan.time_ns);
+}
+
+std::string held_until_exit_text(const report::StackLeaks& leaks) {
+  if (!leaks.exit_holder) return "";
+  const std::string variable = variable_text(leaks.exit_holder->variable);
+  const report::BlockCount& held = leaks.exit_holder->held;
+  if (variable.empty() || held.bytes < leaks.lost().bytes / 2) return "";
+  const std::string part = held.blocks == leaks.lost().blocks ? "" : base::format_bytes(held.bytes) + " of it ";
+  return fmt::format("{}held by {} until its destructor or an exit handler ran", part, variable);
+}
+
 ErrorName name_of(const report::ErrorEntry& error) {
   if (error.kind == "double") return {"double free", ""};
   if (error.kind == "interior") return {"invalid free", " (inside a block)"};

@@ -26,6 +26,13 @@ std::string leaks_text(const report::Leaks& leaks);
 // "global cache (grow.cc:11)"; empty if the variable has no name.
 std::string variable_text(const report::NamedRoot& variable);
 
+// "at the program's end", "as exit began", "at 1.20 s".
+std::string moment_of_scan(const report::ScanFacts& scan);
+
+// "held by global cache (grow.cc:11) until its destructor or an exit handler ran": who led to what is lost where exit began, or to
+// most of it; empty: unknown.
+std::string held_until_exit_text(const report::StackLeaks& leaks);
+
 // Kind of a bad release: a noun and a suffix: "mismatched free", " (free of operator new)".
 struct ErrorName {
   const char* noun;

@@ -234,9 +234,11 @@ base::Result<> fill_views(report::Report& report, model::EventSource& source, co
   const Query& asked = query.asked;
   const bool any = asked.leaks.why || asked.leaks.retained || query.globals || asked.leaks.scan_list ||
                    asked.leaks.since != 0 || asked.leaks.fragmentation || asked.counting.from_all_sides;
-  if (!any) return {};
+  const bool has_holders = report::leaks_for_certain(report.leaks) && has_exit_start(source, judged);
+  if (!any && !has_holders) return {};
   BlockNames blocks(source.capture(), source.tables(), source.block_names(), index, names);
   const ViewContext context{source, query, names, ignored, ledger, index, judged, blocks};
+  if (has_holders) fill_exit_holders(context, report);
   if (asked.leaks.why) HEAPTAP_TRY(store(holders_view(context), report.holders));
   if (asked.leaks.retained) report.retained = retained_view(context);
   if (query.globals) report.globals = globals_view(context);

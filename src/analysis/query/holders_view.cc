@@ -218,6 +218,7 @@ class HoldersView {
       const LeakCounts counts(*earlier, {.options = context_.query.asked.leaks.options});
       made.earlier = chain_of(*earlier, counts, path);
       made.earlier_scan = earlier->number;
+      made.is_earlier_exit_start = earlier->reason == model::ScanReason::kExitBegins;
       return;
     }
   }

@@ -156,6 +156,7 @@ report::ScanFacts facts_of(const model::ScanSummary& summary) {
   const model::HeapScan& facts = summary.facts;
   return {.number = facts.number,
           .at_end = facts.reason == model::ScanReason::kEnd,
+          .at_exit_start = facts.reason == model::ScanReason::kExitBegins,
           .time_ns = facts.time_ns,
           .stopped_ns = facts.stopped_ns,
           .total_ns = facts.total_ns,

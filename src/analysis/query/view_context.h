@@ -35,4 +35,9 @@ report::Globals globals_view(const ViewContext& context);
 base::Result<std::vector<report::ScanEntry>> scan_list_view(const ViewContext& context);
 base::Result<report::ScanChanges> scan_changes_view(const ViewContext& context);
 
+// Whether the scan is that of the end, and there is one where exit began, too.
+bool has_exit_start(const model::EventSource& source, const JudgedLeaks& judged);
+// For the listed stacks: who held what they lost until destructors and exit handlers ran.
+void fill_exit_holders(const ViewContext& context, report::Report& report);
+
 }  // namespace heaptap::query

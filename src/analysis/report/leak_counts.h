@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/report/named_root.h"
 #include "analysis/report/purpose.h"
 #include "common/model/note.h"
 
@@ -27,8 +29,9 @@ struct BlockCount {
 
 // Facts of one leak scan.
 struct ScanFacts {
-  uint32_t number = 0;  // within the trace, from 1
-  bool at_end = false;  // of the program; else on request during the run
+  uint32_t number = 0;         // within the trace, from 1
+  bool at_end = false;         // of the program; else on request during the run,
+  bool at_exit_start = false;  // or where exit began, before destructors and exit handlers ran
   uint64_t time_ns = 0;
   uint64_t stopped_ns = 0;  // how long the target was paused
   uint64_t total_ns = 0;
@@ -108,6 +111,12 @@ inline bool leaks_at_all(const Leaks& leaks) {
   return leaks.scanned && (leaks_for_certain(leaks) || leaks.possible.blocks + leaks.pools.possible.blocks != 0);
 }
 
+// Global variable that led to lost blocks where exit began, before destructors and exit handlers ran.
+struct ExitHolder {
+  NamedRoot variable;
+  BlockCount held;  // lost blocks; no other variable led to more of them
+};
+
 // Leaks of one stack: its blocks live at the scan.
 struct StackLeaks {
   BlockCount definite, indirect, possible, reachable, suppressed, ignored, unknown;
@@ -118,6 +127,7 @@ struct StackLeaks {
       cycle;  // numbers of the blocks of a shortest cycle, one of `in_cycles` first; empty: none, or not listed
   uint64_t held_by = 0;  // another stack, whose definitely lost blocks lead to `indirect`; 0: none, or unknown
   bool has_more_holders = false;
+  std::optional<ExitHolder> exit_holder = {};  // of lost()
 
   [[nodiscard]] BlockCount lost() const { return BlockCount(definite) += indirect; }
   StackLeaks& operator+=(const StackLeaks& other) {

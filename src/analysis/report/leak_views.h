@@ -8,6 +8,7 @@
 
 #include "analysis/report/frame_list.h"
 #include "analysis/report/leak_counts.h"
+#include "analysis/report/named_root.h"
 #include "common/model/frame.h"
 
 namespace heaptap::report {
@@ -23,19 +24,6 @@ struct NamedBlock {
   std::string function;  // the allocation function
   model::Frame caller;   // telling frame of its stack
   std::string name;      // given by the program
-};
-
-struct NamedRoot {
-  std::string kind;  // one of wire::kRootKindNames
-  std::string name;  // of the variable or the register; empty: unknown
-  std::string file;  // of the variable's definition
-  uint32_t line = 0;
-  std::string module;   // path of the variable's module
-  uint64_t offset = 0;  // in the variable; in the module (or its thread-local segment) if no variable is known
-  uint32_t thread = 0;
-  std::string thread_name;
-  uint64_t address = 0;               // of the pointer; none for a register
-  std::optional<model::Frame> frame;  // of a stack root
 };
 
 struct HolderStep {
@@ -73,6 +61,7 @@ struct Holders {
   std::optional<HolderChain> below;    // path from its leader, for a lost block other than a leader
   std::optional<HolderChain> cycle;    // path from a leader back to itself
   uint32_t earlier_scan = 0;           // last scan in which a block lost now was held; 0: none
+  bool is_earlier_exit_start = false;  // it was made where exit began
   std::optional<HolderChain> earlier;  // path to the block then
 };
 

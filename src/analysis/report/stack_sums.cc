@@ -3,11 +3,26 @@
 namespace heaptap::report {
 namespace {
 
+bool is_same(const NamedRoot& a, const NamedRoot& b) {
+  return a.name == b.name && a.file == b.file && a.line == b.line && a.module == b.module;
+}
+
+// Of two variables the one that held more.
+void add_exit_holder(StackLeaks& sum, const StackLeaks& part) {
+  if (!part.exit_holder) return;
+  if (sum.exit_holder && is_same(sum.exit_holder->variable, part.exit_holder->variable)) {
+    sum.exit_holder->held += part.exit_holder->held;
+  } else if (!sum.exit_holder || sum.exit_holder->held.bytes < part.exit_holder->held.bytes) {
+    sum.exit_holder = part.exit_holder;
+  }
+}
+
 void add_leaks(StackLeaks& sum, const StackLeaks& part) {
   const bool differ = sum.held_by != 0 && part.held_by != 0 && sum.held_by != part.held_by;
   sum += part;
   sum.has_more_holders = sum.has_more_holders || part.has_more_holders || differ;
   if (sum.held_by == 0) sum.held_by = part.held_by;
+  add_exit_holder(sum, part);
 }
 
 }  // namespace

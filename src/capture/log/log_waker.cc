@@ -61,6 +61,7 @@ void LogWaker::wake() {
 
 void LogWaker::listen() {
   constexpr auto kNone = static_cast<uint32_t>(wire::ExitTurn::kNone);
+  constexpr auto kDone = static_cast<uint32_t>(wire::ExitTurn::kDone);
   for (;;) {
     std::array<futex_waitv, FUTEX_WAITV_MAX> words{};
     unsigned count = 0;
@@ -72,8 +73,8 @@ void LogWaker::listen() {
       const std::lock_guard lock(mutex_);
       if (stops_) return;
       for (wire::LogHeader* log : logs_) {
-        if (log->exit_handshake.turn.load(std::memory_order_acquire) == kNone)
-          wait_for(log->exit_handshake.turn, kNone);
+        const uint32_t turn = log->exit_handshake.turn.load(std::memory_order_acquire);
+        if (turn == kNone || turn == kDone) wait_for(log->exit_handshake.turn, turn);
       }
       for (wire::LogHeader* log : logs_) wait_for(log->rings, log->rings.load(std::memory_order_acquire));
     }

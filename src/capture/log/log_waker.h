@@ -28,6 +28,8 @@ class LogWaker {
   // The log must stay mapped until it is removed.
   void add(wire::LogHeader& log);
   void remove(wire::LogHeader& log);
+  // The scan before a program's exit handlers is over: its end will come.
+  void look_again() { wake(); }
 
  private:
   void listen();

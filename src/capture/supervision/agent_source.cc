@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "capture/process/process_status.h"
+#include "capture/supervision/exit_start.h"
 
 namespace heaptap::supervision {
 namespace {
@@ -20,7 +21,9 @@ constexpr std::chrono::milliseconds kProgressTick{wire::kExitPatienceMs / 8};
 // The kernel kills all processes of a pid namespace with its first one.
 bool ends_us_too(const RecordedProcess& process) { return process.pid == 1; }
 
-ScanAccess access_to(RecordedProcess& process, bool is_exiting) {
+ScanAccess access_to(RecordedProcess& process, const std::optional<wire::ExitNotice>& notice) {
+  const bool is_exiting = notice.has_value();
+  const bool starts = is_exit_start(notice);
   wire::LogHeader& log = process.log_half->log().header();
   const auto stop = [&log, pid = process.pid, is_exiting] {
     auto stopped = process::StoppedProcess::stop(pid);
@@ -29,7 +32,7 @@ ScanAccess access_to(RecordedProcess& process, bool is_exiting) {
     return stopped;
   };
   // Data read is written first, if no other thread will do it.
-  const bool ends_all = ends_us_too(process);
+  const bool ends_all = ends_us_too(process) && !starts;
   return {stop, [&log, ends_all] { return ends_all ? log::waits_at_exit(log) : log::finish_exit(log); }};
 }
 
@@ -172,10 +175,11 @@ void AgentSource::look_at_exits() {
     if (!notice) continue;
     {
       const auto progress = keep_showing_progress();
-      (void)process.log_half->scan(access_to(process, true), notice);  // a failure is noted in the trace
-      if (ends_us_too(process)) write_all();
+      (void)process.log_half->scan(access_to(process, notice), notice);  // a failure is noted in the trace
+      if (ends_us_too(process) && !is_exit_start(notice)) write_all();
     }
     log::finish_exit(log);  // if it is still waiting
+    if (is_exit_start(notice)) waker_.look_again();
   }
 }
 
@@ -185,7 +189,7 @@ void AgentSource::write_all() {
 
 base::Result<uint32_t> AgentSource::scan(RecordedProcess& process) {
   const auto progress = keep_showing_progress();
-  return process.log_half->scan(access_to(process, false), std::nullopt);
+  return process.log_half->scan(access_to(process, std::nullopt), std::nullopt);
 }
 
 bool AgentSource::has_left(const RecordedProcess& process) {

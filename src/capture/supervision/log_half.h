@@ -21,7 +21,8 @@ class LogHalf {
   virtual void rest() = 0;
   virtual void wake_up() = 0;
   // Leak scan: stops the process, takes its events so far, reads its memory, and writes the result to the trace. With
-  // `ending` the process waits at its end, and continues when its memory has been read. Returns the number of the scan.
+  // `ending` the process waits at its end, and continues when its memory has been read. Returns the number of the scan; 0:
+  // where exit begins (exit_start.h), which may be left out.
   virtual base::Result<uint32_t> scan(const ScanAccess& access, const std::optional<wire::ExitNotice>& ending) = 0;
   // How long the tracer has paused threads of the program in all.
   virtual void set_paused_by_tracer(uint64_t total_ns) = 0;

@@ -15,6 +15,7 @@
 #include "capture/scan/heap_scanner.h"
 #include "capture/scan/resident_regions.h"
 #include "capture/scan/root_finder.h"
+#include "capture/supervision/exit_start.h"
 #include "common/arch/thread_facts.h"
 #include "common/base/bounded_calls.h"
 #include "common/base/clock.h"
@@ -236,7 +237,9 @@ void ProcessScan::collect(Recorded recorded) {
   put_in_order(recorded.blocks);
   process::ProcessMemory memory(stopped_.live_thread(), stopped_.word_bytes());
   scan::Roots roots = roots_of(target_, recorded, stopped_, memory);
-  std::vector<model::Region> regions = regions_of(target_, recorded, roots, memory);
+  const bool counts_pages = !is_exit_start(target_.ending);
+  std::vector<model::Region> regions;
+  if (counts_pages) regions = regions_of(target_, recorded, roots, memory);
   std::vector<model::BlockLife> lives = lives_of(recorded, memory);
   answer_ = {.word_bytes = stopped_.word_bytes(), .roots = {}, .lives = lives, .findings = {}};
   cut_ = cut_around_pools(recorded, lives);
@@ -246,7 +249,9 @@ void ProcessScan::collect(Recorded recorded) {
   scanner_.emplace(std::move(input), target_.limits);
   ProcessReader reader(memory);
   scanner_->collect(reader);
-  facts_.resident = scan::measure_resident(std::move(regions), memory.pages(), counting_deadline_ns(begun_ns_));
+  if (counts_pages) {
+    facts_.resident = scan::measure_resident(std::move(regions), memory.pages(), counting_deadline_ns(begun_ns_));
+  }
   has_given_up_ = memory.has_given_up();
   facts_.read_bytes = reader.read_bytes();
   facts_.skipped_bytes = reader.skipped_bytes();

@@ -17,27 +17,33 @@ namespace {
 
 using tracer::Left;
 
-ScanAccess access_to(tracer::TracerClient& line, pid_t process) {
+// However the scan at a process's exit ends: it goes on, once. It may wait again soon after, at its end.
+class EndGoesOn {
+ public:
+  EndGoesOn(tracer::TracerClient& line, const tracer::Exiting& exiting) : line_(line), exiting_(exiting) {}
+  ~EndGoesOn() { go_on(); }
+  EndGoesOn(const EndGoesOn&) = delete;
+  EndGoesOn& operator=(const EndGoesOn&) = delete;
+
+  void go_on() {
+    if (waits_) line_.end_may_go_on(exiting_.process, exiting_.notice.kind);
+    waits_ = false;
+  }
+
+ private:
+  tracer::TracerClient& line_;
+  const tracer::Exiting& exiting_;
+  bool waits_ = true;
+};
+
+ScanAccess access_to(tracer::TracerClient& line, pid_t process, EndGoesOn* goes_on) {
   return {[&line, process] { return line.hold(process); },
-          [&line, process] {
-            line.end_may_go_on(process);
+          [goes_on] {
+            if (goes_on != nullptr) goes_on->go_on();
             return true;
           },
           true};
 }
-
-// However the scan at a process's exit ends: it isn't stopped any longer.
-class EndGoesOn {
- public:
-  EndGoesOn(tracer::TracerClient& line, pid_t process) : line_(line), process_(process) {}
-  ~EndGoesOn() { line_.end_may_go_on(process_); }  // if it still waits
-  EndGoesOn(const EndGoesOn&) = delete;
-  EndGoesOn& operator=(const EndGoesOn&) = delete;
-
- private:
-  tracer::TracerClient& line_;
-  pid_t process_;
-};
 
 }  // namespace
 
@@ -133,10 +139,10 @@ void TracerSource::give_up(pid_t pid, const model::Note& why) {
 }
 
 void TracerSource::take(const tracer::Exiting& message) {
-  const EndGoesOn goes_on(line_, message.process);
+  EndGoesOn goes_on(line_, message);
   RecordedProcess* const process = processes_.find(message.process);
   if (process != nullptr) {
-    (void)process->log_half->scan(access_to(line_, message.process),
+    (void)process->log_half->scan(access_to(line_, message.process, &goes_on),
                                   message.notice);  // a failure is noted in the trace
   }
 }
@@ -208,7 +214,7 @@ void TracerSource::take(const tracer::TracerGone& message) {
 
 base::Result<uint32_t> TracerSource::scan(RecordedProcess& process) {
   if (left_.contains(process.pid)) return base::fail("no leak scan: process {} is no longer traced", process.pid);
-  return process.log_half->scan(access_to(line_, process.pid), std::nullopt);
+  return process.log_half->scan(access_to(line_, process.pid, nullptr), std::nullopt);
 }
 
 bool TracerSource::has_left(const RecordedProcess& process) {

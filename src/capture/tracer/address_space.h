@@ -71,6 +71,8 @@ class AddressSpace {
   [[nodiscard]] bool releases_its_own(uint64_t address) const;
   // Whether calls from `address` below an operator at `called` belong to the program, or to the exception that the operator throws.
   [[nodiscard]] bool is_beside_operators(uint64_t called, uint64_t address) const;
+  // Whether an object has C++ operators: the program may have static objects, whose destructors run at exit.
+  [[nodiscard]] bool has_cpp() const;
   // Whether mapping calls from there are internal to the C library or an allocator.
   [[nodiscard]] bool is_allocators(uint64_t address) const;
 

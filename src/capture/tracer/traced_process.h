@@ -54,6 +54,8 @@ class TracedProcess {
   std::optional<wire::ExitNotice> exit_call;
   process::StoppedThread exit_caller;  // as it called exit
   Tracee* ending = nullptr;            // waits until its memory has been scanned
+  Tracee* next_ending = nullptr;       // waits for the end of that scan, since it ends the process with `next_end`
+  wire::ExitNotice next_end{};
   wire::ExitKind exit_kind{};
   bool end_was_told = false;
   // Threads that ended in quick succession, and the last time; perhaps killed.

@@ -482,7 +482,8 @@ void Tracer::resume(Tracee& thread) {
   const bool awaits_log =
       process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach && !process.is_vfork_child;
   if (process.phase == Phase::kLeaving) return detach(thread);
-  if (awaits_log || process.is_held || process.ending == &thread || thread.question.asked != ApiCall::kNone) return;
+  const bool awaits_scan = process.ending == &thread || process.next_ending == &thread;
+  if (awaits_log || process.is_held || awaits_scan || thread.question.asked != ApiCall::kNone) return;
   if (thread.awaits_giving()) return begin_giving(thread);
   if (stands_aside(thread)) return give_trap(thread.process());
   // Its stack is looked at, too.

@@ -97,10 +97,14 @@ class Tracer {
   void read_packets();
   void obey(Packet& packet);
   void refuse_log(pid_t process);
-  void end_may_go_on(pid_t process);
+  // What waits for another kind of scan goes on waiting.
+  void end_may_go_on(pid_t process, wire::ExitKind kind);
   void want_log(TracedProcess& process, LogWanted::Reason reason, pid_t thread);
   // The process is about to end: reports it to heaptap once. True: the thread waits.
   bool tell_end(Tracee& thread, const wire::ExitNotice& notice);
+  void tell_ending(Tracee& thread, const wire::ExitNotice& notice);
+  bool tell_exit_start(Tracee& thread);
+  void tell_next_ending(TracedProcess& process);
   bool answer_thread_end(Tracee& thread);
   void threads_may_end(const TracedProcess& process);
   bool answer_exit_call(Tracee& thread, const Site& site, const arch::RegisterImage& registers);

@@ -162,7 +162,12 @@ void TracerClient::give_log(pid_t process, const log::LogMemory& log) {
 void TracerClient::refuse_log(pid_t process) { state_->tell(PacketKind::kRefuseLog, process); }
 void TracerClient::detach(pid_t process) { state_->tell(PacketKind::kDetach, process); }
 void TracerClient::detach_all() { state_->tell(PacketKind::kDetachAll, 0); }
-void TracerClient::end_may_go_on(pid_t process) { state_->tell(PacketKind::kEndMayGoOn, process); }
+void TracerClient::end_may_go_on(pid_t process, wire::ExitKind kind) {
+  Packet packet;
+  packet.header = {.kind = PacketKind::kEndMayGoOn, .process = process};
+  packet.header.notice.kind = kind;
+  send_packet(state_->socket.get(), packet, true);
+}
 
 void TracerClient::answer(const Answer& answer) {
   Packet packet;

@@ -124,7 +124,7 @@ class TracerClient {
   // Detaches a process, undisturbed. Left follows.
   void detach(pid_t process);
   void detach_all();
-  void end_may_go_on(pid_t process);
+  void end_may_go_on(pid_t process, wire::ExitKind kind);
   void answer(const Answer& answer);
 
   // Stops all threads of a traced process. Messages received during this are kept for receive().

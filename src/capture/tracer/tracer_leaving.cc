@@ -25,7 +25,10 @@ void keep_registers_at_end(const TracedProcess& process, process::StoppedThread&
   const arch::ThreadFacts* facts = arch::thread_facts(process.space->cpu().architecture());
   if (process.exit_kind == wire::ExitKind::kSignal || facts == nullptr) return;
   if (process.exit_kind == wire::ExitKind::kExit) thread.registers = process.exit_caller.registers;
-  if (process.exit_kind == wire::ExitKind::kReturn) thread.registers.clear();
+  const bool has_returned =
+      process.exit_kind == wire::ExitKind::kReturn ||
+      (process.exit_kind == wire::ExitKind::kExitBegins && process.exit_call->kind == wire::ExitKind::kReturn);
+  if (has_returned) thread.registers.clear();
   std::erase_if(thread.registers,
                 [&](const wire::RootWord& word) { return !facts->is_preserved(word.register_number); });
 }
@@ -46,7 +49,7 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
   const bool had_breakpoints = process.space != nullptr && !process.space->breakpoints().sites().empty();
   process.phase = Phase::kLeaving;
   process.log = nullptr;
-  process.ending = nullptr;
+  process.ending = process.next_ending = nullptr;
   const std::vector<Tracee*> threads = threads_of(process);
   // A thread has to be stopped to restore state that breakpoints have removed.
   const auto is_still = [](const Tracee* thread) { return thread->stopped && !thread->group_stopped; };
@@ -217,9 +220,11 @@ void Tracer::forget_thread(pid_t id) {
   if (thread.alternate_stack.begin != 0 && process.space != nullptr)
     process.space->log().forget_stack(thread.alternate_stack.begin);
   const bool was_awaited = process.ending == &thread;
+  if (process.next_ending == &thread) process.next_ending = nullptr;
   threads_.erase(known);
   if (was_awaited) {
     process.ending = nullptr;
+    tell_next_ending(process);
     threads_may_end(process);
   }
   if (process.trap_receiver == id) {

@@ -83,7 +83,7 @@ void Tracer::obey(Packet& packet) {
     case PacketKind::kDetachAll:
       return leave_all();
     case PacketKind::kEndMayGoOn:
-      return end_may_go_on(process);
+      return end_may_go_on(process, packet.header.notice.kind);
     case PacketKind::kAnswer:
       return take_answer(packet.header);
     case PacketKind::kHold:
@@ -131,6 +131,17 @@ bool Tracer::tell_end(Tracee& thread, const wire::ExitNotice& notice) {
   TracedProcess& process = thread.process();
   if (process.end_was_told || process.phase != Phase::kTraced || process.is_vfork_child || closing_) return false;
   process.end_was_told = true;
+  if (process.ending != nullptr) {
+    process.next_ending = &thread;
+    process.next_end = notice;
+  } else {
+    tell_ending(thread, notice);
+  }
+  return true;
+}
+
+void Tracer::tell_ending(Tracee& thread, const wire::ExitNotice& notice) {
+  TracedProcess& process = thread.process();
   process.ending = &thread;
   process.exit_kind = notice.kind;
   Packet packet;
@@ -138,6 +149,16 @@ bool Tracer::tell_end(Tracee& thread, const wire::ExitNotice& notice) {
   packet.header.notice = notice;
   packet.header.notice.thread_id = static_cast<uint32_t>(thread.id());
   send(std::move(packet));
+}
+
+// Destructors and exit handlers will run. True: the thread waits.
+bool Tracer::tell_exit_start(Tracee& thread) {
+  TracedProcess& process = thread.process();
+  if (process.end_was_told || process.ending != nullptr || process.phase != Phase::kTraced || closing_) return false;
+  if (!process.space->has_cpp()) return false;
+  wire::ExitNotice notice = *process.exit_call;
+  notice.kind = wire::ExitKind::kExitBegins;
+  tell_ending(thread, notice);
   return true;
 }
 
@@ -163,6 +184,7 @@ bool Tracer::answer_exit_call(Tracee& thread, const Site& site, const arch::Regi
   if (!process.exit_call) {
     process.exit_call = notice;
     process::read_stopped_thread(thread.id(), space.cpu(), process.exit_caller);
+    return tell_exit_start(thread);
   }
   return false;
 }
@@ -205,13 +227,20 @@ bool Tracer::answer_thread_end(Tracee& thread) {
   return tell_end(thread, notice);
 }
 
-void Tracer::end_may_go_on(pid_t id) {
+void Tracer::end_may_go_on(pid_t id, wire::ExitKind kind) {
   TracedProcess* process = find_process(id);
-  if (process == nullptr || process->ending == nullptr) return;
+  if (process == nullptr || process->ending == nullptr || process->exit_kind != kind) return;
   Tracee& ending = *process->ending;
   process->ending = nullptr;
   if (!ending.at_end) resume(ending);
+  tell_next_ending(*process);
   threads_may_end(*process);
+}
+
+// Of a thread that ends the process while another waits for the scan where exit begins.
+void Tracer::tell_next_ending(TracedProcess& process) {
+  Tracee* thread = std::exchange(process.next_ending, nullptr);
+  if (thread != nullptr) tell_ending(*thread, process.next_end);
 }
 
 void Tracer::threads_may_end(const TracedProcess& process) {
@@ -287,7 +316,7 @@ void Tracer::look_after_heaptap() {
   for (const pid_t id : waiting) {
     TracedProcess* process = find_process(id);
     if (process == nullptr) continue;
-    process->ending != nullptr ? end_may_go_on(id) : leave(*process, Left::Reason::kFailed);
+    process->ending != nullptr ? end_may_go_on(id, process->exit_kind) : leave(*process, Left::Reason::kFailed);
   }
 }
 

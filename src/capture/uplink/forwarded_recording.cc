@@ -6,6 +6,7 @@
 
 #include "capture/stream/drain_rounds.h"
 #include "capture/stream/scan_bytes.h"
+#include "capture/supervision/exit_start.h"
 #include "common/base/clock.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
@@ -233,7 +234,7 @@ void ForwardedRecording::take_what_is_there() {
 
 // Requests the live blocks from the host. The program continues meanwhile, as far as the line and the log have room.
 // Events taken from the log after the request are kept here, in limited number, until the answer has come.
-base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait) {
+base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<ExitWait> exit_wait) {
   constexpr size_t kMaxBehind = (size_t{512} << 10) / sizeof(wire::RawEvent);
   behind_question_.emplace();
   const auto goes_on = [this] { return uplink_.has_room() && behind_question_->size() < kMaxBehind; };
@@ -262,11 +263,20 @@ std::string regions_text(const supervision::ScanFacts& facts) {
 
 }  // namespace
 
+std::optional<ExitWait> ForwardedRecording::wait_at(const std::optional<wire::ExitNotice>& ending) const {
+  constexpr std::chrono::milliseconds kLongestAtStart{500};
+  if (!ending) return std::nullopt;
+  if (!supervision::is_exit_start(ending)) return ExitWait{.longest = forwarding_.exit_wait};
+  return ExitWait{.longest = std::min<std::chrono::nanoseconds>(forwarding_.exit_wait, kLongestAtStart),
+                  .is_optional = true};
+}
+
 // Leak scan. The host knows the live blocks as of the events sent to it; later events from the log are added here. So
 // the pause doesn't depend on the distance to the host.
 base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess& access,
                                                   const std::optional<wire::ExitNotice>& ending) {
-  HEAPTAP_TRY(ask_what_is_alive(ending ? std::optional(forwarding_.exit_wait) : std::nullopt));
+  const bool starts = supervision::is_exit_start(ending);
+  HEAPTAP_TRY(ask_what_is_alive(wait_at(ending)));
   take_what_is_there();  // keeps the pause short
   const bool saw_all = log_->lost_events() == 0 && log_->stream().state().gaps == 0;
   const supervision::ScanTarget target{.access = access,
@@ -281,6 +291,8 @@ base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess&
   look_ahead(mapped);
   const uint64_t time_ns = log_->stream().now_ns();
   std::vector<model::ScannedBlock> blocks = live_->alive();
+  if (starts && blocks.size() > supervision::kMaxBlocksAtExitStart)
+    return base::fail("no leak scan: the heap is large");
   std::vector<model::ScannedBlock> pooled = live_->pooled();
   live_.reset();  // frees memory for the scan
   const uint32_t checksum = stream::fingerprint(blocks, pooled);
@@ -300,12 +312,14 @@ base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess&
                           .notes = facts.notes,
                           .checksum = checksum,
                           .time_ns = time_ns,
-                          .is_at_exit = ending.has_value(),
+                          .reason = supervision::reason_of(ending),
                           .regions = regions_text(facts)};
-  if (!scanned_.empty())
+  last_pause_ns_ = facts.stopped_ns;
+  if (!scanned_.empty() && !is_scanned_optional_)
     note(
         model::failure_note(base::make_error("no leak scan: the connection was too slow until the next scan").message));
   scanned_.clear();
+  is_scanned_optional_ = starts;
   stream::write_scan_answer(
       answer, [&](std::span<const uint8_t> bytes, bool is_last) { keep_answer(bytes, is_last ? &end : nullptr); });
   return {};
@@ -347,16 +361,22 @@ base::Result<> ForwardedRecording::no_memory() {
 
 base::Result<uint32_t> ForwardedRecording::scan(const supervision::ScanAccess& access,
                                                 const std::optional<wire::ExitNotice>& ending) {
-  if (ending) seen_.end = ending;
-  add_resident(log_->sample_resident());
+  const bool starts = supervision::is_exit_start(ending);
+  if (ending && !starts) seen_.end = ending;
+  const auto resident = log_->sample_resident();
+  add_resident(resident);
+  if (starts &&
+      (!scanned_.empty() || !supervision::is_worth_a_scan({.resident = resident, .last_pause_ns = last_pause_ns_}))) {
+    return 0;
+  }
   jit_names_->find_files();  // while the process lives: it tells where they are
   const base::Result<> done = forwarding_.gives_memory ? look_at_memory(access, ending) : no_memory();
   live_.reset();
   if (!done) {
-    if (ending) capture_.notes.push_back(model::failure_note(done.error().message));
+    if (ending && !starts) capture_.notes.push_back(model::failure_note(done.error().message));
     return std::unexpected(done.error());
   }
-  return ++seen_.scans;
+  return starts ? 0 : ++seen_.scans;
 }
 
 // Takes everything from the log, with or without room on the line.

@@ -99,7 +99,8 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   void send_names();
   bool has_told_names(std::chrono::nanoseconds most);
   static base::Result<> no_memory();
-  base::Result<> ask_what_is_alive(std::optional<std::chrono::nanoseconds> exit_wait);
+  base::Result<> ask_what_is_alive(std::optional<ExitWait> exit_wait);
+  [[nodiscard]] std::optional<ExitWait> wait_at(const std::optional<wire::ExitNotice>& ending) const;
   base::Result<> look_at_memory(const supervision::ScanAccess& access, const std::optional<wire::ExitNotice>& ending);
   void keep_answer(std::span<const uint8_t> bytes, const line::ScanEnd* end);
   void send_scan();
@@ -128,6 +129,8 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   // During a scan: the live blocks; while the host is asked for them, including later events from the log.
   std::optional<stream::LiveBlocks> live_;
   std::optional<std::deque<wire::RawEvent>> behind_question_;
+  uint64_t last_pause_ns_ = 0;  // of the last scan
+  bool is_scanned_optional_ = false;
   std::vector<message::Message> scanned_;  // pieces of a scan's answer, kept until the earlier events have been sent
   bool was_off_ = false;
   stream::Seen seen_;

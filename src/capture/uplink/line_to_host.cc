@@ -159,8 +159,11 @@ void LineToHost::take_answers(const std::function<bool()>& is_awaited, line::Tim
 }
 
 base::Result<stream::LiveBlocks> LineToHost::live_blocks(uint64_t stream, uint64_t events,
-                                                         std::optional<std::chrono::nanoseconds> exit_wait,
+                                                         std::optional<ExitWait> exit_wait,
                                                          const std::function<void()>& meanwhile) {
+  const bool is_optional = exit_wait && exit_wait->is_optional;
+  if (is_optional && (!link_.is_up() || link_.line().kept_bytes() > kCaughtUpBytes))
+    return base::fail("no leak scan: the connection is slow");
   if (is_own_session_ && !link_.is_up() && link_.line().keeps_all()) {
     StreamReplay replay(stream);
     message::MessageReader reader(line::kMaxMessageBytes);
@@ -177,14 +180,15 @@ base::Result<stream::LiveBlocks> LineToHost::live_blocks(uint64_t stream, uint64
   send(line::message_of(line::BlocksWanted{.stream = stream, .question = ++questions_}));
   const line::TimePoint since = Clock::now();
   line::PatienceLimits limits = wait_budget_;
-  if (exit_wait) limits.in_all = std::min(limits.in_all, *exit_wait);
+  if (exit_wait) limits.in_all = std::min(limits.in_all, exit_wait->longest);
   line::WaitBudget wait_budget(limits, link_.line(), since);
-  bool is_told = !exit_wait;
+  bool is_told = !exit_wait || is_optional;
   const auto goes_on = [&] {
     meanwhile();
-    if (!is_told && Clock::now() - since > std::min<std::chrono::nanoseconds>(kLongestSilence, *exit_wait / 2)) {
+    if (!is_told &&
+        Clock::now() - since > std::min<std::chrono::nanoseconds>(kLongestSilence, exit_wait->longest / 2)) {
       is_told = true;
-      tell_of_wait(*exit_wait);
+      tell_of_wait(exit_wait->longest);
     }
     return !wait_budget.is_over(Clock::now()) && !wait_budget.is_interrupted();
   };
@@ -195,7 +199,7 @@ base::Result<stream::LiveBlocks> LineToHost::live_blocks(uint64_t stream, uint64
   while (more) {
     const auto message = await(line::Kind::kBlocks, stream, goes_on);
     if (!message && exit_wait) {
-      was_late_ = true;
+      was_late_ = !is_optional;
       return base::fail(
           "no leak scan: the connection is slow, and the process didn't wait any longer for the host before it ended; "
           "raise heaptap-target --exit-wait");

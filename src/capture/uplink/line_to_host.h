@@ -72,8 +72,7 @@ class LineToHost final : public Uplink {
   [[nodiscard]] bool has_room() const override { return link_.line().has_room(); }
   [[nodiscard]] size_t waiting_bytes() const override { return link_.line().kept_bytes(); }
   // Asks the host, or, while no host has received anything, replays the queued messages.
-  base::Result<stream::LiveBlocks> live_blocks(uint64_t stream, uint64_t events,
-                                               std::optional<std::chrono::nanoseconds> exit_wait,
+  base::Result<stream::LiveBlocks> live_blocks(uint64_t stream, uint64_t events, std::optional<ExitWait> exit_wait,
                                                const std::function<void()>& meanwhile) override;
   // Callback for rejected peers, called at once.
   void set_teller(std::function<void(const line::LineNews&)> teller) { teller_ = std::move(teller); }

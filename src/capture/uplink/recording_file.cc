@@ -63,9 +63,12 @@ void RecordingFile::remove() { unlink(path_.c_str()); }
 void RecordingFile::send(const message::Message& message) { write(message::encode(message)); }
 
 base::Result<stream::LiveBlocks> RecordingFile::live_blocks(uint64_t stream, uint64_t /*events*/,
-                                                            std::optional<std::chrono::nanoseconds> /*exit_wait*/,
+                                                            std::optional<ExitWait> exit_wait,
                                                             const std::function<void()>& /*meanwhile*/) {
   if (failed_) return std::unexpected(*failed_);
+  constexpr uint64_t kSoonReadBytes = uint64_t{16} << 20;
+  if (exit_wait && exit_wait->is_optional && size_bytes_ > kSoonReadBytes)
+    return base::fail("no leak scan: {} is large", path_);
   auto reader = RecordingFileReader::read(file_.duplicate(), path_);
   if (!reader) return std::unexpected(std::move(reader).error());
   StreamReplay replay(stream);

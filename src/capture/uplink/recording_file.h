@@ -32,8 +32,7 @@ class RecordingFile final : public Uplink {
   [[nodiscard]] bool has_room() const override { return true; }
   [[nodiscard]] size_t waiting_bytes() const override { return 0; }
   [[nodiscard]] bool is_given_up() const override { return failed_.has_value(); }
-  base::Result<stream::LiveBlocks> live_blocks(uint64_t stream, uint64_t events,
-                                               std::optional<std::chrono::nanoseconds> exit_wait,
+  base::Result<stream::LiveBlocks> live_blocks(uint64_t stream, uint64_t events, std::optional<ExitWait> exit_wait,
                                                const std::function<void()>& meanwhile) override;
 
   // Error that ended writing: disk full or similar. The part written before is valid.

@@ -18,6 +18,12 @@
 
 namespace heaptap::uplink {
 
+// A process waits for an answer, as long as this at most, before it ends or, if the scan can be left out, runs its exit handlers.
+struct ExitWait {
+  std::chrono::nanoseconds longest{};
+  bool is_optional = false;
+};
+
 class Uplink {
  public:
   virtual void send(const message::Message& message) = 0;
@@ -28,9 +34,9 @@ class Uplink {
   // Whether the receiver was given up.
   [[nodiscard]] virtual bool is_given_up() const = 0;
   // Live blocks after all data sent of a stream so far, which had `events` events. Takes long on a slow line: `meanwhile` is
-  // called repeatedly until they are known. `exit_wait`: maximum time, if an ending process waits for it.
+  // called repeatedly until they are known. `exit_wait`: where a process waits for it.
   virtual base::Result<stream::LiveBlocks> live_blocks(uint64_t stream, uint64_t events,
-                                                       std::optional<std::chrono::nanoseconds> exit_wait,
+                                                       std::optional<ExitWait> exit_wait,
                                                        const std::function<void()>& meanwhile) = 0;
   // Offers the files of a stream's modules, from this number on.
   virtual void offer_files(uint64_t /*stream*/, size_t /*first*/, pid_t /*process*/,

@@ -23,6 +23,11 @@ FilePlace place_in(const Fields& fields) {
   return {.stream = stream_in(fields), .module = fields.number_or_0(Field::kModule)};
 }
 
+model::ScanReason reason_in(const Fields& fields) {
+  if (fields.number_or_0(Field::kReason) != 0) return model::ScanReason::kEnd;
+  return fields.number_or_0(Field::kExitBegins) != 0 ? model::ScanReason::kExitBegins : model::ScanReason::kAsked;
+}
+
 void add_end(Fields& fields, const ScanEnd& end) {
   fields.add(Field::kStoppedNs, end.stopped_ns);
   fields.add(Field::kReadBytes, end.read_bytes);
@@ -31,8 +36,10 @@ void add_end(Fields& fields, const ScanEnd& end) {
   for (const model::Note& note : end.notes) fields.add(Field::kNote, model::encode(note));
   fields.add(Field::kChecksum, end.checksum);
   fields.add(Field::kTimeNs, end.time_ns);
-  fields.add(Field::kReason, end.is_at_exit);
   if (!end.regions.empty()) fields.add(Field::kRegions, end.regions);
+  fields.add(Field::kReason, uint64_t{end.reason == model::ScanReason::kEnd});
+  // Earlier versions take it for one on request.
+  if (end.reason == model::ScanReason::kExitBegins) fields.add(Field::kExitBegins, uint64_t{1});
 }
 
 ScanEnd end_in(const Fields& fields) {
@@ -42,7 +49,7 @@ ScanEnd end_in(const Fields& fields) {
               .threads = fields.small_number(Field::kThreads),
               .checksum = fields.number_or_0(Field::kChecksum),
               .time_ns = fields.number_or_0(Field::kTimeNs),
-              .is_at_exit = fields.number_or_0(Field::kReason) != 0,
+              .reason = reason_in(fields),
               .regions = fields.text_or_empty(Field::kRegions)};
   for (const std::string_view bytes : fields.texts(Field::kNote)) {
     if (auto note = model::decode_note(bytes)) end.notes.push_back(*std::move(note));

@@ -13,6 +13,7 @@
 
 #include "common/message/message.h"
 #include "common/model/capture.h"
+#include "common/model/heap_scan.h"
 #include "common/model/note.h"
 
 namespace heaptap::line {
@@ -108,6 +109,7 @@ enum class Field : uint8_t {
   kRows = 140,
   kIsLocal = 144,  // symbol of local binding
   kRegions = 145,
+  kExitBegins = 146,  // of a scan
 };
 
 struct Resume {
@@ -180,7 +182,7 @@ struct ScanEnd {
   std::vector<model::Note> notes = {};  // wrong ones are left out
   uint64_t checksum = 0;                // of the blocks
   uint64_t time_ns = 0;
-  bool is_at_exit = false;
+  model::ScanReason reason = model::ScanReason::kAsked;
   std::string regions = {};  // frames::write_regions(): resident memory; empty: unknown
 };
 

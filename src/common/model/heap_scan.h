@@ -57,7 +57,8 @@ enum class BlockLife : uint8_t {
 };
 inline constexpr unsigned kBlockLifeCount = 3;
 
-enum class ScanReason : uint8_t { kEnd = 0, kAsked = 1 };
+// kExitBegins: exit was called, or main returned; destructors and exit handlers were still to run.
+enum class ScanReason : uint8_t { kEnd = 0, kAsked = 1, kExitBegins = 2 };
 
 struct HeapScan {
   uint32_t number = 1;  // counts a trace's scans

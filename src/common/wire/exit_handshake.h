@@ -2,6 +2,9 @@
 // both sides change, and the agent's exit notice. Uses only shared memory and futexes: works where the program has
 // closed its descriptors, changed its root or user, or left the network namespace. Freestanding.
 //
+// Where exit begins, before destructors and handlers, a scan is offered as well, in the same way. The agent sets the turn
+// back to kNone after it, at any time: the collector's next step then fails.
+//
 //   kNone ─agent▸ kOffered ─collector▸ kScanning ─collector▸ kDone     then the program ends
 //                    │                  │    ▴
 //                    │        collector ▾    │ agent
@@ -26,6 +29,7 @@ enum class ExitKind : uint32_t {
   kQuickExit = 3,   // quick_exit; its handlers have run
   kDirectExit = 4,  // _exit, _Exit
   kSignal = 5,
+  kExitBegins = 6,  // exit was called, or main returned; destructors and exit handlers will run
 };
 
 struct ExitNotice {

@@ -7,6 +7,7 @@
 
 #include "capture/stream/drain_rounds.h"
 #include "common/frames/table_frames.h"
+#include "record/ingest/exit_scans.h"
 
 namespace heaptap::ingest {
 namespace {
@@ -149,9 +150,23 @@ void TraceBuilder::write_totals(const model::Totals& totals) {
   if (written_) written_ = writer_.write_totals(totals, tables_);
 }
 
-void TraceBuilder::write_scan(const model::HeapScan& scan) {
+uint32_t TraceBuilder::write_scan(model::HeapScan scan) {
   write_frame();
-  if (written_) written_ = writer_.write_scan(scan, tables_);
+  if (scan.reason == model::ScanReason::kExitBegins) {
+    scan.events_before = event_count_;
+    exit_start_ = std::move(scan);
+    return 0;
+  }
+  const auto write = [this](model::HeapScan& each) {
+    each.number = ++scan_count_;
+    if (written_) written_ = writer_.write_scan(each, tables_);
+  };
+  if (scan.reason == model::ScanReason::kEnd) {
+    auto start = std::exchange(exit_start_, std::nullopt);
+    if (start && loses_holders(*start, scan)) write(*start);
+  }
+  write(scan);
+  return scan.number;
 }
 
 std::vector<model::Mark> as_earlier(const std::vector<model::Mark>& all) {

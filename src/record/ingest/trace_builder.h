@@ -1,6 +1,7 @@
 // Trace maker: writes a trace from an event stream, the host's half of a recording.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "capture/stream/event_stream.h"
@@ -35,7 +36,10 @@ class TraceBuilder {
   // Writes a frame of the events not yet written.
   void write_frame();
   void write_totals(const model::Totals& totals);
-  void write_scan(const model::HeapScan& scan);
+  // Numbers the scan, and returns its number. One where exit began is kept, without a number (0), and written before that of the end,
+  // if it says more than that.
+  uint32_t write_scan(model::HeapScan scan);
+  [[nodiscard]] uint32_t scan_count() const { return scan_count_; }
 
   // At the current position.
   model::Mark add_mark(model::Mark mark);
@@ -79,6 +83,8 @@ class TraceBuilder {
   uint64_t event_count_ = 0;
   uint32_t noted_gaps_ = 0;
   std::vector<model::Mark> marks_;
+  uint32_t scan_count_ = 0;
+  std::optional<model::HeapScan> exit_start_;  // the scan where exit began
   base::Result<> written_;
 };
 

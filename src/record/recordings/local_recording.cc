@@ -173,20 +173,30 @@ base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {
 
 base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& access,
                                             const std::optional<wire::ExitNotice>& ending) {
-  if (ending) seen_.end = ending;
+  const bool starts = supervision::is_exit_start(ending);
+  if (ending && !starts) seen_.end = ending;
   poll();  // so that little work is left while it is stopped
-  add_resident(log_->sample_resident());
+  const auto resident = log_->sample_resident();
+  add_resident(resident);
+  if (starts && !supervision::is_worth_a_scan(cost_of(resident))) return 0;
   jit_names_.find_files();  // their paths are known as long as the process lives
   auto scan = look_at_memory(access, ending);
   if (!scan) {
-    if (ending) capture_.notes.push_back(model::failure_note(scan.error().message));
+    if (ending && !starts) capture_.notes.push_back(model::failure_note(scan.error().message));
     return std::unexpected(std::move(scan).error());
   }
-  scan->number = ++seen_.scans;
-  scan->reason = ending ? model::ScanReason::kEnd : model::ScanReason::kAsked;
-  maker_.write_scan(*scan);
+  scan->reason = supervision::reason_of(ending);
+  last_pause_ns_ = scan->stopped_ns;
+  const uint32_t number = maker_.write_scan(*std::move(scan));
+  seen_.scans = maker_.scan_count();
   if (!maker_.written()) return std::unexpected(maker_.written().error());
-  return scan->number;
+  return number;
+}
+
+supervision::ExitStartCost LocalRecording::cost_of(const std::optional<model::ResidentSample>& resident) const {
+  uint64_t blocks = 0;
+  maker_.coder().blocks().for_each_live([&blocks](uint64_t, const ingest::BlockMap::Block&) { ++blocks; });
+  return {.resident = resident, .blocks = blocks, .last_pause_ns = last_pause_ns_};
 }
 
 // The process has exited or is detached: its files are complete.

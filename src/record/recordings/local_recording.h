@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capture/stream/log_endpoint.h"
+#include "capture/supervision/exit_start.h"
 #include "capture/supervision/jit_names.h"
 #include "capture/supervision/log_half.h"
 #include "capture/supervision/recording.h"
@@ -68,6 +69,7 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
   base::Result<model::HeapScan> look_at_memory(const supervision::ScanAccess& access,
                                                const std::optional<wire::ExitNotice>& ending);
   [[nodiscard]] supervision::Recorded recorded() const;
+  [[nodiscard]] supervision::ExitStartCost cost_of(const std::optional<model::ResidentSample>& resident) const;
   [[nodiscard]] bool knows_all_blocks() const { return capture_.from_start && maker_.sees_all(); }
   void write_totals();
   void take_what_is_there();
@@ -87,6 +89,7 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
   uint64_t next_totals_ns_ = 0;  // monotonic
   model::Totals last_totals_;
   stream::Seen seen_;
+  uint64_t last_pause_ns_ = 0;  // of its last scan
 };
 
 }  // namespace heaptap::recordings

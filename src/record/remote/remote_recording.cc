@@ -123,9 +123,8 @@ base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, con
   auto scan = supervision::resolve_elsewhere(*std::move(answer), facts, std::move(recorded));
   if (!scan) return std::unexpected(std::move(scan).error());
   scan->time_ns = end.time_ns;
-  scan->number = ++scan_count_;
-  scan->reason = end.is_at_exit ? model::ScanReason::kEnd : model::ScanReason::kAsked;
-  maker_.write_scan(*scan);
+  scan->reason = end.reason;
+  maker_.write_scan(*std::move(scan));
   return maker_.written();
 }
 
@@ -173,11 +172,11 @@ uint64_t RemoteRecording::poll() {
 }
 
 base::Result<uint32_t> RemoteRecording::scan() {
-  const uint32_t before = scan_count_;
+  const uint32_t before = maker_.scan_count();
   why_no_scan_ = base::make_error("no leak scan: the target's side sent none");
   HEAPTAP_TRY(target_.ask(control::Kind::kScan, fields_of_process()));
-  if (scan_count_ == before) return std::unexpected(why_no_scan_);
-  return scan_count_;
+  if (maker_.scan_count() == before) return std::unexpected(why_no_scan_);
+  return maker_.scan_count();
 }
 
 void RemoteRecording::begin_behind(const std::vector<model::Mark>& earlier) {
@@ -232,7 +231,7 @@ supervision::RecordingFigures RemoteRecording::figures() const {
           .log_limit_bytes = told_.log_limit_bytes,
           .trace_bytes = writer_->bytes_written(),
           .marks = static_cast<uint32_t>(maker_.marks().size()),
-          .scans = scan_count_,
+          .scans = maker_.scan_count(),
           .paused_by_tracer_ns = told_.paused_by_tracer_ns};
 }
 

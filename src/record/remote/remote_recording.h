@@ -105,7 +105,6 @@ class RemoteRecording : public supervision::Recording, public supervision::Trace
   bool is_on_ = true;
   bool has_ended_ = false;
   size_t notes_before_ = 0;
-  uint32_t scan_count_ = 0;
   base::Error why_no_scan_;  // for the last requested one
   uint64_t last_write_ns_ = 0;
   std::optional<RemoteRecordings::Entry> entry_;

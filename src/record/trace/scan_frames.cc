@@ -72,6 +72,13 @@ bool read_distances(wire::VarintReader& in, std::vector<Entry>& entries, size_t 
   return in.ok();
 }
 
+// Later versions' reasons are like a request.
+model::ScanReason reason_of(uint64_t number) {
+  if (number == static_cast<uint64_t>(model::ScanReason::kEnd)) return model::ScanReason::kEnd;
+  return number == static_cast<uint64_t>(model::ScanReason::kExitBegins) ? model::ScanReason::kExitBegins
+                                                                         : model::ScanReason::kAsked;
+}
+
 constexpr uint64_t kAny = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kAny32 = std::numeric_limits<uint32_t>::max();
 
@@ -141,7 +148,7 @@ bool read_scan_head(wire::VarintReader& in, ScanSummary& summary, bool has_notes
   const uint64_t part = in.varint();
   if (number > kAny32 || part != 0 || in.varint() != static_cast<uint64_t>(Part::kHead)) return false;
   facts.number = static_cast<uint32_t>(number);
-  facts.reason = in.varint() == 0 ? model::ScanReason::kEnd : model::ScanReason::kAsked;
+  facts.reason = reason_of(in.varint());
   facts.time_ns = in.varint();
   facts.events_before = in.varint();
   facts.stopped_ns = in.varint();

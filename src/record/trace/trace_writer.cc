@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <iterator>
 
@@ -160,7 +161,8 @@ bool TraceWriter::ends_with_totals() const { return !index_.empty() && index_.ba
 base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model::Tables& tables) {
   HEAPTAP_TRY(flush(tables));
   HEAPTAP_TRY(write_pending_resident());
-  ScanFrameWriter frames(scan, event_count_);
+  const bool was_kept = scan.reason == model::ScanReason::kExitBegins;
+  ScanFrameWriter frames(scan, was_kept ? std::min(scan.events_before, event_count_) : event_count_);
   while (const frames::ByteBuffer* payload = frames.next())
     HEAPTAP_TRY(write_frame(wire::FrameType::kScan, *payload, true));
   if (!scan.resident) return {};

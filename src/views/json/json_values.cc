@@ -62,6 +62,7 @@ void write_members(JsonWriter& json, const report::ScanFacts& scan) {
   const bool is_one = scan.number != 0;  // else the sums of several
   json.member("number", known(is_one, scan.number));
   json.member("at_end", scan.at_end);
+  if (scan.at_exit_start) json.member("at_exit_start", true);
   json.member("time_ns", known(is_one, scan.time_ns));
   json.member("stopped_ns", scan.stopped_ns);
   json.member("total_ns", scan.total_ns);
@@ -97,6 +98,17 @@ void write_frames(JsonWriter& json, const std::vector<model::Frame>& frames) {
 
 namespace {
 
+void write_exit_holder(JsonWriter& json, const report::ExitHolder& holder) {
+  json.key("held_until_exit");
+  const JsonObject object(json);
+  json.member("variable", holder.variable.name);
+  json.member("file", or_null(holder.variable.file));
+  json.member("line", known(!holder.variable.file.empty(), holder.variable.line));
+  json.member("module", holder.variable.module);
+  json.member("blocks", holder.held.blocks);
+  json.member("bytes", holder.held.bytes);
+}
+
 void write_leaks(JsonWriter& json, const std::optional<report::StackLeaks>& leaks) {
   const JsonObject object(json);
   const report::StackLeaks counts = leaks.value_or(report::StackLeaks{});
@@ -111,6 +123,7 @@ void write_leaks(JsonWriter& json, const std::optional<report::StackLeaks>& leak
     if (count.blocks != 0) write_json(json.key(name), count);
   }
   if (!counts.cycle.empty()) json.key("cycle").values(counts.cycle);
+  if (counts.exit_holder) write_exit_holder(json, *counts.exit_holder);
 }
 
 void member_if_any(JsonWriter& json, const char* name, std::string_view text) {

@@ -8,6 +8,7 @@
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/label_text.h"
+#include "analysis/findings/outcome.h"
 #include "analysis/findings/site_rows.h"
 #include "analysis/findings/words.h"
 #include "analysis/report/focus.h"
@@ -53,6 +54,7 @@ std::vector<std::string> held_lines(const report::Report& report, const findings
   const bool are_leaks = report::leaks_lead(report.totals, report.leaks);
   if (!are_leaks && report::focus_of(report) != report::Focus::kLive) return {};
   std::vector<std::string> lines;
+  std::string last_holder;
   std::vector<findings::SiteRow> rows = findings::merge_sites(text, report.frames, report.stacks, report.sort_key);
   // Those for certain first.
   std::ranges::stable_sort(rows, std::greater<>(), [&](const findings::SiteRow& row) {
@@ -71,7 +73,12 @@ std::vector<std::string> held_lines(const report::Report& report, const findings
     lines.push_back(site_behind(fmt::format("  {} in {}{}  ", bytes, findings::counted(count.blocks, "block"),
                                             are_leaks ? state_of(stack) : ""),
                                 report, text, row, width));
+    const std::string holder = are_leaks && stack.leaks ? findings::held_until_exit_text(*stack.leaks) : "";
+    if (holder.empty() || holder == last_holder) continue;
+    lines.push_back("    " + holder);
+    last_holder = holder;
   }
+  if (lines.size() > most) lines.resize(most);
   return lines;
 }
 

@@ -53,7 +53,8 @@ std::string loss_text(const TextContext& context, const report::Holders& holders
                         holders.cycle ? findings::cycle_text(*holders.cycle, holders.block) : "Nothing points to it.");
   }
   if (holders.earlier) {
-    text += fmt::format("\nIn scan {} it was still reachable:\n", holders.earlier_scan);
+    text += holders.is_earlier_exit_start ? "\nUntil destructors and exit handlers ran it was reachable:\n"
+                                          : fmt::format("\nIn scan {} it was still reachable:\n", holders.earlier_scan);
     text += chain_text(context, *holders.earlier, holders.block);
   }
   return text;

@@ -9,6 +9,7 @@
 #include "analysis/findings/block_text.h"
 #include "analysis/findings/capture_text.h"
 #include "analysis/findings/function_name.h"
+#include "analysis/findings/outcome.h"
 #include "common/base/units.h"
 #include "views/text/text_parts.h"
 #include "views/text/text_table.h"
@@ -32,10 +33,6 @@ std::string entry_text(const TextContext& context, const report::RetainedEntry& 
                        context.text.site(entry.caller, kMaxCallerName));
   }
   return entry.type.empty() ? "(unknown)" : findings::short_safe(entry.type);
-}
-
-std::string when_text(const report::ScanFacts& scan) {
-  return scan.at_end ? "at the program's end" : "at " + base::format_duration(scan.time_ns);
 }
 
 std::string changed_stack(const TextContext& context, const report::ChangedStack& stack) {
@@ -160,7 +157,7 @@ std::string text_scans(const TextContext& context) {
   columns.insert(columns.end(), {{"BLOCKS"}, {"PAUSE"}});
   TextTable table(std::move(columns), context.options.width);
   for (const report::ScanEntry& scan : *context.report.scans) {
-    std::vector<std::string> row{format_count(scan.facts.number),    when_text(scan.facts),
+    std::vector<std::string> row{format_count(scan.facts.number),    findings::moment_of_scan(scan.facts),
                                  format_bytes(scan.definite.bytes),  format_bytes(scan.indirect.bytes),
                                  format_bytes(scan.possible.bytes),  format_bytes(scan.reachable.bytes),
                                  format_bytes(scan.suppressed.bytes)};
@@ -175,8 +172,9 @@ std::string text_scan_changes(const TextContext& context) {
   if (!context.report.scan_changes) return title_of(context);
   const report::ScanChanges& changes = *context.report.scan_changes;
   std::string text = title_of(context) + "\n";
-  text += fmt::format("Lost in scan {} ({}), compared with scan {} ({})\n", changes.to.number, when_text(changes.to),
-                      changes.from.number, when_text(changes.from));
+  text +=
+      fmt::format("Lost in scan {} ({}), compared with scan {} ({})\n", changes.to.number,
+                  findings::moment_of_scan(changes.to), changes.from.number, findings::moment_of_scan(changes.from));
   const auto row = [&](const char* name, const report::BlockCount& count, const char* what) {
     text += row_text(name, format_bytes(count.bytes),
                      fmt::format("in {}{}", findings::counted(count.blocks, "block"), what));

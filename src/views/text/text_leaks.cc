@@ -9,6 +9,7 @@
 #include "analysis/findings/function_name.h"
 #include "analysis/findings/mapped_text.h"
 #include "analysis/findings/note_text.h"
+#include "analysis/findings/outcome.h"
 #include "analysis/findings/words.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
@@ -68,6 +69,8 @@ std::string leaks_of_stack(const TextContext& context, const report::StackEntry&
   const std::optional<uint64_t> allocations = stack.allocations.if_known();
   const std::string calls = allocations ? findings::counted(*allocations, "allocation") + " " : "";
   text += fmt::format("; {}by {}", calls, findings::function_text(stack.function, stack.variant));
+  const std::string holder = findings::held_until_exit_text(leaks);
+  if (!holder.empty()) text += "\n      " + holder;
   return text + "\n" + cycle_line(leaks) + frames_text(context, stack);
 }
 
@@ -112,10 +115,10 @@ std::string scan_facts_text(const report::Leaks& leaks) {
                        findings::counted(scan.blocks, "block"));
   }
   const std::string number = leaks.scan_count > 1 ? fmt::format(" {} of {}", scan.number, leaks.scan_count) : "";
-  return fmt::format(
-      "Scan{} {}: paused {}, scanned {}, {}\n", number,
-      scan.at_end ? "at the program's end" : "at " + base::format_duration(scan.time_ns) + " (on request)",
-      base::format_duration(scan.stopped_ns), format_bytes(scan.read_bytes), findings::counted(scan.blocks, "block"));
+  return fmt::format("Scan{} {}: paused {}, scanned {}, {}\n", number,
+                     findings::moment_of_scan(scan) + (scan.at_end || scan.at_exit_start ? "" : " (on request)"),
+                     base::format_duration(scan.stopped_ns), format_bytes(scan.read_bytes),
+                     findings::counted(scan.blocks, "block"));
 }
 
 std::string scan_text(const report::Leaks& leaks) {

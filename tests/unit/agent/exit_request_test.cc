@@ -31,6 +31,7 @@ class Session {
     session.process = getpid();
     session.flags = wire::kScanAtEnd;
     agent::g_session_page.exiting_thread.store(0);
+    agent::g_session_page.exit_start.store(0);
     agent::g_session_page.state.store(agent::SessionState::kRecording);
   }
   Session(const Session&) = delete;
@@ -82,6 +83,74 @@ TEST(ExitRequest, OneOfSeveralThreadsOffersAndTheOthersWaitForIt) {
     EXPECT_EQ(taken.load(), 1u);
     EXPECT_EQ(session.turn(), ExitTurn::kDone);
   }
+}
+
+constexpr uint64_t kExitSp = 0x7000'5000;
+
+wire::ExitNotice next_notice(const Session& session) {
+  std::optional<wire::ExitNotice> notice;
+  while (!(notice = log::take_exit_notice(session.log()))) std::this_thread::yield();
+  return *notice;
+}
+
+TEST(ExitRequest, AScanBeforeTheHandlersIsOfferedOnceAndThatOfTheEndComesAfterIt) {
+  const Session session;
+  std::jthread collector([&] {
+    const wire::ExitNotice start = next_notice(session);
+    EXPECT_EQ(start.kind, wire::ExitKind::kExitBegins);
+    EXPECT_EQ(start.live_sp, kExitSp);
+    EXPECT_EQ(start.status, 0u);
+    EXPECT_TRUE(log::ask_access(session.log(), getpid())) << "the agent answers";
+    EXPECT_TRUE(log::finish_exit(session.log()));
+    EXPECT_EQ(next_notice(session).kind, wire::ExitKind::kExit);
+    EXPECT_TRUE(log::finish_exit(session.log()));
+  });
+  agent::offer_scan_before_handlers(kExitSp);
+  EXPECT_EQ(session.turn(), ExitTurn::kNone) << "the program continues";
+  agent::offer_scan_before_handlers(kExitSp);
+  EXPECT_EQ(session.turn(), ExitTurn::kNone) << "exit was called by a handler";
+  agent::offer_scan(notice_of(1));
+  EXPECT_EQ(session.turn(), ExitTurn::kDone);
+}
+
+TEST(ExitRequest, AThreadThatEndsTheProcessEndsTheScanBeforeTheHandlers) {
+  const Session session;
+  std::atomic<bool> is_taken{false};
+  std::jthread collector([&] {
+    EXPECT_EQ(next_notice(session).kind, wire::ExitKind::kExitBegins);
+    is_taken.store(true);
+    while (log::waits_at_exit(session.log())) std::this_thread::yield();
+    EXPECT_FALSE(log::finish_exit(session.log())) << "what was read is worthless";
+    EXPECT_EQ(next_notice(session).kind, wire::ExitKind::kExit);
+    EXPECT_TRUE(log::finish_exit(session.log()));
+  });
+  std::jthread exits([] { agent::offer_scan_before_handlers(kExitSp); });
+  while (!is_taken.load()) std::this_thread::yield();
+  agent::offer_scan(notice_of(2));
+  EXPECT_EQ(session.turn(), ExitTurn::kDone);
+}
+
+TEST(ExitRequest, WithoutACollectorTheProgramContinuesAndTheEndIsOfferedAllTheSame) {
+  const Session session;
+  agent::offer_scan_before_handlers(kExitSp);
+  EXPECT_EQ(session.turn(), ExitTurn::kNone);
+  std::jthread collector([&] {
+    EXPECT_EQ(next_notice(session).kind, wire::ExitKind::kExit);
+    EXPECT_TRUE(log::finish_exit(session.log()));
+  });
+  agent::offer_scan(notice_of(3));
+  EXPECT_EQ(session.turn(), ExitTurn::kDone);
+}
+
+TEST(ExitRequest, AfterTheScanOfTheEndNoneBeforeTheHandlersIsOffered) {
+  const Session session;
+  std::jthread collector([&] {
+    (void)next_notice(session);
+    EXPECT_TRUE(log::finish_exit(session.log()));
+  });
+  agent::offer_scan(notice_of(1));
+  agent::offer_scan_before_handlers(kExitSp);
+  EXPECT_EQ(session.turn(), ExitTurn::kDone);
 }
 
 }  // namespace

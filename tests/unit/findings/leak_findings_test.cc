@@ -54,6 +54,34 @@ std::vector<Finding> of_kind(const report::Report& report, FindingKind kind) {
   return found;
 }
 
+TEST(LeakFindings, WhoHeldALeakUntilExitIsTold) {
+  report::Report report = server();
+  report::StackLeaks leaks = definite({2, 1 << 18});
+  report::NamedRoot cache;
+  cache.kind = "global";
+  cache.name = "g_cache";
+  cache.file = "/src/cache.cc";
+  cache.line = 4;
+  leaks.exit_holder = report::ExitHolder{cache, leaks.definite};
+  add_stack(report, "make_page", leaks);
+  const std::vector<Finding> found = of_kind(report, FindingKind::kLeak);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(
+      found[0].text.find("lost; held by global g_cache (cache.cc:4) until its destructor or an exit handler ran."),
+      std::string::npos)
+      << found[0].text;
+}
+
+TEST(LeakFindings, AVariableThatHeldLittleOfALeakIsNotTold) {
+  report::Report report = server();
+  report::StackLeaks leaks = definite({4, 1 << 18});
+  report::NamedRoot cache;
+  cache.name = "g_cache";
+  leaks.exit_holder = report::ExitHolder{cache, {1, 1 << 10}};
+  add_stack(report, "make_page", leaks);
+  EXPECT_EQ(of_kind(report, FindingKind::kLeak).at(0).text.find("held by"), std::string::npos);
+}
+
 TEST(LeakFindings, PossibleLeaksOfOneFunctionAreOneSentence) {
   report::Report report = server();
   for (int i = 0; i < 3; ++i) add_stack(report, "make_string", possible({2, 40}));

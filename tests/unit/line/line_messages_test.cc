@@ -95,7 +95,7 @@ TEST(LineMessages, OfAScanHaveTheFieldsOfTheProtocol) {
                     .notes = {note},
                     .checksum = 6,
                     .time_ns = 7,
-                    .is_at_exit = true};
+                    .reason = model::ScanReason::kEnd};
   EXPECT_EQ(encode(message_of(ScanPiece{.stream = 3, .bytes = "b", .end = end})),
             bytes_of_message(84, {{96, number(1)},
                                   {94, number(2)},
@@ -111,6 +111,16 @@ TEST(LineMessages, OfAScanHaveTheFieldsOfTheProtocol) {
   const Message with_regions = message_of(ScanPiece{.stream = 3, .bytes = "", .end = ScanEnd{.regions = "r"}});
   EXPECT_EQ(with_regions.fields.text_or_empty(static_cast<Field>(145)), "r");
   EXPECT_EQ(decode_scan_piece(with_regions.fields).end->regions, "r");
+}
+
+TEST(LineMessages, AScanSaysWhyItWasMade) {
+  using enum model::ScanReason;
+  for (const model::ScanReason reason : {kEnd, kAsked, kExitBegins}) {
+    const Message message = message_of(ScanPiece{.stream = 3, .end = ScanEnd{.reason = reason}});
+    EXPECT_EQ(decode_scan_piece(message.fields).end->reason, reason);
+    // All that earlier versions know of it.
+    EXPECT_EQ(message.fields.number_or_0(Field::kReason), reason == kEnd ? 1u : 0u);
+  }
 }
 
 TEST(LineMessages, AScansLastPieceIsOneThatSaysNothingOfMore) {

@@ -111,27 +111,39 @@ class LiveBlocksOfAHost : public ::testing::Test {
 
   test::OwnDirectory directory_;
   test::TwoEnds ends_{directory_.path()};
-  std::optional<std::chrono::nanoseconds> exit_wait_;
+  std::optional<uplink::ExitWait> exit_wait_;
 };
 
 TEST_F(LiveBlocksOfAHost, EndSoonForAProcessThatEnds) {
   std::vector<LineNews> news;
   ends_.target.set_teller([&](const LineNews& each) { news.push_back(each); });
-  exit_wait_ = milliseconds(200);
+  exit_wait_ = uplink::ExitWait{.longest = milliseconds(200)};
   EXPECT_FALSE(ask([] {}));
   ASSERT_EQ(news.size(), 1U);
   EXPECT_THAT(news[0].text, testing::HasSubstr("waits for the connection, at most 200"));
 }
 
+// Where exit begins; that of the end is awaited all the same.
+TEST_F(LiveBlocksOfAHost, ThatCanBeLeftOutAreAwaitedWithoutAWord) {
+  std::vector<LineNews> news;
+  ends_.target.set_teller([&](const LineNews& each) { news.push_back(each); });
+  exit_wait_ = uplink::ExitWait{.longest = milliseconds(50), .is_optional = true};
+  EXPECT_FALSE(ask([] {}));
+  EXPECT_TRUE(news.empty());
+  exit_wait_ = uplink::ExitWait{.longest = milliseconds(50)};
+  EXPECT_FALSE(ask([] {}));
+  EXPECT_EQ(news.size(), 1U) << "it has waited";
+}
+
 // A process that waits isn't held up by all those that waited before it.
 TEST_F(LiveBlocksOfAHost, AreNotAwaitedAgainWhereTheLineIsStillBehind) {
-  exit_wait_ = milliseconds(100);
+  exit_wait_ = uplink::ExitWait{.longest = milliseconds(100)};
   EXPECT_FALSE(ask([] {}));
   ends_.target.send({.kind = Kind::kBytes, .number = 0, .fields = some(Kind::kBytes).fields});
   Message much{.kind = Kind::kBytes, .number = 0, .fields = {}};
   much.fields.add(Field::kBytes, std::string(200'000, 'x'));
   ends_.target.send(much);
-  exit_wait_ = seconds(600);
+  exit_wait_ = uplink::ExitWait{.longest = seconds(600)};
   EXPECT_FALSE(ask([] {}));
 }
 

@@ -49,7 +49,7 @@ void TracerClient::give_log(pid_t process, const log::LogMemory&) { told("log", 
 void TracerClient::refuse_log(pid_t process) { told("refuse", process); }
 void TracerClient::detach(pid_t process) { told("detach", process); }
 void TracerClient::detach_all() { told("detach", 0); }
-void TracerClient::end_may_go_on(pid_t process) { told("end", process); }
+void TracerClient::end_may_go_on(pid_t process, wire::ExitKind /*kind*/) { told("end", process); }
 void TracerClient::answer(const Answer& answer) {
   g_told.push_back(fmt::format("answer {}: {} {}", answer.question, answer.error, answer.counts[0]));
 }

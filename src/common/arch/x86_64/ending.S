@@ -53,7 +53,7 @@
         pass_through dlopen, heaptap_choose_dlopen
         pass_through dlmopen, heaptap_choose_dlmopen
 
-// In place of main: notes where main's frame begins and what it returns to, and becomes main.
+// In place of main: notes where main's frame begins and what it returns to, registers a handler, and becomes main.
         .globl  heaptap_enter_main
         .hidden heaptap_enter_main
         .type   heaptap_enter_main, @function
@@ -63,6 +63,15 @@ heaptap_enter_main:
         movq    (%rsp), %rax
         movq    %rax, heaptap_main_return(%rip)
         movq    %rsp, heaptap_main_slot(%rip)
+        pushq   %rdi
+        pushq   %rsi
+        pushq   %rdx
+        .cfi_adjust_cfa_offset 24
+        call    heaptap_before_main
+        popq    %rdx
+        popq    %rsi
+        popq    %rdi
+        .cfi_adjust_cfa_offset -24
         jmp     *heaptap_main(%rip)
         .cfi_endproc
         .size   heaptap_enter_main, . - heaptap_enter_main
