@@ -183,6 +183,10 @@ uint32_t PointerResolver::same_pointer(uint32_t to, wire::PointerKind kind) {
 
 void PointerResolver::add_root(uint32_t thread_id, const Target& target, model::RootPointer root) {
   const bool is_interior = target.leads_inside();
+  if (root.root == wire::RootKind::kGlobal && root.kind == wire::PointerKind::kStart) {
+    names_.complete(thread_id, root);
+    return add_global_start(root);
+  }
   const auto next = static_cast<uint32_t>(scan_.roots.size());
   const auto [entry, is_new] = known_roots_.emplace(key_of(root.to, root.kind, static_cast<unsigned>(root.root)), next);
   if (!is_new) {
@@ -191,6 +195,18 @@ void PointerResolver::add_root(uint32_t thread_id, const Target& target, model::
   }
   if (is_interior) interior_roots_.add(next, target.offset);
   names_.complete(thread_id, root);
+  scan_.roots.push_back(root);
+}
+
+// The last word takes the place of the one before it where there are more than are kept: it is likelier to be of another variable
+// than the first ones of an array.
+void PointerResolver::add_global_start(const model::RootPointer& root) {
+  GlobalStarts& starts = global_starts_[root.to];
+  if (starts.count == starts.roots.size()) {
+    scan_.roots[starts.roots.back()] = root;
+    return;
+  }
+  starts.roots[starts.count++] = static_cast<uint32_t>(scan_.roots.size());
   scan_.roots.push_back(root);
 }
 

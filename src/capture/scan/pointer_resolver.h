@@ -63,6 +63,7 @@ class PointerResolver {
   // Index of an equal pointer of the current block; kNoPointer: there is none, and the next one becomes it.
   [[nodiscard]] uint32_t same_pointer(uint32_t to, wire::PointerKind kind);
   void add_root(uint32_t thread_id, const Target& target, model::RootPointer root);
+  void add_global_start(const model::RootPointer& root);
 
   model::HeapScan& scan_;
   const BlockIndex& index_;
@@ -76,8 +77,14 @@ class PointerResolver {
   uint32_t from_ = 0;                                   // the block whose pointers are being added
   boost::unordered_flat_map<uint64_t, uint32_t> many_;  // its pointers, if there are many
   boost::unordered_flat_map<uint64_t, uint32_t> known_roots_;
-  InteriorPointers interior_pointers_;  // of scan_.pointers
-  InteriorPointers interior_roots_;     // of scan_.roots
+  // Indices in scan_.roots of the kept words of global variables with one block's start.
+  struct GlobalStarts {
+    std::array<uint32_t, model::kMaxGlobalStarts> roots{};
+    uint32_t count = 0;
+  };
+  boost::unordered_flat_map<uint32_t, GlobalStarts> global_starts_;  // by block
+  InteriorPointers interior_pointers_;                               // of scan_.pointers
+  InteriorPointers interior_roots_;                                  // of scan_.roots
   std::vector<BlockWord> relative_words_;
   EndPointers ends_;
   bool full_ = false;

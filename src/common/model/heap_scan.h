@@ -1,6 +1,7 @@
 // Leak scan as stored in a trace: live blocks, pointers between them, and roots. Numbers only; leaks and retained sizes
 // are computed from it later (leaks).
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,6 +50,9 @@ struct RootPointer {
   uint64_t module_offset = 0;
 };
 
+// Words of global variables that a scan keeps of those with one block's start.
+inline constexpr size_t kMaxGlobalStarts = 4;
+
 // Liveness of a scanned block, where not all releases were seen.
 enum class BlockLife : uint8_t {
   kAlive = 0,    // all releases were seen, or the allocator has it in use
@@ -76,7 +80,9 @@ struct HeapScan {
   // pointers to another of one kind are kept once, the first; those to itself are left out.
   std::vector<uint32_t> pointers_begin;
   std::vector<BlockPointer> pointers;
-  std::vector<RootPointer> roots;                // for each block, kind of root and kind of pointer, the first
+  // For each block, kind of root and kind of pointer the first. Of global variables' words with a block's start, which may be
+  // of several variables, up to kMaxGlobalStarts: the first ones, and the last.
+  std::vector<RootPointer> roots;
   std::vector<Note> notes;                       // what couldn't be scanned
   std::optional<ResidentRegions> resident = {};  // none: unknown
 };

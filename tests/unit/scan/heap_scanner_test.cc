@@ -508,6 +508,42 @@ TEST_F(HeaderTest, TheFirstByteThatIsPointedAtCounts) {
   EXPECT_EQ(result.blocks.back().number, holder + 1);
 }
 
+// Addresses of the roots that lead to the block with this index.
+std::vector<uint64_t> roots_of(const model::HeapScan& scan, uint32_t block) {
+  std::vector<uint64_t> addresses;
+  for (const model::RootPointer& root : scan.roots) {
+    if (root.to == block) addresses.push_back(root.address);
+  }
+  return addresses;
+}
+
+TEST_F(HeapScannerTest, KeepsTheFirstWordsOfGlobalsWithABlocksStartAndTheLast) {
+  add_block(kHeap, 64);
+  add_block(kHeap + 128, 64);
+  memory_.put(kGlobals, kHeap);
+  memory_.put(kGlobals + 16, kHeap + 128);
+  memory_.put(kGlobals + 48, kHeap);
+  EXPECT_EQ(roots_of(scan(), 0), (std::vector{kGlobals, kGlobals + 48}));
+  EXPECT_EQ(roots_of(scan(), 1), std::vector{kGlobals + 16});
+  for (uint64_t word = 0; word < 40; ++word) memory_.put(kGlobals + 8 * word, kHeap);
+  EXPECT_EQ(roots_of(scan(), 0), (std::vector{kGlobals, kGlobals + 8, kGlobals + 16, kGlobals + 8 * 39}));
+}
+
+TEST_F(HeapScannerTest, KeepsOneWordOfAllOtherRoots) {
+  const auto roots = [&] { return scan().roots.size(); };
+  add_block(kHeap, 64);
+  memory_.put(kGlobals, kHeap + 16);
+  memory_.put(kGlobals + 8, kHeap + 24);
+  EXPECT_EQ(roots(), 1u) << "into the block";
+  memory_.put(kGlobals, kHeap);
+  memory_.put(kGlobals + 8, kHeap);
+  EXPECT_EQ(roots(), 2u);
+  for (const RootKind kind : {RootKind::kStack, RootKind::kThreadLocal, RootKind::kMapping}) {
+    input_.root_ranges[0].kind = kind;
+    EXPECT_EQ(roots(), 1u);
+  }
+}
+
 // Blocks of 32 bytes, 16 bytes apart, and pointers to their ends.
 class EndTest : public HeapScannerTest {
  protected:
