@@ -129,6 +129,18 @@ TEST(PoolCut, JoinsThePiecesAgain) {
   EXPECT_EQ(scan.roots[1].to, 0u);
 }
 
+TEST(PoolCut, KeepsTheGlobalVariablesThatPointToABlocksStart) {
+  const PoolCut cut({block(0x1000, 0x100, 1)}, {block(0x1040, 0x20, kPooled)});
+  HeapScan scan = scan_of(cut, {},
+                          {root(0, PointerKind::kStart), root(0, PointerKind::kStart), root(2, PointerKind::kStart),
+                           root(2, PointerKind::kStart)});
+  cut.join(scan, 8);
+  ASSERT_EQ(scan.roots.size(), 3u);
+  EXPECT_EQ(scan.roots[0].kind, PointerKind::kStart);
+  EXPECT_EQ(scan.roots[1].kind, PointerKind::kStart);
+  EXPECT_EQ(scan.roots[2].kind, PointerKind::kInterior) << "to a later piece: once";
+}
+
 TEST(PoolCut, LivesAreThoseOfTheBlocks) {
   const PoolCut cut({block(0x1000, 0x40, 1), block(0x2000, 0x10, 2)}, {block(0x1010, 0x10, kPooled)});
   std::vector<model::BlockLife> lives{model::BlockLife::kFree, model::BlockLife::kAlive};
