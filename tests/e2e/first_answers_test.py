@@ -150,6 +150,104 @@ class FirstAnswers(heaptap_test.TestCase):
         self.assertIn("  load_image ", self.next_of(lines))
 
 
+class OfACrash(heaptap_test.TestCase):
+    """The stack of a program that a signal ends with a core dump."""
+
+    def crash(self, way, number, *options):
+        """What the end of a run says of the crash, and the functions of its stack; of a program without one None and []."""
+        outcome = heaptap("run", *options, "-o", self.trace, "--force", "--", TARGETS / "answers_crash", way)
+        self.assertEqual(outcome.status, 128 + number, outcome)
+        return self.crash_in(outcome.stderr.decode())
+
+    def crash_in(self, text):
+        lines = [line.removeprefix("heaptap: ") for line in text.splitlines()]
+        title = next(number for number, line in enumerate(lines) if " killed by SIG" in line)
+        line = lines[title + 1] if lines[title + 1].startswith("killed by ") else None
+        summary = heaptap_test.read_report(heaptap("show", "summary", "--json", self.trace).stdout)
+        crash = summary.get("crash")
+        self.assertEqual(crash is None, line is None, text)
+        if crash is None:
+            return None, []
+        self.assertEqual(crash["signal"], summary["target"]["exit"]["signal"])
+        self.thread = crash["thread"]
+        return line, [frame["function"] for frame in crash["frames"]]
+
+    def check_fault(self, *options):
+        line, functions = self.crash("fault", signal.SIGSEGV, *options)
+        self.assertRegex(line, r"^killed by SIGSEGV in parse answers_crash\.cc:\d+ < load answers_crash\.cc:\d+ < main answers_crash\.cc:\d+$")
+        self.assertEqual(functions[:3], ["parse()", "load()", "main"])
+
+    def check_ways(self, *options):
+        """Ways to crash, besides a bad pointer: where each is said to be, and what its stack has."""
+        ways = (("abort", signal.SIGABRT, r"SIGABRT in fail answers_crash\.cc:\d+ < main ", ("abort", "fail()", "main")),
+                ("throw", signal.SIGABRT, r"SIGABRT in refuse answers_crash\.cc:\d+ < main ", ("abort", "refuse()", "main")),
+                ("library", signal.SIGSEGV, r"SIGSEGV in measure answers_crash\.cc:\d+ < main ", ("measure()", "main")),
+                ("call", signal.SIGSEGV, r"SIGSEGV in 0x0 < call answers_crash\.cc:\d+ < main ", ("call()", "main")),
+                ("handler", signal.SIGSEGV, r"SIGSEGV in parse answers_crash\.cc:\d+ < load ", ("parse()", "load()", "main")),
+                ("other_stack", signal.SIGABRT, r"SIGABRT in give_up answers_crash\.cc:\d+ < parse answers_crash\.cc:\d+ < load ",
+                 ("give_up", "<signal handler called>", "parse()", "load()", "main")),
+                ("thread", signal.SIGSEGV, r"SIGSEGV in parse answers_crash\.cc:\d+ < load answers_crash\.cc:\d+ < work ",
+                 ("parse()", "load()", "work(void*)")))
+        for way, number, expected, expected_functions in ways:
+            with self.subTest(way):
+                line, functions = self.crash(way, number, *options)
+                self.assertRegex(line or "", "^killed by " + expected)
+                rest = iter(functions)
+                self.assertTrue(all(each in rest for each in expected_functions), functions)
+                self.assertNotIn("on_fatal", " ".join(function or "" for function in functions), "the agent's own")
+                self.assertEqual(self.thread == 1, way != "thread")
+
+    def test_a_crash_is_told_with_its_stack(self):
+        self.check_fault()
+        text = heaptap("show", "summary", self.trace).stdout.decode()
+        self.assertRegex(text, r"\nCrash: killed by SIGSEGV in thread 1\n\n +parse\(\)  answers_crash\.cc:\d+\n +load\(\)  .*\n +main  ")
+        report = self.directory / "report.html"
+        heaptap("report", "-o", report, self.trace)
+        verdict = heaptap_test.document_of(report.read_text())["verdict"]
+        endings = [finding["text"] for finding in verdict if finding["kind"] == "ending"]
+        self.assertRegex(endings[0], r"killed by SIGSEGV in parse answers_crash\.cc:\d+ < load ")
+        self.check_ways()
+
+    def test_a_crash_by_ptrace(self):
+        if not heaptap_test.has_tracer():
+            self.skipTest("this heaptap has no tracer")
+        self.check_fault("--via", "ptrace")
+        self.check_ways("--via", "ptrace")
+
+    def test_a_crash_of_another_machine(self):
+        with far.serving(str(self.directory / "far.sock"), "-q"):
+            self.check_fault("-H", self.directory / "far.sock")
+            self.check_ways("-H", self.directory / "far.sock")
+
+    def test_a_crash_of_an_attached_program(self):
+        if not heaptap_test.has_tracer():
+            self.skipTest("this heaptap has no tracer")
+        program = subprocess.Popen([TARGETS / "answers_crash", "fault", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   cwd=self.directory)
+        self.addCleanup(heaptap_test.end, program)
+        self.assertEqual(program.stdout.readline(), "ready\n")
+        attached = subprocess.Popen([HEAPTAP, "attach", "-o", self.trace, str(program.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    text=True, cwd=self.directory)
+        self.addCleanup(heaptap_test.end, attached)
+        self.assertIn("recording process", attached.stderr.readline())
+        program.communicate("\n")
+        self.assertEqual(program.returncode, -signal.SIGSEGV)
+        line, functions = self.crash_in(finished(attached)[1])
+        self.assertRegex(line, r"^killed by SIGSEGV in parse answers_crash\.cc:\d+ < load ")
+        self.assertEqual(functions[:3], ["parse()", "load()", "main"])
+
+    def test_a_signal_without_a_core_dump_is_no_crash(self):
+        self.assertEqual(self.crash("killed", signal.SIGTERM), (None, []))
+
+    def test_a_stack_that_overflowed_is_told_where_it_was_seen(self):
+        self.assertEqual(self.crash("overflow", signal.SIGSEGV), (None, []), "the agent's handler has no stack to run on")
+        if not heaptap_test.has_tracer():
+            self.skipTest("this heaptap has no tracer")
+        line, functions = self.crash("overflow", signal.SIGSEGV, "--via", "ptrace")
+        self.assertRegex(line, r"^killed by SIGSEGV in dig answers_crash\.cc:\d+$")
+        self.assertGreater(functions.count("dig(int)"), 200)
+
+
 class OfAService(heaptap_test.TestCase):
     """A service that is asked, by a word each, to hold a block in a global variable, or to lose one."""
 

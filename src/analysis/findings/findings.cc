@@ -9,6 +9,7 @@
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/capture_text.h"
+#include "analysis/findings/frame_text.h"
 #include "analysis/findings/function_name.h"
 #include "analysis/findings/mapped_text.h"
 #include "analysis/findings/note_text.h"
@@ -87,7 +88,13 @@ class Findings {
     const std::string after = capture.ended ? " after " + moment_text(capture, capture.duration_ns) : "";
     const bool is_bad = capture.exit.signal.has_value() || (capture.truncated && !capture.running);
     add(is_bad ? Severity::kBad : Severity::kInfo, FindingKind::kEnding,
-        fmt::format("{} {}{}.", command_of(capture), ending_text(capture), after));
+        fmt::format("{} {}{}{}.", command_of(capture), ending_text(capture), crash_text(report_.crash), after));
+  }
+
+  // " in parse json.cc:41 < main app.cc:7"
+  [[nodiscard]] std::string crash_text(const std::optional<report::Crash>& crash) const {
+    if (!crash) return "";
+    return " in " + FrameText(report_.frames, report_.skipped, {}).describe_crash(report_.list(crash->frames));
   }
 
   void peak() {
@@ -181,7 +188,8 @@ class Findings {
         if (failed++ < kMaxEndings)
           add(Severity::kWarning, FindingKind::kEnding, fmt::format("The trace of {} can't be read.", name));
       } else if (process.capture.exit.signal && killed++ < kMaxEndings) {
-        add(Severity::kBad, FindingKind::kEnding, fmt::format("{} {}.", name, ending_text(process.capture)));
+        add(Severity::kBad, FindingKind::kEnding,
+            fmt::format("{} {}{}.", name, ending_text(process.capture), crash_text(process.crash)));
       }
     }
     std::set<uint32_t> pids;

@@ -23,14 +23,16 @@ bool is_same_function(const model::Frame& one, const model::Frame& other) {
   return !one.function.empty() && one.function == other.function && one.module == other.module;
 }
 
-// The most informative frame and its nearest informative callers.
-std::vector<const model::Frame*> frames_of_site(const report::FrameList& frames, const report::SkippedNames& skipped) {
+// A frame and its nearest informative callers.
+template <typename IsPassedOver>
+std::vector<const model::Frame*> frames_from(const report::FrameList& frames, size_t first,
+                                             const IsPassedOver& is_passed_over) {
   std::vector<const model::Frame*> found;
   const size_t end = told_frames(frames);
-  for (size_t place = telling_place(frames, skipped); place < frames.size() && found.size() < kSiteFrames; ++place) {
+  for (size_t place = first; place < frames.size() && found.size() < kSiteFrames; ++place) {
     const model::Frame& frame = frames[place];
     const bool is_caller = !found.empty();
-    if (is_caller && (place >= end || is_machinery(frame) || skipped.match(frame))) continue;
+    if (is_caller && (place >= end || is_passed_over(frame))) continue;
     if (is_caller && is_same_function(*found.back(), frame)) continue;
     found.push_back(&frame);
   }
@@ -81,8 +83,21 @@ std::string FrameText::written(const std::vector<const model::Frame*>& frames, s
 }
 
 std::string FrameText::describe_site(const report::FrameList& frames, size_t width) const {
-  std::vector<const model::Frame*> site = frames_of_site(frames, skipped_);
+  return described(frames_from(frames, telling_place(frames, skipped_),
+                               [&](const model::Frame& frame) { return is_machinery(frame) || skipped_.match(frame); }),
+                   width);
+}
+
+std::string FrameText::describe_crash(const report::FrameList& frames, size_t width) const {
+  return described(
+      frames_from(frames, crash_place(frames, skipped_),
+                  [&](const model::Frame& frame) { return is_way_to_end(frame) || skipped_.match(frame); }),
+      width);
+}
+
+std::string FrameText::described(std::vector<const model::Frame*> site, size_t width) const {
   if (site.empty()) return kUnknown;
+  const model::Frame& frame = *site.front();
   std::string text = written(site, kAnyLength);
   if (width == 0 || options_.full_names) return text;
   constexpr size_t kShortest = 16;
@@ -91,7 +106,6 @@ std::string FrameText::describe_site(const report::FrameList& frames, size_t wid
     for (size_t most = 64; shown_width(text) > width && most >= kShortest; most -= 8) text = written(site, most);
     if (shown_width(text) <= width) return text;
   }
-  const model::Frame& frame = frames[telling_place(frames, skipped_)];
   const std::string where = options_.offsets || !frame.file.empty() || frame.function.empty() ? place(frame) : "";
   constexpr size_t kLeastName = 9;  // of short_name()
   const size_t taken = where.empty() ? 0 : where.size() + 1;

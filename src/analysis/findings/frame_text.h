@@ -42,6 +42,9 @@ class FrameText {
   // main() and recursive calls are omitted.
   [[nodiscard]] std::string describe_site(const report::FrameList& frames, size_t width = 0) const;
 
+  // Place of a crash: the program's innermost frame and two of its callers, in the same form.
+  [[nodiscard]] std::string describe_crash(const report::FrameList& frames, size_t width = 0) const;
+
   // The telling frame alone, its name of about `most` characters at most; empty: there is none.
   [[nodiscard]] std::string innermost_site(const report::FrameList& frames, size_t most) const;
 
@@ -54,6 +57,7 @@ class FrameText {
   [[nodiscard]] const FrameTextOptions& options() const { return options_; }
 
  private:
+  [[nodiscard]] std::string described(std::vector<const model::Frame*> site, size_t width) const;
   [[nodiscard]] std::string written(const std::vector<const model::Frame*>& frames, size_t most) const;
 
   const report::SkippedNames& skipped_;

@@ -365,6 +365,19 @@ constexpr auto kStartup = std::to_array<string_view>({
     "alloc::boxed::Box*call_once",
 });
 
+// Where the functions of system libraries are the program's own: it is linked statically, or they are inlined.
+constexpr auto kWaysToEnd = std::to_array<string_view>({
+    "raise",           "gsignal",         "kill",
+    "tgkill",          "pthread_kill*",   "__pthread_kill*",
+    "abort",           "__GI_*",          "__assert*",
+    "__libc_fatal",    "__libc_message*", "malloc_printerr",
+    "__fortify_fail*", "__chk_fail",      "__stack_chk_fail*",
+    "__restore_rt",    "_Unwind_*",       "__cxa_*",
+    "__cxxabiv1::*",   "__gnu_cxx::*",    "std::*",
+    "core::*",         "alloc::*",        "rust_*",
+    "__rust_*",        "__rustc*",
+});
+
 constexpr auto kSystemLibraries = std::to_array<string_view>({
     "libc.so",
     "libc-",
@@ -446,6 +459,11 @@ bool is_machinery_name(string_view function) {
 
 bool is_machinery(const model::Frame& frame) {
   return frame.function.empty() ? is_of_system(frame.module) : is_machinery_name(frame.function);
+}
+
+bool is_way_to_end(const model::Frame& frame) {
+  const bool is_signal = frame.function == "<signal handler called>";
+  return is_signal || is_of_system(frame.module) || matches_any(listed_name(frame.function), kWaysToEnd);
 }
 
 bool is_start_of_rust(const model::Frame& frame) { return listed_name(frame.function) == "std::rt::lang_start"; }

@@ -17,6 +17,9 @@ bool is_machinery_name(std::string_view function);
 // Whether a frame is allocation machinery: by its name, or by its module if it has none.
 bool is_machinery(const model::Frame& frame);
 
+// Whether a frame of a crash is less telling than its caller: of a system library, or of a language's own way to end.
+bool is_way_to_end(const model::Frame& frame);
+
 // Whether a frame is below main() or a thread's function, provided that all frames further out are too.
 bool is_startup(const model::Frame& frame);
 

@@ -43,6 +43,14 @@ const model::Frame* telling_frame(const report::FrameList& frames, const report:
   return place == frames.size() ? nullptr : &frames[place];
 }
 
+size_t crash_place(const report::FrameList& frames, const report::SkippedNames& skipped) {
+  const size_t end = told_frames(frames);
+  for (size_t place = 0; place < end; ++place) {
+    if (!is_way_to_end(frames[place]) && !skipped.match(frames[place])) return place;
+  }
+  return 0;
+}
+
 size_t told_frames(const report::FrameList& frames) {
   size_t told = frames.size();
   const auto is_rusts_main = [&](size_t place) {

@@ -12,6 +12,10 @@ size_t telling_place(const report::FrameList& frames, const report::SkippedNames
 // Telling frame; null: none.
 const model::Frame* telling_frame(const report::FrameList& frames, const report::SkippedNames& skipped = {});
 
+// Index in `frames` of the innermost frame of a crash that is the program's own, the user's machinery apart; if none is, the first.
+// frames.size(): none.
+size_t crash_place(const report::FrameList& frames, const report::SkippedNames& skipped = {});
+
 // Number of frames worth showing: without those below main() or below a thread's function, unless there are no others.
 size_t told_frames(const report::FrameList& frames);
 

@@ -108,6 +108,13 @@ std::string ending_of(const report::StackEntry& stack) {
   return "it ended for a reason that this version doesn't know";
 }
 
+std::string ending_of(const report::Crash& crash) {
+  if (crash.end == wire::StackEnd::kDepthLimit) return "deeper frames are left out";
+  report::StackEntry stack;
+  stack.end = crash.end;
+  return ending_of(stack);
+}
+
 std::string words_of_error(const std::string& kind) {
   if (kind == "interior") return "invalid free (into the middle of a block)";
   return (kind == "bad" ? "invalid" : kind) + " free";

@@ -14,6 +14,7 @@ std::string words_of(report::Gap gap);
 const char* name_of(report::Gap gap);  // in JSON: "lost_events"
 // Why a stack has no further frames; empty if complete.
 std::string ending_of(const report::StackEntry& stack);
+std::string ending_of(const report::Crash& crash);
 // "double free", for an ErrorEntry's kind.
 std::string words_of_error(const std::string& kind);
 // "mark", "off", "on", "reset".

@@ -338,6 +338,19 @@ report::Report figures_of_events(const model::EventSource& source, const Resolve
   return report;
 }
 
+// Numbers in a file may be wrong: parents come before their children in the table, so that the walk ends.
+std::optional<report::Crash> crash_of(const model::EventSource& source, StackNames& names) {
+  const std::optional<model::CrashStack>& found = source.capture().crash;
+  const model::Tables& tables = source.tables();
+  if (!found || found->stack < wire::kRootCount || found->stack >= tables.stacks.size()) return std::nullopt;
+  report::Crash crash{.thread = found->thread, .frames = names.list_frames(tables, found->stack, kMaxListedFrames)};
+  if (crash.frames.empty()) return std::nullopt;
+  model::StackId root = found->stack;
+  while (root >= wire::kRootCount) root = parent_of(tables, root);
+  crash.end = crash.frames.size() == kMaxListedFrames ? wire::StackEnd::kDepthLimit : static_cast<wire::StackEnd>(root);
+  return crash;
+}
+
 // By those of a scan, which knows nothing of resident memory.
 void replace_totals(report::Report& report, report::Totals totals) {
   totals.resident = report.totals.resident;
@@ -392,6 +405,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
     lister.list_blocks(report);
     if (report.blocks) give_names(*report.blocks, source.block_names());
   }
+  report.crash = crash_of(source, names);
   report.frames = names.take_listed();
   report.modules = modules_of(source.tables());
   report.skipped = names.skipped();

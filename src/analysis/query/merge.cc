@@ -187,6 +187,7 @@ void Merger::add(Report part) {
   add_known(part);
   add_ignored(part.ignored);
   const std::vector<FrameIndex> places = places_of(part.frames);
+  add_crash(part, places);
   const uint32_t threads = last_thread_of(part);
   const bool has_peak = begin_larger_peak(part);
   add_labels(part, has_peak);
@@ -207,6 +208,7 @@ void Merger::add(Report part) {
   if (all_unmatched_) merged_.unmatched = part.unmatched;
   merged_.processes.push_back(report::entry_of(part));
   merged_.processes.back().live_bytes = course_of(part.timeline);
+  merged_.processes.back().crash = std::move(part.crash);
   is_first_ = false;
 }
 
@@ -398,6 +400,14 @@ void Merger::add_suppressions_of_stacks(const Report& part, const std::vector<ui
     merged_.stack_suppressions.emplace_back(stacks[stack], text);
 }
 
+// The merged report has the main process's.
+void Merger::add_crash(Report& part, const std::vector<FrameIndex>& places) {
+  if (!part.crash) return;
+  move_frames(part.crash->frames, places);
+  if (part.crash->thread != 0) part.crash->thread += threads_;
+  if (is_first_) merged_.crash = part.crash;
+}
+
 void Merger::add_errors(Report& part, const std::vector<FrameIndex>& places) {
   merged_.errors_requested = merged_.errors_requested && part.errors_requested;
   merged_.errors_dropped += part.errors_dropped;
@@ -511,6 +521,10 @@ void Merger::keep_named_frames() {
     }
   };
   for (report::StackEntry& stack : merged_.stacks) keep(stack.frames);
+  if (merged_.crash) keep(merged_.crash->frames);
+  for (report::ProcessEntry& process : merged_.processes) {
+    if (process.crash) keep(process.crash->frames);
+  }
   for (report::ErrorEntry& error : merged_.errors) {
     keep(error.frames);
     if (error.allocated) keep(error.allocated->frames);

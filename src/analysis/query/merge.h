@@ -49,6 +49,7 @@ class Merger {
   void add_labels(const report::Report& part, bool has_peak);
   // Their places among the merged ones, before these are sorted.
   std::vector<uint32_t> add_stacks(report::Report& part, const std::vector<report::FrameIndex>& places, bool has_peak);
+  void add_crash(report::Report& part, const std::vector<report::FrameIndex>& places);
   void add_errors(report::Report& part, const std::vector<report::FrameIndex>& places);
   void add_threads(const report::Report& part);
   void add_hints(const report::Report& part);

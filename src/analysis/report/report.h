@@ -257,6 +257,13 @@ struct BlockEntry {
   std::string name = {};         // given by the program
 };
 
+// Stack of the thread whose signal ended the process with a core dump.
+struct Crash {
+  uint32_t thread = 0;             // its number; 0: unknown
+  std::vector<FrameIndex> frames;  // innermost first, inlined ones included
+  wire::StackEnd end = wire::StackEnd::kComplete;
+};
+
 // One of the processes recorded together, or its state before it executed another program.
 struct ProcessEntry {
   model::Capture capture;
@@ -267,6 +274,7 @@ struct ProcessEntry {
   Leaks leaks;
   KnownVerdicts known = {};
   std::vector<uint64_t> live_bytes = {};  // maximum in each of some equal parts of its time; empty: unknown
+  std::optional<Crash> crash = {};        // of a run: in the frames of its report; else none
 };
 
 // Code file mapped by the process.
@@ -293,6 +301,7 @@ struct Report {
   // False: totals only (--aggregate); no lifetimes, timeline, blocks, sizes of what was released.
   bool has_events = true;
   KnownVerdicts known;
+  std::optional<Crash> crash = {};  // none: no crash, or its stack wasn't seen
   Totals totals;
   Leaks leaks;
   Ignored ignored = {};  // in the totals, and in no list

@@ -145,6 +145,7 @@ class RootFinder {
   void add_kernel_words();
   void collect_ranges();
   void walk_stacks();
+  void find_crash(const process::StoppedThread& thread);
   [[nodiscard]] bool runs_on_musl() const;
   [[nodiscard]] uint64_t control_block_bytes() const {
     constexpr uint64_t kMusls = 256;
@@ -531,11 +532,18 @@ void RootFinder::walk_stacks() {
     const size_t before = roots_.frames.size();
     walk_.walk(thread, roots_.frames);
     if (!is_exiting(thread)) continue;
+    if (query_.ending->crash_signal != 0) find_crash(thread);
     const auto first = roots_.frames.begin() + static_cast<std::ptrdiff_t>(before);
     roots_.frames.erase(std::remove_if(first, roots_.frames.end(),
                                        [&](const wire::StackFrame& f) { return f.cfa <= query_.ending->live_sp; }),
                         roots_.frames.end());
   }
+}
+
+void RootFinder::find_crash(const process::StoppedThread& thread) {
+  model::Crash crash = walk_.crash_of(thread, query_.ending->registers_are_programs ? 0 : query_.ending->live_sp);
+  crash.signal = query_.ending->crash_signal;
+  if (!crash.codes.empty()) roots_.crash = std::move(crash);
 }
 
 }  // namespace

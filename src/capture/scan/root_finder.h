@@ -13,6 +13,7 @@
 #include "capture/process/stopped_process.h"
 #include "capture/scan/resident_regions.h"
 #include "common/base/address_range.h"
+#include "common/model/crash.h"
 #include "common/model/note.h"
 #include "common/wire/heap_scan.h"
 
@@ -24,6 +25,9 @@ struct ExitingThread {
   uint64_t live_sp;
   // Its registers are the program's at its call of exit. False: they are the agent's.
   bool registers_are_programs = false;
+  // A signal that ends it with a core dump; 0: none. Where the registers are the agent's, live_sp is the address of the
+  // context that the kernel saved for the agent's handler.
+  int crash_signal = 0;
 };
 
 struct RootQuery {
@@ -60,6 +64,7 @@ struct Roots {
   std::vector<base::AddressRange> read_only_data;  // of modules
   std::vector<model::Note> notes;                  // memory that couldn't be examined
   MemoryLayout layout;
+  std::optional<model::Crash> crash = {};  // none: no crash, or unknown
 };
 
 Roots find_roots(const process::StoppedProcess& process, process::ProcessMemory& memory, const RootQuery& query);

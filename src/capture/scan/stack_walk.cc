@@ -18,6 +18,15 @@ std::span<const arch::SignalTrampoline> trampolines_of(wire::Architecture archit
   return trampolines;
 }
 
+template <typename Cpu>
+unwind::Position<Cpu> position_of(const process::StoppedThread& thread) {
+  unwind::Position<Cpu> at;
+  at.frame.key = wire::code_address(thread.program_counter) | wire::kCodeExact;
+  at.frame.sp = thread.stack_pointer;
+  at.frame.fp = thread.frame_pointer;
+  return at;
+}
+
 }  // namespace
 
 StackWalk::StackWalk(const process::ProcessMemory& memory, const std::vector<elf::ModuleImage>& modules,
@@ -37,13 +46,8 @@ void StackWalk::walk(const process::StoppedThread& thread, std::vector<wire::Sta
 
 template <typename Cpu>
 void StackWalk::walk_by(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames) {
-  constexpr uint64_t kWindowBytes = 16384;
-  window_begin_ = thread.stack_pointer & ~uint64_t{memory_.word_bytes() - 1};
-  window_ = memory_.words({window_begin_, window_begin_ + kWindowBytes});
-  unwind::Position<Cpu> at;
-  at.frame.key = thread.program_counter | wire::kCodeExact;
-  at.frame.sp = thread.stack_pointer;
-  at.frame.fp = thread.frame_pointer;
+  copy_window(thread.stack_pointer);
+  unwind::Position<Cpu> at = position_of<Cpu>(thread);
   for (unsigned i = 0; i < kMaxFrames; ++i) {
     const uint64_t key = at.frame.key;
     const uint64_t sp = at.frame.sp;
@@ -52,6 +56,68 @@ void StackWalk::walk_by(const process::StoppedThread& thread, std::vector<wire::
     frames.push_back({at.frame.sp, wire::code_address(key), thread.thread_id});
     if (!has_caller) return;
   }
+}
+
+void StackWalk::copy_window(uint64_t stack_pointer) {
+  constexpr uint64_t kWindowBytes = 16384;
+  window_begin_ = stack_pointer & ~uint64_t{memory_.word_bytes() - 1};
+  window_ = memory_.words({window_begin_, window_begin_ + kWindowBytes});
+}
+
+model::Crash StackWalk::crash_of(const process::StoppedThread& thread, uint64_t signal_frame) {
+  model::Crash crash{.signal = 0, .thread_id = thread.thread_id, .end = wire::StackEnd::kComplete, .codes = {}};
+  arch::visit_walked_cpu(architecture_, [&]<typename Cpu>(Cpu) {
+    using Rules = typename Cpu::Rules;
+    unwind::Position<Rules> at = position_of<Rules>(thread);
+    if (signal_frame != 0) {
+      at.frame.sp = signal_frame;
+      if (!unwind::step_over_signal(Rules(), Cpu::kTrampolines[0], *this, at)) return;
+    } else if (!thread.registers_known) {
+      return;
+    }
+    copy_window(at.frame.sp);
+    crash.end = walk_crash<Rules>(at, crash.codes);
+  });
+  return crash;
+}
+
+template <typename Cpu>
+wire::StackEnd StackWalk::walk_crash(unwind::Position<Cpu> at, std::vector<uint64_t>& codes) {
+  codes.push_back(at.frame.key);
+  if (!is_executable(wire::code_address(at.frame.key))) {
+    if (!step_out_of_no_code(at)) return at.end;
+    codes.push_back(at.frame.key);
+  }
+  while (codes.size() < model::kMaxCrashFrames) {
+    const uint64_t sp = at.frame.sp;
+    const Row row = row_for<Cpu>(unwind::instruction_of(at.frame.key));
+    if (row.kind() == RowKind::kEnd) return wire::StackEnd::kComplete;
+    const bool has_caller = step(row, at);
+    if (at.end != wire::StackEnd::kComplete || !has_caller) return at.end;
+    // A handler may run on another stack than the code that it interrupted.
+    if (at.frame.sp <= sp && row.kind() != RowKind::kSignal) return wire::StackEnd::kUnreadable;
+    codes.push_back(at.frame.key);
+  }
+  return wire::StackEnd::kDepthLimit;
+}
+
+// Out of a call through a bad pointer: nothing was executed there, so that the return address is on top of the stack.
+template <typename Cpu>
+bool StackWalk::step_out_of_no_code(unwind::Position<Cpu>& at) {
+  at.end = wire::StackEnd::kNoUnwindTable;
+  if constexpr (unwind::kHasLinkRegister<Cpu>) return false;
+  uint64_t key = 0;
+  if (!load(at.frame.sp, key) || tables_at(key) == nullptr) return false;
+  at.frame.slot = at.frame.sp;
+  at.frame.key = wire::code_address(key);
+  at.frame.sp += memory_.word_bytes();
+  at.end = wire::StackEnd::kComplete;
+  return true;
+}
+
+bool StackWalk::is_executable(uint64_t address) const {
+  const process::Mapping* const mapping = process::find_mapping(memory_.map(), address);
+  return mapping != nullptr && mapping->executable;
 }
 
 template <typename Cpu>

@@ -9,6 +9,7 @@
 #include "capture/process/process_memory.h"
 #include "capture/process/stopped_process.h"
 #include "common/arch/signal_frames.h"
+#include "common/model/crash.h"
 #include "common/unwind/step.h"
 #include "common/wire/architecture.h"
 #include "common/wire/heap_scan.h"
@@ -30,6 +31,11 @@ class StackWalk {
 
   // Appends the thread's frames, innermost first, up to kMaxFrames.
   void walk(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames);
+
+  // Stack of a thread that a signal ends. `signal_frame`: address of the context saved by the kernel for a handler that
+  // runs in its place, with the interrupted registers; 0: they are the thread's own. Stacks may change at signals only.
+  // Without codes: unknown.
+  model::Crash crash_of(const process::StoppedThread& thread, uint64_t signal_frame);
 
   // Code range around pc described by one table entry: a function, or a part of one. Empty: unknown.
   base::AddressRange function_at(uint64_t pc);
@@ -53,6 +59,12 @@ class StackWalk {
   void walk_by(const process::StoppedThread& thread, std::vector<wire::StackFrame>& frames);
   template <typename Cpu>
   bool step(unwind::Row row, unwind::Position<Cpu>& at);
+  template <typename Cpu>
+  wire::StackEnd walk_crash(unwind::Position<Cpu> at, std::vector<uint64_t>& codes);
+  template <typename Cpu>
+  bool step_out_of_no_code(unwind::Position<Cpu>& at);
+  [[nodiscard]] bool is_executable(uint64_t address) const;
+  void copy_window(uint64_t stack_pointer);
   [[nodiscard]] const arch::SignalTrampoline* signal_at(uint64_t address) const;
 
   const process::ProcessMemory& memory_;

@@ -28,7 +28,7 @@ std::optional<std::vector<model::ScannedBlock>> read_scanned_blocks(std::span<co
 std::vector<uint8_t> write_unsettled(const Unsettled& unsettled);
 std::optional<Unsettled> read_unsettled(std::span<const uint8_t> bytes);
 
-// Answer from the target's side. Its roots lack notes and the modules' read-only data.
+// Answer from the target's side. Its roots lack notes, a crash and the modules' read-only data.
 struct ScanAnswer {
   unsigned word_bytes = 8;  // of the target
   scan::Roots roots;

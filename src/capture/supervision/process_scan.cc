@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <chrono>
+#include <csignal>
 #include <map>
 #include <span>
 
@@ -162,6 +163,15 @@ scan::ScanInput scan_input(Recorded recorded, const scan::Roots& roots) {
   return input;
 }
 
+// The signal that ends it with a core dump; 0: another end. (Linux, kernel/signal.c: SIG_KERNEL_COREDUMP_MASK.)
+int crash_signal(const wire::ExitNotice& notice) {
+  if (notice.kind != wire::ExitKind::kSignal) return 0;
+  for (const int signal : {SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS}) {
+    if (notice.signal == static_cast<uint32_t>(signal)) return signal;
+  }
+  return 0;
+}
+
 scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const process::StoppedProcess& stopped,
                      process::ProcessMemory& memory) {
   const auto heap = heap_ranges(recorded.blocks);
@@ -179,8 +189,10 @@ scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const p
                         .stacks = stacks,
                         .ending = {}};
   if (target.ending) {
-    query.ending = scan::ExitingThread{our_number(numbers, target.ending->thread_id), target.ending->live_sp,
-                                       target.access.knows_exit_registers};
+    query.ending = scan::ExitingThread{.thread_id = our_number(numbers, target.ending->thread_id),
+                                       .live_sp = target.ending->live_sp,
+                                       .registers_are_programs = target.access.knows_exit_registers,
+                                       .crash_signal = crash_signal(*target.ending)};
   }
   return scan::find_roots(stopped, memory, query);
 }
@@ -257,6 +269,7 @@ void ProcessScan::collect(Recorded recorded) {
   facts_.skipped_bytes = reader.skipped_bytes();
   facts_.threads = static_cast<uint32_t>(stopped_.threads().size());
   facts_.notes = std::exchange(roots.notes, {});
+  facts_.crash = std::exchange(roots.crash, {});
   answer_.roots = std::move(roots);
 }
 

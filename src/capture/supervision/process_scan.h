@@ -14,6 +14,7 @@
 #include "capture/stream/scan_bytes.h"
 #include "capture/supervision/pool_cut.h"
 #include "common/base/result.h"
+#include "common/model/crash.h"
 #include "common/model/heap_scan.h"
 #include "common/model/tables.h"
 #include "common/wire/exit_handshake.h"
@@ -57,6 +58,7 @@ struct ScanFacts {
   uint32_t threads = 0;
   std::vector<model::Note> notes;
   std::optional<model::ResidentRegions> resident = {};  // none: unknown
+  std::optional<model::Crash> crash = {};               // none: no crash, or unknown
 };
 
 // Steps of one scan, in this order. The process is stopped from stop() to release().

@@ -10,6 +10,7 @@
 #include "common/base/clock.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/frames/crash_frames.h"
 #include "common/frames/region_frames.h"
 #include "common/frames/resident_frames.h"
 #include "common/line/line_messages.h"
@@ -261,6 +262,13 @@ std::string regions_text(const supervision::ScanFacts& facts) {
   return line::text_of(bytes);
 }
 
+std::string crash_text(const supervision::ScanFacts& facts) {
+  if (!facts.crash) return {};
+  frames::ByteBuffer bytes;
+  frames::write_crash(bytes, *facts.crash);
+  return line::text_of(bytes);
+}
+
 }  // namespace
 
 std::optional<ExitWait> ForwardedRecording::wait_at(const std::optional<wire::ExitNotice>& ending) const {
@@ -313,7 +321,8 @@ base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess&
                           .checksum = checksum,
                           .time_ns = time_ns,
                           .reason = supervision::reason_of(ending),
-                          .regions = regions_text(facts)};
+                          .regions = regions_text(facts),
+                          .crash = crash_text(facts)};
   last_pause_ns_ = facts.stopped_ns;
   if (!scanned_.empty() && !is_scanned_optional_)
     note(

@@ -49,6 +49,8 @@ enum class Field : uint64_t {
   kExecuted = 48,
   kDetached = 49,
   kPausedByTracerNs = 50,  // since 2.11
+  kCrashStack = 51,        // since 2.13
+  kCrashThread = 52,       // since 2.13; follows kCrashStack
 };
 
 void put(ByteBuffer& out, Field field, std::string_view text) {
@@ -120,6 +122,12 @@ void take_number(Field field, uint64_t number, model::Capture& capture) {
       break;
     case Field::kExitSignal:
       capture.exit.signal = static_cast<int>(number);
+      break;
+    case Field::kCrashStack:
+      capture.crash = {.stack = static_cast<model::StackId>(number), .thread = 0};
+      break;
+    case Field::kCrashThread:
+      if (capture.crash) capture.crash->thread = static_cast<model::ThreadId>(number);
       break;
     case Field::kDurationNs:
       capture.duration_ns = number;
@@ -278,6 +286,10 @@ void write_capture_end(ByteBuffer& out, const model::Capture& capture) {
   if (capture.executed) put(out, Field::kExecuted, 1);
   if (capture.exit.code) put(out, Field::kExitCode, static_cast<uint64_t>(*capture.exit.code));
   if (capture.exit.signal) put(out, Field::kExitSignal, static_cast<uint64_t>(*capture.exit.signal));
+  if (capture.crash) {
+    put(out, Field::kCrashStack, capture.crash->stack);
+    put(out, Field::kCrashThread, capture.crash->thread);
+  }
   put(out, Field::kDurationNs, capture.duration_ns);
   put(out, Field::kTicksPerSecond, capture.ticks_per_second);
   put(out, Field::kEventCount, capture.event_count);

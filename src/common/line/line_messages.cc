@@ -40,6 +40,7 @@ void add_end(Fields& fields, const ScanEnd& end) {
   fields.add(Field::kReason, uint64_t{end.reason == model::ScanReason::kEnd});
   // Earlier versions take it for one on request.
   if (end.reason == model::ScanReason::kExitBegins) fields.add(Field::kExitBegins, uint64_t{1});
+  if (!end.crash.empty()) fields.add(Field::kCrash, end.crash);
 }
 
 ScanEnd end_in(const Fields& fields) {
@@ -50,7 +51,8 @@ ScanEnd end_in(const Fields& fields) {
               .checksum = fields.number_or_0(Field::kChecksum),
               .time_ns = fields.number_or_0(Field::kTimeNs),
               .reason = reason_in(fields),
-              .regions = fields.text_or_empty(Field::kRegions)};
+              .regions = fields.text_or_empty(Field::kRegions),
+              .crash = fields.text_or_empty(Field::kCrash)};
   for (const std::string_view bytes : fields.texts(Field::kNote)) {
     if (auto note = model::decode_note(bytes)) end.notes.push_back(*std::move(note));
   }

@@ -110,6 +110,7 @@ enum class Field : uint8_t {
   kIsLocal = 144,  // symbol of local binding
   kRegions = 145,
   kExitBegins = 146,  // of a scan
+  kCrash = 147,
 };
 
 struct Resume {
@@ -184,6 +185,7 @@ struct ScanEnd {
   uint64_t time_ns = 0;
   model::ScanReason reason = model::ScanReason::kAsked;
   std::string regions = {};  // frames::write_regions(): resident memory; empty: unknown
+  std::string crash = {};    // frames::write_crash(); empty: none, or unknown
 };
 
 struct ScanPiece {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/model/event.h"
 #include "common/model/note.h"
 
 namespace heaptap::model {
@@ -62,6 +63,12 @@ struct Import {
   [[nodiscard]] bool has_times() const { return unit == TimeUnit::kNanoseconds; }
 };
 
+// Stack of the thread whose signal, ExitStatus::signal, ended the process with a core dump.
+struct CrashStack {
+  StackId stack = 0;    // index into Tables::stacks; read from a file, it isn't checked
+  ThreadId thread = 0;  // 0: unknown, since nothing else was recorded of it
+};
+
 struct Capture {
   // Known at the start.
   std::vector<std::string> command;
@@ -89,6 +96,7 @@ struct Capture {
   bool executed = false;  // the process executed another program, so this one has no exit status
   bool detached = false;  // detached; the process continued
   ExitStatus exit;
+  std::optional<CrashStack> crash;  // none: no crash, or its stack wasn't seen
   uint64_t duration_ns = 0;
   uint64_t ticks_per_second = 0;  // of the clock that ordered the events, as measured; 0: unknown
   uint64_t event_count = 0;

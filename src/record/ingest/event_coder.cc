@@ -2,6 +2,7 @@
 #include "common/wire/mapping.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 // How the log's numbers become the trace's. Stacks: the agent's node is looked up in a table that has the site for the last function
@@ -44,6 +45,17 @@ constexpr bool is_of_pause(const wire::RawEvent& raw) {
 constexpr model::EventKind event_kind_of(wire::RecordKind kind) {
   const auto number = static_cast<uint8_t>(kind);
   return static_cast<model::EventKind>(kind > wire::RecordKind::kNote ? number - 1 : number);
+}
+
+constexpr unsigned kGenerationShift = 48;  // in a code entry
+constexpr uint64_t kGenerationBits = uint64_t{wire::kGenerationMask} << kGenerationShift;
+
+// Of the module at this address, the one loaded last; 0: none.
+uint64_t generation_of(std::span<const model::Module> modules, uint64_t address) {
+  for (const model::Module& module : std::views::reverse(modules)) {
+    if (address >= module.start && address < module.end) return module.generation & wire::kGenerationMask;
+  }
+  return 0;
 }
 
 constexpr uint64_t stack_key(const model::Stack& stack) { return uint64_t{stack.parent} << 32 | stack.code; }
@@ -395,13 +407,26 @@ model::CodeId EventCoder::code_of(uint32_t index) {
     const model::CodeId known = at_grown(code_ids_, index, kUnset);
     if (known != kUnset) return known;
   }
-  const uint64_t entry = sound ? agent_.code(index) : 0;
+  const model::CodeId code = code_of_entry(sound ? agent_.code(index) : 0);
+  if (sound) code_ids_[index] = code;
+  return code;
+}
+
+model::CodeId EventCoder::code_of_entry(uint64_t entry) {
   const auto [known, is_new] = codes_.try_emplace(entry, static_cast<model::CodeId>(tables_.codes.size()));
   if (is_new) {
     tables_.codes.push_back({wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0});
   }
-  if (sound) code_ids_[index] = known->second;
   return known->second;
+}
+
+model::StackId EventCoder::add_stack(std::span<const uint64_t> codes, wire::StackEnd end) {
+  auto stack = static_cast<model::StackId>(end);
+  for (const uint64_t code : std::views::reverse(codes)) {
+    const uint64_t generation = generation_of(tables_.modules, wire::code_address(code));
+    stack = find_or_add_stack({stack, code_of_entry((code & ~kGenerationBits) | generation << kGenerationShift)});
+  }
+  return stack;
 }
 
 std::optional<model::CodeId> EventCoder::known_code(uint32_t index) const {

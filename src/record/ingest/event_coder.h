@@ -85,6 +85,10 @@ class EventCoder {
   // The trace's code for an index of the agent; none: no event with it was taken so far, or it was cut off from its stacks.
   [[nodiscard]] std::optional<model::CodeId> known_code(uint32_t index) const;
 
+  // Stack of an event outside of the log, innermost code first (an address, and wire::kCodeExact), in the modules that
+  // were loaded last.
+  model::StackId add_stack(std::span<const uint64_t> codes, wire::StackEnd end);
+
   // Blocks that were handed out again without a seen release. Each is released by an event of its own, with function
   // kNone.
   [[nodiscard]] uint64_t missed_releases() const { return missed_releases_; }
@@ -131,6 +135,7 @@ class EventCoder {
   model::StackId stack_of(uint32_t node);
   model::StackId cut_stack_of(uint32_t node);
   model::CodeId code_of(uint32_t index);
+  model::CodeId code_of_entry(uint64_t entry);
   uint64_t& last_released_of(uint32_t thread) {
     if (thread != thread_) change_thread(thread);
     return *last_released_of_thread_;

@@ -125,6 +125,18 @@ void TraceBuilder::note_missed_releases(model::Capture& capture) const {
   if (missed > 0) capture.notes.push_back({.kind = model::NoteKind::kReleasesNotSeen, .numbers = {missed}});
 }
 
+void TraceBuilder::add_crash(const model::Crash& crash) {
+  crash_ = {.stack = coder_.add_stack(crash.codes, crash.end), .thread = 0};
+  crash_signal_ = crash.signal;
+  for (const model::Thread& thread : tables_.threads) {
+    if (thread.kernel_id == crash.thread_id) crash_->thread = thread.number;  // of several the last one
+  }
+}
+
+void TraceBuilder::tell_crash(model::Capture& capture) const {
+  if (capture.exit.signal == crash_signal_) capture.crash = crash_;
+}
+
 bool TraceBuilder::sees_all_releases() const {
   return stream_.state().lost_events == 0 && (gaps() & ~uint32_t{model::kGapUnseenWhileOff}) == 0;
 }

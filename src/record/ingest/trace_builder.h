@@ -7,6 +7,7 @@
 #include "capture/stream/event_stream.h"
 #include "common/base/result.h"
 #include "common/model/capture.h"
+#include "common/model/crash.h"
 #include "common/model/event_source.h"
 #include "common/model/heap_scan.h"
 #include "common/model/mark.h"
@@ -60,6 +61,10 @@ class TraceBuilder {
   [[nodiscard]] std::span<const wire::RawEvent> waiting() const { return raw_; }
   [[nodiscard]] uint64_t event_count() const { return event_count_; }
   void note_missed_releases(model::Capture& capture) const;
+  // Stack of the thread that crashed, in the modules that are loaded now.
+  void add_crash(const model::Crash& crash);
+  // Writes it to the facts of the end, where the program did end by that signal.
+  void tell_crash(model::Capture& capture) const;
   // Known reasons for missing calls: model::CaptureGap.
   [[nodiscard]] uint32_t gaps() const;
   // Whether all releases of known blocks are seen.
@@ -85,6 +90,8 @@ class TraceBuilder {
   std::vector<model::Mark> marks_;
   uint32_t scan_count_ = 0;
   std::optional<model::HeapScan> exit_start_;  // the scan where exit began
+  std::optional<model::CrashStack> crash_;
+  int crash_signal_ = 0;
   base::Result<> written_;
 };
 

@@ -222,6 +222,7 @@ base::Result<model::HeapScan> LocalRecording::look_at_memory(const supervision::
   const uint64_t time_ns = log_->stream().now_ns();
   look->collect(recorded());
   HEAPTAP_TRY(look->release());  // continues, or exits
+  if (look->facts().crash) maker_.add_crash(*look->facts().crash);
   model::HeapScan scan = look->resolve();
   scan.time_ns = time_ns;
   return scan;
@@ -249,6 +250,7 @@ void LocalRecording::fill_capture(const model::ExitStatus& exit) {
   capture_.gaps = maker_.gaps();
   log_->note_unseen(capture_, seen_);
   maker_.note_missed_releases(capture_);
+  maker_.tell_crash(capture_);
   if (log_->totals().is_on()) std::ranges::move(log_->totals().notes(last_totals_), std::back_inserter(capture_.notes));
   log_->note_no_room(capture_);
 }

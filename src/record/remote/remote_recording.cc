@@ -9,6 +9,7 @@
 #include "common/control/control_messages.h"
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
+#include "common/frames/crash_frames.h"
 #include "common/frames/region_frames.h"
 #include "common/frames/resident_frames.h"
 #include "common/line/message_fields.h"
@@ -107,6 +108,7 @@ base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, con
   take_received();
   maker_.take_all();
   maker_.take_tables();
+  if (end.reason == model::ScanReason::kEnd) take_crash(end.crash);
   supervision::Recorded recorded = recordings::recorded_by(maker_, maker_.sees_all_releases());
   std::ranges::sort(recorded.blocks, {}, &model::ScannedBlock::address);
   if (stream::fingerprint(recorded.blocks, recorded.pooled) != end.checksum) {
@@ -126,6 +128,12 @@ base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, con
   scan->reason = end.reason;
   maker_.write_scan(*std::move(scan));
   return maker_.written();
+}
+
+void RemoteRecording::take_crash(std::string_view bytes) {
+  if (bytes.empty()) return;
+  wire::VarintReader in(line::bytes_of(bytes).data(), bytes.size());
+  if (const auto crash = frames::read_crash(in)) maker_.add_crash(*crash);
 }
 
 void RemoteRecording::refuse_scan(const base::Error& why) {
@@ -251,6 +259,7 @@ base::Result<> RemoteRecording::finish(const model::ExitStatus& /*exit*/) {
                                   capture_.notes.end());
   capture_.notes.resize(notes_before_);
   maker_.note_missed_releases(capture_);
+  maker_.tell_crash(capture_);
   std::ranges::move(behind, std::back_inserter(capture_.notes));
   if (!maker_.written()) return maker_.written();
   return writer_->finish(capture_, maker_.tables());

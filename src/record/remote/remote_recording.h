@@ -88,6 +88,7 @@ class RemoteRecording : public supervision::Recording, public supervision::Trace
  private:
   RemoteRecording(TargetControl& target, std::unique_ptr<trace::TraceWriter> writer, model::Capture capture);
   void take_received();
+  void take_crash(std::string_view bytes);
   void take_names();
   base::Result<> write_frame();
   [[nodiscard]] message::Fields fields_of_process() const;

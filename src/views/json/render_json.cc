@@ -1,6 +1,7 @@
 // JSON views, one function each; the summary's layout is the documented one, the others follow it.
 #include "views/json/render_json.h"
 
+#include "analysis/findings/words.h"
 #include "analysis/report/call_tree.h"
 #include "analysis/report/process_sums.h"
 #include "views/json/json_values.h"
@@ -15,10 +16,20 @@ void add_processes(JsonDocument& document, const report::Report& report) {
   write_sum(document.key("all_processes"), report.processes);
 }
 
+// Frames as indices into the document's.
+void write_crash(JsonWriter& json, const report::Report& report) {
+  const JsonObject object(json);
+  json.member("signal", report.capture.exit.signal);
+  json.member("thread", known(report.crash->thread != 0, report.crash->thread));
+  json.key("frames").values(report.crash->frames);
+  if (const std::string ending = findings::ending_of(*report.crash); !ending.empty()) json.member("ends_early", ending);
+}
+
 void summary(const report::Report& report, const report::Write& write) {
   JsonDocument document("summary", report, write);
   write_json(document.key("totals"), report.totals);
   write_json(document.key("leaks"), report.leaks);
+  if (report.crash) write_crash(document.key("crash"), report);
   document.list("errors", report.errors);
   document.member("errors_listed", report.errors_requested);
   document.member("errors_dropped", report.errors_dropped);

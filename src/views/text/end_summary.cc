@@ -83,6 +83,16 @@ std::string title_line(const report::Report& report) {
                      findings::counted(report.totals.allocations.counted(), "allocation"), peak_text(report));
 }
 
+// "killed by SIGSEGV in parse json.cc:41 < load app.cc:12 < main app.cc:20"
+Lines crash_lines(const report::Report& report, const RenderOptions& options) {
+  if (!report.crash) return {};
+  const findings::FrameText frames(report.frames, report.skipped, options.frames);
+  const std::string how = findings::ending_text(report.capture) + " in ";
+  const size_t taken = kLinePrefix.size() + how.size();
+  return {how +
+          frames.describe_crash(report.list(report.crash->frames), options.width - std::min(options.width, taken))};
+}
+
 // If the program's own mappings are larger than its heap.
 Lines mapping_lines(const report::Totals& totals) {
   const model::MappedLevels& mapped = totals.mapped;
@@ -384,6 +394,7 @@ std::string render_end_summary(const report::Report& report, const RenderOptions
   const bool has_leaks = report::leaks_lead(report.totals, report.leaks);
   const bool is_bad = has_leaks && report::leaks_for_certain(report.leaks);
   Lines lines{ink.bold(title_line(report))};
+  for (const std::string& line : crash_lines(report, options)) lines.push_back(ink.red(line));
   for (std::string& line : mapping_lines(report.totals)) lines.push_back(std::move(line));
   if (std::string line = findings::resident_line(report.totals); !line.empty()) lines.push_back(std::move(line));
   const std::string outcome = outcome_line(report);

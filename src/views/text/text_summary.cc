@@ -7,6 +7,7 @@
 #include "analysis/findings/capture_text.h"
 #include "analysis/findings/function_name.h"
 #include "analysis/findings/mapped_text.h"
+#include "analysis/findings/outcome.h"
 #include "analysis/findings/resident_text.h"
 #include "analysis/findings/site_rows.h"
 #include "analysis/findings/words.h"
@@ -164,13 +165,24 @@ std::string stack_text(const TextContext& context, const report::StackEntry& sta
   return text + "\n" + frames_text(context, stack);
 }
 
+std::string crash_text(const TextContext& context) {
+  const report::Report& report = context.report;
+  if (!report.crash) return "";
+  std::string title = "Crash: " + findings::ending_text(report.capture);
+  if (report.crash->thread != 0) title += fmt::format(" in thread {}", report.crash->thread);
+  std::string text = context.ink.bold(title) + "\n\n" + frames_text(context, report.list(report.crash->frames));
+  if (const std::string ending = findings::ending_of(*report.crash); !ending.empty())
+    text += "      " + context.ink.dim("(stack ends here: " + ending + ")") + "\n";
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string text_summary(const TextContext& context) {
   const report::Report& report = context.report;
   std::string text = title_of(context) + "\n";
   if (report.of_run) text += processes_text(context) + "\n";
-  text += totals_text(context);
+  text += crash_text(context) + totals_text(context);
   if (!report.stacks.empty()) {
     text += fmt::format("\n{}\n", context.ink.bold("Stacks by " + findings::words_of_sort(report.sort_key)));
     const ListedStacks listed = listed_stacks(context, context.rows(10));

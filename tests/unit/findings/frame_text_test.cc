@@ -55,6 +55,50 @@ TEST(Site, ToldOnceOfAFunctionThatCallsItself) {
             "walk a.c:3 < main a.c:20");
 }
 
+model::Frame of_module(model::Frame frame, const char* module) {
+  frame.module = module;
+  return frame;
+}
+
+std::string crash_at(const Frames& frames, size_t width = 0, const report::SkippedNames& skipped = kNone) {
+  return FrameText(frames, skipped, {}).describe_crash(report::FrameList(frames), width);
+}
+
+TEST(CrashPlace, IsTheProgramsInnermostFrameAndItsCallers) {
+  const Frames frames = {of_module(frame("__strlen_avx2"), "/usr/lib/x86_64-linux-gnu/libc.so.6"),
+                         frame("parse(char const*)", "/src/json.cc", 41), frame("load(int)", "/src/app.cc", 12),
+                         frame("main", "/src/app.cc", 20), frame("__libc_start_call_main")};
+  EXPECT_EQ(crash_at(frames), "parse json.cc:41 < load app.cc:12 < main app.cc:20");
+  EXPECT_EQ(crash_at(frames, 40), "parse json.cc:41 < load app.cc:12");
+  EXPECT_EQ(crash_at(frames, 0, report::SkippedNames({"parse"})), "load app.cc:12 < main app.cc:20");
+}
+
+// An allocator may crash as well.
+TEST(CrashPlace, MayBeInWhatAllocatesForOthers) {
+  EXPECT_EQ(crash_at({frame("xmalloc", "/src/mem.c", 3), frame("main", "/src/a.c", 9)}),
+            "xmalloc mem.c:3 < main a.c:9");
+}
+
+TEST(CrashPlace, IsNotInALanguagesWayToEnd) {
+  const Frames thrown = {frame("raise"),
+                         frame("abort"),
+                         frame("__gnu_cxx::__verbose_terminate_handler()"),
+                         frame("__cxxabiv1::__terminate(void (*)())"),
+                         frame("std::terminate()"),
+                         frame("__cxa_throw"),
+                         frame("refuse()", "/src/a.cc", 5),
+                         frame("main", "/src/a.cc", 9)};
+  EXPECT_EQ(crash_at(thrown), "refuse a.cc:5 < main a.cc:9");
+  const Frames handled = {frame("raise"), frame("on_fault(int)", "/src/a.cc", 2), frame("<signal handler called>"),
+                          frame("parse()", "/src/a.cc", 5)};
+  EXPECT_EQ(crash_at(handled), "on_fault a.cc:2 < parse a.cc:5");
+}
+
+TEST(CrashPlace, OfLibrariesAloneIsTheInnermostFrame) {
+  const char* const libc = "/lib/libc.so.6";
+  EXPECT_EQ(crash_at({of_module(frame("raise"), libc), of_module(frame("abort"), libc)}), "raise libc.so.6+0x1000");
+}
+
 TEST(Site, LeavesOutOffsetsOnlyWhereAFunctionHasNoLine) {
   const FrameTextOptions brief{.offsets = false};
   const Frames frames = {frame("insert"), frame(""), frame("main", "/src/leak.cc", 19)};

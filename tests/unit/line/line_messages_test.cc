@@ -111,6 +111,9 @@ TEST(LineMessages, OfAScanHaveTheFieldsOfTheProtocol) {
   const Message with_regions = message_of(ScanPiece{.stream = 3, .bytes = "", .end = ScanEnd{.regions = "r"}});
   EXPECT_EQ(with_regions.fields.text_or_empty(static_cast<Field>(145)), "r");
   EXPECT_EQ(decode_scan_piece(with_regions.fields).end->regions, "r");
+  const Message with_crash = message_of(ScanPiece{.stream = 3, .bytes = "", .end = ScanEnd{.crash = "c"}});
+  EXPECT_EQ(with_crash.fields.text_or_empty(static_cast<Field>(147)), "c");
+  EXPECT_EQ(decode_scan_piece(with_crash.fields).end->crash, "c");
 }
 
 TEST(LineMessages, AScanSaysWhyItWasMade) {

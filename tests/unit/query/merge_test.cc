@@ -223,6 +223,21 @@ TEST(Merge, JoinsEqualStacksAndFrames) {
   EXPECT_EQ(report.frames[0].address, 0u) << "it differs, so there is none";
 }
 
+TEST(Merge, KeepsTheCrashOfEachProcess) {
+  Report other = part(2, 0x1000);
+  other.frames.push_back(frame("fail", 0x90, 0x1090));
+  other.crash = report::Crash{.thread = 1, .frames = {2, 0}};
+  const Report of_child = merged({part(1, 0), other});
+  EXPECT_FALSE(of_child.crash) << "the main process has none";
+  EXPECT_FALSE(of_child.processes[0].crash);
+  ASSERT_TRUE(of_child.processes[1].crash);
+  EXPECT_EQ(functions_of(of_child, of_child.processes[1].crash->frames), (std::vector<std::string>{"fail", "main"}));
+  EXPECT_EQ(of_child.processes[1].crash->thread, 2u) << "the numbers of the first process's threads come before";
+  const Report of_main = merged({other, part(1, 0)});
+  ASSERT_TRUE(of_main.crash);
+  EXPECT_EQ(functions_of(of_main, of_main.crash->frames), (std::vector<std::string>{"fail", "main"}));
+}
+
 TEST(Merge, KeepsApartWhatDiffers) {
   Report other = part(2, 0);
   other.frames[1].offset = 0x21;

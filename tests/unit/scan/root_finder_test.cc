@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ranges>
 #include <set>
 #include <thread>
 #include <vector>
@@ -542,6 +544,90 @@ TEST(Roots, OfTheThreadThatEndsTheProcessBeginWhereItsStackLives) {
       EXPECT_EQ(range.begin, sp + 4096);
     }
   }
+}
+
+[[nodiscard]] bool has_code_of(const model::Crash& crash, size_t first, uint64_t function) {
+  return std::ranges::any_of(crash.codes | std::views::drop(first),
+                             [function](uint64_t code) { return wire::code_address(code) - function < 200; });
+}
+
+TEST(Crash, OfAThreadBeginsAtItsRegisters) {
+  if (test::kChildIsSanitized) GTEST_SKIP() << "sanitized functions are longer";
+  const ChildProcess child([](int out) {
+    wait_in_known_function(out);
+    asm volatile("");
+  });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  test::wait_until_blocked(child.id(), SYS_pause);
+  const auto id = static_cast<uint32_t>(child.id());
+  RootQuery query{};
+  EXPECT_FALSE(Findings(child.id(), query).roots().crash);
+  query.ending = ExitingThread{.thread_id = id, .live_sp = 0, .registers_are_programs = true, .crash_signal = SIGABRT};
+  const Findings findings(child.id(), query);
+  const auto& crash = findings.roots().crash;
+  ASSERT_TRUE(crash);
+  EXPECT_EQ(crash->signal, SIGABRT);
+  EXPECT_EQ(crash->thread_id, id);
+  EXPECT_EQ(crash->end, wire::StackEnd::kComplete);
+  EXPECT_NE(crash->codes.front() & wire::kCodeExact, 0u);
+  EXPECT_TRUE(has_code_of(*crash, 1, told.at(0)));
+}
+
+Told* told_by_handler = nullptr;
+
+void wait_in_handler(int /*number*/, siginfo_t* /*info*/, void* context) {
+  told_by_handler->tell(1, context);
+  wait_forever();
+}
+
+[[gnu::noinline]] void raise_in_known_function(int out) {
+  Told told;
+  told.tell(0, reinterpret_cast<void*>(&raise_in_known_function));
+  send(out, told);
+  raise(SIGUSR1);
+  asm volatile("");
+}
+
+// As in the agent's handler.
+TEST(Crash, OfAHandlerBeginsWhereItInterruptedTheProgram) {
+  if (test::kChildIsSanitized) GTEST_SKIP() << "sanitized functions are longer";
+  told_by_handler =
+      static_cast<Told*>(mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const ChildProcess child([](int out) {
+    static char stack[65536];
+    stack_t alternate{};
+    alternate.ss_sp = stack;
+    alternate.ss_size = sizeof(stack);
+    sigaltstack(&alternate, nullptr);
+    struct sigaction action{};
+    action.sa_sigaction = wait_in_handler;
+    action.sa_flags = SA_ONSTACK | SA_SIGINFO;
+    sigaction(SIGUSR1, &action, nullptr);
+    raise_in_known_function(out);
+  });
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  test::wait_until_blocked(child.id(), SYS_pause);
+  const uint64_t context = told_by_handler->at(1);
+  RootQuery query{};
+  query.ending =
+      ExitingThread{.thread_id = static_cast<uint32_t>(child.id()), .live_sp = context, .crash_signal = SIGSEGV};
+  const auto crash = Findings(child.id(), query).roots().crash;
+  ASSERT_TRUE(crash);
+  EXPECT_EQ(crash->end, wire::StackEnd::kComplete);
+  EXPECT_TRUE(has_code_of(*crash, 1, told.at(0)));
+  // From the child's own registers, by way of the signal's frame to the other stack.
+  query.ending->registers_are_programs = true;
+  const auto whole = Findings(child.id(), query).roots().crash;
+  ASSERT_TRUE(whole);
+  EXPECT_TRUE(has_code_of(*whole, 1, told.at(0)));
+  EXPECT_TRUE(has_code_of(*whole, 1, reinterpret_cast<uint64_t>(&wait_in_handler)));
+  EXPECT_GT(whole->codes.size(), crash->codes.size());
+  // An address that the program made up leads nowhere.
+  query.ending->registers_are_programs = false;
+  query.ending->live_sp = 8;
+  EXPECT_FALSE(Findings(child.id(), query).roots().crash);
 }
 
 // One that waits for its vforked child is in the kernel until that executes or ends.

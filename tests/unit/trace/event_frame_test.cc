@@ -137,6 +137,19 @@ TEST(CaptureFrames, GiveBackEveryFact) {
   }
 }
 
+TEST(CaptureFrames, HaveTheStackOfACrash) {
+  model::Capture capture = sample_capture();
+  capture.crash = {.stack = 300, .thread = 2};
+  frames::ByteBuffer frame;
+  frames::write_capture_end(frame, capture);
+  model::Capture read;
+  wire::VarintReader in = reader_of(frame);
+  ASSERT_TRUE(frames::read_capture(in, read));
+  ASSERT_TRUE(read.crash);
+  EXPECT_EQ(read.crash->stack, 300u);
+  EXPECT_EQ(read.crash->thread, 2u);
+}
+
 TEST(CaptureFrames, PassOverFieldsOfLaterVersions) {
   frames::ByteBuffer frame;
   frame.varint(9999);
