@@ -248,6 +248,35 @@ class OfACrash(heaptap_test.TestCase):
         self.assertGreater(functions.count("dig(int)"), 200)
 
 
+class OfThreads(heaptap_test.TestCase):
+    """Threads that ended and weren't joined."""
+
+    def check(self, *options):
+        for way, is_told in (("left", True), ("joined", False), ("detached", False)):
+            outcome = heaptap("run", *options, "-o", self.trace, "--force", "--", TARGETS / "answers_unjoined", way)
+            self.assertEqual(outcome.status, 0, outcome)
+            expected = r"! 5 threads ended and were not joined \(pthread_join or pthread_detach\): their stacks keep (4\.9|5\.0) MiB mapped"
+            text = heaptap("show", "summary", self.trace).stdout.decode()
+            summary = heaptap_test.read_report(heaptap("show", "summary", "--json", self.trace).stdout)
+            notes = [note for note in summary["notes"] if note["kind"] == "threads_not_joined"]
+            if not is_told:
+                self.assertNotIn("not joined", outcome.stderr.decode() + text)
+                self.assertEqual(notes, [])
+                continue
+            self.assertRegex(outcome.stderr.decode(), expected)
+            self.assertRegex(text, "(?m)^" + expected)
+            self.assertEqual([note["count"] for note in notes], [5])
+            self.assertLessEqual(notes[0]["numbers"][-1], notes[0]["numbers"][1])
+
+    def test_threads_that_nobody_joined_are_told(self):
+        self.check()
+
+    def test_the_same_by_ptrace(self):
+        if not heaptap_test.has_tracer():
+            self.skipTest("this heaptap has no tracer")
+        self.check("--via", "ptrace")
+
+
 class OfAService(heaptap_test.TestCase):
     """A service that is asked, by a word each, to hold a block in a global variable, or to lose one."""
 

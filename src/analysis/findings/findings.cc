@@ -70,6 +70,8 @@ class Findings {
     if (come_first) all_leaks();
     growth();
     bad_releases();
+    for (const std::string& fault : program_faults(report_.leaks.scan.notes))
+      add(Severity::kWarning, FindingKind::kLeak, fault + ".");
     peak();
     mapped();
     reachable();

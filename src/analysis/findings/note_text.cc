@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
 
+#include "analysis/findings/amount_text.h"
 #include "common/base/result.h"
 #include "common/base/units.h"
 #include "common/wire/log.h"
@@ -304,6 +306,17 @@ std::string unknown_text(const Note& note) {
   return text + ")";
 }
 
+std::string unjoined_text(const Note& note) {
+  constexpr size_t kResident = 2;  // its number
+  const bool is_one = note.number(0) == 1;
+  const std::string resident = note.numbers.size() > kResident
+                                   ? fmt::format(", {} of them resident", base::format_bytes(note.number(kResident)))
+                                   : "";
+  return fmt::format("{} ended and {} not joined (pthread_join or pthread_detach): {} {} mapped{}",
+                     counted(note.number(0), "thread"), is_one ? "was" : "were",
+                     is_one ? "its stack keeps" : "their stacks keep", base::format_bytes(note.number(1)), resident);
+}
+
 // Kinds whose sentence depends on their data.
 std::optional<std::string> varying_text(const Note& note) {
   switch (note.kind) {
@@ -343,6 +356,8 @@ std::optional<std::string> varying_text(const Note& note) {
       return stripped_text(note);
     case NoteKind::kLogWithoutRoom:
       return no_room_text(note);
+    case NoteKind::kThreadsNotJoined:
+      return unjoined_text(note);
     case NoteKind::kFileGivenUp:
       return given_up_text(note);
     default:
@@ -393,6 +408,13 @@ std::vector<std::string> sentences_of(const std::vector<Note>& notes) {
       sentence.insert(0, processes_text(found->second) + ": ");
   }
   return sentences;
+}
+
+std::vector<std::string> program_faults(const std::vector<Note>& of_scan) {
+  std::vector<Note> faults;
+  std::ranges::copy_if(of_scan, std::back_inserter(faults),
+                       [](const Note& note) { return note.kind == NoteKind::kThreadsNotJoined; });
+  return sentences_of(faults);
 }
 
 std::string name_of(NoteKind kind) {

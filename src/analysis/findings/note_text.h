@@ -11,6 +11,9 @@ namespace heaptap::findings {
 std::string sentence_of(const model::Note& note);
 std::vector<std::string> sentences_of(const std::vector<model::Note>& notes);
 
+// Those of a scan that are about the program: threads that were not joined.
+std::vector<std::string> program_faults(const std::vector<model::Note>& of_scan);
+
 // "releases_not_seen"; "kind_99" for one of a later version.
 std::string name_of(model::NoteKind kind);
 // Number of things a note is about; 1 for a single one.

@@ -174,6 +174,26 @@ std::vector<model::Region> find_regions(process::ProcessMemory& memory, const Re
   return RegionFinder(memory, query).find();
 }
 
+std::optional<model::Note> note_of_unjoined(const MemoryLayout& layout,
+                                            const std::optional<model::ResidentRegions>& resident) {
+  std::vector<AddressRange> stacks = layout.unjoined_stacks;
+  if (stacks.empty()) return std::nullopt;
+  std::ranges::sort(stacks, {}, &AddressRange::begin);
+  model::Note note{.kind = model::NoteKind::kThreadsNotJoined, .numbers = {stacks.size(), 0}};
+  for (const AddressRange& stack : stacks) note.numbers[1] += stack.size();
+  if (!resident) return note;
+  uint64_t resident_bytes = 0;
+  auto stack = stacks.begin();
+  for (const model::Region& region : resident->regions) {
+    while (stack != stacks.end() && stack->end <= region.range.begin) ++stack;
+    if (stack == stacks.end()) break;
+    const bool is_theirs = region.kind == model::RegionKind::kEndedStack && stack->begin < region.range.end;
+    if (is_theirs) resident_bytes += region.resident_bytes;
+  }
+  note.numbers.push_back(resident_bytes);
+  return note;
+}
+
 std::optional<model::ResidentRegions> measure_resident(std::vector<model::Region> regions,
                                                        const process::PageMap& pages, uint64_t deadline_ns) {
   if (regions.size() > model::kMaxRegions) return std::nullopt;

@@ -9,18 +9,20 @@
 #include "capture/process/process_memory.h"
 #include "common/base/address_range.h"
 #include "common/model/heap_scan.h"
+#include "common/model/note.h"
 #include "common/model/resident_regions.h"
 
 namespace heaptap::scan {
 
 // What find_roots learns of the memory's parts.
 struct MemoryLayout {
-  std::vector<base::AddressRange> globals;       // writable data of modules, without the agent
-  std::vector<base::AddressRange> heaptap;       // of the agent: its library's data
-  std::vector<base::AddressRange> stacks;        // of threads, with their thread-local variables
-  std::vector<base::AddressRange> ended_stacks;  // of threads that have ended
-  std::vector<base::AddressRange> heap_parts;    // of the brk heap, if others than the allocator have memory in it
-  uint64_t main_heap_end = 0;                    // of glibc's brk heap; 0: unknown, or it has none
+  std::vector<base::AddressRange> globals;          // writable data of modules, without the agent
+  std::vector<base::AddressRange> heaptap;          // of the agent: its library's data
+  std::vector<base::AddressRange> stacks;           // of threads, with their thread-local variables
+  std::vector<base::AddressRange> ended_stacks;     // of threads that have ended
+  std::vector<base::AddressRange> unjoined_stacks;  // of these: the C library keeps them until pthread_join
+  std::vector<base::AddressRange> heap_parts;       // of the brk heap, if others than the allocator have memory in it
+  uint64_t main_heap_end = 0;                       // of glibc's brk heap; 0: unknown, or it has none
   bool musl = false;
 };
 
@@ -33,6 +35,10 @@ struct RegionQuery {
 
 // The process's memory, divided; resident bytes are 0 yet. Ascending, disjoint, in whole pages.
 std::vector<model::Region> find_regions(process::ProcessMemory& memory, const RegionQuery& query);
+
+// Threads that ended and weren't joined, with their stacks' memory. None: there are none.
+std::optional<model::Note> note_of_unjoined(const MemoryLayout& layout,
+                                            const std::optional<model::ResidentRegions>& resident);
 
 // None: unknown to the kernel (before 6.7), it took longer than until `deadline_ns` (monotonic), or there are too many.
 std::optional<model::ResidentRegions> measure_resident(std::vector<model::Region> regions,

@@ -320,7 +320,9 @@ void RootFinder::leave_out_ended_threads() {
     if (const uint64_t table = thread_local_table_memory(memory_, *block); table != 0) {
       roots_.words.push_back({table, 0, facts_.thread_pointer_number});
     }
-    if (waits_for_join(memory_, facts_, *block)) labels_.paint({*block, memory.end}, RootKind::kThreadLocal);
+    if (!waits_for_join(memory_, facts_, *block)) continue;
+    labels_.paint({*block, memory.end}, RootKind::kThreadLocal);
+    if (is_librarys) roots_.layout.unjoined_stacks.push_back(memory);
   }
 }
 

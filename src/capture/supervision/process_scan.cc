@@ -269,6 +269,7 @@ void ProcessScan::collect(Recorded recorded) {
   facts_.skipped_bytes = reader.skipped_bytes();
   facts_.threads = static_cast<uint32_t>(stopped_.threads().size());
   facts_.notes = std::exchange(roots.notes, {});
+  if (auto note = scan::note_of_unjoined(roots.layout, facts_.resident)) facts_.notes.push_back(*std::move(note));
   facts_.crash = std::exchange(roots.crash, {});
   answer_.roots = std::move(roots);
 }

@@ -316,6 +316,7 @@ Lines remark_lines(const report::Report& report, size_t most) {
     lines.push_back((report.capture.running ? "! " : "! incomplete: ") + base::safe_text(report.capture.damage));
   }
   add_notes(others);
+  for (const std::string& fault : findings::program_faults(report.leaks.scan.notes)) lines.push_back("! " + fault);
   for (const std::string& hint : findings::hints_of(report)) {
     lines.push_back("hint: " + base::safe_text(hint));
   }

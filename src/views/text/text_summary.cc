@@ -7,6 +7,7 @@
 #include "analysis/findings/capture_text.h"
 #include "analysis/findings/function_name.h"
 #include "analysis/findings/mapped_text.h"
+#include "analysis/findings/note_text.h"
 #include "analysis/findings/outcome.h"
 #include "analysis/findings/resident_text.h"
 #include "analysis/findings/site_rows.h"
@@ -191,7 +192,11 @@ std::string text_summary(const TextContext& context) {
     if (!listed.of_libraries.empty() && !report.leaks.scanned)
       text += "\n" + context.ink.dim(listed.of_libraries) + "\n";
   }
-  return text + text_errors(context) + remarks_of(context);
+  text += text_errors(context);
+  const std::vector<std::string> faults = findings::program_faults(report.leaks.scan.notes);
+  if (!faults.empty()) text += "\n";
+  for (const std::string& fault : faults) text += context.ink.yellow("! " + fault) + "\n";
+  return text + remarks_of(context);
 }
 
 std::string text_top(const TextContext& context) {

@@ -95,6 +95,18 @@ TEST(Note, SpeaksOfOneAndOfSeveral) {
   EXPECT_TRUE(says({.kind = NoteKind::kChildExecNotRecorded, .numbers = {2, 2}}, "2 children executed a program"));
 }
 
+TEST(Note, OfThreadsThatWereNotJoinedSaysWhatTheyKeep) {
+  const auto says = [](std::vector<uint64_t> numbers) {
+    return sentence_of({.kind = NoteKind::kThreadsNotJoined, .numbers = std::move(numbers)});
+  };
+  EXPECT_EQ(
+      says({30, uint64_t{240} << 20, 360 << 10}),
+      "30 threads ended and were not joined (pthread_join or pthread_detach): their stacks keep 240.0 MiB mapped, "
+      "360.0 KiB of them resident");
+  EXPECT_EQ(says({1, 8 << 20}),
+            "1 thread ended and was not joined (pthread_join or pthread_detach): its stack keeps 8.0 MiB mapped");
+}
+
 // A trace may come from anywhere: a note may lack what its kind has.
 TEST(Note, WithoutWhatItsKindBringsIsStillSaid) {
   for (const NoteKind kind : kKinds) (void)sentence_of({.kind = kind});

@@ -75,6 +75,25 @@ TEST(ResidentRegions, OfBlocksTheRunsAreKept) {
   EXPECT_FALSE(measure_resident(std::vector(model::kMaxRegions + 1, regions[0]), map, kNoDeadline));
 }
 
+TEST(ResidentRegions, OfThreadsThatWereNotJoinedAreCounted) {
+  constexpr uint64_t kUnit = model::kRegionUnitBytes;
+  MemoryLayout layout;
+  EXPECT_FALSE(note_of_unjoined(layout, std::nullopt));
+  layout.unjoined_stacks = {{0x30000, 0x40000}, {0x10000, 0x20000}};
+  const auto note = [&](const std::optional<model::ResidentRegions>& resident) {
+    return note_of_unjoined(layout, resident).value_or(model::Note{}).numbers;
+  };
+  EXPECT_EQ(note(std::nullopt), (std::vector<uint64_t>{2, 0x20000})) << "unknown how much is resident";
+  const model::ResidentRegions resident{
+      .regions = {{.range = {0x0, 0x10000}, .kind = RegionKind::kEndedStack, .resident_bytes = 5 * kUnit},
+                  {.range = {0x10000, 0x20000}, .kind = RegionKind::kEndedStack, .resident_bytes = kUnit},
+                  {.range = {0x20000, 0x30000}, .kind = RegionKind::kEndedStack, .resident_bytes = 7 * kUnit},
+                  {.range = {0x30000, 0x3f000}, .kind = RegionKind::kEndedStack, .resident_bytes = 2 * kUnit},
+                  {.range = {0x3f000, 0x40000}, .kind = RegionKind::kMapped, .resident_bytes = kUnit}},
+      .runs = {}};
+  EXPECT_EQ(note(resident), (std::vector<uint64_t>{2, 0x20000, 3 * kUnit})) << "of these stacks alone";
+}
+
 TEST(ResidentRegions, MemoryIsDividedByWhatIsKnownOfIt) {
   const Pages of_blocks(4);
   const Pages mapped(4);
@@ -88,6 +107,7 @@ TEST(ResidentRegions, MemoryIsDividedByWhatIsKnownOfIt) {
                             .heaptap = {},
                             .stacks = {},
                             .ended_stacks = {ended.range(0, 4)},
+                            .unjoined_stacks = {},
                             .heap_parts = {}};
   const std::vector<model::ScannedBlock> blocks{
       {.address = of_blocks.range(1, 1).begin + 8, .size_bytes = 100, .number = 1, .site = 0, .type = 0}};
