@@ -163,6 +163,21 @@ class LeakViews(heaptap_test.TestCase):
             parts = [*(entry["retained"] for entry in globals_["entries"]), globals_["unlisted"], globals_["shared"]]
             self.assertEqual(sum(part[unit] for part in parts), globals_["held"][unit])
 
+    def test_what_two_variables_point_to_is_held_by_both(self):
+        self.trace = self.recorded("held", """
+            #include <stdlib.h>
+            void *g_first[2], *g_index[2];
+            int main() {
+                g_first[0] = g_index[0] = malloc(1000);
+                g_first[1] = malloc(300);
+                g_index[1] = malloc(200);
+            }""")
+        held = self.leaks("--globals")
+        variables = {entry["variable"]["name"]: (entry["retained"]["bytes"], entry["direct"]["bytes"]) for entry in held["entries"]}
+        self.assertEqual((variables["g_first"], variables["g_index"]), ((300, 1300), (200, 1200)))
+        self.assertEqual((held["shared"]["bytes"], [each["name"] for each in held["shared_by"]]), (1000, ["g_first", "g_index"]))
+        self.assertIn("(several variables together: g_first, g_index)\n", self.text("show", "leaks", "--globals", self.trace))
+
     def test_the_gate(self):
         text = self.text("check", self.trace, "--max-leaked", "0", status=1)
         self.assertIn("FAIL: leaked 224 B, limit 0 B\n", text)

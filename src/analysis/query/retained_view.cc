@@ -117,10 +117,25 @@ struct GlobalGroups {
   std::vector<uint32_t> of_roots;
 };
 
+// Start of the variable that a word without a name belongs to: words close to each other that hold one block, as a list's head
+// does, may be members of one variable, and count as one.
+class UnnamedVariables {
+ public:
+  uint64_t start_of(const report::NamedRoot& word, uint32_t block) {
+    constexpr uint64_t kMaxDistance = 64;
+    const auto [first, is_first] = firsts_.try_emplace({word.module, block}, word.address);
+    return word.address - first->second < kMaxDistance ? first->second : word.address;
+  }
+
+ private:
+  std::map<std::pair<std::string, uint32_t>, uint64_t> firsts_;  // by module and block
+};
+
 GlobalGroups group_globals(const ViewContext& context) {
   const model::HeapScan& scan = context.judged.scan;
   GlobalGroups made;
   std::map<std::tuple<std::string, std::string, uint64_t>, uint32_t> known;
+  UnnamedVariables unnamed;
   std::set<std::pair<uint32_t, uint32_t>> pointed;  // variable, block: several pointers between the two count once
   for (const model::RootPointer& root : scan.roots) {
     if (root.root != wire::RootKind::kGlobal || !context.query.asked.leaks.options.is_root(root.root)) {
@@ -128,7 +143,7 @@ GlobalGroups group_globals(const ViewContext& context) {
       continue;
     }
     report::NamedRoot variable = context.blocks.root(root);
-    const uint64_t begin = variable.name.empty() ? root.address : root.address - variable.offset;
+    const uint64_t begin = variable.name.empty() ? unnamed.start_of(variable, root.to) : root.address - variable.offset;
     const auto [place, is_new] =
         known.try_emplace({variable.module, variable.name, begin}, static_cast<uint32_t>(made.variables.size()));
     if (is_new) {

@@ -367,6 +367,45 @@ TEST_F(LeakViews, TellWhatEachGlobalVariableHoldsWhereverElseItIsReachableFrom) 
   EXPECT_THAT(text, testing::ContainsRegex("40 B +1\n +\\(several variables together: node_cache, other_cache\\)\n"));
 }
 
+TEST_F(LeakViews, GiveABlockThatTwoVariablesPointToToBoth) {
+  add_own_module();
+  list(100);
+  node(10);
+  node(20);
+  scan({}, {{0}, {0}, {0}, {1}, {2}});
+  scans_[0].roots[0].address = reinterpret_cast<uint64_t>(&node_cache[0]);
+  scans_[0].roots[1].address = reinterpret_cast<uint64_t>(&node_cache[1]);
+  scans_[0].roots[2].address = reinterpret_cast<uint64_t>(&other_cache);
+  scans_[0].roots[3].address = reinterpret_cast<uint64_t>(&node_cache[1]);
+  scans_[0].roots[4].address = reinterpret_cast<uint64_t>(&other_cache);
+  const report::Globals made = *report({.leaks = {.globals = true}}).globals;
+  ASSERT_EQ(made.entries.size(), 2u);
+  EXPECT_EQ(made.entries[0].variable.name, "other_cache");
+  EXPECT_EQ(made.entries[0].retained.bytes, 20u);
+  EXPECT_EQ(made.entries[0].direct.bytes, 120u);
+  EXPECT_EQ(made.entries[1].variable.name, "node_cache");
+  EXPECT_EQ(made.entries[1].retained.bytes, 10u);
+  EXPECT_EQ(made.entries[1].direct.bytes, 110u) << "two of its words count once";
+  EXPECT_EQ(made.shared.bytes, 100u);
+  EXPECT_EQ(made.held.bytes, 130u);
+  ASSERT_EQ(made.shared_by.size(), 2u);
+  EXPECT_EQ(made.shared_by[0].name, "node_cache");
+  EXPECT_EQ(made.shared_by[1].name, "other_cache");
+}
+
+TEST_F(LeakViews, GiveABlockToOneVariableWhoseNameIsUnknownIfItsWordsAreClose) {
+  for (const uint64_t distance : {8, 56, 64, 4096}) {
+    start_again();
+    list(100);
+    scan({}, {{0}, {0}});
+    scans_[0].roots[0].address = 0x700000;
+    scans_[0].roots[1].address = 0x700000 + distance;
+    const report::Globals made = *report({.leaks = {.globals = true}}).globals;
+    EXPECT_EQ(made.entries.size(), distance < 64 ? 1u : 0u) << distance;
+    EXPECT_EQ(made.shared.bytes, distance < 64 ? 0u : 100u) << distance;
+  }
+}
+
 TEST_F(LeakViews, GiveABlockToTheRootThatStaysLongest) {
   using enum RootKind;
   const std::vector<RootKind> by_weight{kGlobal, kThreadLocal, kMapping, kStack};
