@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/query/leak_counts.h"
+#include "analysis/query/page_division.h"
 
 namespace heaptap::query {
 namespace {
@@ -99,65 +100,43 @@ std::vector<report::LeftCell> left_of(const ledger::Ledger& ledger, const StackR
   return left;
 }
 
-// Pages with live blocks, by address. Block numbers are not in address order, so all pages are collected first.
-class PageSums {
- public:
-  explicit PageSums(uint64_t page_bytes) : page_bytes_(page_bytes) {}
-
-  void add(const ledger::Block& block, uint32_t stack) {
-    uint64_t address = block.address;
-    for (uint64_t left = std::max<uint64_t>(block.size_bytes, 1); left != 0;) {
-      const uint64_t page = address / page_bytes_;
-      const uint64_t inside = std::min(left, (page + 1) * page_bytes_ - address);
-      Sum& sum = sums_[page];
-      sum.bytes += inside;
-      ++sum.blocks;
-      sum.by_stack[stack] += inside;
-      address += inside;
-      left -= inside;
-      // Of a block of many pages only the ends count: the pages in between are full.
-      if (left > 2 * page_bytes_) {
-        const uint64_t whole = (left / page_bytes_ - 1) * page_bytes_;
-        address += whole;
-        left -= whole;
-      }
-    }
-  }
-
-  [[nodiscard]] size_t size() const { return sums_.size(); }
-
-  [[nodiscard]] std::vector<report::PageUse> pages() const {
-    std::vector<report::PageUse> pages;
-    for (const auto& [page, sum] : sums_) {
-      const auto most = std::ranges::max_element(sum.by_stack, {}, [](const auto& entry) { return entry.second; });
-      pages.push_back({page * page_bytes_, sum.bytes, sum.blocks, most->first});
-    }
-    return pages;
-  }
-
- private:
-  struct Sum {
-    uint64_t bytes = 0;
-    uint64_t blocks = 0;
-    std::map<uint32_t, uint64_t> by_stack;
-  };
-  uint64_t page_bytes_;
-  std::map<uint64_t, Sum> sums_;  // by page
-};
-
 struct Extent {
   uint64_t address;
   uint64_t size_bytes;
+  uint32_t stack;
 };
 
+// By address: block numbers are not in that order.
 std::vector<Extent> extents_of(const ledger::Ledger& ledger, const StackRows& rows) {
   std::vector<Extent> extents;
   ledger.for_each_block([&](model::BlockNumber /*number*/, const ledger::Block& block) {
-    if (rows.of(block.site) != StackRows::kNoRow)
-      extents.push_back({block.address, std::max<uint64_t>(block.size_bytes, 1)});
+    const uint32_t stack = rows.of(block.site);
+    if (stack != StackRows::kNoRow) extents.push_back({block.address, std::max<uint64_t>(block.size_bytes, 1), stack});
   });
   std::ranges::sort(extents, {}, &Extent::address);
   return extents;
+}
+
+// None: more than `limit`. Of a block of many pages only the ends are listed: the pages in between are full.
+std::optional<std::vector<report::PageUse>> pages_of(const std::vector<Extent>& extents, size_t stack_count,
+                                                     uint64_t page_bytes, size_t limit) {
+  std::vector<report::PageUse> pages;
+  PageDivision division(page_bytes, stack_count, [&pages](const DividedPage& page) {
+    const auto weight = [](const PageShare& share) { return std::pair(share.bytes, ~share.group); };
+    const auto most = std::ranges::max_element(page.shares, {}, weight);
+    pages.push_back({page.address, page.used_bytes, page.parts, most->group});
+  });
+  uint64_t next = 0;  // the first address that hasn't been counted
+  for (const Extent& extent : extents) {
+    const uint64_t begin = std::max(extent.address, next);
+    const uint64_t end = extent.address + std::min(extent.size_bytes, ~extent.address);
+    if (begin >= end) continue;
+    next = end;
+    division.add({begin, end}, extent.stack);
+    if (pages.size() > limit) return std::nullopt;
+  }
+  division.finish();
+  return pages.size() > limit ? std::nullopt : std::optional(std::move(pages));
 }
 
 // Of blocks in order of their addresses. A trace may claim any address and size: ends beyond the address space are
@@ -217,18 +196,14 @@ void fill_spans(report::AddressSpace& space, const std::vector<Extent>& extents,
 
 report::AddressSpace address_space_view(const ledger::Ledger& ledger, const StackRows& rows, uint64_t page_bytes,
                                         size_t limit) {
-  const uint64_t cpu_page_bytes = page_bytes;
-  for (;; page_bytes *= 4) {
-    PageSums sums(page_bytes);
-    ledger.for_each_block([&](model::BlockNumber /*number*/, const ledger::Block& block) {
-      const uint32_t stack = rows.of(block.site);
-      if (stack != StackRows::kNoRow && sums.size() <= limit) sums.add(block, stack);
-    });
-    if (sums.size() <= limit) {
-      report::AddressSpace space{.page_bytes = page_bytes, .pages = sums.pages()};
-      fill_spans(space, extents_of(ledger, rows), cpu_page_bytes);
-      return space;
-    }
+  const std::vector<Extent> extents = extents_of(ledger, rows);
+  report::AddressSpace space{.page_bytes = page_bytes, .pages = {}};
+  for (;; space.page_bytes *= 4) {
+    auto pages = pages_of(extents, rows.count(), space.page_bytes, limit);
+    if (!pages) continue;
+    space.pages = *std::move(pages);
+    fill_spans(space, extents, page_bytes);
+    return space;
   }
 }
 

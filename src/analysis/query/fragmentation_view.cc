@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/query/listing.h"
+#include "analysis/query/page_division.h"
 #include "common/base/address_range.h"
 
 namespace heaptap::query {
@@ -66,56 +67,15 @@ void for_each_part(const model::HeapScan& scan, std::span<const ResidentPiece> p
   }
 }
 
-// Divides what is left of a page among the sites of its blocks. Pages come in ascending order.
-class PageShares {
- public:
-  PageShares(uint64_t page_bytes, std::vector<SiteKeep>& sites)
-      : page_bytes_(page_bytes), sites_(sites), places_(sites.size()) {}
-
-  // A part of one page. True: it is another page than the last one.
-  bool add(AddressRange part, model::SiteId site) {
-    const uint64_t page = part.begin / page_bytes_;
-    const bool is_new = page != page_ || !is_any_;
-    if (is_new) finish();
-    page_ = page;
-    is_any_ = true;
-    used_ += part.size();
-    if (places_[site] == 0) {
-      shares_.push_back({site, 0});
-      places_[site] = static_cast<uint32_t>(shares_.size());
-      ++sites_[site].pages;
+// Counts the pages of each site, and what it keeps in them.
+PageDivision::Take keep_in(std::vector<SiteKeep>& sites) {
+  return [&sites](const DividedPage& page) {
+    for (const PageShare& share : page.shares) {
+      ++sites[share.group].pages;
+      sites[share.group].kept_bytes += share.rest_bytes;
     }
-    shares_[places_[site] - 1].bytes += part.size();
-    return is_new;
-  }
-
-  void finish() {
-    const uint64_t rest = page_bytes_ - std::min(used_, page_bytes_);
-    uint64_t given = 0;
-    for (const auto& [site, bytes] : shares_) {
-      const uint64_t share = used_ == 0 ? rest / shares_.size() : rest * bytes / used_;
-      sites_[site].kept_bytes += share;
-      given += share;
-      places_[site] = 0;
-    }
-    if (!shares_.empty()) sites_[shares_.front().site].kept_bytes += rest - given;
-    shares_.clear();
-    used_ = 0;
-  }
-
- private:
-  uint64_t page_bytes_;
-  std::vector<SiteKeep>& sites_;
-  uint64_t page_ = 0;
-  bool is_any_ = false;
-  uint64_t used_ = 0;
-  struct Share {
-    model::SiteId site;
-    uint64_t bytes;
   };
-  std::vector<Share> shares_;     // of the page
-  std::vector<uint32_t> places_;  // by site: index of its share + 1; 0: none
-};
+}
 
 // Where a region's figures are: arenas have several regions.
 std::vector<size_t> arena_indices(std::span<const model::Region> regions, std::vector<report::ArenaUse>& arenas) {
@@ -210,7 +170,7 @@ std::optional<Keeps> keeps_of(const model::HeapScan& scan, uint64_t page_bytes) 
   for (const model::ScannedBlock& block : scan.blocks) {
     if (block.site >= keeps.sites.size()) keeps.sites.resize(size_t{block.site} + 1);
   }
-  PageShares shares(page_bytes, keeps.sites);
+  PageDivision pages(page_bytes, keeps.sites.size(), keep_in(keeps.sites));
   size_t last_block = scan.blocks.size();
   for_each_part(scan, pieces, [&](size_t i, const ResidentPiece& piece, AddressRange part) {
     const model::SiteId site = scan.blocks[i].site;
@@ -219,19 +179,11 @@ std::optional<Keeps> keeps_of(const model::HeapScan& scan, uint64_t page_bytes) 
     last_block = i;
     arena.live += count;
     keeps.sites[site].live += count;
-    const auto add = [&](AddressRange of_page) {
-      if (shares.add(of_page, site)) arena.unused_bytes -= std::min(page_bytes, arena.unused_bytes);
-    };
-    // Pages between the ends are full.
-    const uint64_t first_end = std::min(part.end, (part.begin / page_bytes + 1) * page_bytes);
-    add({part.begin, first_end});
-    if (first_end == part.end) return;
-    const uint64_t last_begin = (part.end - 1) / page_bytes * page_bytes;
-    keeps.sites[site].pages += (last_begin - first_end) / page_bytes;
-    arena.unused_bytes -= std::min(last_begin - first_end, arena.unused_bytes);
-    add({last_begin, part.end});
+    const PageDivision::Touched touched = pages.add(part, site);
+    keeps.sites[site].pages += touched.full_pages;
+    arena.unused_bytes -= std::min(touched.pages * page_bytes, arena.unused_bytes);
   });
-  shares.finish();
+  pages.finish();
   std::ranges::stable_sort(keeps.arenas, std::greater(), &report::ArenaUse::resident_bytes);
   return keeps;
 }
