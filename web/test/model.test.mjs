@@ -10,7 +10,7 @@ import { placeNodes } from '../src/data/layers.js';
 import { functionOf } from '../src/data/names.js';
 import { pathTrees } from '../src/data/path_tree.js';
 import { NO_FILTER, select } from '../src/data/selection.js';
-import { matcherOf } from '../src/data/text_filter.js';
+import { isNoExpression, matcherOf } from '../src/data/text_filter.js';
 import * as format from '../src/format.js';
 import { shadeColour } from '../src/flame/painter.js';
 import { NO_STATE, fitState, formatState, parseState } from '../src/state.js';
@@ -237,6 +237,11 @@ test('memory is that of allocations, what was mapped, or both; what is left are 
   assert.equal(of('mmap', { from: 10 }).totals.allocated, 0);
   assert.equal(fitState(parseState('#memory=mmap'), model).memory, null, 'another report may have none');
   assert.equal(fitState(parseState('#memory=mmap'), mapped).memory, 'mmap');
+});
+
+test('what looks like an expression and is none is told', () => {
+  for (const text of ['operator[', 'f(', '*x', 'a\\']) assert.ok(isNoExpression(text), text);
+  for (const text of ['plain', 'a|b', 'f\\(int\\)', 'x{2,}', 'std::vector<int*>']) assert.ok(!isNoExpression(text), text);
 });
 
 test('a filter by text is a part of a name, or a regular expression where it is one', () => {

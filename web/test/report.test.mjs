@@ -81,6 +81,18 @@ test('filters compose: what is shown is the sum of the rows that all of them sel
   noFaults(page);
 });
 
+test('a text that is no regular expression is said to be none, and selects as part of a name', async () => {
+  const page = await browser.show(document, { hash: 'q=make_buffer%7Cparse_order' });
+  const either = figures(document, { text: 'make_buffer' }).allocations + figures(document, { text: 'parse_order' }).allocations;
+  assert.equal(await text(page, '#total-allocations'), countText(either));
+  assert.equal(await page.locator('#filter-problem').count(), 0);
+  await page.locator('#filter-text').fill('make_buffer(');
+  await page.locator('#filter-problem').waitFor();
+  assert.equal(await text(page, '#filter-problem'), '“make_buffer(” is not a regular expression: taken as part of a name.');
+  assert.equal(await text(page, '#total-allocations'), countText(figures(document, { text: 'make_buffer(' }).allocations));
+  noFaults(page);
+});
+
 test('a drag over the strip chooses a range, a click a moment, and both are in the address', async () => {
   const page = await browser.show(document);
   const box = await page.locator('#time-strip').boundingBox();

@@ -3,7 +3,7 @@
 // The facts are `cells`. Where the filter asks for an age or a leak kind, they are `left` (what is alive at the end): age and state are
 // known of these blocks alone, so all figures then speak of them: allocated in their bin, and never released.
 
-import { matcherOf } from './text_filter.js';
+import { matcherOf, partsOf } from './text_filter.js';
 
 export const STATES = ['not scanned', 'still reachable', 'definitely lost', 'indirectly lost', 'possibly lost', 'suppressed', 'unknown'];
 const STATES_OF_KIND = {
@@ -56,11 +56,10 @@ export function stackModules(model) {
 
 function stackMask(model, filter) {
   const mask = new Uint8Array(model.stacks.count).fill(1);
-  const text = filter.text.trim();
-  if (text.replace(/^-/, '')) {
-    const isExcluding = text.startsWith('-') ? 1 : 0;
-    const matches = stacksWithText(model, isExcluding ? text.slice(1) : text);
-    mask.forEach((_, stack) => { mask[stack] = matches[stack] ^ isExcluding; });
+  const { isExcluding, wanted } = partsOf(filter.text);
+  if (wanted) {
+    const matches = stacksWithText(model, wanted);
+    mask.forEach((_, stack) => { mask[stack] = matches[stack] ^ (isExcluding ? 1 : 0); });
   }
   if (filter.module !== null) {
     stackModules(model).forEach((module, stack) => { mask[stack] &= model.strings[module] === filter.module ? 1 : 0; });

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { endOfBin, ofPeak, processName, timeOfBin, useReport } from '../context.js';
 import { CHANGES, LEAK_KINDS, isMetricKnown, stackModules, usedSizes } from '../data/selection.js';
 import { threadName } from '../data/names.js';
+import { isNoExpression, partsOf } from '../data/text_filter.js';
 import * as format from '../format.js';
 import { Choice } from './bar.jsx';
 import { TimeStrip } from './time_strip.jsx';
@@ -48,7 +49,7 @@ export function TextFilter({ value, change }) {
   return (
     <label class="choice text">
       <input id="filter-text" type="search" placeholder="Function, file, module (/)" title="Part of a function, file or module of any frame, or of a tag or pool, or a regular expression (parse|format); -part: stacks without it"
-        aria-label="Filter by text: function, file or module" spellcheck={false} autocomplete="off" value={text}
+        aria-label="Filter by text: function, file or module" spellcheck={false} autocomplete="off" value={text} aria-invalid={isNoExpression(partsOf(text).wanted) ? 'true' : undefined}
         onInput={(event) => setText(event.currentTarget.value)} onChange={(event) => change({ text: event.currentTarget.value })} />
     </label>
   );
@@ -189,6 +190,13 @@ function Choices({ isShown }) {
   );
 }
 
+// A text that looks like a regular expression, and is none, still selects: as part of a name.
+function NoExpression() {
+  const { wanted } = partsOf(useReport().state.text);
+  if (!isNoExpression(wanted)) return null;
+  return <p class="note filter-limit" id="filter-problem" role="alert">“{format.clipped(format.safeText(wanted), 60)}” is not a regular expression: taken as part of a name.</p>;
+}
+
 export function FilterBar({ hasFilters }) {
   const { model, selection } = useReport();
   return (
@@ -196,6 +204,7 @@ export function FilterBar({ hasFilters }) {
       {model.hasTimes ? <TimeStrip /> : <Choices isShown />}
       <Totals model={model} selection={selection} />
       {model.hasTimes ? <Choices isShown={hasFilters} /> : null}
+      <NoExpression />
     </section>
   );
 }

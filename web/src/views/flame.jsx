@@ -5,7 +5,7 @@ import { currentMetric, labelOfMetric, metricText, pairText, useReport } from '.
 import { bottomUpTree, childrenOf, hiddenKinds, nameOfBox, optionsOf, stacksOfBox, topDownShape, topDownTree, visibleKinds } from '../data/flame_tree.js';
 import { functionOf, fullPlaceOf, hiddenName, moduleOf, programOf } from '../data/names.js';
 import { METRICS, stacksWithFrame } from '../data/selection.js';
-import { matcherOf } from '../data/text_filter.js';
+import { isNoExpression, matcherOf } from '../data/text_filter.js';
 import * as format from '../format.js';
 import { BOX_HEIGHT, boxAt, boxColour, layout, paint, placeOfBox, shadeColour } from '../flame/painter.js';
 import { Toggle } from '../parts/bar.jsx';
@@ -103,9 +103,10 @@ function Toolbar({ report, metric, tree, found }) {
       <Toggle label="Libraries" title="Show frames of libraries and of allocation functions" value={state.unfolded} onChange={(unfolded) => change({ unfolded, zoom: null })} />
       <Toggle label="Start-up" title="Show frames below main and of thread starts" value={state.startup} onChange={(startup) => change({ startup, zoom: null })} />
       <Toggle label="By line" title="A separate box for each line of a function" value={state.byLine} onChange={(byLine) => change({ byLine, zoom: null })} />
-      <input type="search" id="flame-find" placeholder="Highlight…" aria-label="Highlight functions" value={state.find} spellcheck={false}
+      <input type="search" id="flame-find" placeholder="Highlight…" aria-label="Highlight functions" title="Part of a function or file, or a regular expression (parse|format)" value={state.find} spellcheck={false}
+        aria-invalid={isNoExpression(state.find.trim()) ? 'true' : undefined}
         onInput={(event) => change({ find: event.currentTarget.value })} />
-      {found ? <span class="note" id="flame-found">{format.counted(found.boxes, 'box', 'boxes')}, {format.percent(found.weight, tree.weight[ALL])}</span> : null}
+      {found ? <span class="note" id="flame-found">{isNoExpression(state.find.trim()) ? 'no regular expression: as part of a name, ' : ''}{format.counted(found.boxes, 'box', 'boxes')}, {format.percent(found.weight, tree.weight[ALL])}</span> : null}
       <button type="button" id="flame-reset" disabled={state.zoom === null} onClick={() => change({ zoom: null })}>Reset zoom</button>
       <Legend metric={metric} tree={tree} />
     </div>
