@@ -51,6 +51,19 @@ const { difference } = document;
 const [first, last] = difference.values;
 const changeOf = (key, row) => last[key][row] - first[key][row];
 
+test('what programs mapped stands beside the sums of blocks, as in the totals of recordings', async () => {
+  const mapped = structuredClone(document);
+  mapped.stacks.mapping[2] = 1;
+  const page = await browser.show(mapped, { hash: 'v=difference' });
+  const sum = (values, isMapping) => values.live_bytes.reduce((total, value, row) => total + ((row === 2) === isMapping ? value : 0), 0);
+  assert.equal(await text(page, '#selected-before'), bytesText(sum(first, false)));
+  assert.equal(await text(page, '#selected-after'), bytesText(sum(last, false)));
+  assert.equal(await text(page, '#selected-mapped-before'), bytesText(sum(first, true)));
+  assert.equal(await text(page, '#selected-mapped-after'), bytesText(sum(last, true)));
+  assert.equal(await text(page, '#selected-rows'), countText(difference.state.length));
+  assert.equal(await (await browser.show(document, { hash: 'v=difference' })).locator('#selected-mapped-before').count(), 0);
+});
+
 test('filters by what became of a stack, by amount and by figure are in the address', async () => {
   const page = await browser.show(document, { hash: 'v=difference' });
   await page.locator('#filter-change').selectOption('new');

@@ -186,6 +186,16 @@ test('leaks: kinds and groups have the figures of what is left', async () => {
   noFaults(page);
 });
 
+test('without leaks the view says so, and blames a filter only where there is one', async () => {
+  const clean = structuredClone(document);
+  clean.left.state = clean.left.state.map(() => 1);
+  const page = await browser.show(clean, { hash: 'v=leaks' });
+  assert.match(await text(page, '#view .empty'), /^No leaks\. /);
+  await go(page, 'v=leaks&thread=2');
+  assert.equal(await text(page, '#view .empty'), 'No leaks are selected by the filter.');
+  noFaults(page);
+});
+
 test('a suppression is copied as it is in the data', async () => {
   const page = await browser.show(document, { hash: 'v=leaks', permissions: ['clipboard-read', 'clipboard-write'] });
   await page.locator('.leak[data-stack="0"] .copy').click();
@@ -354,7 +364,8 @@ test('what is unknown is never shown as 0', async () => {
   assert.ok(!tabs.includes('leaks') && !tabs.includes('timeline') && !tabs.includes('difference'), tabs.join());
   await go(page, 'v=sites');
   const cells = await page.locator('.rows [role=row]').first().locator('[role=gridcell]').allInnerTexts();
-  assert.deepEqual([cells[1], cells[2], cells[3], cells[6], cells[7]], ['unknown', 'unknown', 'unknown', 'unknown', 'unknown']);
+  assert.deepEqual([cells[1], cells[2], cells[3], cells[6]], ['unknown', 'unknown', 'unknown', 'unknown']);
+  assert.equal(cells.length, 7, 'no change of a range: none is chosen');
   await go(page, 'v=flame');
   assert.equal(await page.locator('#metric option[value=live]').getAttribute('disabled'), '');
   await go(page, 'v=verdict&stack=0');

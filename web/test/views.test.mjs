@@ -46,6 +46,14 @@ test('what system libraries keep for themselves is one row', async () => {
   noFaults(page);
 });
 
+test('a graph without nodes is not drawn', async () => {
+  const empty = structuredClone(document);
+  empty.graph = { nodes: Object.fromEntries(Object.keys(empty.graph.nodes).map((name) => [name, []])), edges: { from: [], to: [], count: [] } };
+  const page = await browser.show(empty, { hash: 'v=holders' });
+  assert.equal(await page.getByText('Pointers between stacks').count(), 0);
+  noFaults(page);
+});
+
 test('the graph draws who points to whom, up to 300 nodes, and is a table beyond', async () => {
   const page = await browser.show(document, { hash: 'v=holders' });
   assert.equal(await page.locator('.graph .node').count(), document.graph.nodes.label.length);
@@ -318,4 +326,14 @@ test('a stack says what the program calls it: its tags, or its pool', async () =
   await go(page, 'v=sites&q=request%2Fparse');
   assert.match(await text(page, '.toolbar'), /1 row$/);
   noFaults(page);
+});
+
+test('a mean lifetime below the resolution of the times is not given closer', async () => {
+  const coarse = structuredClone(document);
+  coarse.summary.capture.time_resolution_ns = 100_000;
+  const lifetime = (page) => page.locator('.panel .figures dt', { hasText: 'mean lifetime' }).evaluate((term) => term.nextElementSibling.innerText);
+  const stack = document.stacks.lifetime_ns.findIndex((sum, row) => sum > 0 && sum / document.stacks.frees[row] < 100_000);
+  const page = await browser.show(document, { hash: `v=sites&stack=${stack}` });
+  assert.match(await lifetime(page), /^[\d.]+ (ns|us)$/);
+  assert.equal(await lifetime(await browser.show(coarse, { hash: `v=sites&stack=${stack}` })), 'below 100.0 us');
 });

@@ -75,16 +75,21 @@ function chosenText(model, { thread, module, size, age, kind, memory }) {
   ].filter(Boolean).map((part) => `, ${format.clipped(part, 40)}`).join('');
 }
 
-// Of compared recordings: sums of the selection in the first and in the last one.
-function ComparedTotals({ selection }) {
+// Of compared recordings: sums of the selection in the first and in the last one. Mappings stand beside, as in the recordings' totals.
+function ComparedTotals({ model, selection }) {
   const { figure, before, after, change } = selection.compared;
-  const sum = (values) => values.reduce((total, value, stack) => total + (selection.stackIsWanted[stack] ? value : 0), 0);
+  const { mapping, pooled } = model.stacks;
+  const sum = (values, isOne) => values.reduce((total, value, stack) => total + (selection.stackIsWanted[stack] && isOne(stack) ? value : 0), 0);
+  const isBlock = (stack) => !mapping[stack] && !pooled[stack];
+  const isMapping = (stack) => mapping[stack] === 1;
   const text = figure.unit === 'bytes' ? format.bytes : format.count;
+  const all = sum(change, isBlock);
   const count = selection.stackIsWanted.reduce((total, wanted) => total + wanted, 0);
+  const hasMapped = [before, after].some((values) => sum(values, isMapping) > 0);
   return (
     <p class="totals" role="status" aria-live="polite">
-      <span>{figure.word}: <b id="selected-before">{text(sum(before))}</b> before, <b id="selected-after">{text(sum(after))}</b> after,</span>
-      <span><b id="selected-change">{format.signed(text(sum(change)), sum(change))}</b> in <b id="selected-rows">{format.count(count)}</b> {count === 1 ? 'row' : 'rows'}</span>
+      <span>{figure.word}: <b id="selected-before">{text(sum(before, isBlock))}</b> before, <b id="selected-after">{text(sum(after, isBlock))}</b> after, <b id="selected-change">{format.signed(text(all), all)}</b></span>
+      <span>{hasMapped ? [`by mmap: `, <b key="before" id="selected-mapped-before">{text(sum(before, isMapping))}</b>, ' before, ', <b key="after" id="selected-mapped-after">{text(sum(after, isMapping))}</b>, ' after · '] : null}<b id="selected-rows">{format.count(count)}</b> {count === 1 ? 'row' : 'rows'}</span>
     </p>
   );
 }
@@ -104,7 +109,7 @@ function nounOf({ memory }, count) {
 
 function Totals({ model, selection }) {
   const { totals } = selection;
-  if (selection.compared) return <ComparedTotals selection={selection} />;
+  if (selection.compared) return <ComparedTotals model={model} selection={selection} />;
   const live = model.knowsReleases ? format.bytes(totals.live) : format.UNKNOWN;
   const blocks = model.knowsReleases ? format.count(totals.live_blocks) : format.UNKNOWN;
   const range = `${model.isRun ? processText(model, selection) : rangeText(model, selection)}${chosenText(model, selection.filter)}`;

@@ -87,6 +87,14 @@ function ComparedFigures({ model: { difference }, stack }) {
   );
 }
 
+// A mean below the resolution of the times is not known any better.
+function lifetimeText({ stacks, summary }, stack) {
+  if (!(stacks.frees[stack] > 0)) return Number.isNaN(stacks.frees[stack]) ? format.UNKNOWN : '-';
+  const mean = stacks.lifetime_ns[stack] / stacks.frees[stack];
+  const resolution = summary.capture?.time_resolution_ns ?? 0;
+  return mean < resolution ? `below ${format.duration(resolution)}` : format.duration(mean);
+}
+
 function figuresOf({ model, selection }, stack) {
   const { stacks } = model;
   const sums = selection.stacks;
@@ -96,7 +104,7 @@ function figuresOf({ model, selection }, stack) {
     ['allocated', `${format.bytes(sums.allocated[stack])} in ${format.counted(sums.allocations[stack], 'allocation')}`],
     ['own peak', format.bytes(stacks.peak_bytes[stack])],
     ['temporary', `${format.count(stacks.temporary_allocations[stack])}`],
-    ['mean lifetime', stacks.frees[stack] > 0 ? format.duration(stacks.lifetime_ns[stack] / stacks.frees[stack]) : Number.isNaN(stacks.frees[stack]) ? format.UNKNOWN : '-'],
+    ['mean lifetime', lifetimeText(model, stack)],
   ];
   selection.left.bytes.forEach((bytes, state) => {
     if (state > 0 && bytes[stack] > 0) figures.push([STATES[state], `${format.bytes(bytes[stack])} in ${format.counted(selection.left.blocks[state][stack], 'block')}`]);

@@ -79,7 +79,7 @@ function traceColumns(model, rows, { figure }) {
   ];
 }
 
-// The ends of the range as sliders: A before it, B at its end.
+// The ends of the range as sliders.
 function Moments() {
   const { model, selection, change } = useReport();
   const slider = (label, value, onInput, text) => (
@@ -87,8 +87,8 @@ function Moments() {
   );
   return (
     <div class="moments">
-      {slider('A', selection.from, (from) => change({ from, to: Math.max(from, selection.to), moment: null }), format.duration(timeOfBin(model, selection.from)))}
-      {slider('B', selection.to, (to) => change({ to, from: Math.min(to, selection.from), moment: null }), format.duration(endOfBin(model, selection.to)))}
+      {slider('Before', selection.from, (from) => change({ from, to: Math.max(from, selection.to), moment: null }), format.duration(timeOfBin(model, selection.from)))}
+      {slider('After', selection.to, (to) => change({ to, from: Math.min(to, selection.from), moment: null }), format.duration(endOfBin(model, selection.to)))}
     </div>
   );
 }
@@ -103,8 +103,8 @@ function OfMoments() {
     <div class="page wide fill-height">
       <div class="toolbar"><Moments /></div>
       <div class="cards">
-        <Card label="Live at A" value={<span id="difference-before">{format.bytes(before)}</span>} detail={format.counted(sum('before_blocks'), 'block')} />
-        <Card label="Live at B" value={<span id="difference-after">{format.bytes(after)}</span>} detail={format.counted(sum('after_blocks'), 'block')} />
+        <Card label="Live before" value={<span id="difference-before">{format.bytes(before)}</span>} detail={format.counted(sum('before_blocks'), 'block')} />
+        <Card label="Live after" value={<span id="difference-after">{format.bytes(after)}</span>} detail={format.counted(sum('after_blocks'), 'block')} />
         <Card label="Change" value={<span id="difference-change">{format.signed(format.bytes(after - before), after - before)}</span>} detail={before > 0 ? `${format.signed(format.percent(after - before, before), after - before)} of before` : ''} kind={after > before ? 'warning' : ''} />
       </div>
       <Table label="Difference by stack" columns={columns} rows={rows} initialSort="change" onOpen={(row) => change({ stack: row.stack })} isOpen={(row) => row.stack === state.stack} keyOf={(row) => row.stack} />

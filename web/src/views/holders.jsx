@@ -98,7 +98,7 @@ export function HoldersView() {
   const isWanted = ({ stack }) => selection.stackIsWanted[stack] === 1;
   const holders = useMemo(() => model.holders.filter(isWanted), [model, selection]);
   const retained = useMemo(() => model.retained.filter(isWanted), [model, selection]);
-  const { graph } = model;
+  const graph = model.graph?.nodes.label.length > 0 ? model.graph : null;
   return (
     <div class="page">
       <FilterLimit of="The last leak scan" parts={model.globals.length > 0 || graph ? 'paths and retained sizes' : undefined} />

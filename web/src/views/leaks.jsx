@@ -102,6 +102,7 @@ export function LeaksView() {
   const { model, selection } = useReport();
   const [shown, setShown] = useState(PAGE);
   const groups = useMemo(() => groupsOf(model, selection), [model, selection]);
+  const isWhole = selection.isAll && selection.filter.from === null && selection.filter.to === null;
   const page = groups.slice(0, shown);
   const growths = useMemo(() => (model.hasTimes && model.knowsReleases ? growthsOf(model, selection, page.map(({ stack }) => stack)) : new Map()), [model, selection, groups, shown]);
   const highest = groups.reduce((most, { allBytes }) => Math.max(most, allBytes), 0);
@@ -112,7 +113,7 @@ export function LeaksView() {
       <ol class="leaks" aria-label="Leaks by stack">
         {page.map((group) => <Leak key={group.stack} group={group} growth={growths.get(group.stack)} highest={highest} />)}
       </ol>
-      {groups.length === 0 ? <p class="empty">{model.isScanned ? 'No leaks are selected by the filter.' : 'Nothing is selected by the filter.'}</p> : null}
+      {groups.length === 0 ? <p class="empty">{!isWhole ? `${model.isScanned ? 'No leaks are' : 'Nothing is'} selected by the filter.` : model.isScanned ? 'No leaks. Sites and Retained by have what is still reachable.' : 'All blocks were freed.'}</p> : null}
       {groups.length > shown ? <button type="button" onClick={() => setShown(shown + PAGE)}>Show more ({groups.length - shown} left)</button> : null}
     </div>
   );

@@ -78,7 +78,9 @@ function columnsOf({ model, selection }, group, rows) {
   const isKnown = { live: 'live', live_blocks: 'live_blocks', peak: 'peak', temporary: 'temporary', change: 'change' };
   const highest = (name) => rows.reduce((best, row) => Math.max(best, Math.abs(row[name])), 0);
   const title = { key: 'title', label: groupsOf(model).find(([name]) => name === group)[1], cell: (row) => row.title };
-  return [title, ...MEASURES.map(([name, label, unit]) => {
+  // Of the whole recording the change is what is live.
+  const isRange = selection.from > 0 || selection.to < model.bins.count - 1;
+  return [title, ...MEASURES.filter(([name]) => name !== 'change' || isRange).map(([name, label, unit]) => {
     const most = highest(name);
     const known = !isKnown[name] || isMetricKnown(model, isKnown[name], selection);
     const holds = !known ? format.UNKNOWN : unit === 'bytes' ? bytesUpTo(most, name === 'change' ? '+' : '') : countUpTo(most);

@@ -1,7 +1,7 @@
 // Sizes and lifetimes of blocks, temporary allocations, and the allocator's overhead per block.
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { useReport } from '../context.js';
+import { endOfBin, useReport } from '../context.js';
 import { isMetricKnown, sumsBy, usedSizes } from '../data/selection.js';
 import * as format from '../format.js';
 import { Bar } from '../parts/bar.jsx';
@@ -69,6 +69,7 @@ function lifetimeRows({ lowest_ns: lowest, highest_ns: highest, blocks, bytes })
 export function SizesView() {
   const { model, selection, state, change } = useReport();
   const sums = useMemo(() => sumsBy(selection, 'size', model.sizeClasses.length), [model, selection]);
+  const moment = model.hasTimes && selection.moment < model.bins.count - 1 ? format.duration(endOfBin(model, selection.moment)) : 'the end';
   const choose = (size) => change({ size: state.size === size ? null : size });
   const knowsTemporary = isMetricKnown(model, 'temporary', selection);
   const used = useMemo(() => usedSizes(model, selection.filter), [model, selection]);
@@ -78,7 +79,7 @@ export function SizesView() {
       {model.hasCells && model.sizeClasses.length > 0 ? (
         <div class="columns">
           <Histogram title="Allocations by size" onChoose={choose} rows={classRows((index) => sums.allocations[index], (index) => format.count(sums.allocations[index]), (index) => format.bytes(sums.allocated[index]))} />
-          {model.knowsReleases ? <Histogram title="Live at the moment by size" onChoose={choose} rows={classRows((index) => sums.live[index], (index) => format.bytes(sums.live[index]), (index) => format.counted(sums.live_blocks[index], 'block'))} /> : null}
+          {model.knowsReleases ? <Histogram title={`Live at ${moment} by size`} onChoose={choose} rows={classRows((index) => sums.live[index], (index) => format.bytes(sums.live[index]), (index) => format.counted(sums.live_blocks[index], 'block'))} /> : null}
           {knowsTemporary ? <Histogram title="Temporary allocations by size" onChoose={choose} rows={classRows((index) => sums.temporary[index], (index) => format.count(sums.temporary[index]), (index) => `${format.percent(sums.temporary[index], sums.allocations[index])} of them`)} /> : null}
           {model.lifetimes ? <Histogram title="Lifetimes of released blocks" rows={lifetimeRows(model.lifetimes)} note="Whole recording, unfiltered." /> : null}
         </div>

@@ -87,7 +87,7 @@ function Layers({ growth, bin }) {
       {sites.map(({ stack, values, highest }, index) => (
         <li key={stack} class={state.stack === stack ? 'open' : ''}>
           <button type="button" class="link" title={`At most ${format.bytes(highest)} in the range; ${stackNumber(model, stack)} is its largest stack`} onClick={() => change({ stack })}>
-            <i class="swatch" style={{ backgroundColor: `var(--series-${index + 1})` }} /><b>{format.bytes(values[bin])}</b><FrameLine model={model} frame={tellingFrame(model, stack)} most={36} />
+            <i class="swatch" style={{ backgroundColor: `var(--series-${index + 1})` }} /><b>{format.bytes(values[bin])}</b><FrameLine model={model} frame={tellingFrame(model, stack)} most={56} />
           </button>
         </li>
       ))}
@@ -144,7 +144,7 @@ function plotOptions(chart, { width, isFirst, latest, ends, onSelect }) {
     cursor: { drag: { x: true, y: false, setScale: false, dist: LEAST_DRAG }, sync: { key: 'heaptap' }, points: { show: !chart.isBare, size: 6 } },
     axes: [
       { ...axis, size: 30, space: 80, values: (_, splits) => splits.map((seconds) => format.duration(seconds * 1e9)) },
-      { ...axis, size: 78, incrs: chart.text === format.bytes ? POWERS_OF_TWO : undefined, values: (_, splits) => splits.map((value) => chart.text(value)) },
+      { ...axis, size: 78, space: 20, incrs: chart.text === format.bytes ? POWERS_OF_TWO : undefined, values: (_, splits) => splits.map((value) => chart.text(value)) },
     ],
     series: [
       { label: 'time', value: (_, seconds) => (seconds === null ? '–' : format.duration(seconds * 1e9)) },
