@@ -160,6 +160,37 @@ class Report(heaptap_test.TestCase):
         self.assertEqual(document["cells"]["stack"], [])
         self.assertEqual(set(document["stacks"]["peak_bytes"]), {None})
 
+    def test_resident_memory_is_what_show_fragmentation_has(self):
+        self.recorded("answers_frag")
+        _, document = self.written()
+        shown = heaptap_test.read_report(heaptap("show", "fragmentation", "--json", self.trace).stdout)
+        text = heaptap("show", "fragmentation", self.trace).stdout.decode()
+        resident, parts = document["resident"], shown["totals"]["resident_parts"]
+        if parts is None:
+            self.assertIn(resident["unknown"], text)
+            self.skipTest("this kernel doesn't tell which pages are resident")
+        self.assertEqual((resident["bytes"], resident["time_ns"], resident["moment"]), (parts["bytes"], parts["time_ns"], "the end"))
+        total = sum(part["tenths"] for part in resident["parts"])
+        self.assertIn(f"\n{total // 10}.{total % 10} MiB resident at the end: ", text)
+        unwritten = parts["bytes"] - sum(part["bytes"] for part in resident["parts"])
+        self.assertTrue(0 <= unwritten < 2**20 / 10, unwritten)
+        written = ", ".join(f"{part['tenths'] // 10}.{part['tenths'] % 10} {part['name']}" for part in resident["parts"])
+        self.assertIn(f" resident at the end: {written}\n", text)
+        self.assertEqual([(arena["resident_bytes"], arena["live_bytes"], arena["live_blocks"], arena["unused_page_bytes"]) for arena in resident["arenas"]],
+                         [(arena["resident_bytes"], arena["live_bytes"], arena["live_blocks"], arena["unused_page_bytes"]) for arena in shown["arenas"]])
+        self.assertEqual(resident["arenas"][0]["name"], "main arena")
+        self.assertEqual((resident["kept_bytes"], resident["unused_page_bytes"]), (shown["kept_bytes"], shown["unused_page_bytes"]))
+        stacks = resident["stacks"]
+        ids = [document["stacks"]["id"][row] for row in stacks["stack"]]
+        self.assertEqual(list(zip(ids, stacks["live_bytes"], stacks["live_blocks"], stacks["pages"], stacks["kept_bytes"])),
+                         [(stack["stack"], stack["live_bytes"], stack["live_blocks"], stack["pages"], stack["kept_bytes"]) for stack in shown["stacks"]])
+
+    def test_resident_memory_is_unknown_without_a_scan(self):
+        self.recorded("answers_frag", "--no-leak-scan")
+        _, document = self.written()
+        self.assertEqual(document["resident"], {"unknown": ""})
+        self.assertFalse(document["summary"]["leaks"]["scanned"])
+
     def test_source_lines_on_request(self):
         # Built here: debug information of a cached object file may name the checkout of another build.
         source = self.directory / "shop.cc"

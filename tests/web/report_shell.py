@@ -50,6 +50,8 @@ def record(directory):
     for name, command in (("summary", ("show", "summary", "words.htap")), ("diff", ("diff", "words.htap", "later.htap")), ("run", ("show", "summary", "all.run"))):
         with (directory / f"{name}.json").open("w", encoding="utf-8") as file:
             run(*command, "--json", stdout=file)
+    with (directory / "fragmentation.txt").open("w", encoding="utf-8") as file:
+        run("show", "fragmentation", "words.htap", stdout=file)
 
 
 def main():

@@ -342,6 +342,22 @@ function decorate(document, frames, isScanned) {
   return document;
 }
 
+// The shop's resident memory at its last scan, with two arenas. The first two stacks keep most of what is free.
+export function residentDocument() {
+  const document = shopDocument();
+  const part = (kind, name, bytes, tenths) => ({ kind, name, bytes, tenths });
+  const arena = (name, resident_bytes, live_bytes, live_blocks, unused_page_bytes, of_glibc = true) => ({ name, of_glibc, resident_bytes, live_bytes, live_blocks, unused_page_bytes });
+  document.resident = {
+    moment: 'the end', time_ns: 1_990_000_000, bytes: 22_333_440, knows_all_blocks: true,
+    parts: [part('live', 'live', 640_000, 6), part('free', 'free inside the allocator', 19_611_648, 187), part('globals', 'global variables', 204_800, 2), part('files', 'files', 1_228_800, 12), part('other', 'other', 648_192, 6)],
+    arenas: [arena('main arena', 20_000_000, 600_000, 700, 17_000_000), arena('arena 1', 251_648, 40_000, 21, 200_000)],
+    unused_page_bytes: 17_200_000, kept_bytes: 2_411_648,
+    stacks: { stack: [3, 1, 0], live_bytes: [500_000, 100_000, 40_000], live_blocks: [600, 100, 21], pages: [620, 90, null], kept_bytes: [2_000_000, 400_000, 11_648] },
+  };
+  document.summary.totals.mapped = { memory: { live_bytes: 80 << 20, peak_bytes: 160 << 20 }, reserved: { live_bytes: 2 ** 38, peak_bytes: 2 ** 38 } };
+  return document;
+}
+
 // A program that maps 160 MiB by two calls of its main, gives half of them back, and reserves addresses besides.
 export function mappedDocument() {
   const document = shopDocument();
@@ -502,7 +518,7 @@ export function emptyDocument() {
   return { ...document, verdict: [{ severity: 'good', kind: 'nothing', text: 'No allocation was seen', stack: null }], suppressions: {} };
 }
 
-const KINDS = { shop: shopDocument, difference: differenceDocument, series: () => differenceDocument({ recordings: 4 }), run: runDocument, large: largeDocument, hostile: hostileDocument, nulls: nullsDocument, empty: emptyDocument };
+const KINDS = { shop: shopDocument, difference: differenceDocument, series: () => differenceDocument({ recordings: 4 }), run: runDocument, resident: residentDocument, large: largeDocument, hostile: hostileDocument, nulls: nullsDocument, empty: emptyDocument };
 
 const escaped = (text) => text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { go, noFaults, openBrowser, settled, text } from './browser.mjs';
 import { bytesText, countText, figures, framesOfStack } from './expected.mjs';
-import { differenceDocument, runDocument, shopDocument } from './make_document.mjs';
+import { differenceDocument, nullsDocument, residentDocument, runDocument, shopDocument } from './make_document.mjs';
 
 let browser;
 before(async () => { browser = await openBrowser(); });
@@ -115,6 +115,47 @@ test('pages: how full, how barely, and which one is under the pointer', async ()
   await settled(page);
   assert.equal(stackOf(page), String(pages.stack[4]));
   noFaults(page);
+});
+
+test('resident memory stands by kind, arena and stack, and adds up; addresses that are only reserved stand apart', async () => {
+  const made = residentDocument();
+  const { resident } = made;
+  const page = await browser.show(made, { hash: 'v=address' });
+  assert.equal(await text(page, '#resident-title'), '21.3 MiB resident at the end (after 1.99 s)');
+  assert.deepEqual(await page.locator('.parts li').allInnerTexts(), ['0.6 MiB live 2.9%', '18.7 MiB free inside the allocator 87.8%', '0.2 MiB global variables 0.9%', '1.2 MiB files 5.5%', '0.6 MiB other 2.9%']);
+  const widths = await page.locator('.parts-bar span').evaluateAll((spans) => spans.map((span) => span.getBoundingClientRect().width));
+  resident.parts.forEach(({ bytes }, index) => assert.ok(Math.abs(widths[index] / sum(widths) - bytes / resident.bytes) < 0.01, `${widths}`));
+  assert.deepEqual(await cellsOf(page, 'Memory by arena'), resident.arenas.map((arena) => [arena.name, bytesText(arena.resident_bytes), bytesText(arena.live_bytes),
+    bytesText(arena.resident_bytes - arena.live_bytes), bytesText(arena.unused_page_bytes), countText(arena.live_blocks)]));
+  assert.equal(await text(page, '#kept'), 'Free: 16.4 MiB in whole pages, 2.3 MiB in pages with live blocks, which keep them resident');
+  const keeps = await cellsOf(page, 'Stacks that keep memory resident');
+  assert.deepEqual(keeps.map((cells) => cells.slice(1)), [['1.9 MiB', '488.3 KiB', '600', '620'], ['390.6 KiB', '97.7 KiB', '100', '90'], ['11.4 KiB', '39.1 KiB', '21', 'unknown']]);
+  assert.match(keeps[0][0], /^#4 /);
+  assert.match(await text(page, '#mapped-apart'), /: 80\.0 MiB mapped, resident or not; besides 256\.0 GiB only reserved \(PROT_NONE\): addresses, not memory\.$/);
+  assert.equal(await page.getByText('Which stacks pin pages').count(), 0, 'the same question, answered by less');
+  assert.equal(await page.locator('.filter-limit').count(), 0);
+  await go(page, 'v=address&at=20&q=make_buffer');
+  assert.deepEqual(await page.locator('#resident .filter-limit').allInnerTexts(), ["The whole process, at the leak scan at the end: filters don't apply here.", 'The leak scan at the end: only the filters by text and module apply here.']);
+  assert.equal(await text(page, '#resident-bytes'), '21.3 MiB');
+  const wanted = resident.stacks.stack.filter((row) => framesOfStack(made, row).some((frame) => made.strings[made.frames.function[frame]] === 'make_buffer'));
+  assert.equal((await cellsOf(page, 'Stacks that keep memory resident')).length, wanted.length);
+  await go(page, 'v=verdict');
+  await page.getByRole('button', { name: 'Resident 21.3 MiB' }).click();
+  await settled(page);
+  assert.match(page.url(), /v=address/);
+  noFaults(page);
+});
+
+test('where resident memory is unknown the view says why', async () => {
+  const why = async (made) => text(await browser.show(made, { hash: 'v=address' }), '#resident-unknown');
+  const withUnknown = shopDocument();
+  withUnknown.resident = { unknown: 'Which pages are resident is unknown: an older kernel.' };
+  assert.equal(await why(withUnknown), 'Which pages are resident is unknown: an older kernel.');
+  assert.match(await why(shopDocument({ isScanned: false })), /while a leak scan has the program stopped, and this recording has none\.$/);
+  const imported = shopDocument({ isScanned: false });
+  imported.summary.capture.imported_from = 'heaptrack';
+  assert.equal(await why(imported), "Which memory was resident is unknown: a file of heaptrack doesn't tell it.");
+  assert.match(await why(nullsDocument()), /unknown/);
 });
 
 test('processes stand side by side', async () => {

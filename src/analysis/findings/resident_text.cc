@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "common/base/units.h"
@@ -30,12 +31,6 @@ namespace {
 
 constexpr uint64_t kTenths = 10;
 
-struct PartText {
-  uint64_t bytes;
-  const char* name;
-  uint64_t tenths = 0;
-};
-
 // The unit that the whole has in text, in bytes.
 uint64_t unit_of(uint64_t bytes) {
   constexpr uint64_t kStep = 1024;
@@ -47,22 +42,22 @@ uint64_t unit_of(uint64_t bytes) {
 
 // Rounds the parts so that they add up to the whole, rounded; the last part takes those that would be 0, but not the
 // first one.
-void round_parts(std::vector<PartText>& texts, uint64_t bytes) {
+void round_parts(std::vector<ResidentPart>& texts, uint64_t bytes) {
   const uint64_t unit = unit_of(bytes);
-  for (PartText& part : texts) {
+  for (ResidentPart& part : texts) {
     if (part.bytes * kTenths >= unit || &part == &texts.front() || &part == &texts.back()) continue;
     texts.back().bytes += part.bytes;
     part.bytes = 0;
   }
   uint64_t left = (bytes * kTenths + unit / 2) / unit;
-  std::vector<PartText*> by_rest;
-  for (PartText& part : texts) {
+  std::vector<ResidentPart*> by_rest;
+  for (ResidentPart& part : texts) {
     part.tenths = part.bytes * kTenths / unit;
     left -= part.tenths;
     by_rest.push_back(&part);
   }
   std::ranges::stable_sort(by_rest, std::ranges::greater(),
-                           [unit](const PartText* part) { return part->bytes * kTenths % unit; });
+                           [unit](const ResidentPart* part) { return part->bytes * kTenths % unit; });
   for (size_t i = 0; i < by_rest.size() && left != 0; ++i, --left) ++by_rest[i]->tenths;
 }
 
@@ -80,23 +75,51 @@ bool is_explained(const Amounts& amounts) {
 
 }  // namespace
 
-std::string resident_parts(const report::ResidentParts& parts) {
-  if (parts.bytes == 0) return "";
+std::vector<ResidentPart> rounded_parts(const report::ResidentParts& parts) {
+  if (parts.bytes == 0) return {};
   const char* const free = parts.knows_all_blocks ? "free inside the allocator"
                                                   : "free inside the allocator, or in blocks that weren't recorded";
-  std::vector<PartText> texts{{parts.live_bytes, "live"},       {parts.free_bytes, free},
-                              {parts.mapped_bytes, "mapped"},   {parts.global_bytes, "global variables"},
-                              {parts.stack_bytes, "stacks"},    {parts.ended_stack_bytes, "stacks of ended threads"},
-                              {parts.file_bytes, "files"},      {parts.shared_bytes, "shared"},
-                              {parts.heaptap_bytes, "heaptap"}, {parts.other_bytes, "other"}};
-  round_parts(texts, parts.bytes);
+  std::vector<ResidentPart> rounded{
+      {"live", "live", parts.live_bytes},          {"free", free, parts.free_bytes},
+      {"mapped", "mapped", parts.mapped_bytes},    {"globals", "global variables", parts.global_bytes},
+      {"stacks", "stacks", parts.stack_bytes},     {"ended-stacks", "stacks of ended threads", parts.ended_stack_bytes},
+      {"files", "files", parts.file_bytes},        {"shared", "shared", parts.shared_bytes},
+      {"heaptap", "heaptap", parts.heaptap_bytes}, {"other", "other", parts.other_bytes}};
+  round_parts(rounded, parts.bytes);
+  const std::string_view first = rounded.front().kind;
+  std::erase_if(rounded, [first](const ResidentPart& part) { return part.tenths == 0 && part.kind != first; });
+  return rounded;
+}
+
+std::string resident_parts(const report::ResidentParts& parts) {
   std::string text;
-  for (const PartText& part : texts) {
-    if (part.tenths == 0 && &part != &texts.front()) continue;
+  for (const ResidentPart& part : rounded_parts(parts)) {
     text +=
         fmt::format("{}{}.{} {}", text.empty() ? "" : ", ", part.tenths / kTenths, part.tenths % kTenths, part.name);
   }
   return text;
+}
+
+std::string moment_of(const report::ResidentParts& parts) {
+  return parts.at_end ? "the end" : fmt::format("scan {}", parts.scan);
+}
+
+std::string arena_name(const report::ArenaUse& arena) {
+  switch (arena.kind) {
+    case model::RegionKind::kHeap:
+      return "main arena";
+    case model::RegionKind::kArena:
+      return fmt::format("arena {}", arena.arena);
+    case model::RegionKind::kMappedBlock:
+      return "blocks mapped for themselves";
+    default:
+      return "memory of an allocator other than glibc's";
+  }
+}
+
+std::string resident_unknown_text() {
+  return "Which pages are resident is unknown: the kernel of the recording's machine has no list of them (before Linux "
+         "6.7), counting them would have stopped the program for too long, or the trace is of an earlier heaptap.";
 }
 
 std::string resident_line(const report::Totals& totals) {

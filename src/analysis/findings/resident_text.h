@@ -1,7 +1,10 @@
 // Text about resident memory.
 #pragma once
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "analysis/report/fragmentation.h"
 #include "analysis/report/report.h"
 #include "analysis/report/resident.h"
 
@@ -10,9 +13,28 @@ namespace heaptap::findings {
 // "38.5 MiB anonymous, 1.4 MiB of files, about 40.0 KiB heaptap's log"; empty: unknown.
 std::string resident_parts(const report::Resident& resident);
 
-// "0.6 live, 20.1 free inside the allocator, 1.2 files, 0.3 heaptap": in the unit of the whole, as base::format_bytes
-// writes it; other parts than live blocks of less than 0.1 are in "other", and the numbers add up to the whole.
+struct ResidentPart {
+  const char* kind;  // "live", "free": the same in each text
+  const char* name;  // "free inside the allocator"
+  uint64_t bytes;
+  uint64_t tenths = 0;  // of the unit that the whole has in text
+};
+
+// The parts of at least 0.1 in that unit, and live blocks. What is less is in "other", and the numbers add up to the
+// whole. Empty: nothing is resident.
+std::vector<ResidentPart> rounded_parts(const report::ResidentParts& parts);
+
+// "0.6 live, 20.1 free inside the allocator, 1.2 files, 0.3 heaptap": the same as text.
 std::string resident_parts(const report::ResidentParts& parts);
+
+// "the end", "scan 2".
+std::string moment_of(const report::ResidentParts& parts);
+
+// "main arena", "arena 3".
+std::string arena_name(const report::ArenaUse& arena);
+
+// Why the parts are unknown although a leak scan was made, as a sentence.
+std::string resident_unknown_text();
 
 // For the end of a recording; empty where resident memory is unknown, small, or mostly explained by live memory:
 // "40.0 MiB resident, 298.4 KiB live: 38.5 MiB anonymous, …".

@@ -11,6 +11,7 @@
 #include "analysis/findings/function_name.h"
 #include "analysis/findings/ignored_text.h"
 #include "analysis/findings/label_text.h"
+#include "analysis/findings/resident_text.h"
 #include "analysis/findings/telling_frame.h"
 #include "analysis/findings/text_safe.h"
 #include "analysis/findings/words.h"
@@ -69,6 +70,7 @@ class Document {
     retained();
     graph();
     address_space();
+    fragmentation();
     processes();
     peak_process();
     sources();
@@ -506,6 +508,67 @@ class Document {
     write_column(json_, "live_bytes", spans, [](const report::BlockSpan& span) { return span.live_bytes; });
     write_column(json_, "blocks", spans, [](const report::BlockSpan& span) { return span.blocks; });
     write_column(json_, "touched_bytes", spans, [](const report::BlockSpan& span) { return span.touched_bytes; });
+  }
+
+  // Where resident memory is at the leak scan: what `show fragmentation` prints.
+  void fragmentation() {
+    const JsonObject value(json_.key("resident"));
+    if (!report_.fragmentation || !report_.totals.resident_parts) {
+      json_.member("unknown", report_.leaks.scanned ? findings::resident_unknown_text() : "");
+      return;
+    }
+    const report::ResidentParts& parts = *report_.totals.resident_parts;
+    const report::Fragmentation& fragmentation = *report_.fragmentation;
+    json_.member("moment", findings::moment_of(parts));
+    json_.member("time_ns", parts.time_ns);
+    json_.member("bytes", parts.bytes);
+    json_.member("knows_all_blocks", parts.knows_all_blocks);
+    list("parts", findings::rounded_parts(parts), [&](const findings::ResidentPart& part) {
+      json_.member("kind", part.kind);
+      json_.member("name", part.name);
+      json_.member("bytes", part.bytes);
+      json_.member("tenths", part.tenths);
+    });
+    list("arenas", fragmentation.arenas, [&](const report::ArenaUse& arena) {
+      json_.member("name", findings::arena_name(arena));
+      json_.member("of_glibc", arena.kind != model::RegionKind::kAllocator);
+      json_.member("resident_bytes", arena.resident_bytes);
+      json_.member("live_bytes", arena.live.bytes);
+      json_.member("live_blocks", arena.live.blocks);
+      json_.member("unused_page_bytes", arena.unused_bytes);
+    });
+    json_.member("unused_page_bytes", fragmentation.unused_bytes);
+    json_.member("kept_bytes", fragmentation.kept_bytes);
+    keeps(fragmentation.stacks);
+  }
+
+  // By row of the stacks. A page may have blocks of several stacks, so pages of folded ones don't add up.
+  struct RowKeep {
+    report::StackKeep sum;
+    uint64_t stacks = 0;
+  };
+
+  void keeps(const std::vector<report::StackKeep>& stacks) {
+    std::vector<uint32_t> order;
+    boost::unordered_flat_map<uint32_t, RowKeep> by_row;
+    for (const report::StackKeep& stack : stacks) {
+      const std::optional<uint32_t> row = row_of_id(stack.stack_id);
+      if (!row) continue;
+      RowKeep& keep = by_row[*row];
+      if (keep.stacks++ == 0) order.push_back(*row);
+      keep.sum.live += stack.live;
+      keep.sum.pages += stack.pages;
+      keep.sum.kept_bytes += stack.kept_bytes;
+    }
+    const JsonObject table(json_.key("stacks"));
+    const auto column = [&](const char* name, auto value_of) {
+      write_column(json_, name, order, [&](uint32_t row) { return value_of(by_row[row]); });
+    };
+    write_column(json_, "stack", order, [](uint32_t row) { return row; });
+    column("live_bytes", [](const RowKeep& keep) { return keep.sum.live.bytes; });
+    column("live_blocks", [](const RowKeep& keep) { return keep.sum.live.blocks; });
+    column("pages", [](const RowKeep& keep) { return known(keep.stacks == 1, keep.sum.pages); });
+    column("kept_bytes", [](const RowKeep& keep) { return keep.sum.kept_bytes; });
   }
 
   void processes() {

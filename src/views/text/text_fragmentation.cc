@@ -16,19 +16,6 @@ using base::format_bytes;
 using base::format_count;
 using model::RegionKind;
 
-std::string arena_name(const report::ArenaUse& arena) {
-  switch (arena.kind) {
-    case RegionKind::kHeap:
-      return "main arena";
-    case RegionKind::kArena:
-      return fmt::format("arena {}", arena.arena);
-    case RegionKind::kMappedBlock:
-      return "blocks mapped for themselves";
-    default:
-      return "memory of an allocator other than glibc's";
-  }
-}
-
 std::string arenas_text(const TextContext& context, const report::Fragmentation& fragmentation) {
   constexpr size_t kRows = 16;
   TextTable table({{"ARENA", Align::kLeft}, {"RESIDENT"}, {"LIVE"}, {"FREE"}, {"OF WHOLE PAGES"}, {"BLOCKS"}},
@@ -42,7 +29,7 @@ std::string arenas_text(const TextContext& context, const report::Fragmentation&
   for (size_t i = 0; i < fragmentation.arenas.size(); ++i) {
     const report::ArenaUse& arena = fragmentation.arenas[i];
     if (i < shown) {
-      add(arena, arena_name(arena));
+      add(arena, findings::arena_name(arena));
       continue;
     }
     rest.resident_bytes += arena.resident_bytes;
@@ -85,16 +72,12 @@ std::string text_fragmentation(const TextContext& context) {
   const report::Report& report = context.report;
   std::string text = title_of(context) + "\n";
   if (!report.fragmentation || !report.totals.resident_parts) {
-    return text +
-           "Which pages are resident is unknown: the kernel of the recording's machine has no list of them (before "
-           "Linux 6.7), "
-           "counting them would have stopped the program for too long, or the trace is of an earlier heaptap.\n" +
-           remarks_of(context);
+    return text + findings::resident_unknown_text() + "\n" + remarks_of(context);
   }
   const report::ResidentParts& parts = *report.totals.resident_parts;
   const report::Fragmentation& fragmentation = *report.fragmentation;
-  text += fmt::format("{} resident at {}: {}\n\n", format_bytes(parts.bytes),
-                      parts.at_end ? "the end" : fmt::format("scan {}", parts.scan), findings::resident_parts(parts));
+  text += fmt::format("{} resident at {}: {}\n\n", format_bytes(parts.bytes), findings::moment_of(parts),
+                      findings::resident_parts(parts));
   text += context.ink.bold("The allocator's memory by arena") + "\n\n" + arenas_text(context, fragmentation);
   text += unknown_text(fragmentation);
   text += fmt::format("\n{}: {} in whole pages, {} in pages with live blocks, which keep them resident\n\n",

@@ -178,6 +178,30 @@ TEST(Document, KeepsAllSumsWhereStacksAreFolded) {
   EXPECT_LT(folded["cells"]["stack"].size(), 20U) << "cells of folded stacks are one";
 }
 
+TEST(Document, WhatFoldedStacksKeepResidentIsOneRowWithoutPages) {
+  Report report = with_stacks(1000);
+  EXPECT_EQ(document_of(report)["resident"], (nlohmann::json{{"unknown", ""}})) << "no scan, as the shell knows";
+  report.leaks.scanned = true;
+  EXPECT_NE(document_of(report)["resident"]["unknown"], "");
+  report.totals.resident_parts = report::ResidentParts{.scan = 2, .at_end = false, .bytes = 8192, .free_bytes = 8192};
+  report.fragmentation.emplace();
+  for (const uint64_t id : {1000, 7, 8}) {
+    report::StackKeep& keep = report.fragmentation->stacks.emplace_back();
+    keep.stack_id = id;
+    keep.live = {.blocks = 1, .bytes = id};
+    keep.pages = 1;
+    keep.kept_bytes = 4000 - id;
+  }
+  const auto resident = document_of(report, {.title = "app", .max_stacks = 10})["resident"];
+  EXPECT_EQ(resident["moment"], "scan 2");
+  const auto& stacks = resident["stacks"];
+  ASSERT_EQ(stacks["stack"].size(), 2U);
+  EXPECT_EQ(stacks["kept_bytes"], (nlohmann::json{3000, 7985}));
+  EXPECT_EQ(stacks["live_bytes"], (nlohmann::json{1000, 15}));
+  EXPECT_EQ(stacks["live_blocks"], (nlohmann::json{1, 2}));
+  EXPECT_EQ(stacks["pages"], (nlohmann::json{1, nullptr})) << "both may have blocks on one page";
+}
+
 // Two recordings with `count` stacks each; every third one is only in the last one.
 report::Comparison with_changes(uint32_t count) {
   report::Comparison comparison;

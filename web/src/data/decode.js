@@ -133,7 +133,7 @@ export function decode(document) {
     timeline: timelineOf(document.timeline), marks: document.marks ?? [], moreMarks: document.more_marks ?? 0,
     sizes: document.sizes ?? null, lifetimes: document.lifetimes ?? null, errors: document.errors ?? [],
     holders: document.holders ?? [], globals: document.globals ?? [], retained: document.retained ?? [], graph: document.graph ?? null,
-    addressSpace: document.address_space ?? null, processes: document.processes ?? [], peakProcess: document.peak_process ?? null, difference: decodeDifference(document.difference), isRun: document.of_run === true,
+    addressSpace: document.address_space ?? null, resident: document.resident ?? null, processes: document.processes ?? [], peakProcess: document.peak_process ?? null, difference: decodeDifference(document.difference), isRun: document.of_run === true,
     suppressions: document.suppressions ?? {}, sources: document.sources ?? {}, folded: document.folded ?? null,
     hasMapped: hasMapped(stacks, bins ? cells : null),
     isScanned: document.summary?.leaks?.scanned === true,

@@ -1,4 +1,5 @@
-// Map of the pages with live blocks: how full each is, which stack pins it, and how much of the heap is holes.
+// Resident memory at the leak scan, and a map of the pages with live blocks at the end: how full each is, which stack pins it, and how
+// much of the heap is holes.
 import { h } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useReport } from '../context.js';
@@ -10,6 +11,7 @@ import { FilterLimit } from '../parts/filter_bar.jsx';
 import { useResize } from '../parts/resize.js';
 import { Table, bytesUpTo, countUpTo } from '../parts/table.jsx';
 import { Name } from '../parts/text.jsx';
+import { Resident } from './resident.jsx';
 
 const CELL = 9;
 const BARELY = 0.25; // a page filled less than this is pinned by little
@@ -107,17 +109,17 @@ function Spans({ spans, maxGap }) {
   ], [most]);
   return (
     <section><h2>Spans of live blocks</h2>
-      <p class="note">A trace has no list of mappings: spans are runs of live blocks with gaps of less than {format.bytes(maxGap)}. Large blocks count with all of their pages.</p>
+      <p class="note">Runs of live blocks with gaps of less than {format.bytes(maxGap)}, not mappings. Large blocks count with all of their pages.</p>
       <Table label="Spans of live blocks" columns={columns} rows={spans} initialSort="touched" height="20rem" keyOf={({ address }) => address} />
     </section>
   );
 }
 
-export function AddressSpaceView() {
+function Pages({ space }) {
   const { model, selection, state, change } = useReport();
-  const { page_bytes: pageBytes } = model.addressSpace;
-  const spans = useMemo(() => spansOf(model.addressSpace.spans), [model]);
-  const pages = useMemo(() => pagesOf(model.addressSpace), [model]);
+  const { page_bytes: pageBytes } = space;
+  const spans = useMemo(() => spansOf(space.spans), [space]);
+  const pages = useMemo(() => pagesOf(space), [space]);
   const rows = useMemo(() => pinRows(pages, pageBytes, selection.stackIsWanted), [pages, pageBytes, selection]);
   const live = pages.reduce((sum, page) => sum + page.bytes, 0);
   const inAll = spans.reduce((sum, span) => sum + span.live, 0);
@@ -131,8 +133,11 @@ export function AddressSpaceView() {
     { key: 'pinned', label: 'Pinned', align: 'right', holds: bytesUpTo(most * pageBytes), sort: (row) => row.pages * pageBytes, cell: (row) => format.bytes(row.pages * pageBytes) },
     { key: 'fill', label: 'Filled', align: 'right', holds: '100.0%', sort: (row) => row.bytes / row.pages, cell: (row) => format.percent(row.bytes, row.pages * pageBytes) },
   ], [model, most, pageBytes]);
+  // Of the same question the count of resident pages knows more.
+  const knowsResident = model.resident?.bytes !== undefined;
   return (
-    <div class="page">
+    <section aria-labelledby="pages-title">
+      <h2 id="pages-title">Pages with live blocks at the end</h2>
       <FilterLimit stacks={false} of="The end of the recording" />
       <div class="cards">
         <Card label="Pages with live blocks" value={format.count(pages.length)} detail={`${format.bytes(pages.length * pageBytes)} of memory`} />
@@ -141,10 +146,22 @@ export function AddressSpaceView() {
         <Card label="Barely filled" value={format.count(barely)} detail="pages less than a quarter full" kind={barely > pages.length / 2 ? 'warning' : ''} />
       </div>
       <PageMap pages={pages} pageBytes={pageBytes} />
-      <h2>Which stacks pin pages</h2>
-      <FilterLimit of="The end of the recording" />
-      <Table label="Stacks that pin pages" columns={columns} rows={rows} initialSort="held" height="24rem" onOpen={(row) => change({ stack: row.stack })} isOpen={(row) => row.stack === state.stack} />
-      {spans.length > 0 ? <Spans spans={spans} maxGap={model.addressSpace.max_gap_bytes} /> : null}
+      {knowsResident ? null : [
+        <h2>Which stacks pin pages</h2>,
+        <FilterLimit of="The end of the recording" />,
+        <Table label="Stacks that pin pages" columns={columns} rows={rows} initialSort="held" height="24rem" onOpen={(row) => change({ stack: row.stack })} isOpen={(row) => row.stack === state.stack} />,
+      ]}
+      {spans.length > 0 ? <Spans spans={spans} maxGap={space.max_gap_bytes} /> : null}
+    </section>
+  );
+}
+
+export function AddressSpaceView() {
+  const { model } = useReport();
+  return (
+    <div class="page">
+      <Resident />
+      {model.addressSpace ? <Pages space={model.addressSpace} /> : <p class="note">No pages with live blocks at the end are known.</p>}
     </div>
   );
 }

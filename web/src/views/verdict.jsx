@@ -81,6 +81,7 @@ function Cards({ model }) {
       <Card label="Allocations" value={figure('allocations', format.count(totals.allocations))} detail={`${format.bytes(totals.allocated_bytes)} in total`} onOpen={opens(hasStacks, { view: 'flame', metric: 'allocated' })} />
       <Card label="Temporary" value={figure('temporary', format.percent(totals.temporary_allocations, totals.allocations))} detail={format.counted(totals.temporary_allocations, 'allocation')}
         onOpen={opens(hasStacks && isMetricKnown(model, 'temporary', selection), { view: 'flame', metric: 'temporary' })} />
+      {model.resident?.bytes > 0 ? <Card label="Resident" value={figure('resident', format.bytes(model.resident.bytes))} detail={`at ${model.resident.moment}`} onOpen={() => change({ view: 'address' })} /> : null}
       {errorCount === 0 ? null : <Card label="Errors" value={figure('errors', format.count(errorCount))} detail={errorText} kind={errorCount > 0 ? 'bad' : ''} onOpen={opens(model.errors.length > 0, { view: 'errors' })} />}
     </div>
   );

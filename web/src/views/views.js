@@ -22,7 +22,7 @@ const VIEWS = [
   { id: 'holders', label: 'Retained by', Component: HoldersView, has: (model) => model.holders.length + model.globals.length + model.retained.length > 0 || model.graph !== null },
   { id: 'sites', label: 'Sites', Component: SitesView, has: (model) => model.stacks.count > 0 && !model.difference },
   { id: 'sizes', label: 'Sizes & lifetimes', Component: SizesView, has: (model) => !model.difference && (model.sizeClasses.length > 0 || model.lifetimes !== null) },
-  { id: 'address', label: 'Address space', Component: AddressSpaceView, has: (model) => model.addressSpace !== null },
+  { id: 'address', label: 'Address space', Component: AddressSpaceView, has: (model) => !model.difference },
   { id: 'difference', label: 'Difference', Component: DifferenceView, has: (model) => model.difference !== null || (model.hasTimes && model.bins.count > 1 && model.knowsReleases) },
   { id: 'processes', label: 'Processes', Component: ProcessesView, has: (model) => model.processes.length > 1, badge: (model) => model.processes.length },
   { id: 'source', label: 'Source', Component: SourceView, has: (model) => Object.keys(model.sources).length > 0 },

@@ -51,6 +51,26 @@ test('the sums of its cells are the totals', async () => {
   noFaults(page);
 });
 
+test('resident memory is what `heaptap show fragmentation` prints', async () => {
+  const printed = readFileSync(new URL('fragmentation.txt', directory), 'utf8');
+  const page = await browser.show(report, { hash: 'v=address' });
+  const heading = await text(page, '#resident-title');
+  if (heading === 'Resident memory') { // an older kernel
+    assert.ok(printed.includes(await text(page, '#resident-unknown')));
+    return;
+  }
+  const parts = await page.locator('.parts li').evaluateAll((items) => items.map((item) => Array.from(item.childNodes).slice(1, -1).map((node) => node.textContent).join('').trim()));
+  const unit = heading.split(' ')[1];
+  const line = parts.map((part) => part.replace(` ${unit} `, ' ')).join(', ');
+  assert.ok(printed.includes(`\n${heading.replace(/ \(after .*/, '')}: ${line}\n`), `${heading}: ${line}\n${printed}`);
+  const figuresOf = (name, from, to) => page.getByRole('grid', { name, exact: true }).locator('.rows [role=row]').evaluateAll((rows, [first, last]) => rows.map((row) => Array.from(row.children).slice(first, last).map((cell) => cell.innerText).join(' ')), [from, to]);
+  const words = printed.replace(/ +/g, ' ');
+  for (const row of await figuresOf('Memory by arena', 0, 6)) assert.ok(words.includes(`\n ${row}\n`), row);
+  for (const row of (await figuresOf('Stacks that keep memory resident', 1, 5)).slice(0, 3)) assert.ok(words.includes(`\n ${row} `) || words.includes(`\n ${row}\n`), `${row}\n${words}`);
+  assert.ok(printed.includes(`\n${await text(page, '#kept')}\n`));
+  noFaults(page);
+});
+
 test('every view opens', async () => {
   const page = await browser.show(report);
   const tabs = await page.locator('[role=tab]').evaluateAll((elements) => elements.map(({ id }) => id.slice(4)));
