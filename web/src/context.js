@@ -41,5 +41,10 @@ export const processName = ({ program, pid, folded }) => (folded > 0 ? program :
 export const ofPeak = (model) => (model.isRun && model.processes[model.peakProcess] ? ` of ${processName(model.processes[model.peakProcess])}` : '');
 export const labelOfMetric = (name, model, selection) => `${metricLabel(name, selection)}${name === 'peak' ? ofPeak(model) : ''}`;
 
+// What the report was written of: all, or what a filter of the command line left of it.
+const reportedOf = ({ summary: { filter } }) => format.clipped(format.safeText(filter), 120);
+export const wholeOf = (model) => (model.summary.filter ? `all that is reported (${reportedOf(model)})` : 'whole recording');
+export const endOf = (model) => (model.summary.filter ? `the end of what is reported (${reportedOf(model)})` : 'the end of the recording');
+
 export const timeOfBin = (model, bin) => model.bins.start + bin * model.bins.width;
 export const endOfBin = (model, bin) => timeOfBin(model, bin + 1);

@@ -47,6 +47,7 @@ export function percent(part, whole) {
   return whole === 0 ? '-' : `${fixed((100 * part) / whole, 1)}%`;
 }
 
+export const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
 export const signed = (text, value) => (value > 0 ? `+${text}` : text);
 export const counted = (number, noun, plural = `${noun}s`) => `${count(number)} ${number === 1 ? noun : plural}`;
 

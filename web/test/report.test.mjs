@@ -93,6 +93,12 @@ test('a text that is no regular expression is said to be none, and selects as pa
   noFaults(page);
 });
 
+test('the strip of a selection without anything is at 0', async () => {
+  const page = await browser.show(document, { hash: 'q=nosuchfunction' });
+  assert.equal(await page.locator('#time-strip').getAttribute('title'), 'At most 0 B');
+  noFaults(page);
+});
+
 test('a drag over the strip chooses a range, a click a moment, and both are in the address', async () => {
   const page = await browser.show(document);
   const box = await page.locator('#time-strip').boundingBox();

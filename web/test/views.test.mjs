@@ -225,6 +225,21 @@ test('a view that a filter does not hold for says so, and only then', async () =
   assert.equal(await run.locator('.filter-limit').count(), 0);
 });
 
+test('a report that was written with a filter never calls its part the whole recording, nor its end the end', async () => {
+  const part = structuredClone(document);
+  part.summary.filter = 'to 20.0 ms';
+  const page = await browser.show(part);
+  assert.equal(await text(page, '#total-range'), 'all that is reported (to 20.0 ms)');
+  assert.match(await text(page, '#view'), /written with a filter \(to 20\.0 ms\)/);
+  await go(page, 'v=address&thread=2');
+  assert.equal(await text(page, '#pages-title'), 'Pages with live blocks at the end of what is reported (to 20.0 ms)');
+  for (const view of ['verdict', 'address', 'errors', 'sizes', 'holders', 'processes']) {
+    await go(page, `v=${view}&thread=2`);
+    assert.doesNotMatch(await page.locator('#app').innerText(), /whole recording|end of the recording/i, view);
+  }
+  noFaults(page);
+});
+
 test('columns are as wide as their figures and headings, names have the rest and stay in sight', async () => {
   const cut = (page) => page.locator('.table .row > *').evaluateAll((cells) => cells.flatMap((cell) => [cell, ...cell.querySelectorAll('button, .bar')])
     .filter((one) => (one.closest('.head') || one.closest('.right')) && one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent));

@@ -1,7 +1,7 @@
 // The one filter of all views, and the strip of time.
 import { Fragment, h } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { endOfBin, ofPeak, processName, timeOfBin, useReport } from '../context.js';
+import { endOfBin, ofPeak, processName, timeOfBin, useReport, wholeOf } from '../context.js';
 import { CHANGES, LEAK_KINDS, isMetricKnown, stackModules, usedSizes } from '../data/selection.js';
 import { threadName } from '../data/names.js';
 import { isNoExpression, partsOf } from '../data/text_filter.js';
@@ -60,7 +60,7 @@ const processText = (model, { filter }) => (filter.process === null ? 'all proce
 function rangeText(model, selection) {
   const { from, to, moment } = selection;
   const whole = from === 0 && to === model.bins.count - 1;
-  const range = whole ? 'whole recording' : `${format.duration(timeOfBin(model, from))} … ${format.duration(endOfBin(model, to))}`;
+  const range = whole ? wholeOf(model) : `${format.duration(timeOfBin(model, from))} … ${format.duration(endOfBin(model, to))}`;
   return `${range}${moment === to ? '' : `, live at ${format.duration(endOfBin(model, moment))}`}`;
 }
 
@@ -125,14 +125,14 @@ const TIMES_AND_KINDS = ['from', 'to', 'moment', 'thread', 'size', 'age', 'kind'
 
 // A note for views without time, thread, size or age, shown if such a filter is set. `stacks`: whether the view is by stack; `parts`: which
 // parts of it are. `of`: what the view has instead. `except`: a filter that it does follow.
-export function FilterLimit({ stacks = true, parts, of = 'Whole recording', except }) {
-  const { state } = useReport();
+export function FilterLimit({ stacks = true, parts, of, except }) {
+  const { model, state } = useReport();
   const unknown = TIMES_AND_KINDS.some((name) => name !== except && state[name] !== null);
   const ignored = (!stacks || parts) && (state.text !== '' || state.module !== null);
   if (!unknown && !ignored) return null;
   return (
     <p class="note filter-limit" role="note">
-      {of}: {stacks ? `only the filters by text and module apply${parts ? `, and to ${parts} alone` : ' here'}.` : 'filters don\'t apply here.'}
+      {format.capitalized(of ?? wholeOf(model))}: {stacks ? `only the filters by text and module apply${parts ? `, and to ${parts} alone` : ' here'}.` : 'filters don\'t apply here.'}
     </p>
   );
 }

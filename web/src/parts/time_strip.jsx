@@ -22,7 +22,7 @@ export function peaksOfBins({ bins, timeline }) {
 
 // Highest of `values`, as the summary has it.
 function highestOf({ summary: { totals = {} } }, { isAll }, values) {
-  const highest = values.reduce((best, value) => Math.max(best, value), 1);
+  const highest = values.reduce((best, value) => Math.max(best, value), 0);
   return isAll && format.isKnown(totals.peak_live_bytes) ? Math.max(highest, totals.peak_live_bytes) : highest;
 }
 
@@ -38,7 +38,7 @@ function draw(canvas, { model, selection, drag, live }) {
   context.beginPath();
   context.moveTo(0, height);
   for (let bin = 0; bin < count; ++bin) {
-    const y = height - ((height - 6) * Math.max(0, live[bin])) / highest;
+    const y = height - ((height - 6) * Math.max(0, live[bin])) / (highest || 1);
     context.lineTo(x(bin), y);
     context.lineTo(x(bin + 1), y);
   }

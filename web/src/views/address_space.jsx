@@ -2,7 +2,7 @@
 // much of the heap is holes.
 import { h } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { useReport } from '../context.js';
+import { endOf, useReport } from '../context.js';
 import { longPathText, pathText, stackNumber } from '../data/names.js';
 import * as format from '../format.js';
 import { Bar, Card } from '../parts/bar.jsx';
@@ -137,8 +137,8 @@ function Pages({ space }) {
   const knowsResident = model.resident?.bytes !== undefined;
   return (
     <section aria-labelledby="pages-title">
-      <h2 id="pages-title">Pages with live blocks at the end</h2>
-      <FilterLimit stacks={false} of="The end of the recording" />
+      <h2 id="pages-title">Pages with live blocks at {endOf(model)}</h2>
+      <FilterLimit stacks={false} of={endOf(model)} />
       <div class="cards">
         <Card label="Pages with live blocks" value={format.count(pages.length)} detail={`${format.bytes(pages.length * pageBytes)} of memory`} />
         <Card label="Live in these pages" value={format.bytes(live)} detail={`${format.percent(live, pages.length * pageBytes)} filled${inAll > live ? `; ${format.bytes(inAll)} are live in all: of larger blocks only the pages at their ends are here` : ''}`} />
@@ -148,7 +148,7 @@ function Pages({ space }) {
       <PageMap pages={pages} pageBytes={pageBytes} />
       {knowsResident ? null : [
         <h2>Which stacks pin pages</h2>,
-        <FilterLimit of="The end of the recording" />,
+        <FilterLimit of={endOf(model)} />,
         <Table label="Stacks that pin pages" columns={columns} rows={rows} initialSort="held" height="24rem" onOpen={(row) => change({ stack: row.stack })} isOpen={(row) => row.stack === state.stack} />,
       ]}
       {spans.length > 0 ? <Spans spans={spans} maxGap={space.max_gap_bytes} /> : null}
@@ -161,7 +161,7 @@ export function AddressSpaceView() {
   return (
     <div class="page">
       <Resident />
-      {model.addressSpace ? <Pages space={model.addressSpace} /> : <p class="note">No pages with live blocks at the end are known.</p>}
+      {model.addressSpace ? <Pages space={model.addressSpace} /> : <p class="note">No pages with live blocks at {endOf(model)} are known.</p>}
     </div>
   );
 }

@@ -2,7 +2,7 @@
 // As `heaptap show fragmentation` has it, of the whole process.
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { useReport } from '../context.js';
+import { endOf, useReport } from '../context.js';
 import { longPathText, stackNumber } from '../data/names.js';
 import * as format from '../format.js';
 import { Bar } from '../parts/bar.jsx';
@@ -38,12 +38,14 @@ function Parts({ resident }) {
 }
 
 // Mapped memory is resident or not; what is only reserved can't be.
-function Mapped({ mapped }) {
+function Mapped() {
+  const { model } = useReport();
+  const { mapped } = model.summary.totals ?? {};
   const [memory, reserved] = [mapped?.memory?.live_bytes, mapped?.reserved?.live_bytes];
   if (!(memory > 0) && !(reserved > 0)) return null;
   return (
     <p class="note" id="mapped-apart">
-      At the end of the recording, by the program's own mmap:{memory > 0 ? [' ', <b key="memory">{format.bytes(memory)}</b>, ' mapped, resident or not'] : null}
+      At {endOf(model)}, by the program's own mmap:{memory > 0 ? [' ', <b key="memory">{format.bytes(memory)}</b>, ' mapped, resident or not'] : null}
       {reserved > 0 ? [memory > 0 ? '; besides ' : ' ', <b key="reserved">{format.bytes(reserved)}</b>, ' only reserved (PROT_NONE): addresses, not memory'] : null}.
     </p>
   );
@@ -105,7 +107,7 @@ export function Resident() {
       <h2 id="resident-title">{isKnown ? [<b key="bytes" id="resident-bytes">{format.bytes(resident.bytes)}</b>, ` resident at ${momentOf(resident)}`] : 'Resident memory'}</h2>
       {isKnown ? <FilterLimit stacks={false} of={`The whole process, at the leak scan at ${resident.moment}`} /> : null}
       {isKnown ? <Parts resident={resident} /> : <p class="note" id="resident-unknown">{whyUnknown(model)}</p>}
-      <Mapped mapped={model.summary.totals?.mapped} />
+      <Mapped />
       {isKnown && resident.arenas.length > 0 ? <Arenas resident={resident} /> : null}
       {isKnown && resident.stacks.stack.length > 0 ? <Keeps resident={resident} /> : null}
     </section>

@@ -1,7 +1,7 @@
 // Sizes and lifetimes of blocks, temporary allocations, and the allocator's overhead per block.
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { endOfBin, useReport } from '../context.js';
+import { endOf, endOfBin, useReport, wholeOf } from '../context.js';
 import { isMetricKnown, sumsBy, usedSizes } from '../data/selection.js';
 import * as format from '../format.js';
 import { Bar } from '../parts/bar.jsx';
@@ -38,6 +38,7 @@ function wasteRows({ size, allocations, live_blocks: live }) {
 const overheadText = ({ overhead, size }) => `${format.count(overhead)} B (${format.percent(overhead, size)})`;
 
 function Waste({ sizes }) {
+  const { model } = useReport();
   const rows = useMemo(() => wasteRows(sizes), [sizes]);
   const known = rows.filter(({ waste }) => !Number.isNaN(waste));
   const waste = known.reduce((sum, row) => sum + row.waste, 0);
@@ -53,7 +54,7 @@ function Waste({ sizes }) {
   ], [rows, most]);
   return (
     <section><h2>Exact sizes, and the allocator's overhead</h2>
-      <p class="note">With the rounding of glibc's malloc: live blocks of {format.bytes(used)} take <b id="waste">{format.bytes(waste)}</b> more ({format.percent(waste, used)}). Of the whole recording, whatever the filter.</p>
+      <p class="note">With the rounding of glibc's malloc: live blocks of {format.bytes(used)} take <b id="waste">{format.bytes(waste)}</b> more ({format.percent(waste, used)}). {format.capitalized(wholeOf(model))}, whatever the filter.</p>
       <Table label="Exact sizes" columns={columns} rows={rows} initialSort="allocations" height="26rem" />
     </section>
   );
@@ -69,7 +70,7 @@ function lifetimeRows({ lowest_ns: lowest, highest_ns: highest, blocks, bytes })
 export function SizesView() {
   const { model, selection, state, change } = useReport();
   const sums = useMemo(() => sumsBy(selection, 'size', model.sizeClasses.length), [model, selection]);
-  const moment = model.hasTimes && selection.moment < model.bins.count - 1 ? format.duration(endOfBin(model, selection.moment)) : 'the end';
+  const moment = model.hasTimes && selection.moment < model.bins.count - 1 ? format.duration(endOfBin(model, selection.moment)) : endOf(model);
   const choose = (size) => change({ size: state.size === size ? null : size });
   const knowsTemporary = isMetricKnown(model, 'temporary', selection);
   const used = useMemo(() => usedSizes(model, selection.filter), [model, selection]);
@@ -81,7 +82,7 @@ export function SizesView() {
           <Histogram title="Allocations by size" onChoose={choose} rows={classRows((index) => sums.allocations[index], (index) => format.count(sums.allocations[index]), (index) => format.bytes(sums.allocated[index]))} />
           {model.knowsReleases ? <Histogram title={`Live at ${moment} by size`} onChoose={choose} rows={classRows((index) => sums.live[index], (index) => format.bytes(sums.live[index]), (index) => format.counted(sums.live_blocks[index], 'block'))} /> : null}
           {knowsTemporary ? <Histogram title="Temporary allocations by size" onChoose={choose} rows={classRows((index) => sums.temporary[index], (index) => format.count(sums.temporary[index]), (index) => `${format.percent(sums.temporary[index], sums.allocations[index])} of them`)} /> : null}
-          {model.lifetimes ? <Histogram title="Lifetimes of released blocks" rows={lifetimeRows(model.lifetimes)} note="Whole recording, unfiltered." /> : null}
+          {model.lifetimes ? <Histogram title="Lifetimes of released blocks" rows={lifetimeRows(model.lifetimes)} note={`${format.capitalized(wholeOf(model))}, whatever the filter.`} /> : null}
         </div>
       ) : model.lifetimes ? <Histogram title="Lifetimes of released blocks" rows={lifetimeRows(model.lifetimes)} /> : null}
       {model.sizes ? <Waste sizes={model.sizes} /> : null}

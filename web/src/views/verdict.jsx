@@ -173,7 +173,7 @@ export function VerdictView() {
       {model.difference ? [<DifferenceTotals difference={model.difference} />, <MatchingNotes difference={model.difference} />]
         : [<Cards model={model} />, <Overview model={model} change={change} />, <Ignored ignored={summary.ignored} />, <Notes notes={notes} />]}
       {folded ? <p class="note">To keep this file small, {leftOut(folded)}; <code>--full</code> writes everything.</p> : null}
-      {summary.filter ? <p class="note">The report was written with a filter; this file has no other data.</p> : null}
+      {summary.filter ? <p class="note">The report was written with a filter ({format.clipped(format.safeText(summary.filter), 120)}); this file has no other data.</p> : null}
     </div>
   );
 }
