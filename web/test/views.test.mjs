@@ -219,6 +219,10 @@ test('a view that a filter does not hold for says so, and only then', async () =
   }
   await go(page, 'v=holders&q=shop');
   assert.equal(await text(page, '.filter-limit'), 'The last leak scan: only the filters by text and module apply, and to paths and retained sizes alone.');
+  await go(page, 'v=leaks&at=20');
+  assert.equal(await text(page, '.filter-limit'), "The end of the recording: the chosen moment doesn't apply here.");
+  await go(page, 'v=leaks&from=10&to=30');
+  assert.equal(await text(page, '.filter-limit'), 'The end of the recording, of blocks allocated in the range.');
   await go(page, 'v=address&at=20');
   assert.match(await text(page, '.filter-limit'), /^The end of the recording: filters don't apply here/);
   const run = await browser.show(runDocument(), { hash: 'v=processes&process=1' });

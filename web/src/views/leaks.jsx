@@ -1,7 +1,7 @@
 // Blocks live at the end, by stack: definitely, indirectly and possibly lost; their growth, and suppressions.
 import { h } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { timeOfBin, useReport } from '../context.js';
+import { endOf, timeOfBin, useReport } from '../context.js';
 import { allocatorOf, framesOf, stackNumber, tellingFrame } from '../data/names.js';
 import { growthsOf } from '../data/selection.js';
 import * as format from '../format.js';
@@ -98,6 +98,18 @@ function Leak({ group, growth, highest }) {
   );
 }
 
+// Leaks are known at the end; a range selects by the time of the allocation.
+function OfWhichTime() {
+  const { model, state } = useReport();
+  const isRange = state.from !== null || state.to !== null;
+  if (!isRange && state.moment === null) return null;
+  return (
+    <p class="note filter-limit" role="note">
+      {format.capitalized(endOf(model))}{isRange ? ', of blocks allocated in the range' : ''}{state.moment === null ? '.' : ': the chosen moment doesn\'t apply here.'}
+    </p>
+  );
+}
+
 export function LeaksView() {
   const { model, selection } = useReport();
   const [shown, setShown] = useState(PAGE);
@@ -109,6 +121,7 @@ export function LeaksView() {
   return (
     <div class="page">
       {model.isScanned ? null : <p class="lead">No leak scan was made: these are all blocks that were not freed, whether reachable or not.</p>}
+      <OfWhichTime />
       <Totals model={model} left={selection.left} />
       <ol class="leaks" aria-label="Leaks by stack">
         {page.map((group) => <Leak key={group.stack} group={group} growth={growths.get(group.stack)} highest={highest} />)}
