@@ -332,13 +332,11 @@ class Findings {
   void reachable() {
     const report::Leaks& leaks = report_.leaks;
     if (!leaks.scanned || leaks.reachable.blocks == 0) return;
-    if (const report::GlobalEntry* const most = report_.globals ? report_.globals->largest() : nullptr) {
-      const std::string variable = variable_text(most->variable);
-      if (!variable.empty() && most->retained.bytes >= leaks.reachable.bytes / 10) {
-        add(Severity::kInfo, FindingKind::kReachable,
-            fmt::format("{} still reachable, {} of them by {}.", base::format_bytes(leaks.reachable.bytes),
-                        base::format_bytes(most->retained.bytes), variable));
-      }
+    const std::string retained =
+        report_.globals ? retained_text(*report_.globals, leaks.reachable.bytes) : std::string();
+    if (!retained.empty()) {
+      add(Severity::kInfo, FindingKind::kReachable,
+          fmt::format("{} still reachable, {}.", base::format_bytes(leaks.reachable.bytes), retained));
     }
     for (const uint32_t stack : largest([](const report::StackLeaks& each) { return each.reachable.bytes; })) {
       if (is_worth_a_sentence(stack) && !grows(report_, stack)) add_reachable(stack);

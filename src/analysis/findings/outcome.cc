@@ -99,6 +99,31 @@ std::string held_until_exit_text(const report::StackLeaks& leaks) {
   return fmt::format("{}held by {} until its destructor or an exit handler ran", part, variable);
 }
 
+namespace {
+
+// "several global variables together: first, index"
+std::string together_text(const std::vector<report::NamedRoot>& variables) {
+  constexpr size_t kMaxNames = 3;
+  std::string text = "several global variables together: ";
+  for (size_t i = 0; i < std::min(variables.size(), kMaxNames); ++i) {
+    text += (i == 0 ? "" : ", ") + short_name(variables[i].name, kNameWidth);
+  }
+  return base::safe_text(text + (variables.size() > kMaxNames ? ", ..." : ""));
+}
+
+}  // namespace
+
+std::string retained_text(const report::Globals& globals, uint64_t reachable_bytes) {
+  constexpr uint64_t kMinShare = 10;
+  const report::GlobalEntry* const largest = globals.largest();
+  const uint64_t alone = largest != nullptr ? largest->retained.bytes : 0;
+  const bool is_shared = globals.shared.bytes > alone && globals.shared_by.size() > 1;
+  const uint64_t bytes = is_shared ? globals.shared.bytes : alone;
+  if (bytes == 0 || bytes < reachable_bytes / kMinShare) return "";
+  const std::string by = is_shared ? together_text(globals.shared_by) : variable_text(largest->variable);
+  return by.empty() ? "" : fmt::format("{} of them by {}", base::format_bytes(bytes), by);
+}
+
 ErrorName name_of(const report::ErrorEntry& error) {
   if (error.kind == "double") return {"double free", ""};
   if (error.kind == "interior") return {"invalid free", " (inside a block)"};

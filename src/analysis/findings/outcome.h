@@ -25,6 +25,9 @@ std::string leaks_text(const report::Leaks& leaks);
 
 // "global cache (grow.cc:11)"; empty if the variable has no name.
 std::string variable_text(const report::NamedRoot& variable);
+// "19.9 MiB of them by global cache (grow.cc:11)", or "by several global variables together: first, index"; empty if they retain less
+// than a tenth of `reachable_bytes`, which explains nothing.
+std::string retained_text(const report::Globals& globals, uint64_t reachable_bytes);
 
 // "at the program's end", "as exit began", "at 1.20 s".
 std::string moment_of_scan(const report::ScanFacts& scan);

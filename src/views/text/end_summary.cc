@@ -114,12 +114,9 @@ std::string reachable_text(const report::Report& report) {
   text += findings::limit_of_no_leaks(report);
   if (leaks.reachable.blocks == 0) return text;
   text += fmt::format("; {} still reachable", format_bytes(leaks.reachable.bytes));
-  const report::GlobalEntry* const largest = report.globals ? report.globals->largest() : nullptr;
-  // A variable that retains little explains nothing.
-  if (largest == nullptr || largest->retained.bytes < leaks.reachable.bytes / 10) return text;
-  const std::string variable = findings::variable_text(largest->variable);
-  return variable.empty() ? text
-                          : text + fmt::format(", {} of them by {}", format_bytes(largest->retained.bytes), variable);
+  const std::string retained =
+      report.globals ? findings::retained_text(*report.globals, leaks.reachable.bytes) : std::string();
+  return retained.empty() ? text : text + ", " + retained;
 }
 
 // The most important leaks; empty: none.
@@ -379,7 +376,8 @@ std::string next_line(const report::Report& report) {
     view = "leaks";
   } else if (!report.errors.empty()) {
     view = "summary";
-  } else if (is_about_live && report.globals && report.globals->largest() != nullptr) {
+  } else if (is_about_live && report.globals &&
+             (report.globals->largest() != nullptr || report.globals->shared.blocks != 0)) {
     view = "leaks --globals";
   } else if (!is_about_live || report.totals.live_bytes.if_known().value_or(0) != 0) {
     view = "top";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/block_text.h"
@@ -50,13 +51,18 @@ std::string changed_stack(const TextContext& context, const report::ChangedStack
          frames_text(context, context.report.list(stack.frames));
 }
 
-// "(several variables together: server, shared, ...)"
-std::string sharing_text(const report::Globals& globals) {
+// "(several variables together: server, shared, ...)", with as many names as fit on a line.
+std::string sharing_text(const TextContext& context, const report::Globals& globals) {
   constexpr size_t kMaxNames = 5;
+  constexpr std::string_view kAround = "(several variables together: , ...)";
+  const size_t room = TextTable::room_below(context.options.width);  // 0: any
+  size_t used = kAround.size();
   std::vector<std::string> names;
   for (const report::NamedRoot& variable : globals.shared_by) {
-    if (names.size() == kMaxNames) break;
-    names.push_back(findings::short_safe(variable.name));
+    std::string name = findings::short_safe(variable.name);
+    used += name.size() + 2;
+    if (names.size() == kMaxNames || (!names.empty() && room != 0 && used > room)) break;
+    names.push_back(std::move(name));
   }
   if (names.empty()) return "(several variables together)";
   if (names.size() == 1 || names.size() < globals.shared_by.size()) names.emplace_back("...");
@@ -138,7 +144,7 @@ std::string text_globals(const TextContext& context) {
   };
   add_sum(rest, fmt::format("({} more: -n N shows more)", findings::counted(globals.entry_count - shown, "variable")));
   add_sum(of_libraries, "(memory of system libraries)");
-  add_sum(globals.shared, sharing_text(globals));
+  add_sum(globals.shared, sharing_text(context, globals));
   add_sum(globals.thread_locals, "(thread-local storage, no global variable)");
   add_sum(globals.mappings, "(mapped memory, no variable)");
   add_sum(globals.stacks, "(stacks and registers alone)");

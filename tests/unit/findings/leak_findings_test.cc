@@ -82,6 +82,42 @@ TEST(LeakFindings, AVariableThatHeldLittleOfALeakIsNotTold) {
   EXPECT_EQ(of_kind(report, FindingKind::kLeak).at(0).text.find("held by"), std::string::npos);
 }
 
+report::NamedRoot global(const char* name) {
+  report::NamedRoot root;
+  root.kind = "global";
+  root.name = name;
+  return root;
+}
+
+// Sentences on what is reachable.
+std::vector<std::string> reachable_of(const report::Report& report) {
+  std::vector<std::string> texts;
+  for (const Finding& finding : findings_of(report)) {
+    if (finding.kind == FindingKind::kReachable) texts.push_back(finding.text);
+  }
+  return texts;
+}
+
+TEST(LeakFindings, NameTheVariableThatRetainsMostOrThoseThatDoTogether) {
+  report::Report report = server();
+  report::Globals& globals = report.globals.emplace();
+  globals.entries.push_back(
+      {.variable = global("cache"), .direct = {}, .retained = {9, 60 << 10}, .also = {}, .also_from = {}});
+  EXPECT_EQ(reachable_of(report),
+            std::vector<std::string>{"512.0 KiB still reachable, 60.0 KiB of them by global cache."});
+  globals.shared = {90, 300 << 10};
+  EXPECT_EQ(reachable_of(report).at(0), "512.0 KiB still reachable, 60.0 KiB of them by global cache.")
+      << "it isn't known by which";
+  globals.shared_by = {global("first"), global("index")};
+  EXPECT_EQ(reachable_of(report).at(0),
+            "512.0 KiB still reachable, 300.0 KiB of them by several global variables together: first, index.");
+  globals.entries[0].retained.bytes = 301 << 10;
+  EXPECT_EQ(reachable_of(report).at(0), "512.0 KiB still reachable, 301.0 KiB of them by global cache.");
+  globals.entries[0].retained.bytes = 1 << 10;
+  globals.shared.bytes = 2 << 10;
+  EXPECT_TRUE(reachable_of(report).empty()) << "that explains nothing";
+}
+
 TEST(LeakFindings, PossibleLeaksOfOneFunctionAreOneSentence) {
   report::Report report = server();
   for (int i = 0; i < 3; ++i) add_stack(report, "make_string", possible({2, 40}));
