@@ -283,7 +283,7 @@ bool decides_verdict(const model::Note& note) {
       kAgentNotLoaded,         kNotAnswered,     kNoCallSeen,        kOwnAllocator,        kStaticAndStripped,
       kStaticWithoutFunctions, kMemoryNotOpened, kChildrenUnreached, kChildrenNotFollowed, kChildExecNotRecorded,
       kExecNotRecorded,        kExecNotFollowed, kExecRefused,       kNoScanAtEnd,         kNoTracedScanAtEnd,
-      kNoScanTracerLeft,       kCallsPastHooks,  kNoScanAfterExec,   kOtherNamesCalled};
+      kNoScanTracerLeft,       kCallsPastHooks,  kNoScanAfterExec,   kOtherNamesCalled,    kUnwatchedFunctions};
   return std::ranges::find(kDeciding, note.kind) != kDeciding.end();
 }
 
@@ -303,8 +303,6 @@ Lines remark_lines(const report::Report& report, size_t most) {
     for (const std::string& note : findings::sentences_of(notes)) lines.push_back("! " + base::safe_text(note));
   };
   add_notes(deciding);
-  if (const std::string pauses = findings::pauses_sentence(report.capture); !pauses.empty())
-    lines.push_back("! " + pauses);
   // If nothing was seen, the outcome says so.
   if (const std::string uncertainty = findings::uncertainty_of(report); !uncertainty.empty() && report.known.any) {
     lines.push_back("! " + uncertainty);
@@ -314,6 +312,8 @@ Lines remark_lines(const report::Report& report, size_t most) {
   }
   add_notes(others);
   for (const std::string& fault : findings::program_faults(report.leaks.scan.notes)) lines.push_back("! " + fault);
+  if (const std::string pauses = findings::pauses_sentence(report.capture); !pauses.empty())
+    lines.push_back("! " + pauses);
   for (const std::string& hint : findings::hints_of(report)) {
     lines.push_back("hint: " + base::safe_text(hint));
   }
