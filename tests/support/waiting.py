@@ -199,11 +199,19 @@ def process_state(pid):
     """For each thread, as far as the kernel reports: status, wait channel and kernel stack."""
     directory = pathlib.Path(f"/proc/{pid}")
     lines = [f"--- process {pid}: {_read(directory / 'cmdline').replace(chr(0), ' ').strip() or 'gone, or without memory'}"]
-    for thread in sorted((directory / "task").glob("*"), key=lambda path: int(path.name)) if directory.exists() else []:
+    for thread in _threads(directory / "task"):
         status = "; ".join(" ".join(line.split()) for line in STATUS.findall(_read(thread / "status")))
         lines.append(f"{thread.name}: {status}; wchan: {_read(thread / 'wchan') or '-'}; syscall: {_read(thread / 'syscall').strip() or '-'}")
         lines += ["    " + line for line in _read(thread / "stack").splitlines()[:8]]
     return "\n".join(lines)
+
+
+def _threads(directory):
+    """Of a process that may be gone by now."""
+    try:
+        return sorted(directory.iterdir(), key=lambda path: int(path.name))
+    except OSError:
+        return []
 
 
 def _read(path):
