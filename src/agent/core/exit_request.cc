@@ -100,23 +100,30 @@ void hand_over(ExitHandshake& handshake, ExitTurn from, ExitTurn to) {
   kernel::futex_wake(&handshake.turn);
 }
 
-// A signal may have interrupted a record, which is then never finished: nothing must wait for it. The thread's streams
-// are found in the log: it may have no thread-local memory.
-void release_streams(uint32_t thread) {
+// Calls `visit` for the streams of a thread until it returns true, which is then the result. They are found in the log: the thread may
+// have no thread-local memory.
+template <typename Visit>
+bool any_stream(uint32_t thread, Visit visit) {
   const uint32_t used = g_session.log->slots_used.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < used && i < g_session.layout.log.slot_count; ++i) {
     wire::StreamSlot& slot = g_session.slots[i];
-    if (slot.thread_id == thread) wire::end_activity(slot);
+    if (slot.thread_id == thread && visit(slot)) return true;
   }
+  return false;
+}
+
+// A signal may have interrupted a record, which is then never finished: nothing must wait for it.
+void release_streams(uint32_t thread) {
+  any_stream(thread, [](wire::StreamSlot& slot) {
+    wire::end_activity(slot);
+    return false;
+  });
 }
 
 bool is_in_record(uint32_t thread) {
-  const uint32_t used = g_session.log->slots_used.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < used && i < g_session.layout.log.slot_count; ++i) {
-    const wire::StreamSlot& slot = g_session.slots[i];
-    if (slot.thread_id == thread && wire::is_in_record(slot.activity.load(std::memory_order_relaxed))) return true;
-  }
-  return false;
+  return any_stream(thread, [](const wire::StreamSlot& slot) {
+    return wire::is_in_record(slot.activity.load(std::memory_order_relaxed));
+  });
 }
 
 ExitStart exit_start() { return static_cast<ExitStart>(g_session_page.exit_start.load(std::memory_order_acquire)); }
@@ -146,31 +153,15 @@ uint32_t end_start(ExitHandshake& handshake) {
   return before == ExitStart::kUnanswered ? wire::kExitPatienceMs - kPatienceBeforeHandlersMs : wire::kExitPatienceMs;
 }
 
-void offer(ExitHandshake& handshake, const wire::ExitNotice& notice, uint32_t thread) {
+// Gives the collector access when it asks for it, until the scan is over or `is_needless()`. False: it made no progress for
+// `patience_ms`.
+template <typename IsNeedless>
+bool await_scan(ExitHandshake& handshake, uint32_t patience_ms, IsNeedless is_needless) {
   ReaderAllowed reader;
-  release_streams(thread);
-  const uint32_t patience_ms = end_start(handshake);
-  handshake.notice = notice;
-  handshake.notice.thread_id = thread;
-  hand_over(handshake, ExitTurn::kNone, ExitTurn::kOffered);
   WaitBudget wait_budget(handshake, patience_ms);
-  for (ExitTurn turn = turn_of(handshake); !is_over(turn); turn = turn_of(handshake)) {
-    if (turn == ExitTurn::kAsksAccess) {
-      reader.allow(handshake.reader.load(std::memory_order_relaxed));
-      hand_over(handshake, turn, ExitTurn::kScanning);
-    } else if (!wait_budget.wait(turn)) {
-      give_up(handshake);
-    }
-  }
-}
-
-// Returns false if it has waited in vain.
-bool wait_before_handlers(ExitHandshake& handshake) {
-  ReaderAllowed reader;
-  WaitBudget wait_budget(handshake, kPatienceBeforeHandlersMs);
   for (;;) {
     const ExitTurn turn = turn_of(handshake);
-    if (is_over(turn) || exit_start() != ExitStart::kOffered) return true;
+    if (is_over(turn) || is_needless()) return true;
     if (turn == ExitTurn::kAsksAccess) {
       reader.allow(handshake.reader.load(std::memory_order_relaxed));
       hand_over(handshake, turn, ExitTurn::kScanning);
@@ -178,6 +169,15 @@ bool wait_before_handlers(ExitHandshake& handshake) {
       return false;
     }
   }
+}
+
+void offer(ExitHandshake& handshake, const wire::ExitNotice& notice, uint32_t thread) {
+  release_streams(thread);
+  const uint32_t patience_ms = end_start(handshake);
+  handshake.notice = notice;
+  handshake.notice.thread_id = thread;
+  hand_over(handshake, ExitTurn::kNone, ExitTurn::kOffered);
+  if (!await_scan(handshake, patience_ms, [] { return false; })) give_up(handshake);
 }
 
 // Then the first one ends the process at once: its status is the one that counts.
@@ -216,7 +216,8 @@ void offer_scan_before_handlers(uint64_t live_sp) {
                       .status = 0};
   hand_over(handshake, ExitTurn::kNone, ExitTurn::kOffered);
   if (!move_start(ExitStart::kBusy, ExitStart::kOffered)) return;
-  const bool was_answered = wait_before_handlers(handshake);
+  const bool was_answered =
+      await_scan(handshake, kPatienceBeforeHandlersMs, [] { return exit_start() != ExitStart::kOffered; });
   if (!move_start(ExitStart::kOffered, ExitStart::kBusy)) return;
   take_back(handshake);
   move_start(ExitStart::kBusy, was_answered ? ExitStart::kOver : ExitStart::kUnanswered);

@@ -62,7 +62,7 @@ class RuleTable {
         key, hash_of(key), [key](const Slot& other) { return other.is(key); },
         [] { return [](const Slot& other) { return hash_of(other.key.load(std::memory_order_relaxed)); }; });
     const Rule known = slot != nullptr ? slot->read() : Rule{};
-    const uint64_t entry = key | uint64_t{generation} << 48;
+    const uint64_t entry = wire::with_generation(key, generation);
     const bool same_code =
         known.word != 0 && known.code() < capacity_ && codes_[known.code()].load(std::memory_order_relaxed) == entry;
     const Rule made = Rule::make(row, same_code ? known.code() : add_code(entry));

@@ -30,7 +30,7 @@ unwind::Row UnwindTables::late_row_of(const Module& module, uint64_t pc, uint64_
   if (module.rows_key == 0) return unwind::Row(unwind::RowKind::kNoTable);
   const unwind::Row row = unwind::late_row<Cpu>(late_rows_.find(module.rows_key).row_at(pc - module.bias));
   if (row.kind() == unwind::RowKind::kNoTable && !module.lacks_rows.exchange(true, std::memory_order_relaxed)) {
-    wire::note_row_miss(*log_, (key & wire::kCodeAddressMask) | uint64_t{module.generation} << 48);
+    wire::note_row_miss(*log_, wire::with_generation(wire::code_address(key), module.generation));
   }
   return row;
 }

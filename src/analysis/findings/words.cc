@@ -81,17 +81,12 @@ const char* name_of(report::Gap gap) {
   return "later";
 }
 
-std::string ending_of(const report::StackEntry& stack) {
-  if (stack.frames_in_all != 0) {
-    const bool is_cut = stack.end == wire::StackEnd::kDepthLimit;
-    return fmt::format("the innermost of {} frames{}", stack.frames_in_all, is_cut ? " that were recorded" : "");
-  }
-  switch (stack.end) {
+std::string ending_of(wire::StackEnd end) {
+  switch (end) {
     case wire::StackEnd::kComplete:
       return "";
     case wire::StackEnd::kNoUnwindTable:
-      return stack.ends_in_made_code ? "the caller is JIT-compiled code without an unwind table"
-                                     : "the caller has no unwind table and no frame pointer";
+      return "the caller has no unwind table and no frame pointer";
     case wire::StackEnd::kUnsupportedRule:
       return "the caller's unwind table has an unsupported rule";
     case wire::StackEnd::kUnreadable:
@@ -108,11 +103,19 @@ std::string ending_of(const report::StackEntry& stack) {
   return "it ended for a reason that this version doesn't know";
 }
 
+std::string ending_of(const report::StackEntry& stack) {
+  if (stack.frames_in_all != 0) {
+    const bool is_cut = stack.end == wire::StackEnd::kDepthLimit;
+    return fmt::format("the innermost of {} frames{}", stack.frames_in_all, is_cut ? " that were recorded" : "");
+  }
+  if (stack.end == wire::StackEnd::kNoUnwindTable && stack.ends_in_made_code) {
+    return "the caller is JIT-compiled code without an unwind table";
+  }
+  return ending_of(stack.end);
+}
+
 std::string ending_of(const report::Crash& crash) {
-  if (crash.end == wire::StackEnd::kDepthLimit) return "deeper frames are left out";
-  report::StackEntry stack;
-  stack.end = crash.end;
-  return ending_of(stack);
+  return crash.end == wire::StackEnd::kDepthLimit ? "deeper frames are left out" : ending_of(crash.end);
 }
 
 std::string words_of_error(const std::string& kind) {

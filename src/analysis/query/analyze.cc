@@ -345,9 +345,8 @@ std::optional<report::Crash> crash_of(const model::EventSource& source, StackNam
   if (!found || found->stack < wire::kRootCount || found->stack >= tables.stacks.size()) return std::nullopt;
   report::Crash crash{.thread = found->thread, .frames = names.list_frames(tables, found->stack, kMaxListedFrames)};
   if (crash.frames.empty()) return std::nullopt;
-  model::StackId root = found->stack;
-  while (root >= wire::kRootCount) root = parent_of(tables, root);
-  crash.end = crash.frames.size() == kMaxListedFrames ? wire::StackEnd::kDepthLimit : static_cast<wire::StackEnd>(root);
+  const bool is_cut = crash.frames.size() == kMaxListedFrames;
+  crash.end = is_cut ? wire::StackEnd::kDepthLimit : end_of(tables, found->stack);
   return crash;
 }
 

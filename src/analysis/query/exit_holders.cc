@@ -47,9 +47,7 @@ class ExitHolders {
     const model::HeapScan& end = context_.judged.scan;
     const LeakCounts& counts = context_.judged.counts;
     for (uint32_t i = 0; i < end.blocks.size(); ++i) {
-      const bool is_leak = leaks::is_lost(counts.classes().states[i]) && counts.is_counted(i) &&
-                           !counts.is_suppressed(i) && !counts.is_ignored(i);
-      if (!is_leak) continue;
+      if (!counts.is_leak(i, /*or_possible=*/false)) continue;
       const auto known = std::ranges::lower_bound(numbers_, std::pair(end.blocks[i].number, uint32_t{0}));
       if (known == numbers_.end() || known->first != end.blocks[i].number) continue;
       const uint32_t root = root_over(holders, known->second);

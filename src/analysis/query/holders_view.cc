@@ -70,7 +70,7 @@ class HoldersView {
   // Priority of a block for a question: definitely lost first; suppressed and ignored last.
   [[nodiscard]] unsigned badness_of(uint32_t block) const {
     const LeakCounts& counts = context_.judged.counts;
-    if (counts.is_suppressed(block) || counts.is_ignored(block)) return 0;
+    if (counts.is_hidden(block)) return 0;
     switch (counts.classes().states[block]) {
       case leaks::BlockState::kDefinite:
         return 5;
@@ -160,8 +160,7 @@ class HoldersView {
     report::PossiblyLost possible;
     uint32_t largest = model::kNoBlock;
     for (uint32_t i = 0; i < scan_.blocks.size(); ++i) {
-      if (counts.classes().states[i] != leaks::BlockState::kPossible || counts.is_suppressed(i) || counts.is_ignored(i))
-        continue;
+      if (counts.classes().states[i] != leaks::BlockState::kPossible || counts.is_hidden(i)) continue;
       if (context_.index.id_of(scan_.blocks[i].site) != stack) continue;
       possible.count.add_block(scan_.blocks[i].size_bytes);
       if (largest == model::kNoBlock || scan_.blocks[i].size_bytes > scan_.blocks[largest].size_bytes) largest = i;

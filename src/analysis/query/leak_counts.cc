@@ -159,7 +159,7 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
 }
 
 bool LeakCounts::is_leak(uint32_t block, bool or_possible) const {
-  if (!is_counted(block) || is_suppressed(block) || is_ignored(block)) return false;
+  if (!is_counted(block) || is_hidden(block)) return false;
   return is_lost(classes_.states[block]) || (or_possible && classes_.states[block] == BlockState::kPossible);
 }
 

@@ -41,7 +41,10 @@ class LeakCounts {
   }
   // Lost, not suppressed, and of an ignored site, or below such a block.
   [[nodiscard]] bool is_ignored(uint32_t block) const { return !ignored_.empty() && ignored_[block] != 0; }
+  [[nodiscard]] bool is_hidden(uint32_t block) const { return is_suppressed(block) || is_ignored(block); }
   [[nodiscard]] bool is_counted(uint32_t block) const { return counted_.empty() || counted_[block] != 0; }
+  // Counted, not hidden, and lost, or also possibly lost.
+  [[nodiscard]] bool is_leak(uint32_t block, bool or_possible) const;
   // A counted leak that is definitely lost and points to itself, by way of other blocks.
   [[nodiscard]] bool is_in_cycle(uint32_t block) const {
     return in_cycles_[block] != 0 && is_leak(block, /*or_possible=*/false);
@@ -74,7 +77,6 @@ class LeakCounts {
   void ignore(const model::HeapScan& scan, const Rules& rules);
   void count(const model::HeapScan& scan, const Rules& rules);
   void count_pooled_apart(const model::HeapScan& scan);
-  [[nodiscard]] bool is_leak(uint32_t block, bool or_possible) const;
   report::StackLeaks& counts_for(model::SiteId site);
   void note_holder(model::SiteId site, model::SiteId holder);
 

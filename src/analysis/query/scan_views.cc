@@ -23,8 +23,7 @@ class Changes {
                 report::BlockCount report::LossChange::* which) {
     std::vector<bool> is_shown(judged.scan.blocks.size());
     for (const uint32_t block : blocks) {
-      const bool is_hidden = judged.counts.is_suppressed(block) || judged.counts.is_ignored(block);
-      is_shown[block] = !is_hidden && judged.counts.is_counted(block);
+      is_shown[block] = !judged.counts.is_hidden(block) && judged.counts.is_counted(block);
     }
     for (const uint32_t block : blocks) {
       if (!is_shown[block]) continue;

@@ -183,7 +183,7 @@ uint32_t PointerResolver::same_pointer(uint32_t to, wire::PointerKind kind) {
 
 void PointerResolver::add_root(uint32_t thread_id, const Target& target, model::RootPointer root) {
   const bool is_interior = target.leads_inside();
-  if (root.root == wire::RootKind::kGlobal && root.kind == wire::PointerKind::kStart) {
+  if (root.is_global_start()) {
     names_.complete(thread_id, root);
     return add_global_start(root);
   }

@@ -355,7 +355,7 @@ void RootFinder::label_stack(const process::StoppedThread& thread, base::Address
     const auto interrupted = interrupted_stack_pointer(range, thread.stack_pointer);
     live = interrupted ? *interrupted - facts_.red_zone_bytes : stack.begin;
   }
-  if (is_exiting(thread)) live = query_.ending->live_sp;
+  if (is_exiting(thread) && query_.ending->live_sp != 0) live = query_.ending->live_sp;
   // On a stack made by the program: then all of this one may be in use.
   if (!stack.contains(live)) live = stack.begin;
   labels_.erase({stack.begin, live});

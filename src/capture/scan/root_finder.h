@@ -19,7 +19,7 @@
 
 namespace heaptap::scan {
 
-// Thread that ends the process: its stack is live from live_sp, whatever its stack pointer is now.
+// Thread that ends the process: its stack is live from live_sp, whatever its stack pointer is now. 0: from its stack pointer.
 struct ExitingThread {
   uint32_t thread_id;
   uint64_t live_sp;

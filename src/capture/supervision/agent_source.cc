@@ -18,12 +18,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kProgressTick{wire::kExitPatienceMs / 8};
 
-// The kernel kills all processes of a pid namespace with its first one.
-bool ends_us_too(const RecordedProcess& process) { return process.pid == 1; }
+// Whether the process ends after this notice, and the kernel ends us with it: all processes of a pid namespace end with its first one.
+bool ends_us_too(const RecordedProcess& process, const std::optional<wire::ExitNotice>& notice) {
+  return process.pid == 1 && !is_exit_start(notice);
+}
 
 ScanAccess access_to(RecordedProcess& process, const std::optional<wire::ExitNotice>& notice) {
   const bool is_exiting = notice.has_value();
-  const bool starts = is_exit_start(notice);
   wire::LogHeader& log = process.log_half->log().header();
   const auto stop = [&log, pid = process.pid, is_exiting] {
     auto stopped = process::StoppedProcess::stop(pid);
@@ -32,7 +33,7 @@ ScanAccess access_to(RecordedProcess& process, const std::optional<wire::ExitNot
     return stopped;
   };
   // Data read is written first, if no other thread will do it.
-  const bool ends_all = ends_us_too(process) && !starts;
+  const bool ends_all = ends_us_too(process, notice);
   return {stop, [&log, ends_all] { return ends_all ? log::waits_at_exit(log) : log::finish_exit(log); }};
 }
 
@@ -176,7 +177,7 @@ void AgentSource::look_at_exits() {
     {
       const auto progress = keep_showing_progress();
       (void)process.log_half->scan(access_to(process, notice), notice);  // a failure is noted in the trace
-      if (ends_us_too(process) && !is_exit_start(notice)) write_all();
+      if (ends_us_too(process, notice)) write_all();
     }
     log::finish_exit(log);  // if it is still waiting
     if (is_exit_start(notice)) waker_.look_again();

@@ -134,10 +134,9 @@ void PoolCut::join(model::HeapScan& scan, unsigned word_bytes) const {
     root.to = to->of;
     root.kind = kind_into(root.kind, to->offset_bytes);
     // Those of a whole block are those of its first piece, which are few.
-    const bool is_global_start = root.root == wire::RootKind::kGlobal && root.kind == wire::PointerKind::kStart;
     const uint64_t key =
         (uint64_t{root.to} << 8 | static_cast<uint8_t>(root.kind)) << 8 | static_cast<uint8_t>(root.root);
-    if (is_global_start || known.insert(key).second) joined.roots.push_back(root);
+    if (root.is_global_start() || known.insert(key).second) joined.roots.push_back(root);
   }
   scan = std::move(joined);
 }

@@ -102,7 +102,7 @@ class FrameRules {
     FrameRule rule{unwind::Row(unwind::RowKind::kNoTable), nullptr, key};
     if (index >= 0) {
       const KnownObject& object = prepared(static_cast<uint32_t>(index));
-      rule.entry |= uint64_t{object.generation & 0x7fff} << 48;
+      rule.entry = wire::with_generation(key, object.generation);
       rule.unwind_row = unwind::is_entry_code(object.entry, pc)
                             ? unwind::Row(unwind::RowKind::kEnd)
                             : object.tables->template row_for<typename Cpu::Rules>(pc);

@@ -48,6 +48,11 @@ struct RootPointer {
   // thread-local segment; wire::kNoModule where it isn't known.
   uint32_t module = wire::kNoModule;
   uint64_t module_offset = 0;
+
+  // A global variable's word with a block's start: several are kept for one block.
+  [[nodiscard]] bool is_global_start() const {
+    return root == wire::RootKind::kGlobal && kind == wire::PointerKind::kStart;
+  }
 };
 
 // Words of global variables that a scan keeps of those with one block's start.

@@ -212,6 +212,9 @@ inline constexpr uint64_t kCodeExact = uint64_t{1} << 63;
 inline constexpr uint32_t kGenerationMask = 0x7fff;
 constexpr uint64_t code_address(uint64_t entry) { return entry & kCodeAddressMask; }
 constexpr uint32_t code_generation(uint64_t entry) { return static_cast<uint32_t>(entry >> 48) & kGenerationMask; }
+constexpr uint64_t with_generation(uint64_t entry, uint32_t generation) {
+  return (entry & (kCodeAddressMask | kCodeExact)) | uint64_t{generation & kGenerationMask} << 48;
+}
 
 // Node of the trie of call stacks: the path from a node to its root is a stack, innermost frame first. Low 32 bits:
 // parent node; high 32 bits: index of the code entry. Nodes 0..kRootCount-1 are roots and have no entry: the root

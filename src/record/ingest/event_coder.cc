@@ -47,13 +47,10 @@ constexpr model::EventKind event_kind_of(wire::RecordKind kind) {
   return static_cast<model::EventKind>(kind > wire::RecordKind::kNote ? number - 1 : number);
 }
 
-constexpr unsigned kGenerationShift = 48;  // in a code entry
-constexpr uint64_t kGenerationBits = uint64_t{wire::kGenerationMask} << kGenerationShift;
-
 // Of the module at this address, the one loaded last; 0: none.
-uint64_t generation_of(std::span<const model::Module> modules, uint64_t address) {
+uint32_t generation_of(std::span<const model::Module> modules, uint64_t address) {
   for (const model::Module& module : std::views::reverse(modules)) {
-    if (address >= module.start && address < module.end) return module.generation & wire::kGenerationMask;
+    if (address >= module.start && address < module.end) return module.generation;
   }
   return 0;
 }
@@ -423,8 +420,8 @@ model::CodeId EventCoder::code_of_entry(uint64_t entry) {
 model::StackId EventCoder::add_stack(std::span<const uint64_t> codes, wire::StackEnd end) {
   auto stack = static_cast<model::StackId>(end);
   for (const uint64_t code : std::views::reverse(codes)) {
-    const uint64_t generation = generation_of(tables_.modules, wire::code_address(code));
-    stack = find_or_add_stack({stack, code_of_entry((code & ~kGenerationBits) | generation << kGenerationShift)});
+    const uint32_t generation = generation_of(tables_.modules, wire::code_address(code));
+    stack = find_or_add_stack({stack, code_of_entry(wire::with_generation(code, generation))});
   }
   return stack;
 }

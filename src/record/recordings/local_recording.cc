@@ -178,7 +178,7 @@ base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& acces
   poll();  // so that little work is left while it is stopped
   const auto resident = log_->sample_resident();
   add_resident(resident);
-  if (starts && !supervision::is_worth_a_scan(cost_of(resident))) return 0;
+  if (starts && !is_worth_a_scan(resident)) return 0;
   jit_names_.find_files();  // their paths are known as long as the process lives
   auto scan = look_at_memory(access, ending);
   if (!scan) {
@@ -193,10 +193,11 @@ base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& acces
   return number;
 }
 
-supervision::ExitStartCost LocalRecording::cost_of(const std::optional<model::ResidentSample>& resident) const {
-  uint64_t blocks = 0;
-  maker_.coder().blocks().for_each_live([&blocks](uint64_t, const ingest::BlockMap::Block&) { ++blocks; });
-  return {.resident = resident, .blocks = blocks, .last_pause_ns = last_pause_ns_};
+bool LocalRecording::is_worth_a_scan(const std::optional<model::ResidentSample>& resident) const {
+  supervision::ExitStartCost cost{.resident = resident, .last_pause_ns = last_pause_ns_};
+  if (!supervision::is_worth_a_scan(cost)) return false;  // without a look at all blocks
+  maker_.coder().blocks().for_each_live([&cost](uint64_t, const ingest::BlockMap::Block&) { ++cost.blocks; });
+  return supervision::is_worth_a_scan(cost);
 }
 
 // The process has exited or is detached: its files are complete.

@@ -69,7 +69,7 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
   base::Result<model::HeapScan> look_at_memory(const supervision::ScanAccess& access,
                                                const std::optional<wire::ExitNotice>& ending);
   [[nodiscard]] supervision::Recorded recorded() const;
-  [[nodiscard]] supervision::ExitStartCost cost_of(const std::optional<model::ResidentSample>& resident) const;
+  [[nodiscard]] bool is_worth_a_scan(const std::optional<model::ResidentSample>& resident) const;
   [[nodiscard]] bool knows_all_blocks() const { return capture_.from_start && maker_.sees_all(); }
   void write_totals();
   void take_what_is_there();

@@ -546,6 +546,31 @@ TEST(Roots, OfTheThreadThatEndsTheProcessBeginWhereItsStackLives) {
   }
 }
 
+TEST(Roots, OfAThreadThatASignalEndsBeginAtItsStackPointer) {
+  const ChildProcess child(hold_on_stack);
+  Told told;
+  ASSERT_TRUE(child.receive(told));
+  test::wait_until_blocked(child.id(), SYS_pause);
+  const auto heap = blocks_at({told.at(0)});
+  const auto id = static_cast<uint32_t>(child.id());
+  RootQuery query{};
+  query.heap = heap;
+  query.ending = ExitingThread{.thread_id = id, .live_sp = 0, .registers_are_programs = true, .crash_signal = SIGABRT};
+  uint64_t sp = 0;
+  {
+    const auto stopped = process::StoppedProcess::stop(child.id());
+    sp = stopped->threads().front().stack_pointer;
+  }
+  Findings findings(child.id(), query);
+  bool has_stack = false;
+  for (const wire::RootRange& range : findings.roots().ranges) {
+    if (range.kind != RootKind::kStack) continue;
+    has_stack = true;
+    EXPECT_GT(range.begin, sp - 256);  // a red zone at the most
+  }
+  EXPECT_TRUE(has_stack);
+}
+
 [[nodiscard]] bool has_code_of(const model::Crash& crash, size_t first, uint64_t function) {
   return std::ranges::any_of(crash.codes | std::views::drop(first),
                              [function](uint64_t code) { return wire::code_address(code) - function < 200; });
