@@ -413,12 +413,13 @@ Row make_row(const State& state) {
   if (fp.rule != Rule::kOffset) fp_words = 0;
   if (kind == RowKind::kUnsupported) return kUnsupported;
   if (Row::fits(ra_words, fp_words)) return Row(kind, is_in_link ? 0 : ra_words, fp_words, cfa_words);
-  // A pair saved at the lower end of a large frame: relative to the register that the CFA is relative to.
-  if (!kHasLinkRegister<Cpu> || is_in_link || fp.rule != Rule::kOffset) return kUnsupported;
+  // Saved at the lower end of a large frame: relative to the register that the CFA is relative to.
+  if (!kHasLinkRegister<Cpu> || is_in_link) return kUnsupported;
   ra_words += cfa_words;
-  fp_words += cfa_words;
+  if (fp.rule == Rule::kOffset) fp_words += cfa_words;
   if (!Row::fits(ra_words, fp_words)) return kUnsupported;
   const bool is_stack = state.cfa == CfaRule::kStack;
+  if (fp.rule != Rule::kOffset) return is_stack ? Row(RowKind::kStackReturn, ra_words, 0, cfa_words) : kUnsupported;
   return Row(is_stack ? RowKind::kStackRecord : RowKind::kFrameRecord, ra_words, fp_words, cfa_words);
 }
 

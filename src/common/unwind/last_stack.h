@@ -190,6 +190,17 @@ class LastStack {
     }
   }
 
+  // Whether the stack pointer of these facts is known, and is another.
+  static constexpr bool has_other_sp(const FrameFacts& facts, uint64_t sp) {
+    if constexpr (Parts::kKeepsStackPointer) return facts.sp != sp;
+    return false;
+  }
+  // Below the stack pointer after the return: where the return address lies, or would lie if the call had left it on the stack.
+  static constexpr uint64_t base_of(const Fresh& fresh) {
+    if constexpr (Parts::kKeepsStackPointer) return fresh.sp - sizeof(uintptr_t);
+    return fresh.word.slot;
+  }
+
   Word* words_ = nullptr;
   Remembered* remembered_ = nullptr;
   Fresh* fresh_ = nullptr;
@@ -260,9 +271,7 @@ class LastStack {
     const uint32_t index = walk.candidates - 1;
     if (words_[index].slot != frame.slot || words_[index].key != frame.key) return false;
     const Remembered& last = remembered_[index];
-    if constexpr (Parts::kKeepsStackPointer) {
-      if (last.sp != frame.sp) return false;
-    }
+    if (has_other_sp(last, frame.sp)) return false;
     if ((last.origin & kFramePointerMatters) != 0 && (last.fp != frame.fp || last.fp_slot != frame.fp_slot)) {
       return false;
     }
@@ -303,6 +312,7 @@ class LastStack {
       case RowKind::kFrameLeaf:
       case RowKind::kStackRecord:
       case RowKind::kFrameRecord:
+      case RowKind::kStackReturn:
         if constexpr (kHasLinkRegister<Cpu>) return step_by_row(tables.cpu(), row, memory, walk.at);
         break;
       case RowKind::kSignal:

@@ -28,6 +28,7 @@ constexpr Row late_row(uint64_t word) {
     case RowKind::kFrameLeaf:
     case RowKind::kStackRecord:
     case RowKind::kFrameRecord:
+    case RowKind::kStackReturn:
       return kHasLinkRegister<Cpu> ? row : kUnsupported;
     default:
       return kNoTable;

@@ -20,7 +20,8 @@ enum class RowKind : uint8_t {
   kFrameLeaf,    // CFA = FP + cfa; the same
   kStackRecord,  // CFA = SP + cfa; return address at SP + ra, the caller's FP at SP + fp  (far below the CFA)
   kFrameRecord,  // CFA = FP + cfa; return address at FP + ra, the caller's FP at FP + fp
-  // Four codes are free.
+  kStackReturn,  // CFA = SP + cfa; return address at SP + ra, the caller's FP unchanged
+  // Three codes are free.
 };
 
 // Row in one word: keeps tables small, and takes one load. All distances are signed and in words of the CPU.

@@ -76,6 +76,7 @@ template <UnwoundCpu Cpu>
 struct RowPlaces {
   bool is_stack;            // relative to SP, else to FP
   bool is_record = false;   // saved registers are relative to that too, not to the CFA
+  bool is_return = false;   // the return address alone is
   bool is_in_link = false;  // the return address isn't on the stack
   bool is_indirect;
   uint64_t from;
@@ -85,7 +86,8 @@ struct RowPlaces {
   RowPlaces(Row row, const Frame& frame)
       : is_stack(row.kind() == RowKind::kStackOffset), is_indirect(row.kind() == RowKind::kFrameIndirect) {
     if constexpr (kHasLinkRegister<Cpu>) {
-      is_stack = is_stack || row.kind() == RowKind::kStackLeaf || row.kind() == RowKind::kStackRecord;
+      is_return = row.kind() == RowKind::kStackReturn;
+      is_stack = is_stack || is_return || row.kind() == RowKind::kStackLeaf || row.kind() == RowKind::kStackRecord;
       is_record = row.kind() == RowKind::kStackRecord || row.kind() == RowKind::kFrameRecord;
       is_in_link = row.kind() == RowKind::kStackLeaf || row.kind() == RowKind::kFrameLeaf;
     }
@@ -93,7 +95,9 @@ struct RowPlaces {
     cfa = moved<Cpu>(from, row.cfa_words());
   }
 
-  [[nodiscard]] uint64_t return_address(Row row) const { return moved<Cpu>(is_record ? from : cfa, row.ra_words()); }
+  [[nodiscard]] uint64_t return_address(Row row) const {
+    return moved<Cpu>(is_record || is_return ? from : cfa, row.ra_words());
+  }
   [[nodiscard]] bool saves_frame_pointer(Row row) const { return row.fp_words() != 0 || is_indirect || is_record; }
   [[nodiscard]] uint64_t frame_pointer(Row row) const {
     return moved<Cpu>(is_indirect || is_record ? from : cfa, row.fp_words());

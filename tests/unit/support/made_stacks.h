@@ -18,7 +18,7 @@ class MappedStack {
  public:
   MappedStack()
       : begin_(reinterpret_cast<uint64_t>(
-            mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0))) {}
+            mmap(kLow, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | kIn32Bits, -1, 0))) {}
   ~MappedStack() { munmap(reinterpret_cast<void*>(begin_), kStackBytes); }
   MappedStack(const MappedStack&) = delete;
   MappedStack& operator=(const MappedStack&) = delete;
@@ -33,6 +33,13 @@ class MappedStack {
   }
 
  private:
+#ifdef MAP_32BIT
+  static constexpr int kIn32Bits = MAP_32BIT;
+  static inline void* const kLow = nullptr;
+#else  // a hint, which is free
+  static constexpr int kIn32Bits = 0;
+  static inline void* const kLow = reinterpret_cast<void*>(uintptr_t{1} << 28);
+#endif
   uint64_t begin_;
 };
 
@@ -249,10 +256,12 @@ class MadeStack {
       return at;
     };
     switch (shape) {
-      case FrameShape::kPlain:
-        memory_.put(cfa - 3 * kWord, address);
-        code_.set_row(key, Row(RowKind::kStackOffset, -3, 0, w));
+      case FrameShape::kPlain: {
+        const bool is_far = words % 2 == 0;  // from the CFA
+        memory_.put(is_far ? function.sp + kWord : cfa - 3 * kWord, address);
+        code_.set_row(key, is_far ? Row(RowKind::kStackReturn, 1, 0, w) : Row(RowKind::kStackOffset, -3, 0, w));
         break;
+      }
       case FrameShape::kSaving:
         put_pair(cfa - 2 * kWord);
         function.fp = words;

@@ -436,6 +436,12 @@ TEST(FindRowWithLinkRegister, CountsAPairFarBelowTheCfaFromItsRegister) {
             Row(RowKind::kFrameRecord, 1, 0, 8192));
 }
 
+TEST(FindRowWithLinkRegister, CountsAReturnAddressFarBelowTheCfaFromTheStackPointer) {
+  EXPECT_EQ(linked_row({0x0e, 0x80, 0x80, 4, 0x9e, 0xff, 63}), Row(RowKind::kStackReturn, 1, 0, 8192));
+  // By the frame pointer alone there is no such row.
+  EXPECT_EQ(linked_row({0x0c, 29, 0x80, 0x80, 4, 0x9e, 0xff, 63}), Row(RowKind::kUnsupported));
+}
+
 TEST(FindRowWithLinkRegister, KnowsWhatIsSaidOfSignatures) {
   EXPECT_EQ(linked_row({0x2d, 0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3}, 1), Row(RowKind::kStackOffset, -3, -4, 4));
   EXPECT_EQ(linked_tables({0x2d, 0x0e, 32, 0x9e, 3}, "zRB").row_at<Linked>(0), Row(RowKind::kStackOffset, -3, 0, 4));
