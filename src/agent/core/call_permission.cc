@@ -111,7 +111,7 @@ void make_reserve() {
   // The whole is one area, forgotten by its first address: who takes a piece and unmaps it never has that one.
   g_reserved.store(bytes, std::memory_order_relaxed);
   g_reserve_end.store(start + bytes, std::memory_order_relaxed);
-  g_reserve.store(start + kPageBytes, std::memory_order_release);
+  g_reserve.store(start + page_bytes(), std::memory_order_release);
 }
 
 void keep_to_reserve() { g_keeps_to_reserve.store(true, std::memory_order_relaxed); }

@@ -87,7 +87,7 @@ inline void CallStack::remember_suffix(const Walk& walk) {
   const Frame& met = walk.at.frame;
   const uint32_t last = walk.fresh_count - 1;
   const Fresh& top = fresh_[0];
-  const uintptr_t slot = top.word.slot;
+  const uintptr_t base = base_of(top);
   const uint32_t dropped = divergence_.kept - walk.met;
   StackSuffix suffix;
   suffix.serial = suffix.seen = 0;
@@ -96,19 +96,19 @@ inline void CallStack::remember_suffix(const Walk& walk) {
   suffix.dropped = static_cast<uint16_t>(dropped);
   suffix.inner_count = 0;
   suffix.pointer_count = 0;
-  if (dropped > UINT16_MAX || !suffix.put_on(slot, met.slot, met.fp_slot)) return;
+  if (dropped > UINT16_MAX || !suffix.put_on(base, met, met.fp_slot)) return;
   for (uint32_t i = 0; i <= last; ++i) {
     const Fresh& inner = fresh_[i];
-    if (i > 0 && !suffix.add_inner(slot, inner.word.slot, inner.word.key)) return;
+    if (i > 0 && !suffix.add_inner(base, inner.word.slot, inner.word.key)) return;
     const uint32_t origin_of_outer = i < last ? fresh_[i + 1].origin : walk.at.origin;
     if ((origin_of_outer & kByFramePointer) == 0) continue;
     const uintptr_t cfa_slot = i < last ? fresh_[i + 1].cfa_slot : met.cfa_slot;
-    const uintptr_t cfa = (i < last ? fresh_[i + 1].word.slot : met.slot) + sizeof(uintptr_t);
-    if (!suffix.add_pointer(slot, inner.fp_slot, inner.fp)) return;
-    if (cfa_slot != 0 && !suffix.add_pointer(slot, cfa_slot, cfa)) return;
+    const uintptr_t cfa = i < last ? base_of(fresh_[i + 1]) + sizeof(uintptr_t) : met.sp;
+    if (!suffix.add_pointer(base, inner.fp_slot, inner.fp)) return;
+    if (cfa_slot != 0 && !suffix.add_pointer(base, cfa_slot, cfa)) return;
   }
   const SuffixPlace place{
-      .key = suffix.key, .distance = words_[divergence_.kept - 1].slot - slot, .word = divergence_.word};
+      .key = suffix.key, .distance = words_[divergence_.kept - 1].slot - base, .word = divergence_.word};
   suffix_cache_.add_suffix(place, suffix);
 }
 

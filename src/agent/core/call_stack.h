@@ -12,7 +12,7 @@
 
 namespace heaptap::agent {
 
-using unwind::Frame;
+using Frame = unwind::FrameOf<UnwindTables::Cpu>;
 using unwind::kFramePointerMatters;
 
 // Allocator of a thread's frame lists. Short lists are cut from memory that is never given back and may be abandoned:
@@ -26,7 +26,7 @@ struct CallStackParts {
   using Name = StackName;
   using Code = uint32_t;
   using Lists = FrameLists;
-  static constexpr bool kKeepsStackPointer = unwind::kHasLinkRegister<UnwindTables::Cpu>;
+  static constexpr bool kKeepsStackPointer = kHasLinkRegister;
 };
 
 // Last stack of one thread, outermost frame first, with a cache of the suffixes that recur.
@@ -42,8 +42,8 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   // As capture(), but only for the last stack or a cached suffix; 0: unknown. Valid while seen_changes() is up to date.
   [[nodiscard]] __attribute__((always_inline)) uint32_t find_known(const Frame& caller) {
     Divergence divergence;
-    if (trusted_.holds(caller.slot)) [[likely]] {
-      divergence = find_divergence(caller.slot);
+    if (trusted_.holds(base_of(caller))) [[likely]] {
+      divergence = find_divergence(base_of(caller));
       if (divergence.kept + 1 >= count_ && is_last(caller)) return remembered_[count_ - 1].name.node;
       divergence.suffix = divergence.kept != 0 ? find_suffix(divergence, caller) : nullptr;
       if (divergence.suffix != nullptr) {
@@ -103,26 +103,32 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   };
   static constexpr uint32_t kWordsAtOnce = 8;
 
-  // For a stack in the thread's own memory with its innermost frame at `slot`. Doesn't check frame pointers.
-  [[nodiscard]] __attribute__((always_inline)) Divergence find_divergence(uintptr_t slot) const {
+  // Where the innermost frame's return address lies, or would lie if the call had left it on the stack: right below what the stack
+  // pointer is after the return. All of the caller's stack is above. Suffixes are measured from here.
+  static __attribute__((always_inline)) uintptr_t base_of(const Frame& caller) { return caller.sp - sizeof(uintptr_t); }
+  using LastStack::base_of;
+
+  // For a stack in the thread's own memory whose innermost frame has this base. Doesn't check frame pointers. A return address in a
+  // register is no part of memory, so that frame of the last stack is no part of what is unchanged.
+  [[nodiscard]] __attribute__((always_inline)) Divergence find_divergence(uintptr_t base) const {
     const Word* end = words_ + count_;
-    while (end != words_ && end[-1].slot <= slot) --end;
+    while (end != words_ && end[-1].slot <= base) --end;
     const Word* const changed = find_changed(words_, end);
     return {static_cast<uint32_t>(changed - words_), changed != end ? load_word(changed->slot) : 0, nullptr};
   }
   [[nodiscard]] __attribute__((always_inline)) SuffixPlace suffix_place(const Divergence& divergence,
                                                                         const Frame& caller) const {
-    return {.key = caller.key, .distance = words_[divergence.kept - 1].slot - caller.slot, .word = divergence.word};
+    return {.key = caller.key, .distance = words_[divergence.kept - 1].slot - base_of(caller), .word = divergence.word};
   }
   // The first of these words whose memory has changed, or `end`.
   static __attribute__((always_inline)) const Word* find_changed(const Word* word, const Word* end) {
     for (; end - word >= kWordsAtOnce; word += kWordsAtOnce) {
 #pragma GCC unroll 8
       for (uint32_t i = 0; i < kWordsAtOnce; ++i) {
-        if (load_word(word[i].slot) != word[i].key) return word + i;
+        if (load_code(word[i].slot) != word[i].key) return word + i;
       }
     }
-    while (word != end && load_word(word->slot) == word->key) ++word;
+    while (word != end && load_code(word->slot) == word->key) ++word;
     return word;
   }
   // Whether this is the last stack again, with all frames but the innermost unchanged.
@@ -131,9 +137,10 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     const Word& top = words_[count_ - 1];
     if (top.slot != caller.slot || top.key != caller.key) return false;
     const Remembered& last = remembered_[count_ - 1];
+    if (has_other_sp(last, caller.sp)) return false;
     if ((last.origin & kFramePointerMatters) != 0 && (last.fp != caller.fp || last.fp_slot != caller.fp_slot))
       return false;
-    return are_pointers_unchanged(count_, caller.slot);
+    return are_pointers_unchanged(count_, base_of(caller));
   }
   // The proven suffix by which the stack leaves the last one there; null: none is known.
   [[nodiscard]] __attribute__((always_inline)) const StackSuffix* find_suffix(const Divergence& divergence,
@@ -151,14 +158,15 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
                                                                const Frame& caller) const {
     if (suffix.dropped + floor_ >= left_at) return false;
     const uint32_t kept = left_at - suffix.dropped;
-    if (words_[kept - 1].slot != StackSuffix::at(caller.slot, suffix.below) || !suffix.stands(caller.slot, caller.fp))
-      return false;
+    const uintptr_t base = base_of(caller);
+    if (words_[kept - 1].slot != StackSuffix::at(base, suffix.below) || !suffix.stands(base, caller.fp)) return false;
     const Remembered& parent = remembered_[kept - 1];
+    if (has_other_sp(parent, StackSuffix::at(base, suffix.outer_sp()))) return false;
     if ((parent.origin & kFramePointerMatters) != 0) {
-      const uintptr_t fp = suffix.fp_slot != 0 ? load_word(StackSuffix::at(caller.slot, suffix.fp_slot)) : caller.fp;
+      const uintptr_t fp = suffix.fp_slot != 0 ? load_word(StackSuffix::at(base, suffix.fp_slot)) : caller.fp;
       if (fp != parent.fp) return false;
     }
-    return are_pointers_unchanged(kept, caller.slot);
+    return are_pointers_unchanged(kept, base);
   }
   // Whether the saved frame pointers that lead to the outermost `count` frames of the last stack are unchanged, except
   // that of the innermost of these frames. The requested stack begins at `slot`.
@@ -166,6 +174,11 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     return count < 2 || remembered_[count - 2].fp_user == 0 || are_users_unchanged(count, slot);
   }
   [[nodiscard]] bool are_users_unchanged(uint32_t count, uintptr_t slot) const;
+  // The return address at this place, without its signature where the CPU signs.
+  static __attribute__((always_inline)) uintptr_t load_code(uintptr_t slot) {
+    const uintptr_t word = load_word(slot);
+    return UnwindTables::Cpu::kSignsReturnAddresses ? word & UnwindTables::Cpu().address_mask() : word;
+  }
   // Whether that word of the thread's own stack, above `slot`, is unchanged. Memory below is not in use.
   static bool is_kept(uintptr_t at, uintptr_t value, uintptr_t slot) { return at > slot && load_word(at) == value; }
   void remember_suffix(const Walk& walk);
@@ -176,7 +189,8 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   [[nodiscard]] uint32_t first_unchanged(StackWindow& window, UnwindTables& tables, const Walk& walk, uint32_t index) {
     if (walk.kept == 0) [[unlikely]]
       return first_unchanged_of_all(window, tables, index);
-    return index == 0 || remembered_[index - 1].fp_user == 0 ? 0 : first_unchanged_pointer(index, walk.at.frame.slot);
+    return index == 0 || remembered_[index - 1].fp_user == 0 ? 0
+                                                             : first_unchanged_pointer(index, base_of(walk.at.frame));
   }
   [[nodiscard]] uint32_t first_unchanged_pointer(uint32_t index, uintptr_t slot) const;
   void note_walk(const Walk& walk);

@@ -26,8 +26,9 @@ long action(int number, const KernelAction* wanted, KernelAction* before) {
                              sizeof(uint64_t));
 }
 
-uintptr_t word_at(const void* base, uint64_t offset) {
-  return *reinterpret_cast<const uintptr_t*>(static_cast<const uint8_t*>(base) + offset);
+// A word of what a handler finds as its third argument; `offset` is from the stack pointer after the handler's return.
+uint64_t& word_at(void* context, uint64_t offset) {
+  return *reinterpret_cast<uint64_t*>(static_cast<uint8_t*>(context) + (offset - Unwinding::kSignalContext));
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ void let_happen(int number, const KernelAction& programs, void* info, void* cont
     kernel::call_for_program(__NR_tgkill, process, thread, number);
   }
   // A thread that waited in sigsuspend or the like has it blocked again by then.
-  *reinterpret_cast<uint64_t*>(static_cast<uint8_t*>(context) + Unwinding::kSignalMask) &= ~bit(number);
+  word_at(context, Unwinding::kSignalMask) &= ~bit(number);
 }
 
 namespace {
@@ -58,9 +59,8 @@ void on_fatal(int number, void* info, void* context) {
 }
 
 KernelAction own_action() {
-  return {reinterpret_cast<uintptr_t>(&on_fatal),
-          signal_flag::kInfo | signal_flag::kOnStack | signal_flag::kRestart | signal_flag::kRestorer,
-          reinterpret_cast<uintptr_t>(&heaptap_signal_return), kAll};
+  return with_restorer({reinterpret_cast<uintptr_t>(&on_fatal),
+                        signal_flag::kInfo | signal_flag::kOnStack | signal_flag::kRestart, 0, kAll});
 }
 
 bool may_arm() { return !g_left_alone && watches_exit() && !is_restricted() && g_session.process != kFirstProcess; }

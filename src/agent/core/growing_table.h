@@ -132,7 +132,7 @@ class GrowingTable {
 
   // Frees the memory but keeps the addresses reserved: a thread that still reads the old view finds it empty, which is harmless.
   static void give_back(View* view) {
-    const uintptr_t first = whole_pages(reinterpret_cast<uintptr_t>(view) + kPageBytes);
+    const uintptr_t first = whole_pages(reinterpret_cast<uintptr_t>(view) + page_bytes());
     const uintptr_t end = page_begin(reinterpret_cast<uintptr_t>(view) + view->bytes);
     if (first < end) kernel::advise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
   }

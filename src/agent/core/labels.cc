@@ -19,7 +19,7 @@ uint32_t bucket_hash(const Label* parent, wire::LabelKind kind, const char* name
 // Reads eight bytes of a text, none of them on the page after its end. False: they would be. (AddressSanitizer reports
 // bytes after the text's end.)
 __attribute__((no_sanitize("address"))) inline bool load_eight(const char* text, uint64_t& word) {
-  if (reinterpret_cast<uintptr_t>(text) % kPageBytes > kPageBytes - sizeof(word)) return false;
+  if (reinterpret_cast<uintptr_t>(text) % page_bytes() > page_bytes() - sizeof(word)) return false;
   __builtin_memcpy(&word, text, sizeof(word));
   return true;
 }

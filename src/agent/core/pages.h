@@ -6,11 +6,18 @@
 
 namespace heaptap::agent {
 
-inline constexpr uintptr_t kPageBytes = arch::native::kPageBytes;
+inline constexpr uintptr_t kLargestPageBytes = arch::native::kLargestPageBytes;
 
-constexpr uintptr_t page_begin(uintptr_t address) { return address & ~(kPageBytes - 1); }
+// Where the kernel's configuration determines the size: what it told the program. Until that is read, the smallest.
+inline constinit uintptr_t g_page_bytes = arch::native::kSmallestPageBytes;
+
+inline uintptr_t page_bytes() {
+  return arch::native::kSmallestPageBytes == kLargestPageBytes ? kLargestPageBytes : g_page_bytes;
+}
+
+inline uintptr_t page_begin(uintptr_t address) { return address & ~(page_bytes() - 1); }
 
 // Rounds up a size, or the end of a range.
-constexpr uintptr_t whole_pages(uintptr_t bytes) { return page_begin(bytes + kPageBytes - 1); }
+inline uintptr_t whole_pages(uintptr_t bytes) { return page_begin(bytes + page_bytes() - 1); }
 
 }  // namespace heaptap::agent

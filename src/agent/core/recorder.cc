@@ -117,6 +117,15 @@ __attribute__((noinline)) void record_end(StreamHold& hold, ThreadState& state, 
       observation.size_bytes, observation.time, kNoStack);
 }
 
+inline Frame frame_at(const CallSite& site) {
+  Frame frame;
+  frame.slot = site.slot();
+  frame.key = site.return_address() & wire::kCodeAddressMask;
+  frame.sp = site.sp();
+  frame.fp = site.fp();
+  return frame;
+}
+
 bool is_omitted(uintptr_t return_address) {
   const Module* module = g_session.unwind.modules.find(return_address - 1);
   return module != nullptr && module->omitted;
@@ -127,10 +136,10 @@ bool is_omitted(uintptr_t return_address) {
 inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Observation& observation,
                                                      const CallSite& site) {
   Session& session = g_session;
-  const bool is_loader = session.loader_code.holds(site.return_address);
+  const bool is_loader = session.loader_code.holds(site.return_address());
   if (is_loader) [[unlikely]]
     platform::note_loader_call();
-  if (session.omits && is_omitted(site.return_address)) return;
+  if (session.omits && is_omitted(site.return_address())) return;
   ThreadState* state = hold.state();
   if (state == nullptr) [[unlikely]]
     return;
@@ -148,16 +157,11 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   if (counts && observation.kind != wire::RecordKind::kAllocate && !hold.is_nested()) {
     return count(hold, *state, observation, 0);
   }
-  const Frame caller{.slot = site.slot,
-                     .key = site.return_address & wire::kCodeAddressMask,
-                     .sp = site.slot + sizeof(uintptr_t),
-                     .fp = site.fp,
-                     .fp_slot = 0,
-                     .cfa_slot = 0};
+  const Frame caller = frame_at(site);
   CallStack& call_stack = state->call_stack;
   if (hold.is_nested() || is_loader) [[unlikely]]
     call_stack.reset();
-  uint32_t stack = call_stack.capture(session.unwind, caller, site.slot);
+  uint32_t stack = call_stack.capture(session.unwind, caller, site.bottom());
   if (hold.is_nested() && call_stack.is_known_whole() && !call_stack.passes(platform::own_code())) [[unlikely]] {
     hold.end_levels_below();
   }
@@ -176,7 +180,7 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
 }
 
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site) {
-  if (is_passed_over(observation.kind, site.return_address)) [[unlikely]]
+  if (is_passed_over(observation.kind, site.return_address())) [[unlikely]]
     return;
   StreamHold hold(anchor);
   record_in(hold, observation, site);
@@ -187,19 +191,6 @@ void record_held(StreamHold& hold, const Observation& observation, const CallSit
 }
 
 namespace {
-
-inline CallSite site_at(const uintptr_t* slot) {
-  return {.slot = reinterpret_cast<uintptr_t>(slot), .return_address = slot[0], .fp = slot[-1]};
-}
-
-inline Frame frame_at(const uintptr_t* slot) {
-  return {.slot = reinterpret_cast<uintptr_t>(slot),
-          .key = slot[0] & wire::kCodeAddressMask,
-          .sp = reinterpret_cast<uintptr_t>(slot + 1),
-          .fp = slot[-1],
-          .fp_slot = 0,
-          .cfa_slot = 0};
-}
 
 inline void begin_record(ThreadAnchor& anchor, ThreadState& state) {
   anchor.level = 1;
@@ -215,10 +206,10 @@ inline void end_record(ThreadAnchor& anchor, ThreadState& state) {
 
 // Slow path of an event.
 __attribute__((noinline)) void record_special(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
-                                              const uintptr_t* slot) {
+                                              CallSite site) {
   const auto function = static_cast<wire::Function>(wire::record_function(tagged_address));
   record(anchor, {wire::record_kind(tagged_address), function, wire::record_address(tagged_address), size_bytes, 0},
-         site_at(slot));
+         site);
   const Session& session = g_session;
   const ThreadState* state = anchor.states[0];
   if (session.is_plain && anchor.session == session.number && anchor.level == 0 && state != nullptr)
@@ -227,13 +218,13 @@ __attribute__((noinline)) void record_special(ThreadAnchor& anchor, uint64_t tag
 
 // An event that was begun; `stack` is 0 if it isn't the last one again.
 __attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
-                                            const uintptr_t* slot, uint32_t stack) {
+                                            CallSite site, uint32_t stack) {
   ThreadState& state = *anchor.states[0];
-  if (g_session.loader_code.holds(slot[0])) [[unlikely]] {
+  if (g_session.loader_code.holds(site.return_address())) [[unlikely]] {
     end_record(anchor, state);
-    return record_special(anchor, tagged_address, size_bytes, slot);
+    return record_special(anchor, tagged_address, size_bytes, site);
   }
-  if (stack == 0) stack = state.call_stack.walk(g_session.unwind, frame_at(slot), reinterpret_cast<uintptr_t>(slot));
+  if (stack == 0) stack = state.call_stack.walk(g_session.unwind, frame_at(site), site.bottom());
   write_event(state, tagged_address, size_bytes, 0, tagged(anchor, wire::record_kind(tagged_address), stack));
   end_record(anchor, state);
 }
@@ -241,20 +232,20 @@ __attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t tagge
 // Fast path of most events: each step that may call a function is in the two functions above. One piece of code for all
 // kinds is more often in the processor's caches than two.
 __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
-                                            const uintptr_t* slot) {
+                                            CallSite site) {
   if (wire::is_switched_off(*g_session.log)) [[unlikely]] {
-    if (is_passed_over(wire::record_kind(tagged_address), slot[0])) return;
-    return record_special(anchor, tagged_address, size_bytes, slot);
+    if (is_passed_over(wire::record_kind(tagged_address), site.return_address())) return;
+    return record_special(anchor, tagged_address, size_bytes, site);
   }
   if (!anchor.is_ready(g_session.unwind.changes.value())) [[unlikely]]
-    return record_special(anchor, tagged_address, size_bytes, slot);
+    return record_special(anchor, tagged_address, size_bytes, site);
   ThreadState& state = *anchor.states[0];
   begin_record(anchor, state);
-  const uint32_t stack = state.call_stack.find_known(frame_at(slot));
-  if (stack == 0 || !wire::has_room(state)) return record_begun(anchor, tagged_address, size_bytes, slot, stack);
+  const uint32_t stack = state.call_stack.find_known(frame_at(site));
+  if (stack == 0 || !wire::has_room(state)) return record_begun(anchor, tagged_address, size_bytes, site, stack);
   const uint64_t ticks = time_for(state, tagged_address) - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]]
-    return record_begun(anchor, tagged_address, size_bytes, slot, stack);
+    return record_begun(anchor, tagged_address, size_bytes, site, stack);
   put_record(state, tagged_address, size_bytes, static_cast<uint32_t>(ticks),
              tagged(anchor, wire::record_kind(tagged_address), stack));
   end_record(anchor, state);
@@ -278,16 +269,16 @@ void note_text(ThreadAnchor& anchor, wire::NoteKind kind, uint64_t address, cons
 }
 
 void record_allocation(ThreadAnchor& anchor, wire::Function function, uintptr_t block, uint64_t size_bytes,
-                       const uintptr_t* slot) {
+                       CallSite site) {
   const uint64_t tagged_address =
       wire::make_tagged_address(wire::RecordKind::kAllocate, static_cast<uint8_t>(function), block);
-  record_block(anchor, tagged_address, size_bytes, slot);
+  record_block(anchor, tagged_address, size_bytes, site);
 }
 
-void record_release(ThreadAnchor& anchor, wire::Function function, uintptr_t block, const uintptr_t* slot) {
+void record_release(ThreadAnchor& anchor, wire::Function function, uintptr_t block, CallSite site) {
   const uint64_t tagged_address =
       wire::make_tagged_address(wire::RecordKind::kRelease, static_cast<uint8_t>(function), block);
-  record_block(anchor, tagged_address, 0, slot);
+  record_block(anchor, tagged_address, 0, site);
 }
 
 }  // namespace heaptap::agent

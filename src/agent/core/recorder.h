@@ -6,6 +6,7 @@
 #include "agent/core/call_stack.h"
 #include "agent/core/labels.h"
 #include "agent/core/platform.h"
+#include "common/arch/native.h"
 #include "common/wire/functions.h"
 #include "common/wire/log.h"
 
@@ -13,12 +14,7 @@ namespace heaptap::agent {
 
 class StreamHold;
 
-// Call site of a hook: the start of the stack walk.
-struct CallSite {
-  uintptr_t slot;  // address of the hook's return address
-  uintptr_t return_address;
-  uintptr_t fp;  // the caller's frame pointer
-};
+using arch::native::CallSite;
 
 struct Observation {
   wire::RecordKind kind;
@@ -29,11 +25,10 @@ struct Observation {
   const Label* label = nullptr;  // of the program, replaces the thread's tags
 };
 
-// Records an allocation or a release, the most frequent events. `slot`: address of the hook's return address, above the
-// caller's frame pointer. Call only while is_recording(). Never fails visibly.
+// Records an allocation or a release, the most frequent events. Call only while is_recording(). Never fails visibly.
 void record_allocation(ThreadAnchor& anchor, wire::Function function, uintptr_t block, uint64_t size_bytes,
-                       const uintptr_t* slot);
-void record_release(ThreadAnchor& anchor, wire::Function function, uintptr_t block, const uintptr_t* slot);
+                       CallSite site);
+void record_release(ThreadAnchor& anchor, wire::Function function, uintptr_t block, CallSite site);
 
 // Records any event. Call only while is_recording(). Never fails visibly: events that can't be recorded are counted as lost.
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site);

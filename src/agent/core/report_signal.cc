@@ -70,11 +70,11 @@ KernelAction dressed(const KernelAction& programs) {
   const auto own = reinterpret_cast<uintptr_t>(&on_signal);
   if (is_function(programs.handler)) {
     const bool has_restorer = (programs.flags & signal_flag::kRestorer) != 0;
-    return {own, (programs.flags & ~signal_flag::kResetHandler) | signal_flag::kInfo | signal_flag::kRestorer,
-            has_restorer ? programs.restorer : reinterpret_cast<uintptr_t>(&heaptap_signal_return), programs.mask};
+    const KernelAction made{own, (programs.flags & ~signal_flag::kResetHandler) | signal_flag::kInfo, programs.restorer,
+                            programs.mask};
+    return has_restorer ? made : with_restorer(made);
   }
-  return {own, signal_flag::kInfo | signal_flag::kOnStack | signal_flag::kRestart | signal_flag::kRestorer,
-          reinterpret_cast<uintptr_t>(&heaptap_signal_return), kAll};
+  return with_restorer({own, signal_flag::kInfo | signal_flag::kOnStack | signal_flag::kRestart, 0, kAll});
 }
 
 // As the kernel keeps it.
@@ -127,6 +127,7 @@ KernelAction take(const KernelAction& wanted) {
 void note_restorer() {
   KernelAction now{};
   if (exchange_action(nullptr, &now) != 0 || !is_own_handler(now.handler)) return;
+  if ((now.flags & signal_flag::kRestorer) == 0) return;
   g_restorer.store(now.restorer, std::memory_order_relaxed);
   g_flags.fetch_or(signal_flag::kRestorer, std::memory_order_relaxed);
 }

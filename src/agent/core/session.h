@@ -25,12 +25,12 @@ enum class SessionState : uint32_t {
 
 // State in a page of its own that the kernel clears in forked children (MADV_WIPEONFORK): this prevents also a child
 // made without libc's fork from writing into its parent's log.
-struct alignas(kPageBytes) SessionPage {
+struct alignas(kLargestPageBytes) SessionPage {
   std::atomic<SessionState> state;
   // The kernel's id of the thread that offered a last look, see exit_request.h; 0: none did.
   std::atomic<uint32_t> exiting_thread;
   std::atomic<uint32_t> exit_start;  // of the scan before the exit handlers: ExitStart of exit_request.cc
-  uint8_t padding[kPageBytes - sizeof(std::atomic<SessionState>) - 2 * sizeof(std::atomic<uint32_t>)];
+  uint8_t padding[kLargestPageBytes - sizeof(std::atomic<SessionState>) - 2 * sizeof(std::atomic<uint32_t>)];
 };
 
 struct alignas(64) Session {

@@ -2,6 +2,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "common/arch/native.h"
+
 namespace heaptap::agent {
 
 struct KernelAction {
@@ -27,3 +29,16 @@ inline constexpr uint64_t kKnown = kInfo | kRestorer | kOnStack | kRestart | kNo
 
 // Restorer: the code that a handler returns to.
 extern "C" __attribute__((visibility("hidden"))) void heaptap_signal_return();
+
+namespace heaptap::agent {
+
+// An action of the agent's with the agent's restorer, or the kernel's where it has one.
+inline KernelAction with_restorer(KernelAction action) {
+  if constexpr (arch::native::Unwinding::kNeedsRestorer) {
+    action.flags |= signal_flag::kRestorer;
+    action.restorer = reinterpret_cast<uintptr_t>(&heaptap_signal_return);
+  }
+  return action;
+}
+
+}  // namespace heaptap::agent

@@ -19,7 +19,7 @@ void StackWindow::enter_elsewhere(uintptr_t sp, bool runs_there) {
   }
   // Nobody knows about the page below; of one that was interrupted, nor about this page, which is asked for from its start.
   if (low_ < page_begin(sp) || !runs_there) low_ = page_begin(sp);
-  high_ = runs_there ? page_begin(sp) + kPageBytes : low_;
+  high_ = runs_there ? page_begin(sp) + page_bytes() : low_;
 }
 
 void StackWindow::find_own() {
@@ -40,8 +40,8 @@ bool StackWindow::grow_to(uintptr_t sp, bool runs_there) {
   if (own_high_ == 0 || sp >= own_high_ || sp < lowest_own()) return false;
   if (sp >= own_low_) return true;
   const bool is_known = sp >= bounds_.own_low && (runs_there || bounds_.is_whole);
-  for (uintptr_t page = page_begin(sp) + (runs_there ? kPageBytes : 0); !is_known && page < own_low_;
-       page += kPageBytes) {
+  for (uintptr_t page = page_begin(sp) + (runs_there ? page_bytes() : 0); !is_known && page < own_low_;
+       page += page_bytes()) {
     if (!kernel::is_readable(page)) return false;
   }
   const uintptr_t lowest = lowest_own();
@@ -63,7 +63,7 @@ bool StackWindow::load_elsewhere(uintptr_t address, uintptr_t& word) {
   // Page by page, so that what is known stays one piece.
   while (high_ <= page_begin(address)) {
     if (!kernel::is_readable(high_)) return false;
-    high_ = page_begin(high_) + kPageBytes;
+    high_ = page_begin(high_) + page_bytes();
   }
   word = load_word(address);
   return true;

@@ -4,16 +4,33 @@
 #pragma once
 #include <stdint.h>
 
+#include <type_traits>
+
 #include "agent/core/kernel.h"
 #include "agent/core/pieces.h"
 #include "agent/core/string.h"
+#include "common/arch/native.h"
+#include "common/unwind/step.h"
 
 namespace heaptap::agent {
 
-// Innermost frames of a stack, relative to the place of the first one's return address. Distances are upwards from
-// there, in words.
-struct alignas(64) StackSuffix {
-  static constexpr uint32_t kMaxInner = 12;
+inline constexpr bool kHasLinkRegister = unwind::kHasLinkRegister<arch::native::Unwinding>;
+
+// Where calls leave the return address in a register, its place says nothing of the stack pointer.
+struct SuffixStackPointer {
+  uintptr_t kept_sp;  // the distance of the stack pointer of the frame that a suffix's frames are called from
+  void keep_sp(uintptr_t distance) { kept_sp = distance; }
+  [[nodiscard]] uintptr_t outer_sp() const { return kept_sp; }
+};
+struct NoSuffixStackPointer {
+  void keep_sp(uintptr_t /*distance*/) {}
+  [[nodiscard]] static uintptr_t outer_sp() { return 0; }
+};
+
+// Innermost frames of a stack, relative to its base, the place of the first one's return address (CallStack::base_of). Distances are
+// upwards from there, in words.
+struct alignas(64) StackSuffix : std::conditional_t<kHasLinkRegister, SuffixStackPointer, NoSuffixStackPointer> {
+  static constexpr uint32_t kMaxInner = kHasLinkRegister ? 11 : 12;
   static constexpr uint32_t kMaxPointers = 2;
   static constexpr uint32_t kDistanceShift = 48;
 
@@ -52,8 +69,9 @@ struct alignas(64) StackSuffix {
 
   // Sets the frame that they are on, whose frame pointer was read from `from`, 0 if it is the hook's. False: the frame
   // is too far away, or that place isn't below the frame, and so may not be on its stack.
-  bool put_on(uintptr_t slot, uintptr_t outer_slot, uintptr_t from) {
-    return set_distance(below, slot, outer_slot) && (from == 0 || set_place(fp_slot, slot, from));
+  bool put_on(uintptr_t slot, const unwind::Frame& outer, uintptr_t from) {
+    keep_sp((outer.sp - slot) / sizeof(uintptr_t));
+    return set_distance(below, slot, outer.slot) && (from == 0 || set_place(fp_slot, slot, from));
   }
   // Adds the next frame outwards. False: it is too far away.
   bool add_inner(uintptr_t slot, uintptr_t inner_slot, uintptr_t return_address) {

@@ -40,7 +40,7 @@ StackBounds find_thread_stack() {
   const uintptr_t block = platform::thread_control_block();
   if (block != 0) {
     const auto* words = reinterpret_cast<const uintptr_t*>(block);
-    const uintptr_t next_page = page_begin(block) + kPageBytes;
+    const uintptr_t next_page = page_begin(block) + page_bytes();
     const size_t on_this_page = (next_page - block) / sizeof(uintptr_t);
     StackBounds found = stack_in_control_block(words, on_this_page < kMaxWords ? on_this_page : kMaxWords, block);
     if (found.high == 0 && on_this_page < kMaxWords && kernel::is_readable(next_page))

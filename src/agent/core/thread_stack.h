@@ -27,10 +27,10 @@ inline StackBounds stack_in_control_block(const uintptr_t* words, size_t count, 
     const uintptr_t begin = words[i];
     const uintptr_t bytes = words[i + 1];
     const uintptr_t guard = words[i + 2];
-    if (begin < kPageBytes || begin >= control_block || bytes <= control_block - begin) continue;
+    if (begin < page_bytes() || begin >= control_block || bytes <= control_block - begin) continue;
     const uintptr_t above = bytes - (control_block - begin);
     if (above < kLeastAbove || above > kMaxAbove) continue;
-    if (guard % kPageBytes == 0 && guard < control_block - begin)
+    if (guard % page_bytes() == 0 && guard < control_block - begin)
       return {begin + guard, control_block, true, begin + guard};
   }
   return {};

@@ -47,13 +47,7 @@ class UnwindTables {
     return rule.has_row() ? rule : learn(key);
   }
   // All signal trampolines of this CPU are alike.
-  static constexpr arch::SignalTrampoline signal_of(Rule /*rule*/) {
-    return {.code = {},
-            .code_bytes = 0,
-            .frame_pointer = Cpu::kSignalFramePointer,
-            .stack_pointer = Cpu::kSignalStackPointer,
-            .program_counter = Cpu::kSignalProgramCounter};
-  }
+  static constexpr arch::SignalTrampoline signal_of(Rule /*rule*/) { return arch::native::kSignalTrampolines[0]; }
   [[nodiscard]] bool is_code(uint64_t address) const { return modules.find(address) != nullptr; }
 
   [[nodiscard]] bool chains_stacks(uint64_t address) const {

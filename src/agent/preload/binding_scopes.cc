@@ -3,6 +3,7 @@
 #include <linux/futex.h>
 
 #include "agent/core/pages.h"
+#include "agent/preload/control_block.h"
 #include "agent/preload/loaded_objects.h"
 #include "common/arch/native.h"
 
@@ -27,7 +28,7 @@ bool is_program_scope(const Scope* scope, const link_map* first) {
 // Not past the end of its page, after which there may be none.
 uintptr_t place_in(const link_map& object, const link_map* first) {
   const auto start = reinterpret_cast<uintptr_t>(&object);
-  const uintptr_t end = page_begin(start) + kPageBytes;
+  const uintptr_t end = page_begin(start) + page_bytes();
   const auto* words = reinterpret_cast<const uintptr_t*>(start);
   const size_t count = (end - start) / sizeof(uintptr_t);
   for (size_t i = sizeof(link_map) / sizeof(uintptr_t) + kScopesInside + 1; i < count; ++i) {
@@ -72,9 +73,12 @@ class SearchMarked {
  public:
   // In a handler that interrupted one of the loader's searches the flag is set, and stays the loader's: a thread that
   // waits for its end may be marking it right now.
-  SearchMarked() : is_own_(arch::native::set_search_mark(kSearches)) {}
+  SearchMarked() : mark_(*reinterpret_cast<uint32_t*>(control_block() + arch::native::kGlibcSearchMark)) {
+    uint32_t none = 0;
+    is_own_ = mark_.compare_exchange_strong(none, kSearches, std::memory_order_seq_cst);
+  }
   ~SearchMarked() {
-    if (is_own_ && arch::native::exchange_search_mark(0) == kIsAwaited) wake();
+    if (is_own_ && mark_.exchange(0, std::memory_order_seq_cst) == kIsAwaited) wake();
   }
   SearchMarked(const SearchMarked&) = delete;
   SearchMarked& operator=(const SearchMarked&) = delete;
@@ -84,10 +88,11 @@ class SearchMarked {
   static constexpr uint32_t kIsAwaited = 2;
 
   // Not by kernel.h: the other thread's dlclose waits for it, and the loader would make the same call.
-  static void wake() {
-    arch::native::system_call(__NR_futex, static_cast<long>(arch::native::search_mark_address()), FUTEX_WAKE_PRIVATE,
-                              1);
+  void wake() {
+    const uintptr_t mark = control_block() + arch::native::kGlibcSearchMark;
+    arch::native::system_call(__NR_futex, static_cast<long>(mark), FUTEX_WAKE_PRIVATE, 1);
   }
+  std::atomic_ref<uint32_t> mark_;
   bool is_own_;
 };
 
@@ -105,7 +110,7 @@ int read_at_first(dl_phdr_info*, size_t, void* context) {
 }  // namespace
 
 void find_scopes(const char* libc_version) {
-  g_knows_mark = is_known_version(libc_version);
+  g_knows_mark = is_known_version(libc_version) && control_block() != 0;
   const link_map* first = first_object();
   uintptr_t place = 0;
   for (const link_map* object = first; object != nullptr && place == 0; object = object->l_next) {

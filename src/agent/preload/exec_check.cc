@@ -66,15 +66,14 @@ __attribute__((noinline)) Segments find_segments(const Program& program, const E
 }
 
 bool is_glibc_loader(const Program& program, const Elf64_Phdr& loader) {
-  constexpr char kLoader[] = "/ld-linux-x86-64.so.2";
-  char end[sizeof(kLoader)];
+  char end[1 + sizeof(arch::native::kGlibcLoader)];  // with a slash before it
   return loader.p_filesz >= sizeof(end) &&
          program.read(loader.p_offset + loader.p_filesz - sizeof(end), end, sizeof(end)) == sizeof(end) &&
-         equal(end, kLoader);
+         end[0] == '/' && equal(end + 1, arch::native::kGlibcLoader);
 }
 
 ExecOutcome check_elf(const Program& program, const FileFacts& facts, const Elf64_Ehdr& header) {
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64 ||
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != wire::elf_machine_of(arch::native::kArchitecture) ||
       header.e_phentsize != sizeof(Elf64_Phdr)) {
     return ExecOutcome::kOtherMachine;
   }

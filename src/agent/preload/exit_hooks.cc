@@ -11,21 +11,19 @@
 #include "agent/core/pages.h"
 #include "agent/core/streams.h"
 #include "agent/core/string.h"
+#include "agent/preload/call_site.h"
 #include "agent/preload/limit_hooks.h"
 #include "agent/preload/line.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"
 
-#define HEAPTAP_EXPORT extern "C" __attribute__((visibility("default"), used))
 #define HEAPTAP_FOR_ASSEMBLY extern "C" __attribute__((visibility("hidden"), used))
-// Bottom of the caller's stack, in a function with a frame pointer: the address of the return address.
-#define HEAPTAP_RETURN_SLOT() (reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + sizeof(uintptr_t))
 
 extern "C" {
 __attribute__((visibility("hidden"))) void heaptap_enter_main();
 __attribute__((visibility("hidden"))) void* heaptap_main = nullptr;       // the program's
-__attribute__((visibility("hidden"))) uintptr_t heaptap_main_slot = 0;    // address of its return address on the stack
-__attribute__((visibility("hidden"))) uintptr_t heaptap_main_return = 0;  // that address
+__attribute__((visibility("hidden"))) uintptr_t heaptap_main_slot = 0;    // the stack pointer when it was called
+__attribute__((visibility("hidden"))) uintptr_t heaptap_main_return = 0;  // its return address
 }
 
 namespace heaptap::agent {
@@ -36,13 +34,12 @@ __attribute__((tls_model("initial-exec"))) __thread uintptr_t g_exit_slot;
 
 // Callee-saved registers of the caller of the outermost exit: possibly its variables. The scan finds them here, as in
 // all thread-local memory.
-constexpr size_t kPreservedRegisters = 6;
+using arch::native::kPassedRegisters;
+using arch::native::kPreservedRegisters;
 __attribute__((tls_model("initial-exec"))) __thread volatile uintptr_t g_exit_registers[kPreservedRegisters];
 
 // The argument of quick_exit; its handlers don't get it.
 __attribute__((tls_model("initial-exec"))) __thread uint32_t g_exit_status;
-
-constexpr size_t kPassedRegisters = 7;  // that may have arguments
 
 void note_registers(const uintptr_t* arguments) {
   for (size_t i = 0; i < kPreservedRegisters; ++i) g_exit_registers[i] = arguments[kPassedRegisters + i];
@@ -75,13 +72,10 @@ void offer_direct_exit(const uintptr_t* arguments, uintptr_t status) {
         wire::exit_with(status));
 }
 
-// libc calls main and, with what it returns, exit: the same place on the stack then holds another return address, a few
-// instructions further on.
+// libc calls main and, with what it returns, exit.
 bool main_has_returned() {
-  constexpr uintptr_t kFewInstructions = 64;
   if (heaptap_main_slot == 0 || static_cast<int>(kernel::thread_id()) != g_session.process) return false;
-  const uintptr_t now = *reinterpret_cast<const volatile uintptr_t*>(heaptap_main_slot);
-  return now != heaptap_main_return && now - heaptap_main_return < kFewInstructions;
+  return arch::native::has_returned(heaptap_main_slot, heaptap_main_return);
 }
 
 // The last of the exit handlers, since it was registered first: the status is that of the last exit, possibly called by
@@ -90,9 +84,9 @@ __attribute__((noinline)) void at_exit(int status, void*) {
   if (!watches_exit()) return;
   const uint32_t known = wire::exit_with(static_cast<uintptr_t>(status));
   if (main_has_returned()) {
-    offer(wire::ExitKind::kReturn, heaptap_main_slot + sizeof(uintptr_t), known);
+    offer(wire::ExitKind::kReturn, arch::native::caller_sp(heaptap_main_slot), known);
   } else {
-    offer(wire::ExitKind::kExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT(), known);
+    offer(wire::ExitKind::kExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_CALL_SITE().bottom(), known);
   }
 }
 
@@ -102,12 +96,12 @@ bool has_destructors() { return real<void*(size_t)>(wire::Function::kNew) != nul
 // The first of the exit handlers that were registered before main began. Those of static objects made in a function come
 // earlier, so what they held isn't seen.
 void at_exit_start(int, void*) {
-  if (main_has_returned()) offer_scan_before_handlers(heaptap_main_slot + sizeof(uintptr_t));
+  if (main_has_returned()) offer_scan_before_handlers(arch::native::caller_sp(heaptap_main_slot));
 }
 
 __attribute__((noinline)) void at_quick_exit() {
   if (watches_exit()) {
-    offer(wire::ExitKind::kQuickExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_RETURN_SLOT(), g_exit_status);
+    offer(wire::ExitKind::kQuickExit, g_exit_slot != 0 ? g_exit_slot : HEAPTAP_CALL_SITE().bottom(), g_exit_status);
   }
 }
 

@@ -19,9 +19,9 @@ class ReadablePages {
  public:
   bool has(const void* address) {
     const auto at = reinterpret_cast<uintptr_t>(address);
-    if (at / kPageBytes == page_) return true;
+    if (at / page_bytes() == page_) return true;
     if (!kernel::is_readable(at & ~uintptr_t{7})) return false;
-    page_ = at / kPageBytes;
+    page_ = at / page_bytes();
     return true;
   }
   // An entry may lie on two pages.

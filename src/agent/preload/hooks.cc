@@ -45,7 +45,7 @@ inline bool watches_cpp() { return (g_session.flags & wire::kNoCpp) == 0 && !g_r
 inline bool is_inside_real(const CallSite& site) {
   if (g_anchor.inside_real == 0) [[likely]]
     return false;
-  if (site.slot < g_anchor.inside_real) return true;
+  if (site.bottom() < g_anchor.inside_real) return true;
   g_anchor.inside_real = 0;
   return false;
 }
@@ -53,9 +53,9 @@ inline bool is_inside_real(const CallSite& site) {
 // Whether this call is an event: recording is on, and it isn't a real function's own call of another one.
 inline bool observes(const CallSite& site) {
   if (!is_recording() || is_inside_real(site)) return false;
-  if (!g_real.is_one_of_them(site.return_address)) [[likely]]
+  if (!g_real.is_one_of_them(site.return_address())) [[likely]]
     return true;
-  return g_real.cpp.holds(site.return_address) && !watches_cpp();
+  return g_real.cpp.holds(site.return_address()) && !watches_cpp();
 }
 
 // Releases the block. Its address is kept obfuscated during that: callees would leave it on the stack, where a leak
@@ -63,20 +63,19 @@ inline bool observes(const CallSite& site) {
 inline void* note_allocation(Function function, void* block, size_t size, const CallSite& site) {
   uintptr_t veiled = ~reinterpret_cast<uintptr_t>(block);
   __asm__("" : "+r"(veiled));
-  record_allocation(g_anchor, function, reinterpret_cast<uintptr_t>(block), size,
-                    reinterpret_cast<const uintptr_t*>(site.slot));
+  record_allocation(g_anchor, function, reinterpret_cast<uintptr_t>(block), size, site);
   __asm__("" : "+r"(veiled));
   return reinterpret_cast<void*>(~veiled);
 }
 
 inline void note_release(Function function, const void* block, const CallSite& site) {
-  record_release(g_anchor, function, reinterpret_cast<uintptr_t>(block), reinterpret_cast<const uintptr_t*>(site.slot));
+  record_release(g_anchor, function, reinterpret_cast<uintptr_t>(block), site);
 }
 
 // While it lives, nested calls of functions in the list aren't events: for real functions whose code range is unknown.
 class InsideReal {
  public:
-  explicit InsideReal(const CallSite& site) : before_(g_anchor.inside_real) { g_anchor.inside_real = site.slot; }
+  explicit InsideReal(const CallSite& site) : before_(g_anchor.inside_real) { g_anchor.inside_real = site.bottom(); }
   ~InsideReal() { g_anchor.inside_real = before_; }
   InsideReal(const InsideReal&) = delete;
   InsideReal& operator=(const InsideReal&) = delete;
@@ -143,7 +142,7 @@ inline void release(Function function, void* block, const CallSite& site) {
   if (block != nullptr) {
     if (observes(site)) [[likely]] {
       note_release(function, block, site);
-    } else if (g_real.loader.holds(site.return_address)) {
+    } else if (g_real.loader.holds(site.return_address())) {
       note_loader_call();
     }
   }
@@ -198,7 +197,7 @@ inline LateFunction find_cpp(Function function, uintptr_t caller) {
 inline void* allocate_new(Function function, size_t size, uintptr_t b, uintptr_t c, size_t alignment,
                           const CallSite& site) {
   using New = void*(size_t, uintptr_t, uintptr_t);
-  const LateFunction real_new = find_cpp(function, site.return_address);
+  const LateFunction real_new = find_cpp(function, site.return_address());
   auto* call = reinterpret_cast<New*>(real_new.function);
   const bool is_event = observes(site) && watches_cpp();
   if (!is_event && call != nullptr) {
@@ -223,7 +222,7 @@ inline void* allocate_new(Function function, size_t size, uintptr_t b, uintptr_t
 inline void release_new(Function function, void* block, uintptr_t b, uintptr_t c, const CallSite& site) {
   if (is_early(block)) return;
   using Delete = void(void*, uintptr_t, uintptr_t);
-  const LateFunction real_delete = find_cpp(function, site.return_address);
+  const LateFunction real_delete = find_cpp(function, site.return_address());
   auto* call = reinterpret_cast<Delete*>(real_delete.function);
   const bool is_event = observes(site) && watches_cpp();
   if (is_event && block != nullptr) note_release(function, block, site);
@@ -245,7 +244,7 @@ inline void* const kMapFailed = reinterpret_cast<void*>(-1);
 
 // The allocator's own calls aren't the program's.
 inline bool observes_mapping(const CallSite& site) {
-  return observes(site) && !g_real.allocator.holds(site.return_address);
+  return observes(site) && !g_real.allocator.holds(site.return_address());
 }
 
 inline void note_mapping(StreamHold& hold, RecordKind kind, Function function, const void* start, size_t bytes,
@@ -260,7 +259,7 @@ constexpr wire::MappedMemory kMoved{.source = wire::MappedSource::kMoved};
 // The memory of [start, start + bytes) is about to be unmapped.
 inline void forget_memory(const void* start, size_t bytes, const CallSite& site) {
   const auto begin = reinterpret_cast<uintptr_t>(start);
-  forget_stack_memory(begin, begin + whole_pages(bytes), site.slot);
+  forget_stack_memory(begin, begin + whole_pages(bytes), site.bottom());
 }
 
 // Whether the thread has its own thread-local memory made by the C library: in children that share the memory it may be
@@ -409,14 +408,14 @@ HEAPTAP_EXPORT void* memalign(size_t alignment, size_t size) {
 HEAPTAP_EXPORT void* valloc(size_t size) {
   auto* call = get<Allocate>(Function::kValloc);
   if (call == nullptr) [[unlikely]]
-    return early_allocate(kPageBytes, size);
+    return early_allocate(page_bytes(), size);
   return allocate_aligned(Function::kValloc, size, HEAPTAP_CALL_SITE(), [&] { return call(size); });
 }
 
 HEAPTAP_EXPORT void* pvalloc(size_t size) {
   auto* call = get<Allocate>(Function::kPvalloc);
   if (call == nullptr) [[unlikely]]
-    return early_allocate(kPageBytes, whole_pages(size));
+    return early_allocate(page_bytes(), whole_pages(size));
   return allocate_aligned(Function::kPvalloc, size, HEAPTAP_CALL_SITE(), [&] { return call(size); });
 }
 

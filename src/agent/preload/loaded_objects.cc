@@ -17,10 +17,10 @@ using Iterate = int(int (*)(dl_phdr_info*, size_t, void*), void*);
 constinit std::atomic<Iterate*> g_iterate{nullptr};
 
 // A page that the kernel clears in forked children.
-struct alignas(kPageBytes) FirstProcess {
+struct alignas(kLargestPageBytes) FirstProcess {
   std::atomic<uint32_t> is_first;
   std::atomic<uint32_t> saw_rest;  // what the loader's state says is of this process: it isn't the copy of one at work
-  uint8_t padding[kPageBytes - 2 * sizeof(std::atomic<uint32_t>)];
+  uint8_t padding[kLargestPageBytes - 2 * sizeof(std::atomic<uint32_t>)];
 };
 constinit FirstProcess g_first_process{};
 

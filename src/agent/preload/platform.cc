@@ -10,6 +10,7 @@
 #include "agent/core/platform.h"
 #include "agent/core/session.h"
 #include "agent/core/string.h"
+#include "agent/preload/control_block.h"
 #include "agent/preload/late_functions.h"
 #include "agent/preload/loaded_objects.h"
 #include "agent/preload/log_request.h"
@@ -200,12 +201,12 @@ bool visit_module_at(uintptr_t address, void (*visit)(void*, const ModuleFacts&)
   const auto start = reinterpret_cast<uintptr_t>(found.dlfo_map_start);
   const size_t bytes = reinterpret_cast<uintptr_t>(found.dlfo_map_end) - start;
   const auto* const header = static_cast<const ElfW(Ehdr)*>(found.dlfo_map_start);
-  if (bytes < kPageBytes || found.dlfo_link_map == nullptr) return false;
+  if (bytes < page_bytes() || found.dlfo_link_map == nullptr) return false;
   const unsigned char* const magic = header->e_ident;
   const bool is_elf = magic[0] == ELFMAG0 && magic[1] == ELFMAG1 && magic[2] == ELFMAG2 && magic[3] == ELFMAG3;
   if (!is_elf || header->e_phentsize != sizeof(ElfW(Phdr))) return false;
   const size_t headers_bytes = size_t{header->e_phnum} * sizeof(ElfW(Phdr));
-  if (header->e_phoff > kPageBytes || headers_bytes > kPageBytes - header->e_phoff) return false;
+  if (header->e_phoff > page_bytes() || headers_bytes > page_bytes() - header->e_phoff) return false;
   dl_phdr_info object{};
   object.dlpi_addr = found.dlfo_link_map->l_addr;
   object.dlpi_name = found.dlfo_link_map->l_name;
@@ -250,12 +251,12 @@ ThreadAnchor& thread_anchor() { return g_anchor; }
 // anchor was found, in all threads equally far below: such a pointer is followed without a question.
 uintptr_t thread_control_block() {
   static constinit std::atomic<uintptr_t> known_distance{0};
-  const uintptr_t block = arch::native::thread_control_block();
+  const uintptr_t block = agent::control_block();
   if (block == 0 || block % sizeof(uintptr_t) != 0) return 0;
   const uintptr_t distance = block - reinterpret_cast<uintptr_t>(&g_anchor);
   const bool is_known = distance == known_distance.load(std::memory_order_relaxed);
   if (!is_known && may_call() && !kernel::is_readable(block)) return 0;
-  if (load_word(block) != block) return 0;
+  if (!arch::native::kControlBlockIsBelow && load_word(block) != block) return 0;
   uintptr_t unknown = 0;
   if (!is_known) known_distance.compare_exchange_strong(unknown, distance, std::memory_order_relaxed);
   return block;
@@ -392,6 +393,7 @@ void read_environment() {
   static constinit bool opened = false;
   if (opened) return;
   opened = true;
+  if (const uintptr_t bytes = told_by_kernel(AT_PAGESZ); bytes != 0) g_page_bytes = bytes;
   char** environment = find_environment();
   if (environment == nullptr) return;
   for (char** entry = environment; *entry != nullptr; ++entry) {

@@ -270,7 +270,7 @@ void open_nothing() {
 bool open_listener(const RecordingStart& start) {
   long made = kernel::system_call(__NR_socket, kUnixFamily, kSeqPacket, 0);
   if (made >= 0 && made != wire::kListenerDescriptor) {  // where there is no /dev/null
-    made = kernel::system_call(__NR_dup2, made, wire::kListenerDescriptor);
+    made = kernel::system_call(__NR_dup3, made, wire::kListenerDescriptor, 0);
   }
   if (made != wire::kListenerDescriptor) return false;
   SocketAddress address{static_cast<uint16_t>(kUnixFamily), {}};

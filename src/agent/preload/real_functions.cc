@@ -155,7 +155,7 @@ bool RealFunctions::is_within_one(uintptr_t address) const {
 
 void* early_allocate(size_t alignment, size_t bytes) {
   if (alignment < 16) alignment = 16;
-  if (bytes > kEarlyBytes || alignment > kPageBytes) return nullptr;
+  if (bytes > kEarlyBytes || alignment > page_bytes()) return nullptr;
   // [size, padded to the alignment][block]
   const size_t whole = ((bytes + 15) & ~size_t{15}) + alignment + 16;
   const size_t at = g_early_used.fetch_add(whole, std::memory_order_relaxed);

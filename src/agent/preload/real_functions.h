@@ -13,7 +13,7 @@
 
 namespace heaptap::agent {
 
-// Functions that aren't in common/wire/functions.def: hooked for other reasons than events, or called by the agent.
+// Functions that aren't in common/wire/functions.def: hooked for other reasons than events, or called by the agent. And one number.
 // clang-format off
 #define HEAPTAP_OTHER_FUNCTIONS(with)                       \
   with(kStartMain, "__libc_start_main")                     \
@@ -40,6 +40,7 @@ namespace heaptap::agent {
   with(kOpenLibrary, "dlopen")                              \
   with(kOpenInNamespace, "dlmopen")                         \
   with(kLockAll, "mlockall")                                \
+  with(kControlBlockBytes, "_thread_db_sizeof_pthread")     \
   with(kVersion, "gnu_get_libc_version")
 // clang-format on
 enum class Other : uint8_t {

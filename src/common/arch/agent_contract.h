@@ -1,19 +1,24 @@
 // CPU contract of the agent. Freestanding. To be included by common/arch/native.h only.
 //
-// Besides the following, a CPU's directory has four assembly files, which the agent links: signal_return.S (restorer of its own
-// handlers), guarded_call.S and ending.S (calls that preserve all registers), clone_call.S (a process with a stack of its own).
+// Besides the following, a CPU's directory has assembly files, which the agent links: guarded_call.S and ending.S (calls that preserve
+// all registers), clone_call.S (a process with a stack of its own), and signal_return.S where the kernel wants a restorer of handlers.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 #include <atomic>
 #include <concepts>
+#include <type_traits>
+
+#include "common/arch/signal_frames.h"
 
 namespace heaptap::arch {
 
-// Page size: a power of two.
-static_assert(std::same_as<decltype(native::kPageBytes), const uintptr_t> &&
-              (native::kPageBytes & (native::kPageBytes - 1)) == 0);
+// Page sizes that kernels are configured with: powers of two.
+static_assert(std::same_as<decltype(native::kLargestPageBytes), const uintptr_t> &&
+              (native::kSmallestPageBytes & (native::kSmallestPageBytes - 1)) == 0 &&
+              (native::kLargestPageBytes & (native::kLargestPageBytes - 1)) == 0 &&
+              native::kSmallestPageBytes <= native::kLargestPageBytes);
 
 // System calls without errno: the result is the kernel's.
 static_assert(requires(long argument) {
@@ -27,23 +32,45 @@ static_assert(requires {
   { native::read_clock_in_order() } -> std::same_as<uint64_t>;
 });
 
-// The thread pointer, and glibc's data at it: the thread's number, and its mark while it searches the loader's scopes.
-static_assert(std::same_as<decltype(native::kGlibcThreadNumber), const unsigned>);
-static_assert(requires(uint32_t mark) {
-  { native::thread_control_block() } -> std::same_as<uintptr_t>;
-  { native::exchange_search_mark(mark) } -> std::same_as<uint32_t>;
-  { native::set_search_mark(mark) } -> std::same_as<bool>;
-  { native::search_mark_address() } -> std::same_as<uintptr_t>;
+// The thread pointer. glibc's control block begins or ends there, and has the thread's number and its mark while it searches the
+// loader's scopes at these offsets.
+static_assert(std::same_as<decltype(native::kGlibcThreadNumber), const unsigned> &&
+              std::same_as<decltype(native::kGlibcSearchMark), const unsigned> &&
+              std::same_as<decltype(native::kControlBlockIsBelow), const bool>);
+static_assert(requires {
+  { native::thread_pointer() } -> std::same_as<uintptr_t>;
+});
+
+// Call of a hook, made by HEAPTAP_NATIVE_CALL_SITE() in the hook: where the caller goes on, its registers after that, the place of
+// the return address (0: in a register), and the lowest address of what belongs to the caller.
+static_assert(requires(const native::CallSite& site) {
+  { site.return_address() } -> std::same_as<uintptr_t>;
+  { site.fp() } -> std::same_as<uintptr_t>;
+  { site.sp() } -> std::same_as<uintptr_t>;
+  { site.slot() } -> std::same_as<uintptr_t>;
+  { site.bottom() } -> std::same_as<uintptr_t>;
+});
+
+// Registers that ending.S passes, and main's return: see main_return.h of the directory.
+static_assert(native::kPassedRegisters > 0 && native::kPreservedRegisters > 0);
+static_assert(requires(uintptr_t place, uintptr_t return_address) {
+  { native::has_returned(place, return_address) } -> std::same_as<bool>;
+  { native::caller_sp(place) } -> std::same_as<uintptr_t>;
 });
 
 // Registers and frames by DWARF number, and the place of the interrupted registers in a signal's frame.
 static_assert(std::unsigned_integral<native::Unwinding::Word>);
 static_assert(native::Unwinding::kStackPointer != native::Unwinding::kFramePointer &&
               native::Unwinding::kReturnAddress != native::Unwinding::kStackPointer &&
-              native::Unwinding::kReturnAddressWords <= 0 && native::Unwinding::kRedZoneBytes % 16 == 0);
+              native::Unwinding::kReturnAddressWords <= 0 &&
+              std::same_as<decltype(native::Unwinding::kNeedsRestorer), const bool> &&
+              native::Unwinding::kRedZoneBytes % 16 == 0);
 static_assert(native::Unwinding::kSignalProgramCounter != native::Unwinding::kSignalStackPointer &&
               native::Unwinding::kSignalFramePointer != native::Unwinding::kSignalStackPointer &&
               native::Unwinding::kSignalMask != 0);
+
+// Code that a handler returns to, and the place of the interrupted registers in its frame: the first serves for what CFI marks.
+static_assert(std::same_as<std::remove_cvref_t<decltype(native::kSignalTrampolines[0])>, SignalTrampoline>);
 
 // Small things of the hot path: a counter that one thread writes, a hint, copies without libc.
 static_assert(requires(std::atomic<uint64_t>& counter, uint64_t amount, const uint8_t* address, void* to) {

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include <concepts>
+#include <type_traits>
 
 #include "common/wire/architecture.h"
 
@@ -11,6 +12,12 @@ namespace heaptap::arch {
 
 // Architecture of this CPU; kUnknown: programs can't be recorded on it.
 static_assert(std::same_as<decltype(native::kArchitecture), const wire::Architecture>);
+
+// Architectures of programs that run on this CPU and can be traced by ptrace.
+static_assert(std::same_as<std::remove_cvref_t<decltype(native::kTraced[0])>, wire::Architecture>);
+
+// File name of glibc's loader, which programs of this CPU name as theirs; empty: none that takes an agent.
+static_assert(std::convertible_to<decltype(native::kGlibcLoader), const char*>);
 
 // Clock that is the same on all processors and nearly free to read, as the agent reads it; without one, events are
 // counted (capture/log/log_clock.h). The kernel's name of it, as in /sys/devices/system/clocksource; null: this CPU has none.

@@ -12,6 +12,7 @@ struct SignalTrampoline {
   uint64_t frame_pointer;
   uint64_t stack_pointer;
   uint64_t program_counter;
+  uint64_t link_register = 0;  // where the CPU has one
 
   // `bytes` of code, kMaxBytes of them.
   [[nodiscard]] constexpr bool is(const uint8_t* bytes) const {

@@ -41,8 +41,9 @@ class Memory : public test::MappedStack {
 // The agent's tables, in a log of their own. Code without tables isn't known to them: nothing is loaded.
 class Code {
  public:
-  static constexpr test::MadeCode<Cpu>::Signal kSignal{Cpu::kSignalFramePointer, Cpu::kSignalStackPointer,
-                                                       Cpu::kSignalProgramCounter, 0};
+  static constexpr test::MadeCode<Cpu>::Signal kSignal{
+      arch::native::kSignalTrampolines[0].frame_pointer, arch::native::kSignalTrampolines[0].stack_pointer,
+      arch::native::kSignalTrampolines[0].program_counter, arch::native::kSignalTrampolines[0].link_register};
   Code() {
     header_->node_count = wire::kRootCount;
     if (!tables_->rules.start(codes_.get(), kCapacity, header_.get()) ||
@@ -94,7 +95,7 @@ class CallStackTest : public ::testing::TestWithParam<bool> {
   uint32_t capture(CallStack& call_stack) {
     Frame start = stack_.start();
     if (wrong_fp_ != 0) start.fp = wrong_fp_;
-    return call_stack.capture(code_.tables(), start, start.slot);
+    return call_stack.capture(code_.tables(), start, start.slot != 0 ? start.slot : start.sp);
   }
   uint32_t capture() { return capture(*last_); }
   uint32_t capture_again() {

@@ -33,7 +33,7 @@ constexpr uint32_t kThreads = 4;
 class Caller {
  public:
   explicit Caller(uint64_t address) : words_{0, address} {}
-  [[nodiscard]] const uintptr_t* slot() const { return &words_[1]; }
+  [[nodiscard]] agent::CallSite site() const { return agent::CallSite(&words_[1]); }
 
  private:
   uintptr_t words_[2];
@@ -99,7 +99,7 @@ TEST_F(RecordingThreadsTest, EachEventComesOnceWithItsCallerAndSize) {
     ThreadAnchor& anchor = agent::platform::thread_anchor();
     for (uint64_t number = 0; number < kEach; ++number) {
       const Caller caller(caller_of(number % 1500));
-      agent::record_allocation(anchor, Function::kMalloc, uint64_t{thread + 1} << 32 | number, number, caller.slot());
+      agent::record_allocation(anchor, Function::kMalloc, uint64_t{thread + 1} << 32 | number, number, caller.site());
     }
   });
   std::array<uint64_t, kThreads> next{};
@@ -127,14 +127,14 @@ TEST_F(RecordingThreadsTest, NoReleaseComesBeforeItsAllocation) {
     std::mt19937 random(thread);
     const Caller caller(caller_of(thread));
     const auto give_back = [&](uint64_t block) {
-      agent::record_release(anchor, Function::kFree, block, caller.slot());
+      agent::record_release(anchor, Function::kFree, block, caller.site());
       for (uint64_t place = block; place != 0;)
         place = free_places[random() % kPlaces].exchange(place, std::memory_order_acq_rel);
     };
     for (uint64_t step = 0; step < kSteps; ++step) {
       const uint64_t place = free_places[random() % kPlaces].exchange(0, std::memory_order_acq_rel);
       if (place != 0) {
-        agent::record_allocation(anchor, Function::kMalloc, place, 64, caller.slot());
+        agent::record_allocation(anchor, Function::kMalloc, place, 64, caller.site());
         const uint64_t before = blocks[random() % blocks.size()].exchange(place, std::memory_order_acq_rel);
         if (before != 0) give_back(before);
       } else {
@@ -170,7 +170,7 @@ TEST_F(RecordingThreadsTest, ThreadsThatEndLeaveTheirPlacesToOthers) {
     const log::RawEvents events = drain_beside([&](uint32_t thread) {
       const Caller caller(caller_of(thread));
       const uint64_t address = uint64_t{round + 1} << 32 | thread;
-      agent::record_allocation(agent::platform::thread_anchor(), Function::kMalloc, address, 1, caller.slot());
+      agent::record_allocation(agent::platform::thread_anchor(), Function::kMalloc, address, 1, caller.site());
       ids[thread] = gettid();
       all_are_recorded.arrive_and_wait();
     });

@@ -71,7 +71,7 @@ TEST(StackInControlBlock, IsNotGuessed) {
 }
 
 void* own_bounds(void* result) {
-  const uintptr_t block = arch::native::thread_control_block();
+  const uintptr_t block = arch::native::thread_pointer();
   std::array<uintptr_t, 288> words;
   std::memcpy(words.data(), reinterpret_cast<const void*>(block), sizeof(words));
   *static_cast<StackBounds*>(result) = stack_in_control_block(words.data(), words.size(), block);

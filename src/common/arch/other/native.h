@@ -3,11 +3,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <array>
+
 #include "common/wire/architecture.h"
 
 namespace heaptap::arch::other {
 
 inline constexpr wire::Architecture kArchitecture = wire::Architecture::kUnknown;
+
+inline constexpr std::array<wire::Architecture, 0> kTraced{};
+
+inline constexpr const char kGlibcLoader[] = "";
 
 inline constexpr const char* kKernelClock = nullptr;
 inline uint64_t read_clock() { return 0; }

@@ -4,6 +4,7 @@
 
 namespace heaptap::arch::x86_64 {
 
-inline constexpr uintptr_t kPageBytes = 4096;
+inline constexpr uintptr_t kSmallestPageBytes = 4096;
+inline constexpr uintptr_t kLargestPageBytes = 4096;
 
 }  // namespace heaptap::arch::x86_64

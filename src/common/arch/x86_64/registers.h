@@ -9,6 +9,10 @@ namespace heaptap::arch::x86_64 {
 
 inline constexpr wire::Architecture kArchitecture = wire::Architecture::kX86_64;
 
+inline constexpr wire::Architecture kTraced[] = {wire::Architecture::kX86_64, wire::Architecture::kI386};
+
+inline constexpr const char kGlibcLoader[] = "ld-linux-x86-64.so.2";
+
 // CPU facts for the unwinder.
 struct Unwinding {
   using Word = uint64_t;
@@ -21,6 +25,8 @@ struct Unwinding {
   static constexpr uint64_t kRedZoneBytes = 128;  // below SP, left alone by signal handlers (3.2.2)
   // In the frame of a signal handler's return trampoline, SP points at the ucontext: offsets of the interrupted
   // registers from there (uc_flags 8, uc_link 8, uc_stack 24, then r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip).
+  static constexpr bool kNeedsRestorer = true;  // of a handler, from sigaction: the kernel has none of its own
+  static constexpr uint64_t kSignalContext = 0;
   static constexpr uint64_t kSignalFramePointer = 40 + 10 * 8;
   static constexpr uint64_t kSignalStackPointer = 40 + 15 * 8;
   static constexpr uint64_t kSignalProgramCounter = 40 + 16 * 8;
