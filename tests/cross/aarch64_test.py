@@ -1,4 +1,5 @@
-"""heaptap, built for AArch64, tells of a trace from x86-64 what the native one tells: the same bytes, in every view.
+"""heaptap, built for AArch64: it tells of a trace from x86-64 what the native one tells, the same bytes in every view; and it records the
+target programs there, under qemu-user, with the expectations that they have here.
 
 The environment names the native program (HEAPTAP), a program to record (SHOP), the sources (SOURCE) and a directory that is kept between
 runs for what is built (BUILD)."""
@@ -10,6 +11,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import emulated
 import heaptap_test
 from heaptap_test import heaptap, run
 
@@ -34,15 +36,22 @@ def build():
     # Compiled for one run: less is optimised, and some warnings need more of it.
     flags = "-O1 -DNDEBUG -Wno-maybe-uninitialized"
     steps = [[SOURCE / "tools/cross_sysroot.sh", "arm64", sysroot],
-             ["cmake", "-S", SOURCE, "-B", BUILD, "--preset", "aarch64", "-DHEAPTAP_DISCOVERY=OFF", f"-DHEAPTAP_SYSROOT={sysroot}",
+             ["cmake", "-S", SOURCE, "-B", BUILD, "--preset", "aarch64", "-DHEAPTAP_DISCOVERY=OFF", "-DHEAPTAP_TARGET_PROGRAMS=ON", f"-DHEAPTAP_SYSROOT={sysroot}",
               f"-DCMAKE_CXX_FLAGS_RELEASE={flags}"],
-             ["cmake", "--build", BUILD, "--parallel", str(os.cpu_count()), "--target", "heaptap"]]
+             ["cmake", "--build", BUILD, "--parallel", str(os.cpu_count()), "--target", "heaptap", "heaptap_agent",
+              "target_programs"]]
     for step in steps:
         made = subprocess.run([str(word) for word in step], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=SOURCE,
                               timeout=LONGEST_BUILD_S, check=False)
         if made.returncode != 0:
             raise AssertionError(f"{step[0]} failed:\n{made.stdout[-6000:].decode(errors='replace')}")
     return ["qemu-aarch64-static", "-L", sysroot, BUILD / "bin/heaptap"]
+
+
+def not_for_the_emulator():
+    """The names in emulated.txt."""
+    lines = (SOURCE / "tests/cross/emulated.txt").read_text().splitlines()
+    return {name for line in lines if line and not line.startswith("#") for name in line.split(":")[0].split()}
 
 
 class AArch64(heaptap_test.TestCase):
@@ -82,11 +91,23 @@ class AArch64(heaptap_test.TestCase):
 
     def test_says_what_it_can_not_do(self):
         outcome = self.foreign_heaptap("run", "--", SHOP)
-        self.assertEqual(outcome.status, 125, outcome)
-        self.assertIn(b"can't be recorded on this CPU yet (aarch64)", outcome.stderr)
-        outcome = self.foreign_heaptap("attach", str(os.getpid()))
-        self.assertNotEqual(outcome.status, 0, outcome)
-        self.assertIn(b"can't be recorded on this CPU yet (aarch64)", outcome.stderr)
+        self.assertEqual(outcome.status, 126, outcome)
+        self.assertIn(b"it is a program for another CPU", outcome.stderr)
+        refused = b"no process can be recorded by ptrace on this CPU yet (aarch64)"
+        for command in (["attach", str(os.getpid())], ["run", "--via=ptrace", "--", BUILD / "tests/targets/malloc_family"]):
+            outcome = self.foreign_heaptap(*command)
+            self.assertNotEqual(outcome.status, 0, outcome)
+            self.assertIn(refused, outcome.stderr)
+
+    def test_records_the_target_programs(self):
+        run_targets = SOURCE / "tests/e2e/run_targets.py"
+        names = sorted(set(heaptap_test.TARGET_SOURCES) - not_for_the_emulator())
+        self.assertGreater(len(names), 150)
+        environment = {**os.environ, "HEAPTAP": str(BUILD / "bin/heaptap"), "TARGETS": str(BUILD / "tests/targets"), "HEAPTAP_NO_LEAK_SCAN": "1"}
+        environment.pop("CI", None)  # those that are about x86-64 weren't built
+        outcome = run([*emulated.command("aarch64", BUILD / "sysroot"), sys.executable, run_targets, *names], env=environment,
+                      cwd=self.directory, timeout_s=1800)
+        self.assertEqual(outcome.status, 0, outcome)
 
     def test_is_built_without_multicast_dns(self):
         outcome = self.foreign_heaptap("discover")

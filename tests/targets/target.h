@@ -11,6 +11,11 @@
 
 #define NOINLINE __attribute__((noinline, noclone, unused))
 #define PAGE ((size_t)4096)
+#if defined(__aarch64__)
+#define BREAKPOINT() __asm__ volatile("brk #0")
+#else
+#define BREAKPOINT() __asm__ volatile("int3")
+#endif
 
 // Keeps the optimiser from seeing through a pointer.
 static inline void* keep(void* pointer) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/arch/cpu.h"
+#include "common/arch/native.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
 
@@ -124,7 +125,9 @@ base::Result<> check_elf(const std::string& path, const std::string& head, Progr
   std::memcpy(&header, head.data(), std::min(sizeof(header), head.size()));
   const bool is_32_bit = head[EI_CLASS] == ELFCLASS32;
   const arch::Cpu* const cpu = arch::cpu_of_elf(header.e_machine, is_32_bit ? 4 : 8);
-  if (cpu == nullptr || cpu->is_big_endian() != (header.e_ident[EI_DATA] != ELFDATA2LSB)) {
+  const bool runs_here = cpu != nullptr && (cpu->architecture() == arch::native::kArchitecture ||
+                                            arch::is_traced_here(cpu->architecture()));
+  if (!runs_here || cpu->is_big_endian() != (header.e_ident[EI_DATA] != ELFDATA2LSB)) {
     return fail_as(ErrorKind::kNotExecutable, "can't record {}: it is a program for another CPU (ELF machine {})", path,
                    header.e_machine);
   }
@@ -135,7 +138,7 @@ base::Result<> check_elf(const std::string& path, const std::string& head, Progr
   const std::string loader = loader_of(path, header);
   if (loader.empty()) {
     program.takes_agent = base::fail("is statically linked; LD_PRELOAD needs a dynamic program");
-  } else if (!loader.ends_with("/ld-linux-x86-64.so.2")) {
+  } else if (!loader.ends_with(std::string("/") + arch::native::kGlibcLoader)) {
     program.takes_agent = loader.find("ld-musl") != std::string::npos
                               ? base::fail("uses musl; LD_PRELOAD needs glibc")
                               : base::fail("uses another libc (loader {}); LD_PRELOAD needs glibc", loader);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "capture/process/thread_stopper.h"
+#include "common/arch/native.h"
 #include "common/arch/thread_facts.h"
 
 namespace heaptap::process {
@@ -56,6 +57,10 @@ struct StoppedProcess::State {
 };
 
 base::Result<StoppedProcess> StoppedProcess::stop(pid_t process, const StopLimits& limits) {
+  if (arch::thread_facts(arch::native::kArchitecture) == nullptr) {  // before anything is stopped
+    return base::fail("the threads of programs of this CPU can't be read yet ({})",
+                      wire::name_of(arch::native::kArchitecture));
+  }
   auto state = std::make_unique<State>();
   state->process = process;
   state->began = Clock::now();

@@ -12,6 +12,8 @@
 #include "capture/tracer/guardian.h"
 #include "capture/tracer/guardian_protection.h"
 #include "capture/tracer/tracer_packet.h"
+#include "common/arch/cpu.h"
+#include "common/arch/native.h"
 #include "common/base/unique_fd.h"
 #include "common/base/wait_status.h"
 #include "common/model/note_code.h"
@@ -98,6 +100,11 @@ struct TracerClient::State {
 };
 
 base::Result<std::unique_ptr<TracerClient>> TracerClient::start(const TracerOptions& options) {
+  if (!arch::is_traced_here(arch::native::kArchitecture)) {
+    return base::fail(
+        "no process can be recorded by ptrace on this CPU yet ({}): heaptap run records dynamic programs by the agent",
+        wire::name_of(arch::native::kArchitecture));
+  }
   HEAPTAP_TRY(check_guardian());
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {

@@ -51,7 +51,8 @@ base::Result<const arch::Cpu*> cpu_of_process(pid_t process, pid_t thread) {
     const bool big_endian = header[5] == 2;
     const auto machine =
         static_cast<uint16_t>(big_endian ? header[18] << 8 | header[19] : header[19] << 8 | header[18]);
-    if (const arch::Cpu* const cpu = arch::cpu_of_elf(machine, header[4] == 2 ? 8 : 4)) return cpu;
+    const arch::Cpu* const cpu = arch::cpu_of_elf(machine, header[4] == 2 ? 8 : 4);
+    if (cpu != nullptr && arch::is_traced_here(cpu->architecture())) return cpu;
   }
   if (process::find_live_thread(process) == 0) return base::fail("process {} has ended", process);
   if (error == 0) return base::fail("process {} runs code of a CPU that can't be traced here", process);

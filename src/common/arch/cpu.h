@@ -148,6 +148,10 @@ inline bool read_word(const Cpu& cpu, TargetMemory& memory, uint64_t address, ui
 // Null: unsupported CPU.
 const Cpu* cpu_of(wire::Architecture architecture);
 const Cpu* cpu_of_elf(uint16_t machine, unsigned word_bytes);
-const Cpu* cpu_of_registers(const RegisterImage& registers);  // the CPU whose code a thread with these registers runs
+
+// Whether programs of this architecture run on this machine and can be traced by ptrace.
+bool is_traced_here(wire::Architecture architecture);
+// The CPU whose code a thread of this machine with these registers runs; null: it can't be traced.
+const Cpu* cpu_of_registers(const RegisterImage& registers);
 
 }  // namespace heaptap::arch

@@ -6,13 +6,23 @@
 //   common/arch/agent_contract.h  the agent, in the target. Only for a CPU with a directory.
 // Facts about the target's CPU are independent of it: see common/arch/cpu.h and common/arch/thread_facts.h.
 #pragma once
+// HEAPTAP_OWN_CPUS(CPU): the CPUs whose programs run on this one.
 #if defined(__x86_64__) && defined(__LP64__)
+#define HEAPTAP_OWN_CPUS(CPU) CPU(x86_64) CPU(i386)
 #include "common/arch/x86_64/native.h"
 namespace heaptap::arch {
 namespace native = x86_64;
 }
 #include "common/arch/agent_contract.h"
+#elif defined(__aarch64__) && defined(__LP64__) && !defined(__AARCH64EB__)
+#define HEAPTAP_OWN_CPUS(CPU) CPU(aarch64)
+#include "common/arch/aarch64/native.h"
+namespace heaptap::arch {
+namespace native = aarch64;
+}
+#include "common/arch/agent_contract.h"
 #else
+#define HEAPTAP_OWN_CPUS(CPU)
 #include "common/arch/other/native.h"
 namespace heaptap::arch {
 namespace native = other;

@@ -5,9 +5,9 @@
 
 namespace heaptap::wire {
 
-enum class Architecture : uint32_t { kUnknown = 0, kX86_64 = 1, kI386 = 2 };
-inline constexpr Architecture kArchitectures[] = {Architecture::kX86_64,
-                                                  Architecture::kI386};  // the known ones; all are little-endian
+enum class Architecture : uint32_t { kUnknown = 0, kX86_64 = 1, kI386 = 2, kAArch64 = 3 };
+inline constexpr Architecture kArchitectures[] = {Architecture::kX86_64, Architecture::kI386,
+                                                  Architecture::kAArch64};  // the known ones; all are little-endian
 
 constexpr const char* name_of(Architecture architecture) {
   switch (architecture) {
@@ -15,6 +15,8 @@ constexpr const char* name_of(Architecture architecture) {
       return "x86_64";
     case Architecture::kI386:
       return "i386";
+    case Architecture::kAArch64:
+      return "aarch64";
     case Architecture::kUnknown:
       break;
   }
@@ -28,6 +30,8 @@ constexpr uint16_t elf_machine_of(Architecture architecture) {
       return EM_X86_64;
     case Architecture::kI386:
       return EM_386;
+    case Architecture::kAArch64:
+      return EM_AARCH64;
     case Architecture::kUnknown:
       break;
   }

@@ -1,6 +1,7 @@
 // The first instruction of the program's own free writes where it can't, a handler repairs that, and it goes on: each
 // block is released once.
 // OPTIONS --via ptrace
+// NEEDS x86_64
 // EXPECT exit 0
 // EXPECT stack function=malloc caller=allocate allocations=10 frees=10 live_blocks=0
 // EXPECT totals.double_frees == 0

@@ -64,7 +64,7 @@ int main(int count, char** arguments) {
     if (child == 0 && way == 0) abort();
     if (child == 0 && way == 1) *(volatile int*)8 = 1;
     if (child == 0 && way == 2) __builtin_trap();
-    if (child == 0 && way == 3) __asm__ volatile("int3");
+    if (child == 0 && way == 3) BREAKPOINT();
     show("fault", child);
   }
   char* command[] = {"sh", "-c", "kill -INT $$", NULL};

@@ -87,7 +87,7 @@ int main(int count, char** arguments) {
   if (is(arguments, "segv_caught")) signal(SIGSEGV, in_handler);
   if (is(arguments, "segv") || is(arguments, "segv_caught")) *(volatile int*)8 = 1;
   if (is(arguments, "ill")) __builtin_trap();
-  if (is(arguments, "trap")) __asm__ volatile("int3");
+  if (is(arguments, "trap")) BREAKPOINT();
   if (is(arguments, "kill")) kill(getpid(), SIGKILL);
   if (is(arguments, "term")) kill(getpid(), SIGTERM);
   if (is(arguments, "int")) kill(getpid(), SIGINT);

@@ -20,7 +20,11 @@ static void collect(long child) {
   in_parent();
 }
 int main(void) {
+#ifdef SYS_fork
   long child = syscall(SYS_fork);
+#else  // what fork is made of there
+  long child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+#endif
   if (child == 0) {
     in_child();
     _exit(0);

@@ -1,5 +1,6 @@
 // A filter that the program installs by a system call instruction of its own, which nobody in the process sees: what is asked of
 // the kernel afterwards, other than to read, to write, to get memory and to end, kills the program.
+// NEEDS x86_64
 // EXPECT exit 0
 // RUN growth
 // RUN initial

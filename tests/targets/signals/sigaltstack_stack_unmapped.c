@@ -1,6 +1,7 @@
 // A fault comes with the stack pointer in the middle of a page that can't be read, and the handler on the alternate stack
 // allocates: nothing is read where it was interrupted.
 // COMPILE -O1 -fomit-frame-pointer
+// NEEDS x86_64
 // EXPECT exit 7
 // EXPECT stack function=malloc caller=on_fault allocations=1 allocated_bytes=64
 #include "target.h"

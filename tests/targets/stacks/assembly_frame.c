@@ -1,5 +1,6 @@
 // Functions in assembly with unwind tables: a frame that is described by a register which is no frame pointer (the stack
 // may end there, with a reason), and one that is realigned.
+// NEEDS x86_64
 // EXPECT stack function=malloc path=from_assembly<assembly_function allocations=10 allocated_bytes=100
 // EXPECT stack function=malloc path=from_assembly<assembly_realigns<main allocations=10 allocated_bytes=100
 #include "target.h"

@@ -1,5 +1,6 @@
 // Functions in assembly without unwind tables: one keeps a frame pointer, one doesn't. The calls are counted, and a
 // stack that ends early says so.
+// NEEDS x86_64
 // EXPECT stack function=malloc caller=from_framed allocations=10 allocated_bytes=100
 // EXPECT stack function=malloc caller=from_bare allocations=10 allocated_bytes=200
 // EXPECT stack function=malloc path=after<main allocations=20

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "common/arch/aarch64/unwinding.h"
+#include "common/arch/aarch64/registers.h"
 #include "common/arch/x86_64/registers.h"
 #include "common/unwind/byte_reader.h"
 #include "common/unwind/cfi.h"

@@ -10,7 +10,7 @@
 #include "agent/core/platform.h"
 #include "agent/core/stack_window.h"
 #include "capture/tracer/traced_stack.h"
-#include "common/arch/aarch64/unwinding.h"
+#include "common/arch/aarch64/registers.h"
 #include "common/arch/i386/registers.h"
 #include "common/arch/x86_64/registers.h"
 #include "made_stacks.h"

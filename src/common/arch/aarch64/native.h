@@ -1,0 +1,16 @@
+// Exports of this CPU's directory for common/arch/native.h.
+#pragma once
+#include "common/arch/aarch64/bytes.h"
+#include "common/arch/aarch64/call_site.h"
+#include "common/arch/aarch64/clock.h"
+#include "common/arch/aarch64/counter.h"
+#include "common/arch/aarch64/main_return.h"
+#include "common/arch/aarch64/pages.h"
+#include "common/arch/aarch64/prefetch.h"
+#include "common/arch/aarch64/registers.h"
+#include "common/arch/aarch64/relax.h"
+#include "common/arch/aarch64/signal_frames.h"
+#include "common/arch/aarch64/system_call.h"
+#include "common/arch/aarch64/thread.h"
+#include "common/arch/aarch64/vector_registers.h"
+#include "common/arch/aarch64/word_filter.h"
