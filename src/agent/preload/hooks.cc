@@ -135,12 +135,20 @@ inline void* allocate_aligned(Function function, size_t size, const CallSite& si
   return result;
 }
 
+// The same for a release. None that returns into operator new is a step of it: at the end of a catch clause in there each function may
+// jump to the next, so that the exception's own release returns to where the clause ended.
+inline bool observes_release(const CallSite& site) {
+  if (observes(site)) [[likely]]
+    return true;
+  return is_recording() && !is_inside_real(site) && g_real.is_within_new(site.return_address());
+}
+
 // free and similar functions: all call the real free after the release is noted.
 inline void release(Function function, void* block, const CallSite& site) {
   if (is_early(block)) [[unlikely]]
     return;
   if (block != nullptr) {
-    if (observes(site)) [[likely]] {
+    if (observes_release(site)) [[likely]] {
       note_release(function, block, site);
     } else if (g_real.loader.holds(site.return_address())) {
       note_loader_call();

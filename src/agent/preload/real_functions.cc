@@ -153,6 +153,15 @@ bool RealFunctions::is_within_one(uintptr_t address) const {
   return false;
 }
 
+bool RealFunctions::is_within_new(uintptr_t address) const {
+  if (!cpp.holds(address)) return false;
+  for (size_t i = 0; i < wire::kFunctionCount; ++i) {
+    const wire::FunctionFacts& facts = wire::kFunctionFacts[i];
+    if (wire::is_cpp(facts.family) && facts.role == wire::Role::kAllocate && code[i].holds(address)) return true;
+  }
+  return false;
+}
+
 void* early_allocate(size_t alignment, size_t bytes) {
   if (alignment < 16) alignment = 16;
   if (bytes > kEarlyBytes || alignment > page_bytes()) return nullptr;

@@ -74,6 +74,8 @@ struct RealFunctions {
     return (cpp.holds(address) || allocator.holds(address)) && is_within_one(address);
   }
   [[nodiscard]] bool is_within_one(uintptr_t address) const;
+  // Whether it is that of a form of operator new.
+  [[nodiscard]] bool is_within_new(uintptr_t address) const;
 };
 extern RealFunctions g_real;
 
