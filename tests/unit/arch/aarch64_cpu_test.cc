@@ -1,0 +1,158 @@
+// AArch64 as a tracer would see it, on made-up registers. Instruction words are those of GNU as.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+
+#include "common/arch/aarch64/cpu.h"
+#include "common/arch/aarch64/flow.h"
+#include "common/arch/cpu.h"
+#include "common/arch/walked_cpus.h"
+
+namespace heaptap {
+namespace {
+
+using arch::Flow;
+using arch::RegisterImage;
+
+const arch::Cpu& cpu() { return *arch::cpu_of(wire::Architecture::kAArch64); }
+
+// x0 to x30, sp, pc, pstate.
+RegisterImage image_of(const std::map<unsigned, uint64_t>& values) {
+  RegisterImage image;
+  image.size = 34 * sizeof(uint64_t);
+  for (const auto& [index, value] : values) std::memcpy(image.bytes + index * sizeof(value), &value, sizeof(value));
+  return image;
+}
+
+class Words final : public arch::TargetMemory {
+ public:
+  bool read(uint64_t address, void* to, size_t bytes) override {
+    const auto found = words.find(address);
+    if (found == words.end() || bytes != sizeof(uint64_t)) return false;
+    std::memcpy(to, &found->second, bytes);
+    return true;
+  }
+  bool write(uint64_t address, const void* from, size_t bytes) override {
+    if (bytes != sizeof(uint64_t)) return false;
+    std::memcpy(&words[address], from, bytes);
+    return true;
+  }
+  std::map<uint64_t, uint64_t> words;
+};
+
+TEST(AArch64Flow, IsThatOfEachKindOfBranch) {
+  struct Case {
+    uint32_t word;
+    Flow flow;
+    uint64_t target;
+  };
+  constexpr uint64_t kAt = 0x10000;
+  constexpr auto kCases = std::to_array<Case>({
+      {0x14000040, Flow::kJump, kAt + 0x100},     // b
+      {0x97ffffef, Flow::kCall, kAt - 0x44},      // bl
+      {0x540000c0, Flow::kBranch, kAt + 0x18},    // b.eq
+      {0xb4007fa3, Flow::kBranch, kAt + 0xff4},   // cbz x3
+      {0x35ffff45, Flow::kBranch, kAt - 0x18},    // cbnz w5
+      {0xb6401f61, Flow::kBranch, kAt + 0x3ec},   // tbz x1, #40
+      {0x371c7f42, Flow::kBranch, kAt - 0x7018},  // tbnz w2, #3
+      {0xd61f0220, Flow::kIndirectJump, 0},       // br x17
+      {0xd63f0100, Flow::kCall, 0},               // blr x8
+      {0xd65f03c0, Flow::kReturn, 0},             // ret
+      {0xd65f0260, Flow::kReturn, 0},             // ret x19
+      {0xd61f087f, Flow::kIndirectJump, 0},       // braaz x3
+      {0xd73f0885, Flow::kCall, 0},               // blraa x4, x5
+      {0xd65f0bff, Flow::kReturn, 0},             // retaa
+      {0xd69f03e0, Flow::kStop, 0},               // eret
+      {0xd4200000, Flow::kStop, 0},               // brk #0
+      {0x00000000, Flow::kStop, 0},               // udf #0
+      {0xd4000001, Flow::kNext, 0},               // svc #0
+      {0xd503245f, Flow::kNext, 0},               // bti c
+      {0xa9be7bfd, Flow::kNext, 0},               // stp x29, x30, [sp, #-32]!
+      {0xf9400420, Flow::kNext, 0},               // ldr x0, [x1, #8]
+      {0x90000000, Flow::kNext, 0},               // adrp
+  });
+  for (const Case& each : kCases) {
+    const arch::Instruction instruction = arch::aarch64::flow_of(each.word, kAt);
+    EXPECT_EQ(instruction.flow, each.flow) << std::hex << each.word;
+    EXPECT_EQ(instruction.target, each.target) << std::hex << each.word;
+    EXPECT_EQ(instruction.length_bytes, 4);
+    EXPECT_FALSE(instruction.can_emulate);
+  }
+  EXPECT_EQ(cpu().decode(kAt, std::array<uint8_t, 3>{0xc0, 0x03, 0x5f}).flow, Flow::kUnknown) << "cut off";
+  EXPECT_EQ(cpu().decode(kAt, std::array<uint8_t, 4>{0xc0, 0x03, 0x5f, 0xd6}).flow, Flow::kReturn);
+}
+
+TEST(AArch64Cpu, KnowsWhereACallReturns) {
+  Words memory;
+  // The return address is signed: its signature is above the address.
+  const RegisterImage at_entry =
+      image_of({{0, 11}, {7, 18}, {29, 0x7000}, {30, 0x5a000000401234}, {31, 0x6000}, {32, 0x400000}});
+  arch::CallPlace place;
+  ASSERT_TRUE(cpu().call_place(at_entry, memory, place));
+  EXPECT_EQ(place.return_address, 0x401234u);
+  EXPECT_EQ(place.slot, 0u);
+  EXPECT_EQ(place.caller_stack_pointer, 0x6000u);
+  EXPECT_EQ(cpu().program_counter(at_entry), 0x400000u);
+  EXPECT_EQ(cpu().breakpoint_address(at_entry), 0x400000u);
+  EXPECT_EQ(cpu().frame_pointer(at_entry), 0x7000u);
+  EXPECT_TRUE(cpu().returns_from(at_entry, place));
+  EXPECT_FALSE(cpu().returns_from(image_of({{31, 0x5ff0}}), place));
+}
+
+TEST(AArch64Cpu, HasEightArgumentsInRegisters) {
+  Words memory;
+  memory.words = {{0x6000, 108}, {0x6008, 109}};
+  RegisterImage registers = image_of({{0, 100}, {7, 107}, {31, 0x6000}});
+  uint64_t value = 0;
+  for (const unsigned index : {0u, 7u, 8u, 9u}) {
+    ASSERT_TRUE(cpu().argument(registers, memory, index, value));
+    EXPECT_EQ(value, 100 + index);
+    ASSERT_TRUE(cpu().set_argument(registers, memory, index, 200 + index));
+    ASSERT_TRUE(cpu().argument(registers, memory, index, value));
+    EXPECT_EQ(value, 200 + index);
+  }
+  EXPECT_FALSE(cpu().argument(registers, memory, 10, value)) << "not readable";
+}
+
+TEST(AArch64Cpu, KnowsItsSystemCalls) {
+  constexpr unsigned kNumber = 8;
+  EXPECT_TRUE(cpu().ends_all_threads(image_of({{kNumber, 94}})));
+  EXPECT_FALSE(cpu().ends_all_threads(image_of({{kNumber, 93}})));
+  EXPECT_TRUE(cpu().is_clone(220));
+  EXPECT_TRUE(cpu().is_clone3(435));
+  EXPECT_TRUE(cpu().names_tracer(image_of({{kNumber, 167}, {0, 0x59616d61}, {1, 5}})));
+  EXPECT_FALSE(cpu().names_tracer(image_of({{kNumber, 167}, {0, 0x59616d61}, {1, 0}})));
+  arch::SignalActionCall call;
+  ASSERT_TRUE(cpu().is_signal_action(image_of({{kNumber, 134}, {0, 5}, {1, 0x1000}, {2, 0x2000}}), call));
+  EXPECT_EQ(call.signal, 5u);
+  EXPECT_EQ(call.action, 0x1000u);
+  EXPECT_EQ(call.before, 0x2000u);
+  Words memory;
+  memory.words = {{0x6000 + 128 + 176 + 8 + 31 * 8, 0x9000}};  // siginfo, ucontext up to its registers
+  uint64_t resumed_at = 0;
+  ASSERT_TRUE(cpu().ends_handler(image_of({{kNumber, 139}, {31, 0x6000}}), memory, resumed_at));
+  EXPECT_EQ(resumed_at, 0x9000u);
+}
+
+TEST(AArch64Cpu, IsNotTracedUntilAKernelHasRunIt) {
+  EXPECT_EQ(arch::cpu_of_registers(image_of({})), nullptr);
+  EXPECT_FALSE(arch::is_traced_here(wire::Architecture::kAArch64));
+  EXPECT_EQ(arch::cpu_of_elf(EM_AARCH64, 8), &cpu());
+}
+
+TEST(AArch64Frames, OfASignalAreThoseOfItsTrampoline) {
+  bool is_known = false;
+  arch::visit_walked_cpu(wire::Architecture::kAArch64, [&]<typename Cpu>(Cpu) {
+    const arch::SignalTrampoline& trampoline = Cpu::kTrampolines[0];
+    constexpr uint8_t kCode[arch::SignalTrampoline::kMaxBytes] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
+    is_known = trampoline.is(kCode) && trampoline.link_register == trampoline.frame_pointer + 8 &&
+               trampoline.stack_pointer == trampoline.link_register + 8 &&
+               trampoline.program_counter == trampoline.stack_pointer + 8;
+  });
+  EXPECT_TRUE(is_known);
+}
+
+}  // namespace
+}  // namespace heaptap
