@@ -12,6 +12,7 @@
 #include "apps/target/host_by_name.h"
 #include "apps/target/host_command.h"
 #include "common/base/safe_text.h"
+#include "common/base/sizes.h"
 #include "common/base/small_file.h"
 #include "common/channel/listener.h"
 #include "common/wire/handshake.h"
@@ -104,7 +105,9 @@ uplink::TargetOptions target_options(const Options& options) {
   return target;
 }
 
-size_t buffer_bytes(const Options& options) { return options.buffer_bytes > 0 ? options.buffer_bytes : kBufferBytes; }
+size_t buffer_bytes(const Options& options) {
+  return options.buffer_bytes > 0 ? base::at_most(SIZE_MAX, options.buffer_bytes) : kBufferBytes;
+}
 
 base::Result<channel::Security> security_of(const Options& options) {
   return channel::read_security(

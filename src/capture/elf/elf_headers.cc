@@ -10,6 +10,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "common/base/sizes.h"
+
 namespace heaptap::elf {
 namespace {
 
@@ -69,7 +71,9 @@ std::vector<ElfSegment> segments_of(const base::ByteSource& source, uint64_t at,
 
 // From the table of section names.
 std::string name_at(const std::string& names, uint64_t at) {
-  return at < names.size() ? names.substr(at, names.find('\0', at) - at) : std::string();
+  if (at >= names.size()) return {};
+  const auto begin = static_cast<size_t>(at);
+  return names.substr(begin, names.find('\0', begin) - begin);
 }
 
 template <typename Raw>
@@ -188,7 +192,7 @@ const ElfSection* find_section(const std::vector<ElfSection>& sections, std::str
 size_t symbol_bytes(ElfForm form) { return form.word_bytes == 8 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym); }
 
 std::vector<ElfSymbol> read_symbols(const base::ByteSource& source, ElfForm form, uint64_t at, uint64_t most) {
-  const auto count = static_cast<size_t>(std::min<uint64_t>(most, kMaxSymbolsAtOnce));
+  const size_t count = base::at_most(kMaxSymbolsAtOnce, most);
   const Order order = order_of(form);
   return form.word_bytes == 8 ? symbols_of<Elf64_Sym>(source, at, count, order)
                               : symbols_of<Elf32_Sym>(source, at, count, order);
@@ -196,16 +200,19 @@ std::vector<ElfSymbol> read_symbols(const base::ByteSource& source, ElfForm form
 
 std::vector<uint8_t> find_note(const base::ByteSource& source, ElfForm form, uint64_t at, uint64_t bytes,
                                std::string_view owner, uint32_t type) {
-  std::vector<uint8_t> notes(static_cast<size_t>(std::min<uint64_t>(bytes, kMaxNoteBytes)));
+  std::vector<uint8_t> notes(base::at_most(kMaxNoteBytes, bytes));
   notes.resize(source.read_some(at, notes.data(), notes.size()));
   constexpr size_t kHeaderBytes = 12;  // sizes of name and value, type
-  const auto padded = [](uint64_t size) { return (size + 3) & ~uint64_t{3}; };
-  for (uint64_t here = 0; here + kHeaderBytes <= notes.size();) {
-    const uint64_t name_bytes = form.number(&notes[here], 4);
-    const uint64_t value_bytes = form.number(&notes[here + 4], 4);
-    const uint64_t name = here + kHeaderBytes;
-    const uint64_t value = name + padded(name_bytes);
-    if (value + value_bytes > notes.size()) break;
+  const auto padded = [](size_t size) { return (size + 3) & ~size_t{3}; };
+  for (size_t here = 0; here + kHeaderBytes <= notes.size();) {
+    const size_t name = here + kHeaderBytes;
+    const uint64_t claimed_name_bytes = form.number(&notes[here], 4);
+    const uint64_t claimed_value_bytes = form.number(&notes[here + 4], 4);
+    if (claimed_name_bytes > notes.size() - name) break;
+    const auto name_bytes = static_cast<size_t>(claimed_name_bytes);
+    const size_t value = name + padded(name_bytes);
+    if (value > notes.size() || claimed_value_bytes > notes.size() - value) break;
+    const auto value_bytes = static_cast<size_t>(claimed_value_bytes);
     const std::string_view text(reinterpret_cast<const char*>(notes.data()) + name, name_bytes);
     if (form.number(&notes[here + 8], 4) == type && text.substr(0, text.find('\0')) == owner) {
       const auto* begin = notes.data() + value;

@@ -11,6 +11,7 @@
 
 #include "common/arch/walked_cpus.h"
 #include "common/base/pages.h"
+#include "common/base/sizes.h"
 #include "common/unwind/cfi.h"
 #include "common/unwind/fde_scan.h"
 
@@ -24,13 +25,14 @@ using unwind::RowKind;
 constexpr Row kNoTable(RowKind::kNoTable);
 constexpr uint64_t kMaxRangeBytes = uint64_t{4} << 30;
 constexpr uint64_t kMaxEntryBytes = 65536;
-constexpr uint64_t kMaxTableBytes = 256u << 20;
+constexpr size_t kMaxTableBytes = 256u << 20;
 constexpr uint64_t kMaxFunctions = 1u << 22;
 
 std::vector<uint8_t> read_file(int file, uint64_t offset, uint64_t bytes) {
   struct stat status{};
   if (fstat(file, &status) != 0 || offset >= static_cast<uint64_t>(status.st_size)) return {};
-  std::vector<uint8_t> content(std::min({bytes, static_cast<uint64_t>(status.st_size) - offset, kMaxTableBytes}));
+  std::vector<uint8_t> content(
+      base::at_most(kMaxTableBytes, std::min(bytes, static_cast<uint64_t>(status.st_size) - offset)));
   size_t have = 0;
   while (have < content.size()) {
     const ssize_t got = pread(file, content.data() + have, content.size() - have, static_cast<off_t>(offset + have));
@@ -49,13 +51,16 @@ class FrameTables::Copy {
   Copy(base::AddressRange range, uint64_t header, const base::ByteSource& memory)
       : range_(range), header_(header), memory_(memory) {
     range_.begin = base::page_begin(range_.begin);
-    if (range_.end <= range_.begin || range_.size() > kMaxRangeBytes) return;
-    void* copy =
-        mmap(nullptr, range_.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (copy != MAP_FAILED) bytes_ = static_cast<uint8_t*>(copy);
+    const auto size =
+        range_.end > range_.begin && range_.size() <= kMaxRangeBytes ? base::as_size(range_.size()) : std::nullopt;
+    if (!size) return;
+    void* copy = mmap(nullptr, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (copy == MAP_FAILED) return;
+    bytes_ = static_cast<uint8_t*>(copy);
+    size_ = *size;
   }
   ~Copy() {
-    if (bytes_ != nullptr) munmap(bytes_, range_.size());
+    if (bytes_ != nullptr) munmap(bytes_, size_);
   }
   Copy(const Copy&) = delete;
   Copy& operator=(const Copy&) = delete;
@@ -71,7 +76,7 @@ class FrameTables::Copy {
       // Missing pages in a row are read at once.
       uint64_t behind = page;
       while (behind < end && filled_.insert(behind).second) behind += page_bytes;
-      const uint64_t size = std::min(behind, range_.end) - page;
+      const size_t size = base::at_most(size_, std::min(behind, range_.end) - page);
       if (size > 0) memory_.read_some(page, bytes_ + (page - range_.begin), size);
       page = std::max(behind, page + page_bytes);
     }
@@ -98,6 +103,7 @@ class FrameTables::Copy {
   uint64_t header_;
   const base::ByteSource& memory_;
   uint8_t* bytes_ = nullptr;
+  size_t size_ = 0;
   std::unordered_set<uint64_t> filled_;
 };
 
@@ -193,7 +199,7 @@ template <typename Cpu>
 uint64_t FrameTables::entry_by_table(uint64_t pc) {
   if (!table_index_) {
     table_index_ = std::make_unique<Index>(std::vector<uint8_t>());
-    const uint64_t bytes = std::min(places_.table_bytes, kMaxTableBytes);
+    const uint64_t bytes = std::min<uint64_t>(places_.table_bytes, kMaxTableBytes);
     copy_->fill(places_.table, bytes);
     CfiTables tables = copy_->tables();
     if (tables.mapped != nullptr && places_.table < tables.end) {

@@ -14,6 +14,7 @@
 
 #include "common/arch/cpu.h"
 #include "common/arch/native.h"
+#include "common/base/sizes.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
 
@@ -88,7 +89,7 @@ std::string loader_of(const std::string& path, const Elf64_Ehdr& header) {
     Elf64_Phdr segment{};
     if (!read_all(header.e_phoff + uint64_t{i} * header.e_phentsize, &segment, sizeof(segment))) return {};
     if (segment.p_type != PT_INTERP) continue;
-    std::string name(std::min<size_t>(segment.p_filesz, kMaxInterpreterBytes), '\0');
+    std::string name(base::at_most(kMaxInterpreterBytes, segment.p_filesz), '\0');
     if (!read_all(segment.p_offset, name.data(), name.size())) return {};
     return name.c_str();
   }

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "common/base/pages.h"
+#include "common/base/sizes.h"
 #include "common/wire/log.h"
 
 namespace heaptap::log {
@@ -17,8 +18,8 @@ constexpr int MADV_POPULATE_WRITE = 23;  // since Linux 5.14
 #endif
 
 // Contents stay unchanged.
-void touch(uint8_t* pages, uint64_t bytes) {
-  for (uint64_t at = 0; at < bytes; at += base::page_bytes()) {
+void touch(uint8_t* pages, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += base::size_of_known(base::page_bytes())) {
     std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(pages + at)).fetch_or(0, std::memory_order_relaxed);
   }
 }
@@ -28,7 +29,7 @@ void touch(uint8_t* pages, uint64_t bytes) {
 bool ChunkMemory::make(uint32_t first, uint32_t count) const {
   if (!is_sparse_ || count == 0) return true;
   uint8_t* const start = chunks_.data() + uint64_t{first} * wire::kChunkBytes;
-  const uint64_t bytes = uint64_t{count} * wire::kChunkBytes;
+  const size_t bytes = size_t{count} * wire::kChunkBytes;
   if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0) return true;
   if (errno != EINVAL) return false;
   touch(start, bytes);

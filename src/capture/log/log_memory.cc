@@ -13,6 +13,7 @@
 #include "capture/log/log_clock.h"
 #include "common/base/fresh_name.h"
 #include "common/base/pages.h"
+#include "common/base/sizes.h"
 #include "common/wire/labels.h"
 #include "common/wire/totals.h"
 
@@ -241,12 +242,16 @@ base::Result<std::unique_ptr<LogMemory>> LogMemory::create(const LogOptions& opt
     descriptor = make_log_file(options, sizes);
   }
   if (!descriptor) return failure();
-  const uint64_t bytes = total_of(sizes);
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor.get(), 0);
+  const std::optional<size_t> bytes = base::as_size(total_of(sizes));
+  if (!bytes) {
+    errno = ENOMEM;
+    return failure();
+  }
+  void* memory = mmap(nullptr, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor.get(), 0);
   if (memory == MAP_FAILED) return failure();
   auto* header = static_cast<wire::LogHeader*>(memory);
   lay_out(*header, sizes, options);
-  return std::unique_ptr<LogMemory>(new LogMemory(std::move(descriptor), header, bytes, is_sparse));
+  return std::unique_ptr<LogMemory>(new LogMemory(std::move(descriptor), header, *bytes, is_sparse));
 }
 
 std::optional<uint64_t> LogMemory::allocated_bytes() const {

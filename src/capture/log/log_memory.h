@@ -41,7 +41,7 @@ class LogMemory {
 
   [[nodiscard]] wire::LogHeader& header() const { return *header_; }
   [[nodiscard]] const LogParts& parts() const { return parts_; }
-  [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] size_t bytes() const { return bytes_; }
   // Whether the chunks' pages are sparse; see ChunkMemory.
   [[nodiscard]] bool is_sparse() const { return is_sparse_; }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
@@ -54,12 +54,12 @@ class LogMemory {
   [[nodiscard]] std::optional<uint64_t> allocated_bytes() const;
 
  private:
-  LogMemory(base::UniqueFd descriptor, wire::LogHeader* header, uint64_t bytes, bool is_sparse)
+  LogMemory(base::UniqueFd descriptor, wire::LogHeader* header, size_t bytes, bool is_sparse)
       : descriptor_(std::move(descriptor)), header_(header), bytes_(bytes), is_sparse_(is_sparse), parts_(*header) {}
 
   base::UniqueFd descriptor_;
   wire::LogHeader* header_;
-  uint64_t bytes_;
+  size_t bytes_;
   bool is_sparse_;
   const LogParts parts_;
 };

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "common/base/sizes.h"
+
 namespace heaptap::log {
 namespace {
 
 template <typename T>
 std::span<T> part(wire::LogHeader& log, uint64_t offset, uint64_t count) {
-  return {reinterpret_cast<T*>(reinterpret_cast<uint8_t*>(&log) + offset), count};
+  return {reinterpret_cast<T*>(reinterpret_cast<uint8_t*>(&log) + offset), base::size_of_known(count)};
 }
 
 TotalsParts totals_of(wire::LogHeader& log) {

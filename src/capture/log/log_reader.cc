@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "capture/log/futex.h"
+#include "common/base/sizes.h"
 #include "common/wire/log_streams.h"
 
 // How streams that know nothing of each other become one order. Each is in order by itself; the reader merges them by time, and
@@ -326,7 +327,8 @@ void LogReader::withdraw(uint32_t count) {
 // reused when those on top of them are in use.
 void LogReader::rest_unused(uint32_t surplus) {
   constexpr uint32_t kWarm = 64;  // in addition to those used
-  const uint64_t warm = std::max<uint64_t>(max_used_lately_, written_lately_ / wire::kChunkBytes) + kWarm;
+  const size_t warm =
+      base::at_most(SIZE_MAX, std::max<uint64_t>(max_used_lately_, written_lately_ / wire::kChunkBytes) + kWarm);
   if (freed_lately_ <= kWarm && surplus == 0) return;
   const auto take_all = [this] {
     std::vector<uint32_t> free;

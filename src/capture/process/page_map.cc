@@ -11,6 +11,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/pages.h"
+#include "common/base/sizes.h"
 
 namespace heaptap::process {
 namespace {
@@ -143,11 +144,11 @@ bool PageMap::present(base::AddressRange range, uint64_t deadline_ns, std::vecto
 }
 
 bool PageMap::read_entries(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const {
-  constexpr uint64_t kMaxEntries = 65536;
+  constexpr size_t kMaxEntries = 65536;
   const uint64_t page_bytes = base::page_bytes();
-  std::vector<uint64_t> entries(std::min(kMaxEntries, range.size() / page_bytes));
+  std::vector<uint64_t> entries(base::at_most(kMaxEntries, range.size() / page_bytes));
   for (uint64_t page = range.begin / page_bytes; page < range.end / page_bytes;) {
-    const size_t wanted = std::min<uint64_t>(entries.size(), range.end / page_bytes - page);
+    const size_t wanted = base::at_most(entries.size(), range.end / page_bytes - page);
     const ssize_t got =
         pread(file_.get(), entries.data(), wanted * sizeof(uint64_t), static_cast<off_t>(page * sizeof(uint64_t)));
     if (got <= 0) return false;

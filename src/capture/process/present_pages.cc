@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/base/pages.h"
+#include "common/base/sizes.h"
 
 namespace heaptap::process {
 
@@ -23,19 +24,19 @@ size_t PresentPages::read_entries(uint64_t page, std::span<uint64_t> entries) co
   return got > 0 ? static_cast<size_t>(got) / sizeof(uint64_t) : 0;
 }
 
-uint64_t PresentPages::bytes_there(uint64_t address, uint64_t bytes, Access access) const {
+size_t PresentPages::bytes_there(uint64_t address, size_t bytes, Access access) const {
   if (!file_) return bytes;
   constexpr size_t kAtOnce = 32;
   std::array<uint64_t, kAtOnce> entries;
   const uint64_t page_size = base::page_bytes();
-  uint64_t done = 0;
+  size_t done = 0;
   while (done < bytes) {
     const uint64_t page = (address + done) / page_size;
-    const uint64_t wanted = std::min<uint64_t>(kAtOnce, (address + bytes - 1) / page_size - page + 1);
+    const size_t wanted = base::at_most(kAtOnce, (address + bytes - 1) / page_size - page + 1);
     const size_t got = read_entries(page, std::span(entries).first(wanted));
     for (size_t i = 0; i < got; ++i) {
       if (!is_there(entries[i], access)) return done;
-      done = std::min(bytes, (page + i + 1) * page_size - address);
+      done = base::at_most(bytes, (page + i + 1) * page_size - address);
     }
     if (got < wanted) break;
   }

@@ -31,7 +31,7 @@ class PresentPages {
   // False: the kernel doesn't provide it.
   [[nodiscard]] bool is_known() const { return static_cast<bool>(file_); }
   // Number of bytes from `address` before the first absent page. All of them where unknown.
-  [[nodiscard]] uint64_t bytes_there(uint64_t address, uint64_t bytes, Access access) const;
+  [[nodiscard]] size_t bytes_there(uint64_t address, size_t bytes, Access access) const;
   // Raw entries of the pages from page number `page` on. Returns the number of entries read.
   size_t read_entries(uint64_t page, std::span<uint64_t> entries) const;
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "capture/process/stat_line.h"
+#include "common/base/sizes.h"
 #include "common/base/small_file.h"
 #include "common/base/status_file.h"
 #include "common/base/unique_fd.h"
@@ -71,7 +72,7 @@ std::vector<pid_t> try_to_list_threads(pid_t process) {
 
 size_t count_threads(pid_t process) {
   const std::string text = base::read_small_file("/proc/" + std::to_string(process) + "/status", 8192);
-  return base::status_number(text, "Threads").value_or(0);
+  return base::at_most(SIZE_MAX, base::status_number(text, "Threads").value_or(0));
 }
 
 // An exiting thread loses its memory and program some time before its state says so.

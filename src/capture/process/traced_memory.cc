@@ -8,6 +8,7 @@
 #include <string>
 
 #include "capture/process/page_touch.h"
+#include "common/base/sizes.h"
 
 namespace heaptap::process {
 namespace {
@@ -27,7 +28,7 @@ TracedMemory::TracedMemory(pid_t thread)
       pages_(thread),
       userfaults_(thread) {}
 
-uint64_t TracedMemory::bytes_there(uint64_t address, uint64_t bytes, Access access) const {
+size_t TracedMemory::bytes_there(uint64_t address, size_t bytes, Access access) const {
   const bool is_used = address / page_bytes_ == used_page_ && (address + bytes - 1) / page_bytes_ == used_page_;
   return is_used ? bytes : pages_.bytes_there(address, bytes, access);
 }
@@ -49,7 +50,7 @@ bool TracedMemory::comes(uint64_t address, size_t bytes, Access access) const {
     if (done >= bytes) break;
     const uint64_t at = address + done;
     if (!touch(at, access)) return false;
-    done += page_bytes_ - at % page_bytes_;
+    done += base::at_most(bytes - done, page_bytes_ - at % page_bytes_);
   }
   return true;
 }
@@ -76,7 +77,7 @@ size_t TracedMemory::read_some(uint64_t address, void* to, size_t bytes) const {
     size_t wanted = bytes_there(at, bytes - done, Access::kRead);
     if (wanted == 0) {
       if (!touch(at, Access::kRead)) break;
-      wanted = std::min<uint64_t>(bytes - done, page_bytes_ - at % page_bytes_);
+      wanted = base::at_most(bytes - done, page_bytes_ - at % page_bytes_);
     }
     const ssize_t got = pread(file_->get(), static_cast<char*>(to) + done, wanted, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;

@@ -35,7 +35,7 @@ class TracedMemory final : public arch::TargetMemory, public base::ByteSource {
   // Whether all of these bytes are accessible now without waiting for the program.
   bool comes(uint64_t address, size_t bytes, Access access) const;
   // Number of bytes before the first absent one.
-  [[nodiscard]] uint64_t bytes_there(uint64_t address, uint64_t bytes, Access access) const;
+  [[nodiscard]] size_t bytes_there(uint64_t address, size_t bytes, Access access) const;
   // An access timed out: the process should be released.
   [[nodiscard]] bool has_given_up() const { return has_given_up_; }
 

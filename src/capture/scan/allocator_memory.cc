@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kMaxMainHeapBytes = uint64_t{1} << 46;
 constexpr uint64_t kBins = 127;
-constexpr uint64_t kBinsWords = kBins * 2;
+constexpr size_t kBinsWords = kBins * 2;
 constexpr uint64_t kBinmapBytes = 16;  // then the next arena
 
 // HEAP_MAX_SIZE
@@ -192,7 +192,7 @@ std::string names_of(const process::ProcessMemory& memory, const elf::ModuleImag
   const uint64_t bytes = dynamic.value(DT_STRSZ).value_or(0);
   if (table == 0 || bytes == 0 || bytes > kMaxBytes) return {};
   if (table < module.bias) table += module.bias;  // some loaders relocate it in place
-  std::string names(bytes, '\0');
+  std::string names(static_cast<size_t>(bytes), '\0');
   names.resize(memory.read_some(table, names.data(), names.size()));
   return names;
 }
@@ -234,7 +234,7 @@ class ChunkWalk {
       piece_ = memory_.words({address, std::min(address + kPieceBytes, end_)});
       if (piece_.empty()) return 0;
     }
-    return piece_[(address - begin_) / word_];
+    return piece_[static_cast<size_t>((address - begin_) / word_)];
   }
 
   const process::ProcessMemory& memory_;

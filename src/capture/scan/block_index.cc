@@ -21,12 +21,12 @@ BlockIndex::BlockIndex(std::span<const model::ScannedBlock> blocks) : blocks_(bl
 }
 
 uint32_t& BlockIndex::region_of(uint64_t number) {
-  uint32_t& top = tops_[number >> (kTopBits - kRegionBits)];
+  uint32_t& top = tops_[static_cast<size_t>(number >> (kTopBits - kRegionBits))];
   if (top == 0) {
     top = static_cast<uint32_t>(regions_.size() / kRegionsOfTop);
     regions_.resize(regions_.size() + kRegionsOfTop, kNothing);
   }
-  return regions_[top * kRegionsOfTop + (number & (kRegionsOfTop - 1))];
+  return regions_[top * kRegionsOfTop + static_cast<size_t>(number & (kRegionsOfTop - 1))];
 }
 
 void BlockIndex::add_leaf(uint64_t region_number) {

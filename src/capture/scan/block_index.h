@@ -63,8 +63,8 @@ class BlockIndex {
   static constexpr unsigned kRegionBits = std::countr_zero(kRegionBytes);
   static constexpr unsigned kEntryBits = 10;
   static constexpr uint64_t kLowMask = (1u << kEntryBits) - 1;
-  static constexpr uint64_t kRegionsOfTop = 1u << (kTopBits - kRegionBits);
-  static constexpr uint64_t kEntriesOfLeaf = (1u << (kRegionBits - kEntryBits)) + 1;
+  static constexpr size_t kRegionsOfTop = 1u << (kTopBits - kRegionBits);
+  static constexpr size_t kEntriesOfLeaf = (1u << (kRegionBits - kEntryBits)) + 1;
   static constexpr uint64_t kMaxIndexedBytes = uint64_t{1} << 44;  // of one block
   // Region value: kNothing, the number of its leaf + 1, or kInside + the block that it is in the middle of.
   static constexpr uint32_t kNothing = 0;
@@ -72,12 +72,12 @@ class BlockIndex {
 
   static bool is_leaf(uint32_t region) { return region != kNothing && region < kInside; }
   static size_t entry_index(uint32_t region, uint64_t address) {
-    return (region - 1) * kEntriesOfLeaf + (address >> kEntryBits & (kEntriesOfLeaf - 2));
+    return (region - 1) * kEntriesOfLeaf + static_cast<size_t>(address >> kEntryBits & (kEntriesOfLeaf - 2));
   }
 
   [[nodiscard]] uint32_t region(uint64_t address) const {
-    const uint32_t top = tops_[address >> kTopBits];
-    return regions_[top * kRegionsOfTop + (address >> kRegionBits & (kRegionsOfTop - 1))];
+    const uint32_t top = tops_[static_cast<size_t>(address >> kTopBits)];
+    return regions_[top * kRegionsOfTop + static_cast<size_t>(address >> kRegionBits & (kRegionsOfTop - 1))];
   }
   uint32_t& region_of(uint64_t number);
   void add_leaf(uint64_t region_number);

@@ -8,6 +8,7 @@
 #include "capture/scan/memory_plan.h"
 #include "capture/scan/relative_pointers.h"
 #include "common/base/pages.h"
+#include "common/base/sizes.h"
 
 namespace heaptap::scan {
 namespace {
@@ -89,7 +90,7 @@ template <typename Word>
 template <typename Use>
 void PointerCollector<Word>::read(base::AddressRange range, Use use) {
   for (uint64_t at = range.begin; at < range.end;) {
-    const uint64_t wanted = std::min<uint64_t>(range.end - at, buffer_.size() * sizeof(Word));
+    const size_t wanted = base::at_most(buffer_.size() * sizeof(Word), range.end - at);
     const size_t got = reader_.read(at, {reinterpret_cast<uint8_t*>(buffer_.data()), wanted});
     parts_.scan.read_bytes += got;
     if (got >= sizeof(Word)) use(at, std::span<const Word>(buffer_).first(got / sizeof(Word)));
@@ -115,7 +116,7 @@ template <typename Word>
 void PointerCollector<Word>::note_head(uint32_t block, uint64_t base, std::span<const Word> words) {
   model::ScannedBlock& noted = parts_.scan.blocks[block];
   Word head[BlockHeads::kHeadWords] = {};
-  const size_t bytes = std::min<uint64_t>(noted.size_bytes, sizeof head);
+  const size_t bytes = base::at_most(sizeof head, noted.size_bytes);
   const uint64_t offset = noted.address - base;
   if (offset + bytes <= words.size_bytes()) {
     std::memcpy(head, reinterpret_cast<const uint8_t*>(words.data()) + offset, bytes);

@@ -17,6 +17,7 @@
 #include "common/arch/cpu.h"
 #include "common/arch/thread_facts.h"
 #include "common/base/check.h"
+#include "common/base/sizes.h"
 
 // How the memory of a stopped process is divided into roots and the rest. Everything that is mapped gets a label, and what is known better
 // paints over what is known less: first mappings (writable ones are roots, as "unknown memory"), then modules' data, then what
@@ -374,11 +375,11 @@ uint64_t RootFinder::live_from(const process::StoppedThread& thread) {
 
 // Below the stack pointer is stale data, unless the function at `pc` uses a red zone.
 bool RootFinder::may_use_red_zone(uint64_t pc) {
-  constexpr uint64_t kMaxFunctionBytes = 65536;
+  constexpr size_t kMaxFunctionBytes = 65536;
   const arch::Cpu* cpu = arch::cpu_of(process_.architecture());
   const base::AddressRange function = walk_.function_at(pc);
   if (cpu == nullptr || function.size() == 0 || function.size() > kMaxFunctionBytes) return true;
-  std::vector<uint8_t> code(function.size());
+  std::vector<uint8_t> code(base::at_most(kMaxFunctionBytes, function.size()));
   if (memory_.read_some(function.begin, code.data(), code.size()) != code.size()) return true;
   return cpu->may_use_red_zone(code, pc - function.begin);
 }
@@ -396,10 +397,10 @@ void RootFinder::label_alternate_stack(const process::StoppedThread& thread) {
 
 // A signal frame on an alternate stack has the stack and the interrupted registers. The outermost one counts.
 std::optional<uint64_t> RootFinder::interrupted_stack_pointer(base::AddressRange alternate, uint64_t from) const {
-  const uint64_t word = memory_.word_bytes();
+  const unsigned word = memory_.word_bytes();
   const size_t stack = facts_.context_stack / word;  // begin, flags, size
   const size_t stack_pointer = facts_.context_stack_pointer / word;
-  const auto words = memory_.words({from & ~(word - 1), alternate.end});
+  const auto words = memory_.words({from & ~uint64_t{word - 1}, alternate.end});
   std::optional<uint64_t> found;
   for (size_t i = 0; i + stack_pointer < words.size(); ++i) {
     if (words[i + stack] != alternate.begin || words[i + stack + 2] != alternate.size()) continue;

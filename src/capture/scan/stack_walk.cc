@@ -190,7 +190,7 @@ bool StackWalk::load(uint64_t address, uint64_t& value) {
   const uint64_t word_bytes = memory_.word_bytes();
   const uint64_t index = (address - window_begin_) / word_bytes;
   if (address >= window_begin_ && address % word_bytes == 0 && index < window_.size()) {
-    value = window_[index];
+    value = window_[static_cast<size_t>(index)];
     return true;
   }
   const auto read = memory_.word(address);

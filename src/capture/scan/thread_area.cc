@@ -144,14 +144,14 @@ ThreadLocalTable read_thread_local_table(const process::ProcessMemory& memory, u
   table.static_begin = thread_pointer;
   const uint64_t entries = memory.word(thread_pointer + word).value_or(0);
   if (entries < base::page_bytes() || entries % word != 0) return table;
-  const uint64_t entry_words = modules.musl ? 1 : 2;  // glibc: block, what to free
+  const size_t entry_words = modules.musl ? 1 : 2;    // glibc: block, what to free
   const uint64_t head = modules.musl ? 0 : 2 * word;  // glibc: number of entries
   const uint64_t count = memory.word(entries - head).value_or(0);
   if (count == 0 || count > kMaxModules) return table;
   const auto words = memory.words({entries, entries + (count + 1) * entry_words * word});
   table.range = {entries - head, entries + words.size() * word};
-  for (uint64_t number = 1; number * entry_words + entry_words <= words.size(); ++number) {
-    const auto module = std::ranges::find(modules.modules, number, &ThreadLocalModule::number);
+  for (size_t number = 1; number * entry_words + entry_words <= words.size(); ++number) {
+    const auto module = std::ranges::find(modules.modules, uint64_t{number}, &ThreadLocalModule::number);
     const bool known = module != modules.modules.end();
     uint64_t begin = words[number * entry_words];
     const uint64_t static_begin = known && module->static_offset != 0 ? thread_pointer - module->static_offset : 0;

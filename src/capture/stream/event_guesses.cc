@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kMixer = 0x9e3779b97f4a7c15u;
 constexpr uint64_t mixed(uint64_t value) { return (value ^ value >> 32) * kMixer; }
-constexpr size_t top_bits(uint64_t hash, unsigned bits) { return hash >> (64 - bits); }
+constexpr size_t top_bits(uint64_t hash, unsigned bits) { return static_cast<size_t>(hash >> (64 - bits)); }
 
 // Chunk size of glibc's malloc for a block; other allocators have size classes, too.
 constexpr uint32_t chunk_bytes_of(uint64_t size_bytes) {

@@ -190,7 +190,7 @@ bool RawEventReader::read_site(wire::VarintReader& in, unsigned way, uint64_t& s
   }
   const uint64_t known = in.varint();
   if (known > call_count_) return false;
-  const uint64_t call = known < call_count_ ? calls_[known] : in.varint();
+  const uint64_t call = known < call_count_ ? calls_[static_cast<size_t>(known)] : in.varint();
   const uint64_t told = in.varint();
   const bool is_new = (told & 1) != 0;
   const uint64_t stack = is_new ? uint64_t{greatest_stack_} + (told >> 1) + 1

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "common/base/sizes.h"
 #include "common/model/capture.h"
 
 namespace heaptap::stream {
@@ -336,7 +337,7 @@ bool ReceivedStream::take_events(wire::VarintReader& payload, log::RawEvents& ev
   const auto [start_ticks, ticks, elapsed_ns, complete_until, lost_events, gaps] = numbers;
   const uint64_t record_bytes = payload.varint();
   const uint64_t shift = payload.varint();
-  const uint64_t count = payload.varint();
+  const size_t count = base::at_most(kMaxEvents + 1, payload.varint());
   if (!payload.ok() || flags > kAllFlags || (gaps & ~kAllGaps) != 0 || shift > kMaxTimeShift || count > kMaxEvents ||
       count > payload.left() * kMaxEventsOfByte) {
     return false;

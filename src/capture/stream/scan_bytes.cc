@@ -17,17 +17,11 @@ constexpr uint64_t kOrigin = 0;
 
 std::vector<uint8_t> bytes_of(const ByteBuffer& buffer) { return {buffer.data(), buffer.data() + buffer.size()}; }
 
-// Number of entries claimed, each of at least this many bytes.
-bool read_count(VarintReader& in, size_t least_bytes, uint64_t& count) {
-  count = in.varint();
-  return in.ok() && count <= in.left() / least_bytes;
-}
-
-// Calls read(entry) for each of a list's entries; false: one is invalid, or there are fewer.
+// Calls read(entry) for each of a list's entries, which take at least this many bytes each; false: one is invalid, or there are fewer.
 template <typename Entry, typename Read>
 bool read_list(VarintReader& in, size_t least_bytes, std::vector<Entry>& list, Read read) {
-  uint64_t count = 0;
-  if (!read_count(in, least_bytes, count)) return false;
+  const size_t count = in.entry_count(least_bytes);
+  if (!in.ok()) return false;
   list.resize(count);
   return std::ranges::all_of(list, [&](Entry& entry) { return read(entry) && in.ok(); });
 }
@@ -170,15 +164,15 @@ void write_types(ByteBuffer& out, const std::vector<uint64_t>& types) {
 }
 
 bool read_types(VarintReader& in, std::vector<uint64_t>& types) {
-  uint64_t count = 0;
-  if (!read_count(in, 2, count)) return false;
+  size_t count = in.entry_count(2);
+  if (!in.ok()) return false;
   Steps block;
   Steps address;
   for (; count > 0; --count) {
     const uint64_t at = block.read(in);
     const uint64_t type = address.read(in);
     if (!in.ok() || at >= types.size()) return false;
-    types[at] = type;
+    types[static_cast<size_t>(at)] = type;
   }
   return true;
 }
@@ -198,11 +192,10 @@ bool read_heads(VarintReader& in, scan::Findings& findings) {
   findings.read_bytes = in.varint();
   findings.skipped_bytes = in.varint();
   findings.unread_bytes = in.varint();
-  uint64_t count = 0;
-  if (!read_count(in, 1, count)) return false;
-  const uint8_t* const patterns = in.bytes(count);
-  findings.patterns.assign(patterns, patterns + count);
-  findings.types.resize(count);
+  const std::span<const uint8_t> patterns = in.sized_bytes();
+  if (!in.ok()) return false;
+  findings.patterns.assign(patterns.begin(), patterns.end());
+  findings.types.resize(patterns.size());
   if (!read_types(in, findings.types)) return false;
   Steps at;
   return read_list(in, 1, findings.inner_vtables, [&](uint64_t& position) {
@@ -265,8 +258,8 @@ std::vector<uint8_t> write_scanned_blocks(std::span<const model::ScannedBlock> b
 
 std::optional<std::vector<model::ScannedBlock>> read_scanned_blocks(std::span<const uint8_t> bytes) {
   VarintReader in(bytes.data(), bytes.size());
-  uint64_t count = 0;
-  if (!read_count(in, 2, count)) return std::nullopt;
+  const size_t count = in.entry_count(2);
+  if (!in.ok()) return std::nullopt;
   std::vector<model::ScannedBlock> blocks(count);
   Steps address;
   for (model::ScannedBlock& block : blocks) block.address = address.read(in);
@@ -294,15 +287,12 @@ std::vector<uint8_t> write_unsettled(const Unsettled& unsettled) {
 std::optional<Unsettled> read_unsettled(std::span<const uint8_t> bytes) {
   VarintReader in(bytes.data(), bytes.size());
   Unsettled unsettled;
-  uint64_t count = 0;
-  if (!read_count(in, 2, count)) return std::nullopt;
-  unsettled.owed.resize(count);
+  unsettled.owed.resize(in.entry_count(2));
   for (auto& [address, until] : unsettled.owed) {
     address = in.varint();
     until = in.varint();
   }
-  if (!read_count(in, 3, count)) return std::nullopt;
-  unsettled.released.resize(count);
+  unsettled.released.resize(in.entry_count(3));
   for (auto& [thread, address, size_bytes] : unsettled.released) {
     thread = static_cast<uint32_t>(in.varint());
     address = in.varint();

@@ -147,7 +147,7 @@ uint64_t read_jitdump(std::string_view bytes, uint64_t file_bytes, SoughtCode& c
   constexpr size_t kRecordBytes = 16;
   constexpr size_t kLoadBytes = 56;
   constexpr size_t kMoveBytes = 64;
-  uint64_t done = 0;
+  size_t done = 0;
   while (done < bytes.size() && bytes.size() - done >= kRecordBytes) {
     const auto kind = number_at<uint32_t>(bytes, done);
     const auto record_bytes = number_at<uint32_t>(bytes, done + 4);

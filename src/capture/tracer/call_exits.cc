@@ -18,9 +18,9 @@ class Code {
   arch::Instruction at(uint64_t address) {
     constexpr size_t kMax = arch::Cpu::kMaxInstructionBytes;
     if (address < begin_ || address + kMax > begin_ + size_) load(address);
-    const uint64_t offset = address - begin_;
-    if (offset >= size_) return {};
-    return cpu_.decode(address, std::span(bytes_).subspan(offset, std::min<size_t>(kMax, size_ - offset)));
+    if (address - begin_ >= size_) return {};
+    const auto offset = static_cast<size_t>(address - begin_);
+    return cpu_.decode(address, std::span(bytes_).subspan(offset, std::min(kMax, size_ - offset)));
   }
 
  private:

@@ -78,7 +78,7 @@ uint64_t CalledName::word(uint64_t at) {
 // The call is the instruction before the return address. Other bytes that look like a call lead to no slot.
 wire::Function CalledName::find_called(const Slots& slots, const arch::RegisterImage& registers, uint64_t function,
                                        uint64_t return_address) {
-  for (uint64_t length = 2; length <= arch::Cpu::kMaxInstructionBytes; ++length) {
+  for (size_t length = 2; length <= arch::Cpu::kMaxInstructionBytes; ++length) {
     InstructionBytes code;
     const uint64_t at = return_address - length;
     const std::span<const uint8_t> bytes(code.data(), memory_.read_some(at, code.data(), length));

@@ -77,8 +77,8 @@ void leave_standard_streams() {
 void take_name() {
   prctl(PR_SET_NAME, kName);
   const auto stat = process::StatLine::of_own();
-  const uint64_t begin = stat.number(process::StatLine::kArgumentsStart).value_or(0);
-  const uint64_t end = stat.number(process::StatLine::kArgumentsEnd).value_or(0);
+  const auto begin = static_cast<uintptr_t>(stat.number(process::StatLine::kArgumentsStart).value_or(0));
+  const auto end = static_cast<uintptr_t>(stat.number(process::StatLine::kArgumentsEnd).value_or(0));
   if (begin == 0 || begin >= end) return;
   const std::span<char> arguments(reinterpret_cast<char*>(begin), end - begin);
   std::ranges::fill(arguments, '\0');

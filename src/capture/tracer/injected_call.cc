@@ -12,6 +12,7 @@
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
 #include "capture/process/thread_state.h"
+#include "common/base/sizes.h"
 #include "common/base/small_file.h"
 #include "common/base/status_file.h"
 #include "common/base/wait_status.h"
@@ -31,7 +32,7 @@ uint64_t find_call_instruction(pid_t thread, const arch::Cpu& cpu, const process
   if (wanted.empty()) return 0;
   for (const process::Mapping& mapping : process::read_memory_map(thread)) {
     if (!mapping.is_kernels("[vdso]")) continue;
-    std::vector<uint8_t> bytes(std::min<uint64_t>(mapping.range.size(), 65536));
+    std::vector<uint8_t> bytes(base::at_most(65536, mapping.range.size()));
     bytes.resize(memory.read_some(mapping.range.begin, bytes.data(), bytes.size()));
     const auto found = std::ranges::search(bytes, wanted);
     return found.empty() ? 0 : mapping.range.begin + static_cast<uint64_t>(found.begin() - bytes.begin());

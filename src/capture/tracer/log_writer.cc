@@ -9,6 +9,7 @@
 #include "capture/log/mapped_log.h"
 #include "capture/log/stack_table.h"
 #include "capture/tracer/module_list.h"
+#include "common/base/sizes.h"
 #include "common/wire/log_layout.h"
 #include "common/wire/log_streams.h"
 #include "common/wire/stack_areas.h"
@@ -18,7 +19,7 @@ namespace heaptap::tracer {
 struct LogWriter::State {
   State(wire::LogHeader& header, const wire::LogLayout& layout)
       : log(header),
-        bytes(layout.total_bytes),
+        bytes(base::size_of_known(layout.total_bytes)),
         streams(header, layout),
         stacks(header, layout),
         labels(header, layout),

@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "capture/tracer/program_memory.h"
+#include "common/base/sizes.h"
 
 namespace heaptap::tracer {
 namespace {
 
-constexpr uint64_t kFirstBytes = 8192;
-constexpr uint64_t kMaxAtOnce = 65536;
+constexpr size_t kFirstBytes = 8192;
+constexpr size_t kMaxAtOnce = 65536;
 // Memory farther away than this isn't copied together with the gap.
 constexpr uint64_t kMaxGap = 65536;
 
@@ -18,7 +19,7 @@ void StackCopy::begin(pid_t thread, uint64_t start, uint64_t likely_end) {
   thread_ = thread;
   count_ = 0;
   const bool is_known = likely_end > start;
-  add(start, is_known ? std::min(likely_end - start, kMaxAtOnce) : kFirstBytes);
+  add(start, is_known ? base::at_most(kMaxAtOnce, likely_end - start) : kFirstBytes);
 }
 
 const uint8_t* StackCopy::find(uint64_t address, size_t bytes) {
@@ -27,7 +28,7 @@ const uint8_t* StackCopy::find(uint64_t address, size_t bytes) {
     if (address < piece.begin) continue;
     const uint64_t end = piece.begin + piece.bytes.size();
     if (address + bytes > end && address < end + kMaxGap && !piece.is_whole) {
-      const uint64_t more = std::clamp<uint64_t>(piece.bytes.size(), kFirstBytes, kMaxAtOnce);
+      const uint64_t more = std::clamp(piece.bytes.size(), kFirstBytes, kMaxAtOnce);
       extend(piece, std::max(address + bytes, end + more));
     }
     if (const uint8_t* found = piece.holds(address, bytes)) {
@@ -40,8 +41,8 @@ const uint8_t* StackCopy::find(uint64_t address, size_t bytes) {
 
 bool StackCopy::extend(Piece& piece, uint64_t end) {
   const size_t before = piece.bytes.size();
-  const uint64_t wanted = end - piece.begin;
-  if (end < piece.begin || wanted <= before) return false;
+  if (end < piece.begin || end - piece.begin <= before) return false;
+  const size_t wanted = base::size_of_known(end - piece.begin);
   piece.bytes.resize(wanted);
   const size_t got =
       ProgramMemory::read_some(thread_, memory_, piece.begin + before, piece.bytes.data() + before, wanted - before);

@@ -9,6 +9,7 @@
 #include "capture/process/process_status.h"
 #include "capture/process/ptrace_refusal.h"
 #include "capture/tracer/tracer.h"
+#include "common/base/sizes.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -88,11 +89,11 @@ void Tracer::stop_clone_parents(TracedProcess& process) {
 void Tracer::give_log(Packet& packet) {
   TracedProcess* process = find_process(packet.header.process);
   void* memory = MAP_FAILED;
-  const size_t bytes = packet.header.value;
-  if (packet.descriptor) {
+  const size_t bytes = base::as_size(packet.header.value).value_or(0);
+  if (packet.descriptor && bytes > 0) {
     memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, packet.descriptor.get(), 0);
-    packet.descriptor.reset();
   }
+  packet.descriptor.reset();
   if (memory == MAP_FAILED) return refuse_log(packet.header.process);
   auto log = LogWriter::create(static_cast<wire::LogHeader*>(memory), bytes);
   if (process == nullptr || process->phase != Phase::kWaitsForLog || log == nullptr) {

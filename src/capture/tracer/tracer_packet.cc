@@ -54,7 +54,7 @@ bool take_thread(std::span<const uint8_t>& bytes, process::StoppedThread& thread
   thread.program_counter = header.program_counter;
   thread.frame_pointer = header.frame_pointer;
   thread.thread_pointer = header.thread_pointer;
-  thread.registers.resize(header.register_count);
+  thread.registers.resize(static_cast<size_t>(header.register_count));
   for (wire::RootWord& word : thread.registers) take(bytes, word);
   return true;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capture/tracer/tracer.h"
+#include "common/base/sizes.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -32,7 +33,7 @@ bool write_counts(AddressSpace& space, uint64_t address, const Answer::Counts& c
     const size_t shift = space.cpu().is_big_endian() ? sizeof(uint64_t) - 1 - in_number : in_number;
     raw[at] = static_cast<uint8_t>(counts[at / sizeof(uint64_t)] >> 8 * shift);
   }
-  return space.memory().write(address + word, raw.data(), std::min<uint64_t>(struct_bytes - word, raw.size()));
+  return space.memory().write(address + word, raw.data(), base::at_most(raw.size(), struct_bytes - word));
 }
 
 // Without a terminator: not a text.

@@ -122,7 +122,7 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   std::vector<model::ResidentSample> resident_;  // not sent
   model::CodeId code_count_ = 0;                 // in the stream
   uint64_t event_count_ = 0;
-  uint64_t module_count_ = 0;
+  size_t module_count_ = 0;
   std::optional<uint64_t> left_at_ns_;  // end of the process, in the stream's time
   uint64_t told_ns_ = 0;                // last time that progress was reported to the host
   stream::MappedRanges mapped_;

@@ -41,7 +41,7 @@ class NumberTable {
   };
   static constexpr size_t kFirstSlots = 1024;
 
-  static size_t hash_of(uint64_t key) { return (key * 0x9e3779b97f4a7c15u) >> 32; }
+  static uint32_t hash_of(uint64_t key) { return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15u) >> 32); }
 
   void place(const Slot& slot) {
     size_t at = hash_of(slot.key);

@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 
+#include "common/base/sizes.h"
 #include "common/base/small_file.h"
 #include "common/base/whole_number.h"
 
@@ -183,8 +184,7 @@ UniqueFd own_copy(UniqueFd file, uint64_t max_bytes) {
   UniqueFd copy(memfd_create("heaptap-file", MFD_CLOEXEC));
   std::vector<char> piece(size_t{64} << 10);
   for (uint64_t at = 0; copy && at < max_bytes;) {
-    const ssize_t got =
-        pread(file.get(), piece.data(), std::min<uint64_t>(piece.size(), max_bytes - at), static_cast<off_t>(at));
+    const ssize_t got = pread(file.get(), piece.data(), at_most(piece.size(), max_bytes - at), static_cast<off_t>(at));
     if (got < 0) return {};
     if (got == 0) return copy;
     if (pwrite(copy.get(), piece.data(), static_cast<size_t>(got), static_cast<off_t>(at)) != got) return {};

@@ -1,9 +1,11 @@
 #include "common/frames/capture_frames.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "common/base/byte_span.h"
 #include "common/model/note_code.h"
 
 namespace heaptap::frames {
@@ -306,12 +308,11 @@ bool read_capture(wire::VarintReader& in, model::Capture& capture) {
   CaptureRoom room(capture);
   while (!in.at_end()) {
     const auto field = static_cast<Field>(in.varint());
-    const uint64_t bytes = in.varint();
-    const uint8_t* from = in.bytes(bytes);
-    if (from == nullptr) return false;
-    if (room.takes(field, bytes)) take(field, std::string_view(reinterpret_cast<const char*>(from), bytes), capture);
+    const std::span<const uint8_t> bytes = in.sized_bytes();
+    if (!in.ok()) return false;
+    if (room.takes(field, bytes.size())) take(field, base::text_of(bytes), capture);
   }
-  return in.ok();
+  return true;
 }
 
 }  // namespace heaptap::frames

@@ -1,6 +1,9 @@
 #include "common/frames/code_name_frames.h"
 
+#include <span>
 #include <utility>
+
+#include "common/base/byte_span.h"
 
 namespace heaptap::frames {
 
@@ -29,16 +32,15 @@ void write_code_names(ByteBuffer& out, std::span<const model::CodeName> names) {
 }
 
 bool read_code_names(wire::VarintReader& in, std::vector<model::CodeName>& names) {
-  constexpr uint64_t kLeastNameBytes = 2;
-  const uint64_t count = in.varint();
-  if (!in.ok() || count > in.left() / kLeastNameBytes) return false;
-  for (uint64_t i = 0; i < count; ++i) {
+  constexpr size_t kLeastNameBytes = 2;
+  const size_t count = in.entry_count(kLeastNameBytes);
+  if (!in.ok()) return false;
+  for (size_t i = 0; i < count; ++i) {
     const uint64_t code = in.varint();
-    const uint64_t bytes = in.varint();
-    const uint8_t* const text = in.bytes(bytes);
-    if (!in.ok() || text == nullptr || bytes > model::kMaxCodeNameBytes) return false;
+    const std::span<const uint8_t> name = in.sized_bytes();
+    if (!in.ok() || name.size() > model::kMaxCodeNameBytes) return false;
     if (code > UINT32_MAX) continue;
-    names.push_back({static_cast<model::CodeId>(code), std::string(reinterpret_cast<const char*>(text), bytes)});
+    names.push_back({static_cast<model::CodeId>(code), std::string(base::text_of(name))});
   }
   return true;
 }

@@ -40,12 +40,6 @@ bool read_region(wire::VarintReader& in, model::Region& region, uint64_t& end) {
   return in.ok() && arena <= UINT32_MAX && resident_units <= region.range.size() / kRegionUnitBytes;
 }
 
-// Of entries that take at least so many bytes.
-bool read_count(wire::VarintReader& in, uint64_t least_bytes, uint64_t limit, uint64_t& count) {
-  count = in.varint();
-  return in.ok() && count <= in.left() / least_bytes && count <= limit;
-}
-
 }  // namespace
 
 void write_regions(ByteBuffer& out, const model::ResidentRegions& regions) {
@@ -67,15 +61,16 @@ void write_regions(ByteBuffer& out, const model::ResidentRegions& regions) {
 bool read_regions(wire::VarintReader& in, model::ResidentRegions& regions) {
   model::ResidentRegions read;
   read.has_all_runs = (in.varint() & kAllRuns) != 0;
-  uint64_t count = 0;
-  if (!read_count(in, kLeastRegionBytes, model::kMaxRegions, count)) return false;
-  read.regions.resize(count);
+  const size_t region_count = in.entry_count(kLeastRegionBytes);
+  if (!in.ok() || region_count > model::kMaxRegions) return false;
+  read.regions.resize(region_count);
   uint64_t end = 0;
   for (model::Region& region : read.regions) {
     if (!read_region(in, region, end)) return false;
   }
-  if (!read_count(in, kLeastRunBytes, model::kMaxResidentRuns, count)) return false;
-  read.runs.resize(count);
+  const size_t run_count = in.entry_count(kLeastRunBytes);
+  if (!in.ok() || run_count > model::kMaxResidentRuns) return false;
+  read.runs.resize(run_count);
   end = 0;
   for (base::AddressRange& run : read.runs) {
     if (!read_range(in, run, end)) return false;

@@ -1,7 +1,9 @@
 #include "common/frames/table_frames.h"
 
 #include <algorithm>
+#include <span>
 
+#include "common/base/byte_span.h"
 #include "common/base/large_allocator.h"
 #include "common/wire/frame.h"
 
@@ -13,18 +15,12 @@ constexpr uint64_t kExactBit = 1;
 constexpr uint64_t kModuleFileBit = 8;
 
 bool read_text(wire::VarintReader& in, std::string& text) {
-  const uint64_t bytes = in.varint();
-  const uint8_t* from = in.bytes(bytes);
-  if (from == nullptr) return false;
-  text.assign(reinterpret_cast<const char*>(from), bytes);
-  return true;
+  const std::span<const uint8_t> bytes = in.sized_bytes();
+  text = base::text_of(bytes);
+  return in.ok();
 }
 
-// Maximum number of entries in a payload: each takes at least one byte.
-bool read_entry_count(wire::VarintReader& in, uint64_t& count) {
-  count = in.varint();
-  return in.ok() && count <= in.left();
-}
+constexpr size_t kLeastEntryBytes = 1;
 
 }  // namespace
 
@@ -59,9 +55,9 @@ void write_modules(ByteBuffer& out, const std::vector<model::Module>& modules, s
 }
 
 bool read_modules(wire::VarintReader& in, model::Tables& tables) {
-  uint64_t count = 0;
-  if (!read_entry_count(in, count)) return false;
-  for (uint64_t i = 0; i < count; ++i) {
+  const size_t count = in.entry_count(kLeastEntryBytes);
+  if (!in.ok()) return false;
+  for (size_t i = 0; i < count; ++i) {
     model::Module module;
     if (!read_text(in, module.path) || !read_text(in, module.build_id)) return false;
     module.start = in.varint();
@@ -88,10 +84,10 @@ void write_codes(ByteBuffer& out, const std::vector<model::Code>& codes, size_t 
 }
 
 bool read_codes(wire::VarintReader& in, model::Tables& tables) {
-  uint64_t count = 0;
-  if (!read_entry_count(in, count)) return false;
+  const size_t count = in.entry_count(kLeastEntryBytes);
+  if (!in.ok()) return false;
   uint64_t previous = 0;
-  for (uint64_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     previous += static_cast<uint64_t>(in.signed_varint());
     const uint64_t flags = in.varint();
     if (!in.ok()) return false;
@@ -121,18 +117,18 @@ bool read_stacks(wire::VarintReader& in, model::Tables& tables) {
 }
 
 bool read_stacks(wire::VarintReader& in, uint64_t code_count, std::vector<model::Stack>& stacks) {
-  uint64_t count = 0;
-  if (!read_entry_count(in, count)) return false;
+  const size_t count = in.entry_count(kLeastEntryBytes);
+  if (!in.ok()) return false;
   const size_t first = stacks.size();
   base::make_room(stacks, first + count);
   bool sound = true;
-  for (uint64_t i = 0; i < count && sound; ++i) {
+  for (size_t i = 0; i < count && sound; ++i) {
     const uint64_t distance = in.varint();
     sound = in.ok() && distance > 0 && distance <= first + i;
     stacks.push_back({static_cast<model::StackId>(first + i - distance), 0});
   }
   int64_t code = 0;
-  for (uint64_t i = 0; i < count && sound; ++i) {
+  for (size_t i = 0; i < count && sound; ++i) {
     code += in.signed_varint();
     sound = in.ok() && code >= 0 && static_cast<uint64_t>(code) < code_count;
     stacks[first + i].code = static_cast<model::CodeId>(code);
@@ -161,31 +157,31 @@ bool read_sites(wire::VarintReader& in, model::Tables& tables) {
 }
 
 bool read_sites(wire::VarintReader& in, const SiteLimits& limits, std::vector<model::Site>& sites) {
-  uint64_t count = 0;
-  if (!read_entry_count(in, count)) return false;
+  const size_t count = in.entry_count(kLeastEntryBytes);
+  if (!in.ok()) return false;
   const size_t first = sites.size();
   base::make_room(sites, first + count);
   sites.resize(first + count, model::Site{});
   bool sound = true;
-  for (uint64_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const uint64_t kind = in.varint();
     sound = sound && kind >= 1 && kind <= static_cast<uint64_t>(model::kLastEventKind);
     sites[first + i].kind = static_cast<model::EventKind>(kind);
   }
-  for (uint64_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const uint64_t function = in.varint();
     sound = sound && function < wire::kFunctionCount;
     sites[first + i].function = static_cast<wire::Function>(function);
   }
   int64_t stack = 0;
-  for (uint64_t i = 0; i < count && sound; ++i) {
+  for (size_t i = 0; i < count && sound; ++i) {
     stack += in.signed_varint();
     sound = stack >= 0 && static_cast<uint64_t>(stack) < limits.stacks;
     sites[first + i].stack = static_cast<model::StackId>(stack);
   }
   // Since 2.6, and if a site has one. An unknown label is none: frames may be missing.
   const bool has_labels = sound && in.ok() && in.left() > wire::kFirstNumberBytes;
-  for (uint64_t i = 0; i < count && has_labels; ++i) {
+  for (size_t i = 0; i < count && has_labels; ++i) {
     const uint64_t label = in.varint();
     sound = sound && label < limits.labels;
     sites[first + i].label = static_cast<model::LabelId>(label);
@@ -205,9 +201,9 @@ void write_labels(ByteBuffer& out, const std::vector<model::Label>& labels, size
 }
 
 bool read_labels(wire::VarintReader& in, model::Tables& tables) {
-  uint64_t count = 0;
-  if (!read_entry_count(in, count)) return false;
-  for (uint64_t i = 0; i < count; ++i) {
+  const size_t count = in.entry_count(kLeastEntryBytes);
+  if (!in.ok()) return false;
+  for (size_t i = 0; i < count; ++i) {
     const uint64_t parent = in.varint();
     const uint64_t kind = in.varint();
     model::Label label;
@@ -231,9 +227,9 @@ void write_threads(ByteBuffer& out, const std::vector<model::Thread>& threads, s
 }
 
 bool read_threads(wire::VarintReader& in, model::Tables& tables) {
-  uint64_t count = 0;
-  if (!read_entry_count(in, count)) return false;
-  for (uint64_t i = 0; i < count; ++i) {
+  const size_t count = in.entry_count(kLeastEntryBytes);
+  if (!in.ok()) return false;
+  for (size_t i = 0; i < count; ++i) {
     model::Thread thread;
     thread.number = static_cast<model::ThreadId>(in.varint());
     thread.kernel_id = static_cast<uint32_t>(in.varint());

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/byte_span.h"
 #include "common/model/note.h"
 #include "common/wire/varint.h"
 
@@ -37,10 +38,7 @@ inline std::optional<Note> decode_note(std::string_view bytes) {
   note.kind = static_cast<NoteKind>(kind);
   for (uint64_t i = 0; i < count; ++i) note.numbers.push_back(in.varint());
   for (std::string* text : {&note.module, &note.name}) {
-    const uint64_t size = in.varint();
-    const uint8_t* from = in.bytes(size);
-    if (from == nullptr) return std::nullopt;
-    text->assign(reinterpret_cast<const char*>(from), size);
+    *text = base::text_of(in.sized_bytes());
   }
   if (!in.ok()) return std::nullopt;
   return note;

@@ -52,13 +52,13 @@ std::optional<RowTable> decode_rows(std::span<const uint8_t> bytes) {
   wire::VarintReader in(bytes.data(), bytes.size());
   RowTable table;
   table.base = in.varint();
-  const uint64_t count = in.varint();
   constexpr size_t kLeastRowBytes = 2;
-  if (!in.ok() || count > RowTable::kMaxRows || count > in.left() / kLeastRowBytes) return std::nullopt;
+  const size_t count = in.entry_count(kLeastRowBytes);
+  if (!in.ok() || count > RowTable::kMaxRows) return std::nullopt;
   table.begins.reserve(count);
   table.rows.reserve(count);
   uint64_t offset = 0;
-  for (uint64_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const uint64_t distance = in.varint();
     const uint64_t row = in.varint();
     if (!in.ok() || distance > UINT32_MAX || (i > 0 && distance == 0)) return std::nullopt;

@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <span>
+
 namespace heaptap::wire {
 
 inline constexpr size_t kMaxVarintBytes = 10;
@@ -58,6 +60,21 @@ class VarintReader {
     const uint8_t* here = at_;
     at_ += count;
     return here;
+  }
+
+  // A length and that many bytes.
+  std::span<const uint8_t> sized_bytes() {
+    const uint64_t length = varint();
+    const uint8_t* const begin = bytes(length);
+    return begin == nullptr ? std::span<const uint8_t>() : std::span(begin, at_);
+  }
+
+  // A number of entries, each of which takes at least this many bytes. 0, and ok() is false, where fewer follow.
+  size_t entry_count(size_t least_bytes) {
+    const uint64_t count = varint();
+    if (count <= left() / least_bytes) return static_cast<size_t>(count);
+    fail();
+    return 0;
   }
 
  private:

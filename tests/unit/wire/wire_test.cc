@@ -49,6 +49,41 @@ TEST(Varint, TakesAByteForEverySevenBits) {
   EXPECT_EQ(varint_of(UINT64_MAX).size(), kMaxVarintBytes);
 }
 
+TEST(Varint, LengthIsFollowedByThatManyBytes) {
+  const uint8_t bytes[] = {3, 'a', 'b', 'c', 0, 2, 'd'};
+  VarintReader reader(bytes, sizeof(bytes));
+  const std::span<const uint8_t> first = reader.sized_bytes();
+  EXPECT_EQ(first.data(), bytes + 1);
+  EXPECT_EQ(first.size(), 3u);
+  EXPECT_TRUE(reader.sized_bytes().empty());
+  EXPECT_TRUE(reader.ok());
+  EXPECT_TRUE(reader.sized_bytes().empty());  // there is one byte, not two
+  EXPECT_FALSE(reader.ok());
+}
+
+TEST(Varint, LengthThatOnlyFitsIntoManyBitsFails) {
+  for (const uint64_t length : {uint64_t{1} << 32, (uint64_t{1} << 32) + 1, UINT64_MAX}) {
+    std::vector<uint8_t> bytes = varint_of(length);
+    bytes.resize(bytes.size() + 8);
+    VarintReader text(bytes.data(), bytes.size());
+    EXPECT_TRUE(text.sized_bytes().empty());
+    EXPECT_FALSE(text.ok());
+    VarintReader entries(bytes.data(), bytes.size());
+    EXPECT_EQ(entries.entry_count(1), 0u);
+    EXPECT_FALSE(entries.ok());
+  }
+}
+
+TEST(Varint, EntriesHaveToFitIntoWhatIsLeft) {
+  const uint8_t bytes[] = {3, 0, 0, 0, 0, 0, 0};
+  VarintReader two(bytes, sizeof(bytes));
+  EXPECT_EQ(two.entry_count(2), 3u);
+  EXPECT_TRUE(two.ok());
+  VarintReader three(bytes, sizeof(bytes));
+  EXPECT_EQ(three.entry_count(3), 0u);
+  EXPECT_FALSE(three.ok());
+}
+
 TEST(Varint, CutShortFailsForGood) {
   for (const uint64_t value : {uint64_t{128}, uint64_t{1} << 40, UINT64_MAX}) {
     std::vector<uint8_t> bytes = varint_of(value);

@@ -48,7 +48,7 @@ bool may_use_red_zone(Mode mode, std::span<const uint8_t> function, uint64_t at)
   bool begins_here = false;
   bool calls = false;
   bool is_plain = true;
-  for (uint64_t offset = 0; offset < function.size();) {
+  for (size_t offset = 0; offset < function.size();) {
     Parts parts;
     if (!take_apart(mode, function.subspan(offset), parts)) return true;
     const Instruction instruction = flow_of(parts, offset);
