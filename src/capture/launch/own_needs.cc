@@ -53,9 +53,7 @@ base::Result<> check_own_cpu() {
   if (arch::native::kArchitecture != wire::Architecture::kUnknown) return {};
   utsname machine{};
   uname(&machine);
-  return base::fail(
-      "programs can't be recorded on this CPU yet ({}); traces from other machines can be read here: heaptap show FILE",
-      static_cast<const char*>(machine.machine));
+  return base::fail("programs can't be recorded on this CPU yet ({})", static_cast<const char*>(machine.machine));
 }
 
 base::Result<> check_own_needs() {

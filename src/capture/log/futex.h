@@ -7,7 +7,6 @@
 #include <atomic>
 #include <climits>
 #include <cstdint>
-#include <ctime>
 
 namespace heaptap::log {
 
@@ -18,7 +17,12 @@ inline void futex_wake(std::atomic<uint32_t>& word) {
 
 // Waits until the word isn't `value`, for a wake-up, or for that many milliseconds. -1 with errno: not woken.
 inline long futex_wait(std::atomic<uint32_t>& word, uint32_t value, uint32_t milliseconds) {
-  const timespec limit{milliseconds / 1000, static_cast<long>(milliseconds % 1000) * 1'000'000};
+  // The call's own form of a time, on CPUs of 32 bits not that of the C library. A span of time fits everywhere.
+  struct Span {
+    long seconds;
+    long nanoseconds;
+  };
+  const Span limit{static_cast<long>(milliseconds / 1000), static_cast<long>(milliseconds % 1000) * 1'000'000};
   return syscall(SYS_futex, &word, FUTEX_WAIT, value, &limit, nullptr, 0);
 }
 

@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <string>
 
+#include "capture/process/remote_memory.h"
 #include "capture/process/userfaults.h"
 #include "common/base/pages.h"
+#include "common/base/sizes.h"
 
 namespace heaptap::process {
 
@@ -28,7 +30,7 @@ size_t ProcessMemory::read_some(uint64_t address, void* into, size_t wanted) con
   size_t done = 0;
   while (done < to.size()) {
     bool there = false;
-    const uint64_t bytes = bytes_alike(address + done, to.size() - done, there);
+    const size_t bytes = bytes_alike(address + done, to.size() - done, there);
     const std::span<uint8_t> part = to.subspan(done, bytes);
     const size_t got = there ? read_there(address + done, part) : read_missing(address + done, part);
     done += got;
@@ -50,12 +52,12 @@ ProcessMemory::PageBits& ProcessMemory::bits_of(uint64_t page) const {
 }
 
 // Number of bytes before the first page whose presence differs from the first one's.
-uint64_t ProcessMemory::bytes_alike(uint64_t address, uint64_t bytes, bool& there) const {
+size_t ProcessMemory::bytes_alike(uint64_t address, size_t bytes, bool& there) const {
   there = true;
   if (!present_.is_known()) return bytes;
   const uint64_t page_size = base::page_bytes();
   const auto is_known_there = [&](uint64_t page) {
-    const uint64_t bit = page % kPagesAtOnce;
+    const auto bit = static_cast<unsigned>(page % kPagesAtOnce);
     return (bits_of(page)[bit / 64] >> bit % 64 & 1) != 0;
   };
   uint64_t page = address / page_size;
@@ -64,15 +66,15 @@ uint64_t ProcessMemory::bytes_alike(uint64_t address, uint64_t bytes, bool& ther
   do {
     ++page;
   } while (page < end && is_known_there(page) == there);
-  return page < end ? page * page_size - address : bytes;
+  return page < end ? base::at_most(bytes, page * page_size - address) : bytes;
 }
 
 size_t ProcessMemory::read_there(uint64_t address, std::span<uint8_t> to) const {
   size_t done = 0;
   while (done < to.size()) {
     const iovec here{to.data() + done, to.size() - done};
-    const iovec there{reinterpret_cast<void*>(address + done), to.size() - done};
-    ssize_t got = copies_ ? process_vm_readv(thread_, &here, 1, &there, 1, 0) : 0;
+    const iovec there = remote_part(address + done, to.size() - done);
+    ssize_t got = is_copied(address + done) ? process_vm_readv(thread_, &here, 1, &there, 1, 0) : 0;
     if (got < 0 && (errno == ENOSYS || errno == EPERM)) copies_ = false;  // /proc/PID/mem does the same
     if (got <= 0) got = static_cast<ssize_t>(read_from_file(address + done, to.subspan(done)));
     if (got <= 0) break;
@@ -95,7 +97,7 @@ size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to) cons
     const bool is_kernels = mapping->name.starts_with('[') && !mapping->is_kernels("[heap]") &&
                             !mapping->is_kernels("[stack]") && !mapping->name.starts_with("[anon");
     const bool is_own = !mapping->shared && !mapping->has_file() && !is_kernels;
-    const uint64_t rest = std::min<uint64_t>(to.size() - done, mapping->range.end - at);
+    const size_t rest = base::at_most(to.size() - done, mapping->range.end - at);
     if (is_own) {
       std::fill_n(to.data() + done, rest, uint8_t{0});
       done += rest;
@@ -106,7 +108,7 @@ size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to) cons
         touch_.touch({.memory = file_, .address = at, .thread = mapping->is_of_file_system() ? thread_ : pid_t{0}});
     has_given_up_ = outcome == PageTouch::Outcome::kGivenUp;
     if (outcome == PageTouch::Outcome::kGivenUp) break;
-    const size_t wanted = std::min<uint64_t>(rest, page_size - at % page_size);
+    const size_t wanted = base::at_most(rest, page_size - at % page_size);
     const size_t got = read_there(at, to.subspan(done, wanted));
     if (got > 0) bits_of(at / page_size)[at / page_size % kPagesAtOnce / 64] |= uint64_t{1} << at / page_size % 64;
     done += got;
@@ -115,14 +117,14 @@ size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to) cons
   return done;
 }
 
-// For PROT_NONE, and for everything where process_vm_readv is missing. Memory only: reading a device's may have side
+// For PROT_NONE, and for everything that process_vm_readv is missing for. Memory only: reading a device's may have side
 // effects.
 size_t ProcessMemory::read_from_file(uint64_t address, std::span<uint8_t> to) const {
   const Mapping* mapping = find_mapping(map_, address);
   if (mapping == nullptr || !*file_) return 0;
-  if (copies_ && (mapping->readable || mapping->shared)) return 0;
+  if (is_copied(address) && (mapping->readable || mapping->shared)) return 0;
   if (mapping->has_file() && mapping->name.starts_with("/dev/")) return 0;
-  const size_t bytes = std::min<uint64_t>(to.size(), mapping->range.end - address);
+  const size_t bytes = base::at_most(to.size(), mapping->range.end - address);
   const ssize_t got = pread(file_->get(), to.data(), bytes, static_cast<off_t>(address));
   return got > 0 ? static_cast<size_t>(got) : 0;
 }
@@ -144,7 +146,7 @@ std::optional<uint64_t> ProcessMemory::word(uint64_t address) const {
 
 template <typename Word>
 std::vector<Word> ProcessMemory::words_of(base::AddressRange range) const {
-  const size_t most = range.end > range.begin ? std::min(range.size(), kMaxWordsBytes) / sizeof(Word) : 0;
+  const size_t most = range.end > range.begin ? base::at_most(kMaxWordsBytes, range.size()) / sizeof(Word) : 0;
   constexpr size_t kPiece = size_t{1} << 20;
   std::vector<Word> result;
   // Grows with the bytes read, not with the requested size.

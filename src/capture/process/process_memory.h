@@ -17,6 +17,7 @@
 #include "capture/process/page_map.h"
 #include "capture/process/page_touch.h"
 #include "capture/process/present_pages.h"
+#include "capture/process/remote_memory.h"
 #include "common/base/address_range.h"
 #include "common/base/byte_source.h"
 #include "common/base/unique_fd.h"
@@ -50,7 +51,7 @@ class ProcessMemory final : public base::ByteSource {
 
   // Words of the target's size: one (none if unreadable), and as many of a range as are readable, up to kMaxWordsBytes:
   // the range may come from the target itself.
-  static constexpr uint64_t kMaxWordsBytes = uint64_t{64} << 20;
+  static constexpr size_t kMaxWordsBytes = size_t{64} << 20;
   [[nodiscard]] std::optional<uint64_t> word(uint64_t address) const;
   [[nodiscard]] std::vector<uint64_t> words(base::AddressRange range) const;
   [[nodiscard]] unsigned word_bytes() const { return word_bytes_; }
@@ -67,7 +68,8 @@ class ProcessMemory final : public base::ByteSource {
   static constexpr uint64_t kPagesAtOnce = 512;
   using PageBits = std::array<uint64_t, kPagesAtOnce / 64>;
 
-  [[nodiscard]] uint64_t bytes_alike(uint64_t address, uint64_t bytes, bool& there) const;
+  [[nodiscard]] size_t bytes_alike(uint64_t address, size_t bytes, bool& there) const;
+  [[nodiscard]] bool is_copied(uint64_t address) const { return copies_ && can_name(address); }
   [[nodiscard]] PageBits& bits_of(uint64_t page) const;
   size_t read_there(uint64_t address, std::span<uint8_t> to) const;
   size_t read_missing(uint64_t address, std::span<uint8_t> to) const;

@@ -11,9 +11,12 @@ namespace heaptap::process {
 namespace {
 
 uint64_t word_at(const arch::RegisterImage& registers, size_t offset, unsigned bytes) {
-  uint64_t value = 0;
-  if (offset + bytes <= registers.size) __builtin_memcpy(&value, registers.bytes + offset, bytes);
-  return value;
+  if (offset + bytes > registers.size) return 0;
+  uint32_t half = 0;
+  uint64_t whole = 0;
+  void* const word = bytes == sizeof(half) ? static_cast<void*>(&half) : &whole;
+  __builtin_memcpy(word, registers.bytes + offset, bytes);
+  return bytes == sizeof(half) ? half : whole;
 }
 
 uint64_t thread_pointer_of(pid_t thread, const arch::ThreadFacts& facts, const arch::RegisterImage& registers) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "capture/elf/elf_headers.h"
 #include "capture/scan/allocator_memory.h"
 #include "common/base/pages.h"
 
@@ -296,7 +297,7 @@ class ChunkLives {
     const size_t wanted = is_old ? kOldCacheChunk - kHeadBytes : bytes.size();
     if (memory_.read_some(cache, bytes.data(), wanted) != wanted) return false;
     std::array<uint64_t, kCacheLists> lists{};
-    const size_t count_bytes = is_old ? 1 : 2;
+    const unsigned count_bytes = is_old ? 1 : 2;
     std::memcpy(lists.data(), bytes.data() + kCacheLists * count_bytes, sizeof(lists));
     bool any = false;
     for (size_t i = 0; i < kCacheLists; ++i) {
@@ -307,8 +308,7 @@ class ChunkLives {
       any = any || lists[i] != 0;
     }
     for (size_t i = 0; i < kCacheLists; ++i) {
-      uint64_t count = 0;
-      std::memcpy(&count, bytes.data() + i * count_bytes, count_bytes);
+      const uint64_t count = elf::ElfForm::of_this_machine(kWord).number(bytes.data() + i * count_bytes, count_bytes);
       // A thread stopped in the middle of a change may have one entry more than its count.
       any = (lists[i] == 0 || take_out_list(lists[i], 0, count + 1)) && any;
     }

@@ -38,7 +38,7 @@ uint64_t number_of(const std::string& word) {
 }
 
 // Path argument of a blocked system call in this process. Read through the kernel, since the call may have ended.
-std::string text_at(uint64_t address) {
+std::string text_at(uintptr_t address) {
   std::array<char, 1024> text{};
   const iovec here{text.data(), text.size()};
   const iovec there{reinterpret_cast<void*>(address), text.size()};
@@ -52,9 +52,14 @@ std::string file_of_call(pid_t thread) {
   const std::vector<std::string> words = base::words_of(own_line(getpid(), thread, "syscall"));
   if (words.size() < 3) return {};
   const uint64_t call = number_of(words[0]);
-  if (call == SYS_openat) return text_at(number_of(words[2]));
-  constexpr std::array<uint64_t, 7> kOfDescriptors{SYS_read,  SYS_pread64, SYS_write,    SYS_pwrite64,
-                                                   SYS_fsync, SYS_close,   SYS_ftruncate};
+  if (call == SYS_openat) return text_at(static_cast<uintptr_t>(number_of(words[2])));
+#ifdef SYS_ftruncate64
+  constexpr uint64_t kTruncate = SYS_ftruncate64;
+#else
+  constexpr uint64_t kTruncate = SYS_ftruncate;
+#endif
+  constexpr std::array<uint64_t, 7> kOfDescriptors{SYS_read,  SYS_pread64, SYS_write, SYS_pwrite64,
+                                                   SYS_fsync, SYS_close,   kTruncate};
   if (std::ranges::find(kOfDescriptors, call) == kOfDescriptors.end()) return {};
   return base::read_link(fmt::format("/proc/self/fd/{}", number_of(words[1])));
 }

@@ -6,7 +6,9 @@
 #include <array>
 #include <cerrno>
 
+#include "capture/process/remote_memory.h"
 #include "common/base/pages.h"
+#include "common/base/sizes.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -15,8 +17,9 @@ using Copy = decltype(&process_vm_readv);
 
 // 0, or errno.
 int copy(Copy function, pid_t thread, void* here, uint64_t there, size_t bytes) {
+  if (!process::can_name(there)) return EPERM;
   const iovec local{here, bytes};
-  const iovec remote{reinterpret_cast<void*>(there), bytes};
+  const iovec remote = process::remote_part(there, bytes);
   const ssize_t copied = function(thread, &local, 1, &remote, 1, 0);
   if (copied < 0) return errno;
   return static_cast<size_t>(copied) == bytes ? 0 : EFAULT;
@@ -30,6 +33,7 @@ size_t ProgramMemory::read_some(pid_t thread, const process::TracedMemory& memor
   constexpr size_t kMaxParts = 32;
   std::array<iovec, kMaxParts> parts{};
   bytes = memory.bytes_there(address, bytes, process::Access::kRead);
+  if (!process::can_name(address + bytes)) return memory.read_some(address, to, bytes);
   const uint64_t page_bytes = base::page_bytes();
   size_t done = 0;
   while (done < bytes) {
@@ -37,8 +41,8 @@ size_t ProgramMemory::read_some(pid_t thread, const process::TracedMemory& memor
     size_t wanted = 0;
     for (; count < kMaxParts && done + wanted < bytes; ++count) {
       const uint64_t at = address + done + wanted;
-      const size_t size = std::min<size_t>(page_bytes - at % page_bytes, bytes - done - wanted);
-      parts[count] = {reinterpret_cast<void*>(at), size};
+      const size_t size = base::at_most(bytes - done - wanted, page_bytes - at % page_bytes);
+      parts[count] = process::remote_part(at, size);
       wanted += size;
     }
     const iovec local{static_cast<uint8_t*>(to) + done, wanted};

@@ -14,6 +14,9 @@
 
 namespace heaptap::arch {
 
+// What the log shares between processes (common/wire/log.h), which a library's lock would be no lock for.
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
 // Page sizes that kernels are configured with: powers of two.
 static_assert(std::same_as<decltype(native::kLargestPageBytes), const uintptr_t> &&
               (native::kSmallestPageBytes & (native::kSmallestPageBytes - 1)) == 0 &&

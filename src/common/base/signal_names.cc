@@ -12,19 +12,24 @@ struct NamedSignal {
   std::string_view name;
   int number;
 };
+#ifdef SIGSTKFLT
+constexpr NamedSignal kOfItsCpu{"STKFLT", SIGSTKFLT};
+#else
+constexpr NamedSignal kOfItsCpu{"EMT", SIGEMT};
+#endif
 // The first name of a number is the one shown.
 constexpr std::array kSignals{
-    NamedSignal{"HUP", SIGHUP},   NamedSignal{"INT", SIGINT},       NamedSignal{"QUIT", SIGQUIT},
-    NamedSignal{"ILL", SIGILL},   NamedSignal{"TRAP", SIGTRAP},     NamedSignal{"ABRT", SIGABRT},
-    NamedSignal{"IOT", SIGABRT},  NamedSignal{"BUS", SIGBUS},       NamedSignal{"FPE", SIGFPE},
-    NamedSignal{"KILL", SIGKILL}, NamedSignal{"USR1", SIGUSR1},     NamedSignal{"SEGV", SIGSEGV},
-    NamedSignal{"USR2", SIGUSR2}, NamedSignal{"PIPE", SIGPIPE},     NamedSignal{"ALRM", SIGALRM},
-    NamedSignal{"TERM", SIGTERM}, NamedSignal{"STKFLT", SIGSTKFLT}, NamedSignal{"CHLD", SIGCHLD},
-    NamedSignal{"CONT", SIGCONT}, NamedSignal{"STOP", SIGSTOP},     NamedSignal{"TSTP", SIGTSTP},
-    NamedSignal{"TTIN", SIGTTIN}, NamedSignal{"TTOU", SIGTTOU},     NamedSignal{"URG", SIGURG},
-    NamedSignal{"XCPU", SIGXCPU}, NamedSignal{"XFSZ", SIGXFSZ},     NamedSignal{"VTALRM", SIGVTALRM},
-    NamedSignal{"PROF", SIGPROF}, NamedSignal{"WINCH", SIGWINCH},   NamedSignal{"IO", SIGIO},
-    NamedSignal{"POLL", SIGIO},   NamedSignal{"PWR", SIGPWR},       NamedSignal{"SYS", SIGSYS}};
+    NamedSignal{"HUP", SIGHUP},   NamedSignal{"INT", SIGINT},     NamedSignal{"QUIT", SIGQUIT},
+    NamedSignal{"ILL", SIGILL},   NamedSignal{"TRAP", SIGTRAP},   NamedSignal{"ABRT", SIGABRT},
+    NamedSignal{"IOT", SIGABRT},  NamedSignal{"BUS", SIGBUS},     NamedSignal{"FPE", SIGFPE},
+    NamedSignal{"KILL", SIGKILL}, NamedSignal{"USR1", SIGUSR1},   NamedSignal{"SEGV", SIGSEGV},
+    NamedSignal{"USR2", SIGUSR2}, NamedSignal{"PIPE", SIGPIPE},   NamedSignal{"ALRM", SIGALRM},
+    NamedSignal{"TERM", SIGTERM}, NamedSignal{kOfItsCpu},         NamedSignal{"CHLD", SIGCHLD},
+    NamedSignal{"CONT", SIGCONT}, NamedSignal{"STOP", SIGSTOP},   NamedSignal{"TSTP", SIGTSTP},
+    NamedSignal{"TTIN", SIGTTIN}, NamedSignal{"TTOU", SIGTTOU},   NamedSignal{"URG", SIGURG},
+    NamedSignal{"XCPU", SIGXCPU}, NamedSignal{"XFSZ", SIGXFSZ},   NamedSignal{"VTALRM", SIGVTALRM},
+    NamedSignal{"PROF", SIGPROF}, NamedSignal{"WINCH", SIGWINCH}, NamedSignal{"IO", SIGIO},
+    NamedSignal{"POLL", SIGIO},   NamedSignal{"PWR", SIGPWR},     NamedSignal{"SYS", SIGSYS}};
 
 // The whole word, in decimal digits.
 std::optional<int> number_in(std::string_view text) {

@@ -49,9 +49,9 @@ inline constexpr unsigned kPointerKindCount = 10;
 inline constexpr uint32_t kNoModule = 0xffffffff;
 
 // Memory range that is searched for pointers.
-struct RootRange {
-  uint64_t begin;  // inclusive, a multiple of the word size
-  uint64_t end;    // exclusive
+struct alignas(8) RootRange {  // i386 would align its 64-bit numbers at 4 bytes
+  uint64_t begin;              // inclusive, a multiple of the word size
+  uint64_t end;                // exclusive
   RootKind kind;
   uint32_t thread_id;  // the kernel's; 0: no thread
   // Generated code: contains pointers within instructions, at any byte.
@@ -79,7 +79,7 @@ struct StackArea {
 static_assert(sizeof(StackArea) == 32);
 
 // Frame of a thread's live stack, innermost first: maps a word on the stack to the function that owns it.
-struct StackFrame {
+struct alignas(8) StackFrame {
   uint64_t cfa;   // the frame's memory ends here
   uint64_t code;  // address in the frame's code: for the innermost the next instruction, for others the return address
   uint32_t thread_id;

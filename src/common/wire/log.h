@@ -53,7 +53,7 @@ inline constexpr uint32_t kMinOfDeeper = kWholeFrames / 8;
 
 // Layout of a log, and the collector's settings for the agent. Written by the collector before it hands the memory
 // over. From then on both sides use a private copy: the program may overwrite this one.
-struct LogLayout {
+struct alignas(8) LogLayout {
   uint32_t magic;
   uint32_t version;
   uint64_t total_bytes;
@@ -73,10 +73,10 @@ struct LogLayout {
   uint32_t own_area_capacity;
   uint32_t depth_limit;  // maximum frames per stack, from the innermost; 0: not set, see kWholeFrames
   OverflowPolicy overflow_policy;
-  uint32_t overflow_wait_ms;  // maximum of one wait for a free chunk
-  uint32_t start_chunks;      // usable from the start, see usable_chunks
-  uint32_t flags;             // SessionFlag
-  uint64_t totals_offset;     // see common/wire/totals.h; 0: no totals, blocks' events are records
+  uint32_t overflow_wait_ms;          // maximum of one wait for a free chunk
+  uint32_t start_chunks;              // usable from the start, see usable_chunks
+  uint32_t flags;                     // SessionFlag
+  alignas(8) uint64_t totals_offset;  // see common/wire/totals.h; 0: no totals, blocks' events are records
   uint64_t labels_offset;
   uint32_t label_capacity;  // see common/wire/labels.h
   uint32_t reserved;
@@ -206,7 +206,7 @@ static_assert(sizeof(ChunkHeader) == 24);
 // generation of its module range (a range that another object is mapped into gets the next generation), bit 63: the
 // address is that of the instruction itself, not of the one after a call.
 using CodeEntry = std::atomic<uint64_t>;
-static_assert(sizeof(CodeEntry) == 8 && CodeEntry::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
+static_assert(sizeof(CodeEntry) == 8 && std::atomic<uint32_t>::is_always_lock_free);
 inline constexpr uint64_t kCodeAddressMask = (uint64_t{1} << 48) - 1;
 inline constexpr uint64_t kCodeExact = uint64_t{1} << 63;
 inline constexpr uint32_t kGenerationMask = 0x7fff;

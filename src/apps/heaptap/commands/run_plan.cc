@@ -51,11 +51,17 @@ base::Result<> check_sanitizer(const RunOptions& options, const launch::Sanitize
                  program.path, sanitizer.name, needed);
 }
 
+base::Result<> check_cpu() {
+  base::Result<> can_record = launch::check_own_cpu();
+  if (!can_record) can_record.error().message += "; traces from other machines can be read here: heaptap show FILE";
+  return can_record;
+}
+
 }  // namespace
 
 base::Result<RunPlan> make_plan(const RunOptions& options) {
   HEAPTAP_TRY(check_options(options));
-  HEAPTAP_TRY(launch::check_own_cpu());
+  HEAPTAP_TRY(check_cpu());
   RunPlan plan;
   if (!options.command.empty()) {
     auto program = launch::find_program(options.command.front());
