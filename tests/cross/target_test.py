@@ -1,0 +1,81 @@
+"""heaptap-target for another CPU: it is built with all warnings as errors, starts, talks to the heaptap of this machine, and says that it
+can't record there, where it can't.
+
+The environment names the CPU, as `./dev cross` does (CPU), the sources (SOURCE), and directories that are kept between runs: for what is
+built (BUILD) and for libraries (LIBRARIES)."""
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import far
+import heaptap_test
+from heaptap_test import heaptap, run
+
+CPU = os.environ["CPU"]
+SOURCE = pathlib.Path(os.environ["SOURCE"])
+BUILD = pathlib.Path(os.environ["BUILD"])
+LIBRARIES = pathlib.Path(os.environ["LIBRARIES"])
+TRIPLET = {"arm": "arm-linux-gnueabihf", "i386": "i686-linux-gnu"}.get(CPU, f"{CPU}-linux-gnu")
+EMULATOR = {"i386": [], "powerpc": ["qemu-ppc-static"]}.get(CPU, [f"qemu-{CPU}-static"])
+# Its name in `uname -m`: of i386 the machine's own, which runs it.
+MACHINE = {"arm": r"armv\w+", "i386": r"x86_64", "powerpc": "ppc", "mipsel": "mips"}.get(CPU, CPU)
+# One without an agent of its own can't record.
+HAS_AGENT = (SOURCE / "src/common/arch" / CPU / "native.h").exists()
+LONGEST_BUILD_S = 900
+
+
+def build():
+    """Compiled once, without an optimiser, by one compiler at a time: the machine has other tests to run."""
+    for command in (f"{TRIPLET}-g++", *EMULATOR, "cmake", "ninja"):
+        if not shutil.which(command):
+            heaptap_test.skip_what_is_missing(f"{command} is missing")
+    steps = [[SOURCE / "tools/cross_libraries.sh", TRIPLET, LIBRARIES],
+             ["cmake", "-G", "Ninja", "-S", SOURCE, "-B", BUILD, f"-DCMAKE_TOOLCHAIN_FILE={SOURCE}/cmake/toolchains/cross.cmake",
+              f"-DHEAPTAP_CROSS_CPU={CPU}", f"-DHEAPTAP_CROSS_TRIPLET={TRIPLET}", f"-DHEAPTAP_CROSS_LIBRARIES={LIBRARIES}",
+              "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DHEAPTAP_TARGET_BATCH=60"],
+             ["cmake", "--build", BUILD, "--parallel", "1", "--target", "heaptap-target"]]
+    for step in steps:
+        made = subprocess.run([str(word) for word in step], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=SOURCE,
+                              env={**os.environ, "CMAKE_BUILD_PARALLEL_LEVEL": "1"}, timeout=LONGEST_BUILD_S, check=False)
+        if made.returncode != 0:
+            raise AssertionError(f"{step[0]} failed:\n{made.stdout[-6000:].decode(errors='replace')}")
+    return [*EMULATOR, BUILD / "bin/heaptap-target"]
+
+
+class Target(heaptap_test.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.program = build()
+        program = BUILD / "heaptap-target"  # far starts one file
+        program.write_text("#!/bin/sh\nexec " + shlex.join(map(str, cls.program)) + ' "$@"\n')
+        program.chmod(0o755)
+        far.HEAPTAP_TARGET = program
+
+    def test_starts(self):
+        told = run([*self.program, "--version"])
+        self.assertEqual((told.status, told.stderr), (0, b""), told)
+        self.assertEqual(told.stdout.split()[1:], heaptap("--version").stdout.split()[1:], told)
+
+    def test_says_that_it_cannot_record(self):
+        if HAS_AGENT:
+            return
+        address = f"127.0.0.1:{far.free_port()}"
+        token = far.make_token(self.directory)
+        refusal = rf"programs can't be recorded on this CPU yet \({MACHINE}\)"
+        with far.serving(address, "-q", "--token-file", token, cwd=self.directory):
+            told = heaptap("run", "-H", address, "--token-file", token, "-o", "trace.htap", "--", "/bin/true", cwd=self.directory)
+        self.assertEqual(told.status, 125, told)
+        self.assertRegex(told.stderr.decode(), refusal)
+        alone = run([*self.program, "record", "-o", "far.rec", "--", "/bin/true"], cwd=self.directory)
+        self.assertRegex(alone.stderr.decode(), refusal)
+        self.assertNotEqual(alone.status, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
