@@ -42,6 +42,8 @@ TEST(Machinery, IsKnownByName) {
                            "PyObject_Malloc",
                            "_PyObject_New",
                            "PyType_GenericAlloc",
+                           "ggc_internal_alloc(unsigned long, void (*)(void*), unsigned long, unsigned long)",
+                           "ggc_realloc(void*, unsigned long)",
                            "av_malloc",
                            "av_mallocz",
                            "apr_palloc",
