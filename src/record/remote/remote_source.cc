@@ -307,7 +307,7 @@ void RemoteSource::begin_recording(const line::RecordingBegun& begun) {
     has_failed_ = true;
     return;
   }
-  ++recordings_;
+  if (recordings_++ == 0) first_process_ = pid;
   if (begun.kept_ns > 0 && begun.kept_ns < kMaxKeptNs) kept_there_ = std::chrono::nanoseconds(begun.kept_ns);
   capture.suppressions = processes_->options().suppressions;
   ended_.erase(pid);

@@ -54,6 +54,8 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   // Exit status of the program started there, where known.
   [[nodiscard]] const model::ExitStatus& program_exit() const { return program_exit_; }
   [[nodiscard]] bool has_failed() const { return has_failed_; }
+  // The first one to be recorded; 0: none was.
+  [[nodiscard]] pid_t first_process() const { return first_process_; }
 
  private:
   void take(const message::Message& message);
@@ -93,6 +95,7 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   uint64_t last_request_ = 0;
   std::map<uint64_t, std::optional<base::Result<>>> asked_;  // pending requests, with the answer once received
   size_t reports_by_console_ = 0;
+  pid_t first_process_ = 0;
   size_t recordings_ = 0;                               // started so far
   std::optional<line::TimePoint> down_since_;           // without a connection
   line::TimePoint told_of_break_at_;                    // last

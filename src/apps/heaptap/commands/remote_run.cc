@@ -212,7 +212,10 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
   supervisor.watch(std::nullopt);
   fetching.finish(source);
   line->say_farewell();
-  RemoteOutcome outcome{.traces = processes.take_traces(options.processes), .status = 0};
+  // Traces are in the order of their ends: without this a child that ended before its parent would be taken for the program.
+  std::vector<pid_t> named = options.processes;
+  if (named.empty() && source.first_process() != 0) named.push_back(source.first_process());
+  RemoteOutcome outcome{.traces = processes.take_traces(named), .status = 0};
   const model::ExitStatus& exit = source.program_exit();
   if (exit.code) outcome.status = *exit.code;
   if (exit.signal) outcome.status = 128 + *exit.signal;
