@@ -130,6 +130,7 @@ class RootFinder {
   void label_modules();
   void leave_out_allocators();
   void leave_out_released();
+  void leave_out_arenas();
   bool leave_out_shared_heap(base::AddressRange heap);
   void label_mapped(base::AddressRange range);
   void leave_out_ended_threads();
@@ -174,6 +175,7 @@ class RootFinder {
   base::AddressRange main_stack_{};         // empty: none
   uint64_t main_heap_end_ = 0;              // 0: not known
   base::AddressRange main_arena_{};         // whose heap that is
+  uint64_t arena_bytes_ = 0;                // of each of glibc's arenas; 0: unknown
   base::AddressRange shared_heap_{};        // empty: no others have memory in it
   StackWalk walk_;
   std::unordered_map<uint64_t, bool> uses_red_zone_;  // by the program counter
@@ -224,6 +226,7 @@ void RootFinder::label_modules() {
     if (musl_) std::ranges::for_each(module.page_rests, [&](const base::AddressRange& rest) { labels_.erase(rest); });
     for (const base::AddressRange& arena : find_main_arenas(memory_, module)) {
       labels_.erase(arena);
+      arena_bytes_ = arena.size();
       const uint64_t heap_end = end_of_main_heap(memory_, arena);
       if (heap_end > main_heap_end_) main_arena_ = arena;
       main_heap_end_ = std::max(main_heap_end_, heap_end);
@@ -237,6 +240,7 @@ void RootFinder::leave_out_allocators() {
   if (!query_.heap_is_complete) {
     roots_.notes.push_back({model::NoteKind::kHeapNotKnown});
     leave_out_released();
+    leave_out_arenas();
     return;
   }
   for (const process::Mapping& mapping : memory_.map()) {
@@ -283,6 +287,18 @@ void RootFinder::leave_out_released() {
   const std::vector<ChunkLife> lives = find_chunk_lives(memory_, modules_, query_.released);
   for (size_t i = 0; i < query_.released.size(); ++i) {
     if (lives[i] == ChunkLife::kFree) labels_.erase(query_.released[i]);
+  }
+}
+
+// What they are kept in: each has its last block beside its top, which looks like a pointer into the block.
+void RootFinder::leave_out_arenas() {
+  if (arena_bytes_ == 0) return;
+  for (const process::Mapping& mapping : memory_.map()) {
+    if (mapping.has_file() || mapping.shared || !mapping.writable || !mapping.is_kernels("")) continue;
+    for (const ArenaHeap& heap : find_arena_heaps(memory_, mapping.range)) {
+      const uint64_t arena = heap.range.contains(heap.arena) ? arena_bytes_ : 0;
+      labels_.erase({heap.range.begin, heap.range.begin + heap.head_bytes + arena});
+    }
   }
 }
 
