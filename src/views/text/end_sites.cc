@@ -39,6 +39,16 @@ report::BlockCount listed_of(const report::Report& report, const report::StackEn
                                            : stack.leaks->possible;
 }
 
+// Live bytes without those that system libraries keep for themselves.
+uint64_t programs_bytes(const report::Report& report) {
+  uint64_t kept = 0;
+  for (const report::StackEntry& stack : report.stacks) {
+    if (stack.purpose != report::Purpose::kProgram && !stack.is_apart()) kept += stack.live_bytes.counted();
+  }
+  const uint64_t live = report.totals.live_bytes.counted();
+  return live - std::min(live, kept);
+}
+
 // Of leaks, where they aren't simply lost.
 const char* state_of(const report::StackEntry& stack) {
   if (!stack.leaks) return "";
@@ -55,6 +65,7 @@ std::vector<std::string> held_lines(const report::Report& report, const findings
   if (!are_leaks && report::focus_of(report) != report::Focus::kLive) return {};
   std::vector<std::string> lines;
   std::string last_holder;
+  const uint64_t least = programs_bytes(report) / kWholeOverTold;
   std::vector<findings::SiteRow> rows = findings::merge_sites(text, report.frames, report.stacks, report.sort_key);
   // Those for certain first.
   std::ranges::stable_sort(rows, std::greater<>(), [&](const findings::SiteRow& row) {
@@ -68,7 +79,7 @@ std::vector<std::string> held_lines(const report::Report& report, const findings
     const bool counts = are_leaks ? !stack.mapping : !stack.is_apart();  // leaks of pools do
     if (!counts || count.blocks == 0 || !stack.live_bytes.is_known()) continue;
     if (!are_leaks && stack.purpose != report::Purpose::kProgram) continue;
-    if (!are_leaks && count.bytes < report.totals.live_bytes.counted() / kWholeOverTold) continue;
+    if (!are_leaks && count.bytes < least) continue;
     const std::string bytes = are_leaks ? findings::counted(count.bytes, "byte") : base::format_bytes(count.bytes);
     lines.push_back(site_behind(fmt::format("  {} in {}{}  ", bytes, findings::counted(count.blocks, "block"),
                                             are_leaks ? state_of(stack) : ""),
