@@ -48,7 +48,7 @@ bool is_temporary(const Report& report, const Held& held) {
   const auto bytes = totals.allocated_bytes.if_known();
   if (!calls || !temporary || !bytes) return false;
   return *temporary >= kLeastTemporary && *temporary >= *calls / kCallsOverTemporary &&
-         peak_of(report).counted() <= *bytes / kTurnover && held.left <= *bytes / kAllocatedOverLeft;
+         held.peak <= *bytes / kTurnover && held.left <= *bytes / kAllocatedOverLeft;
 }
 
 // Of totals or a stack, which name these figures alike, but for the peak's.
@@ -84,7 +84,7 @@ uint64_t part_of(Focus focus, const StackEntry& stack) { return figure_of(focus,
 
 Focus focus_of(const Report& report) {
   const model::Capture& capture = report.capture;
-  const bool is_at_end = capture.ended && !capture.running && !capture.detached;
+  const bool is_at_end = capture.ended && !capture.running;
   // Of a window that begins later what it left is asked, against what was there before.
   const bool has_older = report.window && report.window->has_older;
   if (!is_at_end || has_older) return Focus::kLive;

@@ -77,6 +77,14 @@ TEST(Focus, LeavesOutWhatLibrariesKeep) {
   EXPECT_EQ(focus_of(report), Focus::kPeak);
   report.totals.peak_live_bytes = 75'000;
   EXPECT_EQ(focus_of(report), Focus::kLive) << "the program held nothing";
+  report = temporaries();
+  report.totals.allocations = report.totals.temporary_allocations = 10'000;
+  report.totals.allocated_bytes = 1'000'000;
+  report.totals.live_bytes = 75'000;
+  report.totals.peak_live_bytes = 75'100;
+  EXPECT_EQ(focus_of(report), Focus::kLive);
+  report.leaks.kept_by_libraries = {{.purpose = Purpose::kEmergencyPool, .reachable = {1, 75'000}, .possible = {}}};
+  EXPECT_EQ(focus_of(report), Focus::kTemporary);
 }
 
 TEST(Focus, CountsMappedMemoryAsLeft) {
@@ -132,9 +140,16 @@ TEST(Focus, IsLiveMemoryBeforeTheEnd) {
     EXPECT_EQ(focus_of(report), Focus::kLive);
     report.capture.running = report.capture.ended = false;
     EXPECT_EQ(focus_of(report), Focus::kLive) << "cut off";
-    report.capture.ended = report.capture.detached = true;
-    EXPECT_EQ(focus_of(report), Focus::kLive) << "it goes on";
   }
+}
+
+TEST(Focus, OfAProgramThatGoesOnIsWhatWasRecorded) {
+  Report report = freed_peak();
+  report.capture.detached = true;
+  EXPECT_EQ(focus_of(report), Focus::kPeak);
+  report = temporaries();
+  report.capture.detached = true;
+  EXPECT_EQ(focus_of(report), Focus::kTemporary);
 }
 
 TEST(Focus, OfAWindowIsWhatItLeft) {
