@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMaxComparedStacks = 8;
 
-// "live: 1.0 KiB before, 3.0 KiB after: +2.0 KiB (+200.0%)."
+// "live: 1.0 KiB before, 3.0 KiB after: +2.0 KiB (+200.0%)."; "live: 7 bytes before, 1.0 MiB after: +1.0 MiB (149,797 times as much)."
 Finding total_finding(const report::Comparison& comparison, report::Figure figure) {
   std::vector<std::string> values;
   for (size_t number = 0; number < comparison.recordings.size(); ++number) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/capture_text.h"
 #include "common/base/units.h"
@@ -22,7 +24,11 @@ std::string change_text(report::Figure figure, const std::optional<int64_t>& cha
 
 std::string percent_text(const std::optional<int64_t>& change, const std::optional<uint64_t>& before) {
   if (!change || !before || *before == 0 || *change == 0) return "";
-  return fmt::format("{:+.1f}%", 100.0 * static_cast<double>(*change) / static_cast<double>(*before));
+  constexpr double kLongestPercent = 1000;
+  const double percent = 100.0 * static_cast<double>(*change) / static_cast<double>(*before);
+  if (percent < kLongestPercent) return fmt::format("{:+.1f}%", percent);
+  const double times = 1 + static_cast<double>(*change) / static_cast<double>(*before);
+  return base::format_count(static_cast<uint64_t>(std::round(times))) + " times as much";
 }
 
 std::string label_of(const report::Comparison& comparison, size_t number) {

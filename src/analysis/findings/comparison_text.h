@@ -17,7 +17,7 @@ std::vector<std::string> doubts_of(const report::Recording& recording, bool leak
 // Doubts about any of the recordings, and unmatched modules, a sentence each.
 std::vector<std::string> remarks_of(const report::Comparison& comparison);
 
-// "1.0 KiB", "unknown"; "+1.0 KiB"; "+12.5%", empty if the base or the change is 0.
+// "1.0 KiB", "unknown"; "+1.0 KiB"; "+12.5%", "122,000 times as much", empty if the base or the change is 0.
 std::string value_text(report::Figure figure, const std::optional<uint64_t>& value);
 std::string change_text(report::Figure figure, const std::optional<int64_t>& change);
 std::string percent_text(const std::optional<int64_t>& change, const std::optional<uint64_t>& before);
