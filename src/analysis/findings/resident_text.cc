@@ -111,9 +111,9 @@ std::string arena_name(const report::ArenaUse& arena) {
     case model::RegionKind::kArena:
       return fmt::format("arena {}", arena.arena);
     case model::RegionKind::kMappedBlock:
-      return "blocks mapped for themselves";
+      return "mapped blocks";
     default:
-      return "memory of an allocator other than glibc's";
+      return "another allocator";
   }
 }
 

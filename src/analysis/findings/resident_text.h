@@ -30,7 +30,7 @@ std::string resident_parts(const report::ResidentParts& parts);
 // "the end", "scan 2".
 std::string moment_of(const report::ResidentParts& parts);
 
-// "main arena", "arena 3".
+// "main arena", "arena 3", "mapped blocks": those that glibc mapped one by one.
 std::string arena_name(const report::ArenaUse& arena);
 
 // Why the parts are unknown although a leak scan was made, as a sentence.

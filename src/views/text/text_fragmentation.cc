@@ -18,7 +18,7 @@ using model::RegionKind;
 
 std::string arenas_text(const TextContext& context, const report::Fragmentation& fragmentation) {
   constexpr size_t kRows = 16;
-  TextTable table({{"ARENA", Align::kLeft}, {"RESIDENT"}, {"LIVE"}, {"FREE"}, {"OF WHOLE PAGES"}, {"BLOCKS"}},
+  TextTable table({{"ARENA", Align::kLeft, true}, {"RESIDENT"}, {"LIVE"}, {"FREE"}, {"OF WHOLE PAGES"}, {"BLOCKS"}},
                   context.options.width);
   report::ArenaUse rest;
   const size_t shown = std::min(fragmentation.arenas.size(), kRows);

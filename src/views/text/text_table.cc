@@ -45,7 +45,7 @@ TextTable::Layout TextTable::lay_out() const {
   if (width_ == 0 || sum_of(layout.widths) <= width_) return layout;
   // If the table is too wide, the names from the last column on are shortened.
   for (size_t i = columns_.size(); i-- > 0;) {
-    if (columns_[i].align != Align::kLeft) continue;
+    if (columns_[i].align != Align::kLeft || columns_[i].is_whole) continue;
     const bool is_last = i + 1 == columns_.size();
     const size_t all = sum_of(layout.widths);
     const size_t surplus = all > width_ ? all - width_ : 0;

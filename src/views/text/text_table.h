@@ -29,6 +29,7 @@ class TextTable {
   struct Column {
     std::string title;
     Align align = Align::kRight;
+    bool is_whole = false;  // its names aren't cut
   };
   // `width` in columns; 0: unlimited.
   TextTable(std::vector<Column> columns, size_t width) : columns_(std::move(columns)), width_(width) {}

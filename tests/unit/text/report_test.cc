@@ -161,6 +161,17 @@ TEST(Report, RendersEachViewAsItsGoldenFile) {
   expect_golden("report_end_summary.txt", render_end_summary(example(), {.width = 0}));
 }
 
+TEST(Report, ArenasKeepTheirNames) {
+  report::Report report = example();
+  report.totals.resident_parts = report::ResidentParts{.bytes = 1 << 30};
+  report.fragmentation.emplace();
+  for (const auto kind : {model::RegionKind::kMappedBlock, model::RegionKind::kAllocator})
+    report.fragmentation->arenas.push_back({.kind = kind, .resident_bytes = (uint64_t{1} << 30) - 1});
+  const std::string text = render_text(report, report::View::kFragmentation, {.width = 60});
+  EXPECT_NE(text.find("\n  mapped blocks "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  another allocator "), std::string::npos) << text;
+}
+
 TEST(Report, IsValidJsonInEachViewAlsoWhenItIsEmpty) {
   for (const NamedView& each : kViews) {
     const auto full = nlohmann::json::parse(json::render_json(example(), each.view));
