@@ -145,7 +145,12 @@ uint32_t TraceBuilder::gaps() const {
   return noted_gaps_ | stream_.state().gaps | (coder_.missed_releases() > 0 ? model::kGapMissedReleases : 0u);
 }
 
-model::Mark TraceBuilder::add_mark(model::Mark mark) { return marks_.emplace_back(writer_.add_mark(std::move(mark))); }
+// A trace has no addresses of blocks that live and die within a frame: where one ends, the place of all live blocks is known.
+model::Mark TraceBuilder::add_mark(model::Mark mark) {
+  constexpr size_t kMaxFrameEnds = 1024;  // small frames take more space
+  if (marks_.size() < kMaxFrameEnds) write_frame();
+  return marks_.emplace_back(writer_.add_mark(std::move(mark)));
+}
 
 void TraceBuilder::begin_behind(std::vector<model::Mark> earlier) {
   marks_ = std::move(earlier);
