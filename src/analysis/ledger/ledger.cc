@@ -69,6 +69,8 @@ void Ledger::apply(const EventBatch& batch) {
       index += process<kKeep>(batch, index, end);
     }
   }
+  if (peak_at_ != nullptr) peak_event_ = before + static_cast<uint64_t>(peak_at_ - batch.events.data()) + 1;
+  peak_at_ = nullptr;
 }
 
 // Makes room for the sites that the batch may refer to.
@@ -174,10 +176,11 @@ inline uint32_t Ledger::process(const EventBatch& batch, uint32_t index, uint32_
 }
 
 template <Ledger::Keep kKeep>
-inline void Ledger::note_live_bytes() {
+inline void Ledger::note_live_bytes(const Event& event) {
   if (totals_.live_bytes > totals_.peak_live_bytes) {
     totals_.peak_live_bytes = totals_.live_bytes;
     totals_.peak_time_ns = now_ns_;
+    peak_at_ = &event;
     ++peak_id_;
   }
   if (totals_.live_blocks() > totals_.peak_live_blocks) {
@@ -253,7 +256,7 @@ inline void Ledger::count_block(const Event& event) {
   ++totals_.allocations;
   totals_.allocated_bytes += event.size_bytes();
   totals_.live_bytes += event.size_bytes();
-  note_live_bytes<kKeep>();
+  note_live_bytes<kKeep>(event);
 }
 
 // A block that is released by the next event, by a matching function: it needs no place in the table.
@@ -399,7 +402,7 @@ inline void Ledger::count_release(const Event& event, const Block& block, LastRe
 }
 
 // Restores a block whose release was undone.
-void Ledger::undo_block(const LastRelease& last, model::ThreadId thread) {
+void Ledger::undo_block(const LastRelease& last, const Event& event) {
   if (last.older) return undo_older_release(last);
   const Block& block = last.block;
   const uint64_t lifetime_ns = last.released_at_ns - block.allocated_at_ns;
@@ -422,9 +425,9 @@ void Ledger::undo_block(const LastRelease& last, model::ThreadId thread) {
     errors_.take_back(last.error);
   }
   if (keep_ != Keep::kStatistics) {
-    return note_live_bytes<Keep::kCounts>();
+    return note_live_bytes<Keep::kCounts>(event);
   }
-  --thread_tallies_[thread].releases;
+  --thread_tallies_[event.thread].releases;
   sizes_.restored(block.size_bytes);
   lifetimes_.remove(lifetime_ns, block.size_bytes);
   timeline_.restore(last.released_at_ns, block.size_bytes);
@@ -432,7 +435,7 @@ void Ledger::undo_block(const LastRelease& last, model::ThreadId thread) {
     activity_->restored({block.site, block.thread, size_class_of(block.size_bytes)}, block.size_bytes, last.temporary,
                         last.released_at_ns);
   }
-  note_live_bytes<Keep::kStatistics>();
+  note_live_bytes<Keep::kStatistics>(event);
 }
 
 }  // namespace heaptap::ledger

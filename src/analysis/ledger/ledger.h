@@ -67,6 +67,9 @@ class Ledger {
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
   [[nodiscard]] const base::LargeVector<Tally>& tallies() const { return tallies_; }  // by SiteId
+  // Number of events up to the one that made the process's peak; 0: none did.
+  [[nodiscard]] uint64_t peak_event() const { return peak_event_; }
+  [[nodiscard]] uint64_t event_count() const { return events_; }  // added
   // Bytes held by a site's blocks at the process's peak.
   [[nodiscard]] uint64_t peak_bytes_of(model::SiteId site) const { return tallies_[site].peak_bytes_at(peak_id_); }
   [[nodiscard]] std::vector<model::ThreadId> threads_of(model::SiteId site) const;  // ascending
@@ -184,7 +187,7 @@ class Ledger {
   template <Keep kKeep>
   void count_release(const model::Event& event, const Block& block, LastRelease* undo_record);
   template <Keep kKeep>
-  void note_live_bytes();
+  void note_live_bytes(const model::Event& event);
   void prefetch(const model::EventBatch& batch, uint32_t index) const;
   [[nodiscard]] static bool undone_within(const model::EventBatch& batch, uint32_t index,
                                           const base::LargeVector<SiteFacts>& facts);
@@ -192,7 +195,7 @@ class Ledger {
   void on_bad_release(const model::EventBatch& batch, uint32_t index, LastRelease* undo_record);
   void count_bad_release(const model::Event& event, const model::BadRelease& bad, LastRelease* undo_record);
   void on_undo(const model::Event& event);
-  void undo_block(const LastRelease& last, model::ThreadId thread);
+  void undo_block(const LastRelease& last, const model::Event& event);
   void undo_bad_release(const LastRelease& last);
   void on_map(const model::Event& event);
   void on_unmap(const model::Event& event);
@@ -244,13 +247,15 @@ class Ledger {
   bool within_ = true;  // the window
   bool after_ = false;
   bool knows_older_ = false;
-  uint64_t events_ = 0;                   // added
+  uint64_t events_ = 0;
   uint64_t event_ = 0;                    // the next one
   model::BlockNumber first_counted_ = 0;  // the first block within the window; those before it are older
   OlderReleases older_releases_;
   std::vector<OlderReleases> site_older_releases_;  // by SiteId; empty where there is nothing older
   uint64_t now_ns_ = 0;
   uint64_t peak_id_ = 0;
+  uint64_t peak_event_ = 0;
+  const model::Event* peak_at_ = nullptr;  // of the batch being added; null: the peak is older
   model::BlockNumber next_block_ = 1;
   size_t next_bad_ = 0;  // of the batch's bad releases
 

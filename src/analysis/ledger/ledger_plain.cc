@@ -22,6 +22,7 @@ class Ledger::PlainRun {
         now_ns_(ledger.now_ns_),
         totals_(ledger.totals_),
         peak_id_(ledger.peak_id_),
+        peak_at_(ledger.peak_at_),
         next_block_(ledger.next_block_) {}
 
   // Returns the index of the first event of another kind, or `end`.
@@ -40,6 +41,7 @@ class Ledger::PlainRun {
   void finish() {
     ledger_.totals_ = totals_;
     ledger_.peak_id_ = peak_id_;
+    ledger_.peak_at_ = peak_at_;
     ledger_.next_block_ = next_block_;
     if (to_shrink_ != 0) ledger_.blocks_.shrink_page_of(to_shrink_);
   }
@@ -88,6 +90,7 @@ class Ledger::PlainRun {
     if (totals_.live_bytes > totals_.peak_live_bytes) {
       totals_.peak_live_bytes = totals_.live_bytes;
       totals_.peak_time_ns = now_ns_;
+      peak_at_ = &event;
       ++peak_id_;
     }
     totals_.peak_live_blocks = std::max(totals_.peak_live_blocks, totals_.live_blocks());
@@ -128,6 +131,7 @@ class Ledger::PlainRun {
 
   Totals totals_;
   uint64_t peak_id_;
+  const Event* peak_at_;
   model::BlockNumber next_block_;
   model::BlockNumber to_shrink_ = 0;  // a block of the page to shrink; 0: none
 

@@ -92,7 +92,7 @@ void Ledger::on_undo(const Event& event) {
   ThreadState& thread = threads_[event.thread];
   const Undo undo = std::exchange(thread.undo, Undo::kNothing);
   if (undo == Undo::kBlock) {
-    undo_block(last_releases_[event.thread], event.thread);
+    undo_block(last_releases_[event.thread], event);
   } else if (undo == Undo::kBadRelease) {
     undo_bad_release(last_releases_[event.thread]);
   }

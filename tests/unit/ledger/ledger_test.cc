@@ -834,6 +834,27 @@ TEST_P(RandomEvents, GiveWhatThePlainModelGives) {
   }
 }
 
+TEST_P(RandomEvents, LeadToThePeakAtOneOfThem) {
+  generate(5000);
+  const model::EventBatch events = script_.take();
+  for (const auto& [statistics, details] : {std::pair{true, true}, {false, true}, {false, false}}) {
+    LedgerOptions options{.time_resolution_ns = 100, .statistics = statistics, .details = details};
+    Ledger whole(options);
+    whole.add(events, script_.tables);
+    const uint64_t peak_bytes = whole.totals().peak_live_bytes;
+    ASSERT_NE(whole.peak_event(), 0u);
+    options.filter.to_event = whole.peak_event();
+    Ledger until(options);
+    until.add(events, script_.tables);
+    EXPECT_EQ(until.totals().live_bytes, peak_bytes);
+    options.filter.to_event = whole.peak_event() - 1;
+    Ledger before(options);
+    before.add(events, script_.tables);
+    EXPECT_LT(before.totals().peak_live_bytes, peak_bytes);
+    EXPECT_EQ(whole.event_count(), events.events.size());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomEvents, testing::Range(1, 25));
 
 void allocate_in_pool(EventScript& script, uint32_t pool, uint64_t address, uint64_t size,
