@@ -31,11 +31,20 @@ query::Query everything(unsigned variant) {
 // What needs a scan; where there is none it is refused.
 query::Query of_scan(unsigned variant) {
   query::Query query = everything(variant);
-  query.leaks.globals = query.leaks.scan_list = query.leaks.fragmentation = true;
+  query.leaks.globals = query.leaks.scan_list = true;
+  query.leaks.fragmentation = query::FragmentationAt::kScan;
   query.leaks.since = variant & 1;
   query.leaks.generate = query::SuppressionSyntax::kValgrind;
   query.leaks.retained = static_cast<query::RetainedBy>(variant % 3);
   query.leaks.why = query::BlockQuestion{.by = query::BlockQuestion::By::kNumber, .value = 1 + (variant & 7)};
+  return query;
+}
+
+query::Query of_moment(unsigned variant) {
+  query::Query query;
+  query.window.to = (variant & 8) != 0 ? "1ms" : (variant & 4) != 0 ? "end" : "peak";
+  if ((variant & 1) != 0) query.filter.function = "main";
+  query.leaks.fragmentation = query::FragmentationAt::kWindow;
   return query;
 }
 
@@ -55,6 +64,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
     const text::RenderOptions options{.color = (variant & 32) != 0, .bottom_up = (variant & 64) != 0};
     FUZZ_EXPECT(!text::render_text(*report, view, options).empty());
     FUZZ_EXPECT(json::render_json(*report, view, options.bottom_up).starts_with("{"));
+  }
+  if (const auto pages = query::analyze(*reader, of_moment(variant))) {
+    FUZZ_EXPECT(!text::render_text(*pages, View::kFragmentation, {}).empty());
+    FUZZ_EXPECT(json::render_json(*pages, View::kFragmentation, false).starts_with("{"));
   }
   FUZZ_EXPECT(!text::render_end_summary(*report, {}).empty());
   return 0;

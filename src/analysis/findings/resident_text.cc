@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/safe_text.h"
 #include "common/base/units.h"
 
 namespace heaptap::findings {
@@ -102,6 +103,21 @@ std::string resident_parts(const report::ResidentParts& parts) {
 
 std::string moment_of(const report::ResidentParts& parts) {
   return parts.at_end ? "the end" : fmt::format("scan {}", parts.scan);
+}
+
+std::string moment_of(const report::MomentPages& pages, const std::string& to) {
+  const std::string time = base::format_duration(pages.time_ns);
+  switch (pages.at) {
+    case report::MomentPages::At::kPeak:
+      return "the peak, after " + time;
+    case report::MomentPages::At::kMark:
+      return fmt::format("mark {}, after {}", base::safe_text(to), time);
+    case report::MomentPages::At::kEnd:
+      return "the end";
+    case report::MomentPages::At::kTime:
+      break;
+  }
+  return time;
 }
 
 std::string arena_name(const report::ArenaUse& arena) {

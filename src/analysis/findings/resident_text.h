@@ -30,6 +30,9 @@ std::string resident_parts(const report::ResidentParts& parts);
 // "the end", "scan 2".
 std::string moment_of(const report::ResidentParts& parts);
 
+// "the peak, after 1.2 s"; "mark loaded, after 1.2 s"; "1.2 s"; "the end". `to`: as it was asked.
+std::string moment_of(const report::MomentPages& pages, const std::string& to);
+
 // "main arena", "arena 3", "mapped blocks": those that glibc mapped one by one.
 std::string arena_name(const report::ArenaUse& arena);
 

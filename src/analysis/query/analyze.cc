@@ -21,6 +21,7 @@
 #include "analysis/query/likely_modules.h"
 #include "analysis/query/listing.h"
 #include "analysis/query/lost_cycles.h"
+#include "analysis/query/moment_pages.h"
 #include "analysis/query/not_recorded.h"
 #include "analysis/query/resident_view.h"
 #include "analysis/query/resolved_query.h"
@@ -41,11 +42,17 @@ constexpr size_t kMaxStackHolders = 60;
 constexpr size_t kMaxPages = 16384;
 constexpr size_t kMaxHints = 64;
 
-// Ledgers of a replay: one of all events that pass the filters, for totals and lists of stacks and blocks; and, if stacks are ignored,
-// one without these, for the other lists.
+// Ledgers of a replay: one of all events that pass the filters, for totals and lists of stacks and blocks; if stacks are ignored,
+// one without these, for the other lists; and, where pages are asked for, one of all blocks.
 class Ledgers {
  public:
-  Ledgers(ledger::LedgerOptions options, IgnoredStacks& ignored) : whole_(options) {
+  Ledgers(ledger::LedgerOptions options, IgnoredStacks& ignored, bool needs_all = false) : whole_(options) {
+    if (needs_all && options.filter.wants_site) {
+      ledger::LedgerOptions all = options;
+      all.filter.wants_site = {};
+      all.statistics = all.activity = false;
+      all_ = std::make_unique<ledger::Ledger>(all);
+    }
     if (!ignored.any() || !options.statistics) return;
     options.activity = false;
     options.filter.wants_site = [&ignored, filtered = options.filter.wants_site](const model::Tables& tables,
@@ -60,6 +67,7 @@ class Ledgers {
   void add(const model::EventBatch& batch, const model::Tables& tables) {
     whole_.add(batch, tables);
     if (shown_ != nullptr) shown_->add(batch, tables);
+    if (all_ != nullptr) all_->add(batch, tables);
   }
   void add_totals(const model::Totals& totals, const model::Tables& tables) {
     whole_.add_totals(totals, tables);
@@ -68,10 +76,12 @@ class Ledgers {
 
   [[nodiscard]] const ledger::Ledger& whole() const { return whole_; }
   [[nodiscard]] const ledger::Ledger& shown() const { return shown_ != nullptr ? *shown_ : whole_; }
+  [[nodiscard]] const ledger::Ledger& all() const { return all_ != nullptr ? *all_ : whole_; }
 
  private:
   ledger::Ledger whole_;
   std::unique_ptr<ledger::Ledger> shown_;
+  std::unique_ptr<ledger::Ledger> all_;
 };
 
 class LedgerSink : public model::EventSink {
@@ -158,7 +168,9 @@ std::string filter_text(const ResolvedQuery& query) {
   if (filter.thread != 0) append(fmt::format("thread {}", filter.thread));
   const auto append_moment = [&append](const char* word, const std::string& name, const Moment& moment) {
     const std::string time = moment.is_earlier ? "earlier" : base::format_duration(moment.time_ns);
-    append(word + (moment.event ? fmt::format("mark {} ({})", name, time) : time));
+    append(word + (moment.is_peak ? fmt::format("the peak ({})", time)
+                   : moment.event ? fmt::format("mark {} ({})", name, time)
+                                  : time));
   };
   const auto& [first, last] = query.span;
   if (first.time_ns != 0 || first.event) append_moment("from ", query.asked.window.from, first);
@@ -194,8 +206,8 @@ bool leaves_little(const model::EventSource& source) {
 base::Result<std::unique_ptr<Ledgers>> replay(model::EventSource& source, const ResolvedQuery& query, StackNames& names,
                                               IgnoredStacks& ignored, bool addresses) {
   const Query& asked = query.asked;
-  auto ledger =
-      std::make_unique<Ledgers>(ledger_options(source.capture(), asked, query.span, names, addresses), ignored);
+  auto ledger = std::make_unique<Ledgers>(ledger_options(source.capture(), asked, query.span, names, addresses),
+                                          ignored, query.fragmentation_at_moment);
   // If stacks are surely listed, and completely.
   const bool lists_stacks = asked.listing.stacks && !query.leaks_only && asked.listing.depth == 0;
   const bool opens_files = lists_stacks && !asked.symbols.debuginfod;
@@ -211,7 +223,7 @@ base::Result<std::unique_ptr<Ledgers>> replay(model::EventSource& source, const 
 base::Result<std::unique_ptr<Ledgers>> replay_as_asked(model::EventSource& source, const ResolvedQuery& query,
                                                        StackNames& names, IgnoredStacks& ignored) {
   const Query& asked = query.asked;
-  const bool addresses = asked.listing.blocks || asked.counting.from_all_sides;
+  const bool addresses = asked.listing.blocks || asked.counting.from_all_sides || query.fragmentation_at_moment;
   auto ledger = replay(source, query, names, ignored, addresses);
   if (ledger && asked.listing.errors && !addresses && !(*ledger)->whole().gaps().events &&
       (*ledger)->whole().totals().mismatched_releases != 0) {
@@ -233,7 +245,7 @@ base::Result<> fill_views(report::Report& report, model::EventSource& source, co
                           const StackIndex& index, const JudgedLeaks& judged) {
   const Query& asked = query.asked;
   const bool any = asked.leaks.why || asked.leaks.retained || query.globals || asked.leaks.scan_list ||
-                   asked.leaks.since != 0 || asked.leaks.fragmentation || asked.counting.from_all_sides;
+                   asked.leaks.since != 0 || query.fragmentation || asked.counting.from_all_sides;
   const bool has_holders = report::leaks_for_certain(report.leaks) && has_exit_start(source, judged);
   if (!any && !has_holders) return {};
   BlockNames blocks(source.capture(), source.tables(), source.block_names(), index, names);
@@ -247,7 +259,7 @@ base::Result<> fill_views(report::Report& report, model::EventSource& source, co
     report.stack_graph = stack_graph_view(context, rows, kMaxGraphNodes);
     report.stack_holders = stack_holders_view(context, report, kMaxStackHolders);
   }
-  if (asked.leaks.fragmentation) report.fragmentation = fragmentation_view(context);
+  if (query.fragmentation) report.fragmentation = fragmentation_view(context);
   if (asked.leaks.scan_list) HEAPTAP_TRY(store(scan_list_view(context), report.scans));
   if (asked.leaks.since != 0) HEAPTAP_TRY(store(scan_changes_view(context), report.scan_changes));
   return {};
@@ -366,7 +378,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
   const auto when = std::thread::hardware_concurrency() > 1 ? std::launch::async : std::launch::deferred;
   auto indexed = std::async(when, makers.index);
   const auto judged = makers.judge();
-  const bool is_about_scan = resolved.leaks_only || resolved.scan != 0 || needs_scan(asked.leaks);
+  const bool is_about_scan = resolved.leaks_only || resolved.scan != 0 || needs_scan(resolved);
   if (!judged && is_about_scan) return std::unexpected(judged.error());
   if (!judged) report.capture.notes.push_back(model::failure_note(judged.error().message));  // the rest doesn't need it
   const std::shared_ptr<const JudgedLeaks> leaks = judged ? *judged : nullptr;
@@ -391,6 +403,10 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
   lister.list_stacks(report);
   if (leaks != nullptr) name_cycles(leaks->scan, leaks->counts, index, report);
   if (leaks != nullptr) HEAPTAP_TRY(fill_views(report, source, query, names, ignored, ledger, index, *leaks));
+  if (query.fragmentation_at_moment) {
+    const KeepLists lists{source.tables(), query, names, ignored, index};
+    HEAPTAP_TRY(fill_moment_pages(report, source, lists, ledgers.all()));
+  }
   if ((asked.counting.activity || asked.counting.from_all_sides) && report.has_events) {
     report.activity = activity_view(ledger, StackRows(report, index), leaks.get());
   }
@@ -455,7 +471,13 @@ StackNames names_for(const Query& query) {
 }  // namespace
 
 base::Result<report::Report> analyze(model::EventSource& source, const Query& asked) {
-  const auto query = resolve(asked, source);
+  std::optional<Moment> peak;
+  if (asked.window.needs_peak(source.marks())) {
+    const auto found = find_peak(source);
+    if (!found) return std::unexpected(found.error());
+    peak = *found;
+  }
+  const auto query = resolve(asked, source, peak);
   if (!query) return std::unexpected(query.error());
   HEAPTAP_TRY(check_not_recorded(source.capture(), *query));
   StackNames names = names_for(asked);

@@ -67,16 +67,6 @@ void for_each_part(const model::HeapScan& scan, std::span<const ResidentPiece> p
   }
 }
 
-// Counts the pages of each site, and what it keeps in them.
-PageDivision::Take keep_in(std::vector<SiteKeep>& sites) {
-  return [&sites](const DividedPage& page) {
-    for (const PageShare& share : page.shares) {
-      ++sites[share.group].pages;
-      sites[share.group].kept_bytes += share.rest_bytes;
-    }
-  };
-}
-
 // Where a region's figures are: arenas have several regions.
 std::vector<size_t> arena_indices(std::span<const model::Region> regions, std::vector<report::ArenaUse>& arenas) {
   std::map<std::pair<RegionKind, uint32_t>, size_t> known;
@@ -156,12 +146,23 @@ std::optional<report::ResidentParts> resident_parts_of(const model::HeapScan& sc
   return parts;
 }
 
-std::optional<Keeps> keeps_of(const model::HeapScan& scan, uint64_t page_bytes) {
+bool is_page_size(uint64_t page_bytes) {
   constexpr uint64_t kMaxPageBytes = uint64_t{1} << 20;
-  if (!scan.resident || page_bytes < model::kRegionUnitBytes || page_bytes > kMaxPageBytes ||
-      page_bytes % model::kRegionUnitBytes != 0) {
-    return std::nullopt;
-  }
+  return page_bytes >= model::kRegionUnitBytes && page_bytes <= kMaxPageBytes &&
+         page_bytes % model::kRegionUnitBytes == 0;
+}
+
+PageDivision::Take keep_in(std::vector<SiteKeep>& sites) {
+  return [&sites](const DividedPage& page) {
+    for (const PageShare& share : page.shares) {
+      ++sites[share.group].pages;
+      sites[share.group].kept_bytes += share.rest_bytes;
+    }
+  };
+}
+
+std::optional<Keeps> keeps_of(const model::HeapScan& scan, uint64_t page_bytes) {
+  if (!scan.resident || !is_page_size(page_bytes)) return std::nullopt;
   const std::vector<model::Region>& regions = scan.resident->regions;
   const std::vector<ResidentPiece> pieces = pieces_of(*scan.resident);
   if (!is_sound(*scan.resident, pieces)) return std::nullopt;
@@ -188,8 +189,40 @@ std::optional<Keeps> keeps_of(const model::HeapScan& scan, uint64_t page_bytes) 
   return keeps;
 }
 
+std::vector<report::StackKeep> list_keeps(const KeepLists& lists, std::span<const SiteKeep> sites, uint64_t& count) {
+  const model::Tables& tables = lists.tables;
+  std::map<uint64_t, report::StackKeep> by_stack;
+  for (model::SiteId site = 0; site < std::min(sites.size(), tables.sites.size()); ++site) {
+    const SiteKeep& keep = sites[site];
+    const uint64_t id = lists.index.id_of(site);
+    if (keep.live.blocks + keep.unplaced.blocks == 0 || id == 0 || !lists.names.passes(tables, tables.sites[site]) ||
+        (lists.ignored.any() && lists.ignored.contains(tables, tables.sites[site].stack))) {
+      continue;
+    }
+    report::StackKeep& stack = by_stack[id];
+    stack.stack_id = id;
+    stack.live += keep.live;
+    stack.unplaced += keep.unplaced;
+    stack.pages += keep.pages;
+    stack.kept_bytes += keep.kept_bytes;
+  }
+  std::vector<report::StackKeep> stacks;
+  for (auto& [id, stack] : by_stack) stacks.push_back(std::move(stack));
+  std::ranges::stable_sort(stacks, std::greater(), [](const report::StackKeep& stack) {
+    return std::pair(stack.kept_bytes, stack.unplaced.bytes);
+  });
+  count = stacks.size();
+  stacks.resize(listed(lists.query, stacks.size()));
+  const uint32_t depth = lists.query.asked.listing.depth;
+  for (report::StackKeep& stack : stacks) {
+    const model::Site& site = tables.sites[lists.index.first_site(stack.stack_id)];
+    stack.function = called_name(site.function);
+    stack.frames = lists.names.list_frames(tables, site.stack, depth != 0 ? depth : kMaxListedFrames);
+  }
+  return stacks;
+}
+
 std::optional<report::Fragmentation> fragmentation_view(const ViewContext& context) {
-  const model::Tables& tables = context.source.tables();
   const uint64_t page_bytes = context.source.capture().page_bytes;
   auto keeps = keeps_of(context.judged.scan, page_bytes);
   if (!keeps) return std::nullopt;
@@ -197,32 +230,10 @@ std::optional<report::Fragmentation> fragmentation_view(const ViewContext& conte
   fragmentation.page_bytes = page_bytes;
   fragmentation.arenas = std::move(keeps->arenas);
   for (const report::ArenaUse& arena : fragmentation.arenas) fragmentation.unused_bytes += arena.unused_bytes;
-  std::map<uint64_t, report::StackKeep> by_stack;
-  for (model::SiteId site = 0; site < std::min(keeps->sites.size(), tables.sites.size()); ++site) {
-    const SiteKeep& keep = keeps->sites[site];
+  const KeepLists lists{context.source.tables(), context.query, context.names, context.ignored, context.index};
+  for (const SiteKeep& keep : std::span(keeps->sites).first(std::min(keeps->sites.size(), lists.tables.sites.size())))
     fragmentation.kept_bytes += keep.kept_bytes;
-    const uint64_t id = context.index.id_of(site);
-    if (keep.live.blocks == 0 || id == 0 || !context.names.passes(tables, tables.sites[site]) ||
-        (context.ignored.any() && context.ignored.contains(tables, tables.sites[site].stack))) {
-      continue;
-    }
-    report::StackKeep& stack = by_stack[id];
-    stack.stack_id = id;
-    stack.live += keep.live;
-    stack.pages += keep.pages;
-    stack.kept_bytes += keep.kept_bytes;
-  }
-  for (auto& [id, stack] : by_stack) fragmentation.stacks.push_back(std::move(stack));
-  std::ranges::stable_sort(fragmentation.stacks, std::greater(), &report::StackKeep::kept_bytes);
-  fragmentation.stack_count = fragmentation.stacks.size();
-  fragmentation.stacks.resize(listed(context.query, fragmentation.stacks.size()));
-  for (report::StackKeep& stack : fragmentation.stacks) {
-    const model::Site& site = tables.sites[context.index.first_site(stack.stack_id)];
-    stack.function = called_name(site.function);
-    stack.frames = context.names.list_frames(
-        tables, site.stack,
-        context.query.asked.listing.depth != 0 ? context.query.asked.listing.depth : kMaxListedFrames);
-  }
+  fragmentation.stacks = list_keeps(lists, keeps->sites, fragmentation.stack_count);
   return fragmentation;
 }
 

@@ -21,7 +21,7 @@ base::Result<size_t> index_of(const model::EventSource& source, uint32_t number)
                        scans.empty() ? "; `heaptap leaks PID` makes one while the program runs" : "");
 }
 
-std::unexpected<base::Error> no_scan(const model::EventSource& source) {
+std::unexpected<base::Error> no_scan(const model::EventSource& source, const ResolvedQuery& query) {
   if (const std::string& tool = source.capture().import.tool; !tool.empty()) {
     return base::fail("no leak scan in {}'s file: `heaptap run` makes one at the program's end", tool);
   }
@@ -30,8 +30,9 @@ std::unexpected<base::Error> no_scan(const model::EventSource& source) {
   return base::fail(
       "the trace has no leak scan{}: `heaptap run` makes one at the program's end (not with --no-leak-scan or "
       "--aggregate), `heaptap "
-      "leaks PID` makes one while it runs",
-      why);
+      "leaks PID` makes one while it runs{}",
+      why,
+      query.fragmentation ? "; without one, `show fragmentation --to MOMENT` divides the live blocks among pages" : "");
 }
 
 // Whether a block that isn't live in the ledger was surely released.
@@ -97,9 +98,10 @@ void list_suppressions(report::Leaks& leaks, const Suppressions& suppressions, c
 
 }  // namespace
 
-bool needs_scan(const LeakQuestion& question) {
+bool needs_scan(const ResolvedQuery& query) {
+  const LeakQuestion& question = query.asked.leaks;
   return question.generate || question.why || question.retained || question.globals || question.scan_list ||
-         question.fragmentation || question.since != 0;
+         query.fragmentation || question.since != 0;
 }
 
 ScanAhead::ScanAhead(model::EventSource& source, const ResolvedQuery& query) {
@@ -121,7 +123,7 @@ base::Result<std::unique_ptr<JudgedLeaks>> judge_leaks(model::EventSource& sourc
                                                        StackNames& names, IgnoredStacks& ignored,
                                                        const ledger::Ledger& ledger, ScanAhead& ahead) {
   if (!query.asked.leaks.scans) return nullptr;
-  if (source.scans().empty() && needs_scan(query.asked.leaks)) return no_scan(source);
+  if (source.scans().empty() && needs_scan(query)) return no_scan(source, query);
   if (source.scans().empty() && query.scan == 0) return nullptr;
   const auto index = index_of(source, query.scan);
   if (!index) return std::unexpected(index.error());

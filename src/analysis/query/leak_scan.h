@@ -36,7 +36,7 @@ class ScanAhead {
 };
 
 // Whether the question needs a scan.
-bool needs_scan(const LeakQuestion& question);
+bool needs_scan(const ResolvedQuery& query);
 
 // Null: the trace has no scan (an error if the query needs one, or names a missing one). `ledger` decides on blocks for filters that a
 // scan has no data for.

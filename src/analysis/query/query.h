@@ -32,6 +32,9 @@ enum class GroupBy : uint8_t { kNothing, kTag, kPool };
 
 enum class RetainedBy : uint8_t { kBlock, kStack, kType };
 
+// Which moment's fragmentation is asked: the scan's, or the window's end, if it has one.
+enum class FragmentationAt : uint8_t { kNowhere, kScan, kWindow };
+
 // Allocations that count.
 struct Filter {
   std::string function = {};           // part of, or a regular expression for, any frame's function name; empty: all
@@ -78,8 +81,8 @@ struct LeakQuestion {
   std::optional<RetainedBy> retained = {};         // retained sizes by this grouping
   bool globals = false;                            // memory held by global variables alone
   bool scan_list = false;                          // results of each scan
-  bool fragmentation = false;                      // free memory of the allocator at the scan
-  uint32_t since = 0;                              // list blocks lost in `scan` but not in this one; 0: no comparison
+  FragmentationAt fragmentation = FragmentationAt::kNowhere;
+  uint32_t since = 0;  // list blocks lost in `scan` but not in this one; 0: no comparison
 };
 
 struct Query {

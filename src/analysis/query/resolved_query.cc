@@ -7,9 +7,36 @@
 
 namespace heaptap::query {
 
-base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource& source) {
-  const auto span = resolve_window(asked.window, source.marks());
+namespace {
+
+// The end has a scan, if it is the last one's moment.
+bool is_at_scan(const Span& span, const model::EventSource& source) {
+  return span.last.time_ns == kEndNs && !source.scans().empty() &&
+         source.scans().back().facts.reason == model::ScanReason::kEnd;
+}
+
+base::Result<> check_fragmentation(const Query& asked) {
+  const auto refuse = [](const char* what) {
+    return base::fail_as(base::ErrorKind::kUsage, "fragmentation: {}", what);
+  };
+  if (!asked.window.from.empty())
+    return refuse("--from leaves out blocks of the same pages, so that only --to can be given");
+  if (asked.filter.thread != 0) return refuse("--thread leaves out blocks of the same pages");
+  if (!asked.window.to.empty() && asked.leaks.scan != 0)
+    return refuse("--scan and --to are two moments: give one of them");
+  return {};
+}
+
+}  // namespace
+
+base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource& source,
+                                    const std::optional<Moment>& peak) {
+  const LeakQuestion& leaks = asked.leaks;
+  if (leaks.fragmentation == FragmentationAt::kWindow) HEAPTAP_TRY(check_fragmentation(asked));
+  const auto span = resolve_window(asked.window, source.marks(), peak);
   if (!span) return std::unexpected(span.error());
+  const bool at_moment =
+      leaks.fragmentation == FragmentationAt::kWindow && !asked.window.to.empty() && !is_at_scan(*span, source);
   ResolvedQuery query{.asked = asked,
                       .span = *span,
                       .suppressions = asked.leaks.suppressions,
@@ -17,7 +44,9 @@ base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource
                       .sort = asked.listing.sort.value_or(SortKey::kUsage),
                       .also = std::nullopt,
                       .leaks_only = asked.listing.leaks_only,
-                      .globals = asked.leaks.globals};
+                      .globals = leaks.globals,
+                      .fragmentation = leaks.fragmentation != FragmentationAt::kNowhere && !at_moment,
+                      .fragmentation_at_moment = at_moment};
   if (!asked.leaks.carried_suppressions) return query;
   if (const auto added = query.suppressions.add(source.capture().suppressions); !added) {
     return base::fail("the suppressions in the trace: {}; --no-suppressions leaves them out", added.error().message);

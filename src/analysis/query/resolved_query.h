@@ -24,9 +24,14 @@ struct ResolvedQuery {
   std::optional<SortKey> also;  // of further stacks behind those with leaks
   bool leaks_only;
   bool globals;
+  // Where free memory is: at the scan, or at the end of `span`.
+  bool fragmentation;
+  bool fragmentation_at_moment;
 };
 
-base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource& source);
+// `peak`: of the live bytes; none: isn't known.
+base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource& source,
+                                    const std::optional<Moment>& peak = {});
 
 // Choice between leaks and reachable blocks (Listing::leaks_else_reachable), and of a sort key by the focus. Needs the report's
 // figures and leaks.

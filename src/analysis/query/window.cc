@@ -12,8 +12,10 @@ namespace {
 
 using base::ErrorKind;
 
+constexpr std::string_view kPeak = "peak";
+
 Moment moment_at(const model::Mark& mark) {
-  return {mark.time_ns, mark.events_before, mark.kind == model::MarkKind::kEarlier};
+  return {.time_ns = mark.time_ns, .event = mark.events_before, .is_earlier = mark.kind == model::MarkKind::kEarlier};
 }
 
 // The existing marks, as many as fit on a line.
@@ -79,20 +81,29 @@ base::Result<Moment> moment_of(std::string_view text, const std::vector<model::M
   return text.starts_with('#') ? mark_of_number(text, marks) : nth_mark(text, marks);
 }
 
-base::Result<Span> resolve_window(const Window& window, const std::vector<model::Mark>& marks) {
+bool is_peak(std::string_view text, const std::vector<model::Mark>& marks) {
+  return text == kPeak && std::ranges::find(marks, text, &model::Mark::name) == marks.end();
+}
+
+base::Result<Span> resolve_window(const Window& window, const std::vector<model::Mark>& marks,
+                                  const std::optional<Moment>& peak) {
+  const auto find = [&](const std::string& text) -> base::Result<Moment> {
+    if (peak && is_peak(text, marks)) return *peak;
+    return moment_of(text, marks);
+  };
   Span span = window.span;
   if (!window.from.empty()) {
-    const auto moment = moment_of(window.from, marks);
+    const auto moment = find(window.from);
     if (!moment) return base::fail_as(moment.error().kind, "--from: {}", moment.error().message);
     span.first = *moment;
   }
   if (!window.to.empty()) {
-    const auto moment = moment_of(window.to, marks);
+    const auto moment = find(window.to);
     if (!moment) return base::fail_as(moment.error().kind, "--to: {}", moment.error().message);
     span.last = *moment;
   }
-  const bool both_marks = span.first.event && span.last.event;
-  if (span.first.time_ns > span.last.time_ns || (both_marks && *span.first.event > *span.last.event)) {
+  const bool both_exact = span.first.event && span.last.event;
+  if (span.first.time_ns > span.last.time_ns || (both_exact && *span.first.event > *span.last.event)) {
     return base::fail_as(ErrorKind::kUsage, "--from {} is later than --to {}", window.from, window.to);
   }
   return span;

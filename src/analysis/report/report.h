@@ -333,6 +333,7 @@ struct Report {
   std::optional<std::vector<ScanEntry>> scans;
   std::optional<ScanChanges> scan_changes;
   std::optional<Fragmentation> fragmentation;  // with totals.resident_parts; else unknown
+  std::optional<MomentPages> moment_pages;     // at the window's end, where it was asked
   std::optional<Activity> activity;
   std::optional<AddressSpace> address_space;
   std::optional<StackGraph> stack_graph;

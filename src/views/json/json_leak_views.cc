@@ -224,6 +224,55 @@ void write_keep(JsonWriter& json, const report::StackKeep& stack) {
   json.key("frames").values(stack.frames);
 }
 
+void write_moment_keep(JsonWriter& json, const report::MomentPages& pages, const report::StackKeep& stack) {
+  const JsonObject object(json);
+  json.member("stack", stack.stack_id);
+  json.member("function", stack.function);
+  json.member("placed_blocks", stack.live.blocks);
+  json.member("placed_bytes", stack.live.bytes);
+  json.member("unplaced_blocks", stack.unplaced.blocks);
+  json.member("unplaced_bytes", stack.unplaced.bytes);
+  json.member("pages", stack.pages);
+  json.member("placed_kept_bytes_at_most", pages.placed_keep_at_most(stack.kept_bytes));
+  json.member("kept_bytes_at_most", pages.keeps_at_most(stack));
+  json.key("frames").values(stack.frames);
+}
+
+const char* moment_kind(report::MomentPages::At at) {
+  switch (at) {
+    case report::MomentPages::At::kTime:
+      return "time";
+    case report::MomentPages::At::kMark:
+      return "mark";
+    case report::MomentPages::At::kPeak:
+      return "peak";
+    case report::MomentPages::At::kEnd:
+      return "end";
+  }
+  return "time";
+}
+
+void write_moment(JsonWriter& json, const report::MomentPages& pages) {
+  const JsonObject object(json);
+  json.member("kind", moment_kind(pages.at));
+  json.member("time_ns", pages.time_ns);
+  json.member("page_bytes", pages.page_bytes);
+  json.member("knows_all_blocks", pages.knows_all_blocks);
+  json.member("knows_all_releases", pages.knows_all_releases);
+  json.member("placed_blocks", pages.placed.blocks);
+  json.member("placed_bytes", pages.placed.bytes);
+  json.member("unplaced_blocks", pages.unplaced.blocks);
+  json.member("unplaced_bytes", pages.unplaced.bytes);
+  json.member("pages", pages.pages);
+  json.member("placed_kept_bytes_at_most", pages.placed_keep_at_most(pages.rest_bytes));
+  json.member("kept_bytes_at_most", pages.keeps_at_most());
+  json.member("nearest_scan", pages.nearest_scan != 0 ? std::optional(pages.nearest_scan) : std::nullopt);
+  json.member("stack_count", pages.stack_count);
+  json.key("stacks").begin_array();
+  for (const report::StackKeep& stack : pages.stacks) write_moment_keep(json, pages, stack);
+  json.end_array();
+}
+
 }  // namespace
 
 void json_fragmentation(const report::Report& report, const report::Write& write) {
@@ -232,6 +281,9 @@ void json_fragmentation(const report::Report& report, const report::Write& write
   if (!report.fragmentation) {
     for (const char* name : {"page_bytes", "arenas", "kept_bytes", "unused_page_bytes", "stack_count", "stacks"})
       document.member(name, nullptr);
+    if (!report.moment_pages) return;
+    write_moment(document.key("moment"), *report.moment_pages);
+    document.list("frames", report.frames);
     return;
   }
   const report::Fragmentation& fragmentation = *report.fragmentation;

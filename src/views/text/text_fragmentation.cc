@@ -70,6 +70,7 @@ std::string unknown_text(const report::Fragmentation& fragmentation) {
 
 std::string text_fragmentation(const TextContext& context) {
   const report::Report& report = context.report;
+  if (report.moment_pages) return text_moment_pages(context, *report.moment_pages);
   std::string text = title_of(context) + "\n";
   if (!report.fragmentation || !report.totals.resident_parts) {
     return text + findings::resident_unknown_text() + "\n" + remarks_of(context);

@@ -87,6 +87,7 @@ std::string text_globals(const TextContext& context);
 std::string text_scans(const TextContext& context);
 std::string text_scan_changes(const TextContext& context);
 std::string text_fragmentation(const TextContext& context);
+std::string text_moment_pages(const TextContext& context, const report::MomentPages& pages);
 std::string text_errors(const TextContext& context);
 // Views of a run.
 std::string text_processes(const TextContext& context);

@@ -161,6 +161,61 @@ TEST(Report, RendersEachViewAsItsGoldenFile) {
   expect_golden("report_end_summary.txt", render_end_summary(example(), {.width = 0}));
 }
 
+report::Report example_of_moment() {
+  report::Report report = example();
+  report.window.emplace();
+  report.window->to = "peak";
+  report.window->to_ns = 4'000'000'000;
+  report.totals.resident = report::Resident{.time_ns = 3'990'000'000,
+                                            .bytes = 30 << 20,
+                                            .kinds = report::ResidentKinds{24 << 20, 5 << 20, 1 << 20},
+                                            .log_bytes = 512 << 10};
+  report.moment_pages = report::MomentPages{.at = report::MomentPages::At::kPeak,
+                                            .time_ns = 4'000'000'000,
+                                            .page_bytes = 4096,
+                                            .placed = {.blocks = 25, .bytes = 17'000},
+                                            .unplaced = {.blocks = 4, .bytes = 1000},
+                                            .pages = 12,
+                                            .rest_bytes = 12 * 4096 - 17'000,
+                                            .stacks = {{.stack_id = 1,
+                                                        .function = "malloc",
+                                                        .frames = report.stacks[0].frames,
+                                                        .live = {.blocks = 25, .bytes = 17'000},
+                                                        .pages = 12,
+                                                        .kept_bytes = 12 * 4096 - 17'000},
+                                                       {.stack_id = 2,
+                                                        .function = "malloc",
+                                                        .frames = report.stacks[1].frames,
+                                                        .unplaced = {.blocks = 4, .bytes = 1000}}},
+                                            .stack_count = 2,
+                                            .nearest_scan = 1,
+                                            .nearest_scan_ns = 8'000'000'000};
+  return report;
+}
+
+TEST(Report, PagesOfAMomentHaveGoldenFiles) {
+  const report::Report report = example_of_moment();
+  expect_golden("report_moment_pages.txt", render_text(report, report::View::kFragmentation, {.width = 80}));
+  expect_golden("report_moment_pages.json", json::render_json(report, report::View::kFragmentation));
+}
+
+TEST(Report, PagesOfAMomentSayWhatIsUnknown) {
+  report::Report report = example_of_moment();
+  report.totals.resident.reset();
+  report.moment_pages->at = report::MomentPages::At::kMark;
+  report.window->to = "evil\x1b[0m";
+  report.moment_pages->knows_all_blocks = report.moment_pages->knows_all_releases = false;
+  report.moment_pages->nearest_scan = 0;
+  const std::string text = render_text(report, report::View::kFragmentation, {});
+  for (const char* said : {"How much was resident then is unknown", "live at mark evil\\x1b[0m, after 4.00 s\n",
+                           "beyond their own: unknown, since releases weren't recorded",
+                           "Blocks that weren't recorded aren't among these"}) {
+    EXPECT_NE(text.find(said), std::string::npos) << said << "\n" << text;
+  }
+  EXPECT_EQ(text.find("at most 3"), std::string::npos) << text;
+  EXPECT_EQ(text.find("--scan"), std::string::npos) << text;
+}
+
 TEST(Report, ArenasKeepTheirNames) {
   report::Report report = example();
   report.totals.resident_parts = report::ResidentParts{.bytes = 1 << 30};

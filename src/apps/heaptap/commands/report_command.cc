@@ -33,7 +33,7 @@ base::Result<report::Report> read_trace(const ReportOptions& options, query::Que
     query.leaks.generate = query::SuppressionSyntax::kLsan;
     query.leaks.retained = query::RetainedBy::kStack;
     query.leaks.globals = true;
-    query.leaks.fragmentation = true;
+    query.leaks.fragmentation = query::FragmentationAt::kScan;
   }
   progress.follow(query);
   auto report = analyze_trace(**reader, query);

@@ -65,9 +65,9 @@ void add_name_filters(OptionSet& set, query::Filter& filter) {
 
 void add_time_filters(OptionSet& set, query::Window& window) {
   set.group(OptionGroup::kReport);
-  set.text("--from", window.from, "Only allocations from this time (1.5s) or mark (NAME, NAME:2, #7) on")
+  set.text("--from", window.from, "Only allocations from this time (1.5s), mark (NAME, NAME:2, #7) or peak on")
       .value_name("MOMENT");
-  set.text("--to", window.to, "State at this time or mark").value_name("MOMENT");
+  set.text("--to", window.to, "State at this time, mark or peak").value_name("MOMENT");
 }
 
 std::shared_ptr<SymbolsServer> add_symbol_sources(OptionSet& set, symbols::ResolverOptions& symbols, bool has_token) {
