@@ -302,6 +302,8 @@ class Answers(heaptap_test.TestCase):
         self.check(self.shown(*shlex.split(lines[-1].removeprefix("next:  heaptap "))), answer.second, f"`{lines[-1]}`")
 
     def ask_while_it_runs(self, row, recorded):
+        # The agent's program doesn't wait for the host.
+        wait_for("recorded", lambda: far.is_recorded(recorded.pid), state=recorded.heaptap)
         self.check(self.shown("leaks", *recorded.host, recorded.pid), LIVE[row].first, "`heaptap leaks`")
         self.check(self.shown("leaks", *recorded.host, "--globals", recorded.pid), LIVE[row].second, "`heaptap leaks --globals`")
 
