@@ -49,18 +49,19 @@ function(heaptap_small_floors target)
     target_compile_options(heaptap_small PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
   target_link_libraries(${target} PRIVATE heaptap_small bearssl z)
-  # Where the CPU has no 64-bit atomics, they are functions of the compiler's library.
+  # Where the CPU has no atomics of 64 bits, or the compiler doesn't know how to make those of 8 bits (RISC-V), they are functions of the
+  # compiler's library.
   set(CMAKE_REQUIRED_LINK_OPTIONS -static)
   check_cxx_source_compiles(
-    "#include <atomic>\n#include <cstdint>\nstd::atomic<uint64_t> at;\nint main() { return int(at++) + at.exchange(1); }"
-    HEAPTAP_HAS_64_BIT_ATOMICS)
+    "#include <atomic>\n#include <cstdint>\nstd::atomic<uint64_t> at;\nstd::atomic<bool> is;\nint main() { return int(at++) + is.exchange(1); }"
+    HEAPTAP_HAS_ALL_ATOMICS)
   unset(CMAKE_REQUIRED_LINK_OPTIONS)
-  if(NOT HEAPTAP_HAS_64_BIT_ATOMICS)
+  if(NOT HEAPTAP_HAS_ALL_ATOMICS)
     target_link_libraries(${target} PRIVATE atomic)
   endif()
   target_link_options(${target} PRIVATE -Os ${link_pie} -Wl,--gc-sections -Wl,-z,noseparate-code -Wl,-z,relro,-z,now -Wl,-z,noexecstack)
   check_linker_flag(CXX -Wl,-z,pack-relative-relocs HEAPTAP_PACKS_RELOCATIONS)
-  if(HEAPTAP_PACKS_RELOCATIONS)  # 33 KB less
+  if(HEAPTAP_HAS_STATIC_PIE AND HEAPTAP_PACKS_RELOCATIONS)  # 33 KB less
     target_link_options(${target} PRIVATE -Wl,-z,pack-relative-relocs)
   endif()
 endfunction()
