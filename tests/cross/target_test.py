@@ -1,5 +1,5 @@
-"""heaptap-target for another CPU: it is built with all warnings as errors, starts, talks to the heaptap of this machine, and says that it
-can't record there, where it can't.
+"""heaptap-target for another CPU: it is built with all warnings as errors, starts, talks to the heaptap of this machine, and records there,
+or says that it can't.
 
 The environment names the CPU, as `./dev cross` does (CPU), the sources (SOURCE), and directories that are kept between runs: for what is
 built (BUILD) and for libraries (LIBRARIES)."""
@@ -13,6 +13,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import emulated
 import far
 import heaptap_test
 from heaptap_test import heaptap, run
@@ -28,6 +29,8 @@ MACHINE = {"arm": r"armv\w+", "i386": r"x86_64", "powerpc": "ppc", "mipsel": "mi
 # One without an agent of its own can't record.
 HAS_AGENT = (SOURCE / "src/common/arch" / CPU / "native.h").exists()
 LONGEST_BUILD_S = 900
+RECORDED = ["malloc_family", "operator_new", "exceptions", "large_frames", "new_fails", "no_frame_pointers", "only_debug_frame", "realigned_frames",
+            "stack_maze"]
 
 
 def build():
@@ -61,6 +64,23 @@ class Target(heaptap_test.TestCase):
         told = run([*self.program, "--version"])
         self.assertEqual((told.status, told.stderr), (0, b""), told)
         self.assertEqual(told.stdout.split()[1:], heaptap("--version").stdout.split()[1:], told)
+
+    def test_records(self):
+        """The expectations of a few target programs hold, recorded there and told here."""
+        if not HAS_AGENT:
+            return
+        for name in RECORDED:
+            source = heaptap_test.TARGET_SOURCES[name]
+            options = [word for line in source.read_text().splitlines() if line.startswith("// COMPILE ") for word in line.split()[2:]]
+            compiler = f"{TRIPLET}-{'gcc' if source.suffix == '.c' else 'g++'}"
+            subprocess.run([compiler, "-O0", "-g", "-fno-builtin", "-fno-stack-protector", "-w", f"-I{SOURCE}/tests/targets", *options, source,
+                            "-o", self.directory / name, "-pthread"], check=True)
+        environment = {**os.environ, "HEAPTAP_TARGET": str(BUILD / "bin/heaptap-target"), "TARGETS": str(self.directory),
+                       "HEAPTAP_NO_LEAK_SCAN": "1"}  # without ptrace there is none
+        told = run([*emulated.command(CPU, f"/usr/{TRIPLET}"), sys.executable, SOURCE / "tests/e2e/run_targets.py", "--far=unix", *RECORDED],
+                   env=environment, cwd=self.directory, timeout_s=600)
+        self.assertEqual(told.status, 0, told)
+        self.assertIn(f"Ran {len(RECORDED)} tests".encode(), told.stderr)
 
     def test_says_that_it_cannot_record(self):
         if HAS_AGENT:
