@@ -25,7 +25,8 @@ PlacedBlocks place_blocks(const ledger::Ledger& ledger, uint64_t page_bytes);
 // The peak of the source's live bytes, by a replay of its own. Fails where there is none.
 base::Result<Moment> find_peak(model::EventSource& source);
 
-// Sets report.moment_pages, or leaves it unknown. `ledger`: of all blocks up to the moment, with addresses. Needs the report's capture and known verdicts. Fails for a moment that isn't in the recording.
+// Sets report.moment_pages, or leaves it unknown. `ledger`: of all blocks up to the moment, with addresses. Needs the report's capture
+// and known verdicts. Fails for a moment that isn't in the recording.
 base::Result<> fill_moment_pages(report::Report& report, const model::EventSource& source, const KeepLists& lists,
                                  const ledger::Ledger& ledger);
 
