@@ -71,7 +71,8 @@ class SymbolTable {
     const unsigned type = symbol.st_info & 0xf;
     constexpr uint16_t kHiddenVersion = 0x8000;  // an old version of the name, kept for old programs
     if (versions_ != nullptr && (versions_[index] & kHiddenVersion) != 0) return false;
-    return symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE || type == STT_OBJECT) &&
+    return symbol.st_shndx != SHN_UNDEF &&
+           (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE || type == STT_OBJECT) &&
            equal(strings_ + symbol.st_name, name);
   }
 

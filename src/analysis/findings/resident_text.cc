@@ -106,7 +106,7 @@ std::string moment_of(const report::ResidentParts& parts) {
 }
 
 std::string moment_of(const report::MomentPages& pages, const std::string& to) {
-  const std::string time = base::format_duration(pages.time_ns);
+  std::string time = base::format_duration(pages.time_ns);
   switch (pages.at) {
     case report::MomentPages::At::kPeak:
       return "the peak, after " + time;
