@@ -132,6 +132,23 @@ class Inherited(heaptap_test.TestCase):
                 self.assertEqual((outcome.status, outcome.stdout), (5, b"still there\n"), str(outcome))
                 self.assertEqual(expectations.check("stack function=malloc caller=main allocations=1000", summary(self.trace)), [])
 
+    def test_kernel_that_cannot_clear_memory_in_forked_children(self):
+        """Before Linux 4.14 the agent would take a child for its parent: heaptap takes ptrace, and the agent by itself records nothing."""
+        forks = built("raw_fork")
+        outcome = run([built("before_wipe_on_fork"), HEAPTAP, "run", "-o", self.trace, "--", forks])
+        self.assertEqual(outcome.status, 0, str(outcome))
+        recorded = summary(self.trace)
+        self.assertEqual(recorded["capture"]["via"], "ptrace")
+        for expected in ("stack function=malloc caller=in_child allocations=0", "stack function=malloc caller=in_parent allocations=20 frees=20"):
+            self.assertEqual(expectations.check(expected, recorded), [])
+        outcome = run([built("before_wipe_on_fork"), HEAPTAP, "run", "--via=agent", "-o", self.trace, "--", forks])
+        self.assertEqual(outcome.status, 126, str(outcome))
+        self.assertIn(b"MADV_WIPEONFORK (Linux 4.14 has it)", outcome.stderr)
+        outcome = heaptap("run", "-o", self.trace, "--force", "--", built("before_wipe_on_fork"), forks)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        self.assertNotIn(b"no leaks", outcome.stderr)
+        self.assertEqual(expectations.check("stack function=malloc caller=in_child allocations=0", summary(self.trace)), [])
+
     def test_environment_is_the_programs_own(self):
         outcome = run([built("seccomp_before_exec"), HEAPTAP, "run", "-q", "-o", self.trace, "--", "env"], cwd=self.directory)
         ours = {name.encode() for name in os.environ}

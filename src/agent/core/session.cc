@@ -225,7 +225,13 @@ __attribute__((noinline)) bool start_session() {
   }
   const SignalsBlocked no_signals;
   const wire::StartReason reason = g_session.process == 0 ? wire::StartReason::kStart : wire::StartReason::kFork;
-  kernel::advise(&g_session_page, sizeof(g_session_page), MADV_WIPEONFORK);
+  const long wiped = kernel::system_call(__NR_madvise, reinterpret_cast<long>(&g_session_page), sizeof(g_session_page),
+                                         MADV_WIPEONFORK);
+  if (wiped == kernel::kInvalid) {
+    // Before Linux 4.14: a forked child would take the session for its own.
+    state.store(SessionState::kOff, std::memory_order_release);
+    return false;
+  }
   if (reason == wire::StartReason::kStart) platform::note_first_process();
   static constinit wire::CheckedLayout layout{};  // one thread at a time comes here, and its stack may be small
   wire::LogHeader* log = get_log(reason, layout);

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 #include "common/arch/cpu.h"
 #include "common/arch/native.h"
+#include "common/base/pages.h"
 #include "common/base/sizes.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
@@ -147,6 +149,18 @@ base::Result<> check_elf(const std::string& path, const std::string& head, Progr
   return {};
 }
 
+// The agent's state in a forked child has to be gone, or the child would write into its parent's log.
+base::Result<> check_kernel_for_agent() {
+  constexpr int kWipeOnFork = 18;  // MADV_WIPEONFORK, which old headers lack
+  const auto bytes = static_cast<size_t>(base::page_bytes());
+  void* const page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return {};
+  const bool is_unknown = madvise(page, bytes, kWipeOnFork) != 0 && errno == EINVAL;
+  munmap(page, bytes);
+  if (!is_unknown) return {};
+  return base::fail("can't be recorded by the agent on this kernel, which has no MADV_WIPEONFORK (Linux 4.14 has it)");
+}
+
 }  // namespace
 
 base::Result<Program> find_program(const std::string& name) {
@@ -165,6 +179,7 @@ base::Result<Program> find_program(const std::string& name) {
     if (head->starts_with("\177ELF")) {
       HEAPTAP_TRY(check_elf(file, *head, program));
       HEAPTAP_TRY(check_privileges(file, program));
+      if (program.takes_agent) program.takes_agent = check_kernel_for_agent();
       program.file = file;
       return program;
     }
