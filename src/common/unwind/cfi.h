@@ -415,10 +415,12 @@ Row make_row(const State& state) {
   if (Row::fits(ra_words, fp_words)) return Row(kind, is_in_link ? 0 : ra_words, fp_words, cfa_words);
   // Saved at the lower end of a large frame: relative to the register that the CFA is relative to.
   if (!kHasLinkRegister<Cpu> || is_in_link) return kUnsupported;
+  const bool is_stack = state.cfa == CfaRule::kStack;
+  if (fp.rule == Rule::kOffset && ra_words == fp_words + 1 && Row::fits(0, fp_words))
+    return Row(is_stack ? RowKind::kStackPair : RowKind::kFramePair, 0, fp_words, cfa_words);
   ra_words += cfa_words;
   if (fp.rule == Rule::kOffset) fp_words += cfa_words;
   if (!Row::fits(ra_words, fp_words)) return kUnsupported;
-  const bool is_stack = state.cfa == CfaRule::kStack;
   if (fp.rule != Rule::kOffset) return is_stack ? Row(RowKind::kStackReturn, ra_words, 0, cfa_words) : kUnsupported;
   return Row(is_stack ? RowKind::kStackRecord : RowKind::kFrameRecord, ra_words, fp_words, cfa_words);
 }

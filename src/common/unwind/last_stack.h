@@ -313,6 +313,8 @@ class LastStack {
       case RowKind::kStackRecord:
       case RowKind::kFrameRecord:
       case RowKind::kStackReturn:
+      case RowKind::kStackPair:
+      case RowKind::kFramePair:
         if constexpr (kHasLinkRegister<Cpu>) return step_by_row(tables.cpu(), row, memory, walk.at);
         break;
       case RowKind::kSignal:

@@ -29,6 +29,8 @@ constexpr Row late_row(uint64_t word) {
     case RowKind::kStackRecord:
     case RowKind::kFrameRecord:
     case RowKind::kStackReturn:
+    case RowKind::kStackPair:
+    case RowKind::kFramePair:
       return kHasLinkRegister<Cpu> ? row : kUnsupported;
     default:
       return kNoTable;

@@ -21,7 +21,9 @@ enum class RowKind : uint8_t {
   kStackRecord,  // CFA = SP + cfa; return address at SP + ra, the caller's FP at SP + fp  (far below the CFA)
   kFrameRecord,  // CFA = FP + cfa; return address at FP + ra, the caller's FP at FP + fp
   kStackReturn,  // CFA = SP + cfa; return address at SP + ra, the caller's FP unchanged
-  // Three codes are free.
+  kStackPair,    // CFA = SP + cfa; the caller's FP at CFA + fp, the return address behind it  (variadic functions)
+  kFramePair,    // CFA = FP + cfa; the same
+  // One code is free.
 };
 
 // Row in one word: keeps tables small, and takes one load. All distances are signed and in words of the CPU.

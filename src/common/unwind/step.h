@@ -77,6 +77,7 @@ struct RowPlaces {
   bool is_stack;            // relative to SP, else to FP
   bool is_record = false;   // saved registers are relative to that too, not to the CFA
   bool is_return = false;   // the return address alone is
+  bool is_pair = false;     // the return address is behind the frame pointer
   bool is_in_link = false;  // the return address isn't on the stack
   bool is_indirect;
   uint64_t from;
@@ -87,7 +88,9 @@ struct RowPlaces {
       : is_stack(row.kind() == RowKind::kStackOffset), is_indirect(row.kind() == RowKind::kFrameIndirect) {
     if constexpr (kHasLinkRegister<Cpu>) {
       is_return = row.kind() == RowKind::kStackReturn;
-      is_stack = is_stack || is_return || row.kind() == RowKind::kStackLeaf || row.kind() == RowKind::kStackRecord;
+      is_pair = row.kind() == RowKind::kStackPair || row.kind() == RowKind::kFramePair;
+      is_stack = is_stack || is_return || row.kind() == RowKind::kStackLeaf || row.kind() == RowKind::kStackRecord ||
+                 row.kind() == RowKind::kStackPair;
       is_record = row.kind() == RowKind::kStackRecord || row.kind() == RowKind::kFrameRecord;
       is_in_link = row.kind() == RowKind::kStackLeaf || row.kind() == RowKind::kFrameLeaf;
     }
@@ -96,6 +99,7 @@ struct RowPlaces {
   }
 
   [[nodiscard]] uint64_t return_address(Row row) const {
+    if (is_pair) return moved<Cpu>(cfa, row.fp_words() + 1);
     return moved<Cpu>(is_record || is_return ? from : cfa, row.ra_words());
   }
   [[nodiscard]] bool saves_frame_pointer(Row row) const { return row.fp_words() != 0 || is_indirect || is_record; }

@@ -265,11 +265,11 @@ class MadeStack {
       case FrameShape::kSaving:
         put_pair(cfa - 2 * kWord);
         function.fp = words;
-        code_.set_row(key, Row(RowKind::kStackOffset, -1, -2, w));
+        code_.set_row(key, words % 2 == 0 ? Row(RowKind::kStackPair, 0, -2, w) : Row(RowKind::kStackOffset, -1, -2, w));
         break;
       case FrameShape::kFramed:
         function.fp = put_pair(cfa - 4 * kWord);
-        code_.set_row(key, Row(RowKind::kFrameOffset, -3, -4, 4));
+        code_.set_row(key, words % 2 == 0 ? Row(RowKind::kFramePair, 0, -4, 4) : Row(RowKind::kFrameOffset, -3, -4, 4));
         break;
       case FrameShape::kRealigned:
         function.fp = put_pair(function.sp);

@@ -436,6 +436,14 @@ TEST(FindRowWithLinkRegister, CountsAPairFarBelowTheCfaFromItsRegister) {
             Row(RowKind::kFrameRecord, 1, 0, 8192));
 }
 
+TEST(FindRowWithLinkRegister, CountsAPairInTheMiddleOfAFrameFromTheCfa) {
+  // A variadic function's, below the registers that may have arguments: CFA = SP + 448; FP at CFA - 240, LR at CFA - 232.
+  EXPECT_EQ(linked_row({0x0e, 0xc0, 3, 0x9d, 30, 0x9e, 29}), Row(RowKind::kStackPair, 0, -30, 56));
+  EXPECT_EQ(linked_row({0x0c, 29, 0xc0, 3, 0x9d, 30, 0x9e, 29}), Row(RowKind::kFramePair, 0, -30, 56));
+  // Not side by side, and near neither end: there is no such row.
+  EXPECT_EQ(linked_row({0x0e, 0xc0, 3, 0x9d, 29, 0x9e, 27}), Row(RowKind::kUnsupported));
+}
+
 TEST(FindRowWithLinkRegister, CountsAReturnAddressFarBelowTheCfaFromTheStackPointer) {
   EXPECT_EQ(linked_row({0x0e, 0x80, 0x80, 4, 0x9e, 0xff, 63}), Row(RowKind::kStackReturn, 1, 0, 8192));
   // By the frame pointer alone there is no such row.
