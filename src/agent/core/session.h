@@ -76,7 +76,7 @@ bool map_more_chunks(uint32_t first);
 uint32_t thread_id();
 
 inline bool is_recording() {
-  const SessionState state = g_session_page.state.load(std::memory_order_relaxed);
+  const SessionState state = g_session_page.state.load(std::memory_order_acquire);
   if (state == SessionState::kRecording) [[likely]]
     return true;
   return state == SessionState::kUnknown && start_session();

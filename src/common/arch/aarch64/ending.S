@@ -20,7 +20,7 @@
         stp     x24, x25, [sp, #112]
         stp     x26, x27, [sp, #128]
         stp     x28, x29, [sp, #144]
-        str     x30, [sp, #160]
+        stp     x30, xzr, [sp, #160]
         .cfi_offset x29, -24
         .cfi_offset x30, -16
         mov     x0, sp
