@@ -47,11 +47,8 @@ std::string keeps_text(const TextContext& context, const report::Fragmentation& 
   const size_t shown = std::min(fragmentation.stacks.size(), context.rows(20));
   for (size_t i = 0; i < shown; ++i) {
     const report::StackKeep& stack = fragmentation.stacks[i];
-    const std::string id = fmt::format("#{}  ", stack.stack_id);
-    const size_t below = TextTable::room_below(context.options.width);
-    const size_t room = below == 0 ? 0 : below - std::min(below - 1, id.size());
     table.add({format_bytes(stack.kept_bytes), format_bytes(stack.live.bytes), format_count(stack.live.blocks),
-               format_count(stack.pages), id + context.text.describe_site(context.report.list(stack.frames), room)});
+               format_count(stack.pages), stack_below(context, stack)});
   }
   return table.render(context.ink) + more_rows(context, shown, fragmentation.stack_count, "stack");
 }

@@ -66,14 +66,11 @@ std::string stacks_text(const TextContext& context, const report::MomentPages& p
   const size_t shown = std::min(pages.stacks.size(), context.rows(20));
   for (size_t i = 0; i < shown; ++i) {
     const report::StackKeep& stack = pages.stacks[i];
-    const std::string id = fmt::format("#{}  ", stack.stack_id);
-    const size_t below = TextTable::room_below(context.options.width);
-    const size_t room = below == 0 ? 0 : below - std::min(below - 1, id.size());
     const auto most = stack.live.blocks != 0 ? pages.placed_keep_at_most(stack.kept_bytes) : std::nullopt;
     std::vector<std::string> cells{bytes_or_unknown(most), format_bytes(stack.live.bytes),
                                    format_count(stack.live.blocks), format_count(stack.pages)};
     if (any_unplaced) cells.push_back(format_count(stack.unplaced.blocks));
-    cells.push_back(id + context.text.describe_site(context.report.list(stack.frames), room));
+    cells.push_back(stack_below(context, stack));
     table.add(std::move(cells));
   }
   return table.render(context.ink) + more_rows(context, shown, pages.stack_count, "stack");

@@ -199,6 +199,13 @@ std::string more_rows(const TextContext& context, uint64_t shown, uint64_t all, 
   return context.ink.dim(fmt::format("  ({} more: -n N shows more)", findings::counted(all - shown, noun))) + "\n";
 }
 
+std::string stack_below(const TextContext& context, const report::StackKeep& stack) {
+  const std::string id = fmt::format("#{}  ", stack.stack_id);
+  const size_t below = TextTable::room_below(context.options.width);
+  const size_t room = below == 0 ? 0 : below - std::min(below - 1, id.size());
+  return id + context.text.describe_site(context.report.list(stack.frames), room);
+}
+
 std::string stacks_text(const TextContext& context, std::span<const report::StackEntry> stacks, size_t apart,
                         std::string (*text_of)(const TextContext&, const report::StackEntry&)) {
   std::string text;

@@ -28,6 +28,8 @@ std::string peak_process_line(const TextContext& context);
 std::string remarks_of(const TextContext& context);
 // Below a table: how many rows aren't shown; empty: none.
 std::string more_rows(const TextContext& context, uint64_t shown, uint64_t all, const char* noun);
+// "#12  load app.cc:12 < main app.cc:20", as the last cell of a row, which has room for it below the row.
+std::string stack_below(const TextContext& context, const report::StackKeep& stack);
 
 // "make_buffer(int)  app.cpp:12 (inlined)", indented by `indent`.
 std::string frame_line(const TextContext& context, const model::Frame& frame, size_t indent);
