@@ -4,6 +4,7 @@ import os
 import pathlib
 import pty
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import expectations
+import far
 import heaptap_test
 from heaptap_test import built, heaptap, summary
 from waiting import describe, ended, finished, has_ended, read_until, until_it_waits, wait_for
@@ -246,7 +248,27 @@ class CollectorInTrouble(Steered):
                 self.assertEqual(outcome.stdout, b"3\n", str(outcome))
 
 
+def write_program_without_place(path):
+    """An x86-64 program whose only segment lies where the kernel's memory is: it is killed in the middle of its exec."""
+    place = 0xffff_8000_0000_0000
+    header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 2, 62, 1, place, 64, 0, 0, 64, 56, 1, 64, 0, 0)
+    segment = struct.pack("<IIQQQQQQ", 1, 5, 0, place, place, 4096, 4096, 4096)
+    path.write_bytes((header + segment).ljust(8192, b"\0"))
+    path.chmod(0o755)
+
+
 class ProgramEnds(Steered):
+    @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
+    def test_killed_in_the_middle_of_its_exec(self):
+        program = self.directory / "without_place"
+        write_program_without_place(program)
+        outcome = heaptap("run", "--via", "ptrace", "-o", self.trace, "--", program)
+        self.assertEqual(outcome.status, 139, str(outcome))
+        report = summary(self.trace)
+        self.assertEqual((report["target"]["exit"]["signal"], report["totals"]["allocations"]), (11, 0))
+        far_away = heaptap_test.run([far.HEAPTAP_TARGET, "record", "-q", "-o", self.directory / "far.rec", "--", program])
+        self.assertEqual(far_away.status, 139, str(far_away))
+
     def test_killed(self):
         self.start("sleeper")
         self.send(b"x\n")

@@ -99,6 +99,7 @@ void TracerSource::take(const tracer::LogWanted& message) {
                                 .from_start = message.reason == Reason::kStart || message.reason == Reason::kExec});
   }
   if (process != nullptr) {
+    traced_.insert(message.process);
     line_.give_log(message.process, process->log_half->log());
     process->log_half->log().close_descriptor();
     return;
@@ -221,7 +222,9 @@ bool TracerSource::has_left(const RecordedProcess& process) {
   const StartedProgram& program = processes_.program();
   const bool is_program = program.is(process.pid);
   const auto left = left_.find(process.pid);
-  if (left == left_.end()) return is_gone_ && (!is_program || program.ended);
+  // The tracer says nothing of a process that ended before it asked for a log: in the middle of its exec, for one.
+  const bool is_tracers = !is_gone_ && traced_.contains(process.pid);
+  if (left == left_.end()) return !is_tracers && (!is_program || program.ended);
   // A program's end is part of its trace, even if it executes one that isn't recorded.
   return left->second != Left::Reason::kExecuted || !is_program || program.ended;
 }
