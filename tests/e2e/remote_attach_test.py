@@ -22,8 +22,8 @@ class HostsThatGo(heaptap_test.TestCase):
         self.target = Obeying(self)
 
     def attach(self, address):
-        attached = Attached(self, "-H", address, "-o", self.trace, self.target.pid, count=0)
-        wait_for("it records", self.has_breakpoints, state=self.target.pid)
+        attached = Attached(self, "-H", address, "-o", self.trace, self.target.pid)
+        self.assertTrue(self.has_breakpoints())
         self.assertTrue(tracers(self.target.pid))
         self.assertEqual(self.target.tell("pairs", 20), "pairs 0")
         return attached
