@@ -23,11 +23,12 @@ int main() {
   stack.allocations = 3;
   stack.live_blocks = 1;
   stack.live_bytes = 48;
-  stack.frames = {0};
-  model::Frame& frame = report.frames.emplace_back();
+  model::Frame frame;
   frame.function = "make_node(int)";
   frame.file = "/src/node.cc";
   frame.line = 12;
+  report.frames.push_back(frame);
+  stack.frames = report.frames.add({0});
   report.stack_count = 1;
   std::fputs(text::render_text(report, report::View::kSummary, {}).c_str(), stdout);
   std::fputs(json::render_json(report, report::View::kSummary).c_str(), stdout);

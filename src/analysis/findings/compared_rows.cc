@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -76,14 +75,19 @@ ComparedList::ComparedList(const report::Comparison& comparison, const FrameText
 }
 
 void ComparedList::add_texts(const FrameTextOptions& frames) {
-  std::vector<std::set<report::FrameIndex>> shown(comparison_.recordings.size());
+  std::vector<std::vector<bool>> shown(comparison_.recordings.size(), std::vector<bool>(comparison_.frames.size()));
+  const auto show = [&](report::FramePath path, std::vector<bool>& frames_of_recording) {
+    for (const report::FrameIndex index : comparison_.frames.indices(path)) frames_of_recording[index] = true;
+  };
   for (const ComparedStack* stack : stacks_) {
-    shown[last_of(*stack)].insert(stack->frames.begin(), stack->frames.end());
-    shown[first_of(*stack)].insert(stack->frames_before.begin(), stack->frames_before.end());
+    show(stack->frames, shown[last_of(*stack)]);
+    show(stack->frames_before, shown[first_of(*stack)]);
   }
   for (size_t number = 0; number < shown.size(); ++number) {
     std::vector<model::Frame> own;
-    for (const report::FrameIndex index : shown[number]) own.push_back(comparison_.frames[index]);
+    for (report::FrameIndex index = 0; index < shown[number].size(); ++index) {
+      if (shown[number][index]) own.push_back(comparison_.frames[index]);
+    }
     texts_.emplace_back(own, comparison_.recordings[number].report.skipped, frames);
   }
 }

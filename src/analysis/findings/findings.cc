@@ -32,7 +32,8 @@ constexpr size_t kMaxStacks = 8;
 constexpr size_t kMaxErrors = 8;
 
 // "in make_buffer (leak.cc:11)", "at as+0x54ac9" where the function has no name.
-std::string place_sentence(const report::Report& report, const std::vector<report::FrameIndex>& frames) {
+template <typename Frames>  // a path, or a list
+std::string place_sentence(const report::Report& report, const Frames& frames) {
   const model::Frame* const frame = telling_frame(report.list(frames), report.skipped);
   if (frame == nullptr) return "at an unknown place";
   if (frame->function.empty()) return base::safe_text("at " + location_of(*frame));

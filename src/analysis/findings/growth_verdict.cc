@@ -88,11 +88,8 @@ GrowthEntry judge_growth(const report::Comparison& comparison, const report::Gro
     const bool is_within = static_cast<uint64_t>(*grown[i]->change(figure)) <= entry.most;
     if (limit.each_stack && is_within) break;
     entry.stacks.push_back(*grown[i]);
-    for (std::vector<report::FrameIndex>* frames : {&entry.stacks.back().frames, &entry.stacks.back().frames_before}) {
-      for (report::FrameIndex& index : *frames) {
-        entry.frames.push_back(comparison.frames[index]);
-        index = static_cast<report::FrameIndex>(entry.frames.size() - 1);
-      }
+    for (report::FramePath* const path : {&entry.stacks.back().frames, &entry.stacks.back().frames_before}) {
+      *path = entry.frames.add(comparison.frames.list(*path));
     }
   }
   return entry;

@@ -18,7 +18,7 @@ struct GrowthEntry {
   int64_t growth = 0;                         // of the total, or of the stack with the largest growth
   uint64_t most = 0;                          // allowed by the limit
   std::vector<report::ComparedStack> stacks;  // if exceeded: those with the largest growth
-  std::vector<model::Frame> frames;           // of `stacks`
+  report::FrameTable frames;                  // of `stacks`
   report::Certainty certainty = report::Certainty::kExact;
   bool allow_incomplete = false;  // figures count as they are; without a figure the limit holds
 

@@ -43,13 +43,13 @@ constexpr size_t kLeastRoom = 24;  // of a site
 
 }  // namespace
 
-std::vector<SiteRow> merge_sites(const FrameText& text, std::span<const model::Frame> frames,
+std::vector<SiteRow> merge_sites(const FrameText& text, const report::FrameTable& frames,
                                  std::span<const report::StackEntry> stacks, std::string_view sort_key) {
   using Key = std::tuple<std::string, std::string, std::string, report::Purpose, std::vector<std::string>, std::string>;
   std::map<Key, size_t> known;
   std::vector<SiteRow> rows;
   for (const report::StackEntry& stack : stacks) {
-    const std::string site = text.describe_site(report::FrameList(frames, stack.frames));
+    const std::string site = text.describe_site(frames.list(stack.frames));
     const auto [place, is_new] =
         known.try_emplace(Key{stack.function, stack.variant, site, stack.purpose, stack.tags, stack.pool}, rows.size());
     if (is_new) {
@@ -68,14 +68,14 @@ std::string ids_text(const SiteRow& row) {
   return fmt::format("#{}{}{}", row.ids.front(), others.empty() ? "" : " ", others);
 }
 
-std::string site_line(const FrameText& text, std::span<const model::Frame> frames, const SiteRow& row, size_t width) {
+std::string site_line(const FrameText& text, const report::FrameTable& frames, const SiteRow& row, size_t width) {
   const std::string begin = fmt::format("#{}  ", row.ids.front());
   const std::string others = others_text(row);
   const std::string labels = mapped_behind(row.sum) + labels_behind(row.sum);
   const std::string end = (others.empty() ? "" : "  " + others) + labels;
   // The pool is created before the program starts: none of its frames is informative.
   if (row.sum.purpose == report::Purpose::kEmergencyPool) return begin + words_of(row.sum.purpose) + end;
-  const report::FrameList stack(frames, row.sum.frames);
+  const report::FrameList stack = frames.list(row.sum.frames);
   const auto site_beside = [&](const std::string& rest) {
     const size_t taken = begin.size() + rest.size();
     return text.describe_site(stack, width == 0 ? 0 : std::max(kLeastRoom, width - std::min(width, taken)));

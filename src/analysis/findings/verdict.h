@@ -18,7 +18,7 @@ struct LimitEntry {
   base::Known<uint64_t> figure = 0;
   uint64_t limit = 0;
   std::vector<report::StackEntry> stacks;  // if exceeded: the largest contributors
-  std::vector<model::Frame> frames;        // of `stacks`
+  report::FrameTable frames;               // of `stacks`
   report::Certainty certainty = report::Certainty::kExact;
   bool allow_incomplete = false;  // figures count as they are; without a figure the limit holds
 

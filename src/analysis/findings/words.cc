@@ -294,7 +294,7 @@ namespace {
 bool is_of_slices(const report::Report& report, const report::StackEntry& stack) {
   constexpr std::array<std::string_view, 4> kAligned{"posix_memalign", "memalign", "aligned_alloc", "valloc"};
   if (std::ranges::find(kAligned, stack.function) == kAligned.end()) return false;
-  return std::ranges::any_of(stack.frames, [&](report::FrameIndex frame) {
+  return std::ranges::any_of(report.frames.indices(stack.frames), [&](report::FrameIndex frame) {
     return report.frames[frame].function.starts_with("g_slice_alloc");
   });
 }

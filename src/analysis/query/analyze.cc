@@ -424,7 +424,7 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
   report.frames = names.take_listed();
   report.modules = modules_of(source.tables());
   report.skipped = names.skipped();
-  report.symbol_hints = hints_for(report.frames, names);
+  report.symbol_hints = hints_for(report.frames.all(), names);
   leave_out_not_recorded(report);
   if (!report.filter.empty() && report.stack_count == 0 && report.totals.allocations.counted() == 0) {
     report.unmatched = {

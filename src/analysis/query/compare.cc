@@ -20,7 +20,7 @@ using report::StackState;
 // Stack in the comparison, while recordings are added one by one.
 struct Row {
   ComparedStack stack;
-  std::vector<report::FrameIndex> first_frames;  // of the first recording that has it
+  report::FramePath first_frames;  // of the first recording that has it
 };
 
 report::Recording recording_of(const ComparedReport& compared) {
@@ -75,24 +75,23 @@ class Comparer {
   void add(const ComparedReport& compared) {
     result_.recordings.push_back(recording_of(compared));
     const report::Report& report = *compared.report;
-    const std::vector<report::FrameIndex> places = pool_.add(report);
-    std::vector<std::vector<report::FrameIndex>> frames(report.stacks.size());
-    for (size_t i = 0; i < frames.size(); ++i) {
-      for (const report::FrameIndex index : report.stacks[i].frames) frames[i].push_back(places[index]);
-    }
+    const std::vector<report::NodeIndex> nodes = pool_.add(report);
+    std::vector<report::FramePath> frames;
+    frames.reserve(report.stacks.size());
+    for (const report::StackEntry& stack : report.stacks)
+      frames.push_back({nodes[stack.frames.node], stack.frames.size, stack.frames.is_cut});
     Binaries binaries = pool_.binaries_of(report);
     std::vector<bool> is_matched(report.stacks.size());
     const size_t number = result_.recordings.size() - 1;
     if (number != 0) join(match(report, frames, binaries), report, frames, is_matched);
     for (size_t i = 0; i < report.stacks.size(); ++i) {
-      if (!is_matched[i]) add_row(report.stacks[i], std::move(frames[i]));
+      if (!is_matched[i]) add_row(report.stacks[i], frames[i]);
     }
     for (Row& row : rows_) fill_side(row);
     binaries_.insert(binaries.begin(), binaries.end());
   }
 
-  Matching match(const report::Report& report, const std::vector<std::vector<report::FrameIndex>>& frames,
-                 const Binaries& binaries) {
+  Matching match(const report::Report& report, const std::vector<report::FramePath>& frames, const Binaries& binaries) {
     if (options_.same_trace) return match_by_id(report);
     MatchingSide before{.stacks = {}, .binaries = binaries_};
     for (const Row& row : rows_) before.stacks.push_back(matched_of(row));
@@ -101,7 +100,7 @@ class Comparer {
       const report::StackEntry& stack = report.stacks[i];
       after.stacks.push_back({.function = called_by(stack.function, stack.variant),
                               .mapping = stack.mapping,
-                              .frames = &frames[i],
+                              .frames = frames[i],
                               .allocations = stack.allocations.counted(),
                               .allocated_bytes = stack.allocated_bytes.counted()});
     }
@@ -135,14 +134,14 @@ class Comparer {
                                    [](const report::StackSide& each) { return !each.ids.empty(); });
     return {.function = called_by(row.stack.function, row.stack.variant),
             .mapping = row.stack.mapping,
-            .frames = &row.stack.frames,
+            .frames = row.stack.frames,
             .allocations = side->figures[Figure::kAllocations].value_or(0),
             .allocated_bytes = side->figures[Figure::kAllocatedBytes].value_or(0)};
   }
 
   // Merges rows of the same stack, and adds up its figures.
-  void join(const Matching& matching, const report::Report& report,
-            std::vector<std::vector<report::FrameIndex>>& frames, std::vector<bool>& is_matched) {
+  void join(const Matching& matching, const report::Report& report, const std::vector<report::FramePath>& frames,
+            std::vector<bool>& is_matched) {
     std::vector<bool> is_joined(rows_.size());
     for (const StackMatch& found : matching.matches) {
       Row& row = rows_[found.before.front()];
@@ -157,7 +156,7 @@ class Comparer {
       }
       row.stack.sides.push_back(std::move(side));
       row.stack.moved = row.stack.moved || found.moved;
-      row.stack.frames = std::move(frames[found.after.front()]);
+      row.stack.frames = frames[found.after.front()];
     }
     std::vector<Row> rows;
     for (size_t i = 0; i < rows_.size(); ++i) {
@@ -186,7 +185,7 @@ class Comparer {
     side.ids.push_back(stack.id);
   }
 
-  void add_row(const report::StackEntry& stack, std::vector<report::FrameIndex> frames) {
+  void add_row(const report::StackEntry& stack, report::FramePath frames) {
     Row& row = rows_.emplace_back();
     row.stack.function = stack.function;
     row.stack.variant = stack.variant;
@@ -195,8 +194,7 @@ class Comparer {
       row.stack.sides.push_back({{}, nothing_of(result_.recordings[i], stack.mapping)});
     }
     add_stack(row.stack.sides.emplace_back(), stack);
-    row.first_frames = frames;
-    row.stack.frames = std::move(frames);
+    row.first_frames = row.stack.frames = frames;
   }
 
   // Of a row without a stack in the last recording.
@@ -209,7 +207,7 @@ class Comparer {
     ComparedStack& stack = row.stack;
     stack.state = state_of(stack);
     stack.growing = stack.sides.size() > 2 && is_growing(stack);
-    if (stack.moved) stack.frames_before = std::move(row.first_frames);
+    if (stack.moved) stack.frames_before = row.first_frames;
     ++result_.states[static_cast<size_t>(stack.state)];
     result_.moved_count += stack.moved ? 1 : 0;
   }

@@ -32,7 +32,7 @@ class ExitHolders {
     count();
     for (report::StackEntry& stack : report.stacks) {
       const auto roots = stacks_.find(stack.id);
-      if (stack.leaks && roots != stacks_.end()) stack.leaks->exit_holder = largest(roots->second);
+      if (stack.leaks && roots != stacks_.end()) fill_in(*stack.leaks, roots->second);
     }
   }
 
@@ -54,6 +54,10 @@ class ExitHolders {
       if (root == model::kNoBlock) continue;
       stacks_[context_.index.id_of(end.blocks[i].site)][root].add_block(end.blocks[i].size_bytes);
     }
+  }
+
+  void fill_in(report::StackLeaks& leaks, const Roots& roots) {
+    if (auto holder = largest(roots)) leaks.exit_holder = *std::move(holder);
   }
 
   // None: it has no name.

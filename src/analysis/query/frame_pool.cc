@@ -35,7 +35,7 @@ std::string_view plain_name(std::string_view function) {
   return qualified.empty() ? function : qualified;
 }
 
-std::vector<report::FrameIndex> FramePool::add(const report::Report& report) {
+std::vector<report::NodeIndex> FramePool::add(const report::Report& report) {
   boost::unordered_flat_map<std::string_view, std::string_view> build_ids;
   for (const report::ModuleEntry& module : report.modules) build_ids.emplace(module.path, module.build_id);
   std::vector<report::FrameIndex> places;
@@ -53,7 +53,7 @@ std::vector<report::FrameIndex> FramePool::add(const report::Report& report) {
                       .function = texts_(plain_name(frame.function)),
                       .file = texts_(base_name(frame.file))});
   }
-  return places;
+  return nodes_.add(report.frames.trie(), places);
 }
 
 Binaries FramePool::binaries_of(const report::Report& report) {

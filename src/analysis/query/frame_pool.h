@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/report/node_merger.h"
 #include "analysis/report/report.h"
 
 namespace heaptap::query {
@@ -34,20 +35,24 @@ using Binaries = boost::unordered_flat_set<uint32_t>;
 
 class FramePool {
  public:
-  // Indexes of the report's frames in the pool, in their order.
-  std::vector<report::FrameIndex> add(const report::Report& report);
+  // Adds a report's frames and stacks. Returns the pool's node for each of the report's.
+  std::vector<report::NodeIndex> add(const report::Report& report);
   // Numbers of the build-ids in the report's process.
   Binaries binaries_of(const report::Report& report);
 
   [[nodiscard]] const model::Frame& frame(report::FrameIndex index) const { return frames_[index]; }
   [[nodiscard]] const FrameFacts& facts(report::FrameIndex index) const { return facts_[index]; }
   uint32_t number_of(std::string_view text) { return texts_(text); }
-  std::vector<model::Frame> take() { return std::move(frames_); }
+  [[nodiscard]] const report::FrameTrie& trie() const { return trie_; }
+  [[nodiscard]] report::FrameIndices indices(report::FramePath path) const { return trie_.indices(path); }
+  report::FrameTable take() { return {std::move(frames_), std::move(trie_)}; }
 
  private:
   TextNumbers texts_;
   std::vector<model::Frame> frames_;
   std::vector<FrameFacts> facts_;
+  report::FrameTrie trie_;
+  report::NodeMerger nodes_{trie_};
   boost::unordered_flat_map<std::string, report::FrameIndex> places_;
 };
 

@@ -163,7 +163,7 @@ void Lister::name(report::StackEntry& stack) const {
   stack.tags = std::move(labels.tags);
   stack.pool = std::move(labels.pool);
   stack.frames =
-      names_.list_frames(tables_, site.stack, asked_.listing.depth != 0 ? asked_.listing.depth : kMaxListedFrames);
+      names_.list_path(tables_, site.stack, asked_.listing.depth != 0 ? asked_.listing.depth : kMaxListedFrames);
   stack.purpose = purpose_of(tables_, site, names_);
   const size_t depth = depth_of(tables_, site.stack);
   stack.frames_in_all = asked_.listing.depth == 0 && depth > kMaxListedFrames ? depth : 0;
@@ -220,6 +220,7 @@ void Lister::list_stacks(report::Report& report) const {
     return;
   }
   keep_first(places, asked_.listing.limit, std::less<>());
+  report.stacks.reserve(places.size());
   for (const SortPlace& place : places) list(report, place.id);
   keep_first(also, asked_.listing.limit, std::less<>());
   std::erase_if(also, [&](const SortPlace& place) {
@@ -282,19 +283,23 @@ StackContent Lister::content_of(model::SiteId site) const {
 }
 
 void Lister::generate_suppressions(report::Report& report) const {
-  std::vector<std::vector<model::Frame>> frames(report.stacks.size());
+  std::vector<report::FramePath> whole(report.stacks.size());  // all frames, before the table is referred to
+  for (size_t i = 0; i < report.stacks.size(); ++i) {
+    if (!report.stacks[i].leaks) continue;
+    whole[i] = names_.list_path(tables_, tables_.sites[index_.first_site(report.stacks[i].id)].stack, 0);
+  }
   std::vector<LeakToSuppress> leaks;
   const ModuleFiles files(tables_.modules);
   for (size_t i = 0; i < report.stacks.size(); ++i) {
     if (!report.stacks[i].leaks) continue;
     const model::Site& site = tables_.sites[index_.first_site(report.stacks[i].id)];
-    frames[i] = names_.frames_of(tables_, site.stack, 0);
+    const report::FrameList frames = names_.listed(whole[i]);
     const report::StackLeaks& found = *report.stacks[i].leaks;
     for (const auto& [state, count] : {std::pair{leaks::BlockState::kDefinite, found.definite},
                                        std::pair{leaks::BlockState::kIndirect, found.indirect},
                                        std::pair{leaks::BlockState::kPossible, found.possible}}) {
       if (count.blocks == 0) continue;
-      leaks.push_back({{site.function, frames[i], &files}, state, count.blocks, count.bytes});
+      leaks.push_back({{site.function, frames, &files}, state, count.blocks, count.bytes});
       const bool is_first = report.stack_suppressions.empty() || report.stack_suppressions.back().first != i;
       if (is_first)
         report.stack_suppressions.emplace_back(i, write_suppressions(*asked_.leaks.generate, {&leaks.back(), 1}));

@@ -73,7 +73,8 @@ std::string key_of(const report::StackEntry& stack) {
       .add(static_cast<uint64_t>(stack.end))
       .add(stack.frames_in_all)
       .add(static_cast<uint64_t>(stack.purpose))
-      .add(stack.frames)
+      .add(uint64_t{stack.frames.node} << 32 | stack.frames.size)
+      .add(uint64_t{stack.frames.is_cut})
       .take();
 }
 
@@ -186,12 +187,12 @@ void Merger::add(Report part) {
   add_leaks(part);
   add_known(part);
   add_ignored(part.ignored);
-  const std::vector<FrameIndex> places = places_of(part.frames);
+  const std::vector<FrameIndex> places = places_of(part.frames.all());
   add_crash(part, places);
   const uint32_t threads = last_thread_of(part);
   const bool has_peak = begin_larger_peak(part);
   add_labels(part, has_peak);
-  const std::vector<uint32_t> stacks = add_stacks(part, places, has_peak);
+  const std::vector<uint32_t> stacks = add_stacks(part, nodes_.add(part.frames.trie(), places), has_peak);
   add_activity(part, stacks);
   add_suppressions_of_stacks(part, stacks);
   add_errors(part, places);
@@ -320,13 +321,14 @@ std::vector<FrameIndex> Merger::places_of(std::vector<model::Frame>& frames) {
   std::vector<FrameIndex> places;
   places.reserve(frames.size());
   for (model::Frame& frame : frames) {
-    const auto next = static_cast<FrameIndex>(merged_.frames.size());
+    std::vector<model::Frame>& merged = merged_.frames.all();
+    const auto next = static_cast<FrameIndex>(merged.size());
     const auto [found, is_new] = frame_places_.try_emplace(key_of(frame), next);
     places.push_back(found->second);
     if (is_new)
-      merged_.frames.push_back(std::move(frame));
-    else if (merged_.frames[found->second].address != frame.address)
-      merged_.frames[found->second].address = 0;  // module addresses differ between processes
+      merged.push_back(std::move(frame));
+    else if (merged[found->second].address != frame.address)
+      merged[found->second].address = 0;  // module addresses differ between processes
   }
   return places;
 }
@@ -348,11 +350,11 @@ void Merger::add_labels(const Report& part, bool has_peak) {
   }
 }
 
-std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<FrameIndex>& places, bool has_peak) {
+std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<report::NodeIndex>& nodes, bool has_peak) {
   std::vector<uint32_t> made;
   std::unordered_map<uint64_t, uint64_t> ids;  // of the merged stack, by row of the part
   for (report::StackEntry& stack : part.stacks) {
-    move_frames(stack.frames, places);
+    stack.frames.node = nodes[stack.frames.node];
     const auto [found, is_new] = stack_places_.try_emplace(key_of(stack), stack_places_.size());
     ids[stack.id] = found->second + 1;
     stack.id = found->second + 1;
@@ -486,7 +488,7 @@ void Merger::list_stacks(const MergeOptions& options) {
     std::ranges::sort(stack.threads);
     const auto equal = std::ranges::unique(stack.threads);
     stack.threads.erase(equal.begin(), equal.end());
-    if (options.depth != 0 && stack.frames.size() > options.depth) stack.frames.resize(options.depth);
+    if (options.depth != 0) stack.frames = stack.frames.cut(options.depth);
   }
   std::ranges::stable_sort(merged_.errors, std::greater<>(), &report::ErrorEntry::count);
 }
@@ -511,16 +513,19 @@ void Merger::move_activity(const std::vector<uint32_t>& places) {
 void Merger::keep_named_frames() {
   std::vector<FrameIndex> places(merged_.frames.size(), report::kNoFrame);
   std::vector<model::Frame> kept;
-  const auto keep = [&](std::vector<FrameIndex>& frames) {
-    for (FrameIndex& frame : frames) {
-      if (places[frame] == report::kNoFrame) {
-        places[frame] = static_cast<FrameIndex>(kept.size());
-        kept.push_back(std::move(merged_.frames[frame]));
-      }
-      frame = places[frame];
+  report::FrameTrie trie;
+  const auto place_of = [&](FrameIndex frame) {
+    if (places[frame] == report::kNoFrame) {
+      places[frame] = static_cast<FrameIndex>(kept.size());
+      kept.push_back(std::move(merged_.frames.all()[frame]));
     }
+    return places[frame];
   };
-  for (report::StackEntry& stack : merged_.stacks) keep(stack.frames);
+  const auto keep = [&](std::vector<FrameIndex>& frames) {
+    for (FrameIndex& frame : frames) frame = place_of(frame);
+  };
+  report::TrieCopy copy(merged_.frames.trie(), trie, place_of);
+  for (report::StackEntry& stack : merged_.stacks) stack.frames = copy(stack.frames);
   if (merged_.crash) keep(merged_.crash->frames);
   for (report::ProcessEntry& process : merged_.processes) {
     if (process.crash) keep(process.crash->frames);
@@ -530,7 +535,7 @@ void Merger::keep_named_frames() {
     if (error.allocated) keep(error.allocated->frames);
     if (error.released) keep(error.released->frames);
   }
-  merged_.frames = std::move(kept);
+  merged_.frames = {std::move(kept), std::move(trie)};
 }
 
 Report Merger::finish(const MergeOptions& options) && {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/query/sort_key.h"
+#include "analysis/report/node_merger.h"
 #include "analysis/report/report.h"
 
 namespace heaptap::query {
@@ -48,7 +49,7 @@ class Merger {
   bool begin_larger_peak(const report::Report& part);
   void add_labels(const report::Report& part, bool has_peak);
   // Their places among the merged ones, before these are sorted.
-  std::vector<uint32_t> add_stacks(report::Report& part, const std::vector<report::FrameIndex>& places, bool has_peak);
+  std::vector<uint32_t> add_stacks(report::Report& part, const std::vector<report::NodeIndex>& nodes, bool has_peak);
   void add_crash(report::Report& part, const std::vector<report::FrameIndex>& places);
   void add_errors(report::Report& part, const std::vector<report::FrameIndex>& places);
   void add_threads(const report::Report& part);
@@ -71,6 +72,7 @@ class Merger {
   std::optional<uint64_t> largest_peak_;                // so far
   std::map<std::string, report::ModuleEntry> modules_;  // by path
   std::unordered_map<std::string, report::FrameIndex> frame_places_;
+  report::NodeMerger nodes_{merged_.frames.trie()};
   std::unordered_map<std::string, size_t> stack_places_;
   std::unordered_map<std::string, size_t> error_places_;
 };

@@ -11,6 +11,7 @@
 #include "analysis/findings/machinery.h"
 #include "analysis/query/line_map.h"
 #include "analysis/query/stack_similarity.h"
+#include "analysis/report/path_values.h"
 
 namespace heaptap::query {
 namespace {
@@ -63,15 +64,51 @@ class Matcher {
     return !is_shared(index) && pool_.facts(index).function != 0;
   }
 
+  // What a frame is called by its caller.
+  [[nodiscard]] uint32_t callee_of(report::FrameIndex index) const {
+    const FrameFacts& facts = pool_.facts(index);
+    return facts.function != 0 ? facts.function : facts.module;
+  }
+
   // Calls `visit(frame, callee)` for each frame of the stack.
   template <typename Visit>
   void for_each_call(const MatchedStack& stack, const Visit& visit) {
     uint32_t callee = pool_.number_of(stack.function);
-    for (const report::FrameIndex index : *stack.frames) {
+    for (const report::FrameIndex index : pool_.indices(stack.frames)) {
       visit(index, callee);
-      const FrameFacts& facts = pool_.facts(index);
-      callee = facts.function != 0 ? facts.function : facts.module;
+      callee = callee_of(index);
     }
+  }
+
+  // The same for all stacks of a side, with the sums of their figures: each node of the trie is visited once, not once a stack.
+  template <typename Visit>
+  void for_each_call_of(SideOf side, const Visit& visit) {
+    const report::FrameTrie& trie = pool_.trie();
+    std::vector<CallPlace> sums(trie.size());  // of the stacks through each node; without lines
+    std::vector<bool> is_used(trie.size());
+    for (const MatchedStack& stack : sides_[side]->stacks) {
+      const CallPlace own{.allocations = stack.allocations, .allocated_bytes = stack.allocated_bytes};
+      if (stack.frames.empty()) continue;
+      if (stack.frames.is_cut) {
+        for_each_call(stack, [&](report::FrameIndex index, uint32_t callee) { visit(index, callee, own); });
+        continue;
+      }
+      visit(trie[stack.frames.node].frame, pool_.number_of(stack.function), own);
+      add_to(sums[stack.frames.node], own);
+      is_used[stack.frames.node] = true;
+    }
+    for (auto node = static_cast<report::NodeIndex>(trie.size() - 1); node != report::kRootNode; --node) {
+      const auto [caller, frame] = trie[node];
+      if (caller == report::kRootNode || !is_used[node]) continue;
+      visit(trie[caller].frame, callee_of(frame), sums[node]);
+      add_to(sums[caller], sums[node]);
+      is_used[caller] = true;
+    }
+  }
+
+  static void add_to(CallPlace& sum, const CallPlace& part) {
+    sum.allocations += part.allocations;
+    sum.allocated_bytes += part.allocated_bytes;
   }
 
   [[nodiscard]] CallKey key_of(report::FrameIndex index, uint32_t callee) const {
@@ -82,14 +119,9 @@ class Matcher {
   void collect_lines() {
     for (const SideOf side : {kBefore, kAfter}) {
       boost::unordered_flat_map<Call, CallPlace> calls;
-      for (const MatchedStack& stack : sides_[side]->stacks) {
-        for_each_call(stack, [&](report::FrameIndex index, uint32_t callee) {
-          if (!has_lines(index)) return;
-          CallPlace& place = calls[call_of(index, callee)];
-          place.allocations += stack.allocations;
-          place.allocated_bytes += stack.allocated_bytes;
-        });
-      }
+      for_each_call_of(side, [&](report::FrameIndex index, uint32_t callee, const CallPlace& sum) {
+        if (has_lines(index)) add_to(calls[call_of(index, callee)], sum);
+      });
       for (const auto& [call, counted] : calls) {
         const auto index = static_cast<report::FrameIndex>(call >> 32);
         const uint64_t line = line_of(pool_.frame(index));
@@ -140,30 +172,54 @@ class Matcher {
     return tokens_.try_emplace(token, static_cast<uint32_t>(tokens_.size())).first->second;
   }
 
-  // The stack as a node of a tree of tokens. The same code has the same inlined frames, if they were found.
-  uint32_t node_of(SideOf side, const MatchedStack& stack) {
+  // Callers of a frame as a node of a tree of tokens, and the frame, whose token its callee decides.
+  struct Callers {
     uint32_t node = 0;
-    const auto step = [&](uint32_t token) {
-      node = nodes_.try_emplace(uint64_t{node} << 32 | token, static_cast<uint32_t>(nodes_.size() + 1)).first->second;
-    };
-    step(number_of({TokenKind::kCalled, pool_.number_of(stack.function), stack.mapping ? 1 : 0, 0}));
-    for_each_call(stack, [&](report::FrameIndex index, uint32_t callee) {
-      if (is_shared(index) && pool_.frame(index).inlined) return;
-      const auto [known, is_new] = token_of_call_[side].try_emplace(call_of(index, callee), 0);
-      if (is_new) known->second = number_of(token_of(side, index, callee));
-      step(known->second);
-    });
-    return node;
+    report::FrameIndex frame = report::kNoFrame;
+  };
+
+  uint32_t step(uint32_t node, uint32_t token) {
+    return nodes_.try_emplace(uint64_t{node} << 32 | token, static_cast<uint32_t>(nodes_.size() + 1)).first->second;
   }
 
+  // The same code has the same inlined frames, if they were found.
+  uint32_t step(SideOf side, const Callers& callers, uint32_t callee) {
+    const report::FrameIndex index = callers.frame;
+    if (index == report::kNoFrame || (is_shared(index) && pool_.frame(index).inlined)) return callers.node;
+    const auto [known, is_new] = token_of_call_[side].try_emplace(call_of(index, callee), 0);
+    if (is_new) known->second = number_of(token_of(side, index, callee));
+    return step(callers.node, known->second);
+  }
+
+  // A stack as a node of that tree, from the outermost frame to the called function.
+  uint32_t node_of(SideOf side, const MatchedStack& stack, report::PathValues<Callers>& of_path) {
+    const Callers innermost = of_path(stack.frames, [&](const Callers& callers, report::FrameIndex frame) {
+      return Callers{step(side, callers, callee_of(frame)), frame};
+    });
+    const uint32_t called = pool_.number_of(stack.function);
+    return step(step(side, innermost, called), number_of({TokenKind::kCalled, called, stack.mapping ? 1 : 0, 0}));
+  }
+
+  struct PlacedStack {
+    uint32_t node;
+    SideOf side;
+    size_t index;
+    auto operator<=>(const PlacedStack&) const = default;
+  };
+
   void match_by_place() {
-    std::map<uint32_t, std::array<std::vector<size_t>, 2>> groups;
+    std::vector<PlacedStack> placed;
     for (const SideOf side : {kBefore, kAfter}) {
+      report::PathValues<Callers> of_path(pool_.trie(), {});
       for (size_t i = 0; i < sides_[side]->stacks.size(); ++i) {
-        groups[node_of(side, sides_[side]->stacks[i])][side].push_back(i);
+        placed.push_back({node_of(side, sides_[side]->stacks[i], of_path), side, i});
       }
     }
-    for (auto& [node, group] : groups) {
+    std::ranges::sort(placed);
+    for (size_t begin = 0, end = 0; begin < placed.size(); begin = end) {
+      std::array<std::vector<size_t>, 2> group;
+      for (; end < placed.size() && placed[end].node == placed[begin].node; ++end)
+        group[placed[end].side].push_back(placed[end].index);
       if (group[kBefore].empty() || group[kAfter].empty()) continue;
       const bool moved = differ(group[kBefore].front(), group[kAfter].front());
       add(std::move(group[kBefore]), std::move(group[kAfter]), moved);
@@ -180,12 +236,14 @@ class Matcher {
   [[nodiscard]] bool differ(size_t before, size_t after) const {
     const auto seen = [&](const MatchedStack& stack) {
       std::vector<std::pair<uint32_t, uint32_t>> calls;
-      for (const report::FrameIndex index : *stack.frames) {
+      for (const report::FrameIndex index : pool_.indices(stack.frames)) {
         if (has_lines(index)) calls.emplace_back(pool_.facts(index).function, pool_.frame(index).line);
       }
       return calls;
     };
-    return seen(sides_[kBefore]->stacks[before]) != seen(sides_[kAfter]->stacks[after]);
+    const MatchedStack& one = sides_[kBefore]->stacks[before];
+    const MatchedStack& other = sides_[kAfter]->stacks[after];
+    return one.frames != other.frames && seen(one) != seen(other);
   }
 
   // Key for the comparison by similarity; empty: no frame is in code that differs.
@@ -240,12 +298,14 @@ class Matcher {
   void list_unnamed_modules() {
     std::array<std::set<std::string>, 2> names;
     for (const SideOf side : {kBefore, kAfter}) {
+      report::PathValues<char> seen(pool_.trie(), 0);
       for (const MatchedStack& stack : sides_[side]->stacks) {
-        for (const report::FrameIndex index : *stack.frames) {
+        seen(stack.frames, [&](char /*callers*/, report::FrameIndex index) {
           const model::Frame& frame = pool_.frame(index);
           const bool is_unnamed = !is_shared(index) && frame.function.empty() && !frame.module.empty();
           if (is_unnamed) names[side].insert(frame.module.substr(frame.module.rfind('/') + 1));
-        }
+          return char{0};
+        });
       }
     }
     std::ranges::set_intersection(names[kBefore], names[kAfter], std::back_inserter(matching_.unnamed_modules));

@@ -13,7 +13,7 @@ namespace heaptap::query {
 struct MatchedStack {
   std::string function;  // the allocation function with its variant
   bool mapping = false;
-  const std::vector<report::FrameIndex>* frames = nullptr;  // of the pool, innermost first
+  report::FramePath frames;  // of the pool
   uint64_t allocations = 0;
   uint64_t allocated_bytes = 0;
 };

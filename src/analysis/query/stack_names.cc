@@ -51,23 +51,89 @@ StackNames::CodeFrames StackNames::frames_at(const model::Tables& tables, model:
   return {&found, is_called_by_signal(tables, stack)};
 }
 
+report::FrameIndex StackNames::list_code(const model::Tables& tables, model::StackId stack, const CodeFrames& found) {
+  const uint64_t key = uint64_t{tables.stacks[stack].code} << 1 | uint64_t{found.is_called_by_signal};
+  const auto [place, is_new] = places_.try_emplace(key, static_cast<report::FrameIndex>(listed_.size()));
+  if (is_new) {
+    listed_.insert(listed_.end(), found.frames->begin(), found.frames->end());
+    if (found.is_called_by_signal) listed_.back().function = kSignalHandler;
+  }
+  return place->second;
+}
+
 std::vector<report::FrameIndex> StackNames::list_frames(const model::Tables& tables, model::StackId stack,
                                                         uint32_t depth) {
   std::vector<report::FrameIndex> indices;
   for (; stack >= wire::kRootCount && (depth == 0 || indices.size() < depth); stack = parent_of(tables, stack)) {
     const CodeFrames found = frames_at(tables, stack);
     if (found.frames == nullptr) continue;
-    const uint64_t key = uint64_t{tables.stacks[stack].code} << 1 | uint64_t{found.is_called_by_signal};
-    const auto [place, is_new] = places_.try_emplace(key, static_cast<report::FrameIndex>(listed_.size()));
-    if (is_new) {
-      listed_.insert(listed_.end(), found.frames->begin(), found.frames->end());
-      if (found.is_called_by_signal) listed_.back().function = kSignalHandler;
-    }
-    for (size_t i = 0; i < found.frames->size(); ++i)
-      indices.push_back(place->second + static_cast<report::FrameIndex>(i));
+    const report::FrameIndex first = list_code(tables, stack, found);
+    for (size_t i = 0; i < found.frames->size(); ++i) indices.push_back(first + static_cast<report::FrameIndex>(i));
   }
   if (depth != 0 && indices.size() > depth) indices.resize(depth);
   return indices;
+}
+
+report::NodeIndex StackNames::node_for(model::StackId stack) {
+  const auto [known, is_new] = nodes_.try_emplace(stack);
+  if (is_new) known->second.node = trie_.reserve();
+  return known->second.node;
+}
+
+// Of a stack with its caller's node: the nodes of its frames, the innermost one's last.
+report::NodeIndex StackNames::list_step(const model::Tables& tables, const Step& step, report::NodeIndex caller) {
+  const report::NodeIndex node = node_for(step.stack);
+  if (trie_[node].frame != report::kNoFrame) return node;
+  const report::FrameIndex first = list_code(tables, step.stack, step.found);
+  for (auto frame = static_cast<report::FrameIndex>(first + step.found.frames->size() - 1); frame != first; --frame) {
+    caller = trie_.add(caller, frame);
+  }
+  trie_.set(node, {caller, first});
+  return node;
+}
+
+// Where a list is cut: the node of the next stack outwards, without its name.
+report::NodeIndex StackNames::caller_beyond(const model::Tables& tables, model::StackId stack) {
+  for (stack = parent_of(tables, stack); stack >= wire::kRootCount; stack = parent_of(tables, stack)) {
+    if (frames_at(tables, stack).frames != nullptr) return node_for(stack);
+  }
+  return report::kRootNode;
+}
+
+report::FramePath StackNames::list_path(const model::Tables& tables, model::StackId stack, uint32_t depth) {
+  std::vector<Step> steps;
+  uint32_t size = 0;
+  report::NodeIndex node = report::kRootNode;
+  uint32_t below = 0;  // frames of the known part
+  bool is_whole = true;
+  for (; stack >= wire::kRootCount; stack = parent_of(tables, stack)) {
+    const auto known = nodes_.find(stack);
+    if (known != nodes_.end() && known->second.depth != 0) {
+      node = known->second.node;
+      below = known->second.depth;
+      break;
+    }
+    const CodeFrames found = frames_at(tables, stack);
+    if (found.frames == nullptr) continue;
+    steps.push_back({stack, found});
+    size += static_cast<uint32_t>(found.frames->size());
+    if (depth == 0 || size < depth) continue;
+    node = caller_beyond(tables, stack);
+    is_whole = node == report::kRootNode;
+    break;
+  }
+  const uint32_t all = size + below;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    node = list_step(tables, *step, node);
+    below += static_cast<uint32_t>(step->found.frames->size());
+    if (is_whole) nodes_[step->stack].depth = below;
+  }
+  return report::FramePath{node, all, !is_whole}.cut(depth == 0 ? all : depth);
+}
+
+report::FrameList StackNames::listed(report::FramePath path) const {
+  const report::FrameIndices indices = trie_.indices(path);
+  return {listed_, {indices.begin(), indices.end()}};
 }
 
 model::Frame StackNames::telling_frame(const model::Tables& tables, model::StackId stack) {
@@ -86,10 +152,11 @@ report::FrameIndex StackNames::list_telling_frame(const model::Tables& tables, m
   return known->second;
 }
 
-std::vector<model::Frame> StackNames::take_listed() {
+report::FrameTable StackNames::take_listed() {
   places_.clear();
   telling_.clear();
-  return std::exchange(listed_, {});
+  nodes_.clear();
+  return {std::exchange(listed_, {}), std::exchange(trie_, {})};
 }
 
 StackNames::Match StackNames::match_of(const model::Tables& tables, model::CodeId code) {

@@ -38,13 +38,17 @@ class StackNames {
   // Innermost first, inlined frames included; at most `depth` of them (0: all).
   std::vector<model::Frame> frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth);
 
-  // Same as indexes into a table of frames that grows; the lists of one report share it.
+  // Same as a path in a table of frames that grows; the lists of one report share it. Each stack of the trace is named once, however many
+  // stacks it is an outer part of.
+  report::FramePath list_path(const model::Tables& tables, model::StackId stack, uint32_t depth);
   std::vector<report::FrameIndex> list_frames(const model::Tables& tables, model::StackId stack, uint32_t depth);
+  // Frames of such a path; valid until the next list.
+  [[nodiscard]] report::FrameList listed(report::FramePath path) const;
   // Frame that names the allocation site, and its index in that table (report::kNoFrame: none).
   model::Frame telling_frame(const model::Tables& tables, model::StackId stack);
   report::FrameIndex list_telling_frame(const model::Tables& tables, model::StackId stack);
   // Returns that table; the next list starts a new one.
-  std::vector<model::Frame> take_listed();
+  report::FrameTable take_listed();
 
   [[nodiscard]] bool filters() const { return !function_.empty() || !module_.empty() || !tags_.empty(); }
 
@@ -61,6 +65,21 @@ class StackNames {
     bool function = false;
     bool module = false;
   };
+  // Stack of the trace in the table, known down to its outermost frame, or as far as a stack with a limited depth shows it.
+  struct Listed {
+    report::NodeIndex node = report::kRootNode;  // of its innermost frame; kRootNode: heaptap's own code
+    uint32_t depth = 0;                          // frames down to the root; 0: not known
+  };
+  struct Step {
+    model::StackId stack;
+    CodeFrames found;
+  };
+  // The index of the first frame of a code in the table.
+  report::FrameIndex list_code(const model::Tables& tables, model::StackId stack, const CodeFrames& found);
+  // The node of a stack's innermost frame, which may get its frame later; kRootNode: of heaptap's own code.
+  report::NodeIndex node_for(model::StackId stack);
+  report::NodeIndex list_step(const model::Tables& tables, const Step& step, report::NodeIndex caller);
+  report::NodeIndex caller_beyond(const model::Tables& tables, model::StackId stack);
   // Names from the source if it has them, else from symbols.
   const std::vector<model::Frame>& frames_of_code(const model::Tables& tables, model::CodeId code);
   Match match_of(const model::Tables& tables, model::CodeId code);
@@ -74,6 +93,8 @@ class StackNames {
   boost::unordered_flat_map<model::CodeId, Match> matches_;
   boost::unordered_flat_map<model::StackId, report::FrameIndex> telling_;  // by stack: index into `listed_`
   std::vector<model::Frame> listed_;
+  report::FrameTrie trie_;
+  boost::unordered_flat_map<model::StackId, Listed> nodes_;
   boost::unordered_flat_map<uint64_t, report::FrameIndex> places_;  // by code: index of its first frame in `listed_`
 };
 

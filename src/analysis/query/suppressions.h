@@ -2,13 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analysis/query/module_files.h"
 #include "analysis/query/suppression_file.h"
+#include "analysis/report/frame_list.h"
 #include "common/base/result.h"
 #include "common/model/capture.h"
 #include "common/model/frame.h"
@@ -19,7 +19,7 @@ namespace heaptap::query {
 // Stack of an allocation: the allocation function, and its callers, innermost first, inlined ones included.
 struct NamedStack {
   wire::Function function = wire::Function::kNone;
-  std::span<const model::Frame> frames;
+  report::FrameList frames;
   const ModuleFiles* files = nullptr;  // null: each module's path is its file
 
   [[nodiscard]] std::string_view file_of(const model::Frame& frame) const {

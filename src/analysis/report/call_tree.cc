@@ -1,6 +1,7 @@
 #include "analysis/report/call_tree.h"
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -18,16 +19,6 @@ FrameKey key_of(const model::Frame& frame) {
   return {frame.function, frame.module, frame.file, frame.line};
 }
 
-// Node index of the tree under construction: children by key.
-struct Divergence {
-  FrameIndex frame = kNoFrame;
-  const std::string* function = nullptr;  // the called one
-  uint64_t weight = 0;
-  uint64_t allocations = 0;
-  uint64_t live_blocks = 0;
-  std::map<FrameKey, Divergence> children;
-};
-
 uint64_t weight_of(const StackEntry& stack, Weight weight) {
   switch (weight) {
     case Weight::kLiveBytes:
@@ -44,27 +35,128 @@ uint64_t weight_of(const StackEntry& stack, Weight weight) {
   return 0;
 }
 
-void grow(Divergence& branch, const StackEntry& stack, uint64_t weight) {
-  branch.weight += weight;
-  branch.allocations += stack.allocations.counted();
-  branch.live_blocks += stack.live_blocks.counted();
-}
+struct Sums {
+  uint64_t weight = 0;
+  uint64_t allocations = 0;
+  uint64_t live_blocks = 0;
 
-TreeNode finish(const Divergence& branch) {
-  TreeNode node{.frame = branch.frame,
-                .function = branch.function == nullptr ? "" : *branch.function,
-                .weight = branch.weight,
-                .allocations = branch.allocations,
-                .live_blocks = branch.live_blocks,
-                .children = {}};
-  for (const auto& [key, child] : branch.children) {
-    node.children.push_back(finish(child));
+  Sums& operator+=(const Sums& other) {
+    weight += other.weight;
+    allocations += other.allocations;
+    live_blocks += other.live_blocks;
+    return *this;
   }
-  std::stable_sort(node.children.begin(), node.children.end(), [](const TreeNode& a, const TreeNode& b) {
-    return std::pair(a.weight, a.allocations) > std::pair(b.weight, b.allocations);
-  });
-  return node;
-}
+};
+
+class TreeMaker {
+ public:
+  explicit TreeMaker(const Report& report)
+      : report_(report), places_(report.frames.size(), kNoPlace), known_(report.frames.trie().size()) {}
+
+  // The innermost `frames` of the stack.
+  void add(const StackEntry& stack, const Sums& sums, size_t frames, bool bottom_up) {
+    uint32_t branch = 0;
+    if (bottom_up) branch = child(branch, place_of(stack.function), {.frame = kNoFrame, .function = &stack.function});
+    const FramePath path = stack.frames.cut(static_cast<uint32_t>(frames));
+    if (bottom_up) {
+      for (const FrameIndex frame : report_.frames.indices(path)) branch = child_of_frame(branch, frame);
+    } else {
+      branch = child(branch_of(path), place_of(stack.function), {.frame = kNoFrame, .function = &stack.function});
+    }
+    branches_[branch].sums += sums;
+  }
+
+  TreeNode finish() {
+    std::vector<std::vector<uint32_t>> children(branches_.size());
+    for (uint32_t i = static_cast<uint32_t>(branches_.size()) - 1; i != 0; --i) {
+      branches_[branches_[i].caller].sums += branches_[i].sums;
+      children[branches_[i].caller].push_back(i);
+    }
+    return node_of(0, children);
+  }
+
+ private:
+  static constexpr uint32_t kNoPlace = ~uint32_t{0};
+
+  struct Branch {
+    FrameIndex frame = kNoFrame;
+    const std::string* function = nullptr;  // the called one
+    uint32_t caller = 0;                    // or, bottom-up, the callee; a smaller index
+    Sums sums = {};
+  };
+  // The branch that a node of the trie led to, with that many frames outwards.
+  struct Known {
+    uint32_t branch = 0;
+    uint32_t frames = 0;  // 0: none
+  };
+
+  uint32_t number_of(const FrameKey& key) {
+    return numbers_.try_emplace(key, static_cast<uint32_t>(numbers_.size())).first->second;
+  }
+  uint32_t place_of(const std::string& function) { return number_of({function, "", "", 0}); }
+
+  uint32_t child(uint32_t branch, uint32_t place, Branch content) {
+    const auto [found, is_new] =
+        children_.try_emplace(uint64_t{branch} << 32 | place, static_cast<uint32_t>(branches_.size()));
+    if (is_new) {
+      content.caller = branch;
+      branches_.push_back(content);
+    }
+    return found->second;
+  }
+
+  uint32_t child_of_frame(uint32_t branch, FrameIndex frame) {
+    uint32_t& place = places_[frame];
+    if (place == kNoPlace) place = number_of(key_of(report_.frames[frame]));
+    return child(branch, place, {.frame = frame});
+  }
+
+  // Stacks share their outer frames: these are looked up once.
+  uint32_t branch_of(FramePath path) {
+    const FrameTrie& trie = report_.frames.trie();
+    std::vector<NodeIndex> inner;
+    NodeIndex node = path.node;
+    while (inner.size() < path.size && known_[node].frames != path.size - inner.size()) {
+      inner.push_back(node);
+      node = trie[node].caller;
+    }
+    uint32_t branch = inner.size() == path.size ? 0 : known_[node].branch;
+    for (; !inner.empty(); inner.pop_back()) {
+      branch = child_of_frame(branch, trie[inner.back()].frame);
+      known_[inner.back()] = {branch, static_cast<uint32_t>(path.size - (inner.size() - 1))};
+    }
+    return branch;
+  }
+
+  // Heaviest first.
+  [[nodiscard]] auto order_of(uint32_t index) const {
+    const Branch& branch = branches_[index];
+    const FrameKey key =
+        branch.function != nullptr ? FrameKey{*branch.function, "", "", 0} : key_of(report_.frames[branch.frame]);
+    return std::tuple(~branch.sums.weight, ~branch.sums.allocations, key);
+  }
+
+  TreeNode node_of(uint32_t index, std::vector<std::vector<uint32_t>>& children) {
+    const Branch& branch = branches_[index];
+    TreeNode node{.frame = branch.frame,
+                  .function = branch.function == nullptr ? "" : *branch.function,
+                  .weight = branch.sums.weight,
+                  .allocations = branch.sums.allocations,
+                  .live_blocks = branch.sums.live_blocks,
+                  .children = {}};
+    std::ranges::sort(children[index], {}, [this](uint32_t each) { return order_of(each); });
+    node.children.reserve(children[index].size());
+    for (const uint32_t each : children[index]) node.children.push_back(node_of(each, children));
+    return node;
+  }
+
+  const Report& report_;
+  std::vector<Branch> branches_ = std::vector<Branch>(1);
+  boost::unordered_flat_map<uint64_t, uint32_t> children_;  // by branch and place
+  std::map<FrameKey, uint32_t> numbers_;                    // of places in the program
+  std::vector<uint32_t> places_;                            // of frames
+  std::vector<Known> known_;                                // by node of the trie
+};
 
 }  // namespace
 
@@ -105,29 +197,14 @@ const char* name_of(Weight weight) {
 
 TreeNode build_tree(const Report& report, Weight weight, bool bottom_up,
                     const std::function<size_t(const FrameList&)>& depth_of) {
-  Divergence root;
+  TreeMaker tree(report);
   for (const StackEntry& stack : report.stacks) {
     const uint64_t value = weight_of(stack, weight);
-    if (stack.is_apart() || value == 0) {
-      continue;
-    }
-    const size_t frames = depth_of(report.list(stack.frames));
-    Divergence* branch = &root;
-    grow(root, stack, value);
-    for (size_t step = 0; step <= frames; ++step) {
-      const size_t place = bottom_up ? step : frames - step;  // 0: the called function, below it its callers
-      if (place == 0) {
-        branch = &branch->children[{stack.function, "", "", 0}];
-        branch->function = &stack.function;
-      } else {
-        const FrameIndex frame = stack.frames[place - 1];
-        branch = &branch->children[key_of(report.frames[frame])];
-        branch->frame = frame;
-      }
-      grow(*branch, stack, value);
-    }
+    if (stack.is_apart() || value == 0) continue;
+    tree.add(stack, {value, stack.allocations.counted(), stack.live_blocks.counted()},
+             depth_of(report.list(stack.frames)), bottom_up);
   }
-  return finish(root);
+  return tree.finish();
 }
 
 }  // namespace heaptap::report

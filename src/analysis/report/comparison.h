@@ -76,10 +76,10 @@ struct ComparedStack {
   bool mapping = false;          // mmap and the like: not in the totals
   std::vector<StackSide> sides;  // one per recording
   StackState state = StackState::kSame;
-  bool moved = false;                     // its lines, or frames in between, differ
-  bool growing = false;                   // three recordings or more: it never shrank between two, and grew
-  std::vector<FrameIndex> frames;         // innermost first, from the last recording that has it
-  std::vector<FrameIndex> frames_before;  // if it moved: from the first one
+  bool moved = false;       // its lines, or frames in between, differ
+  bool growing = false;     // three recordings or more: it never shrank between two, and grew
+  FramePath frames;         // innermost first, from the last recording that has it
+  FramePath frames_before;  // if it moved: from the first one
 
   [[nodiscard]] std::optional<int64_t> change(Figure figure) const;
 };
@@ -101,9 +101,9 @@ struct Comparison {
   uint64_t below_floor = 0;                    // changed and not listed
   uint64_t unchanged = 0;                      // not listed
   std::vector<std::string> unmatched_modules;  // changed between the recordings, and without function names
-  std::vector<model::Frame> frames;            // each once
+  FrameTable frames;
 
-  [[nodiscard]] FrameList list(const std::vector<FrameIndex>& indices) const { return {frames, indices}; }
+  [[nodiscard]] FrameList list(FramePath path) const { return frames.list(path); }
   [[nodiscard]] std::optional<int64_t> change(Figure figure) const;  // of the totals
 };
 

@@ -9,6 +9,7 @@
 
 #include "analysis/report/named_root.h"
 #include "analysis/report/purpose.h"
+#include "common/base/boxed.h"
 #include "common/model/note.h"
 
 namespace heaptap::report {
@@ -127,7 +128,7 @@ struct StackLeaks {
       cycle;  // numbers of the blocks of a shortest cycle, one of `in_cycles` first; empty: none, or not listed
   uint64_t held_by = 0;  // another stack, whose definitely lost blocks lead to `indirect`; 0: none, or unknown
   bool has_more_holders = false;
-  std::optional<ExitHolder> exit_holder = {};  // of lost()
+  base::Boxed<ExitHolder> exit_holder = {};  // of lost()
 
   [[nodiscard]] BlockCount lost() const { return BlockCount(definite) += indirect; }
   StackLeaks& operator+=(const StackLeaks& other) {

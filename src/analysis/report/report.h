@@ -124,7 +124,7 @@ struct StackEntry {
   std::vector<uint32_t> threads;
   bool threads_known = true;                       // false: others may have called it too
   std::optional<StackLeaks> leaks;                 // empty without a scan
-  std::vector<FrameIndex> frames;                  // its callers, innermost first, inlined ones included
+  FramePath frames;                                // its callers, innermost first, inlined ones included
   wire::StackEnd end = wire::StackEnd::kComplete;  // why the frames end here
   bool ends_in_made_code = false;                  // of no file: of a JIT compiler
   uint64_t frames_in_all = 0;                      // if not all are listed; else 0
@@ -342,11 +342,12 @@ struct Report {
   std::string generated_suppressions;                                // for the listed leaks, if requested
   std::vector<model::SymbolHint> symbol_hints;  // of modules whose shown frames lack names or lines
   std::optional<UnmatchedFilter> unmatched;     // the filter has no match
-  std::vector<model::Frame> frames;             // each once; referred to by index
-  std::vector<ModuleEntry> modules;             // each path once, in order
-  SkippedNames skipped = {};                    // machinery defined by the user
+  FrameTable frames;
+  std::vector<ModuleEntry> modules;  // each path once, in order
+  SkippedNames skipped = {};         // machinery defined by the user
 
-  [[nodiscard]] FrameList list(const std::vector<FrameIndex>& indices) const { return {frames, indices}; }
+  [[nodiscard]] FrameList list(FramePath path) const { return frames.list(path); }
+  [[nodiscard]] FrameList list(const std::vector<FrameIndex>& indices) const { return frames.list(indices); }
   // End of the recording; of a truncated or running one, as far as known.
   [[nodiscard]] uint64_t end_ns() const { return std::max(capture.duration_ns, last_event_ns); }
 };

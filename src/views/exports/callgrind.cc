@@ -42,7 +42,7 @@ struct Calls {
 
 class Program {
  public:
-  Program(const report::Report& report, std::vector<const Metric*> shown) : shown_(std::move(shown)) {
+  Program(const report::Report& report, std::vector<const Metric*> shown) : report_(report), shown_(std::move(shown)) {
     for (const model::Frame& frame : report.frames)
       of_frame_.push_back({intern({module_of(frame), file_of(frame), name_of(frame)}), frame.line});
     root_ = intern({"", "", "(all stacks)"});
@@ -82,6 +82,7 @@ class Program {
     return line + "\n";
   }
 
+  const report::Report& report_;
   std::vector<const Metric*> shown_;
   std::map<Function, FunctionId> ids_;
   std::map<std::pair<std::string, std::string>, FunctionId> merged_;
@@ -114,7 +115,7 @@ void Program::add(const StackEntry& stack) {
     }
     caller = callee;
   };
-  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) call(of_frame_[*frame]);
+  for (const report::FrameIndex frame : report_.frames.outermost_first(stack.frames)) call(of_frame_[frame]);
   if (stack.frames.empty()) call({intern({"", "", base::safe_text(stack.function)}), 0});
   add_to(self_[caller]);
 }

@@ -160,7 +160,7 @@ base::Result<> write_dhat(const Input& input, const report::Write& write) {
     if (tells_lives(report)) write_lives(json, held.of(place), stack);
     json.key("fs").begin_array();
     json.value(1 + table.place_of_call(stack, report.frames.size()));
-    for (const report::FrameIndex frame : stack.frames) json.value(1 + frame);
+    for (const report::FrameIndex frame : report.frames.indices(stack.frames)) json.value(1 + frame);
     json.end_array();
     json.end_object();
     pieces.flush();

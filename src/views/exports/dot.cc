@@ -34,7 +34,8 @@ struct Graph {
 // The allocation function and its callers, outwards. Graphviz writes names unescaped into SVG, which is XML.
 std::vector<std::string> path_of(const report::Report& report, const report::StackEntry& stack) {
   std::vector<std::string> path{stack.function};
-  for (const report::FrameIndex frame : stack.frames) path.push_back(xml_characters(name_of(report.frames[frame])));
+  for (const report::FrameIndex frame : report.frames.indices(stack.frames))
+    path.push_back(xml_characters(name_of(report.frames[frame])));
   return path;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/report/path_values.h"
 #include "analysis/report/view.h"
 #include "common/base/safe_text.h"
 #include "views/exports/frame_text.h"
@@ -38,7 +39,8 @@ class ThreadTables {
   explicit ThreadTables(const report::Report& report) {
     for (const model::Frame& frame : report.frames)
       add_frame(name_of(frame), frame.file.empty() ? module_of(frame) : file_of(frame), frame.line);
-    for (const report::StackEntry& stack : report.stacks) add_stack(stack);
+    report::PathValues<Place> of_path(report.frames.trie(), std::nullopt);
+    for (const report::StackEntry& stack : report.stacks) add_stack(of_path, stack);
   }
   // Of the report's stack.
   [[nodiscard]] size_t stack(size_t place) const { return of_stack_[place]; }
@@ -54,7 +56,7 @@ class ThreadTables {
     return found->second;
   }
   size_t add_frame(const std::string& name, const std::string& file, uint32_t line);
-  void add_stack(const report::StackEntry& entry);
+  void add_stack(report::PathValues<Place>& of_path, const report::StackEntry& entry);
   size_t node(Place prefix, size_t frame);
   void write_functions(json::JsonWriter& json) const;
   void write_frames(json::JsonWriter& json) const;
@@ -95,9 +97,9 @@ size_t ThreadTables::node(Place prefix, size_t frame) {
   return found->second;
 }
 
-void ThreadTables::add_stack(const report::StackEntry& entry) {
-  Place prefix;
-  for (auto frame = entry.frames.rbegin(); frame != entry.frames.rend(); ++frame) prefix = node(prefix, *frame);
+void ThreadTables::add_stack(report::PathValues<Place>& of_path, const report::StackEntry& entry) {
+  const Place prefix =
+      of_path(entry.frames, [this](Place caller, report::FrameIndex frame) { return Place(node(caller, frame)); });
   auto called = called_.find(entry.function);
   if (called == called_.end())
     called = called_.emplace(entry.function, add_frame(base::safe_text(entry.function), "", 0)).first;

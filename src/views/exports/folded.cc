@@ -27,8 +27,8 @@ base::Result<> write_folded(const Input& input, const report::Write& write) {
     const uint64_t value = input.metric.of(stack).counted();
     if (stack.is_apart() || value == 0) continue;
     std::string line;
-    for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {
-      line += without_separator(name_of(report.frames[*frame])) + ";";
+    for (const report::FrameIndex frame : report.frames.outermost_first(stack.frames)) {
+      line += without_separator(name_of(report.frames[frame])) + ";";
     }
     write(fmt::format("{}{} {}\n", line, without_separator(base::safe_text(stack.function)), value));
   }

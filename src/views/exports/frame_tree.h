@@ -20,7 +20,7 @@ inline FrameTree build_frame_tree(const report::Report& report, const Metric& me
     if (stack.is_apart() || weight == 0) continue;
     FrameTree* node = &root;
     node->weight += weight;
-    for (const report::FrameIndex frame : stack.frames) {
+    for (const report::FrameIndex frame : report.frames.indices(stack.frames)) {
       node = &node->callers[frame];
       node->weight += weight;
     }

@@ -33,6 +33,7 @@ class HeaptrackFile : public BlockEvents {
     if (!report.capture.from_start) put("A\n");
     if (!resident_.empty()) put(fmt::format("I {:x} 0\n", page_bytes()));
     stacks_.resize(report.stacks.size());
+    of_run_.resize(report.frames.trie().size());
   }
 
   void on_allocation(const LiveBlock& block) override {
@@ -99,7 +100,12 @@ class HeaptrackFile : public BlockEvents {
   std::map<std::vector<report::FrameIndex>, uint64_t> addresses_;
   uint64_t address_count_ = 0;
   boost::unordered_flat_map<std::pair<uint64_t, uint64_t>, uint64_t> traces_;
+  struct Run {
+    report::NodeIndex node;
+    size_t begin;  // its innermost frame
+  };
   std::vector<uint64_t> stacks_;  // by index in the report; 0: not written yet
+  std::vector<uint64_t> of_run_;  // by the node of the innermost frame of a run: the stack that begins there
   boost::unordered_flat_map<std::pair<uint64_t, uint64_t>, uint64_t> allocated_;  // by size and stack
 };
 
@@ -143,14 +149,26 @@ uint64_t HeaptrackFile::stack_of(size_t place) {
   uint64_t& number = stacks_[place];
   if (number != 0) return number;
   const report::StackEntry& entry = report_.stacks[place];
-  std::vector<Frames> runs;
-  for (size_t begin = 0, end = 1; begin < entry.frames.size(); ++end) {
-    if (end < entry.frames.size() && report_.frames[entry.frames[end - 1]].inlined) continue;
-    runs.push_back(Frames(entry.frames).subspan(begin, end - begin));
-    begin = end;
+  if (entry.frames.empty()) return number = stack(address_of_call(entry.function), 0);
+  const report::FrameTrie& trie = report_.frames.trie();
+  std::vector<report::FrameIndex> frames;
+  std::vector<Run> runs;
+  report::NodeIndex node = entry.frames.node;
+  while (frames.size() < entry.frames.size) {
+    number = entry.frames.is_cut ? 0 : of_run_[node];
+    if (number != 0) break;
+    runs.push_back({node, frames.size()});
+    bool is_inlined = true;
+    for (; is_inlined && frames.size() < entry.frames.size; node = trie[node].caller) {
+      frames.push_back(trie[node].frame);
+      is_inlined = report_.frames[frames.back()].inlined;
+    }
   }
-  if (runs.empty()) number = stack(address_of_call(entry.function), 0);
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run) number = stack(address(*run), number);
+  for (size_t end = frames.size(); !runs.empty(); end = runs.back().begin, runs.pop_back()) {
+    const Run& run = runs.back();
+    number = stack(address(Frames(frames).subspan(run.begin, end - run.begin)), number);
+    if (!entry.frames.is_cut) of_run_[run.node] = number;
+  }
   return number;
 }
 

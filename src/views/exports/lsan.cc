@@ -27,7 +27,7 @@ std::string leak_text(const report::Report& report, const Leak& leak) {
                                  leak.kind == LeakKind::kDefinite ? "Direct" : "Indirect", leak.count.bytes,
                                  leak.count.blocks, base::safe_text(leak.stack->function));
   size_t number = 1;
-  for (const report::FrameIndex index : leak.stack->frames) {
+  for (const report::FrameIndex index : report.frames.indices(leak.stack->frames)) {
     const model::Frame& frame = report.frames[index];
     text += fmt::format("    #{} 0x{:012x} {}\n", number++, frame.address, place_of(frame));
   }

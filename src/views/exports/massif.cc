@@ -14,7 +14,7 @@
 namespace heaptap::exports {
 namespace {
 
-void write_node(const FrameTree& node, const std::string& label, size_t depth, const std::vector<model::Frame>& frames,
+void write_node(const FrameTree& node, const std::string& label, size_t depth, const report::FrameTable& frames,
                 const report::Write& write) {
   write(fmt::format("{:{}}n{}: {} {}\n", "", depth, node.callers.size(), node.weight, label));
   std::vector<const std::pair<const report::FrameIndex, FrameTree>*> callers;

@@ -32,11 +32,10 @@ std::string frame_xml(const model::Frame& frame) {
   return text + "    </frame>\n";
 }
 
-std::string stack_xml(const report::Report& report, const std::string& called,
-                      const std::vector<report::FrameIndex>& frames) {
+std::string stack_xml(const std::string& called, const report::FrameList& frames) {
   std::string text =
       fmt::format("  <stack>\n    <frame>\n      <ip>0x0</ip>\n      <fn>{}</fn>\n    </frame>\n", xml_text(called));
-  for (const report::FrameIndex frame : frames) text += frame_xml(report.frames[frame]);
+  for (const model::Frame& frame : frames) text += frame_xml(frame);
   return text + "  </stack>\n";
 }
 
@@ -55,8 +54,7 @@ std::string symbol_of(const report::StackEntry& stack) {
 
 std::string suppression_xml(const report::Report& report, const Leak& leak) {
   std::vector<std::string> lines{"fun:" + symbol_of(*leak.stack)};
-  for (const report::FrameIndex index : leak.stack->frames) {
-    const model::Frame& frame = report.frames[index];
+  for (const model::Frame& frame : report.list(leak.stack->frames)) {
     lines.push_back(suppression_line(frame));
     // Frames below main differ between machines.
     if (lines.size() == kMaxSuppressionFrames || frame.function == "main") break;
@@ -88,7 +86,8 @@ std::string leak_xml(const report::Report& report, const Leak& leak, size_t reco
              "</leakedblocks>\n  </xwhat>\n",
              report.errors.size() + record, thread, kind, leak.count.bytes, leak.count.blocks, words_of(leak.kind),
              record + 1, records, leak.count.bytes, leak.count.blocks) +
-         stack_xml(report, leak.stack->function, leak.stack->frames) + suppression_xml(report, leak) + "</error>\n\n";
+         stack_xml(leak.stack->function, report.list(leak.stack->frames)) + suppression_xml(report, leak) +
+         "</error>\n\n";
 }
 
 std::string aux_xml(const std::string& text) { return fmt::format("  <auxwhat>{}</auxwhat>\n", xml_text(text)); }
@@ -101,9 +100,9 @@ std::string block_xml(const report::Report& report, const report::ErrorEntry& er
   const char* const place = error.kind == "interior" ? "inside" : "0 bytes inside";
   const auto block =
       fmt::format("Address {:#x} is {} a block of size {}", error.address, place, error.allocated->size_bytes);
-  const std::string allocated = stack_xml(report, error.allocated->function, error.allocated->frames);
+  const std::string allocated = stack_xml(error.allocated->function, report.list(error.allocated->frames));
   if (!error.released) return aux_xml(block + " alloc'd") + allocated;
-  return aux_xml(block + " free'd") + stack_xml(report, error.released->function, error.released->frames) +
+  return aux_xml(block + " free'd") + stack_xml(error.released->function, report.list(error.released->frames)) +
          aux_xml("Block was alloc'd at") + allocated;
 }
 
@@ -113,7 +112,7 @@ std::string error_xml(const report::Report& report, const report::ErrorEntry& er
              "<error>\n  <unique>0x{:x}</unique>\n  <tid>0</tid>\n  <kind>{}</kind>\n  <what>{}</what>\n", number,
              mismatched ? "MismatchedFree" : "InvalidFree",
              mismatched ? "Mismatched free() / delete / delete []" : "Invalid free() / delete / delete[] / realloc()") +
-         stack_xml(report, error.function, error.frames) + block_xml(report, error) + "</error>\n\n";
+         stack_xml(error.function, report.list(error.frames)) + block_xml(report, error) + "</error>\n\n";
 }
 
 std::string status_xml(const char* state, uint64_t nanoseconds) {

@@ -187,9 +187,11 @@ void Profile::write_types() {
 void Profile::write_sample(const report::StackEntry& stack) {
   std::vector<uint64_t> locations;
   FrameSpan run;
-  for (const report::FrameIndex frame : stack.frames) {
+  size_t left = stack.frames.size;
+  for (const report::FrameIndex frame : report_.frames.indices(stack.frames)) {
     run.push_back(frame);
-    if (report_.frames[frame].inlined && frame != stack.frames.back()) continue;
+    --left;
+    if (report_.frames[frame].inlined && left != 0) continue;
     locations.push_back(location(run));
     run.clear();
   }

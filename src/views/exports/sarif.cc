@@ -40,7 +40,7 @@ struct Finding {
   struct Stack {
     std::string title;
     std::string called;
-    const std::vector<report::FrameIndex>* frames;
+    report::FrameList frames;
   };
   std::vector<Stack> stacks;  // the first one has the place of the finding
 };
@@ -86,7 +86,7 @@ class Writer {
     add(finding.rule);
     for (const Finding::Stack& stack : finding.stacks) {
       add(stack.called);
-      for (const report::FrameIndex index : *stack.frames) add(name_of(report_.frames[index]));
+      for (const model::Frame& frame : stack.frames) add(name_of(frame));
     }
     return fmt::format("{:016x}:{}", hash, ++seen_[hash]);
   }
@@ -121,7 +121,7 @@ class Writer {
 
   // By the frame in the working tree, else by the most informative one.
   void write_location(JsonWriter& json, const Finding::Stack& stack, const std::string& message) const {
-    const report::FrameList frames = report_.list(*stack.frames);
+    const report::FrameList& frames = stack.frames;
     const auto own = place_below(root_, frames);
     const model::Frame* const frame = own ? own->frame : findings::telling_frame(frames);
     const JsonObject location(json);
@@ -133,7 +133,7 @@ class Writer {
     const JsonObject object(json);
     write_text(json.key("message"), stack.title);
     json.key("frames").begin_array();
-    for (const model::Frame& frame : report_.list(*stack.frames)) {
+    for (const model::Frame& frame : stack.frames) {
       const JsonObject entry(json);
       {
         const JsonObject location(json.key("location"));
@@ -179,23 +179,23 @@ class Writer {
   std::map<uint64_t, size_t> seen_;
 };
 
-Finding finding_of(const Leak& leak) {
+Finding finding_of(const report::Report& report, const Leak& leak) {
   constexpr std::array<std::string_view, 3> kIds{"definitely-lost", "indirectly-lost", "possibly-lost"};
   return {.rule = kIds.at(static_cast<size_t>(leak.kind)),
           .message = sentence_of(leak) + ", by " + base::safe_text(leak.stack->function),
-          .stacks = {{"allocated by " + leak.stack->function, leak.stack->function, &leak.stack->frames}}};
+          .stacks = {{"allocated by " + leak.stack->function, leak.stack->function, report.list(leak.stack->frames)}}};
 }
 
-Finding finding_of(const report::ErrorEntry& error) {
+Finding finding_of(const report::Report& report, const report::ErrorEntry& error) {
   Finding finding{.rule = rule_of(error),
                   .message = sentence_of(error),
-                  .stacks = {{"freed by " + error.function, error.function, &error.frames}}};
+                  .stacks = {{"freed by " + error.function, error.function, report.list(error.frames)}}};
   if (error.released)
     finding.stacks.push_back(
-        {"first freed by " + error.released->function, error.released->function, &error.released->frames});
+        {"first freed by " + error.released->function, error.released->function, report.list(error.released->frames)});
   if (error.allocated)
     finding.stacks.push_back(
-        {"allocated by " + error.allocated->function, error.allocated->function, &error.allocated->frames});
+        {"allocated by " + error.allocated->function, error.allocated->function, report.list(error.allocated->frames)});
   return finding;
 }
 
@@ -264,8 +264,8 @@ base::Result<> write_sarif(const report::Report& report, const report::Write& wr
     write_value([&](JsonWriter& json) { writer.write_result(json, finding); });
     separator = ",\n";
   };
-  for (const report::ErrorEntry& error : report.errors) add(finding_of(error));
-  for (const Leak& leak : leaks_of(report)) add(finding_of(leak));
+  for (const report::ErrorEntry& error : report.errors) add(finding_of(report, error));
+  for (const Leak& leak : leaks_of(report)) add(finding_of(report, leak));
   write("]\n}]\n}\n");
   return {};
 }

@@ -72,7 +72,7 @@ class Profiles {
   // From the outermost frame to the allocation function.
   void write_sample(const report::StackEntry& stack) {
     json_.begin_array();
-    for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) json_.value(*frame);
+    for (const report::FrameIndex frame : report_.frames.outermost_first(stack.frames)) json_.value(frame);
     json_.value(called_.at(stack.function));
     json_.end_array();
   }

@@ -169,8 +169,9 @@ class Tables {
       row.text_if_any(findings::ending_of(stack)).number(stack.pooled ? 1 : 0);
       row.text_if_any(stack.pool).text_if_any(report::path_of_tags(stack.tags));
       row.number(stack.reserved_bytes()).add();
-      for (size_t position = 0; position < stack.frames.size(); ++position)
-        frames.number(stack.id).number(position).number(stack.frames[position]).add();
+      uint64_t position = 0;
+      for (const report::FrameIndex frame : report_.frames.indices(stack.frames))
+        frames.number(stack.id).number(position++).number(frame).add();
     }
     finish(row);
     finish(frames);

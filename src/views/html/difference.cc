@@ -101,7 +101,7 @@ void write_frames_before(JsonWriter& json, const Comparison& comparison, const R
   for (size_t row = 0; row < rows.rows.size(); ++row) {
     const ComparedStack& stack = comparison.stacks[rows.rows[row].stack];
     if (rows.rows[row].folded != 0 || !stack.moved) continue;
-    json.key(std::to_string(row)).values(stack.frames_before);
+    json.key(std::to_string(row)).values(comparison.frames.indices(stack.frames_before));
   }
 }
 

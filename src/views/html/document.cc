@@ -134,7 +134,7 @@ class Document {
   // Strings that nothing in the file refers to are empty: so all keep their indices.
   std::vector<model::Frame> named_frames() const {
     std::vector<bool> is_named(report_.frames.size());
-    const auto name = [&](const std::vector<report::FrameIndex>& frames) {
+    const auto name = [&](const auto& frames) {
       for (const report::FrameIndex frame : frames) is_named[frame] = true;
     };
     name(rows_.nodes.frames);
@@ -144,7 +144,8 @@ class Document {
       if (error.released) name(error.released->frames);
     }
     if (options_.comparison != nullptr) {
-      for (const report::ComparedStack& stack : options_.comparison->stacks) name(stack.frames_before);
+      for (const report::ComparedStack& stack : options_.comparison->stacks)
+        name(report_.frames.indices(stack.frames_before));
     }
     std::vector<model::Frame> frames(report_.frames.size());
     for (size_t i = 0; i < frames.size(); ++i) {
@@ -196,10 +197,10 @@ class Document {
     write_column(json_, "node", rows_.rows, [](const Row& row) { return place_or_none(row.node); });
     write_column(json_, "folded", rows_.rows, [](const Row& row) { return row.folded; });
     write_column(json_, "telling", rows_.rows, [&](const Row& row) {
-      const std::vector<report::FrameIndex>& indices = report_.stacks[row.stack].frames;
+      const report::FramePath path = report_.stacks[row.stack].frames;
       const model::Frame* const telling =
-          row.folded != 0 ? nullptr : findings::telling_frame(report_.list(indices), report_.skipped);
-      return telling == nullptr ? int64_t{-1} : telling - report_.frames.data();
+          row.folded != 0 ? nullptr : findings::telling_frame(report_.list(path), report_.skipped);
+      return telling == nullptr ? int64_t{-1} : telling - report_.frames.all().data();
     });
     write_column(json_, "label", rows_.rows, [&](const Row& row) {
       return strings_.number_of(row.folded != 0 ? "" : findings::labels_of(report_.stacks[row.stack]));

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/report/path_values.h"
+
 namespace heaptap::html {
 namespace {
 
@@ -42,28 +44,28 @@ class Importance {
 
 class Tree {
  public:
-  explicit Tree(CallNodes& nodes) : nodes_(nodes) {}
+  Tree(const report::FrameTable& frames, CallNodes& nodes)
+      : frames_(frames), nodes_(nodes), of_path_(frames.trie(), CallNodes::kNone) {}
 
   // The node of a stack's innermost frame; missing frames are added.
   uint32_t add(const StackEntry& stack) {
-    uint32_t node = CallNodes::kNone;
-    for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {
+    return of_path_(stack.frames, [this](uint32_t caller, report::FrameIndex frame) {
       const auto [known, is_new] =
-          children_.try_emplace(key(node, *frame), static_cast<uint32_t>(nodes_.parents.size()));
+          children_.try_emplace(key(caller, frame), static_cast<uint32_t>(nodes_.parents.size()));
       if (is_new) {
-        nodes_.parents.push_back(node);
-        nodes_.frames.push_back(*frame);
+        nodes_.parents.push_back(caller);
+        nodes_.frames.push_back(frame);
       }
-      node = known->second;
-    }
-    return node;
+      return known->second;
+    });
   }
 
-  // The node of the innermost frame that exists.
+  // The node of the innermost frame that exists. The same stack may have other nodes in the report.
   [[nodiscard]] uint32_t find(const StackEntry& stack) const {
-    uint32_t node = CallNodes::kNone;
-    for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {
-      const auto known = children_.find(key(node, *frame));
+    auto [node, inner] = of_path_.known_part(stack.frames);
+    const std::vector<report::FrameIndex> missing = frames_.outermost_first(stack.frames.cut(inner));
+    for (const report::FrameIndex frame : missing) {
+      const auto known = children_.find(key(node, frame));
       if (known == children_.end()) break;
       node = known->second;
     }
@@ -73,7 +75,9 @@ class Tree {
  private:
   static uint64_t key(uint32_t node, report::FrameIndex frame) { return uint64_t{node} << 32 | frame; }
 
+  const report::FrameTable& frames_;
   CallNodes& nodes_;
+  report::PathValues<uint32_t> of_path_;
   boost::unordered_flat_map<uint64_t, uint32_t> children_;
 };
 
@@ -99,7 +103,7 @@ Rows choose_rows(const report::Report& report, size_t limit, const Weights* weig
   }
   const size_t kept = std::min(limit, order.size());
   std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept));
-  Tree tree(made.nodes);
+  Tree tree(report.frames, made.nodes);
   for (size_t i = 0; i < kept; ++i) {
     made.of_stack[order[i]] = static_cast<uint32_t>(made.rows.size());
     made.rows.push_back({.stack = order[i], .node = tree.add(report.stacks[order[i]]), .folded = 0});

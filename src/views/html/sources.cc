@@ -52,7 +52,7 @@ Sources read_sources(const report::Report& report, const std::vector<std::string
   size_t room = kMaxSourceBytes;
   std::vector<bool> seen(report.frames.size());
   for (const report::StackEntry& stack : report.stacks) {
-    for (const report::FrameIndex index : stack.frames) {
+    for (const report::FrameIndex index : report.frames.indices(stack.frames)) {
       const model::Frame& frame = report.frames[index];
       if (seen[index] || frame.file.empty() || findings::frame_kind(frame) != 0) continue;
       seen[index] = true;

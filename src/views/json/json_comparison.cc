@@ -38,7 +38,7 @@ void write_sides(JsonWriter& json, const Sides& sides, const Compared& compared)
   json.end_array();
 }
 
-void write_stack(JsonWriter& json, const report::ComparedStack& stack) {
+void write_stack(JsonWriter& json, const report::FrameTable& frames, const report::ComparedStack& stack) {
   const JsonObject object(json);
   json.member("function", stack.function);
   json.member("variant", stack.variant);
@@ -47,8 +47,8 @@ void write_stack(JsonWriter& json, const report::ComparedStack& stack) {
   json.member("moved", stack.moved);
   if (stack.sides.size() > 2) json.member("growing", stack.growing);
   write_sides(json, stack.sides, stack);
-  json.key("frames").values(stack.frames);
-  if (stack.moved) json.key("frames_before").values(stack.frames_before);
+  json.key("frames").values(frames.indices(stack.frames));
+  if (stack.moved) json.key("frames_before").values(frames.indices(stack.frames_before));
 }
 
 void write_recording(JsonWriter& json, const report::Recording& recording) {
@@ -87,7 +87,9 @@ void write_comparison_json(const report::Comparison& comparison, const report::W
   document.member("sort", report::facts_of(comparison.sort).word);
   write_counts(document.key("stack_count"), comparison);
   document.key("unmatched_modules").values(comparison.unmatched_modules);
-  document.list("stacks", comparison.stacks, write_stack);
+  document.list("stacks", comparison.stacks, [&](JsonWriter& json, const report::ComparedStack& stack) {
+    write_stack(json, comparison.frames, stack);
+  });
   document.list("frames", comparison.frames);
 }
 

@@ -90,7 +90,7 @@ void write_json(JsonWriter& json, const model::Frame& frame) {
   json.member("inlined", frame.inlined);
 }
 
-void write_frames(JsonWriter& json, const std::vector<model::Frame>& frames) {
+void write_frames(JsonWriter& json, const report::FrameTable& frames) {
   json.begin_array();
   for (const model::Frame& frame : frames) write_json(json, frame);
   json.end_array();
@@ -160,7 +160,7 @@ void write_mapped(JsonWriter& json, const report::Totals& totals) {
 }  // namespace
 
 // There may be many stacks: keys that are empty, or 0 for most, are left out.
-void write_json(JsonWriter& json, const report::StackEntry& stack) {
+void write_stack(JsonWriter& json, const report::FrameTable& frames, const report::StackEntry& stack) {
   const JsonObject object(json);
   json.member("id", stack.id);
   json.member("function", stack.function);
@@ -181,7 +181,7 @@ void write_json(JsonWriter& json, const report::StackEntry& stack) {
   else
     json.member("threads", nullptr);
   write_leaks(json.key("leaks"), stack.leaks);
-  json.key("frames").values(stack.frames);
+  json.key("frames").values(frames.indices(stack.frames));
   if (stack.growth) {
     json.member("growth_bytes", stack.growth->bytes);
     json.member("growth_blocks", stack.growth->blocks);

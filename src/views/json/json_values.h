@@ -22,7 +22,7 @@ inline std::optional<JsonHex> address_or_null(uint64_t address) { return known(a
 
 // One value each. Frames of a stack and of an error are indexes.
 void write_json(JsonWriter& json, const model::Frame& frame);
-void write_json(JsonWriter& json, const report::StackEntry& stack);
+void write_stack(JsonWriter& json, const report::FrameTable& frames, const report::StackEntry& stack);
 void write_json(JsonWriter& json, const report::LabelEntry& label);
 void write_json(JsonWriter& json, const report::ErrorEntry& error);
 void write_json(JsonWriter& json, const report::Totals& totals);
@@ -35,7 +35,7 @@ void write_ignored(JsonWriter& json, const report::Ignored& ignored, const repor
 void write_sum(JsonWriter& json, const std::vector<report::ProcessEntry>& processes);
 void write_target(JsonWriter& json, const model::Capture& capture);
 void write_capture(JsonWriter& json, const report::Report& report);
-void write_frames(JsonWriter& json, const std::vector<model::Frame>& frames);
+void write_frames(JsonWriter& json, const report::FrameTable& frames);
 
 // Members of an object that has others too.
 void write_members(JsonWriter& json, const report::ScanFacts& scan);

@@ -32,7 +32,7 @@ void write_growth(JsonWriter& json, const findings::GrowthEntry& entry) {
     json.member("moved", stack.moved);
     json.member("before", stack.sides.front().figures[figure]);
     json.member("after", stack.sides.back().figures[figure]);
-    json.key("frames").values(stack.frames);
+    json.key("frames").values(entry.frames.indices(stack.frames));
   }
   json.end_array();
   write_frames(json.key("frames"), entry.frames);
@@ -47,7 +47,7 @@ void write_limit(JsonWriter& json, const findings::LimitEntry& limit) {
   json.member("broken", limit.broken());
   json.member("judged", !limit.unknown());
   json.key("stacks").begin_array();
-  for (const report::StackEntry& stack : limit.stacks) write_json(json, stack);
+  for (const report::StackEntry& stack : limit.stacks) write_stack(json, limit.frames, stack);
   json.end_array();
   write_frames(json.key("frames"), limit.frames);
 }

@@ -34,7 +34,8 @@ void summary(const report::Report& report, const report::Write& write) {
   document.member("errors_listed", report.errors_requested);
   document.member("errors_dropped", report.errors_dropped);
   document.member("stack_count", report.stack_count);
-  document.list("stacks", report.stacks);
+  document.list("stacks", report.stacks,
+                [&](JsonWriter& json, const report::StackEntry& stack) { write_stack(json, report.frames, stack); });
   if (!report.processes.empty()) add_processes(document, report);
   document.list("frames", report.frames);
 }
@@ -61,7 +62,8 @@ void stack_list(const char* view, const report::Report& report, const report::Wr
   write_json(document.key("leaks"), report.leaks);
   document.member("sort", report.sort_key);
   document.member("stack_count", report.stack_count);
-  document.list("stacks", report.stacks);
+  document.list("stacks", report.stacks,
+                [&](JsonWriter& json, const report::StackEntry& stack) { write_stack(json, report.frames, stack); });
   document.list("frames", report.frames);
 }
 

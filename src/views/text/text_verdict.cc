@@ -86,7 +86,7 @@ std::string render_growth(const findings::GrowthEntry& entry, const Ink& ink) {
   std::string text = (entry.broken() ? ink.red(line) : entry.unknown() ? ink.yellow(line) : line) + "\n";
   for (const report::ComparedStack& stack : entry.stacks) {
     const report::Figure figure = findings::figure_of(kind);
-    const model::Frame* frame = findings::telling_frame({entry.frames, stack.frames});
+    const model::Frame* frame = findings::telling_frame(entry.frames.list(stack.frames));
     text += fmt::format("  {}  {} -> {} by {} from {}\n", stack.sides.front().ids.empty() ? "new" : "grown",
                         short_text(kind, stack.sides.front().figures[figure]),
                         short_text(kind, stack.sides.back().figures[figure]),
@@ -113,7 +113,7 @@ std::string render_stacks(const findings::Verdict& verdict, const findings::Limi
     text +=
         fmt::format("  {}  {} by {}{}\n      {}\n", findings::ids_text(row), share_text(verdict, limit.kind, row.sum),
                     findings::function_text(row.sum.function, row.sum.variant), findings::labels_behind(row.sum),
-                    frames.describe_site({limit.frames, row.sum.frames}, TextTable::room_below(options.width)));
+                    frames.describe_site(limit.frames.list(row.sum.frames), TextTable::room_below(options.width)));
   }
   const uint64_t figure = limit.figure.counted();
   const bool adds_up = limit.kind != report::LimitKind::kPeak;  // processes have their peaks at different times

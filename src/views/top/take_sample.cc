@@ -160,8 +160,8 @@ std::vector<std::string> frame_lines(const report::Report& report, const report:
     lines.push_back(
         fmt::format("{:>3}  {}{}", lines.size(), text.both(frame, most), frame.inlined ? "  (inlined)" : ""));
   }
-  if (stack.frames_in_all > stack.frames.size()) {
-    lines.push_back(fmt::format("     and {} more", base::format_count(stack.frames_in_all - stack.frames.size())));
+  if (stack.frames_in_all > stack.frames.size) {
+    lines.push_back(fmt::format("     and {} more", base::format_count(stack.frames_in_all - stack.frames.size)));
   }
   return lines;
 }

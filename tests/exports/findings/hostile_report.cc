@@ -57,7 +57,8 @@ report::Report hostile_report() {
     stack.allocations = stack.live_blocks = 1;
     stack.allocated_bytes = stack.live_bytes = stack.peak_bytes = bytes;
     stack.threads = {1};
-    stack.frames = {static_cast<report::FrameIndex>(report.frames.size() - 1)};
+    const auto frame = static_cast<report::FrameIndex>(report.frames.size() - 1);
+    stack.frames = report.frames.add(std::vector{frame});
     stack.leaks.emplace().definite = {1, bytes};
     report.leaks.definite += {1, bytes};
     blocks.push_back({.number = stack.id,
@@ -67,7 +68,7 @@ report::Report hostile_report() {
                       .thread = 1,
                       .stack_id = stack.id,
                       .function = "malloc",
-                      .caller = stack.frames.front()});
+                      .caller = frame});
     report.totals.allocations += 1;
     report.totals.live_blocks += 1;
     report.totals.live_bytes += bytes;

@@ -33,7 +33,7 @@ report::Report named(const std::vector<Stack>& stacks, const std::vector<uint64_
     report::StackEntry& entry = report.stacks.emplace_back();
     entry.id = id;
     entry.function = "malloc";
-    entry.frames = {static_cast<report::FrameIndex>(report.frames.size())};
+    entry.frames = report.frames.add(std::vector{static_cast<report::FrameIndex>(report.frames.size())});
     report.frames.push_back(frame);
   }
   return report;

@@ -33,11 +33,12 @@ model::Frame frame(std::string function, std::string file, uint32_t line, uint64
           .line = line};
 }
 
-report::StackEntry stack(uint64_t id, std::string function, std::vector<report::FrameIndex> frames) {
+report::StackEntry stack(report::FrameTable& table, uint64_t id, std::string function,
+                         const std::vector<report::FrameIndex>& frames) {
   report::StackEntry entry;
   entry.id = id;
   entry.function = std::move(function);
-  entry.frames = std::move(frames);
+  entry.frames = table.add(frames);
   entry.allocations = 10 * id;
   entry.allocated_bytes = 1000 * id;
   entry.live_blocks = id;
@@ -53,9 +54,10 @@ report::Report hostile_report() {
   report.capture.duration_ns = 5'000'000;
   report.frames = {frame(kHostile, kHostile, 3, 0x10), frame(std::string(10'000, 'x') + kHostile, "a.c", 4, 0x20),
                    frame("", "", 0, 0x30), frame("main", "m.c", 5, 0x40)};
-  report.frames[0].inlined = true;
-  report.stacks = {stack(1, "malloc", {0, 1, 3}), stack(2, "operator new[]", {2, 1, 2, 3}), stack(3, "malloc", {})};
-  report.stacks.push_back(stack(4, "mmap", {3}));
+  report.frames.all()[0].inlined = true;
+  report.stacks = {stack(report.frames, 1, "malloc", {0, 1, 3}),
+                   stack(report.frames, 2, "operator new[]", {2, 1, 2, 3}), stack(report.frames, 3, "malloc", {})};
+  report.stacks.push_back(stack(report.frames, 4, "mmap", {3}));
   report.stacks.back().mapping = true;
   report.totals = {.allocated_bytes = 6000, .live_bytes = 600, .peak_live_bytes = 1200};
   report.timeline = {{.time_ns = 1'000'000, .live_bytes = 1200, .peak_live_bytes = 1200},
@@ -237,7 +239,7 @@ struct Recorded {
           script.tables.sites[site].stack == wanted && script.tables.sites[site].kind == model::EventKind::kAllocate;
     report.capture.duration_ns = 5'000'000;
     report.frames = hostile_report().frames;
-    report.stacks = {stack(1, "malloc", {0, 1, 3})};
+    report.stacks = {stack(report.frames, 1, "malloc", {0, 1, 3})};
   }
   test::EventScript script;
   test::MemorySource source{model::Capture{}};

@@ -209,44 +209,49 @@ TEST(Files, KeepTheDirectoriesThatTellThemApart) {
   EXPECT_EQ(names.of("/other/file.cc"), "file.cc");
 }
 
-report::StackEntry stack(uint64_t id, std::vector<report::FrameIndex> frames, uint64_t bytes) {
+report::StackEntry stack(report::FrameTable& table, uint64_t id, const std::vector<report::FrameIndex>& frames,
+                         uint64_t bytes) {
   report::StackEntry made;
   made.id = id;
   made.function = "malloc";
   made.live_bytes = bytes;
   made.live_blocks = 1;
-  made.frames = std::move(frames);
+  made.frames = table.add(frames);
   return made;
 }
 
 TEST(SiteRows, AreOneForEqualLines) {
   const FrameText text(kStack, kNone, {});
+  report::FrameTable table(kStack);
   // The second differs in machinery alone, the third in its telling frame.
-  const std::vector<report::StackEntry> stacks = {stack(5, {0, 1, 2, 4, 5}, 10), stack(7, {0, 2, 3, 4, 5}, 4),
-                                                  stack(8, {0, 4, 5}, 2)};
-  const std::vector<SiteRow> rows = merge_sites(text, kStack, stacks);
+  const std::vector<report::StackEntry> stacks = {stack(table, 5, {0, 1, 2, 4, 5}, 10),
+                                                  stack(table, 7, {0, 2, 3, 4, 5}, 4), stack(table, 8, {0, 4, 5}, 2)};
+  const std::vector<SiteRow> rows = merge_sites(text, table, stacks);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].sum.live_bytes, 14u);
   EXPECT_EQ(rows[0].sum.live_blocks, 2u);
   EXPECT_EQ(ids_text(rows[0]), "#5 (2 stacks: #5 #7)");
   EXPECT_EQ(ids_text(rows[1]), "#8");
   EXPECT_EQ(rows[1].sum.live_bytes, 2u);
-  EXPECT_EQ(site_line(text, kStack, rows[0], 0),
+  EXPECT_EQ(site_line(text, table, rows[0], 0),
             "#5  make_buffer leak.cc:11 < process leak.cc:12 < main leak.cc:19  (2 stacks: #5 #7)");
-  EXPECT_LE(site_line(text, kStack, rows[0], 74).size(), 74u);
+  EXPECT_LE(site_line(text, table, rows[0], 74).size(), 74u);
 }
 
 TEST(SiteRows, AreSortedByTheirSums) {
-  const std::vector<report::StackEntry> stacks = {stack(1, {0, 5}, 10), stack(2, {0, 2}, 8), stack(3, {0, 1, 2}, 7)};
+  report::FrameTable table(kStack);
+  const std::vector<report::StackEntry> stacks = {stack(table, 1, {0, 5}, 10), stack(table, 2, {0, 2}, 8),
+                                                  stack(table, 3, {0, 1, 2}, 7)};
   const FrameText text(kStack, kNone, {});
-  EXPECT_EQ(merge_sites(text, kStack, stacks, "usage")[0].ids, (std::vector<uint64_t>{2, 3}));
-  EXPECT_EQ(merge_sites(text, kStack, stacks, "stacks")[0].ids, std::vector<uint64_t>{1});
+  EXPECT_EQ(merge_sites(text, table, stacks, "usage")[0].ids, (std::vector<uint64_t>{2, 3}));
+  EXPECT_EQ(merge_sites(text, table, stacks, "stacks")[0].ids, std::vector<uint64_t>{1});
 }
 
 TEST(SiteRows, KnowWhatAllOfThemKnow) {
-  std::vector<report::StackEntry> stacks = {stack(1, {2}, 1), stack(2, {2}, 1)};
+  report::FrameTable table(kStack);
+  std::vector<report::StackEntry> stacks = {stack(table, 1, {2}, 1), stack(table, 2, {2}, 1)};
   stacks[1].set_live_unknown();
-  EXPECT_FALSE(merge_sites(FrameText(kStack, kNone, {}), kStack, stacks)[0].sum.live_bytes.is_known());
+  EXPECT_FALSE(merge_sites(FrameText(kStack, kNone, {}), table, stacks)[0].sum.live_bytes.is_known());
 }
 
 }  // namespace

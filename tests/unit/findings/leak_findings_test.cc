@@ -32,7 +32,7 @@ void add_stack(report::Report& report, const char* function, const report::Stack
   report::StackEntry& stack = report.stacks.emplace_back();
   stack.id = report.stacks.size();
   stack.function = "malloc";
-  stack.frames = {static_cast<report::FrameIndex>(report.frames.size() - 1)};
+  stack.frames = report.frames.add(std::vector{static_cast<report::FrameIndex>(report.frames.size() - 1)});
   stack.leaks = leaks;
 }
 

@@ -41,7 +41,7 @@ Report with_stacks(uint32_t count) {
     stack.allocations = 1;
     stack.allocated_bytes = stack.live_bytes = i + 1;
     stack.live_blocks = 1;
-    stack.frames = {i + 1, 0};
+    stack.frames = report.frames.add({i + 1, 0});
     report.activity->cells.push_back({.stack = i,
                                       .thread = 1,
                                       .bin = i % 4,
@@ -217,7 +217,7 @@ report::Comparison with_changes(uint32_t count) {
     comparison.frames.push_back(frame("function_" + std::to_string(i), "/src/app.cc", 10 + i));
     report::ComparedStack& stack = comparison.stacks.emplace_back();
     stack.function = "malloc";
-    stack.frames = {i + 1, 0};
+    stack.frames = comparison.frames.add({i + 1, 0});
     stack.sides.resize(2);
     stack.state = i % 3 == 0 ? report::StackState::kNew : report::StackState::kGrown;
     const bool is_new = stack.state == report::StackState::kNew;
@@ -278,7 +278,7 @@ TEST(Difference, EscapesNamesAndFitsItsSizeWhateverTheTraces) {
   report::Comparison comparison = with_changes(2);
   comparison.stacks[0].function = kHostile;
   comparison.unmatched_modules = {kHostile, std::string(10'000, 'm')};
-  comparison.frames[1].function = std::string(10'000, 'x') + kHostile;
+  comparison.frames.all()[1].function = std::string(10'000, 'x') + kHostile;
   const std::string html = make_html(comparison, {.title = kHostile});
   EXPECT_EQ(html.find("alert(1)</script>"), html.npos);
   EXPECT_EQ(html.find('\x1b'), html.npos);
@@ -355,8 +355,9 @@ TEST(Html, IsTheShellWithItsPlacesFilled) {
 TEST(Html, EscapesWhatTheTargetNamed) {
   Report report = with_stacks(1);
   report.capture.command = {kHostile};
-  report.frames[1].function = report.frames[1].file = report.frames[1].module = kHostile;
-  report.frames[0].function = std::string(10'000, 'x');
+  model::Frame& hostile = report.frames.all()[1];
+  hostile.function = hostile.file = hostile.module = kHostile;
+  report.frames.all()[0].function = std::string(10'000, 'x');
   const std::string html = make_html(report, {.title = kHostile});
   EXPECT_EQ(html.find("alert(1)</script>"), html.npos);
   EXPECT_EQ(html.find('\x1b'), html.npos);
@@ -376,12 +377,12 @@ TEST(Html, FitsItsSizeWhateverTheNames) {
   constexpr size_t kNameBytes = 3000;
   std::mt19937 random(1);
   Report report = with_stacks(3000);
-  report.frames.clear();
+  report.frames = {};
   for (uint32_t i = 0; i < report.stacks.size(); ++i) {
     std::string name;
     for (size_t at = 0; at < kNameBytes; ++at) name += static_cast<char>('0' + random() % 75);
     report.frames.push_back(frame(name, "/src/a.cc", i));
-    report.stacks[i].frames = {i};
+    report.stacks[i].frames = report.frames.add(std::vector{i});
   }
   const std::string html = make_html(report, {.title = "app"});
   EXPECT_LE(html.size(), kMaxFileBytes);

@@ -101,10 +101,38 @@ TEST_F(Analysis, JoinsStacksWithTheSameContent) {
   EXPECT_EQ(report.stacks[0].allocations, 2u);
   EXPECT_EQ(report.stacks[0].allocated_bytes, 11u);
   EXPECT_EQ(report.stacks[0].threads, (std::vector<uint32_t>{1, 2}));
-  ASSERT_EQ(report.stacks[0].frames.size(), 2u);
+  ASSERT_EQ(report.stacks[0].frames.size, 2u);
   EXPECT_EQ(report.list(report.stacks[0].frames)[0].address, 0x10u);
   EXPECT_EQ(report.stacks[0].end, wire::StackEnd::kComplete);
   EXPECT_NE(report.stacks[3].end, wire::StackEnd::kComplete);
+}
+
+// The second one's frames are among the first one's, but reach further out.
+TEST_F(Analysis, CutsEachStackAtTheSameDepth) {
+  const auto outer = script_.stack({0x30, 0x40});
+  const auto called_by = [this](model::StackId caller, uint64_t address) {
+    const model::StackId alone = script_.stack({address});
+    script_.tables.stacks[alone].parent = caller;
+    return alone;
+  };
+  const auto middle = called_by(outer, 0x20);
+  script_.allocate(100, 1, Function::kMalloc, called_by(middle, 0x10));
+  script_.allocate(10, 1, Function::kMalloc, outer);
+  script_.allocate(1, 1, Function::kMalloc, middle);
+  const auto addresses = [](const report::Report& report, size_t stack) {
+    std::vector<uint64_t> found;
+    for (const model::Frame& frame : report.list(report.stacks[stack].frames)) found.push_back(frame.address);
+    return found;
+  };
+  const report::Report cut = analyzed({.listing = {.sort = SortKey::kTotal, .depth = 2}});
+  EXPECT_EQ(addresses(cut, 0), (std::vector<uint64_t>{0x10, 0x20}));
+  EXPECT_EQ(addresses(cut, 1), (std::vector<uint64_t>{0x30, 0x40}));
+  EXPECT_EQ(addresses(cut, 2), (std::vector<uint64_t>{0x20, 0x30}));
+  EXPECT_EQ(cut.stacks[0].frames.is_cut, true);
+  EXPECT_EQ(cut.stacks[1].frames.is_cut, false);
+  const report::Report whole = analyzed({.listing = {.sort = SortKey::kTotal}});
+  EXPECT_EQ(addresses(whole, 0), (std::vector<uint64_t>{0x10, 0x20, 0x30, 0x40}));
+  EXPECT_EQ(whole.frames.trie().size(), 1u + 4u) << "they share their nodes";
 }
 
 TEST_F(Analysis, SortsByTheFocusWhereNoKeyIsGiven) {

@@ -61,10 +61,7 @@ class Recorded {
     entry.allocations = allocations;
     entry.allocated_bytes = entry.live_bytes = live_bytes;
     entry.live_blocks = live_bytes == 0 ? 0 : 1;
-    for (const model::Frame& frame : frames) {
-      entry.frames.push_back(static_cast<report::FrameIndex>(report_.frames.size()));
-      report_.frames.push_back(frame);
-    }
+    entry.frames = report_.frames.add(report::FrameList(frames));
     if (!entry.mapping) {
       report_.totals.live_bytes += live_bytes;
       report_.totals.allocated_bytes += live_bytes;
@@ -207,7 +204,7 @@ TEST(Compare, AFunctionBetweenIsFoundByTheLongestCommonPath) {
                          .stack(17, {at("make", 5), at("wrap", 7), at("f", 10), at("run", 15), at("main", 20)});
   const auto comparison = compared({&before, &after});
   EXPECT_EQ(lines_of(comparison), (Lines{"grown moved 160->170 make:5", "grown moved 16->17 make:5"}));
-  EXPECT_EQ(comparison.stacks[0].frames_before.size(), 4u);
+  EXPECT_EQ(comparison.stacks[0].frames_before.size, 4u);
 }
 
 TEST(Compare, AnotherFunctionInItsPlaceIsAnotherStack) {

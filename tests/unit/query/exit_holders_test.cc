@@ -32,7 +32,8 @@ class ExitHolders : public test::ScanScript {
   std::optional<report::ExitHolder> holder_of_the_stack() {
     const report::Report made = report({.listing = {.leaks_only = true}});
     text_ = text::render_text(made, report::View::kLeaks, {});
-    return made.stacks.size() == 1 && made.stacks[0].leaks ? made.stacks[0].leaks->exit_holder : std::nullopt;
+    const bool has_one = made.stacks.size() == 1 && made.stacks[0].leaks && made.stacks[0].leaks->exit_holder;
+    return has_one ? std::optional(*made.stacks[0].leaks->exit_holder) : std::nullopt;
   }
 
   std::string text_;

@@ -23,7 +23,8 @@ model::Frame frame(const char* function, uint64_t offset, uint64_t address, cons
           .inlined = false};
 }
 
-report::StackEntry stack(uint64_t id, const char* function, std::vector<FrameIndex> frames, uint64_t bytes) {
+report::StackEntry stack(report::FrameTable& table, uint64_t id, const char* function,
+                         const std::vector<FrameIndex>& frames, uint64_t bytes) {
   report::StackEntry made;
   made.id = id;
   made.function = function;
@@ -37,7 +38,7 @@ report::StackEntry stack(uint64_t id, const char* function, std::vector<FrameInd
   made.lifetime_ns = 10;
   made.threads = {1};
   made.leaks.emplace().definite = {1, bytes};
-  made.frames = std::move(frames);
+  made.frames = table.add(frames);
   return made;
 }
 
@@ -74,7 +75,7 @@ Report part(uint32_t pid, uint64_t bias) {
   made.leaks.scan_count = 1;
   made.leaks.unused_suppressions = {"a:1", "b:2"};
   made.frames = {frame("main", 0x10, bias + 0x10), frame("make", 0x20, bias + 0x20)};
-  made.stacks = {stack(1, "malloc", {1, 0}, 100), stack(2, "calloc", {1, 0}, 200)};
+  made.stacks = {stack(made.frames, 1, "malloc", {1, 0}, 100), stack(made.frames, 2, "calloc", {1, 0}, 200)};
   made.stack_count = 2;
   made.errors_requested = true;
   made.errors = {{.kind = "mismatched",
@@ -92,9 +93,10 @@ Report part(uint32_t pid, uint64_t bias) {
 
 Report merged(std::vector<Report> parts, MergeOptions options = {}) { return merge(std::move(parts), options); }
 
-std::vector<std::string> functions_of(const Report& report, const std::vector<FrameIndex>& frames) {
+template <typename Frames>  // a path, or a list
+std::vector<std::string> functions_of(const Report& report, const Frames& frames) {
   std::vector<std::string> names;
-  for (const FrameIndex place : frames) names.push_back(report.frames.at(place).function);
+  for (const model::Frame& each : report.list(frames)) names.push_back(each.function);
   return names;
 }
 
@@ -240,7 +242,7 @@ TEST(Merge, KeepsTheCrashOfEachProcess) {
 
 TEST(Merge, KeepsApartWhatDiffers) {
   Report other = part(2, 0);
-  other.frames[1].offset = 0x21;
+  other.frames.all()[1].offset = 0x21;
   other.stacks[1].variant = "nothrow";
   const Report report = merged({part(1, 0), std::move(other)});
   EXPECT_EQ(report.stacks.size(), 4u);
@@ -250,7 +252,7 @@ TEST(Merge, KeepsApartWhatDiffers) {
 
 TEST(Merge, NumbersStacksAndSortsThem) {
   Report other = part(2, 0);
-  other.frames[1] = frame("large", 0x99, 0x99);
+  other.frames.all()[1] = frame("large", 0x99, 0x99);
   other.stacks[0].live_bytes = 5000;
   const Report report = merged({part(1, 0), std::move(other)}, {.sort = SortKey::kUsage, .limit = 2, .depth = 1});
   EXPECT_EQ(report.stack_count, 4u);
@@ -305,7 +307,7 @@ TEST(Merge, HoldersAreNamedByTheirNewNumber) {
 
 TEST(Merge, ListsOnlyStacksThatLeakWhereThereWasAScan) {
   Report other = unscanned(2);
-  other.frames[1] = frame("other", 0x30, 0x30);
+  other.frames.all()[1] = frame("other", 0x30, 0x30);
   EXPECT_EQ(merged({part(1, 0), other}, {.leaks_only = true}).stack_count, 2u);
   EXPECT_EQ(merged({part(1, 0), other}).stack_count, 4u);
   EXPECT_EQ(merged({unscanned(1), other}, {.leaks_only = true}).stack_count, 4u);

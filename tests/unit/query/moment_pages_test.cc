@@ -54,7 +54,7 @@ class MomentPages : public testing::Test {
     EXPECT_TRUE(report.has_value()) << report.error().message;
     if (!report) return {};
     EXPECT_TRUE(report->moment_pages.has_value());
-    frames_of_report_ = report->frames;
+    frames_of_report_ = report->frames.all();
     return report->moment_pages.value_or(report::MomentPages{});
   }
   std::string error_at(const std::string& moment, Query query = {}) {

@@ -150,9 +150,10 @@ findings::Verdict verdict() {
   stack.leaks = report::StackLeaks{};
   stack.leaks->definite = {2, 48};
   stack.leaks->possible = {1, 8};
-  stack.frames = {0};
-  made.limits = {{report::LimitKind::kLeaked, 56, 0, {stack}, {kServe}},
-                 {report::LimitKind::kPeak, 5000, 4096, {stack}, {kServe}},
+  report::FrameTable frames = {kServe};
+  stack.frames = frames.add({0});
+  made.limits = {{report::LimitKind::kLeaked, 56, 0, {stack}, frames},
+                 {report::LimitKind::kPeak, 5000, 4096, {stack}, frames},
                  {report::LimitKind::kLive, 48, 100, {}, {}},
                  {report::LimitKind::kAllocations, 7, 6, {stack}, {kServe}}};
   return made;

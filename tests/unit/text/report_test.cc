@@ -22,7 +22,8 @@ namespace {
 using test::expect_golden;
 using test::frame;
 
-report::StackEntry stack(uint64_t id, uint64_t live, std::vector<report::FrameIndex> frames) {
+report::StackEntry stack(report::FrameTable& table, uint64_t id, uint64_t live,
+                         const std::vector<report::FrameIndex>& frames) {
   report::StackEntry made;
   made.id = id;
   made.function = "malloc";
@@ -35,7 +36,7 @@ report::StackEntry stack(uint64_t id, uint64_t live, std::vector<report::FrameIn
   made.temporary_allocations = 7 * id;
   made.lifetime_ns = 1'000'000 * id;
   made.threads = {1, 2};
-  made.frames = std::move(frames);
+  made.frames = table.add(frames);
   return made;
 }
 
@@ -91,9 +92,9 @@ report::Report example() {
                    frame("std::vector<shop::Order, std::allocator<shop::Order> >::push_back(shop::Order const&)",
                          "/usr/include/c++/12/bits/stl_vector.h", 1280),
                    frame("shop::log(char const*)"), frame("evil\x1b[31m\xff")};
-  report.frames[kPushBack].inlined = true;
-  report.stacks = {stack(2, 16'000, {kPushBack, kServe, kMain}), stack(1, 1222, {kLog, kServe, kMain}),
-                   stack(3, 0, {kEvil, kMain})};
+  report.frames.all()[kPushBack].inlined = true;
+  report.stacks = {stack(report.frames, 2, 16'000, {kPushBack, kServe, kMain}),
+                   stack(report.frames, 1, 1222, {kLog, kServe, kMain}), stack(report.frames, 3, 0, {kEvil, kMain})};
   report.stacks[2].end = wire::StackEnd::kUnreadable;
   report.stack_count = 5;
   report.sort_key = "usage";
@@ -179,13 +180,13 @@ report::Report example_of_moment() {
                                             .rest_bytes = 12 * 4096 - 17'000,
                                             .stacks = {{.stack_id = 1,
                                                         .function = "malloc",
-                                                        .frames = report.stacks[0].frames,
+                                                        .frames = report.frames.copy(report.stacks[0].frames),
                                                         .live = {.blocks = 25, .bytes = 17'000},
                                                         .pages = 12,
                                                         .kept_bytes = 12 * 4096 - 17'000},
                                                        {.stack_id = 2,
                                                         .function = "malloc",
-                                                        .frames = report.stacks[1].frames,
+                                                        .frames = report.frames.copy(report.stacks[1].frames),
                                                         .unplaced = {.blocks = 4, .bytes = 1000}}},
                                             .stack_count = 2,
                                             .nearest_scan = 1,
@@ -374,20 +375,20 @@ TEST(EndSummary, NamesTheVariableThatHoldsWhatIsReachable) {
 }
 
 // A stack with what it held at the peak.
-report::StackEntry peak_stack(uint64_t id, uint64_t bytes, report::FrameIndex frame) {
+report::StackEntry peak_stack(report::FrameTable& table, uint64_t id, uint64_t bytes, report::FrameIndex frame) {
   report::StackEntry entry;
   entry.id = id;
   entry.function = "malloc";
   entry.allocations = entry.releases = 5;
   entry.peak_bytes = bytes;
-  entry.frames = {frame};
+  entry.frames = table.add(std::vector{frame});
   return entry;
 }
 
 TEST(EndSummary, NamesWhoMadeAPeakThatIsFreed) {
   report::Report report = clean_run();
   report.frames = {frame("load_image", "/src/img.cc", 12), frame("log", "/src/log.cc", 3)};
-  report.stacks = {peak_stack(3, 2900, 0), peak_stack(4, 100, 1)};
+  report.stacks = {peak_stack(report.frames, 3, 2900, 0), peak_stack(report.frames, 4, 100, 1)};
   EXPECT_TRUE(says(report, "no leaks\nheaptap:   2.8 KiB of the peak: #3  load_image img.cc:12\n"));
   EXPECT_FALSE(says(report, "log.cc")) << "too little of it";
   EXPECT_TRUE(says(report, "next:  heaptap show top heaptap.app.7.htap"));
@@ -398,11 +399,11 @@ TEST(EndSummary, NamesALeakBeforeThePeak) {
   report.frames = {frame("load_image", "/src/img.cc", 12), frame("lose", "/src/lose.cc", 3)};
   report.leaks.definite = {1, 8};
   report.totals.live_bytes = 8;
-  report::StackEntry leak = peak_stack(4, 8, 1);
+  report::StackEntry leak = peak_stack(report.frames, 4, 8, 1);
   leak.live_blocks = 1;
   leak.live_bytes = 8;
   leak.leaks.emplace().definite = {1, 8};
-  report.stacks = {leak, peak_stack(3, 2900, 0)};
+  report.stacks = {leak, peak_stack(report.frames, 3, 2900, 0)};
   EXPECT_TRUE(says(report,
                    "heaptap:   8 bytes in 1 block  #4  lose lose.cc:3\n"
                    "heaptap:   2.8 KiB of the peak: #3  load_image img.cc:12\n"));
@@ -429,7 +430,7 @@ TEST(EndSummary, NamesLeaksForCertainBeforeLargerPossibleOnes) {
   report.frames = {frame("hide", "/src/hide.cc", 12), frame("lose", "/src/lose.cc", 3)};
   report.leaks.definite = {1, 300};
   report.leaks.possible = {10, 2000};
-  report.stacks = {peak_stack(3, 2000, 0), peak_stack(4, 300, 1)};
+  report.stacks = {peak_stack(report.frames, 3, 2000, 0), peak_stack(report.frames, 4, 300, 1)};
   report.stacks[0].live_blocks = 10;
   report.stacks[0].leaks.emplace().possible = {10, 2000};
   report.stacks[1].live_blocks = 1;
@@ -445,7 +446,7 @@ TEST(EndSummary, TellsTheLargestProcessOfARun) {
   largest.capture.pid = 8;
   largest.totals.peak_live_bytes = 1 << 20;
   largest.frames = {frame("load_image", "/src/img.cc", 12)};
-  largest.stacks = {peak_stack(3, 1 << 20, 0)};
+  largest.stacks = {peak_stack(largest.frames, 3, 1 << 20, 0)};
   largest.trace_path = "heaptap.child.8.htap";
   report.processes = {report::entry_of(report), report::entry_of(largest)};
   const std::string text = render_end_summary(report, {.width = 0}, &largest);
@@ -462,7 +463,7 @@ TEST(Report, SumsUpWhatLibrariesKeep) {
   report::Report report = clean_run();
   report.leaks.scanned = false;
   report.frames = {frame("IO_file_doallocate", "", 0), frame("work", "/src/work.cc", 5)};
-  report.stacks = {peak_stack(1, 4096, 0), peak_stack(2, 100, 1)};
+  report.stacks = {peak_stack(report.frames, 1, 4096, 0), peak_stack(report.frames, 2, 100, 1)};
   report.stacks[0].purpose = report::Purpose::kFileBuffers;
   report.stacks[0].live_blocks = 1;
   report.stacks[0].live_bytes = 4096;
@@ -483,7 +484,7 @@ TEST(EndSummary, NamesWhoMakesTemporaryAllocations) {
   report.frames = {frame("format", "/src/text.cc", 5)};
   report.totals.allocations = report.totals.temporary_allocations = 10'000;
   report.totals.allocated_bytes = 1'000'000;
-  report.stacks = {peak_stack(2, 100, 0)};
+  report.stacks = {peak_stack(report.frames, 2, 100, 0)};
   report.stacks[0].temporary_allocations = 10'000;
   EXPECT_TRUE(says(report, "heaptap:   10,000 temporary allocations: #2  format text.cc:5\n"));
   EXPECT_TRUE(says(report, "next:  heaptap show top heaptap.app.7.htap"));

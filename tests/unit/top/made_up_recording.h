@@ -117,14 +117,16 @@ class MadeUpRecording : public client::Recording {
       entry.id = id;
       entry.function = stack.function;
       entry.threads = {1};
+      std::vector<report::FrameIndex> frames;
       for (const std::string& function : stack.frames) {
-        entry.frames.push_back(static_cast<report::FrameIndex>(report.frames.size()));
+        frames.push_back(static_cast<report::FrameIndex>(report.frames.size()));
         report.frames.push_back({.function = function,
                                  .module = "/usr/bin/gate",
                                  .offset = 0x1234'5678 + report.frames.size(),
                                  .file = stack.has_lines ? "/src/gate.cc" : "",
                                  .line = stack.has_lines ? static_cast<uint32_t>(report.frames.size() + 10) : 0});
       }
+      entry.frames = report.frames.add(frames);
     }
   }
 };
