@@ -50,6 +50,8 @@ std::optional<Mapping> parse_line(std::string_view line) {
 
 }  // namespace
 
+bool Mapping::is_anonymous() const { return !has_file() && !shared && (name.empty() || name.starts_with("[anon:")); }
+
 bool Mapping::is_of_file_system() const {
   constexpr std::array<std::string_view, 5> kShared{"/memfd:", "/dev/zero", "/SYSV", "/dev/shm/", "/anon_hugepage"};
   return has_file() &&

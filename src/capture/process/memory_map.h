@@ -23,6 +23,8 @@ struct Mapping {
   std::string name;     // as the kernel prints it: a path, "[heap]", "[anon:…]", or empty
 
   [[nodiscard]] bool has_file() const { return inode != 0; }
+  // Private memory without a file, also if the program or its C library has given it a name (glibc.mem.decorate_maps).
+  [[nodiscard]] bool is_anonymous() const;
   // Whether a file system, and so possibly a program (FUSE), may have to supply its pages: not for shared memory.
   [[nodiscard]] bool is_of_file_system() const;
   // Names in brackets are the kernel's own; a file can't fake one.

@@ -23,17 +23,13 @@ AddressRange pages_around(AddressRange range) { return {base::page_begin(range.b
 
 AddressRange pages_within(AddressRange range) { return {base::whole_pages(range.begin), base::page_begin(range.end)}; }
 
-bool is_anonymous(const process::Mapping& mapping) {
-  return !mapping.has_file() && !mapping.shared && (mapping.name.empty() || mapping.name.starts_with("[anon"));
-}
-
 // None: no memory of the process, but the kernel's.
 std::optional<RegionKind> kind_of(const process::Mapping& mapping) {
   if (is_our_log(mapping) || is_agents_file(mapping.name)) return RegionKind::kHeaptap;
   if (mapping.is_kernels("[stack]")) return RegionKind::kStack;
   if (mapping.shared) return mapping.is_of_file_system() ? RegionKind::kFile : RegionKind::kShared;
   if (mapping.has_file()) return RegionKind::kFile;
-  if (is_anonymous(mapping) || mapping.is_kernels("[heap]")) return RegionKind::kAnonymous;
+  if (mapping.is_anonymous() || mapping.is_kernels("[heap]")) return RegionKind::kAnonymous;
   return std::nullopt;
 }
 
@@ -51,7 +47,7 @@ class RegionFinder {
     for (const AddressRange& range : query_.layout.globals) paint(range, RegionKind::kGlobals);
     for (const process::Mapping& mapping : memory_.map()) {
       if (mapping.is_kernels("[heap]")) paint_main_heap(mapping.range);
-      if (is_anonymous(mapping) && mapping.writable && !is_data(mapping.range.begin)) paint_anonymous(mapping.range);
+      if (mapping.is_anonymous() && mapping.writable && !is_data(mapping.range.begin)) paint_anonymous(mapping.range);
     }
     for (const AddressRange& range : query_.layout.stacks) paint(range, RegionKind::kStack);
     for (const AddressRange& range : query_.layout.ended_stacks) paint(range, RegionKind::kEndedStack);

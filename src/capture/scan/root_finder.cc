@@ -244,9 +244,8 @@ void RootFinder::leave_out_allocators() {
     return;
   }
   for (const process::Mapping& mapping : memory_.map()) {
-    if (mapping.has_file() || mapping.shared || lies_in(mapping.range.begin, mapped_)) continue;
-    const bool is_anonymous = mapping.name.empty() || mapping.name.starts_with("[anon") || mapping.is_kernels("[heap]");
-    if (!is_anonymous) continue;
+    if (mapping.shared || lies_in(mapping.range.begin, mapped_)) continue;
+    if (!mapping.is_anonymous() && !mapping.is_kernels("[heap]")) continue;
     // A module's .bss is such a mapping as well.
     const bool is_data = std::ranges::any_of(modules_, [&](const elf::ModuleImage& module) {
       return std::ranges::any_of(module.writable,
@@ -294,7 +293,7 @@ void RootFinder::leave_out_released() {
 void RootFinder::leave_out_arenas() {
   if (arena_bytes_ == 0) return;
   for (const process::Mapping& mapping : memory_.map()) {
-    if (mapping.has_file() || mapping.shared || !mapping.writable || !mapping.is_kernels("")) continue;
+    if (!mapping.writable || !mapping.is_anonymous()) continue;
     for (const ArenaHeap& heap : find_arena_heaps(memory_, mapping.range)) {
       const uint64_t arena = heap.range.contains(heap.arena) ? arena_bytes_ : 0;
       labels_.erase({heap.range.begin, heap.range.begin + heap.head_bytes + arena});
@@ -307,7 +306,7 @@ void RootFinder::label_mapped(base::AddressRange range) {
   auto mapping = std::ranges::upper_bound(memory_.map(), range.begin, {},
                                           [](const process::Mapping& entry) { return entry.range.end; });
   for (; mapping != memory_.map().end() && mapping->range.begin < range.end; ++mapping) {
-    if (mapping->has_file() || mapping->shared || !mapping->is_kernels("")) continue;
+    if (!mapping->is_anonymous()) continue;
     labels_.paint(common_part(range, mapping->range), RootKind::kMapping);
   }
 }
