@@ -224,14 +224,18 @@ void write_keep(JsonWriter& json, const report::StackKeep& stack) {
   json.key("frames").values(stack.frames);
 }
 
+void write_placed(JsonWriter& json, const report::BlockCount& placed, const report::BlockCount& unplaced) {
+  json.member("placed_blocks", placed.blocks);
+  json.member("placed_bytes", placed.bytes);
+  json.member("unplaced_blocks", unplaced.blocks);
+  json.member("unplaced_bytes", unplaced.bytes);
+}
+
 void write_moment_keep(JsonWriter& json, const report::MomentPages& pages, const report::StackKeep& stack) {
   const JsonObject object(json);
   json.member("stack", stack.stack_id);
   json.member("function", stack.function);
-  json.member("placed_blocks", stack.live.blocks);
-  json.member("placed_bytes", stack.live.bytes);
-  json.member("unplaced_blocks", stack.unplaced.blocks);
-  json.member("unplaced_bytes", stack.unplaced.bytes);
+  write_placed(json, stack.live, stack.unplaced);
   json.member("pages", stack.pages);
   json.member("placed_kept_bytes_at_most", pages.placed_keep_at_most(stack.kept_bytes));
   json.member("kept_bytes_at_most", pages.keeps_at_most(stack));
@@ -259,10 +263,7 @@ void write_moment(JsonWriter& json, const report::MomentPages& pages) {
   json.member("page_bytes", pages.page_bytes);
   json.member("knows_all_blocks", pages.knows_all_blocks);
   json.member("knows_all_releases", pages.knows_all_releases);
-  json.member("placed_blocks", pages.placed.blocks);
-  json.member("placed_bytes", pages.placed.bytes);
-  json.member("unplaced_blocks", pages.unplaced.blocks);
-  json.member("unplaced_bytes", pages.unplaced.bytes);
+  write_placed(json, pages.placed, pages.unplaced);
   json.member("pages", pages.pages);
   json.member("placed_kept_bytes_at_most", pages.placed_keep_at_most(pages.rest_bytes));
   json.member("kept_bytes_at_most", pages.keeps_at_most());
