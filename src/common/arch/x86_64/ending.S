@@ -39,19 +39,7 @@
         .size   \name, . - \name
         .endm
 
-        .text
-        pass_through __libc_start_main, heaptap_choose_start
-        pass_through exit, heaptap_choose_exit
-        pass_through quick_exit, heaptap_choose_quick_exit
-        pass_through _exit, heaptap_choose_direct_exit
-        pass_through _Exit, heaptap_choose_direct_exit
-        pass_through makecontext, heaptap_choose_makecontext
-        pass_through syscall, heaptap_choose_syscall
-        pass_through unshare, heaptap_choose_unshare
-        pass_through setns, heaptap_choose_setns
-        pass_through clone, heaptap_choose_clone
-        pass_through dlopen, heaptap_choose_dlopen
-        pass_through dlmopen, heaptap_choose_dlmopen
+#include "common/arch/passed_through.inc"
 
 // In place of main: notes where main's frame begins and what it returns to, registers a handler, and becomes main.
         .globl  heaptap_enter_main
