@@ -471,6 +471,7 @@ StackNames names_for(const Query& query) {
 }  // namespace
 
 base::Result<report::Report> analyze(model::EventSource& source, const Query& asked) {
+  HEAPTAP_TRY(check_fragmentation(asked, source));  // before it is replayed
   std::optional<Moment> peak;
   if (asked.window.needs_peak(source.marks())) {
     const auto found = find_peak(source);

@@ -55,11 +55,6 @@ base::Result<> check_moment(const report::Report& report, const ResolvedQuery& q
     return base::fail_as(base::ErrorKind::kUsage, "--to {}: the recording ends before, after {}", text,
                          base::format_duration(end_ns));
   }
-  if (!report.capture.import.tool.empty()) {
-    return base::fail_as(base::ErrorKind::kUsage,
-                         "fragmentation: {}'s file doesn't have addresses of blocks; a recording by `heaptap run` does",
-                         report.capture.import.tool);
-  }
   return {};
 }
 

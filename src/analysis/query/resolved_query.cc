@@ -1,12 +1,12 @@
 #include "analysis/query/resolved_query.h"
 
+#include <string>
 #include <utility>
 
 #include "analysis/report/focus.h"
 #include "analysis/report/leak_weight.h"
 
 namespace heaptap::query {
-
 namespace {
 
 // The end has a scan, if it is the last one's moment.
@@ -15,24 +15,28 @@ bool is_at_scan(const Span& span, const model::EventSource& source) {
          source.scans().back().facts.reason == model::ScanReason::kEnd;
 }
 
-base::Result<> check_fragmentation(const Query& asked) {
-  const auto refuse = [](const char* what) {
+}  // namespace
+
+base::Result<> check_fragmentation(const Query& asked, const model::EventSource& source) {
+  if (asked.leaks.fragmentation != FragmentationAt::kWindow) return {};
+  const auto refuse = [](const std::string& what) {
     return base::fail_as(base::ErrorKind::kUsage, "fragmentation: {}", what);
   };
   if (!asked.window.from.empty())
     return refuse("--from leaves out blocks of the same pages, so that only --to can be given");
   if (asked.filter.thread != 0) return refuse("--thread leaves out blocks of the same pages");
-  if (!asked.window.to.empty() && asked.leaks.scan != 0)
-    return refuse("--scan and --to are two moments: give one of them");
+  if (asked.window.to.empty()) return {};
+  if (asked.leaks.scan != 0) return refuse("--scan and --to are two moments: give one of them");
+  const std::string& tool = source.capture().import.tool;
+  if (!tool.empty())
+    return refuse(tool + "'s file doesn't have addresses of blocks; a recording by `heaptap run` does");
   return {};
 }
-
-}  // namespace
 
 base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource& source,
                                     const std::optional<Moment>& peak) {
   const LeakQuestion& leaks = asked.leaks;
-  if (leaks.fragmentation == FragmentationAt::kWindow) HEAPTAP_TRY(check_fragmentation(asked));
+  HEAPTAP_TRY(check_fragmentation(asked, source));
   const auto span = resolve_window(asked.window, source.marks(), peak);
   if (!span) return std::unexpected(span.error());
   const bool at_moment =

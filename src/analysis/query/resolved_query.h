@@ -29,6 +29,9 @@ struct ResolvedQuery {
   bool fragmentation_at_moment;
 };
 
+// What a question about fragmentation doesn't go together with: known before events are read.
+base::Result<> check_fragmentation(const Query& asked, const model::EventSource& source);
+
 // `peak`: of the live bytes; none: isn't known.
 base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource& source,
                                     const std::optional<Moment>& peak = {});

@@ -9,6 +9,7 @@
 
 #include "analysis/query/analyze.h"
 #include "event_script.h"
+#include "memory_source.h"
 #include "record/trace/trace_reader.h"
 #include "record/trace/trace_writer.h"
 
@@ -205,6 +206,36 @@ TEST_F(MomentPages, MomentsThatDoNotExistAreRefused) {
   query = {};
   query.leaks.scan = 1;
   EXPECT_TRUE(error_at("end", query).starts_with("fragmentation: --scan and --to are two moments"));
+}
+
+// Nothing is read of a source that can't answer.
+class UnreadImport : public test::MemorySource {
+ public:
+  UnreadImport() : MemorySource(imported()) {}
+  base::Result<> replay(model::EventSink& sink, const model::ReplayOptions& options) override {
+    ADD_FAILURE() << "it is read";
+    return MemorySource::replay(sink, options);
+  }
+
+ private:
+  static model::Capture imported() {
+    model::Capture capture;
+    capture.import.tool = "heaptrack";
+    return capture;
+  }
+};
+
+TEST_F(MomentPages, AnImportIsRefusedUnread) {
+  for (const char* moment : {"peak", "end", "1ms"}) {
+    UnreadImport source;
+    Query query;
+    query.window.to = moment;
+    query.leaks.fragmentation = FragmentationAt::kWindow;
+    const auto report = analyze(source, query);
+    ASSERT_FALSE(report.has_value()) << moment;
+    EXPECT_EQ(report.error().message,
+              "fragmentation: heaptrack's file doesn't have addresses of blocks; a recording by `heaptap run` does");
+  }
 }
 
 TEST_F(MomentPages, APeakNeedsABlock) {
