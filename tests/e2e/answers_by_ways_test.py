@@ -181,12 +181,7 @@ def is_attach(way):
 
 def endings_of(row, way):
     """Those that make sense. While heaptap runs a program, other commands ask for leaks and for what is held."""
-    endings = [ending for ending in ENDINGS if ending != "running" or is_attach(way) or row in LIVE]
-    if (row, way) == ("cache", "far attach"):
-        # After an attach what was freed counts as a holder there, since the host doesn't tell the target which blocks were released:
-        # "no leaks in what was recorded; 976.6 KiB still reachable".
-        endings = [ending for ending in endings if ending not in ("return", "exit")]
-    return endings
+    return [ending for ending in ENDINGS if ending != "running" or is_attach(way) or row in LIVE]
 
 
 def chosen(row, way):

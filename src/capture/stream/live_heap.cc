@@ -6,6 +6,11 @@
 #include "common/wire/frame.h"
 
 namespace heaptap::stream {
+namespace {
+
+constexpr uint64_t kMaxBytes = uint64_t{1} << 47;  // as recorded_by() has it
+
+}  // namespace
 
 void LiveBlocks::apply(const wire::RawEvent& event) {
   if (event.function() == 0 || event.function() >= wire::kFunctionCount) return;  // as the coder has it
@@ -58,7 +63,6 @@ bool LiveBlocks::was_owed(const wire::RawEvent& release) {
 }
 
 std::vector<model::ScannedBlock> LiveBlocks::alive() const {
-  constexpr uint64_t kMaxBytes = uint64_t{1} << 47;  // as recorded_by() has it
   const auto is_wanted = [](const auto& entry) {
     return entry.second.is_alive && entry.second.size_bytes <= kMaxBytes;
   };
@@ -69,6 +73,15 @@ std::vector<model::ScannedBlock> LiveBlocks::alive() const {
   }
   std::ranges::sort(alive, {}, &model::ScannedBlock::address);
   return alive;
+}
+
+std::vector<base::AddressRange> LiveBlocks::released() const {
+  std::vector<base::AddressRange> ranges;
+  for (const auto& [address, block] : blocks_) {
+    if (!block.is_alive && block.size_bytes - 1 < kMaxBytes) ranges.push_back({address, address + block.size_bytes});
+  }
+  std::ranges::sort(ranges, {}, &base::AddressRange::begin);
+  return ranges;
 }
 
 std::vector<model::ScannedBlock> LiveBlocks::pooled() const {
@@ -88,7 +101,7 @@ void LiveBlocks::add_unsettled(const Unsettled& unsettled) {
   for (const auto& [address, until] : unsettled.owed) owed_[address].push_back(until);
   for (const auto& [thread, address, size_bytes] : unsettled.released) {
     last_released_[thread] = address;
-    blocks_.try_emplace(address, Block{.size_bytes = size_bytes, .is_alive = false});
+    add_released(address, size_bytes);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "capture/log/log_reader.h"
 #include "capture/stream/mapped_ranges.h"
 #include "capture/stream/pool_blocks.h"
+#include "common/base/address_range.h"
 #include "common/model/heap_scan.h"
 
 namespace heaptap::stream {
@@ -20,7 +21,8 @@ struct Unsettled {
     uint64_t address;
     uint64_t until;
   };
-  // Last released block of a thread, which is alive again if that release is undone.
+  // Last released block of a thread, which is alive again if that release is undone. Of thread 0, which has no events:
+  // a block that stays released.
   struct Released {
     uint32_t thread;
     uint64_t address;
@@ -35,6 +37,10 @@ class LiveBlocks {
   void add(uint64_t address, uint64_t size_bytes) { blocks_[address] = {.size_bytes = size_bytes, .is_alive = true}; }
   // Block of a pool reported by the program; size as wire::make_pooled_size.
   void add_pooled(uint64_t address, uint64_t pooled_size) { pooled_.add(address, pooled_size, 0); }
+  // Released block, for released(); ignored if one at its address is known.
+  void add_released(uint64_t address, uint64_t size_bytes) {
+    blocks_.try_emplace(address, Block{.size_bytes = size_bytes, .is_alive = false});
+  }
   void add_unsettled(const Unsettled& unsettled);
   [[nodiscard]] Unsettled unsettled() const;
   void apply(std::span<const wire::RawEvent> events) {
@@ -44,6 +50,8 @@ class LiveBlocks {
 
   // Ascending.
   [[nodiscard]] std::vector<model::ScannedBlock> alive() const;
+  // Blocks whose release was seen, and whose address wasn't handed out since: ascending.
+  [[nodiscard]] std::vector<base::AddressRange> released() const;
   // Blocks of pools, in the form of a scan.
   [[nodiscard]] std::vector<model::ScannedBlock> pooled() const;
   // The same with sizes as wire::make_pooled_size, for the other machine.

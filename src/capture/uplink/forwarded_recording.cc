@@ -287,10 +287,11 @@ base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess&
   HEAPTAP_TRY(ask_what_is_alive(wait_at(ending)));
   take_what_is_there();  // keeps the pause short
   const bool saw_all = log_->lost_events() == 0 && log_->stream().state().gaps == 0;
+  const bool knows_rest = saw_all && !was_off_;  // besides what was before the recording
   const supervision::ScanTarget target{.access = access,
                                        .ending = ending,
                                        .log = log_->log().parts(),
-                                       .heap_is_complete = capture_.from_start && saw_all && !was_off_,
+                                       .heap_is_complete = capture_.from_start && knows_rest,
                                        .tells_other_numbers = log_->stream().tells_other_numbers(),
                                        .limits = {.candidate_bytes = SIZE_MAX}};
   auto look = supervision::ProcessScan::stop(target);
@@ -302,12 +303,15 @@ base::Result<> ForwardedRecording::look_at_memory(const supervision::ScanAccess&
   if (starts && blocks.size() > supervision::kMaxBlocksAtExitStart)
     return base::fail("no leak scan: the heap is large");
   std::vector<model::ScannedBlock> pooled = live_->pooled();
+  std::vector<base::AddressRange> released;
+  if (!capture_.from_start && knows_rest) released = live_->released();
   live_.reset();  // frees memory for the scan
   const uint32_t checksum = stream::fingerprint(blocks, pooled);
   const model::Tables tables;
   look->collect({.saw_all_releases = saw_all,
                  .blocks = std::move(blocks),
                  .pooled = std::move(pooled),
+                 .released = std::move(released),
                  .mapped = mapped,
                  .tables = tables});
   HEAPTAP_TRY(look->release());

@@ -23,6 +23,12 @@ std::vector<base::AddressRange> released_blocks(const ingest::BlockMap& blocks) 
 
 }  // namespace
 
+// If events were lost, such an address may have been reused; also by an unseen block if recording was off.
+bool needs_released(const ingest::TraceBuilder& maker, bool saw_all_releases, bool knows_earlier) {
+  const bool has_unseen = (maker.gaps() & model::kGapUnseenWhileOff) != 0;
+  return !knows_earlier && saw_all_releases && !has_unseen;
+}
+
 supervision::Recorded recorded_by(const ingest::TraceBuilder& maker, bool saw_all_releases, bool knows_earlier) {
   const ingest::EventCoder& coder = maker.coder();
   supervision::Recorded recorded{.saw_all_releases = saw_all_releases,
@@ -36,20 +42,23 @@ supervision::Recorded recorded_by(const ingest::TraceBuilder& maker, bool saw_al
     recorded.blocks.push_back({address, block.size_bytes, block.number, block.allocated_at, 0});
   });
   recorded.pooled = coder.pooled().in_order([&](model::SiteId site) { return is_pool_memory(maker, site); });
-  // If events were lost, such an address may have been reused; also by an unseen block if recording was off.
-  const bool has_unseen = (maker.gaps() & model::kGapUnseenWhileOff) != 0;
-  if (!knows_earlier && saw_all_releases && !has_unseen) recorded.released = released_blocks(coder.blocks());
+  if (needs_released(maker, saw_all_releases, knows_earlier)) recorded.released = released_blocks(coder.blocks());
   return recorded;
 }
 
 stream::LiveBlocks live_blocks_of(ingest::EventCoder& coder, std::span<const wire::RawEvent> waiting,
-                                  const std::function<bool(model::SiteId)>& is_memory) {
+                                  const std::function<bool(model::SiteId)>& is_memory, bool with_released) {
   stream::LiveBlocks live;
   coder.blocks().for_each_live(
       [&live](uint64_t address, const ingest::BlockMap::Block& block) { live.add(address, block.size_bytes); });
   coder.pooled().for_each([&](uint64_t address, uint64_t pooled_size, model::SiteId site) {
     if (is_memory(site)) live.add_pooled(address, pooled_size);
   });
+  if (with_released) {
+    coder.blocks().for_each_released([&live](uint64_t address, const ingest::BlockMap::Block& block) {
+      live.add_released(address, block.size_bytes);
+    });
+  }
   stream::Unsettled unsettled;
   coder.for_each_last_released([&unsettled](uint32_t thread, uint64_t address, uint64_t size_bytes) {
     unsettled.released.push_back({thread, address, size_bytes});
@@ -57,6 +66,19 @@ stream::LiveBlocks live_blocks_of(ingest::EventCoder& coder, std::span<const wir
   live.add_unsettled(unsettled);
   live.apply(waiting);
   return live;
+}
+
+std::vector<base::AddressRange> released_to_tell(const stream::LiveBlocks& blocks) {
+  const std::vector<model::ScannedBlock> alive = blocks.alive();
+  std::vector<base::AddressRange> released = blocks.released();
+  auto next = alive.begin();
+  std::erase_if(released, [&](const base::AddressRange& range) {
+    while (next != alive.end() && next->address + next->size_bytes <= range.begin) ++next;
+    return next != alive.end() && next->address < range.end;
+  });
+  const size_t most = std::max(alive.size(), kLeastReleased);
+  if (released.size() > most) released.resize(most);
+  return released;
 }
 
 }  // namespace heaptap::recordings

@@ -98,10 +98,17 @@ const std::vector<model::Module>& RemoteRecording::modules(bool all) {
 
 stream::LiveBlocks RemoteRecording::live_blocks() {
   take_received();
-  return recordings::live_blocks_of(maker_.coder(), maker_.waiting(),
-                                    [this](model::SiteId site) { return recordings::is_pool_memory(maker_, site); });
+  return recordings::live_blocks_of(
+      maker_.coder(), maker_.waiting(), [this](model::SiteId site) { return recordings::is_pool_memory(maker_, site); },
+      needs_released());
 }
 
+bool RemoteRecording::needs_released() const {
+  const bool knows_earlier = capture_.from_start && maker_.sees_all();
+  return recordings::needs_released(maker_, maker_.sees_all_releases(), knows_earlier);
+}
+
+// Without released blocks: the other machine has found the roots.
 base::Result<> RemoteRecording::receive_scan(std::span<const uint8_t> found, const line::ScanEnd& end) {
   auto answer = stream::read_scan_answer(found);
   if (!answer) return base::fail("no leak scan: its data is damaged");

@@ -51,8 +51,10 @@ class RemoteRecording : public supervision::Recording, public supervision::Trace
   void receive_resident(std::string_view bytes);
   // Modules of its process, as far as taken; `all`: including those only received.
   const std::vector<model::Module>& modules(bool all);
-  // Live blocks after all data received.
+  // Live blocks after all data received, with released ones if needed.
   [[nodiscard]] stream::LiveBlocks live_blocks();
+  // Whether a scan needs the released ones.
+  [[nodiscard]] bool needs_released() const;
   // Result of a scan, with its facts.
   base::Result<> receive_scan(std::span<const uint8_t> found, const line::ScanEnd& end);
   // Reason why there is no scan, though the other machine sent one.

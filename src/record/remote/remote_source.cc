@@ -18,6 +18,7 @@
 #include "common/line/wait_budget.h"
 #include "common/message/common_messages.h"
 #include "common/model/file_identity.h"
+#include "record/recordings/recorded_blocks.h"
 
 namespace heaptap::remote {
 namespace {
@@ -341,7 +342,7 @@ void RemoteSource::take_of_stream(const Message& message, uint64_t stream) {
     case Kind::kBlocksWanted:
       // A client with an unread result gets no further one.
       if (!line_.link().line().has_room()) return;
-      return send_blocks(stream, line::decode_blocks_wanted(fields).question, recording->live_blocks());
+      return send_blocks(stream, line::decode_blocks_wanted(fields).question, *recording);
     case Kind::kScanned:
       if (const auto taken = take_scan(*recording, line::decode_scan_piece(fields)); !taken) {
         recording->refuse_scan(taken.error());
@@ -408,7 +409,7 @@ void RemoteSource::send(const FoundRows& found) {
 }
 
 // Blocks last: the last message has blocks.
-void RemoteSource::send_blocks(uint64_t stream, uint64_t question, const stream::LiveBlocks& live) {
+void RemoteSource::send_blocks(uint64_t stream, uint64_t question, RemoteRecording& recording) {
   constexpr size_t kMaxBlocks = 20'000;  // of 20 bytes each, at most
   using Content = line::BlocksPiece::Content;
   const auto send = [&](Content content, std::span<const uint8_t> bytes, bool more) {
@@ -424,7 +425,18 @@ void RemoteSource::send_blocks(uint64_t stream, uint64_t question, const stream:
       send(content, stream::write_scanned_blocks(piece), more || !is_last);
     }
   };
+  const stream::LiveBlocks live = recording.live_blocks();
   send(Content::kUnsettled, stream::write_unsettled(live.unsettled()), true);
+  if (recording.needs_released()) {
+    const std::vector<base::AddressRange> released = recordings::released_to_tell(live);
+    for (std::span<const base::AddressRange> rest = released; !rest.empty();) {
+      const auto piece = rest.first(std::min(kMaxBlocks, rest.size()));
+      rest = rest.subspan(piece.size());
+      stream::Unsettled unsettled;
+      for (const base::AddressRange& range : piece) unsettled.released.push_back({0, range.begin, range.size()});
+      send(Content::kUnsettled, stream::write_unsettled(unsettled), true);
+    }
+  }
   if (const auto pooled = live.pooled_to_tell(); !pooled.empty()) send_all(Content::kPooled, pooled, false);
   send_all(Content::kBlocks, live.alive(), true);
 }

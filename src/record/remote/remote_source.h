@@ -74,7 +74,7 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   void want_functions(const message::Fields& fields);
   void send(const FoundRows& found);
   void send(const line::FoundFunctions& found);
-  void send_blocks(uint64_t stream, uint64_t question, const stream::LiveBlocks& live);
+  void send_blocks(uint64_t stream, uint64_t question, RemoteRecording& recording);
   base::Result<> take_scan(RemoteRecording& recording, const line::ScanPiece& piece);
   void end_all(const std::string& why);
   void look_after_end(line::TimePoint now);

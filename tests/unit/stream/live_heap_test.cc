@@ -86,6 +86,14 @@ TEST(LiveBlocks, AreThoseOfTheTracesMaker) {
   }
 }
 
+// As a host tells them.
+Unsettled released_of(const LiveBlocks& blocks) {
+  Unsettled unsettled;
+  for (const base::AddressRange& range : recordings::released_to_tell(blocks))
+    unsettled.released.push_back({0, range.begin, range.size()});
+  return unsettled;
+}
+
 // What the trace's maker had when it was asked, told to the other machine, and what came there since: whatever it was asked between.
 TEST(LiveBlocks, GoOnWithWhatIsTold) {
   std::mt19937 random(5);
@@ -103,10 +111,11 @@ TEST(LiveBlocks, GoOnWithWhatIsTold) {
       more = coder.take(before.subspan(taken), {}, 4096, false, batch);
     }
     const LiveBlocks asked =
-        recordings::live_blocks_of(coder, before.subspan(taken), [](model::SiteId) { return true; });
+        recordings::live_blocks_of(coder, before.subspan(taken), [](model::SiteId) { return true; }, true);
     LiveBlocks told;
     for (const model::ScannedBlock& block : asked.alive()) told.add(block.address, block.size_bytes);
     told.add_unsettled(asked.unsettled());
+    told.add_unsettled(released_of(asked));
     told.apply(std::span(events).subspan(cut));
     EXPECT_EQ(fingerprint(told.alive(), {}), fingerprint(expected, {})) << round;
   }
@@ -171,6 +180,22 @@ TEST(LiveBlocks, BeginWithWhatIsKnown) {
   ASSERT_EQ(alive.size(), 2u);
   EXPECT_EQ(alive[0].address, 0x2000u);
   EXPECT_EQ(alive[1].size_bytes, 30u);
+}
+
+TEST(LiveBlocks, ReleasedOnesAreToldUnlessTheirMemoryIsInUse) {
+  LiveBlocks asked;
+  asked.add(0x1020, 16);
+  asked.add(0x4000, 16);
+  for (const uint64_t address : {0x1000, 0x1040, 0x3000, 0x5000}) asked.add_released(address, 48);
+  LiveBlocks told;
+  told.add_unsettled(released_of(asked));
+  told.apply(event(RecordKind::kAllocate, wire::Function::kMalloc, 1, 0x3000, 8, 1));
+  told.add(0x6000, 32);
+  told.apply(event(RecordKind::kRelease, wire::Function::kFree, 2, 0x6000, 0, 1));
+  const std::vector<base::AddressRange> expected{{0x1040, 0x1070}, {0x5000, 0x5030}, {0x6000, 0x6020}};
+  EXPECT_EQ(told.released(), expected);
+  ASSERT_EQ(told.alive().size(), 1u);
+  EXPECT_EQ(told.alive()[0].address, 0x3000u);
 }
 
 }  // namespace
