@@ -131,7 +131,8 @@ def fragmentation(ending):
 
 
 def mapped(_ending):
-    return Answer((r"\nmmap: peak 64\.0 MiB, 64\.0 MiB mapped at the end\n",),
+    return Answer((r"\nmmap: peak 64\.0 MiB, 64\.0 MiB mapped at the end\n",
+                   rf"\n  64\.0 MiB of the mapped peak: #\d+  {at('map_region')}"),
                   (r"Stacks by bytes not freed\n", r"64\.0 MiB", rf"{'map_region'}(\(\) )? answers_rows\.cc:\d+"))
 
 
@@ -365,7 +366,8 @@ class RealPrograms(heaptap_test.TestCase):
 
         def check(*run):
             first, _ = self.recorded(run, compiler, "-quiet", *options, self.directory / "program.cc", "-o", self.directory / "program.s")
-            self.assertRegex(first, r"\nmmap: peak \d+\.\d MiB, \d+\.\d MiB mapped at the end")
+            self.assertRegex(first, r"\nmmap: peak \d+\.\d MiB, \d+\.\d MiB mapped at the end.*\n +\d+\.\d MiB of the mapped peak: #\d+ ")
+            self.assertNotRegex(first, r"mapped peak: .*  ggc_internal_alloc", "it allocates for others")
             top = heaptap("show", "top", self.directory / "t.htap").stdout.decode()
             self.assertRegex(top, r"MiB .* mmap\n +#\d+  ")
             self.assertNotRegex(top, r"#\d+  ggc_internal_alloc", "it allocates for others")

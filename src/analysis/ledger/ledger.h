@@ -18,6 +18,7 @@
 #include "analysis/ledger/missing_data.h"
 #include "analysis/ledger/pool_table.h"
 #include "analysis/ledger/release_errors.h"
+#include "analysis/ledger/site_mapped.h"
 #include "analysis/ledger/size_tally.h"
 #include "analysis/ledger/tally.h"
 #include "analysis/ledger/timeline.h"
@@ -104,7 +105,12 @@ class Ledger {
   // Bytes mapped by a site, by kind of mapping.
   [[nodiscard]] model::MappedBytes mapped_bytes_of(model::SiteId site) const {
     const auto found = site_mapped_.find(site);
-    return found == site_mapped_.end() ? model::MappedBytes{} : found->second;
+    return found == site_mapped_.end() ? model::MappedBytes{} : found->second.bytes();
+  }
+  // Memory mapped by a site at the peak of the process's mapped memory.
+  [[nodiscard]] uint64_t mapped_peak_bytes_of(model::SiteId site) const {
+    const auto found = site_mapped_.find(site);
+    return found == site_mapped_.end() ? 0 : found->second.memory_at(mapped_peak_id_);
   }
   [[nodiscard]] uint64_t now_ns() const { return now_ns_; }  // time of the last event examined
 
@@ -200,6 +206,8 @@ class Ledger {
   void on_map(const model::Event& event);
   void on_unmap(const model::Event& event);
   void on_protect(const model::Event& event);
+  void count_mapped(model::SiteId site, model::MappedKind kind, uint64_t bytes);
+  void uncount_mapped(model::SiteId site, model::MappedKind kind, uint64_t bytes);
   void count_unmapped(const UnmappedPart& part, bool temporary);
   wire::MappedMemory release_mapped(const model::Event& event, uint64_t length_bytes);
   void on_pool_allocate(const model::Event& event);
@@ -254,6 +262,7 @@ class Ledger {
   std::vector<OlderReleases> site_older_releases_;  // by SiteId; empty where there is nothing older
   uint64_t now_ns_ = 0;
   uint64_t peak_id_ = 0;
+  uint64_t mapped_peak_id_ = 0;
   uint64_t peak_event_ = 0;
   const model::Event* peak_at_ = nullptr;  // of the batch being added; null: the peak is older
   model::BlockNumber next_block_ = 1;
@@ -270,7 +279,7 @@ class Ledger {
   boost::unordered_flat_map<model::ThreadId, LastRelease> last_releases_;  // valid only as ThreadState::undo says
   BlockTable blocks_;
   MappingTable mappings_;
-  boost::unordered_flat_map<model::SiteId, model::MappedBytes> site_mapped_;  // of sites that have mapped something
+  boost::unordered_flat_map<model::SiteId, SiteMapped> site_mapped_;  // of sites that have mapped something
   PoolTable pools_;
   SizeTally sizes_;
   LifetimeHistogram lifetimes_;

@@ -127,8 +127,7 @@ void Ledger::on_map(const Event& event) {
   if (activity_) activity_->allocated(key_of_mapping(block), own_mapped(model::kind_of(memory), length_bytes));
   count_allocation(event, length_bytes);
   begin_life(event.site);
-  totals_.mapped.add(model::kind_of(memory), length_bytes);
-  site_mapped_[event.site][static_cast<size_t>(model::kind_of(memory))] += length_bytes;
+  count_mapped(event.site, model::kind_of(memory), length_bytes);
   totals_.mapped_live_bytes += length_bytes;
   totals_.peak_mapped_bytes = std::max(totals_.peak_mapped_bytes, totals_.mapped_live_bytes);
 }
@@ -146,16 +145,25 @@ void Ledger::on_protect(const Event& event) {
     const model::MappedKind from = model::kind_of(part.before);
     const model::MappedKind to = model::kind_of(part.after);
     if (from == to) continue;
-    totals_.mapped.remove(from, part.bytes);
-    totals_.mapped.add(to, part.bytes);
+    uncount_mapped(part.block.site, from, part.bytes);
+    count_mapped(part.block.site, to, part.bytes);
     if (activity_) {
       activity_->shrank(key_of_mapping(part.block), own_mapped(from, part.bytes));
       activity_->grew(key_of_mapping(part.block), own_mapped(to, part.bytes));
     }
-    model::MappedBytes& of_site = site_mapped_[part.block.site];
-    of_site[static_cast<size_t>(from)] -= part.bytes;
-    of_site[static_cast<size_t>(to)] += part.bytes;
   }
+}
+
+void Ledger::count_mapped(model::SiteId site, model::MappedKind kind, uint64_t bytes) {
+  const uint64_t peak_before = totals_.mapped.memory.peak_bytes;
+  site_mapped_[site].add(kind, bytes, mapped_peak_id_);
+  totals_.mapped.add(kind, bytes);
+  mapped_peak_id_ += totals_.mapped.memory.peak_bytes > peak_before ? 1 : 0;
+}
+
+void Ledger::uncount_mapped(model::SiteId site, model::MappedKind kind, uint64_t bytes) {
+  site_mapped_[site].remove(kind, bytes, mapped_peak_id_);
+  totals_.mapped.remove(kind, bytes);
 }
 
 void Ledger::count_unmapped(const UnmappedPart& part, bool temporary) {
@@ -175,8 +183,7 @@ wire::MappedMemory Ledger::release_mapped(const Event& event, uint64_t length_by
     tally.live_bytes -= part.bytes;
     totals_.mapped_live_bytes -= part.bytes;
     memory = part.memory;
-    totals_.mapped.remove(model::kind_of(memory), part.bytes);
-    site_mapped_[part.block.site][static_cast<size_t>(model::kind_of(memory))] -= part.bytes;
+    uncount_mapped(part.block.site, model::kind_of(memory), part.bytes);
     const bool temporary = part.last && threads_[event.thread].last_mapping == part.mapping;
     if (activity_) count_unmapped(part, temporary);
     if (part.last) {

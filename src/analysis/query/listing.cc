@@ -56,6 +56,7 @@ void Lister::count(uint64_t id, report::StackEntry& stack) const {
       0;
   stack.temporary_allocations = stack.mismatched_releases = stack.lifetime_ns = 0;
   stack.mapped = {};
+  stack.mapped_peak_bytes = 0;
   stack.threads_known = true;
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
     if (site >= ledger_.tallies().size()) {
@@ -73,6 +74,7 @@ void Lister::count(uint64_t id, report::StackEntry& stack) const {
     stack.lifetime_ns += ledger_.lifetime_ns_of(site);
     const model::MappedBytes mapped = ledger_.mapped_bytes_of(site);
     for (size_t kind = 0; kind < mapped.size(); ++kind) stack.mapped[kind] += mapped[kind];
+    stack.mapped_peak_bytes += ledger_.mapped_peak_bytes_of(site);
     const ledger::SiteMissingData gaps = ledger_.gaps_of(site);
     if (gaps.live) stack.set_live_unknown();
     stack.threads_known = stack.threads_known && !gaps.threads;
@@ -194,6 +196,7 @@ void Lister::list_stacks(report::Report& report) const {
     report.ignored.rules.push_back({rule.place, rule.filter.text(), {}});
   std::vector<SortPlace> places;
   std::vector<SortPlace> also;
+  std::vector<SortPlace> mapped;
   places.reserve(index_.group_count());
   if (asked_.listing.counts) report.counts.reserve(index_.group_count());
   report::StackEntry stack;
@@ -203,6 +206,8 @@ void Lister::list_stacks(report::Report& report) const {
     if (asked_.listing.counts) report.counts.push_back(ignored ? report::StackCount{} : count_of(stack));
     if (ignored || !is_seen(stack)) continue;
     if (query_.also) also.push_back(place_of(stack, *query_.also));
+    if (asked_.listing.mapped_peak && stack.mapped_peak_bytes != 0)
+      mapped.push_back({~stack.mapped_peak_bytes, 0, stack.id});
     if (!is_listed(stack)) continue;
     places.push_back(place_of(stack, query_.sort));
     if (asked_.listing.group != GroupBy::kNothing) count_label(report.labels, stack);
@@ -222,11 +227,17 @@ void Lister::list_stacks(report::Report& report) const {
   keep_first(places, asked_.listing.limit, std::less<>());
   report.stacks.reserve(places.size());
   for (const SortPlace& place : places) list(report, place.id);
-  keep_first(also, asked_.listing.limit, std::less<>());
-  std::erase_if(also, [&](const SortPlace& place) {
-    return std::ranges::find(places, place.id, &SortPlace::id) != places.end();
+  list_others(report, std::move(also));
+  list_others(report, std::move(mapped));
+}
+
+// Those that aren't listed yet.
+void Lister::list_others(report::Report& report, std::vector<SortPlace> places) const {
+  keep_first(places, asked_.listing.limit, std::less<>());
+  std::erase_if(places, [&](const SortPlace& place) {
+    return std::ranges::find(report.stacks, place.id, &report::StackEntry::id) != report.stacks.end();
   });
-  for (const SortPlace& place : also) list(report, place.id);
+  for (const SortPlace& place : places) list(report, place.id);
 }
 
 // Memory apart from blocks isn't in any tag's sums: this way they add up to the totals.

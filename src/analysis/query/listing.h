@@ -4,6 +4,7 @@
 #include "analysis/query/ignored_stacks.h"
 #include "analysis/query/leak_counts.h"
 #include "analysis/query/resolved_query.h"
+#include "analysis/query/sort_key.h"
 #include "analysis/query/stack_index.h"
 #include "analysis/query/stack_names.h"
 #include "analysis/report/report.h"
@@ -45,6 +46,7 @@ class Lister {
   // Mean allocation time of its live blocks.
   [[nodiscard]] uint64_t live_since_ns_of(const report::StackEntry& stack) const;
   void list(report::Report& report, uint64_t id) const;
+  void list_others(report::Report& report, std::vector<SortPlace> places) const;
   [[nodiscard]] bool is_seen(const report::StackEntry& stack) const;    // something happened to its blocks
   [[nodiscard]] bool is_listed(const report::StackEntry& stack) const;  // if seen
   void count(uint64_t id, report::StackEntry& stack) const;             // sets its numbers

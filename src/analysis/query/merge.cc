@@ -101,6 +101,7 @@ void add_stack(report::StackEntry& sum, const report::StackEntry& part) {
 // What can be merged of a stack.
 void prepare(report::StackEntry& stack, bool has_peak) {
   if (!has_peak) stack.peak_bytes = 0;
+  stack.mapped_peak_bytes = 0;  // peaks of other moments
   stack.lifetime_ns.set_unknown();
 }
 

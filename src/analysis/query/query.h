@@ -57,6 +57,7 @@ struct Listing {
   bool blocks = false;                   // list live blocks
   bool errors = false;                   // list bad releases, with their stacks
   bool leaks_only = false;               // only stacks with leaks; without a scan, those with live blocks
+  bool mapped_peak = false;              // also list stacks by memory mapped at its peak, up to `limit`
   bool leaks_else_reachable = false;     // list leaks; if there are none, reachable blocks and globals
 };
 

@@ -118,6 +118,7 @@ struct StackEntry {
   base::Known<uint64_t> live_blocks = 0;
   base::Known<uint64_t> live_bytes = 0;
   base::Known<uint64_t> peak_bytes = 0;  // held at the process's peak_live_bytes
+  uint64_t mapped_peak_bytes = 0;        // its own memory at the peak of mapped memory, if a mapping
   base::Known<uint64_t> temporary_allocations = 0;
   base::Known<uint64_t> mismatched_releases = 0;
   base::Known<uint64_t> lifetime_ns = 0;  // sum over its released blocks

@@ -34,6 +34,7 @@ void add_figures(StackEntry& sum, const StackEntry& part) {
   sum.live_blocks += part.live_blocks;
   sum.live_bytes += part.live_bytes;
   sum.peak_bytes += part.peak_bytes;
+  sum.mapped_peak_bytes += part.mapped_peak_bytes;
   sum.temporary_allocations += part.temporary_allocations;
   sum.mismatched_releases += part.mismatched_releases;
   sum.lifetime_ns += part.lifetime_ns;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "analysis/findings/amount_text.h"
@@ -110,6 +111,25 @@ std::vector<std::string> past_lines(const report::Report& report, const findings
     lines.push_back(site_behind(is_peak ? fmt::format("  {} of the peak: ", base::format_bytes(part))
                                         : fmt::format("  {}: ", findings::counted(part, "temporary allocation")),
                                 report, text, row, width));
+  }
+  return lines;
+}
+
+std::vector<std::string> mapped_lines(const report::Report& report, const findings::FrameText& text, size_t most,
+                                      size_t width) {
+  if (!report.totals.mapped.are_known()) return {};
+  std::vector<report::StackEntry> stacks;
+  std::ranges::copy_if(report.stacks, std::back_inserter(stacks),
+                       [](const report::StackEntry& stack) { return stack.mapped_peak_bytes != 0; });
+  std::vector<findings::SiteRow> rows = findings::merge_sites(text, report.frames, stacks, "");
+  std::ranges::stable_sort(rows, std::greater<>(),
+                           [](const findings::SiteRow& row) { return row.sum.mapped_peak_bytes; });
+  const uint64_t least = report.totals.mapped.memory.peak_bytes / kWholeOverTold;
+  std::vector<std::string> lines;
+  for (const findings::SiteRow& row : rows) {
+    if (lines.size() >= most || row.sum.mapped_peak_bytes < least) break;
+    const std::string amount = base::format_bytes(row.sum.mapped_peak_bytes);
+    lines.push_back(site_behind(fmt::format("  {} of the mapped peak: ", amount), report, text, row, width));
   }
   return lines;
 }

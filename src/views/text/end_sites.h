@@ -18,4 +18,8 @@ std::vector<std::string> held_lines(const report::Report& report, const findings
 std::vector<std::string> past_lines(const report::Report& report, const findings::FrameText& text, size_t most,
                                     size_t width);
 
+// "64.0 MiB of the mapped peak: #5  map_region map.cc:7 < main map.cc:20": sites of mapped memory at its peak.
+std::vector<std::string> mapped_lines(const report::Report& report, const findings::FrameText& text, size_t most,
+                                      size_t width);
+
 }  // namespace heaptap::text

@@ -1,6 +1,6 @@
 // Final lines of `heaptap run` and `attach`: at most 12.
 //
-//   how it ended, peak ┬ leaks, or still reachable memory ┬ their stacks ┬ bad releases ┬ processes ┬ warnings ┬ next
+//   how it ended, peak ┬ mapped memory, its sites ┬ leaks, or still reachable memory ┬ their stacks ┬ bad releases ┬ processes ┬ warnings ┬ next
 //
 // Parts of several lines share the lines that the others leave.
 #include <fmt/format.h>
@@ -47,6 +47,7 @@ constexpr size_t kMaxLines = 12;
 constexpr size_t kMaxRemarks = 3;
 constexpr size_t kMaxSummaryStacks = 5;
 constexpr size_t kMaxBehindLeaks = 2;  // sites of the peak
+constexpr size_t kMaxMapped = 2;       // sites of mapped memory
 constexpr size_t kMaxSummaryErrors = 3;
 constexpr size_t kMaxProcesses = 6;
 
@@ -385,21 +386,37 @@ std::string next_line(const report::Report& report) {
   return fmt::format("next:  heaptap show {} {}", view, base::safe_text(base::shell_word(path)));
 }
 
-}  // namespace
+// Lines that are always there, up to the outcome.
+struct Head {
+  Lines lines;
+  size_t behind_mapped = 0;  // where sites of mapped memory belong; 0: nowhere
+};
 
-std::string render_end_summary(const report::Report& report, const RenderOptions& options,
-                               const report::Report* largest) {
-  const Ink ink(options.color);
+Head head_of(const report::Report& report, const RenderOptions& options, const Ink& ink,
+             const report::Report* largest) {
   const bool has_leaks = report::leaks_lead(report.totals, report.leaks);
   const bool is_bad = has_leaks && report::leaks_for_certain(report.leaks);
   Lines lines{ink.bold(title_line(report))};
   for (const std::string& line : crash_lines(report, options)) lines.push_back(ink.red(line));
-  for (std::string& line : mapping_lines(report.totals)) lines.push_back(std::move(line));
+  size_t behind_mapped = 0;
+  for (std::string& line : mapping_lines(report.totals)) {
+    lines.push_back(std::move(line));
+    behind_mapped = lines.size();
+  }
   if (std::string line = findings::resident_line(report.totals); !line.empty()) lines.push_back(std::move(line));
   const std::string outcome = outcome_line(report);
   // That there are no leaks is in the line of all processes.
   const bool is_told = largest != nullptr && report.known.any && report.leaks.scanned;
   if (!is_told) lines.push_back(is_bad ? ink.red(outcome) : has_leaks ? ink.yellow(outcome) : outcome);
+  return {std::move(lines), behind_mapped};
+}
+
+}  // namespace
+
+std::string render_end_summary(const report::Report& report, const RenderOptions& options,
+                               const report::Report* largest) {
+  const Ink ink(options.color);
+  auto [lines, behind_mapped] = head_of(report, options, ink, largest);
   if (largest != nullptr) lines.push_back(largest_line(*largest));
   const report::Report& detailed = largest != nullptr ? *largest : report;
   constexpr size_t kAtTheEnd = 1;
@@ -407,16 +424,21 @@ std::string render_end_summary(const report::Report& report, const RenderOptions
   const bool several = !report.processes.empty();
   const findings::FrameText frames(detailed.frames, detailed.skipped, options.frames);
   const size_t width = options.width - std::min(options.width, kLinePrefix.size());
+  const bool has_leaks = report::leaks_lead(report.totals, report.leaks);
   const Lines stacks = held_lines(detailed, frames, kMaxSummaryStacks, width);
+  const findings::FrameText own_frames(report.frames, report.skipped, options.frames);
+  const Lines mapped = behind_mapped != 0 ? mapped_lines(report, own_frames, kMaxMapped, width) : Lines();
   const Lines past = past_lines(detailed, frames, has_leaks ? kMaxBehindLeaks : kMaxSummaryStacks, width);
   Lines errors = error_lines(report, kMaxSummaryErrors);
   if (const std::string counts = error_counts(report.totals); errors.empty() && !counts.empty()) errors = {counts};
-  enum Part : size_t { kErrors, kRemarks, kStacks, kPast, kProcesses };
-  const auto given = share<5>(room,
+  enum Part : size_t { kErrors, kRemarks, kStacks, kPast, kMapped, kProcesses };
+  const auto given = share<6>(room,
                               {errors.size(), remark_lines(report, kMaxRemarks).size(), stacks.size(), past.size(),
-                               several ? 1 + std::min(report.processes.size() - 1, kMaxProcesses) : 0},
-                              {1, 1, 1, 1, 2});
+                               mapped.size(), several ? 1 + std::min(report.processes.size() - 1, kMaxProcesses) : 0},
+                              {1, 1, 1, 1, 1, 2});
   lines.insert(lines.end(), stacks.begin(), stacks.begin() + static_cast<ptrdiff_t>(given[kStacks]));
+  lines.insert(lines.begin() + static_cast<ptrdiff_t>(behind_mapped), mapped.begin(),
+               mapped.begin() + static_cast<ptrdiff_t>(given[kMapped]));
   lines.insert(lines.end(), past.begin(), past.begin() + static_cast<ptrdiff_t>(given[kPast]));
   for (size_t i = 0; i < given[kErrors]; ++i) lines.push_back(ink.red(errors[i]));
   const size_t processes = several && options.all_processes ? report.processes.size() + 1 : given[kProcesses];

@@ -422,6 +422,28 @@ TEST(Ledger, AReservationBecomesMemoryByPieces) {
   EXPECT_EQ(ledger.tallies()[0].releases, 1u);
 }
 
+TEST(Ledger, KnowsWhatEachSiteHadMappedAtThePeakOfMappedMemory) {
+  EventScript script;
+  const auto at_peak = [&script](const Ledger& ledger, Function function) {
+    return ledger.mapped_peak_bytes_of(script.site(EventKind::kMap, function));
+  };
+  script.map(0x10000, 0x4000, kPrivateMemory);
+  script.map(0x20000, 0x8000, kReservation, Function::kMmap64);
+  script.protect(0x20000, 0x2000, MappedAccess::kWrite);  // the peak
+  script.unmap(0x10000, 0x3000);
+  script.protect(0x22000, 0x1000, MappedAccess::kWrite);
+  Ledger ledger = replay(script);
+  EXPECT_EQ(ledger.totals().mapped.memory.peak_bytes, 0x6000u);
+  EXPECT_EQ(at_peak(ledger, Function::kMmap), 0x4000u);
+  EXPECT_EQ(at_peak(ledger, Function::kMmap64), 0x2000u);
+
+  script.map(0x40000, 0x10000, kPrivateMemory, Function::kMremap);  // the next one
+  ledger.add(script.take(), script.tables);
+  EXPECT_EQ(at_peak(ledger, Function::kMmap), 0x1000u);
+  EXPECT_EQ(at_peak(ledger, Function::kMmap64), 0x3000u);
+  EXPECT_EQ(at_peak(ledger, Function::kMremap), 0x10000u);
+}
+
 TEST(Ledger, MappedMemoryIsOfOneKindAtATime) {
   EventScript script;
   script.map(0x10000, 0x1000, {MappedSource::kFile, MappedAccess::kRead});

@@ -425,6 +425,25 @@ TEST(EndSummary, PossibleLeaksThatAreSmallComeBehindWhatIsReachable) {
   EXPECT_TRUE(says(report, "LEAKED 7 bytes in 1 block; possibly 155,500 bytes in 25 blocks\n"));
 }
 
+TEST(EndSummary, NamesSitesOfMappedMemoryBehindItsPeak) {
+  constexpr uint64_t kMiB = 1 << 20;
+  report::Report report = clean_run();
+  report.frames = {frame("collect", "/src/gc.cc", 12), frame("open", "/src/map.cc", 3), frame("few", "/src/few.cc", 5)};
+  report.totals.mapped.add(model::MappedKind::kPrivate, 100 * kMiB);
+  report.totals.mapped.remove(model::MappedKind::kPrivate, 100 * kMiB);
+  report.stacks = {peak_stack(3, 0, 0), peak_stack(4, 0, 1), peak_stack(5, 0, 2)};
+  const uint64_t at_peak[] = {20 * kMiB, 76 * kMiB, 4 * kMiB};
+  for (size_t i = 0; i < report.stacks.size(); ++i) {
+    report.stacks[i].mapping = true;
+    report.stacks[i].mapped_peak_bytes = at_peak[i];
+  }
+  EXPECT_TRUE(says(report,
+                   "heaptap: mmap: peak 100.0 MiB, 0 B mapped at the end\n"
+                   "heaptap:   76.0 MiB of the mapped peak: #4  open map.cc:3\n"
+                   "heaptap:   20.0 MiB of the mapped peak: #3  collect gc.cc:12\n"
+                   "heaptap: no leaks"));
+}
+
 TEST(EndSummary, NamesLeaksForCertainBeforeLargerPossibleOnes) {
   report::Report report = clean_run();
   report.frames = {frame("hide", "/src/hide.cc", 12), frame("lose", "/src/lose.cc", 3)};

@@ -56,6 +56,7 @@ base::Result<report::Report> read_main(const EndReport& end, const std::string& 
   query.listing.sort = options.sort;
   query.listing.limit = for_json || options.count != 0 ? options.count : kMaxStacks;
   query.listing.errors = options.sanity || !for_json;
+  query.listing.mapped_peak = !for_json;
   query.counting.lifetimes = for_json;
   query.listing.leaks_else_reachable = !for_json && !reader->scans().empty();
   auto report = query::analyze(*reader, query);
