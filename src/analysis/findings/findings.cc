@@ -333,8 +333,7 @@ class Findings {
   void reachable() {
     const report::Leaks& leaks = report_.leaks;
     if (!leaks.scanned || leaks.reachable.blocks == 0) return;
-    const std::string retained =
-        report_.globals ? retained_text(*report_.globals, leaks.reachable.bytes) : std::string();
+    const std::string retained = retained_text(report_);
     if (!retained.empty()) {
       add(Severity::kInfo, FindingKind::kReachable,
           fmt::format("{} still reachable, {}.", base::format_bytes(leaks.reachable.bytes), retained));

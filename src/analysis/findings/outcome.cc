@@ -113,13 +113,23 @@ std::string together_text(const std::vector<report::NamedRoot>& variables) {
 
 }  // namespace
 
-std::string retained_text(const report::Globals& globals, uint64_t reachable_bytes) {
+std::string retained_text(const report::Report& report) {
   constexpr uint64_t kMinShare = 10;
+  if (!report.globals) return "";
+  const report::Globals& globals = *report.globals;
+  const uint64_t least = report.leaks.reachable.bytes / kMinShare;
   const report::GlobalEntry* const largest = globals.largest();
   const uint64_t alone = largest != nullptr ? largest->retained.bytes : 0;
   const bool is_shared = globals.shared.bytes > alone && globals.shared_by.size() > 1;
   const uint64_t bytes = is_shared ? globals.shared.bytes : alone;
-  if (bytes == 0 || bytes < reachable_bytes / kMinShare) return "";
+  // Blocks from before the recording are unknown, and so is what leads to them.
+  const uint64_t beyond = report.capture.from_start ? 0 : globals.mappings.bytes;
+  if (beyond > bytes && beyond >= least) {
+    return fmt::format(
+        "{} of them by blocks from before the recording or mapped memory, so that the variable is unknown",
+        base::format_bytes(beyond));
+  }
+  if (bytes == 0 || bytes < least) return "";
   const std::string by = is_shared ? together_text(globals.shared_by) : variable_text(largest->variable);
   return by.empty() ? "" : fmt::format("{} of them by {}", base::format_bytes(bytes), by);
 }

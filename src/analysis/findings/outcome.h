@@ -25,9 +25,10 @@ std::string leaks_text(const report::Leaks& leaks);
 
 // "global cache (grow.cc:11)"; empty if the variable has no name.
 std::string variable_text(const report::NamedRoot& variable);
-// "19.9 MiB of them by global cache (grow.cc:11)", or "by several global variables together: first, index"; empty if they retain less
-// than a tenth of `reachable_bytes`, which explains nothing.
-std::string retained_text(const report::Globals& globals, uint64_t reachable_bytes);
+// What retains reachable memory: "19.9 MiB of them by global cache (grow.cc:11)", or "by several global variables together: first,
+// index", or, where the recording began later, that a variable leads there through unknown blocks. Empty: unknown, or less than a
+// tenth of it, which explains nothing.
+std::string retained_text(const report::Report& report);
 
 // "at the program's end", "as exit began", "at 1.20 s".
 std::string moment_of_scan(const report::ScanFacts& scan);

@@ -115,8 +115,7 @@ std::string reachable_text(const report::Report& report) {
   text += findings::limit_of_no_leaks(report);
   if (leaks.reachable.blocks == 0) return text;
   text += fmt::format("; {} still reachable", format_bytes(leaks.reachable.bytes));
-  const std::string retained =
-      report.globals ? findings::retained_text(*report.globals, leaks.reachable.bytes) : std::string();
+  const std::string retained = findings::retained_text(report);
   return retained.empty() ? text : text + ", " + retained;
 }
 
@@ -408,6 +407,7 @@ Head head_of(const report::Report& report, const RenderOptions& options, const I
   // That there are no leaks is in the line of all processes.
   const bool is_told = largest != nullptr && report.known.any && report.leaks.scanned;
   if (!is_told) lines.push_back(is_bad ? ink.red(outcome) : has_leaks ? ink.yellow(outcome) : outcome);
+  if (largest != nullptr) lines.push_back(largest_line(*largest));
   return {std::move(lines), behind_mapped};
 }
 
@@ -417,18 +417,17 @@ std::string render_end_summary(const report::Report& report, const RenderOptions
                                const report::Report* largest) {
   const Ink ink(options.color);
   auto [lines, behind_mapped] = head_of(report, options, ink, largest);
-  if (largest != nullptr) lines.push_back(largest_line(*largest));
   const report::Report& detailed = largest != nullptr ? *largest : report;
   constexpr size_t kAtTheEnd = 1;
   const size_t room = kMaxLines - lines.size() - kAtTheEnd;
   const bool several = !report.processes.empty();
   const findings::FrameText frames(detailed.frames, detailed.skipped, options.frames);
   const size_t width = options.width - std::min(options.width, kLinePrefix.size());
-  const bool has_leaks = report::leaks_lead(report.totals, report.leaks);
   const Lines stacks = held_lines(detailed, frames, kMaxSummaryStacks, width);
+  const bool has_leaks = report::leaks_lead(report.totals, report.leaks);
+  const Lines past = past_lines(detailed, frames, has_leaks ? kMaxBehindLeaks : kMaxSummaryStacks, width);
   const findings::FrameText own_frames(report.frames, report.skipped, options.frames);
   const Lines mapped = behind_mapped != 0 ? mapped_lines(report, own_frames, kMaxMapped, width) : Lines();
-  const Lines past = past_lines(detailed, frames, has_leaks ? kMaxBehindLeaks : kMaxSummaryStacks, width);
   Lines errors = error_lines(report, kMaxSummaryErrors);
   if (const std::string counts = error_counts(report.totals); errors.empty() && !counts.empty()) errors = {counts};
   enum Part : size_t { kErrors, kRemarks, kStacks, kPast, kMapped, kProcesses };
@@ -437,9 +436,9 @@ std::string render_end_summary(const report::Report& report, const RenderOptions
                                mapped.size(), several ? 1 + std::min(report.processes.size() - 1, kMaxProcesses) : 0},
                               {1, 1, 1, 1, 1, 2});
   lines.insert(lines.end(), stacks.begin(), stacks.begin() + static_cast<ptrdiff_t>(given[kStacks]));
+  lines.insert(lines.end(), past.begin(), past.begin() + static_cast<ptrdiff_t>(given[kPast]));
   lines.insert(lines.begin() + static_cast<ptrdiff_t>(behind_mapped), mapped.begin(),
                mapped.begin() + static_cast<ptrdiff_t>(given[kMapped]));
-  lines.insert(lines.end(), past.begin(), past.begin() + static_cast<ptrdiff_t>(given[kPast]));
   for (size_t i = 0; i < given[kErrors]; ++i) lines.push_back(ink.red(errors[i]));
   const size_t processes = several && options.all_processes ? report.processes.size() + 1 : given[kProcesses];
   for (std::string& line : process_lines(report, processes, options.all_processes)) lines.push_back(std::move(line));

@@ -146,7 +146,9 @@ std::string text_globals(const TextContext& context) {
   add_sum(of_libraries, "(memory of system libraries)");
   add_sum(globals.shared, sharing_text(context, globals));
   add_sum(globals.thread_locals, "(thread-local storage, no global variable)");
-  add_sum(globals.mappings, "(mapped memory, no variable)");
+  add_sum(globals.mappings, context.report.capture.from_start
+                                ? "(mapped memory, no variable)"
+                                : "(blocks from before the recording or mapped memory: the variable is unknown)");
   add_sum(globals.stacks, "(stacks and registers alone)");
   text += table.render(context.ink);
   if (has_others)

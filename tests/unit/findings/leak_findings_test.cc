@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/findings/findings.h"
+#include "analysis/findings/outcome.h"
 
 namespace heaptap::findings {
 namespace {
@@ -52,6 +53,21 @@ std::vector<Finding> of_kind(const report::Report& report, FindingKind kind) {
   std::vector<Finding> found = findings_of(report);
   std::erase_if(found, [kind](const Finding& finding) { return finding.kind != kind; });
   return found;
+}
+
+// Blocks from before an attach lead to it: which variable leads to those is unknown.
+TEST(LeakFindings, WhatOlderBlocksHoldHasNoKnownVariable) {
+  report::Report report = server();
+  report.globals.emplace().mappings = {80, 1 << 18};
+  report::GlobalEntry& entry = report.globals->entries.emplace_back();
+  entry.variable.name = "g_few";
+  entry.retained = {20, 1 << 17};
+
+  report.capture.from_start = false;
+  EXPECT_EQ(retained_text(report),
+            "256.0 KiB of them by blocks from before the recording or mapped memory, so that the variable is unknown");
+  report.capture.from_start = true;
+  EXPECT_EQ(retained_text(report), "128.0 KiB of them by global g_few");
 }
 
 TEST(LeakFindings, WhoHeldALeakUntilExitIsTold) {
