@@ -77,6 +77,15 @@ def leak_of_plugin(ending):
                   (r"definitely lost at allocate_in_plugin_a\b", r"\n +plugin_entry  plugin_a\.c:\d+", r"\n +run_plugin\(\)  "))
 
 
+def leak_of_extension(ending):
+    """A library that python3 has loaded. What the interpreter itself loses is another matter."""
+    functions = r"lose_in_extension lossy_extension\.c:\d+ < run_extension lossy_extension\.c:\d+"
+    if ending == "killed":
+        return Answer((r"leaks unknown\)",), (r"Stacks by bytes not freed\n",))
+    return Answer((r"LEAKED ", rf"\n  1,500,000 bytes in 10 blocks  #\d+  {functions}", "next:  heaptap show leaks "),
+                  (r"definitely lost at lose_in_extension\(?\)? lossy_extension\.c:\d+", r"\n +run_extension\b.*  lossy_extension\.c:\d+"))
+
+
 def bad_release(kind, released_in, *stacks):
     """Where it is, and where the block comes from; then their stacks."""
     def answer(_ending):
@@ -150,6 +159,7 @@ def child(ending):
 ROWS = {
     "leak": lost("1,000 bytes in 10 blocks", "1000 B in 10 blocks", ("lose_one", "leak")),
     "plugin": leak_of_plugin,
+    "extension": leak_of_extension,
     "threads": lost("400 bytes in 4 blocks", "400 B in 4 blocks", ("lose_one", "lose_in_thread")),
     "cycle": lost("64 bytes in 2 blocks", "", ("tie",), r" \(in a cycle\)", (r"\n +1 block in a cycle: #b\d+ -> #b\d+ -> #b\d+\n",),
                   killed=("32 B in 1 block", "32 B in 1 block")),
@@ -168,6 +178,7 @@ ROWS = {
 LIVE = {
     "leak": Answer((r"definitely lost +1000 B +in 10 blocks", r"definitely lost at lose_one\(\) answers_rows\.cc:\d+"), ()),
     "plugin": Answer((r"definitely lost at allocate_in_plugin_a\b",), ()),
+    "extension": Answer((r"1\.4 MiB in 10 blocks definitely lost at lose_in_extension",), ()),
     "threads": Answer((r"400 B in 4 blocks definitely lost at lose_one\(\) answers_rows\.cc:\d+",), ()),
     "cycle": Answer((r"definitely lost at tie\(\) answers_rows\.cc:\d+", r"\n +1 block in a cycle: #b\d+ -> #b\d+ -> #b\d+\n"), ()),
     "held": Answer((r"no leaks\n.*still reachable +1\.\d MiB",), (r"\n +1\.0 MiB +256 .* global g_table \(answers_rows\.cc:\d+\)",)),
@@ -194,6 +205,13 @@ def chosen(row, way):
     return sorted({endings[place % len(endings)], endings[(place + len(ENDINGS) // 2) % len(endings)]}, key=endings.index)
 
 
+def program(row, ending):
+    if row == "extension":
+        script = pathlib.Path(heaptap_test.__file__).with_name("extension_program.py")
+        return [sys.executable, script, built("liblossy_extension.so"), ending]
+    return [built("answers_rows"), row, ending]
+
+
 class Recorded:
     """The target program while it is recorded in one way, and what heaptap says about it."""
 
@@ -201,7 +219,7 @@ class Recorded:
         row, *options = row.split()
         self.directory, self.started = test.directory, []
         self.errors = (self.directory / "stderr").open("wb+")
-        command = [built("answers_rows"), row, ending]
+        command = program(row, ending)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.host = ["-H", test.server_address] if way.startswith("far") else []
         heaptap_words = [HEAPTAP, *WAYS[way], *self.host, *options, "--force", "-o", self.directory / "t.htap"]

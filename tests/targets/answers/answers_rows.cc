@@ -1,7 +1,7 @@
 // Does what the first argument names, and ends as the second one says, each when it is told to go on by a line of input. Without
 // arguments: nothing.
 // LINK -pthread -ldl
-// USES plugin_a
+// USES plugin_a lossy_extension
 #include "leak.h"
 
 #include <dlfcn.h>
