@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import far  # noqa: E402
 import heaptap_test
 from heaptap_test import HEAPTAP, TARGETS  # noqa: E402
 from waiting import finished, wait_for  # noqa: E402
@@ -253,6 +254,55 @@ sys.stdin.read()
         self.assertRegex(outcome.stderr.decode(), rf"^heaptap: .*{self.target.pid}.*trace")
         tracer.communicate()
         self.assert_unharmed()
+
+
+@unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
+class RecordedForAnotherMachine(heaptap_test.TestCase):
+    """What heaptap-target records here for a host: commands here say so, and leave it to that."""
+
+    def setUp(self):
+        super().setUp()
+        self.target = subprocess.Popen([TARGETS / "loses_on_demand"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.target.communicate)
+        self.target.stdout.readline()
+        self.address = str(self.directory / "far.sock")
+        self.enterContext(far.serving(self.address, "-q"))
+
+    def attach(self):
+        """As another host would."""
+        errors = self.directory / "stderr"
+        with errors.open("wb") as file:
+            host = subprocess.Popen([HEAPTAP, "attach", "-H", self.address, "--force", "-o", self.directory / "t.htap", str(self.target.pid)],
+                                    stderr=file)
+        self.addCleanup(heaptap_test.end, host)
+        return host, errors
+
+    def detach(self, host, errors):
+        host.send_signal(signal.SIGINT)
+        finished(host, state=errors.read_text)
+
+    def test_who_records_it_is_told(self):
+        host, errors = self.attach()
+        wait_for("recorded", lambda: "recording process" in errors.read_text(), state=[host, errors.read_text])
+        for command in (["leaks"], ["console", "-x", "info"], ["top", "--once"]):
+            outcome = heaptap_test.heaptap(*command, self.target.pid, cwd=self.directory)
+            self.assertEqual((outcome.status, outcome.stdout), (125, b""), outcome)
+            self.assertRegex(outcome.stderr.decode(), rf"^heaptap: process {self.target.pid} is being recorded by heaptap-target, for the host "
+                                                      r"[^:]+: run this there, with -H; `heaptap-target status` shows the recording\n$")
+        outcome = heaptap_test.heaptap("leaks", "-H", self.address, self.target.pid)
+        self.assertEqual((outcome.status, outcome.stderr), (0, b""), outcome)
+        self.detach(host, errors)
+
+    def test_a_recording_that_begins_at_the_same_moment_is_used(self):
+        """One of the two is first, and has the process."""
+        for _ in range(5):
+            host, errors = self.attach()
+            outcome = heaptap_test.heaptap("leaks", "--duration", "1ms", "-H", self.address, self.target.pid, cwd=self.directory)
+            if outcome.status != 0:  # the other one isn't so far that it could be asked
+                self.assertRegex(outcome.stderr.decode(), r"^heaptap: .*heaptap-target\) traces it already", outcome)
+            else:
+                self.assertRegex(outcome.stdout.decode(), "unknown: no allocation was seen|no leaks in what was recorded", outcome)
+            self.detach(host, errors)
 
 
 class Headers(unittest.TestCase):

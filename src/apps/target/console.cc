@@ -1,28 +1,21 @@
 #include "apps/target/console.h"
 
-#include <dirent.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "capture/uplink/local_client.h"
 #include "capture/uplink/local_console.h"
 #include "common/base/safe_text.h"
 #include "common/base/small_file.h"
-#include "common/base/socket_peer.h"
 #include "common/base/stop_signals.h"
-#include "common/base/unique_fd.h"
 #include "common/base/units.h"
-#include "common/endpoint/address.h"
-#include "common/endpoint/own_directory.h"
 
 namespace heaptap::target {
 namespace {
@@ -31,9 +24,6 @@ using uplink::LocalConsole;
 using uplink::LocalFigures;
 using uplink::LocalHost;
 
-constexpr int kLongestAnswerMs = 5000;
-constexpr size_t kMaxAnswerText = size_t{1} << 20;
-
 bool print_all(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
@@ -41,49 +31,6 @@ bool print_all(std::string_view text) {
     text.remove_prefix(written > 0 ? static_cast<size_t>(written) : 0);
   }
   return true;
-}
-
-// Sockets of this user's recordings; some may be left from killed ones.
-std::vector<std::string> console_sockets() {
-  std::vector<std::string> paths;
-  for (const std::string& directory : endpoint::own_directories()) {
-    const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
-    while (const dirent* const entry = open ? readdir(open.get()) : nullptr) {
-      const std::string_view name = entry->d_name;
-      if (name.starts_with(LocalConsole::kPrefix) && name.ends_with(LocalConsole::kSuffix)) {
-        paths.push_back(directory + "/" + std::string(name));
-      }
-    }
-  }
-  return paths;
-}
-
-// None: no listener, or not a trusted one.
-std::optional<std::string> ask_at(const std::string& path, const std::string& question) {
-  const auto address = endpoint::address_of_file(path);
-  const base::UniqueFd socket = endpoint::make_socket();
-  if (!address || !socket || !endpoint::connect_to(socket.get(), *address)) return std::nullopt;
-  if (!base::is_own_user_or_root(base::user_of_peer(socket.get()))) return std::nullopt;
-  const std::string line = question + "\n";
-  if (send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL) < 0) return std::nullopt;
-  std::string answer;
-  pollfd wait{socket.get(), POLLIN, 0};
-  while (answer.size() < kMaxAnswerText && poll(&wait, 1, kLongestAnswerMs) > 0) {
-    std::array<char, 4096> bytes{};
-    const ssize_t got = recv(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (got == 0) return answer;
-    if (got < 0 && errno != EAGAIN) return std::nullopt;
-    if (got > 0) answer.append(bytes.data(), static_cast<size_t>(got));
-  }
-  return "error: no answer\n";
-}
-
-std::vector<std::string> ask_all(const std::string& question) {
-  std::vector<std::string> answers;
-  for (const std::string& path : console_sockets()) {
-    if (auto answer = ask_at(path, question)) answers.push_back(*std::move(answer));
-  }
-  return answers;
 }
 
 base::Error nothing_recorded() {
@@ -124,7 +71,7 @@ constexpr std::string_view kHead =
     "     pid      time          events      events/s      lost   log    resident  by  program\n";
 
 base::Result<> show_status(std::map<uint64_t, LocalFigures>* before) {
-  const std::vector<std::string> answers = ask_all("figures");
+  const std::vector<std::string> answers = uplink::ask_local_consoles("figures");
   if (answers.empty()) return std::unexpected(nothing_recorded());
   std::string text;
   std::map<uint64_t, LocalFigures> now;
@@ -161,7 +108,7 @@ base::Result<> watch(const Options& options) {
 
 // The answers of those that did it: of several recordings one has the process.
 base::Result<std::vector<std::string>> order(const std::string& question) {
-  std::vector<std::string> answers = ask_all(question);
+  std::vector<std::string> answers = uplink::ask_local_consoles(question);
   if (answers.empty()) return std::unexpected(nothing_recorded());
   const std::string first = answers.front();
   std::erase_if(answers, [](const std::string& answer) { return answer.starts_with(LocalConsole::kError); });

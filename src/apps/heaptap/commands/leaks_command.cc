@@ -9,6 +9,7 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "apps/heaptap/commands/end_signals.h"
@@ -103,13 +104,20 @@ base::Result<OwnScan> record_and_scan(const LeaksOptions& options, EndSignals& s
 // SIGINT ends only the wait; other terminating signals are raised again after detaching.
 int scan_unrecorded(const LeaksOptions& options) {
   OwnScan own;
+  std::optional<base::Error> failure;
   int number = 0;
   {
     EndSignals signals;
     auto scanned = record_and_scan(options, signals);
     number = signals.number();
-    if (!scanned && number == 0) return complain(scanned.error());
-    if (scanned) own = *std::move(scanned);
+    if (scanned)
+      own = *std::move(scanned);
+    else
+      failure = scanned.error();
+  }
+  if (failure && number == 0) {
+    const auto other = recording_instead(options.machine, static_cast<uint32_t>(options.process), *failure);
+    return other ? scan_recorded(options, **other) : complain(other.error());
   }
   const bool is_wanted = number == 0 || number == SIGINT;
   if (is_wanted && !own.trace.empty()) return show_leaks(options, own.trace, 0, false);

@@ -12,6 +12,10 @@
 #include <string_view>
 #include <utility>
 
+#include "capture/uplink/local_client.h"
+#include "capture/uplink/local_console.h"
+#include "common/base/safe_text.h"
+#include "common/base/small_file.h"
 #include "views/client/recorder.h"
 
 namespace heaptap::app {
@@ -24,12 +28,47 @@ std::string temporary_directory() {
   return named != nullptr && *named != '\0' ? named : "/tmp";
 }
 
+base::Error recorded_by_target(uint32_t pid, const uplink::LocalHost& host) {
+  const std::string by = fmt::format("process {} is being recorded by heaptap-target", pid);
+  if (host.is_file) {
+    return base::make_error("{}, into a file: when that ends, `heaptap connect FILE` reads it", by);
+  }
+  if (host.peer.empty()) {
+    return base::make_error("{}, and no host is connected: `heaptap connect ADDRESS` on one takes it over", by);
+  }
+  return base::make_error("{}, for the host {}: run this there, with -H; `heaptap-target status` shows the recording",
+                          by, base::safe_text(host.peer));
+}
+
+// heaptap-target on this machine has it for another one: a second tracer isn't possible, and a second agent neither.
+base::Result<> check_no_target_records(uint32_t pid) {
+  for (const std::string& answer : uplink::ask_local_consoles("figures")) {
+    const std::vector<std::string> lines = base::split(answer, '\n');
+    const auto host = lines.empty() ? std::nullopt : uplink::LocalHost::of_line(lines.front());
+    if (!host) continue;
+    const bool is_recorded = std::ranges::any_of(lines, [pid](const std::string& line) {
+      const auto figures = uplink::LocalFigures::of_line(line);
+      return figures && figures->pid == pid;
+    });
+    if (is_recorded) return std::unexpected(recorded_by_target(pid, *host));
+  }
+  return {};
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<client::Recording>> recording_of(const MachineOptions& machine, uint32_t pid) {
   auto recording = client::connect_to_process(pid, machine.host);
-  if (!recording && !client::has_listener({static_cast<pid_t>(pid), machine.host})) return nullptr;
-  return recording;
+  if (recording || client::has_listener({static_cast<pid_t>(pid), machine.host})) return recording;
+  if (machine.host.empty()) HEAPTAP_TRY(check_no_target_records(pid));
+  return nullptr;
+}
+
+base::Result<std::unique_ptr<client::Recording>> recording_instead(const MachineOptions& machine, uint32_t pid,
+                                                                   const base::Error& failure) {
+  auto recording = recording_of(machine, pid);
+  if (recording && *recording != nullptr) return recording;
+  return std::unexpected(failure);
 }
 
 base::Result<std::unique_ptr<SessionRecorder>> SessionRecorder::attach_to(const MachineOptions& machine, uint32_t pid,
@@ -101,9 +140,18 @@ std::string SessionRecorder::said() const {
   return text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text;
 }
 
+// Another heaptap may have begun to record the process just before this one's, which fails then.
+base::Result<std::unique_ptr<client::Recording>> SessionRecorder::try_to_connect() const {
+  if (pid_ == 0) return recorder_->connect();
+  const auto reached = client::reach_recorder({static_cast<pid_t>(pid_), host_});
+  if (!reached || reached->recorder != static_cast<pid_t>(recorder_->pid()))
+    return base::fail("process {} is not being recorded yet", pid_);
+  return client::connect_to_process(pid_, host_);
+}
+
 base::Result<std::unique_ptr<client::Recording>> SessionRecorder::connect(const std::function<bool()>& wait) {
   while (true) {
-    if (auto recording = pid_ != 0 ? client::connect_to_process(pid_, host_) : recorder_->connect()) return recording;
+    if (auto recording = try_to_connect()) return recording;
     if (recorder_->has_ended()) {
       const std::string text = said();
       return base::fail("{}", text.empty() ? "the recording ended before it could be shown" : text);

@@ -14,9 +14,13 @@
 
 namespace heaptap::app {
 
-// The process's recording; null: nobody records it. Fails if another user does, if the recorder doesn't answer, or if another
-// process has taken the recording's name.
+// The process's recording; null: nobody records it. Fails if another user does, if the recorder doesn't answer, if another
+// process has taken the recording's name, or if heaptap-target records a process of this machine for another one.
 base::Result<std::unique_ptr<client::Recording>> recording_of(const MachineOptions& machine, uint32_t pid);
+
+// After a SessionRecorder has failed to attach: the recording that another heaptap has begun just before. Else the failure.
+base::Result<std::unique_ptr<client::Recording>> recording_instead(const MachineOptions& machine, uint32_t pid,
+                                                                   const base::Error& failure);
 
 class SessionRecorder {
  public:
@@ -52,6 +56,7 @@ class SessionRecorder {
                                                               std::vector<std::string> arguments, uint32_t pid,
                                                               const Plan& plan);
   base::Result<> choose_trace(const Plan& plan);
+  [[nodiscard]] base::Result<std::unique_ptr<client::Recording>> try_to_connect() const;
   [[nodiscard]] int end_signal() const;  // that ends the recording
   // End of what the recorder and a started program have printed.
   [[nodiscard]] std::string said() const;

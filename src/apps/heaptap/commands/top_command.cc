@@ -44,7 +44,11 @@ base::Result<Watched> watch_process(uint32_t pid, const TopOptions& options, End
   if (*known != nullptr) return Watched{nullptr, *std::move(known)};
   auto recorder = SessionRecorder::attach_to(options.machine, pid, {.output = options.output});
   if (!recorder) return std::unexpected(std::move(recorder).error());
-  return begin_recording(*std::move(recorder), signals);
+  auto begun = begin_recording(*std::move(recorder), signals);
+  if (begun || signals.number() != 0) return begun;
+  auto other = recording_instead(options.machine, pid, begun.error());
+  if (!other) return std::unexpected(std::move(other).error());
+  return Watched{nullptr, *std::move(other)};
 }
 
 base::Result<Watched> watch(const TopOptions& options, EndSignals& signals) {

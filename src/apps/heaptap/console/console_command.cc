@@ -105,7 +105,7 @@ base::Result<Beginning> begin_with_process(const ConsoleOptions& options, uint32
   auto recorder = SessionRecorder::attach_to(options.machine, pid, {.keeps_trace = true});
   if (!recorder) return std::unexpected(std::move(recorder).error());
   auto recording = (*recorder)->connect([] { return poll(nullptr, 0, kMsBetweenTries) == 0; });
-  if (!recording) return std::unexpected(std::move(recording).error());
+  if (!recording) return begin_with(recording_instead(options.machine, pid, recording.error()));
   const auto processes = (*recording)->processes();
   if (!processes) return std::unexpected(processes.error());
   const std::string trace = processes->empty() ? "" : processes->front().trace;
