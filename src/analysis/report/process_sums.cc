@@ -100,6 +100,20 @@ const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes) {
   return largest->totals.peak_live_bytes.counted() >= kFirstTimes * first ? largest : nullptr;
 }
 
+const ProcessEntry* mapper_of_run(std::span<const ProcessEntry> processes) {
+  const ProcessEntry* mapper = nullptr;
+  uint64_t most = 0;
+  for (const ProcessEntry& process : processes) {
+    if (!process.failure.empty()) continue;
+    const Totals& totals = process.totals;
+    const uint64_t mapped = totals.mapped.are_known() ? totals.mapped.memory.peak_bytes : 0;
+    if (mapped > most) mapper = &process;
+    most = std::max({most, mapped, totals.peak_live_bytes.counted()});
+    if (mapper != nullptr && mapper->totals.mapped.memory.peak_bytes < most) mapper = nullptr;
+  }
+  return mapper == processes.data() ? nullptr : mapper;
+}
+
 std::vector<ProgramEntry> programs_of(std::span<const ProcessEntry> processes) {
   std::vector<ProgramEntry> programs;
   for (const ProcessEntry* process : largest_first(processes)) {

@@ -49,6 +49,9 @@ std::vector<const ProcessEntry*> largest_first(std::span<const ProcessEntry> pro
 // more important: no leaks that lead, no bad releases. Null: none.
 const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes);
 
+// The process that mapped most at its peak, if that isn't the first one, and more than any process had in blocks. Null: none.
+const ProcessEntry* mapper_of_run(std::span<const ProcessEntry> processes);
+
 // Processes of one program, by the file's name.
 struct ProgramEntry {
   std::string program;

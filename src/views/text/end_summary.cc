@@ -258,7 +258,20 @@ bool is_worth_a_line(const report::ProcessEntry* process) {
          !error_counts(process->totals).empty();
 }
 
-Lines process_lines(const report::Report& report, size_t most, bool all) {
+// Behind the line of the process with this trace; empty: none.
+struct MapperSite {
+  std::string trace_path;
+  std::string line;
+};
+
+MapperSite site_of_mapper(const report::Report* mapper, const RenderOptions& options, size_t width) {
+  if (mapper == nullptr) return {};
+  const findings::FrameText frames(mapper->frames, mapper->skipped, options.frames);
+  Lines lines = mapped_lines(*mapper, frames, 1, width - std::min<size_t>(width, 2));
+  return lines.empty() ? MapperSite{} : MapperSite{mapper->trace_path, "  " + lines.front()};
+}
+
+Lines process_lines(const report::Report& report, size_t most, bool all, const MapperSite& mapper) {
   if (report.processes.empty() || most == 0) return {};
   Lines lines{all_processes_line(report)};
   std::vector<const report::ProcessEntry*> others = other_processes(report);
@@ -272,6 +285,9 @@ Lines process_lines(const report::Report& report, size_t most, bool all) {
       break;
     }
     lines.push_back(process_line(*others[i]));
+    const bool is_mapper = !mapper.line.empty() && others[i]->trace_path == mapper.trace_path;
+    const size_t end = i + 1 == others.size() ? most : room;
+    if (is_mapper && lines.size() < end) lines.push_back(mapper.line);
   }
   return lines;
 }
@@ -414,7 +430,7 @@ Head head_of(const report::Report& report, const RenderOptions& options, const I
 }  // namespace
 
 std::string render_end_summary(const report::Report& report, const RenderOptions& options,
-                               const report::Report* largest) {
+                               const report::Report* largest, const report::Report* mapper) {
   const Ink ink(options.color);
   auto [lines, behind_mapped] = head_of(report, options, ink, largest);
   const report::Report& detailed = largest != nullptr ? *largest : report;
@@ -428,20 +444,24 @@ std::string render_end_summary(const report::Report& report, const RenderOptions
   const Lines past = past_lines(detailed, frames, has_leaks ? kMaxBehindLeaks : kMaxSummaryStacks, width);
   const findings::FrameText own_frames(report.frames, report.skipped, options.frames);
   const Lines mapped = behind_mapped != 0 ? mapped_lines(report, own_frames, kMaxMapped, width) : Lines();
+  const MapperSite site = site_of_mapper(mapper, options, width);
+  const size_t process_count = report.processes.size() + (site.line.empty() ? 0 : 1);  // and its line
   Lines errors = error_lines(report, kMaxSummaryErrors);
   if (const std::string counts = error_counts(report.totals); errors.empty() && !counts.empty()) errors = {counts};
   enum Part : size_t { kErrors, kRemarks, kStacks, kPast, kMapped, kProcesses };
   const auto given = share<6>(room,
                               {errors.size(), remark_lines(report, kMaxRemarks).size(), stacks.size(), past.size(),
-                               mapped.size(), several ? 1 + std::min(report.processes.size() - 1, kMaxProcesses) : 0},
+                               mapped.size(), several ? 1 + std::min(process_count - 1, kMaxProcesses) : 0},
                               {1, 1, 1, 1, 1, 2});
   lines.insert(lines.end(), stacks.begin(), stacks.begin() + static_cast<ptrdiff_t>(given[kStacks]));
   lines.insert(lines.end(), past.begin(), past.begin() + static_cast<ptrdiff_t>(given[kPast]));
   lines.insert(lines.begin() + static_cast<ptrdiff_t>(behind_mapped), mapped.begin(),
                mapped.begin() + static_cast<ptrdiff_t>(given[kMapped]));
   for (size_t i = 0; i < given[kErrors]; ++i) lines.push_back(ink.red(errors[i]));
-  const size_t processes = several && options.all_processes ? report.processes.size() + 1 : given[kProcesses];
-  for (std::string& line : process_lines(report, processes, options.all_processes)) lines.push_back(std::move(line));
+  const size_t processes = several && options.all_processes ? process_count + 1 : given[kProcesses];
+  for (std::string& line : process_lines(report, processes, options.all_processes, site)) {
+    lines.push_back(std::move(line));
+  }
   for (const std::string& remark : remark_lines(report, std::max<size_t>(given[kRemarks], 1))) {
     lines.push_back(ink.yellow(remark));
   }

@@ -478,6 +478,27 @@ TEST(EndSummary, TellsTheLargestProcessOfARun) {
   EXPECT_TRUE(text.ends_with("next:  heaptap show top heaptap.child.8.htap\n")) << text;
 }
 
+TEST(EndSummary, TellsWhoMappedMostOfARun) {
+  constexpr uint64_t kMiB = 1 << 20;
+  report::Report report = clean_run();
+  report::Report mapper = clean_run();
+  mapper.capture.pid = 8;
+  mapper.totals.mapped.add(model::MappedKind::kPrivate, 100 * kMiB);
+  mapper.frames = {frame("collect", "/src/gc.cc", 12)};
+  mapper.stacks = {peak_stack(3, 0, 0)};
+  mapper.stacks[0].mapping = true;
+  mapper.stacks[0].mapped_peak_bytes = 60 * kMiB;
+  mapper.trace_path = "heaptap.child.8.htap";
+  report.processes = {report::entry_of(report), report::entry_of(mapper)};
+  ASSERT_EQ(report::mapper_of_run(report.processes), &report.processes[1]);
+  const std::string text = render_end_summary(report, {.width = 0}, nullptr, &mapper);
+  EXPECT_NE(
+      text.find("heaptap:   app (pid 8) exited with 0, peak 2.9 KiB, 100.0 MiB mapped, no leaks: heaptap.child.8.htap\n"
+                "heaptap:     60.0 MiB of the mapped peak: #3  collect gc.cc:12\n"),
+      std::string::npos)
+      << text;
+}
+
 TEST(Report, SumsUpWhatLibrariesKeep) {
   report::Report report = clean_run();
   report.leaks.scanned = false;

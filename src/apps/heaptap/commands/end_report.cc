@@ -142,24 +142,29 @@ void tell_lack_of_traces(const EndReport& end, const std::vector<supervision::Fi
                     "-o FILE in a directory that has room and isn't removed during the run\n");
 }
 
-// Empty: the first process.
-std::optional<report::Report> read_largest(const EndReport& end, const std::vector<ProcessEntry>& processes) {
-  const ProcessEntry* const largest = report::largest_of_run(processes);
-  if (largest == nullptr) return std::nullopt;
-  auto report = read_main(end, largest->trace_path, false);
+// With its stacks. Null: no such process.
+std::optional<report::Report> read_again(const EndReport& end, const ProcessEntry* process) {
+  if (process == nullptr) return std::nullopt;
+  auto report = read_main(end, process->trace_path, false);
   return report ? std::optional(*std::move(report)) : std::nullopt;
 }
 
 void print_summary(const EndReport& end, const report::Report& report) {
   const RunOptions& options = end.options;
   const size_t width = fold_width(STDERR_FILENO);
-  const std::optional<report::Report> largest = read_largest(end, report.processes);
+  const ProcessEntry* const largest_entry = report::largest_of_run(report.processes);
+  const ProcessEntry* const mapper_entry = report::mapper_of_run(report.processes);
+  const std::optional<report::Report> largest = read_again(end, largest_entry);
+  const bool is_one = mapper_entry == largest_entry;
+  const std::optional<report::Report> other = read_again(end, is_one ? nullptr : mapper_entry);
+  const std::optional<report::Report>& mapper = is_one ? largest : other;
   const text::RenderOptions rendering{.color = use_color(options.color, STDERR_FILENO),
                                       .limit = options.count,
                                       .all_processes = options.verbose,
                                       .width = width,
                                       .frames = options.frames};
-  const std::string summary = text::render_end_summary(report, rendering, largest ? &*largest : nullptr);
+  const std::string summary =
+      text::render_end_summary(report, rendering, largest ? &*largest : nullptr, mapper ? &*mapper : nullptr);
   print_error(text::folded(summary, width, "heaptap: "));
 }
 
