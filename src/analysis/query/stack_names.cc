@@ -81,14 +81,13 @@ report::NodeIndex StackNames::node_for(model::StackId stack) {
 }
 
 // Of a stack with its caller's node: the nodes of its frames, the innermost one's last.
-report::NodeIndex StackNames::list_step(const model::Tables& tables, const Step& step, report::NodeIndex caller) {
+report::NodeIndex StackNames::list_step(const Step& step, report::NodeIndex caller) {
   const report::NodeIndex node = node_for(step.stack);
   if (trie_[node].frame != report::kNoFrame) return node;
-  const report::FrameIndex first = list_code(tables, step.stack, step.found);
-  for (auto frame = static_cast<report::FrameIndex>(first + step.found.frames->size() - 1); frame != first; --frame) {
+  for (report::FrameIndex frame = step.first + step.count - 1; frame != step.first; --frame) {
     caller = trie_.add(caller, frame);
   }
-  trie_.set(node, {caller, first});
+  trie_.set(node, {caller, step.first});
   return node;
 }
 
@@ -115,8 +114,9 @@ report::FramePath StackNames::list_path(const model::Tables& tables, model::Stac
     }
     const CodeFrames found = frames_at(tables, stack);
     if (found.frames == nullptr) continue;
-    steps.push_back({stack, found});
-    size += static_cast<uint32_t>(found.frames->size());
+    const auto count = static_cast<uint32_t>(found.frames->size());
+    steps.push_back({stack, list_code(tables, stack, found), count});
+    size += count;
     if (depth == 0 || size < depth) continue;
     node = caller_beyond(tables, stack);
     is_whole = node == report::kRootNode;
@@ -124,8 +124,8 @@ report::FramePath StackNames::list_path(const model::Tables& tables, model::Stac
   }
   const uint32_t all = size + below;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    node = list_step(tables, *step, node);
-    below += static_cast<uint32_t>(step->found.frames->size());
+    node = list_step(*step, node);
+    below += step->count;
     if (is_whole) nodes_[step->stack].depth = below;
   }
   return report::FramePath{node, all, !is_whole}.cut(depth == 0 ? all : depth);

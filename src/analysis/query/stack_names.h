@@ -72,13 +72,14 @@ class StackNames {
   };
   struct Step {
     model::StackId stack;
-    CodeFrames found;
+    report::FrameIndex first;  // of its code's frames in the table
+    uint32_t count;
   };
   // The index of the first frame of a code in the table.
   report::FrameIndex list_code(const model::Tables& tables, model::StackId stack, const CodeFrames& found);
   // The node of a stack's innermost frame, which may get its frame later; kRootNode: of heaptap's own code.
   report::NodeIndex node_for(model::StackId stack);
-  report::NodeIndex list_step(const model::Tables& tables, const Step& step, report::NodeIndex caller);
+  report::NodeIndex list_step(const Step& step, report::NodeIndex caller);
   report::NodeIndex caller_beyond(const model::Tables& tables, model::StackId stack);
   // Names from the source if it has them, else from symbols.
   const std::vector<model::Frame>& frames_of_code(const model::Tables& tables, model::CodeId code);
