@@ -21,6 +21,10 @@ struct LateAnswer {
   CodeExtent object;  // that contains the caller; no bytes: unknown
 };
 
+// A value with its key, in two words that two threads may write at once: halves of two values don't match. The value is spread over all bits
+// first: values and keys are alike in form, so a plain XOR of two values may be that of two keys.
+constexpr uint64_t key_with_value(uint64_t key, uint64_t value) { return key ^ value * 0x9e3779b97f4a7c15u; }
+
 // `kFunctions`: number of functions, numbered from 0.
 template <uint32_t kFunctions>
 class LateTable {
@@ -31,7 +35,7 @@ class LateTable {
     PageEntry& page = pages_[index_of(function, caller)];
     const uint64_t key = key_of(function, caller, generation);
     const uint64_t value = page.value.load(std::memory_order_relaxed);
-    const bool is_known = (page.mixed.load(std::memory_order_relaxed) ^ value) == key;
+    const bool is_known = page.mixed.load(std::memory_order_relaxed) == key_with_value(key, value);
     if (is_known && value >> kGenerationShift == (generation >> kKeyGenerationBits & 0xffff)) [[likely]]
       return function_of(value);
     return find_by_object(function, caller, generation, page, key, search);
@@ -57,9 +61,8 @@ class LateTable {
   static constexpr uint64_t kStandard = uint64_t{1} << kAddressBits;
   static constexpr uint64_t kUnknown = ~uint64_t{0};
 
-  // The key is stored XORed with the value: halves written by two threads don't match.
   struct PageEntry {
-    std::atomic<uint64_t> mixed;
+    std::atomic<uint64_t> mixed;  // key_with_value()
     std::atomic<uint64_t> value;
   };
   // Sequence-locked against the writer: `generation` is 0 during a write, else one more than the table's.
@@ -99,7 +102,7 @@ class LateTable {
     }
     const uint64_t whole = value | (generation >> kKeyGenerationBits & 0xffff) << kGenerationShift;
     page.value.store(whole, std::memory_order_relaxed);
-    page.mixed.store(key ^ whole, std::memory_order_relaxed);
+    page.mixed.store(key_with_value(key, whole), std::memory_order_relaxed);
     return function_of(value);
   }
 
@@ -126,7 +129,10 @@ class LateTable {
     writing_.store(0, std::memory_order_release);
   }
 
+  // Null: there is no room, or other threads know of a later generation. An object's generations only grow: otherwise one that a reader has
+  // begun to look at could come back with another content.
   Object* object_for(const CodeExtent& extent, uint64_t generation) {
+    if (generation < generation_) return nullptr;
     uint32_t count = count_.load(std::memory_order_relaxed);
     if (generation_ != generation) {
       generation_ = generation;

@@ -118,6 +118,31 @@ TEST(LateTable, AnAddressThatDoesntFitIsRightAndNotKept) {
   }
 }
 
+// As of a thread that was interrupted between asking for the generation and remembering.
+TEST(LateTable, AnOlderGenerationReplacesNothing) {
+  World world;
+  ASSERT_TRUE(world.finds(0, kFirst, 2));
+  ASSERT_TRUE(world.finds(0, kFirst + kObjectBytes, 1));
+  const uint64_t before = world.searches;
+  ASSERT_TRUE(world.finds(0, kFirst + 4096, 2));
+  EXPECT_EQ(world.searches, before) << "the object is known in that generation";
+}
+
+// Of addresses that differ by as little as generations do.
+TEST(LateTable, HalvesOfTwoValuesMatchNoKey) {
+  constexpr uint64_t kPlace = uint64_t{0x7f0000000} << 29 | 5 << 23;
+  constexpr uint64_t kGenerations = 300;
+  const auto value_of = [](uint64_t generation) { return 0x10000 + generation * 3; };
+  for (uint64_t one = 0; one < kGenerations; ++one) {
+    for (uint64_t other = 0; other < kGenerations; ++other) {
+      if (one == other) continue;
+      const uint64_t mixed = key_with_value(kPlace | one, value_of(one));
+      const uint64_t matching = mixed ^ key_with_value(0, value_of(other));
+      ASSERT_NE(matching >> 23, kPlace >> 23) << one << " and " << other;
+    }
+  }
+}
+
 TEST(LateTable, ThreadsFindTheirOwnWhileObjectsGo) {
   World world;
   std::atomic<uint64_t> generation{0};
