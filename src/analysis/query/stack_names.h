@@ -65,10 +65,10 @@ class StackNames {
     bool function = false;
     bool module = false;
   };
-  // Stack of the trace in the table, known down to its outermost frame, or as far as a stack with a limited depth shows it.
+  // Stack of the trace in the table: completely, or as far as it is shown where stacks are cut.
   struct Listed {
-    report::NodeIndex node = report::kRootNode;  // of its innermost frame; kRootNode: heaptap's own code
-    uint32_t depth = 0;                          // frames down to the root; 0: not known
+    report::NodeIndex node = report::kRootNode;  // of its innermost frame
+    uint32_t depth = 0;                          // number of all its frames; 0: not all are in the table
   };
   struct Step {
     model::StackId stack;
@@ -77,7 +77,7 @@ class StackNames {
   };
   // The index of the first frame of a code in the table.
   report::FrameIndex list_code(const model::Tables& tables, model::StackId stack, const CodeFrames& found);
-  // The node of a stack's innermost frame, which may get its frame later; kRootNode: of heaptap's own code.
+  // The node of a stack's innermost frame, which may get its frame later.
   report::NodeIndex node_for(model::StackId stack);
   report::NodeIndex list_step(const Step& step, report::NodeIndex caller);
   report::NodeIndex caller_beyond(const model::Tables& tables, model::StackId stack);
