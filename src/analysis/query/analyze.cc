@@ -358,7 +358,7 @@ std::optional<report::Crash> crash_of(const model::EventSource& source, StackNam
   report::Crash crash{.thread = found->thread, .frames = names.list_frames(tables, found->stack, kMaxListedFrames)};
   if (crash.frames.empty()) return std::nullopt;
   const bool is_cut = crash.frames.size() == kMaxListedFrames;
-  crash.end = is_cut ? wire::StackEnd::kDepthLimit : end_of(tables, found->stack);
+  crash.end = is_cut ? wire::StackEnd::kDepthLimit : shape_of(tables, found->stack).end;
   return crash;
 }
 

@@ -167,11 +167,10 @@ void Lister::name(report::StackEntry& stack) const {
   stack.frames =
       names_.list_path(tables_, site.stack, asked_.listing.depth != 0 ? asked_.listing.depth : kMaxListedFrames);
   stack.purpose = purpose_of(tables_, site, names_);
-  const size_t depth = depth_of(tables_, site.stack);
-  stack.frames_in_all = asked_.listing.depth == 0 && depth > kMaxListedFrames ? depth : 0;
-  stack.end = end_of(tables_, site.stack);
-  const std::vector<model::CodeId> codes = codes_of(tables_, site.stack);
-  stack.ends_in_made_code = !codes.empty() && tables_.module_of(tables_.codes[codes.back()]) == nullptr;
+  const StackShape shape = shape_of(tables_, site.stack);
+  stack.frames_in_all = asked_.listing.depth == 0 && shape.depth > kMaxListedFrames ? shape.depth : 0;
+  stack.end = shape.end;
+  stack.ends_in_made_code = shape.depth != 0 && tables_.module_of(tables_.codes[shape.outermost]) == nullptr;
 }
 
 bool Lister::is_ignored(const report::StackEntry& stack, report::Ignored& ignored) const {

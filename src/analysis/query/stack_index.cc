@@ -155,19 +155,14 @@ std::vector<model::CodeId> codes_of(const model::Tables& tables, model::StackId 
   return codes;
 }
 
-size_t depth_of(const model::Tables& tables, model::StackId stack) {
-  size_t depth = 0;
+StackShape shape_of(const model::Tables& tables, model::StackId stack) {
+  StackShape shape;
   for (; stack >= wire::kRootCount; stack = parent_of(tables, stack)) {
-    ++depth;
+    ++shape.depth;
+    shape.outermost = tables.stacks[stack].code;
   }
-  return depth;
-}
-
-wire::StackEnd end_of(const model::Tables& tables, model::StackId stack) {
-  while (stack >= wire::kRootCount) {
-    stack = parent_of(tables, stack);
-  }
-  return static_cast<wire::StackEnd>(stack);
+  shape.end = static_cast<wire::StackEnd>(stack);
+  return shape;
 }
 
 }  // namespace heaptap::query

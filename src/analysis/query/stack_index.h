@@ -52,13 +52,14 @@ class StackIndex {
 // The caller's stack if it precedes in the tables, as it should; else a root.
 model::StackId parent_of(const model::Tables& tables, model::StackId stack);
 
-// Number of return addresses.
-size_t depth_of(const model::Tables& tables, model::StackId stack);
+struct StackShape {
+  size_t depth = 0;                                // number of return addresses
+  wire::StackEnd end = wire::StackEnd::kComplete;  // reason why there are no further frames
+  model::CodeId outermost = 0;                     // if there are any
+};
+StackShape shape_of(const model::Tables& tables, model::StackId stack);
 
 // The codes of a stack, innermost first.
 std::vector<model::CodeId> codes_of(const model::Tables& tables, model::StackId stack);
-
-// Reason why a stack has no further frames.
-wire::StackEnd end_of(const model::Tables& tables, model::StackId stack);
 
 }  // namespace heaptap::query

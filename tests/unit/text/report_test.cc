@@ -431,7 +431,8 @@ TEST(EndSummary, NamesSitesOfMappedMemoryBehindItsPeak) {
   report.frames = {frame("collect", "/src/gc.cc", 12), frame("open", "/src/map.cc", 3), frame("few", "/src/few.cc", 5)};
   report.totals.mapped.add(model::MappedKind::kPrivate, 100 * kMiB);
   report.totals.mapped.remove(model::MappedKind::kPrivate, 100 * kMiB);
-  report.stacks = {peak_stack(3, 0, 0), peak_stack(4, 0, 1), peak_stack(5, 0, 2)};
+  report.stacks = {peak_stack(report.frames, 3, 0, 0), peak_stack(report.frames, 4, 0, 1),
+                   peak_stack(report.frames, 5, 0, 2)};
   const uint64_t at_peak[] = {20 * kMiB, 76 * kMiB, 4 * kMiB};
   for (size_t i = 0; i < report.stacks.size(); ++i) {
     report.stacks[i].mapping = true;
@@ -485,7 +486,7 @@ TEST(EndSummary, TellsWhoMappedMostOfARun) {
   mapper.capture.pid = 8;
   mapper.totals.mapped.add(model::MappedKind::kPrivate, 100 * kMiB);
   mapper.frames = {frame("collect", "/src/gc.cc", 12)};
-  mapper.stacks = {peak_stack(3, 0, 0)};
+  mapper.stacks = {peak_stack(report.frames, 3, 0, 0)};
   mapper.stacks[0].mapping = true;
   mapper.stacks[0].mapped_peak_bytes = 60 * kMiB;
   mapper.trace_path = "heaptap.child.8.htap";
