@@ -1,6 +1,8 @@
 // many_stacks STACKS: as many distinct call stacks as are asked for (at most 4,194,304), 96 frames deep, with a block allocated at each; one
 // block in four stays until the end. At each of the eleven levels next to the work one of four functions calls on, so stacks share their
-// outer frames as those of an interpreter or of a recursive compiler do.
+// outer frames as those of an interpreter or of a recursive compiler do. tests/e2e/many_stacks_test.py and bench/many_stacks run it.
+// TRACE none
+// COMPILE -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-builtin
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
