@@ -5,10 +5,10 @@ The environment names the native program (HEAPTAP), a program to record (SHOP), 
 runs for what is built (BUILD)."""
 import os
 import pathlib
-import shutil
-import subprocess
 import sys
 import unittest
+
+import aarch64_build
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import emulated
@@ -18,34 +18,11 @@ from heaptap_test import heaptap, run
 SOURCE = pathlib.Path(os.environ["SOURCE"])
 BUILD = pathlib.Path(os.environ["BUILD"])
 SHOP = pathlib.Path(os.environ["SHOP"])
-TRIPLET = "aarch64-linux-gnu"
-LONGEST_BUILD_S = 2400  # 8 minutes with two cores of its own; the other tests take theirs
 
 VIEWS = [["summary"], ["leaks"], ["top"], ["tree"], ["tree", "--bottom-up"], ["stats"], ["sizes"], ["lifetimes"], ["timeline"],
          ["blocks"], ["top", "--sort", "peak", "-n", "3", "-d", "0"], ["leaks", "--scans"], ["leaks", "--globals"],
          ["leaks", "--retained"], ["leaks", "--why", "#1"], ["leaks", "--gen-suppressions"], ["top", "--function", "Basket"],
          ["stats", "--thread", "2"]]
-
-
-def build():
-    """The program for AArch64, and the words that run it here."""
-    for command in (f"{TRIPLET}-g++", "qemu-aarch64-static", "cmake", "ninja"):
-        if not shutil.which(command):
-            heaptap_test.skip_what_is_missing(f"{command} is missing")
-    sysroot = BUILD / "sysroot"
-    # Compiled for one run: less is optimised, and some warnings need more of it.
-    flags = "-O1 -DNDEBUG -Wno-maybe-uninitialized"
-    steps = [[SOURCE / "tools/cross_sysroot.sh", "arm64", sysroot],
-             ["cmake", "-S", SOURCE, "-B", BUILD, "--preset", "aarch64", "-DHEAPTAP_DISCOVERY=OFF", "-DHEAPTAP_TARGET_PROGRAMS=ON", f"-DHEAPTAP_SYSROOT={sysroot}",
-              f"-DCMAKE_CXX_FLAGS_RELEASE={flags}"],
-             ["cmake", "--build", BUILD, "--parallel", str(os.cpu_count()), "--target", "heaptap", "heaptap_agent",
-              "target_programs"]]
-    for step in steps:
-        made = subprocess.run([str(word) for word in step], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=SOURCE,
-                              timeout=LONGEST_BUILD_S, check=False)
-        if made.returncode != 0:
-            raise AssertionError(f"{step[0]} failed:\n{made.stdout[-6000:].decode(errors='replace')}")
-    return ["qemu-aarch64-static", "-L", sysroot, BUILD / "bin/heaptap"]
 
 
 def not_for_the_emulator():
@@ -57,7 +34,8 @@ def not_for_the_emulator():
 class AArch64(heaptap_test.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.foreign = build()
+        aarch64_build.build("heaptap", "heaptap_agent", "target_programs")
+        cls.foreign = ["qemu-aarch64-static", "-L", BUILD / "sysroot", BUILD / "bin/heaptap"]
 
     def foreign_heaptap(self, *arguments):
         return run([*self.foreign, *arguments], env=os.environ, cwd=self.directory)

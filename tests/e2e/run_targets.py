@@ -75,23 +75,37 @@ class Targets(heaptap_test.TestCase):
 
     def run_once(self, program, target, run, name):
         """Fails where something is wrong; the ways in which leaks are wrong by chance."""
-        env = {**os.environ, **target.environment}
+        env = {**self.environment(), **target.environment}
         directories = [self.directory / kind / name for kind in ("bare", "traced")]
         for directory in directories:
             directory.mkdir(parents=True)
         command = [program, *run.arguments]
-        bare = heaptap_test.run(command, stdin=target.stdin, env=env, cwd=directories[0])
+        bare, bare_files = self.run_bare(command, stdin=target.stdin, env=env, cwd=directories[0])
         self.assertEqual(bare.status, run.status, f"without heaptap: {bare}")
         trace = directories[1].parent / f"{directories[1].name}.htap"
         via = ["--via", self.via] if self.via and "--via" not in target.options else []
         options = [*target.options, *(["--aggregate"] if AGGREGATE else []), *via]
         how = {"stdin": target.stdin, "env": env, "cwd": directories[1], "timeout_s": heaptap_test.TIMEOUT_S + 20 * bare.seconds}
         words = ["-q", *options, "-o", trace, "--", *command]
-        traced = far.run(self.far, trace.parent, *words, **how) if self.far else heaptap_test.heaptap("run", *words, **how)
+        traced, traced_files = self.run_traced(trace.parent, words, **how)
         for what in ("status", "stdout", "stderr"):
             self.assertEqual(getattr(traced, what), getattr(bare, what), f"{what} under heaptap and without it differ\n{traced}")
-        self.assertEqual(os.listdir(directories[1]), os.listdir(directories[0]), "files in the working directory")
+        self.assertEqual(traced_files, bare_files, "files in the working directory")
         return self.check_trace(trace, target, run) if target.trace != "any" else []
+
+    # Where the programs run: here.
+    @staticmethod
+    def environment():
+        return os.environ
+
+    def run_bare(self, command, cwd, **how):
+        """The outcome, and the files in the working directory."""
+        return heaptap_test.run(command, cwd=cwd, **how), os.listdir(cwd)
+
+    def run_traced(self, directory, words, cwd, **how):
+        """The same of `heaptap run WORDS`."""
+        traced = far.run(self.far, directory, *words, cwd=cwd, **how) if self.far else heaptap_test.heaptap("run", *words, cwd=cwd, **how)
+        return traced, os.listdir(cwd)
 
     def check_trace(self, trace, target, run):
         report = heaptap_test.summary(trace)

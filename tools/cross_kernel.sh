@@ -1,0 +1,48 @@
+#!/bin/sh
+# cross_kernel.sh ARCHITECTURE DIRECTORY: Debian's kernel for another architecture (arm64, say): below DIRECTORY `kernel`, which an
+# emulator boots, and in `modules` its drivers of virtio networks, named in the order in which they are loaded. Nothing is installed:
+# the machine's own sources are asked, with a state of apt and dpkg beside them. Does nothing where DIRECTORY is complete.
+set -eu
+architecture=$1
+mkdir -p "$2"
+directory=$(cd "$2" && pwd -P)
+drivers="drivers/virtio/virtio drivers/virtio/virtio_ring drivers/virtio/virtio_mmio
+  net/core/failover drivers/net/net_failover drivers/net/virtio_net"
+stamp="$directory/complete"
+if [ "$(cat "$stamp" 2>/dev/null)" = "$architecture $drivers" ]; then exit 0; fi
+
+state=$(mktemp -d)
+trap 'rm -rf "$state"' EXIT
+mkdir -p "$state/lists/partial" "$state/archives/partial"
+: >"$state/status"
+options="-q -o APT::Architecture=$architecture -o APT::Architectures=$architecture -o Acquire::Languages=none
+  -o APT::Sandbox::User=root -o Dir::State=$state -o Dir::State::status=$state/status -o Dir::Cache=$state"
+# Some source may have nothing for this architecture; what is missing then shows when the package is fetched.
+# shellcheck disable=SC2086  # a list
+apt-get $options update || true
+# The package of this name depends on that of the version.
+# shellcheck disable=SC2086
+package=$(apt-cache $options depends --important "linux-image-$architecture" | awk '$1 == "Depends:" { print $2; exit }')
+# shellcheck disable=SC2086
+(cd "$state" && apt-get $options download "$package")
+mkdir "$state/files"
+dpkg-deb --fsys-tarfile "$state/$package"_*.deb | tar -x -C "$state/files"
+
+rm -rf "$directory/modules"
+mkdir "$directory/modules"
+cp "$state"/files/boot/vmlinu[xz]-* "$directory/kernel"
+number=10
+for driver in $drivers; do
+  file=$(find "$state/files/lib/modules" -path "*/kernel/$driver.ko*")
+  if [ -z "$file" ]; then
+    grep -q "^kernel/$driver\.ko" "$state"/files/lib/modules/*/modules.builtin && continue
+    echo "cross_kernel.sh: $package has no driver $driver" >&2
+    exit 1
+  fi
+  case $file in
+    *.xz) xz -dc "$file" >"$directory/modules/$number-${driver##*/}.ko" ;;
+    *) cp "$file" "$directory/modules/$number-${driver##*/}.ko" ;;
+  esac
+  number=$((number + 1))
+done
+printf '%s\n' "$architecture $drivers" >"$stamp"
