@@ -48,6 +48,7 @@ class Search {
         start_(function.start),
         end_(function.start + function.size_bytes),
         may_have_data_(function.may_have_data),
+        stub_instructions_(cpu.linkage_stub().max_instructions),
         is_watched_(is_watched) {}
 
   CallExits run() {
@@ -130,11 +131,14 @@ class Search {
     }
   }
 
-  // A linkage stub: at most a landing pad, then a jump through a table.
+  // A linkage stub: a few instructions at most, then a jump through a table.
   bool leads_away(uint64_t address) {
-    arch::Instruction first = code_.at(address);
-    if (first.flow == arch::Flow::kNext) first = code_.at(address + first.length_bytes);
-    return first.flow == arch::Flow::kIndirectJump;
+    arch::Instruction next = code_.at(address);
+    for (unsigned i = stub_instructions_; i > 0 && next.flow == arch::Flow::kNext; --i) {
+      address += next.length_bytes;
+      next = code_.at(address);
+    }
+    return next.flow == arch::Flow::kIndirectJump;
   }
 
   [[nodiscard]] bool is_inside(uint64_t address) const { return address >= start_ && address < end_; }
@@ -143,6 +147,7 @@ class Search {
   uint64_t start_;
   uint64_t end_;
   bool may_have_data_;
+  unsigned stub_instructions_;
   const std::function<bool(uint64_t)>& is_watched_;
   std::vector<uint64_t> open_;
   std::unordered_set<uint64_t> seen_;

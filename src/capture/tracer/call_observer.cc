@@ -356,8 +356,9 @@ PendingCall* CallObserver::jumped(const Site& site) {
 }
 
 uint64_t CallObserver::behind_stubs(uint64_t address) {
-  constexpr unsigned kMaxSteps = 4;
+  constexpr unsigned kMaxSteps = 8;
   const arch::Cpu& cpu = space_.cpu();
+  const arch::LinkageStub stub = cpu.linkage_stub();
   ReadOnly memory(space_.memory());
   arch::RegisterImage registers = registers_;
   for (unsigned step = 0; step < kMaxSteps && space_.breakpoints().find(address) == nullptr; ++step) {
@@ -368,7 +369,8 @@ uint64_t CallObserver::behind_stubs(uint64_t address) {
     if (!cpu.emulate(address, {bytes, count}, registers, memory)) break;
     const uint64_t next = cpu.program_counter(registers);
     cpu.set_program_counter(before, next);
-    // A stub has only jumps and a landing pad, without effects.
+    std::memcpy(before.bytes + stub.changed_offset, registers.bytes + stub.changed_offset, stub.changed_bytes);
+    // A stub has only jumps and a landing pad, without other effects.
     if (!jumps && std::memcmp(before.bytes, registers.bytes, registers.size) != 0) break;
     address = next;
   }

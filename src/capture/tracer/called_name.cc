@@ -55,15 +55,18 @@ uint64_t CalledName::slot_read_by(uint64_t at, std::span<const uint8_t> code, ar
   return cpu_.emulate(at, code, registers, observer) ? observer.last() : 0;
 }
 
-// The slot of a stub between the call and the function: a few instructions, then a jump through it.
+// The slot of a stub between the call and the function: a few instructions, then a jump to what was read last.
 uint64_t CalledName::slot_of_jump(uint64_t at, arch::RegisterImage registers) {
-  constexpr int kMaxStubInstructions = 3;
+  constexpr int kMaxStubInstructions = 5;
+  ReadObserver observer(memory_);
   for (int i = 0; i < kMaxStubInstructions; ++i) {
     InstructionBytes code;
     const std::span<const uint8_t> bytes(code.data(), memory_.read_some(at, code.data(), code.size()));
     const arch::Instruction instruction = cpu_.decode(at, bytes);
-    if (instruction.flow == arch::Flow::kIndirectJump) return slot_read_by(at, bytes, registers);
-    if (instruction.flow != arch::Flow::kNext) return 0;
+    const bool jumps = instruction.flow == arch::Flow::kIndirectJump;
+    cpu_.set_program_counter(registers, at);
+    if ((!jumps && instruction.flow != arch::Flow::kNext) || !cpu_.emulate(at, bytes, registers, observer)) return 0;
+    if (jumps) return observer.last();
     at += instruction.length_bytes;
   }
   return 0;

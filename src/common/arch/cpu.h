@@ -62,6 +62,14 @@ struct SignalActionCall {
   uint64_t before = 0;  // place for the previous one
 };
 
+// Stub between a call and a function of another object, which jumps there through a table.
+struct LinkageStub {
+  unsigned max_instructions = 1;  // before the jump: a landing pad
+  // What it may change besides the program counter: these bytes of a RegisterImage.
+  size_t changed_offset = 0;
+  size_t changed_bytes = 0;
+};
+
 class Cpu {
  public:
   [[nodiscard]] virtual wire::Architecture architecture() const = 0;
@@ -90,6 +98,8 @@ class Cpu {
   // registers and memory are unchanged.
   virtual bool emulate(uint64_t address, std::span<const uint8_t> bytes, RegisterImage& registers,
                        TargetMemory& memory) const = 0;
+
+  [[nodiscard]] virtual LinkageStub linkage_stub() const { return {}; }
 
   // Whether the function's frame can have values below the stack pointer when the program is `at` bytes after its
   // beginning. `function`: its code. True where that isn't known.

@@ -8,6 +8,7 @@
 #include "common/arch/aarch64/cpu.h"
 #include "common/arch/aarch64/flow.h"
 #include "common/arch/cpu.h"
+#include "common/arch/native.h"
 #include "common/arch/walked_cpus.h"
 
 namespace heaptap {
@@ -78,7 +79,6 @@ TEST(AArch64Flow, IsThatOfEachKindOfBranch) {
     EXPECT_EQ(instruction.flow, each.flow) << std::hex << each.word;
     EXPECT_EQ(instruction.target, each.target) << std::hex << each.word;
     EXPECT_EQ(instruction.length_bytes, 4);
-    EXPECT_FALSE(instruction.can_emulate);
   }
   EXPECT_EQ(cpu().decode(kAt, std::array<uint8_t, 3>{0xc0, 0x03, 0x5f}).flow, Flow::kUnknown) << "cut off";
   EXPECT_EQ(cpu().decode(kAt, std::array<uint8_t, 4>{0xc0, 0x03, 0x5f, 0xd6}).flow, Flow::kReturn);
@@ -136,10 +136,88 @@ TEST(AArch64Cpu, KnowsItsSystemCalls) {
   EXPECT_EQ(resumed_at, 0x9000u);
 }
 
-TEST(AArch64Cpu, IsNotTracedUntilAKernelHasRunIt) {
-  EXPECT_EQ(arch::cpu_of_registers(image_of({})), nullptr);
-  EXPECT_FALSE(arch::is_traced_here(wire::Architecture::kAArch64));
+TEST(AArch64Cpu, IsTracedOnItsOwnMachinesAlone) {
+  const bool is_own = arch::native::kArchitecture == wire::Architecture::kAArch64;
+  EXPECT_EQ(arch::cpu_of_registers(image_of({})), is_own ? &cpu() : nullptr);
+  EXPECT_EQ(arch::is_traced_here(wire::Architecture::kAArch64), is_own);
   EXPECT_EQ(arch::cpu_of_elf(EM_AARCH64, 8), &cpu());
+}
+
+// What each kind of instruction does is compared with the CPU (tests/cross/emulates.cc).
+TEST(AArch64Emulation, IsThatOfWhatFunctionsBeginAndEndWith) {
+  constexpr unsigned kLink = 30;
+  constexpr unsigned kStack = 31;
+  constexpr unsigned kCounter = 32;
+  struct Case {
+    const char* text;
+    uint32_t word;
+    unsigned changed;  // of the registers below
+    uint64_t value;
+    uint64_t next;
+  };
+  constexpr uint64_t kAt = 0x10000;
+  constexpr auto kCases = std::to_array<Case>({
+      {"nop", 0xd503201f, kStack, 0x6000, kAt + 4},
+      {"bti c", 0xd503245f, kStack, 0x6000, kAt + 4},
+      {"ret", 0xd65f03c0, kStack, 0x6000, 0x5a000000401234},
+      {"retaa", 0xd65f0bff, kStack, 0x6000, 0x401234},
+      {"sub sp, sp, #0x60", 0xd10183ff, kStack, 0x5fa0, kAt + 4},
+      {"mov x1, x0", 0xaa0003e1, 1, 11, kAt + 4},
+      {"cbz x0, +0x30", 0xb4000180, kStack, 0x6000, kAt + 4},
+      {"cbnz x0, +0x30", 0xb5000180, kStack, 0x6000, kAt + 0x30},
+      {"adrp x16, +0x1f000", 0xf00000f0, 16, kAt + 0x1f000, kAt + 4},
+      {"ldr x17, [x2, #8]", 0xf9400451, 17, 77, kAt + 4},
+      {"umulh x3, x1, x4", 0x9bc47c23, 3, 1, kAt + 4},
+      {"bl +0x100", 0x94000040, kLink, kAt + 4, kAt + 0x100},
+      {"br x5", 0xd61f00a0, kStack, 0x6000, 0x9000},
+  });
+  for (const Case& each : kCases) {
+    Words memory;
+    memory.words = {{0x2008, 77}};
+    RegisterImage registers = image_of({{0, 11},
+                                        {1, uint64_t{1} << 63},
+                                        {2, 0x2000},
+                                        {4, 2},
+                                        {5, 0x9000},
+                                        {kLink, 0x5a000000401234},
+                                        {kStack, 0x6000},
+                                        {kCounter, kAt},
+                                        {33, uint64_t{1} << 10}});
+    std::array<uint8_t, 4> bytes{};
+    std::memcpy(bytes.data(), &each.word, sizeof(each.word));
+    EXPECT_TRUE(cpu().decode(kAt, bytes).can_emulate) << each.text;
+    ASSERT_TRUE(cpu().emulate(kAt, bytes, registers, memory)) << each.text;
+    uint64_t value = 0;
+    std::memcpy(&value, registers.bytes + each.changed * sizeof(value), sizeof(value));
+    EXPECT_EQ(value, each.value) << each.text;
+    EXPECT_EQ(cpu().program_counter(registers), each.next) << each.text;
+    std::memcpy(&value, registers.bytes + 33 * sizeof(value), sizeof(value));
+    EXPECT_EQ(value, 0u) << each.text << ": the next instruction would have to be a landing pad";
+  }
+}
+
+TEST(AArch64Emulation, LeavesAloneWhatItCannotDo) {
+  constexpr auto kWords = std::to_array<uint32_t>({
+      0xd503233f,  // paciasp: the key isn't known
+      0xd50323bf,  // autiasp
+      0xc85f7c00,  // ldxr
+      0xf8200000,  // ldadd
+      0x6dbf27e8,  // stp d8, d9, [sp, #-16]!
+      0xd53bd040,  // mrs x0, tpidr_el0
+      0xd4000001,  // svc #0
+      0xd4200000,  // brk #0
+  });
+  for (const uint32_t word : kWords) {
+    std::array<uint8_t, 4> bytes{};
+    std::memcpy(bytes.data(), &word, sizeof(word));
+    EXPECT_FALSE(cpu().decode(0, bytes).can_emulate) << std::hex << word;
+  }
+  Words memory;  // nothing there
+  RegisterImage registers = image_of({{2, 0x2000}, {32, 0x10000}});
+  const RegisterImage before = registers;
+  EXPECT_FALSE(cpu().emulate(0x10000, std::array<uint8_t, 4>{0x51, 0x84, 0x40, 0xf8}, registers, memory))
+      << "ldr x17, [x2], #8";
+  EXPECT_EQ(std::memcmp(before.bytes, registers.bytes, registers.size), 0);
 }
 
 TEST(AArch64Frames, OfASignalAreThoseOfItsTrampoline) {

@@ -4,21 +4,16 @@
 
 #include <elf.h>
 
+#include "common/arch/aarch64/emulate.h"
 #include "common/arch/aarch64/flow.h"
+#include "common/arch/aarch64/register_image.h"
 #include "common/arch/aarch64/registers.h"
 
 namespace heaptap::arch::aarch64 {
 namespace {
 
-// Indices into user_pt_regs.
-constexpr unsigned kSystemCall = 8;  // x8
-constexpr unsigned kFramePointer = 29;
-constexpr unsigned kLink = 30;
-constexpr unsigned kStackPointer = 31;
-constexpr unsigned kProgramCounter = 32;
-constexpr unsigned kWords = 34;
 constexpr unsigned kInRegisters = 8;  // arguments
-constexpr uint64_t kWordBytes = 8;
+constexpr size_t kInstructionBytes = 4;
 
 constexpr uint8_t kBreakpoint[] = {0x00, 0x00, 0x20, 0xd4};       // brk #0
 constexpr uint8_t kSystemCallInstruction[] = {0x01, 0, 0, 0xd4};  // svc #0
@@ -30,21 +25,6 @@ constexpr uint64_t kSignalReturn = 139;
 constexpr uint64_t kProcessControl = 167;
 constexpr uint64_t kClone = 220;
 constexpr uint64_t kClone3 = 435;
-
-uint64_t load(const uint8_t* bytes, unsigned count) {
-  uint64_t value = 0;
-  for (unsigned i = count; i > 0; --i) value = value << 8 | bytes[i - 1];
-  return value;
-}
-
-uint64_t word(const RegisterImage& registers, unsigned index) {
-  return load(registers.bytes + index * kWordBytes, kWordBytes);
-}
-
-void set_word(RegisterImage& registers, unsigned index, uint64_t value) {
-  for (unsigned i = 0; i < kWordBytes; ++i)
-    registers.bytes[index * kWordBytes + i] = static_cast<uint8_t>(value >> (8 * i));
-}
 
 class A64Cpu final : public Cpu {
  public:
@@ -68,13 +48,21 @@ class A64Cpu final : public Cpu {
   uint64_t breakpoint_address(const RegisterImage& registers) const override { return program_counter(registers); }
 
   Instruction decode(uint64_t address, std::span<const uint8_t> bytes) const override {
-    constexpr size_t kInstructionBytes = 4;
     if (bytes.size() < kInstructionBytes) return {};
-    return flow_of(static_cast<uint32_t>(load(bytes.data(), kInstructionBytes)), address);
+    const auto instruction = static_cast<uint32_t>(load(bytes.data(), kInstructionBytes));
+    Instruction known = flow_of(instruction, address);
+    known.can_emulate = can_emulate(instruction);
+    return known;
   }
-  bool emulate(uint64_t /*address*/, std::span<const uint8_t> /*bytes*/, RegisterImage& /*registers*/,
-               TargetMemory& /*memory*/) const override {
-    return false;
+  bool emulate(uint64_t address, std::span<const uint8_t> bytes, RegisterImage& registers,
+               TargetMemory& memory) const override {
+    return bytes.size() >= kInstructionBytes &&
+           aarch64::emulate(static_cast<uint32_t>(load(bytes.data(), kInstructionBytes)), address, registers, memory);
+  }
+
+  // A landing pad; ADRP x16, LDR x17, ADD x16 (Procedure Call Standard, 6.1.1: both are free for that).
+  LinkageStub linkage_stub() const override {
+    return {.max_instructions = 4, .changed_offset = 16 * kWordBytes, .changed_bytes = 2 * kWordBytes};
   }
 
   bool may_use_red_zone(std::span<const uint8_t> /*function*/, uint64_t /*at*/) const override { return false; }
@@ -100,7 +88,7 @@ class A64Cpu final : public Cpu {
       return true;
     }
     uint8_t raw[kWordBytes];
-    for (unsigned i = 0; i < kWordBytes; ++i) raw[i] = static_cast<uint8_t>(value >> (8 * i));
+    store(raw, sizeof(raw), value);
     return memory.write(stack_argument(registers, index), raw, sizeof(raw));
   }
 
