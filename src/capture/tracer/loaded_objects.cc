@@ -311,9 +311,9 @@ std::vector<NamedSlot> LoadedObjects::named_slots(uint32_t index) const {
   const State& state = *state_;
   std::vector<NamedSlot> slots;
   const elf::MappedObject& mapped = state.known[index].mapped;
-  const auto numbers = find_symbol_numbers(state.memory, state.form, mapped, state.names);
-  if (numbers.empty()) return slots;
-  for (const Relocation& relocation : read_relocations(state.memory, state.form, mapped, -1)) {
+  const std::vector<Relocation> relocations = read_relocations(state.memory, state.form, mapped, -1);
+  const auto numbers = find_symbol_numbers(state.memory, state.form, mapped, state.names, relocations);
+  for (const Relocation& relocation : relocations) {
     const auto number = relocation.symbol == 0 ? numbers.end() : numbers.find(relocation.symbol);
     if (number != numbers.end()) slots.push_back({relocation.slot, number->second});
   }

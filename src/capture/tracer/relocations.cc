@@ -70,14 +70,18 @@ std::vector<Relocation> read_relocations(const base::ByteSource& memory, elf::El
 }
 
 std::map<uint64_t, wire::Function> find_symbol_numbers(const base::ByteSource& memory, elf::ElfForm form,
-                                                       const elf::MappedObject& object, const WatchedNames& names) {
+                                                       const elf::MappedObject& object, const WatchedNames& names,
+                                                       std::span<const Relocation> relocations) {
+  constexpr uint64_t kMaxSymbols = uint64_t{1} << 26;
   std::map<uint64_t, wire::Function> numbers;
   const elf::DynamicSection dynamic(memory, form, object.dynamic, object.dynamic_bytes, object.bias, object.range);
-  elf::search_symbols(memory, form, dynamic.symbols(memory), names.symbols(),
-                      [&](size_t name, const elf::ElfSymbol&, uint64_t number) {
-                        if (names[name].function != wire::Function::kNone)
-                          numbers.emplace(number, names[name].function);
-                      });
+  elf::SymbolTable table = dynamic.symbols(memory);
+  for (const Relocation& relocation : relocations)
+    table.count = std::max(table.count, std::min(relocation.symbol + 1, kMaxSymbols));
+  if (table.strings == 0) return numbers;
+  elf::search_symbols(memory, form, table, names.symbols(), [&](size_t name, const elf::ElfSymbol&, uint64_t number) {
+    if (names[name].function != wire::Function::kNone) numbers.emplace(number, names[name].function);
+  });
   return numbers;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "capture/elf/elf_headers.h"
@@ -22,8 +23,10 @@ struct Relocation {
 std::vector<Relocation> read_relocations(const base::ByteSource& memory, elf::ElfForm form,
                                          const elf::MappedObject& object, int file);
 
-// Numbers of its dynamic symbols with the names of watched functions, wherever these are defined.
+// Numbers of its dynamic symbols with the names of watched functions, wherever these are defined. `relocations`: its own,
+// since a hash table of symbols may count only those that the object defines.
 std::map<uint64_t, wire::Function> find_symbol_numbers(const base::ByteSource& memory, elf::ElfForm form,
-                                                       const elf::MappedObject& object, const WatchedNames& names);
+                                                       const elf::MappedObject& object, const WatchedNames& names,
+                                                       std::span<const Relocation> relocations);
 
 }  // namespace heaptap::tracer

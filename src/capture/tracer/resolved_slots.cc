@@ -40,7 +40,8 @@ std::vector<FoundFunction> ResolvedSlots::of(const elf::MappedObject& object) co
   std::vector<FoundFunction> found;
   const elf::ObjectFile opened = elf::open_object_file_bounded(thread_, object);
   const elf::FileBytes file(opened.file.get());
-  const auto numbers = find_symbol_numbers(memory_, form_, object, names_);
+  const std::vector<Relocation> relocations = read_relocations(memory_, form_, object, opened.file.get());
+  const auto numbers = find_symbol_numbers(memory_, form_, object, names_, relocations);
   const auto note = [&](uint64_t slot, uint64_t initial, wire::Function function) {
     const uint64_t value = word(memory_, slot);
     // Unchanged or only relocated: not bound yet.
@@ -48,7 +49,7 @@ std::vector<FoundFunction> ResolvedSlots::of(const elf::MappedObject& object) co
     if (std::ranges::find(resolvers_, value, &FoundFunction::address) != resolvers_.end()) return;
     found.push_back({.address = value, .size_bytes = 0, .watch = Watch::kCall, .function = function});
   };
-  for (const Relocation& relocation : read_relocations(memory_, form_, object, opened.file.get())) {
+  for (const Relocation& relocation : relocations) {
     const auto number = relocation.symbol == 0 ? numbers.end() : numbers.find(relocation.symbol);
     const bool is_named = number != numbers.end() && is_resolved_by_name(number->second);
     if (!is_named && relocation.symbol != 0) continue;
