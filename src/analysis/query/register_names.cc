@@ -6,7 +6,7 @@
 
 namespace heaptap::query {
 
-// System V ABI AMD64, figure 3.36; System V ABI Intel386, table 2.14.
+// System V ABI AMD64, figure 3.36; System V ABI Intel386, table 2.14; DWARF for the Arm 64-bit Architecture, 4.1.
 std::string register_name(std::string_view architecture, uint64_t number) {
   constexpr std::array<std::string_view, 17> kGeneral = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
                                                          "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
@@ -25,6 +25,13 @@ std::string register_name(std::string_view architecture, uint64_t number) {
     if (number >= 21 && number <= 28) return fmt::format("xmm{}", number - 21);
     if (number == 93) return "fs.base";
     if (number == 94) return "gs.base";
+  }
+  if (architecture == "aarch64") {
+    if (number < 31) return fmt::format("x{}", number);
+    if (number == 31) return "sp";
+    if (number == 32) return "pc";
+    if (number == 36) return "tpidr_el0";
+    if (number >= 64 && number <= 95) return fmt::format("v{}", number - 64);
   }
   return fmt::format("register {}", number);
 }

@@ -20,6 +20,12 @@ uint64_t word_at(const arch::RegisterImage& registers, size_t offset, unsigned b
 }
 
 uint64_t thread_pointer_of(pid_t thread, const arch::ThreadFacts& facts, const arch::RegisterImage& registers) {
+  if (facts.thread_pointer_place == arch::ThreadPointerPlace::kRegisterSet) {
+    uint64_t words[4] = {};  // some kernels have a second register in the set
+    iovec place{words, sizeof(words)};
+    const auto set = reinterpret_cast<void*>(uintptr_t{facts.thread_pointer_offset});
+    return ptrace(PTRACE_GETREGSET, thread, set, &place) == 0 ? words[0] : 0;
+  }
   const uint64_t value = word_at(registers, facts.thread_pointer_offset, facts.word_bytes);
   if (facts.thread_pointer_place == arch::ThreadPointerPlace::kRegister) return value;
   constexpr unsigned kIndexShift = 3;  // the lower bits: table and privilege

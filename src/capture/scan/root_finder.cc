@@ -149,11 +149,6 @@ class RootFinder {
   void walk_stacks();
   void find_crash(const process::StoppedThread& thread);
   [[nodiscard]] bool runs_on_musl() const;
-  [[nodiscard]] uint64_t control_block_bytes() const {
-    constexpr uint64_t kMusls = 256;
-    return musl_ ? kMusls : facts_.glibc_control_block_bytes;
-  }
-
   [[nodiscard]] std::optional<uint64_t> interrupted_stack_pointer(base::AddressRange alternate, uint64_t from) const;
   [[nodiscard]] bool is_exiting(const process::StoppedThread& thread) const {
     return query_.ending && query_.ending->thread_id == thread.thread_id;
@@ -170,6 +165,7 @@ class RootFinder {
   std::vector<elf::ModuleImage> modules_;
   const std::vector<wire::StackArea> stacks_;  // those of the query that exist
   bool musl_;
+  const ControlBlocks control_blocks_ = find_control_blocks(memory_, facts_, process_.threads(), musl_);
   ThreadLocalModules thread_local_modules_ = find_thread_local_modules(memory_, modules_, musl_);
   std::vector<base::AddressRange> mapped_;  // ascending
   base::AddressRange main_stack_{};         // empty: none
@@ -320,10 +316,10 @@ void RootFinder::leave_out_ended_threads() {
     const process::Mapping* guard = std::exchange(before, &mapping);
     if (guard == nullptr || guard->range.end != mapping.range.begin || guard->readable || guard->writable) continue;
     if (!mapping.writable || mapping.shared || mapping.has_file()) continue;
-    const auto block = find_control_block(memory_, mapping);
-    if (!block || alive.contains(*block)) continue;
+    const auto pointer = find_thread_pointer(memory_, control_blocks_, mapping);
+    if (!pointer || alive.contains(*pointer)) continue;
     // The kernel merges adjacent mappings: memory above the thread's belongs to others.
-    const auto area = find_thread_area(memory_, facts_, *block);
+    const auto area = find_thread_area(memory_, control_blocks_, *pointer);
     if (!area) continue;
     const base::AddressRange memory = common_part(*area, mapping.range);
     if (runs_on(memory)) continue;
@@ -333,18 +329,18 @@ void RootFinder::leave_out_ended_threads() {
     if (!is_librarys && lies_in(memory.begin, mapped_)) continue;
     labels_.erase(memory);
     roots_.layout.ended_stacks.push_back(memory);
-    if (const uint64_t table = thread_local_table_memory(memory_, *block); table != 0) {
+    if (const uint64_t table = thread_local_table_memory(memory_, *pointer); table != 0) {
       roots_.words.push_back({table, 0, facts_.thread_pointer_number});
     }
-    if (!waits_for_join(memory_, facts_, *block)) continue;
-    labels_.paint({*block, memory.end}, RootKind::kThreadLocal);
+    if (!waits_for_join(memory_, control_blocks_, *pointer)) continue;
+    labels_.paint({control_blocks_.at(*pointer).begin, memory.end}, RootKind::kThreadLocal);
     if (is_librarys) roots_.layout.unjoined_stacks.push_back(memory);
   }
 }
 
 void RootFinder::label_thread(const process::StoppedThread& thread) {
   const std::optional<base::AddressRange> area =
-      thread.registers_known ? find_thread_area(memory_, facts_, thread.thread_pointer) : std::nullopt;
+      thread.registers_known ? find_thread_area(memory_, control_blocks_, thread.thread_pointer) : std::nullopt;
   const bool is_main = thread.thread_id == static_cast<uint32_t>(process_.process());
   const bool on_main_stack = main_stack_.size() != 0 && (is_main || main_stack_.contains(thread.stack_pointer));
   const base::AddressRange stack = on_main_stack ? main_stack_ : area.value_or(base::AddressRange{});
@@ -427,11 +423,13 @@ std::optional<uint64_t> RootFinder::interrupted_stack_pointer(base::AddressRange
 
 void RootFinder::label_thread_locals(const process::StoppedThread& thread, std::optional<base::AddressRange> area) {
   const uint64_t pointer = thread.thread_pointer;
-  const ThreadLocalTable table = read_thread_local_table(memory_, pointer, thread_local_modules_);
+  const ThreadLocalTable table = read_thread_local_table(memory_, control_blocks_, pointer, thread_local_modules_);
   const process::Mapping* mapping = process::find_mapping(memory_.map(), pointer);
   if (mapping == nullptr) return;
-  const uint64_t end = area ? area->end : std::min(pointer + control_block_bytes(), mapping->range.end);
-  labels_.paint({std::max(table.static_begin, mapping->range.begin), end}, RootKind::kThreadLocal, thread.thread_id);
+  const base::AddressRange own = control_blocks_.at(pointer);
+  const uint64_t begin = std::min(table.statics.begin, own.begin);
+  const uint64_t end = area ? area->end : std::min(std::max(table.statics.end, own.end), mapping->range.end);
+  labels_.paint({std::max(begin, mapping->range.begin), end}, RootKind::kThreadLocal, thread.thread_id);
   const auto hold = [&](base::AddressRange range, uint64_t start) {
     if (!lies_in(start, query_.heap)) {
       labels_.paint(range, RootKind::kThreadLocal, thread.thread_id);
@@ -444,8 +442,7 @@ void RootFinder::label_thread_locals(const process::StoppedThread& thread, std::
   if (table.range.size() != 0) hold(table.range, table.range.begin);
   for (const ThreadLocalBlock& block : table.blocks) {
     const base::AddressRange range{block.begin, block.begin + block.bytes};
-    const bool is_static = block.begin >= table.static_begin && block.begin < pointer;
-    if (!is_static) hold(range, block.allocated != 0 ? block.allocated : block.begin);
+    if (!table.statics.contains(block.begin)) hold(range, block.allocated != 0 ? block.allocated : block.begin);
     if (block.bytes == 0) continue;
     roots_.thread_locals.push_back({range.begin, range.end, thread.thread_id, block.module_bias, 0});
   }
@@ -502,6 +499,7 @@ uint64_t RootFinder::first_of_context(base::AddressRange stack) const {
 // and where its return address then stands, was its own. (Functions begin at multiples of 16: that wouldn't be one's.)
 bool RootFinder::has_returned(uint64_t first_stack_pointer) const {
   const uint64_t behind = memory_.word(first_stack_pointer).value_or(0);
+  if (facts_.near_call_bytes == 0) return false;
   const auto opcode = memory_.value<uint8_t>(behind - facts_.near_call_bytes);
   const bool is_code = std::ranges::any_of(modules_, [&](const elf::ModuleImage& module) {
     return std::ranges::any_of(module.code, [&](const base::AddressRange& code) { return code.contains(behind); });

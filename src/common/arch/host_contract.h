@@ -19,6 +19,10 @@ static_assert(std::same_as<std::remove_cvref_t<decltype(native::kTraced[0])>, wi
 // File name of glibc's loader, which programs of this CPU name as theirs; empty: none that takes an agent.
 static_assert(std::convertible_to<decltype(native::kGlibcLoader), const char*>);
 
+// Whether glibc's control block of a thread ends at its thread pointer, and thread-local variables begin there (variant 1 of
+// thread-local storage).
+static_assert(std::same_as<decltype(native::kControlBlockIsBelow), const bool>);
+
 // Clock that is the same on all processors and nearly free to read, as the agent reads it; without one, events are
 // counted (capture/log/log_clock.h). The kernel's name of it, as in /sys/devices/system/clocksource; null: this CPU has none.
 static_assert(std::same_as<decltype(native::kKernelClock), const char* const>);

@@ -1,13 +1,17 @@
-#include "common/arch/i386/thread_facts.h"
 #include "common/arch/thread_facts.h"
+
+#include "common/arch/aarch64/thread_facts.h"
+#include "common/arch/i386/thread_facts.h"
+#include "common/arch/walked_cpus.h"
 #include "common/arch/x86_64/thread_facts.h"
 
 namespace heaptap::arch {
 
 const ThreadFacts* thread_facts(wire::Architecture architecture) {
-  for (const ThreadFacts* known : {&x86_64::kThreadFacts, &i386::kThreadFacts}) {
-    if (known->architecture == architecture) return known;
-  }
+#define HEAPTAP_OFFER(name) \
+  if (architecture == name::kArchitecture) return &name::kThreadFacts;
+  HEAPTAP_WALKED_CPUS(HEAPTAP_OFFER)
+#undef HEAPTAP_OFFER
   return nullptr;
 }
 

@@ -17,8 +17,9 @@ struct ScannedRegister {
 
 // Source of a thread's control block address in ptrace.
 enum class ThreadPointerPlace : uint8_t {
-  kRegister,    // a word of the general registers
-  kDescriptor,  // the base of the segment selected by a word of the general registers
+  kRegister,     // a word of the general registers
+  kDescriptor,   // the base of the segment selected by a word of the general registers
+  kRegisterSet,  // the first word of another register set
 };
 
 // Segment descriptor as given by ptrace: the request, and the offset of the 32-bit base in its result.
@@ -36,7 +37,7 @@ struct ThreadFacts {
   std::span<const ScannedRegister> registers;
   uint32_t preserved_registers;  // by calls: a bit for each DWARF number
   ThreadPointerPlace thread_pointer_place;
-  uint16_t thread_pointer_offset;
+  uint16_t thread_pointer_offset;  // in RegisterImage; or the number of the register set
   SegmentDescriptor segment_descriptor = {};
   // DWARF numbers: names of what a thread holds.
   uint16_t stack_pointer_number;
@@ -50,7 +51,7 @@ struct ThreadFacts {
   uint16_t context_stack_pointer;
   // makecontext passes up to six arguments in registers: what it pushes lies at the very end of the stack.
   bool context_begins_at_end = false;
-  // Near call instruction: its first byte and its length.
+  // Near call instruction: its first byte and its length. No length: makecontext puts no return address onto the stack.
   uint8_t near_call_opcode = 0xe8;
   uint8_t near_call_bytes = 5;
   // glibc's struct pthread: its size (of 2.36; others differ a little), and the offset of the thread's number.

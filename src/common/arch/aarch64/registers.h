@@ -4,15 +4,13 @@
 #pragma once
 #include <stdint.h>
 
-#include <array>
-
 #include "common/wire/architecture.h"
 
 namespace heaptap::arch::aarch64 {
 
 inline constexpr wire::Architecture kArchitecture = wire::Architecture::kAArch64;
 
-inline constexpr std::array<wire::Architecture, 0> kTraced{};
+inline constexpr wire::Architecture kTraced[] = {wire::Architecture::kAArch64};
 
 inline constexpr const char kGlibcLoader[] = "ld-linux-aarch64.so.1";
 

@@ -15,6 +15,8 @@ inline constexpr std::array<wire::Architecture, 0> kTraced{};
 
 inline constexpr const char kGlibcLoader[] = "";
 
+inline constexpr bool kControlBlockIsBelow = false;
+
 inline constexpr const char* kKernelClock = nullptr;
 inline uint64_t read_clock() { return 0; }
 inline bool clock_is_invariant() { return false; }
