@@ -24,7 +24,7 @@ EMULATORS = {
 LIBRARIES = ["ld-linux-aarch64.so.1", "libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6"]
 COMMAND_PORT, HEAPTAP_PORT = 7000, 7001
 TOKEN = "/heaptap.token"
-INPUT, OUTPUT, ERRORS, STATUS = b"i", b"o", b"e", b"s"
+PROCESS, INPUT, OUTPUT, ERRORS, STATUS = b"p", b"i", b"o", b"e", b"s"
 
 
 def archive(files):
@@ -55,6 +55,7 @@ class Command:
         self.machine = machine
         self.words = [str(word) for word in words]
         self.text = {OUTPUT: b"", ERRORS: b""}
+        self.pid = None
         self.status = None
         self.files = []  # in its working directory, at its end
         self.connection = machine.connect()
@@ -74,12 +75,19 @@ class Command:
                 piece = data[at:at + 65536]
                 self.connection.sendall(INPUT + struct.pack("<I", len(piece)) + piece)
 
+    def said(self, text):
+        """Waits until it has printed this."""
+        wait_for(f"it says {text}", lambda: text in self.text[OUTPUT] or self.status is not None, state=[self.machine.emulator, self])
+        assert text in self.text[OUTPUT], str(self)
+
     def collect(self):
         with contextlib.suppress(OSError, struct.error):
             while self.status is None:
                 kind, count = struct.unpack("<cI", self.read(5))
                 data = self.read(count)
-                if kind == STATUS:
+                if kind == PROCESS:
+                    self.pid, = struct.unpack("<i", data)
+                elif kind == STATUS:
                     self.files = sorted(name.decode() for name in data[4:].split(b"\0")[:-1])
                     self.status = heaptap_test.shell_status(os.waitstatus_to_exitcode(struct.unpack("<i", data[:4])[0]))
                 else:

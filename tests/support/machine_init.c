@@ -2,9 +2,9 @@
 // TCP, a connection a command (tests/support/machine.py has the other end).
 //
 // It greets with a byte. A command: its length in 4 bytes, then texts that each end with a zero byte: working directory, which is made
-// if it isn't there; number of arguments; arguments; environment. Then frames in both directions: kind, length in 4 bytes, bytes. An
-// input of no bytes is the last one. The last frame has the command's status (wait), and the names of the directory's files. All numbers
-// are in this CPU's order, little-endian.
+// if it isn't there; number of arguments; arguments; environment. Then frames in both directions: kind, length in 4 bytes, bytes. The
+// first one has the command's process number; an input of no bytes ends the input; the last one has the command's status (wait) and
+// the names of the working directory's files. All numbers are in this CPU's order, little-endian.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 enum { kPort = 7000, kMaxWords = 1024, kMaxCommandBytes = 1 << 20, kPieceBytes = 65536 };
-enum FrameKind { kInput = 'i', kOutput = 'o', kErrors = 'e', kStatus = 's' };
+enum FrameKind { kProcess = 'p', kInput = 'i', kOutput = 'o', kErrors = 'e', kStatus = 's' };
 
 static void complain(const char* what) { fprintf(stderr, "machine: %s: %s\n", what, strerror(errno)); }
 
@@ -188,6 +188,7 @@ static void serve_command(int host) {
   close(pipes[0]);
   close(pipes[3]);
   close(pipes[5]);
+  send_frame(host, kProcess, &command, sizeof(command));
   pass_all(host, command, pipes[1], pipes[2], pipes[4]);
   send_end(host, command, words[0]);
 }
