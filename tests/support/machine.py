@@ -108,7 +108,10 @@ class Command:
         return heaptap_test.Outcome(self.status, self.text[OUTPUT], self.text[ERRORS], time.monotonic() - began)
 
     def end(self):
-        """Kills it, if it still runs."""
+        """Kills it, if it still runs, and waits for its end."""
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+        self.reader.join(TIMEOUT_S)
         self.connection.close()
 
     def __str__(self):
@@ -180,6 +183,7 @@ class Machine:
         try:
             wait_for("heaptap-target waits there", lambda: command.status is not None or b"waiting" in command.text[ERRORS],
                      state=[self.emulator, command])
+            assert command.status is None, str(command)
             yield command, ["-H", f"127.0.0.1:{self.ports[1]}", "--token-file", self.token]
         finally:
             command.end()
