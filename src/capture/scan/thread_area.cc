@@ -52,7 +52,7 @@ uint64_t table_place(const process::ProcessMemory& memory, uint64_t thread_point
 // glibc's list of threads: in each control block, right before the thread's number, the next and the previous place in a ring.
 bool is_in_ring(const process::ProcessMemory& memory, uint64_t place, uint64_t next, uint64_t previous) {
   const unsigned word = memory.word_bytes();
-  return place % (2 * word) == 0 && next % word == 0 && previous % word == 0 &&
+  return place % (uint64_t{2} * word) == 0 && next % word == 0 && previous % word == 0 &&
          process::find_mapping(memory.map(), next) != nullptr && memory.word(next + word) == place &&
          memory.word(previous) == place;
 }
