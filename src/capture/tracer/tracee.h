@@ -117,6 +117,7 @@ class Tracee {
   struct TrapActionCall {
     unsigned stops_left = 0;  // a function left by a jump makes no such call; 0: none
     bool is_entered = false;  // the system call itself
+    arch::SignalActionCall call{};
     TrapAction before{};
   };
   TrapActionCall action_call;

@@ -164,10 +164,9 @@ void Tracer::uses_action_by_number(Tracee& thread, const arch::RegisterImage& re
 // At the entry or the exit of a system call, after such a function's beginning.
 void Tracer::answer_action_call(Tracee& thread, const arch::RegisterImage& registers) {
   const arch::Cpu& cpu = thread.process().space->cpu();
-  arch::SignalActionCall call;
-  if (!cpu.is_signal_action(registers, call) || (call.signal & kIntMask) != SIGTRAP) return;
-  if (!thread.action_call.is_entered) return enter_action_call(thread, call);
-  end_action_call(thread, call, cpu.result(registers) != 0);
+  arch::SignalActionCall call = thread.action_call.call;  // at its exit the result may have replaced the first argument
+  if (thread.action_call.is_entered) return end_action_call(thread, call, cpu.result(registers) != 0);
+  if (cpu.is_signal_action(registers, call) && (call.signal & kIntMask) == SIGTRAP) enter_action_call(thread, call);
 }
 
 // The new action counts from here: a breakpoint that resets it is reported later.
@@ -175,7 +174,7 @@ void Tracer::enter_action_call(Tracee& thread, const arch::SignalActionCall& cal
   TracedProcess& process = thread.process();
   AddressSpace& space = *process.space;
   uint64_t handler = 0;
-  thread.action_call = {.stops_left = kMaxActionStops, .is_entered = true, .before = process.trap_action};
+  thread.action_call = {.stops_left = kMaxActionStops, .is_entered = true, .call = call, .before = process.trap_action};
   // Its first word.
   if (call.action != 0 && arch::read_word(space.cpu(), space.memory(), call.action, handler))
     process.trap_action = TrapAction::of(handler);
