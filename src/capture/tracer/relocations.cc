@@ -72,7 +72,7 @@ std::vector<Relocation> read_relocations(const base::ByteSource& memory, elf::El
 std::map<uint64_t, wire::Function> find_symbol_numbers(const base::ByteSource& memory, elf::ElfForm form,
                                                        const elf::MappedObject& object, const WatchedNames& names,
                                                        std::span<const Relocation> relocations) {
-  constexpr uint64_t kMaxSymbols = uint64_t{1} << 26;
+  constexpr uint64_t kMaxSymbols = uint64_t{1} << 22;
   std::map<uint64_t, wire::Function> numbers;
   const elf::DynamicSection dynamic(memory, form, object.dynamic, object.dynamic_bytes, object.bias, object.range);
   elf::SymbolTable table = dynamic.symbols(memory);
