@@ -35,7 +35,8 @@ enum FrameKind { kProcess = 'p', kInput = 'i', kOutput = 'o', kErrors = 'e', kSt
 static void complain(const char* what) { fprintf(stderr, "machine: %s: %s\n", what, strerror(errno)); }
 
 static void mount_all(void) {
-  static const char* const kMounts[][2] = {{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/dev/shm"}};
+  static const char* const kMounts[][2] = {
+      {"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/dev/shm"}};
   for (size_t i = 0; i < sizeof(kMounts) / sizeof(*kMounts); ++i) {
     mkdir(kMounts[i][1], 0755);
     if (mount(kMounts[i][0], kMounts[i][1], kMounts[i][0], 0, NULL) != 0) complain(kMounts[i][1]);
@@ -174,7 +175,9 @@ static void serve_command(int host) {
   static char text[kMaxCommandBytes];
   char* words[kMaxWords + 1] = {0};
   write_all(host, "+", 1);
-  if (!read_all(host, &length, sizeof(length)) || length == 0 || length >= sizeof(text) || !read_all(host, text, length)) return;
+  if (!read_all(host, &length, sizeof(length)) || length == 0 || length >= sizeof(text) ||
+      !read_all(host, text, length))
+    return;
   int count = 0;
   for (char* at = text; at < text + length && count < kMaxWords; at += strlen(at) + 1) words[count++] = at;
   if (count < 3 || atoi(words[1]) > count - 2) return;
@@ -198,7 +201,8 @@ static int listen_for_host(void) {
   const int one = 1;
   const int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-  if (bind(listening, (const struct sockaddr*)&address, sizeof(address)) != 0 || listen(listening, 64) != 0) complain("listen");
+  if (bind(listening, (const struct sockaddr*)&address, sizeof(address)) != 0 || listen(listening, 64) != 0)
+    complain("listen");
   return listening;
 }
 

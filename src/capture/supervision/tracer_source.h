@@ -76,7 +76,7 @@ class TracerSource : public RecordingSource {
   TracerSourceOptions options_;
   ReportRequests* reports_ = nullptr;
   std::shared_ptr<PendingAnswers> answers_ = std::make_shared<PendingAnswers>();  // shared: reports may outlive this
-  std::set<pid_t> asked_;  // attach() was called, without an answer yet
+  std::set<pid_t> asked_;   // attach() was called, without an answer yet
   std::set<pid_t> traced_;  // recorded by the tracer, at least once
   std::map<pid_t, tracer::Left::Reason> left_;
   unsigned failures_ = 0;

@@ -7,7 +7,7 @@
 
 namespace heaptap::arch {
 
-const ThreadFacts* thread_facts(wire::Architecture architecture) {
+const ThreadFacts* thread_facts([[maybe_unused]] wire::Architecture architecture) {
 #define HEAPTAP_OFFER(name) \
   if (architecture == name::kArchitecture) return &name::kThreadFacts;
   HEAPTAP_WALKED_CPUS(HEAPTAP_OFFER)

@@ -1,5 +1,7 @@
 // A library that a Python program loads (tests/support/extension_program.py): loses ten blocks. They are as large
 // as those that have a mapping each: what the interpreter has freed before may have stale pointers to others, which count after an attach.
+#include "leak.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,4 +19,5 @@ __attribute__((noinline)) static void clear_stack(void) {
 __attribute__((noinline)) void run_extension(void) {
   for (int i = 0; i < 10; i++) lose_in_extension();
   clear_stack();
+  forget_registers();
 }
