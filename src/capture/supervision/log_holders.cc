@@ -93,9 +93,9 @@ std::vector<pid_t> LogHolders::possible_holders() const {
 
 // A process that was checked and then ended may have forked another one since.
 void LogHolders::search() {
-  constexpr int kMaxRounds = 8;
+  constexpr int kMaxLooks = 8;
   bool is_sure = false;
-  for (int round = 0; round < kMaxRounds && !is_sure; ++round) {
+  for (int look = 0; look < kMaxLooks && !is_sure; ++look) {
     const std::vector<pid_t> before = possible_holders();
     for (const pid_t process : before) {
       if (may_ask(process)) held_.try_emplace(process, process);
