@@ -45,8 +45,8 @@ def setUpModule():
     directory = tempfile.TemporaryDirectory(prefix="heaptap-test-")
     unittest.addModuleCleanup(directory.cleanup)
     emulates = pathlib.Path(directory.name) / "emulates"
-    aarch64_build.run_or_fail([f"{aarch64_build.TRIPLET}-g++", "-std=c++23", "-O1", "-Wall", "-Wextra", "-Werror", "-static", f"-I{SOURCE}/src",
-                               SOURCE / "tests/cross/emulates.cc", SOURCE / "src/common/arch/aarch64/emulate.cc", "-o", emulates])
+    aarch64_build.run_or_fail([f"{aarch64_build.TRIPLET}-g++", "-std=c++23", "-O1", "-Wall", "-Wextra", "-Werror", "-static",
+                               f"-I{SOURCE}/src", f"-I{SOURCE}/tests", SOURCE / "tests/cross/emulates.cc", SOURCE / "src/common/arch/aarch64/emulate.cc", "-o", emulates])
     files = {str(file): file for file in heaptap_test.TARGETS.iterdir() if file.is_file()} | {"/bin/emulates": emulates}
     booted = machine.Machine("aarch64", pathlib.Path(directory.name), kernel, BUILD / "sysroot", BUILD / "bin/heaptap-target", files,
                              aarch64_build.compile_static)

@@ -1,12 +1,7 @@
 // Emulated A64 instructions against the CPU that this runs on: random ones of each kind, with random registers, are executed by a child in
 // a single step, and emulated. Registers, flags and memory are the same afterwards. Prints how many were compared; with what differs, and
 // status 1, if something does.
-#include <elf.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -17,15 +12,16 @@
 
 #include "common/arch/aarch64/emulate.h"
 #include "common/arch/aarch64/register_image.h"
+#include "unit/arch/real_cpu.h"
 
 namespace {
 
 using heaptap::arch::RegisterImage;
 namespace aarch64 = heaptap::arch::aarch64;
 
-constexpr uint64_t kCode = 0x10000000;
-constexpr uint64_t kData = 0x20000000;
-constexpr size_t kDataBytes = 16384;
+constexpr uint64_t kCode = heaptap::tests::RealCpu::kCode;
+constexpr uint64_t kData = heaptap::tests::RealCpu::kData;
+constexpr size_t kDataBytes = heaptap::tests::RealCpu::kDataBytes;
 constexpr uint64_t kFlags = uint64_t{0xf} << 28;
 
 enum class Memory { kNone, kOffset, kIndexed, kLiteral };
@@ -86,21 +82,6 @@ class Data final : public heaptap::arch::TargetMemory {
 
 class Comparison {
  public:
-  Comparison() {
-    map(kCode, 4096);
-    map(kData, kDataBytes);
-    child_ = fork();
-    if (child_ == 0) {
-      ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-      raise(SIGSTOP);
-      _exit(0);
-    }
-    int status = 0;
-    waitpid(child_, &status, 0);
-    transfer(PTRACE_GETREGSET, first_);
-  }
-  ~Comparison() { kill(child_, SIGKILL); }
-
   // 0: not compared; 1: the same; -1: it differs.
   int compare(const Kind& kind) {
     const uint32_t word = kind.bits | (static_cast<uint32_t>(random_()) & ~kind.fixed);
@@ -126,26 +107,8 @@ class Comparison {
   }
 
  private:
-  static void map(uint64_t address, size_t bytes) {
-    const void* place = mmap(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
-                             MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (place == MAP_FAILED) std::abort();
-  }
-
-  void transfer(__ptrace_request request, RegisterImage& image) const {
-    iovec place{image.bytes, request == PTRACE_GETREGSET ? sizeof(image.bytes) : image.size};
-    if (ptrace(request, child_, reinterpret_cast<void*>(NT_PRSTATUS), &place) != 0) std::abort();
-    image.size = place.iov_len;
-  }
-
-  int step(RegisterImage& image) const {
-    int status = 0;
-    transfer(PTRACE_SETREGSET, image);
-    ptrace(PTRACE_SINGLESTEP, child_, nullptr, nullptr);
-    waitpid(child_, &status, 0);
-    transfer(PTRACE_GETREGSET, image);
-    return WIFSTOPPED(status) ? WSTOPSIG(status) : -1;
-  }
+  // The signal that ends the step.
+  int step(RegisterImage& image) const { return cpu_.go_on(image, PTRACE_SINGLESTEP) ? cpu_.wait(image) : -1; }
 
   // Few bits or many; addresses in the data where that is needed.
   void prepare(const Kind& kind, uint32_t word, RegisterImage& image) {
@@ -192,8 +155,8 @@ class Comparison {
   }
 
   std::mt19937_64 random_{7};
-  pid_t child_ = -1;
-  RegisterImage first_;
+  heaptap::tests::RealCpu cpu_{true};
+  RegisterImage first_ = cpu_.registers();
 };
 
 }  // namespace

@@ -89,12 +89,14 @@ class RealCpu {
   }
 
   void enter_32_bit_mode() const {
+#ifdef __x86_64__
     user_regs_struct all{};
     ptrace(PTRACE_GETREGS, child_, nullptr, &all);
     all.cs = 0x23;
     all.ss = all.ds = all.es = 0x2b;
     all.orig_rax = ~0ULL;
     ptrace(PTRACE_SETREGS, child_, nullptr, &all);
+#endif
   }
 
   pid_t child_ = -1;
