@@ -61,19 +61,6 @@ report::FrameIndex StackNames::list_code(const model::Tables& tables, model::Sta
   return place->second;
 }
 
-std::vector<report::FrameIndex> StackNames::list_frames(const model::Tables& tables, model::StackId stack,
-                                                        uint32_t depth) {
-  std::vector<report::FrameIndex> indices;
-  for (; stack >= wire::kRootCount && (depth == 0 || indices.size() < depth); stack = parent_of(tables, stack)) {
-    const CodeFrames found = frames_at(tables, stack);
-    if (found.frames == nullptr) continue;
-    const report::FrameIndex first = list_code(tables, stack, found);
-    for (size_t i = 0; i < found.frames->size(); ++i) indices.push_back(first + static_cast<report::FrameIndex>(i));
-  }
-  if (depth != 0 && indices.size() > depth) indices.resize(depth);
-  return indices;
-}
-
 report::NodeIndex StackNames::node_for(model::StackId stack) {
   const auto [known, is_new] = nodes_.try_emplace(stack);
   if (is_new) known->second.node = trie_.reserve();
@@ -129,6 +116,12 @@ report::FramePath StackNames::list_path(const model::Tables& tables, model::Stac
     if (is_whole) nodes_[step->stack].depth = below;
   }
   return report::FramePath{node, all, !is_whole}.cut(depth == 0 ? all : depth);
+}
+
+std::vector<report::FrameIndex> StackNames::list_frames(const model::Tables& tables, model::StackId stack,
+                                                        uint32_t depth) {
+  const report::FrameIndices indices = trie_.indices(list_path(tables, stack, depth));
+  return {indices.begin(), indices.end()};
 }
 
 report::FrameList StackNames::listed(report::FramePath path) const {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "analysis/report/path_values.h"
+
 namespace heaptap::report {
 namespace {
 
@@ -51,7 +53,7 @@ struct Sums {
 class TreeMaker {
  public:
   explicit TreeMaker(const Report& report)
-      : report_(report), places_(report.frames.size(), kNoPlace), known_(report.frames.trie().size()) {}
+      : report_(report), places_(report.frames.size(), kNoPlace), of_path_(report.frames.trie(), 0) {}
 
   // The innermost `frames` of the stack.
   void add(const StackEntry& stack, const Sums& sums, size_t frames, bool bottom_up) {
@@ -61,7 +63,8 @@ class TreeMaker {
     if (bottom_up) {
       for (const FrameIndex frame : report_.frames.indices(path)) branch = child_of_frame(branch, frame);
     } else {
-      branch = child(branch_of(path), place_of(stack.function), {.frame = kNoFrame, .function = &stack.function});
+      branch = of_path_(path, [this](uint32_t caller, FrameIndex frame) { return child_of_frame(caller, frame); });
+      branch = child(branch, place_of(stack.function), {.frame = kNoFrame, .function = &stack.function});
     }
     branches_[branch].sums += sums;
   }
@@ -84,11 +87,6 @@ class TreeMaker {
     uint32_t caller = 0;                    // or, bottom-up, the callee; a smaller index
     Sums sums = {};
   };
-  // The branch that a node of the trie led to, with that many frames outwards.
-  struct Known {
-    uint32_t branch = 0;
-    uint32_t frames = 0;  // 0: none
-  };
 
   uint32_t number_of(const FrameKey& key) {
     return numbers_.try_emplace(key, static_cast<uint32_t>(numbers_.size())).first->second;
@@ -109,23 +107,6 @@ class TreeMaker {
     uint32_t& place = places_[frame];
     if (place == kNoPlace) place = number_of(key_of(report_.frames[frame]));
     return child(branch, place, {.frame = frame});
-  }
-
-  // Stacks share their outer frames: these are looked up once.
-  uint32_t branch_of(FramePath path) {
-    const FrameTrie& trie = report_.frames.trie();
-    std::vector<NodeIndex> inner;
-    NodeIndex node = path.node;
-    while (inner.size() < path.size && known_[node].frames != path.size - inner.size()) {
-      inner.push_back(node);
-      node = trie[node].caller;
-    }
-    uint32_t branch = inner.size() == path.size ? 0 : known_[node].branch;
-    for (; !inner.empty(); inner.pop_back()) {
-      branch = child_of_frame(branch, trie[inner.back()].frame);
-      known_[inner.back()] = {branch, static_cast<uint32_t>(path.size - (inner.size() - 1))};
-    }
-    return branch;
   }
 
   // Heaviest first.
@@ -155,7 +136,7 @@ class TreeMaker {
   boost::unordered_flat_map<uint64_t, uint32_t> children_;  // by branch and place
   std::map<FrameKey, uint32_t> numbers_;                    // of places in the program
   std::vector<uint32_t> places_;                            // of frames
-  std::vector<Known> known_;                                // by node of the trie
+  PathValues<uint32_t> of_path_;                            // branches
 };
 
 }  // namespace

@@ -95,12 +95,6 @@ class FrameTrie {
   const FrameNode& operator[](NodeIndex node) const { return nodes_[node]; }
   [[nodiscard]] size_t size() const { return nodes_.size(); }
   [[nodiscard]] FrameIndices indices(FramePath path) const { return {nodes_.data(), path}; }
-  // With frames of another table: `places` has the index of each.
-  void move_frames(const std::vector<FrameIndex>& places) {
-    for (FrameNode& node : nodes_) {
-      if (node.frame != kNoFrame) node.frame = places[node.frame];
-    }
-  }
 
  private:
   std::vector<FrameNode> nodes_ = std::vector<FrameNode>(1);

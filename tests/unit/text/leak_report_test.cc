@@ -155,7 +155,7 @@ findings::Verdict verdict() {
   made.limits = {{report::LimitKind::kLeaked, 56, 0, {stack}, frames},
                  {report::LimitKind::kPeak, 5000, 4096, {stack}, frames},
                  {report::LimitKind::kLive, 48, 100, {}, {}},
-                 {report::LimitKind::kAllocations, 7, 6, {stack}, {kServe}}};
+                 {report::LimitKind::kAllocations, 7, 6, {stack}, frames}};
   return made;
 }
 

@@ -486,7 +486,7 @@ TEST(EndSummary, TellsWhoMappedMostOfARun) {
   mapper.capture.pid = 8;
   mapper.totals.mapped.add(model::MappedKind::kPrivate, 100 * kMiB);
   mapper.frames = {frame("collect", "/src/gc.cc", 12)};
-  mapper.stacks = {peak_stack(report.frames, 3, 0, 0)};
+  mapper.stacks = {peak_stack(mapper.frames, 3, 0, 0)};
   mapper.stacks[0].mapping = true;
   mapper.stacks[0].mapped_peak_bytes = 60 * kMiB;
   mapper.trace_path = "heaptap.child.8.htap";
