@@ -110,29 +110,27 @@ ThreadState* make_state() {
   return state;
 }
 
+// 0: it has none yet.
 uint32_t thread_number_of(const ThreadAnchor& anchor) {
   for (const ThreadState* state : anchor.states) {
     if (state != nullptr && state->slot != nullptr) return state->slot->thread_number;
   }
-  return g_streams.next_thread_number();
+  return 0;
 }
 
-bool attach_slot(ThreadState& state, wire::StreamSlot& slot, uint32_t number, uint64_t earliest) {
-  state.owner = LastWriterTable::owner_of(static_cast<uint32_t>(&slot - g_session.slots));
+bool begin_events(ThreadState& state, uint32_t number, uint64_t earliest) {
+  if (!g_streams.begin(state, {.id = state.thread_id, .number = number}, earliest)) return false;
+  state.owner = LastWriterTable::owner_of(static_cast<uint32_t>(state.slot - g_session.slots));
   state.takes = 0;
-  return g_streams.begin(state, slot, {.id = state.thread_id, .number = number}, earliest);
-}
-
-bool begin_events(const ThreadAnchor& anchor, ThreadState& state) {
-  wire::StreamSlot* const slot = g_streams.claim_slot();
-  return slot != nullptr && attach_slot(state, *slot, thread_number_of(anchor), 0);
+  return true;
 }
 
 // For totals: with a slot of the thread's own, which no other side reads.
 bool begin_totals(const ThreadAnchor& anchor, ThreadState& state) {
   if (state.totals == nullptr) state.totals = static_cast<TotalsState*>(g_pieces.take(sizeof(TotalsState)));
   if (state.totals == nullptr) return false;
-  const uint32_t number = thread_number_of(anchor);
+  const uint32_t known = thread_number_of(anchor);
+  const uint32_t number = known != 0 ? known : g_streams.next_thread_number();
   state.slot = &state.totals->slot;
   state.slot->thread_id = state.thread_id;
   state.slot->thread_number = number;
@@ -140,16 +138,6 @@ bool begin_totals(const ThreadAnchor& anchor, ThreadState& state) {
   state.cursor = state.end = nullptr;
   g_session.totals.begin_thread(*state.totals, number, state.thread_id);
   return true;
-}
-
-// For totals, in the middle of an event.
-bool begin_records(ThreadState& state, uint64_t earliest) {
-  wire::StreamSlot* const own = state.slot;
-  wire::StreamSlot* const slot = g_streams.claim_slot();
-  if (slot == nullptr) return false;
-  if (attach_slot(state, *slot, own->thread_number, earliest)) return true;
-  state.slot = own;
-  return false;
 }
 
 // The thread that the state is for: in a child that shares memory (vfork) the parent's, from its control block. If that
@@ -186,7 +174,7 @@ __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
   state->thread_id = number_of_thread();
   state->call_stack.begin();
   state->time_uses = 0;
-  if (!(g_session.totals.is_on() ? begin_totals(anchor, *state) : begin_events(anchor, *state))) {
+  if (!(g_session.totals.is_on() ? begin_totals(anchor, *state) : begin_events(*state, thread_number_of(anchor), 0))) {
     give_back(*state);
     count_lost_without_stream();
     return nullptr;
@@ -198,7 +186,7 @@ __attribute__((noinline)) ThreadState* open_stream(ThreadAnchor& anchor) {
 
 __attribute__((noinline)) bool next_chunk(ThreadState& state, uint64_t earliest) {
   if (state.chunk == nullptr) {
-    if (begin_records(state, earliest)) return true;
+    if (begin_events(state, state.slot->thread_number, earliest)) return true;  // instead of totals
     count_lost_without_stream();
     return false;
   }

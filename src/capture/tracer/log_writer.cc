@@ -62,16 +62,13 @@ void LogWriter::note_stack(const wire::StackArea& area) { state_->stack_areas.no
 void LogWriter::forget_stack(uint64_t begin) { state_->stack_areas.forget(begin); }
 
 wire::LogStream* LogWriter::open_stream(uint32_t kernel_thread_id) {
-  wire::StreamSlot* const slot = state_->streams.claim_slot();
-  if (slot == nullptr) return nullptr;
   if (state_->unused_streams.empty()) {
     state_->known_streams.push_back(std::make_unique<wire::LogStream>());
     state_->unused_streams.push_back(state_->known_streams.back().get());
   }
   wire::LogStream* const stream = state_->unused_streams.back();
-  const wire::StreamThread thread{.id = kernel_thread_id, .number = state_->streams.next_thread_number()};
-  if (!state_->streams.begin(*stream, *slot, thread, 0)) return nullptr;
-  wire::end_activity(*slot);
+  if (!state_->streams.begin(*stream, {.id = kernel_thread_id, .number = 0}, 0)) return nullptr;
+  wire::end_activity(*stream->slot);
   state_->unused_streams.pop_back();
   return stream;
 }

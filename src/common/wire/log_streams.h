@@ -105,7 +105,7 @@ class WaitForRoom {
 
 struct StreamThread {
   uint32_t id;      // the kernel's
-  uint32_t number;  // see LogStreams::next_thread_number()
+  uint32_t number;  // see LogStreams::next_thread_number(); 0: the next one
 };
 
 template <WritableLog Log>
@@ -128,29 +128,36 @@ class LogStreams {
     return claim<StreamSlot*>(nullptr, [this] { return try_slot(); });
   }
 
-  // Begins a stream with a chunk in a claimed slot, for times from `earliest` on (0: from now on). It is within a
-  // record then (begin_activity). False: no chunk became free in time; the slot is free again.
-  bool begin(LogStream& stream, StreamSlot& slot, StreamThread thread, uint64_t earliest) {
-    stream.slot = &slot;
-    begin_activity(slot);
-    slot.thread_id = thread.id;
-    slot.thread_number = thread.number;
-    const uint32_t index = claim_chunk(slot);
-    if (index == kNoChunk) {
-      give_slot_back(slot);
+  // Begins a stream in a slot of its own, for times from `earliest` on (0: from now on). It is within a record then
+  // (begin_activity). False: no chunk or slot became free in time; `stream` is as it was.
+  //
+  // The chunk comes first: while the log is full, each event of a thread without a stream is an attempt. Slots that threads
+  // take at the same moment and give back would become more and more, and all of their table the program's memory.
+  bool begin(LogStream& stream, StreamThread thread, uint64_t earliest) {
+    const uint32_t index = claim_chunk();
+    if (index == kNoChunk) return false;
+    StreamSlot* const slot = claim_slot();
+    if (slot == nullptr) {
+      give_chunk_back(index);
       return false;
     }
+    stream.slot = slot;
+    begin_activity(*slot);
+    slot->thread_id = thread.id;
+    slot->thread_number = thread.number != 0 ? thread.number : next_thread_number();
     begin_chunk(stream, index, earliest);
-    slot.first_chunk = index;
-    slot.lost_events.store(0, std::memory_order_relaxed);
-    slot.started_at.store(stream.base_time, std::memory_order_relaxed);
-    set_state(slot, StreamState::kActive);
+    slot->first_chunk = index;
+    slot->lost_events.store(0, std::memory_order_relaxed);
+    slot->started_at.store(stream.base_time, std::memory_order_relaxed);
+    set_state(*slot, StreamState::kActive);
     return true;
   }
 
   // Continues in another chunk, within a record. False: none became free in time; the event is lost and counted.
   bool next_chunk(LogStream& stream, uint64_t earliest) {
-    const uint32_t index = claim_chunk(*stream.slot);
+    end_activity(*stream.slot);  // the collector doesn't wait for a thread that waits
+    const uint32_t index = claim_chunk();
+    begin_activity(*stream.slot);
     if (index == kNoChunk) {
       stream.slot->lost_events.fetch_add(1, std::memory_order_relaxed);
       return false;
@@ -171,21 +178,11 @@ class LogStreams {
     slot.state.store(static_cast<uint32_t>(state), std::memory_order_release);  // pairs with the collector's acquire
   }
 
-  // The next attempt begins with it: while the log is full, each event of a thread without a stream is an attempt, and
-  // touching one slot after another would make all of the table the program's memory.
-  void give_slot_back(StreamSlot& slot) {
-    set_state(slot, StreamState::kFree);
-    const auto index = static_cast<uint32_t>(&slot - &log_.slot(0));
-    std::atomic<uint32_t>& hint = log_.header().free_slot_hint;
-    uint32_t start = hint.load(std::memory_order_relaxed);
-    while (index < start && !hint.compare_exchange_weak(start, index, std::memory_order_relaxed)) {
-    }
-  }
-
   StreamSlot* try_slot() {
     LogHeader& header = log_.header();
     const uint32_t count = log_.layout().slot_count;
-    const uint32_t start = header.free_slot_hint.load(std::memory_order_relaxed) % count;
+    uint32_t hint = header.free_slot_hint.load(std::memory_order_relaxed);
+    const uint32_t start = hint % count;
     for (uint32_t i = 0; i < count; ++i) {
       const uint32_t index = start + i < count ? start + i : start + i - count;
       StreamSlot& slot = log_.slot(index);
@@ -195,7 +192,8 @@ class LogStreams {
                                               std::memory_order_acq_rel)) {
         continue;
       }
-      header.free_slot_hint.store(index + 1, std::memory_order_relaxed);
+      // Not over the hint of a slot that was given back in the meantime.
+      header.free_slot_hint.compare_exchange_strong(hint, index + 1, std::memory_order_relaxed);
       uint32_t used = header.slots_used.load(std::memory_order_relaxed);
       while (used <= index && !header.slots_used.compare_exchange_weak(used, index + 1, std::memory_order_acq_rel)) {
       }
@@ -219,13 +217,19 @@ class LogStreams {
     return returned != kNoChunk ? returned : take_fresh_chunk();
   }
 
-  // Marks the stream as idle while its thread waits, so that the collector doesn't wait for it in turn.
-  uint32_t claim_chunk(StreamSlot& slot) {
-    end_activity(slot);
+  uint32_t claim_chunk() {
     const uint32_t index = claim(kNoChunk, [this] { return try_chunk(); });
-    begin_activity(slot);
     if (index != kNoChunk) note_use();
     return index;
+  }
+
+  // One in which nothing was written.
+  void give_chunk_back(uint32_t index) {
+    LogHeader& header = log_.header();
+    push_free_chunk(header, log_.chunk(index), index);
+    header.used_chunks.fetch_sub(1, std::memory_order_relaxed);
+    header.chunks_returned.fetch_add(1, std::memory_order_release);
+    if (log_.may_call()) log_.wake(header.chunks_returned);
   }
 
   // Wakes an idle collector, once, as the log fills.

@@ -749,9 +749,8 @@ TEST_F(GrowingLogTest, GivesBackWhatIsOverdueAndFree) {
   Lender lender(kStart, kStart);
   reader.borrow_from(lender, ChunkMemory(memory_->parts().chunks, memory_->is_sparse()));
   wire::LogStreams<MappedLog> writers(log(), log());
-  wire::StreamSlot* const slot = writers.claim_slot();
   wire::LogStream stream{};
-  ASSERT_TRUE(writers.begin(stream, *slot, {.id = 1001, .number = 1}, 0));
+  ASSERT_TRUE(writers.begin(stream, {.id = 1001, .number = 1}, 0));
   lender.overdue_chunks = uint64_t{2} * kStart;
   RawEvents events;
   reader.drain(events, false);
@@ -783,10 +782,8 @@ TEST_F(GrowingLogTest, HasAChunkForEachThreadAlsoWhereEventsAreDropped) {
   constexpr uint32_t kThreads = kStart * 3 / 4;
   wire::LogStreams<MappedLog> writers(log(), log());
   for (uint32_t i = 1; i <= kThreads; ++i) {
-    wire::StreamSlot* const slot = writers.claim_slot();
-    ASSERT_NE(slot, nullptr);
     wire::LogStream stream{};
-    ASSERT_TRUE(writers.begin(stream, *slot, {.id = 1000 + i, .number = i}, 0));
+    ASSERT_TRUE(writers.begin(stream, {.id = 1000 + i, .number = i}, 0));
   }
   EXPECT_EQ(usable_after_drain(reader), 2 * kStart);
 }

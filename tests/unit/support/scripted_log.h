@@ -37,14 +37,12 @@ class ScriptedLog {
 
   // Opens a stream and returns its slot; its times count from `base_time`.
   uint32_t open(uint32_t thread_number, uint64_t base_time) {
-    wire::StreamSlot* const place = writers_.claim_slot();
     wire::LogStream stream{};
-    const bool begun =
-        place != nullptr && writers_.begin(stream, *place, {1000 + thread_number, thread_number}, base_time);
+    const bool begun = writers_.begin(stream, {1000 + thread_number, thread_number}, base_time);
     EXPECT_TRUE(begun) << "the test's log is too small";
     if (!begun) return 0;
-    wire::end_activity(*place);
-    const auto index = static_cast<uint32_t>(place - &slot(0));
+    wire::end_activity(*stream.slot);
+    const auto index = static_cast<uint32_t>(stream.slot - &slot(0));
     if (streams_.size() <= index) streams_.resize(index + 1);
     streams_[index] = stream;
     return index;
