@@ -13,6 +13,7 @@
 #include "capture/supervision/log_half.h"
 #include "capture/supervision/recording.h"
 #include "capture/supervision/trace_half.h"
+#include "common/base/clock.h"
 #include "record/ingest/trace_builder.h"
 #include "record/recordings/file_keeper.h"
 #include "record/recordings/own_rows.h"
@@ -85,7 +86,7 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
   ingest::TraceBuilder maker_;
   size_t modules_kept_ = 0;  // number already examined
   size_t codes_seen_ = 0;    // likewise
-  uint64_t last_write_ns_ = 0;
+  uint64_t last_write_ns_ = base::clock_ns(CLOCK_MONOTONIC);
   uint64_t next_totals_ns_ = 0;  // monotonic
   model::Totals last_totals_;
   stream::Seen seen_;

@@ -13,6 +13,7 @@
 #include "capture/supervision/recording.h"
 #include "capture/supervision/recording_index.h"
 #include "capture/supervision/trace_half.h"
+#include "common/base/clock.h"
 #include "common/line/line_messages.h"
 #include "common/message/message.h"
 #include "record/ingest/trace_builder.h"
@@ -109,7 +110,7 @@ class RemoteRecording : public supervision::Recording, public supervision::Trace
   bool has_ended_ = false;
   size_t notes_before_ = 0;
   base::Error why_no_scan_;  // for the last requested one
-  uint64_t last_write_ns_ = 0;
+  uint64_t last_write_ns_ = base::clock_ns(CLOCK_MONOTONIC);
   std::optional<RemoteRecordings::Entry> entry_;
 };
 
