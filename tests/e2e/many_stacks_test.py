@@ -32,6 +32,13 @@ class ManyStacks(heaptap_test.TestCase):
                 self.read(*words, self.trace)
         self.assertIn(b"no stack changed", self.read("diff", self.trace, self.trace).stdout)
 
+    def test_no_stack_is_cut(self):
+        """The table of stacks grows, here to five times its size at first."""
+        recorded = heaptap("run", "--no-leak-scan", "-o", self.directory / "more.htap", "--", built("many_stacks"), 900_000)
+        self.assertEqual(recorded.status, 0, str(recorded))
+        shown = heaptap("show", "summary", self.directory / "more.htap").stdout.decode()
+        self.assertNotIn("table of call stacks", shown)
+
     def test_all_of_them_are_listed(self):
         made = [[frame["function"] for frame in stack["frames"]] for stack in summary(self.trace)["stacks"]
                 if stack["function"] == "malloc" and "::allocate(" in (stack["frames"][0]["function"] or "")]

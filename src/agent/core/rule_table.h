@@ -100,7 +100,10 @@ class RuleTable {
   static uint32_t hash_of(uint64_t key) { return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15u) >> 32); }
   uint32_t add_code(uint64_t entry) {
     const uint32_t index = wire::claim_entry(log_->code_count, capacity_);
-    if (index == wire::kNoEntry) return Rule::kNoCode;
+    if (index == wire::kNoEntry) {
+      log_->was_without_node.store(1, std::memory_order_relaxed);
+      return Rule::kNoCode;
+    }
     codes_[index].store(entry, std::memory_order_release);
     return index;
   }

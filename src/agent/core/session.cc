@@ -15,9 +15,11 @@ namespace heaptap::agent {
 constinit SessionPage g_session_page{};
 constinit Session g_session{};
 
-size_t first_mapping_bytes(const wire::LogLayout& log) {
-  if (log.start_chunks >= log.chunk_count) return log.total_bytes;
-  return log.chunks_offset + size_t{log.start_chunks} * wire::kChunkBytes;
+FirstMappings first_mappings(wire::LogHeader& memory, const wire::LogLayout& log) {
+  auto* const base = reinterpret_cast<uint8_t*>(&memory);
+  if (log.start_chunks >= log.chunk_count && log.start_nodes >= log.node_capacity) return {{base, log.total_bytes}, {}};
+  return {{base, log.chunks_offset + size_t{log.start_chunks} * wire::kChunkBytes},
+          {base + log.nodes_offset, whole_pages(size_t{log.start_nodes} * sizeof(wire::StackNode))}};
 }
 
 namespace {
@@ -40,9 +42,18 @@ void unmap_log(void* start, size_t bytes) {
   kernel::system_call(__NR_munmap, reinterpret_cast<long>(start), static_cast<long>(bytes));
 }
 
+void unmap_between(uint8_t* begin, uint8_t* end) {
+  if (begin < end) unmap_log(begin, static_cast<size_t>(end - begin));
+}
+
 void unmap_growth(wire::LogHeader& memory, const wire::LogLayout& layout) {
-  const size_t start = first_mapping_bytes(layout);
-  if (start < layout.total_bytes) unmap_log(reinterpret_cast<uint8_t*>(&memory) + start, layout.total_bytes - start);
+  const FirstMappings kept = first_mappings(memory, layout);
+  uint8_t* const end = static_cast<uint8_t*>(kept.beginning.start) + layout.total_bytes;
+  uint8_t* const beginning_end = static_cast<uint8_t*>(kept.beginning.start) + kept.beginning.bytes;
+  if (kept.nodes.bytes == 0) return;
+  auto* const nodes = static_cast<uint8_t*>(kept.nodes.start);
+  unmap_between(beginning_end, nodes);
+  unmap_between(nodes + kept.nodes.bytes, end);
 }
 
 // Gets a log. Null: none for this process.
@@ -67,12 +78,11 @@ void leave_parents_session(wire::LogHeader& before, const wire::LogLayout& layou
   if (platform::thread_anchor().level != 0)
     leftovers.keep();  // this very thread, in the code interrupted by its handler
   leftovers.age([](MappedPart part) { kernel::unmap(part.start, part.bytes); });
-  auto* const base = reinterpret_cast<uint8_t*>(&before);
-  leftovers.add({base, first_mapping_bytes(layout)});
-  uint8_t* const chunks = session.chunks.load(std::memory_order_relaxed);
-  if (chunks != base + layout.chunks_offset) {
-    leftovers.add({chunks, size_t{session.mapped_chunks.load(std::memory_order_relaxed)} * wire::kChunkBytes});
-  }
+  const FirstMappings mapped = first_mappings(before, layout);
+  leftovers.add(mapped.beginning);
+  leftovers.add(mapped.nodes);
+  leftovers.add(session.chunks.growth());
+  leftovers.add(session.unwind.trie.nodes().growth());
   leftovers.add(session.unwind.rules.memory());
   leftovers.add(session.unwind.trie.memory());
   g_pieces.restart([&leftovers](void* start, size_t bytes) { leftovers.add({start, bytes}); });
@@ -91,13 +101,12 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
     inherit_own_areas(*before, layout_before);
     leave_parents_session(*before, layout_before);
   }
-  kernel::advise(log, first_mapping_bytes(layout), MADV_DONTDUMP);
+  const FirstMappings mapped = first_mappings(*log, layout);
+  kernel::advise(mapped.beginning.start, mapped.beginning.bytes, MADV_DONTDUMP);
+  kernel::advise(mapped.nodes.start, mapped.nodes.bytes, MADV_DONTDUMP);
   session.slots = reinterpret_cast<wire::StreamSlot*>(base + layout.slots_offset);
-  session.chunks.store(base + layout.chunks_offset, std::memory_order_relaxed);
-  session.mapped_chunks.store(layout.start_chunks, std::memory_order_relaxed);
-  session.mapping_chunks.store(0, std::memory_order_relaxed);
-  session.cannot_grow.store(false, std::memory_order_relaxed);
-  session.log_bytes.store(first_mapping_bytes(layout), std::memory_order_relaxed);
+  session.chunks.start(base + layout.chunks_offset, layout.start_chunks, layout.chunk_count, wire::kChunkBytes);
+  session.first_log_bytes = mapped.beginning.bytes + mapped.nodes.bytes;
   session.flags = layout.flags;
   session.omits = log->omitted_objects[0] != '\0';
   session.counts_time = session.counts_time || (layout.flags & wire::kCountTime) != 0;
@@ -109,7 +118,8 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   unwind.set_depth_limit(unwind::depth_limit_for(layout.depth_limit));
   if (!session.owners.start() ||
       !unwind.rules.start(reinterpret_cast<wire::CodeEntry*>(base + layout.codes_offset), layout.code_capacity, log) ||
-      !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + layout.nodes_offset), layout.node_capacity, log) ||
+      !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + layout.nodes_offset), layout.start_nodes,
+                         layout.node_capacity, log) ||
       !session.totals.start(log, checked)) {
     return false;
   }
@@ -164,45 +174,7 @@ bool may_start() {
   return (g_session.flags & wire::kFollowFork) != 0;
 }
 
-// A second mapping of the same chunks and the following ones. The first one stays: threads are using it.
-bool map_chunks(uint32_t count) {
-  constexpr long kMayMove = 1;
-  if (kernel::is_address_space_limited()) return false;  // memory promised to the program isn't taken from it
-  const size_t bytes = size_t{count} * wire::kChunkBytes;
-  uint8_t* const before = g_session.chunks.load(std::memory_order_relaxed);
-  const long moved =
-      kernel::system_call(__NR_mremap, reinterpret_cast<long>(before), 0, static_cast<long>(bytes), kMayMove);
-  if (kernel::failed(moved)) return false;
-  auto* const chunks = reinterpret_cast<uint8_t*>(moved);
-  note_own_area(chunks, bytes);
-  kernel::advise(chunks, bytes, MADV_DONTDUMP);
-  g_session.log_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  g_session.chunks.store(chunks, std::memory_order_release);
-  g_session.mapped_chunks.store(count, std::memory_order_release);  // pairs with the acquire of the chunk's taker
-  return true;
-}
-
 }  // namespace
-
-__attribute__((noinline)) bool map_more_chunks(uint32_t first) {
-  Session& session = g_session;
-  const uint32_t most = session.layout.log.chunk_count;
-  uint32_t usable = session.log->usable_chunks.load(std::memory_order_acquire);
-  if (usable > most) usable = most;
-  if (usable <= first || session.cannot_grow.load(std::memory_order_relaxed)) return false;
-  if (session.mapping_chunks.exchange(1, std::memory_order_acquire) != 0) {
-    // Another thread is doing it, for some microseconds; possibly the one interrupted by this signal handler.
-    constexpr int kMaxLooks = 20'000;
-    for (int i = 0; i < kMaxLooks && session.mapping_chunks.load(std::memory_order_acquire) != 0; ++i) {
-      arch::native::relax();
-    }
-    return first < session.mapped_chunks.load(std::memory_order_acquire);
-  }
-  const bool is_there = first < session.mapped_chunks.load(std::memory_order_acquire) || map_chunks(usable);
-  if (!is_there) session.cannot_grow.store(true, std::memory_order_relaxed);
-  session.mapping_chunks.store(0, std::memory_order_release);
-  return is_there;
-}
 
 uint32_t thread_id() {
   if (may_call()) return kernel::thread_id();

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "agent/core/call_stack.h"
+#include "agent/core/growing_part.h"
 #include "agent/core/last_writer_table.h"
 #include "agent/core/leftovers.h"
 #include "agent/core/pages.h"
@@ -43,11 +44,8 @@ struct alignas(64) Session {
   LastWriterTable owners;
   UnwindTables unwind;
   wire::StreamSlot* slots = nullptr;
-  std::atomic<uint8_t*> chunks{nullptr};
-  std::atomic<uint32_t> mapped_chunks{0};   // of the log's, from the first on
-  std::atomic<uint32_t> mapping_chunks{0};  // 1: more of them are being mapped
-  std::atomic<bool> cannot_grow{false};     // growing has failed
-  std::atomic<size_t> log_bytes{0};
+  GrowingPart chunks;
+  size_t first_log_bytes = 0;
   uint32_t number = 0;              // counts sessions of this process and its forked ancestors
   int process = 0;                  // PID of the process that it was started in; 0: never
   uint32_t flags = 0;               // wire::SessionFlag
@@ -65,12 +63,12 @@ extern Session g_session;
 // The state as hooks see it. The first call in a process tries to start a session.
 bool start_session();
 
-// Number of bytes of the log mapped at the start. The part that it may grow by would count against limits and be locked
-// with the program's memory (mlockall), so it is mapped only when needed, at another address.
-size_t first_mapping_bytes(const wire::LogLayout& log);
-
-// The collector permits the log to grow: maps the usable chunks from this one on. False: the memory isn't available.
-bool map_more_chunks(uint32_t first);
+// The parts of a log that are mapped at the start: its beginning, with the first chunks, and the first nodes. See GrowingPart.
+struct FirstMappings {
+  MappedPart beginning;
+  MappedPart nodes;  // empty: within the beginning
+};
+FirstMappings first_mappings(wire::LogHeader& memory, const wire::LogLayout& log);
 
 // The kernel's number of the calling thread; 0: unknown. Asks the kernel where permitted.
 uint32_t thread_id();

@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "agent/core/growing_part.h"
 #include "agent/core/growing_table.h"
 #include "agent/core/rule_table.h"
 #include "common/wire/log.h"
@@ -37,15 +38,16 @@ constexpr uint32_t hash_with(uint32_t hash, uint32_t code) {
 
 class StackTrie {
  public:
-  bool start(wire::StackNode* nodes, uint32_t capacity, wire::LogHeader* log) {
-    nodes_ = nodes;
-    capacity_ = capacity;
+  // `count` of `capacity` nodes are mapped; more are once the collector permits more.
+  bool start(wire::StackNode* nodes, uint32_t count, uint32_t capacity, wire::LogHeader* log) {
+    nodes_.start(nodes, count, capacity, sizeof(wire::StackNode));
     log_ = log;
     number_mask_ = UINT32_MAX >> __builtin_clz(capacity | 1);
     return index_.start(2048);
   }
 
   [[nodiscard]] MappedPart memory() const { return index_.memory(); }
+  [[nodiscard]] const GrowingPart& nodes() const { return nodes_; }
 
   // Prefetches for a lookup of the stack with this hash.
   void expect(uint32_t hash) const { index_.expect(hash); }
@@ -65,7 +67,7 @@ class StackTrie {
 
   // For a number read from the log, which the program can overwrite.
   [[nodiscard]] uint64_t node(uint32_t number) const {
-    return number < capacity_ ? nodes_[number].load(std::memory_order_relaxed) : 0;
+    return number < nodes_.count() ? at(number).load(std::memory_order_relaxed) : 0;
   }
 
   // Code of the stack's innermost frame; Rule::kNoCode for a stack without frames.
@@ -111,7 +113,7 @@ class StackTrie {
    public:
     explicit Hashes(const StackTrie& trie) : mask_(trie.number_mask_) {
       const uint32_t made = trie.log_->node_count.load(std::memory_order_relaxed);
-      count_ = made < trie.capacity_ ? made : trie.capacity_;
+      count_ = made < trie.nodes_.count() ? made : trie.nodes_.count();
       bytes_ = sizeof(uint32_t) * count_;
       hashes_ = static_cast<uint32_t*>(kernel::map_memory(bytes_));
       if (hashes_ == nullptr) return;
@@ -145,11 +147,37 @@ class StackTrie {
     uint32_t* hashes_ = nullptr;
   };
 
+  // Of a number below count().
+  [[nodiscard]] wire::StackNode& at(uint32_t number) const {
+    return reinterpret_cast<wire::StackNode*>(nodes_.items())[number];
+  }
+
+  // Claims the next number. kNoEntry: there is none left that may be used.
+  uint32_t claim_number() {
+    const uint32_t mapped = nodes_.count();
+    std::atomic<uint32_t>& count = log_->node_count;
+    if (count.load(std::memory_order_relaxed) >= mapped && !nodes_.gets(mapped, log_->usable_nodes))
+      return wire::kNoEntry;
+    const uint32_t number = count.fetch_add(1, std::memory_order_relaxed);
+    // Ahead of need, each by one thread: others have room meanwhile.
+    if (number == mapped / 2) ring();
+    if (number == mapped - mapped / 4) (void)nodes_.gets(mapped, log_->usable_nodes);
+    return nodes_.gets(number, log_->usable_nodes) ? number : wire::kNoEntry;
+  }
+
+  // Wakes an idle collector, which makes more nodes usable.
+  void ring() {
+    log_->rings.fetch_add(1, std::memory_order_release);
+    kernel::futex_wake(&log_->rings);
+  }
+
   __attribute__((noinline)) StackName add(uint64_t node, uint32_t hash) {
-    constexpr StackName kFull = root_name(wire::StackEnd::kTableFull);
-    const uint32_t number = wire::claim_entry(log_->node_count, capacity_);
-    if (number == wire::kNoEntry) return kFull;
-    nodes_[number].store(node, std::memory_order_release);
+    const uint32_t number = claim_number();
+    if (number == wire::kNoEntry) {
+      log_->was_without_node.store(1, std::memory_order_relaxed);
+      return root_name(wire::StackEnd::kTableFull);
+    }
+    at(number).store(node, std::memory_order_release);
     const uint32_t word = number | (hash & ~number_mask_);
     // The slot's value is taken as it is compared: once another thread has grown the table, the slot is empty.
     uint32_t stands = number;
@@ -167,8 +195,7 @@ class StackTrie {
     return {stands, hash};
   }
 
-  wire::StackNode* nodes_ = nullptr;
-  uint32_t capacity_ = 0;
+  GrowingPart nodes_;
   wire::LogHeader* log_ = nullptr;
   uint32_t number_mask_ = 0;
   GrowingTable<Slot> index_;

@@ -35,11 +35,10 @@ struct SessionLog {
   static const wire::LogLayout& layout() { return g_session.layout.log; }
   static wire::StreamSlot& slot(uint32_t index) { return g_session.slots[index]; }
   static wire::ChunkHeader& chunk(uint32_t index) {
-    uint8_t* const chunks = g_session.chunks.load(std::memory_order_acquire);
-    return *reinterpret_cast<wire::ChunkHeader*>(chunks + size_t{index} * wire::kChunkBytes);
+    return *reinterpret_cast<wire::ChunkHeader*>(g_session.chunks.items() + size_t{index} * wire::kChunkBytes);
   }
-  static bool has_chunk(uint32_t index) { return index < g_session.mapped_chunks.load(std::memory_order_acquire); }
-  static bool gets_chunk(uint32_t index) { return has_chunk(index) || map_more_chunks(index); }
+  static bool has_chunk(uint32_t index) { return index < g_session.chunks.count(); }
+  static bool gets_chunk(uint32_t index) { return g_session.chunks.gets(index, g_session.log->usable_chunks); }
   static uint64_t time_in_order() { return read_time_in_order(); }
   static bool may_call() { return agent::may_call(); }
   static bool wait(const std::atomic<uint32_t>& word, uint32_t value, uint32_t milliseconds) {

@@ -28,8 +28,9 @@ constexpr uint64_t kUnlimited = UINT64_MAX;
 
 // The program's limit on address space; the agent's memory is added to it.
 uint64_t own_bytes() {
-  const uint64_t log_bytes = g_session.log_bytes.load(std::memory_order_relaxed);
-  return log_bytes != 0 ? log_bytes + reserve_bytes() : 0;
+  const uint64_t first_bytes = g_session.first_log_bytes;
+  if (first_bytes == 0) return 0;
+  return first_bytes + g_session.chunks.grown_bytes() + g_session.unwind.trie.nodes().grown_bytes() + reserve_bytes();
 }
 
 uint64_t with_own(uint64_t limit) { return limit > kUnlimited - own_bytes() ? limit : limit + own_bytes(); }

@@ -20,6 +20,8 @@ class ChunkLender {
   virtual uint64_t overdue() = 0;
   // Number of events lost so far, for lack of chunks or other reasons. Called several times a second.
   virtual void note_lost(uint64_t events) = 0;
+  // Whether this side and the program together may take so many bytes more for stacks, which are never given back.
+  virtual bool permits(uint64_t bytes) = 0;
 };
 
 }  // namespace heaptap::log

@@ -17,23 +17,26 @@ namespace {
 constexpr int MADV_POPULATE_WRITE = 23;  // since Linux 5.14
 #endif
 
-// Contents stay unchanged.
-void touch(uint8_t* pages, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += base::size_of_known(base::page_bytes())) {
-    std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(pages + at)).fetch_or(0, std::memory_order_relaxed);
+void touch(uintptr_t begin, uintptr_t end) {
+  for (uintptr_t at = begin; at < end; at += base::size_of_known(base::page_bytes())) {
+    std::atomic_ref<uint32_t>(*reinterpret_cast<uint32_t*>(at)).fetch_or(0, std::memory_order_relaxed);
   }
 }
 
 }  // namespace
 
+bool make_pages(const void* start, size_t bytes) {
+  const auto begin = static_cast<uintptr_t>(base::page_begin(reinterpret_cast<uintptr_t>(start)));
+  const uintptr_t end = reinterpret_cast<uintptr_t>(start) + bytes;
+  if (madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno != EINVAL) return false;
+  touch(begin, end);
+  return true;
+}
+
 bool ChunkMemory::make(uint32_t first, uint32_t count) const {
   if (!is_sparse_ || count == 0) return true;
-  uint8_t* const start = chunks_.data() + uint64_t{first} * wire::kChunkBytes;
-  const size_t bytes = size_t{count} * wire::kChunkBytes;
-  if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0) return true;
-  if (errno != EINVAL) return false;
-  touch(start, bytes);
-  return true;
+  return make_pages(chunks_.data() + uint64_t{first} * wire::kChunkBytes, size_t{count} * wire::kChunkBytes);
 }
 
 bool ChunkMemory::make(std::span<const uint32_t> chunks) const {

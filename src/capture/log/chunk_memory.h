@@ -1,11 +1,15 @@
 // Pages of a log's chunks, allocated and freed by the collector: a page is charged to the memory group (cgroup) of the
 // process that touches it first, which must not be the program.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace heaptap::log {
+
+// For pages of the log in use or not; their contents stay unchanged. False: the kernel has no memory for them.
+[[nodiscard]] bool make_pages(const void* start, size_t bytes);
 
 class ChunkMemory {
  public:

@@ -28,6 +28,7 @@ struct Sizes {
   uint64_t modules_bytes = 1u << 20;
   uint64_t codes = 1u << 19;
   uint64_t nodes = 4u << 20;
+  uint64_t start_nodes = 1u << 20;  // of these, before it grows
   uint64_t chunks = 4096;
   uint64_t start_chunks = 4096;  // of these, before it grows
   uint64_t stack_areas = 2048;
@@ -81,7 +82,7 @@ Sizes totals_sizes(uint64_t bytes) {
   sizes.slots = part(2, sizeof(wire::StreamSlot), 16384);
   sizes.modules_bytes = part(4, 1, 1u << 20) & ~uint64_t{7};
   sizes.codes = part(5, sizeof(wire::CodeEntry), 1u << 23);
-  sizes.nodes = part(22, sizeof(wire::StackNode), 1u << 26);
+  sizes.nodes = sizes.start_nodes = part(22, sizeof(wire::StackNode), 1u << 26);
   sizes.chunks = sizes.start_chunks = part(3, wire::kChunkBytes, 1024);
   if (bytes < (8u << 20)) {
     sizes.stack_areas = 256;
@@ -111,6 +112,7 @@ bool shrink(Sizes& sizes, uint64_t fewest_chunks) {
     part.size = std::max(part.size / 2, part.least);
   }
   sizes.start_chunks = sizes.chunks;
+  sizes.start_nodes = sizes.nodes;
   return any;
 }
 
@@ -127,6 +129,8 @@ Sizes totals_sizes_with_rows(const LogOptions& options) {
 Sizes sizes_for(const LogOptions& options) {
   if (options.totals_bytes > 0) return totals_sizes_with_rows(options);
   static constexpr uint64_t kFewestChunks = 64;
+  static constexpr uint64_t kFewestNodes = 4u << 20;
+  static constexpr uint64_t kMaxNodes = 64u << 20;
   Sizes sizes;
   sizes.late_rows_bytes = options.late_rows_bytes & ~uint64_t{7};
   const auto chunks_in = [](uint64_t bytes) {
@@ -134,7 +138,10 @@ Sizes sizes_for(const LogOptions& options) {
   };
   sizes.start_chunks = chunks_in(options.chunk_memory_bytes);
   sizes.chunks = std::max(chunks_in(options.max_chunk_memory_bytes), sizes.start_chunks);
+  sizes.nodes = std::clamp(options.max_chunk_memory_bytes / sizeof(wire::StackNode), kFewestNodes, kMaxNodes);
   if (options.max_bytes != UINT64_MAX) sizes.chunks = sizes.start_chunks;
+  if (options.max_bytes != UINT64_MAX || sizeof(void*) < sizeof(uint64_t))
+    sizes.start_nodes = sizes.nodes = kFewestNodes;
   while (total_of(sizes) > options.max_bytes && shrink(sizes, kFewestChunks)) {
   }
   return sizes;
@@ -166,6 +173,8 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.slot_count = static_cast<uint32_t>(sizes.slots);
   log.code_capacity = static_cast<uint32_t>(sizes.codes);
   log.node_capacity = static_cast<uint32_t>(sizes.nodes);
+  log.start_nodes = static_cast<uint32_t>(sizes.start_nodes);
+  log.usable_nodes.store(log.start_nodes, std::memory_order_relaxed);
   log.chunk_count = static_cast<uint32_t>(sizes.chunks);
   log.start_chunks = static_cast<uint32_t>(sizes.start_chunks);
   log.usable_chunks.store(log.start_chunks, std::memory_order_relaxed);
@@ -173,8 +182,7 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.modules_offset = log.slots_offset + whole_pages(sizes.slots * sizeof(wire::StreamSlot));
   log.modules_capacity = sizes.modules_bytes;
   log.codes_offset = log.modules_offset + whole_pages(sizes.modules_bytes);
-  log.nodes_offset = log.codes_offset + whole_pages(sizes.codes * sizeof(wire::CodeEntry));
-  log.stack_areas_offset = log.nodes_offset + whole_pages(sizes.nodes * sizeof(wire::StackNode));
+  log.stack_areas_offset = log.codes_offset + whole_pages(sizes.codes * sizeof(wire::CodeEntry));
   log.stack_area_capacity = static_cast<uint32_t>(sizes.stack_areas);
   log.own_areas_offset = log.stack_areas_offset + whole_pages(sizes.stack_areas * sizeof(wire::StackAreaEntry));
   log.own_area_capacity = static_cast<uint32_t>(sizes.own_areas);
@@ -183,7 +191,9 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.late_rows_offset = log.labels_offset + whole_pages(sizes.labels * sizeof(wire::LabelEntry));
   log.late_rows_capacity = sizes.late_rows_bytes;
   log.chunks_offset = log.late_rows_offset + whole_pages(sizes.late_rows_bytes);
+  const uint64_t chunks_end = log.chunks_offset + sizes.chunks * wire::kChunkBytes;
   if (sizes.entries > 0) lay_out_totals(log, sizes);
+  log.nodes_offset = chunks_end + totals_bytes_of(sizes);  // at the end: it is mapped by parts
   log.depth_limit = options.depth_limit;
   log.overflow_policy = options.overflow_policy;
   constexpr uint32_t kOverflowWaitMs = 2000;

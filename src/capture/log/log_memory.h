@@ -21,7 +21,7 @@ inline constexpr uint64_t kLeastTotalsBytes = 1u << 20;
 
 struct LogOptions {
   uint64_t chunk_memory_bytes = 32u << 20;  // --log-memory; allocated as needed
-  uint64_t max_chunk_memory_bytes = 0;      // maximum it may grow to; 0: fixed
+  uint64_t max_chunk_memory_bytes = 0;      // maximum it may grow to, and its nodes (at least 32 MiB); 0: fixed
   uint64_t max_bytes = UINT64_MAX;          // maximum address space in the target, tables included
   uint64_t totals_bytes = 0;                // whole memory for totals; 0: events, no totals
   uint64_t late_rows_bytes = 0;             // for late unwind rows; 0: none

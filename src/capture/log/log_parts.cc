@@ -34,6 +34,7 @@ LogParts::LogParts(wire::LogHeader& log)
       writers_wait(log.overflow_policy == wire::OverflowPolicy::kWait),
       overflow_wait_ms(log.overflow_wait_ms),
       start_chunks(std::min(log.start_chunks, log.chunk_count)),
+      start_nodes(std::min(log.start_nodes, log.node_capacity)),
       depth_limit(log.depth_limit),
       slots(part<wire::StreamSlot>(log, log.slots_offset, log.slot_count)),
       modules(part<const uint8_t>(log, log.modules_offset, log.modules_capacity)),

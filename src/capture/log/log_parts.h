@@ -30,6 +30,7 @@ struct LogParts {
   bool writers_wait;          // where the log is full
   uint32_t overflow_wait_ms;  // maximum
   uint32_t start_chunks;      // usable from the start
+  uint32_t start_nodes;       // likewise
   uint32_t depth_limit;       // 0: not requested
   std::span<wire::StreamSlot> slots;
   std::span<const uint8_t> modules;

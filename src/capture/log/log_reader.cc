@@ -115,6 +115,7 @@ LogReader::LogReader(const LogParts& log)
       start_chunks_(log.start_chunks),
       writers_wait_(log.writers_wait),
       usable_chunks_(start_chunks_),
+      node_room_(log),
       published_(std::min(log_.coarse_clock.load(std::memory_order_relaxed), clock_.now())),
       settled_(published_) {}
 
@@ -127,6 +128,7 @@ LogReader::LogReader(const LogReader& other, LookOnly /*only*/)
       start_chunks_(other.start_chunks_),
       writers_wait_(other.writers_wait_),
       usable_chunks_(other.usable_chunks_),
+      node_room_(other.node_room_),
       quiet_at_(other.quiet_at_),
       published_(other.published_),
       settled_(other.settled_),
@@ -173,6 +175,7 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   const bool has_grown = !last && grow();
   if (!last && lender_ != nullptr) {
     make_ahead();
+    node_room_.look(*lender_);
     if (!has_grown) look_for_unused();
   }
   if (freed_ > 0 || has_grown) {

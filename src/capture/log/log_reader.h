@@ -19,6 +19,7 @@
 #include "capture/log/chunk_memory.h"
 #include "capture/log/log_clock.h"
 #include "capture/log/log_parts.h"
+#include "capture/log/node_room.h"
 #include "common/base/unfilled_allocator.h"
 #include "common/wire/log.h"
 #include "common/wire/raw_event.h"
@@ -137,6 +138,7 @@ class LogReader {
   uint32_t usable_chunks_;  // all below were usable at some time, except the withdrawn ones
   std::vector<uint32_t> withdrawn_;
   ChunkLender* lender_ = nullptr;
+  NodeRoom node_room_;
   std::optional<ChunkMemory> memory_;
   uint32_t made_chunks_ = 0;      // from the first one on
   uint32_t freed_lately_ = 0;     // since pages were last freed

@@ -1,5 +1,7 @@
 #include "capture/log/stack_table.h"
 
+#include <algorithm>
+
 namespace heaptap::log {
 namespace {
 
@@ -33,8 +35,12 @@ uint32_t StackTable::with_label(uint32_t stack, uint32_t label) {
 uint32_t StackTable::add_node(uint64_t node) {
   const uint32_t known = known_nodes_.find(node);
   if (known != base::NumberTable::kNone) return known;
-  const uint32_t number = wire::claim_entry(log_.node_count, node_capacity_);
-  if (number == wire::kNoEntry) return wire::kNoEntry;
+  const uint32_t usable = std::min(log_.usable_nodes.load(std::memory_order_acquire), node_capacity_);
+  const uint32_t number = wire::claim_entry(log_.node_count, usable);
+  if (number == wire::kNoEntry) {
+    log_.was_without_node.store(1, std::memory_order_relaxed);
+    return wire::kNoEntry;
+  }
   nodes_[number].store(node, std::memory_order_release);
   known_nodes_.add(node, number);
   return number;
@@ -44,7 +50,10 @@ uint32_t StackTable::code_index(uint64_t entry) {
   const uint32_t known = known_codes_.find(entry);
   if (known != base::NumberTable::kNone) return known;
   const uint32_t index = wire::claim_entry(log_.code_count, code_capacity_);
-  if (index == wire::kNoEntry) return base::NumberTable::kNone;
+  if (index == wire::kNoEntry) {
+    log_.was_without_node.store(1, std::memory_order_relaxed);
+    return base::NumberTable::kNone;
+  }
   codes_[index].store(entry, std::memory_order_release);
   known_codes_.add(entry, index);
   return index;

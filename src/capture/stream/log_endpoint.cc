@@ -186,7 +186,7 @@ void LogEndpoint::note_no_room(model::Capture& capture) const {
     notes.push_back(
         {.kind = NoteKind::kStacksCut, .numbers = {wire::kWholeFrames, wire::kMinOfDeeper, wire::kMaxOfDeeper}});
   }
-  if (log.node_count.load(std::memory_order_relaxed) >= log_->parts().nodes.size()) {
+  if (log.was_without_node.load(std::memory_order_relaxed) != 0) {
     notes.push_back({NoteKind::kStackTableFull});
   }
   if (const uint32_t count = log.unkept_labels.load(std::memory_order_relaxed); count > 0) {

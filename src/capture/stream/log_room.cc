@@ -45,6 +45,11 @@ uint64_t overdue_bytes(const LogRoom& room) {
   return std::min(over, room.this_log_bytes - kLeastLogBytes);
 }
 
+bool may_keep(const LogRoom& room, uint64_t bytes) {
+  constexpr uint64_t kShare = 8;
+  return bytes <= room.free_bytes / kShare;
+}
+
 bool is_short(const LogRoom& room) { return log_budget(room) < room.asked_bytes; }
 
 SharedLogRoom::SharedLogRoom(pid_t process, uint64_t asked_bytes) : process_(process), asked_bytes_(asked_bytes) {
@@ -96,6 +101,8 @@ void SharedLogRoom::take_back(uint64_t bytes) {
 }
 
 uint64_t SharedLogRoom::overdue() { return overdue_bytes(look()); }
+
+bool SharedLogRoom::permits(uint64_t bytes) { return may_keep(look(), bytes); }
 
 void SharedLogRoom::note_lost(uint64_t events) {
   shortage_ = shortage(events);

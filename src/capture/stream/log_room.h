@@ -31,6 +31,8 @@ uint64_t lendable_bytes(const LogRoom& room, uint64_t bytes, bool for_threads);
 uint64_t log_share(const LogRoom& room, uint64_t logs);
 // Whether logs have less than requested for lack of free memory.
 bool is_short(const LogRoom& room);
+// Whether call stacks may take so many bytes more, for good.
+bool may_keep(const LogRoom& room, uint64_t bytes);
 // Number of bytes to be given back by the log.
 uint64_t overdue_bytes(const LogRoom& room);
 
@@ -45,6 +47,7 @@ class SharedLogRoom final : public log::ChunkLender {
   uint64_t share() override;
   uint64_t overdue() override;
   void note_lost(uint64_t events) override;
+  bool permits(uint64_t bytes) override;
 
   // The machine or group short of memory, if events were lost while the log had less than it would get with more free memory.
   // None: no such loss is known. `lost`: events so far.

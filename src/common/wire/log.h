@@ -18,7 +18,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 14;
+inline constexpr uint32_t kLogVersion = 15;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMaxThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -78,8 +78,8 @@ struct alignas(8) LogLayout {
   uint32_t flags;                     // SessionFlag
   alignas(8) uint64_t totals_offset;  // see common/wire/totals.h; 0: no totals, blocks' events are records
   uint64_t labels_offset;
-  uint32_t label_capacity;  // see common/wire/labels.h
-  uint32_t reserved;
+  uint32_t label_capacity;      // see common/wire/labels.h
+  uint32_t start_nodes;         // usable from the start, see usable_nodes
   uint64_t late_rows_offset;    // see common/wire/late_rows.h
   uint64_t late_rows_capacity;  // bytes; 0: no late rows
 };
@@ -98,6 +98,9 @@ struct LogHeader : LogLayout {
   std::atomic<uint32_t> agent_state;      // AgentState
   std::atomic<uint32_t> slots_used;       // slots from this index on were never used
   std::atomic<uint32_t> free_slot_hint;   // slots below this index are likely taken
+  // Nodes below this index may be used. Raised by the collector as they become many, where there is memory for them.
+  std::atomic<uint32_t> usable_nodes;
+  std::atomic<uint32_t> was_without_node;  // nonzero: a stack was cut, for lack of a node or a code entry
 
   // Free chunks: a stack. Low 32 bits: index of the first free chunk or kNoChunk; high 32 bits: a tag against ABA.
   alignas(64) std::atomic<uint64_t> free_chunks;

@@ -30,10 +30,12 @@ constexpr bool layout_is_sound(const LogLayout& log, size_t bytes) {
   const uint32_t areas = log.stack_area_capacity;
   return log.magic == kLogMagic && log.version == kLogVersion && log.total_bytes == bytes && log.slot_count > 0 &&
          log.start_chunks <= log.chunk_count &&
+         log.nodes_offset >= log.chunks_offset + uint64_t{log.chunk_count} * kChunkBytes &&
          part_fits(log.slots_offset, log.slot_count, sizeof(StreamSlot), bytes) &&
          part_fits(log.modules_offset, log.modules_capacity, 1, bytes) &&
          part_fits(log.codes_offset, log.code_capacity, sizeof(CodeEntry), bytes) &&
-         part_fits(log.nodes_offset, log.node_capacity, sizeof(StackNode), bytes) && areas > 0 &&
+         part_fits(log.nodes_offset, log.node_capacity, sizeof(StackNode), bytes) &&
+         log.start_nodes <= log.node_capacity && log.start_nodes > kRootCount && areas > 0 &&
          (areas & (areas - 1)) == 0 && part_fits(log.stack_areas_offset, areas, sizeof(StackAreaEntry), bytes) &&
          log.label_capacity <= kMaxLabels && log.labels_offset % alignof(LabelEntry) == 0 &&
          part_fits(log.labels_offset, log.label_capacity, sizeof(LabelEntry), bytes) &&

@@ -47,7 +47,7 @@ class Code {
   Code() {
     header_->node_count = wire::kRootCount;
     if (!tables_->rules.start(codes_.get(), kCapacity, header_.get()) ||
-        !tables_->trie.start(nodes_.get(), kCapacity, header_.get())) {
+        !tables_->trie.start(nodes_.get(), kCapacity, kCapacity, header_.get())) {
       std::abort();
     }
     tables_->set_depth_limit(unwind::depth_limit_for(0));

@@ -26,7 +26,7 @@ struct Tables {
       : codes(std::make_unique<wire::CodeEntry[]>(capacity)), nodes(std::make_unique<wire::StackNode[]>(capacity)) {
     header->node_count.store(wire::kRootCount);
     EXPECT_TRUE(rules.start(codes.get(), capacity, header.get()));
-    EXPECT_TRUE(trie.start(nodes.get(), capacity, header.get()));
+    EXPECT_TRUE(trie.start(nodes.get(), capacity, capacity, header.get()));
   }
   std::unique_ptr<wire::LogHeader> header = std::make_unique<wire::LogHeader>();
   std::unique_ptr<wire::CodeEntry[]> codes;

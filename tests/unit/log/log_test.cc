@@ -14,6 +14,7 @@
 #include "capture/log/log_memory.h"
 #include "capture/log/log_reader.h"
 #include "common/arch/native.h"
+#include "common/base/pages.h"
 #include "scripted_log.h"
 
 namespace heaptap::log {
@@ -639,9 +640,13 @@ TEST(LogMemory, IsLaidOutWithoutOverlaps) {
     EXPECT_GE(log.slots_offset, sizeof(wire::LogHeader));
     EXPECT_GE(log.modules_offset, log.slots_offset + log.slot_count * sizeof(wire::StreamSlot));
     EXPECT_GE(log.codes_offset, log.modules_offset + log.modules_capacity);
-    EXPECT_GE(log.nodes_offset, log.codes_offset + log.code_capacity * sizeof(wire::CodeEntry));
-    EXPECT_GE(log.chunks_offset, log.nodes_offset + log.node_capacity * sizeof(wire::StackNode));
-    EXPECT_GE(log.total_bytes, log.chunks_offset + uint64_t{log.chunk_count} * wire::kChunkBytes);
+    EXPECT_GE(log.stack_areas_offset, log.codes_offset + log.code_capacity * sizeof(wire::CodeEntry));
+    EXPECT_GE(log.nodes_offset, log.chunks_offset + uint64_t{log.chunk_count} * wire::kChunkBytes);
+    EXPECT_GE(log.total_bytes, log.nodes_offset + log.node_capacity * sizeof(wire::StackNode));
+    EXPECT_EQ(log.nodes_offset % base::page_bytes(), 0u);
+    EXPECT_EQ(log.start_nodes < log.node_capacity, most == UINT64_MAX)
+        << "what is promised to the program isn't taken from it";
+    EXPECT_EQ(log.usable_nodes.load(), log.start_nodes);
     EXPECT_EQ(log.slots_offset % alignof(wire::StreamSlot), 0u);
     EXPECT_EQ(log.node_count.load(), wire::kRootCount);
     EXPECT_EQ(static_cast<uint32_t>(log.free_chunks.load()), wire::kNoChunk);
@@ -699,11 +704,13 @@ class Lender : public ChunkLender {
   uint64_t share() override { return share_chunks * wire::kChunkBytes; }
   uint64_t overdue() override { return overdue_chunks * wire::kChunkBytes; }
   void note_lost(uint64_t events) override { lost = events; }
+  bool permits(uint64_t bytes) override { return bytes <= node_bytes; }
 
   uint64_t left;
   uint64_t lost = 0;
   uint64_t share_chunks;
   uint64_t overdue_chunks = 0;
+  uint64_t node_bytes = 0;
 };
 
 TEST_F(GrowingLogTest, GrowsByDoublesWhereWritersWouldSoonWait) {

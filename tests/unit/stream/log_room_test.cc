@@ -45,6 +45,12 @@ TEST(LogBudget, LogsThatAreNotUsedHaveHalfOfItTogether) {
   EXPECT_EQ(log_share(room, 1), 3 * kMiB / 2);
 }
 
+TEST(LogBudget, StacksKeepAnEighthOfWhatIsFree) {
+  EXPECT_TRUE(may_keep({.free_bytes = 128 * kMiB}, 16 * kMiB));
+  EXPECT_FALSE(may_keep({.free_bytes = 127 * kMiB}, 16 * kMiB));
+  EXPECT_TRUE(may_keep({}, 1024 * kMiB)) << "unknown";
+}
+
 TEST(LogBudget, IsShortWhereFreeMemoryAllowsLessThanWasAskedFor) {
   EXPECT_FALSE(is_short({.free_bytes = UINT64_MAX, .asked_bytes = kAsked}));
   EXPECT_FALSE(is_short({.free_bytes = 200 * kMiB, .all_logs_bytes = 56 * kMiB, .asked_bytes = kAsked}));

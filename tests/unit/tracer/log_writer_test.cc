@@ -217,12 +217,16 @@ TEST_F(LogWriterTest, ManyStacksAreAllFoundAgain) {
 
 TEST_F(LogWriterTest, AFullTableOfStacksIsSaid) {
   make();
-  log().node_capacity = 10;
+  log().usable_nodes = 10;
   writer_ = written_->writer();
   ASSERT_NE(writer_, nullptr);
   uint32_t last = 0;
   for (uint64_t i = 0; i < 5; ++i) last = writer_->intern(LogWriter::root(wire::StackEnd::kComplete), 0x1000 + i);
   EXPECT_EQ(last, static_cast<uint32_t>(wire::StackEnd::kTableFull));
+  EXPECT_NE(log().was_without_node.load(), 0u);
+  log().usable_nodes = UINT32_MAX;
+  last = writer_->intern(LogWriter::root(wire::StackEnd::kComplete), 0x2000);
+  EXPECT_GE(last, 10u) << "once the collector permits more";
 }
 
 TEST_F(LogWriterTest, AModuleInAnothersPlaceGetsTheNextGeneration) {
