@@ -62,9 +62,9 @@ report::FrameIndex StackNames::list_code(const model::Tables& tables, model::Sta
 }
 
 report::NodeIndex StackNames::node_for(model::StackId stack) {
-  const auto [known, is_new] = nodes_.try_emplace(stack);
-  if (is_new) known->second.node = trie_.reserve();
-  return known->second.node;
+  report::NodeIndex& node = nodes_[stack].node;
+  if (node == report::kRootNode) node = trie_.reserve();
+  return node;
 }
 
 // Of a stack with its caller's node: the nodes of its frames, the innermost one's last.
@@ -87,16 +87,16 @@ report::NodeIndex StackNames::caller_beyond(const model::Tables& tables, model::
 }
 
 report::FramePath StackNames::list_path(const model::Tables& tables, model::StackId stack, uint32_t depth) {
+  if (nodes_.size() < tables.stacks.size()) nodes_.resize(tables.stacks.size());
   std::vector<Step> steps;
   uint32_t size = 0;
   report::NodeIndex node = report::kRootNode;
   uint32_t below = 0;  // frames of the known part
   bool is_whole = true;
   for (; stack >= wire::kRootCount; stack = parent_of(tables, stack)) {
-    const auto known = nodes_.find(stack);
-    if (known != nodes_.end() && known->second.depth != 0) {
-      node = known->second.node;
-      below = known->second.depth;
+    if (const Listed& known = nodes_[stack]; known.depth != 0) {
+      node = known.node;
+      below = known.depth;
       break;
     }
     const CodeFrames found = frames_at(tables, stack);

@@ -95,7 +95,7 @@ class StackNames {
   boost::unordered_flat_map<model::StackId, report::FrameIndex> telling_;  // by stack: index into `listed_`
   std::vector<model::Frame> listed_;
   report::FrameTrie trie_;
-  boost::unordered_flat_map<model::StackId, Listed> nodes_;
+  std::vector<Listed> nodes_;                                       // by stack of the trace
   boost::unordered_flat_map<uint64_t, report::FrameIndex> places_;  // by code: index of its first frame in `listed_`
 };
 

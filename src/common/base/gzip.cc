@@ -14,8 +14,9 @@ constexpr int kGzip = 16;  // with gzip's head, not zlib's
 
 GzipWriter::GzipWriter(const Write& write) : write_(write) {
   constexpr int kMemoryLevel = 8;
-  HEAPTAP_CHECK(deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, kMemoryLevel,
-                             Z_DEFAULT_STRATEGY) == Z_OK);
+  constexpr int kLevel = 4;  // a third of the time of 6, for 3 % more bytes of a report
+  HEAPTAP_CHECK(deflateInit2(&stream_, kLevel, Z_DEFLATED, MAX_WBITS + kGzip, kMemoryLevel, Z_DEFAULT_STRATEGY) ==
+                Z_OK);
 }
 
 GzipWriter::~GzipWriter() { deflateEnd(&stream_); }

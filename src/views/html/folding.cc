@@ -44,8 +44,8 @@ class Importance {
 
 class Tree {
  public:
-  Tree(const report::FrameTable& frames, CallNodes& nodes)
-      : frames_(frames), nodes_(nodes), of_path_(frames.trie(), CallNodes::kNone) {}
+  Tree(const report::FrameTrie& trie, CallNodes& nodes)
+      : nodes_(nodes), of_path_(trie, CallNodes::kNone), nearest_(trie, {.node = CallNodes::kNone}) {}
 
   // The node of a stack's innermost frame; missing frames are added.
   uint32_t add(const StackEntry& stack) {
@@ -60,24 +60,27 @@ class Tree {
     });
   }
 
-  // The node of the innermost frame that exists. The same stack may have other nodes in the report.
-  [[nodiscard]] uint32_t find(const StackEntry& stack) const {
-    auto [node, inner] = of_path_.known_part(stack.frames);
-    const std::vector<report::FrameIndex> missing = frames_.outermost_first(stack.frames.cut(inner));
-    for (const report::FrameIndex frame : missing) {
-      const auto known = children_.find(key(node, frame));
-      if (known == children_.end()) break;
-      node = known->second;
-    }
-    return node;
+  // The node of the innermost frame that exists; once all are added. The same stack may have other nodes in the report.
+  uint32_t find(const StackEntry& stack) {
+    const auto inner = [this](Nearest caller, report::FrameIndex frame) {
+      if (caller.is_beyond) return caller;
+      const auto known = children_.find(key(caller.node, frame));
+      return known == children_.end() ? Nearest{caller.node, true} : Nearest{known->second};
+    };
+    return nearest_(stack.frames, inner).node;
   }
 
  private:
+  struct Nearest {
+    uint32_t node;
+    bool is_beyond = false;  // the frame itself has no node
+  };
+
   static uint64_t key(uint32_t node, report::FrameIndex frame) { return uint64_t{node} << 32 | frame; }
 
-  const report::FrameTable& frames_;
   CallNodes& nodes_;
   report::PathValues<uint32_t> of_path_;
+  report::PathValues<Nearest> nearest_;
   boost::unordered_flat_map<uint64_t, uint32_t> children_;
 };
 
@@ -103,7 +106,7 @@ Rows choose_rows(const report::Report& report, size_t limit, const Weights* weig
   }
   const size_t kept = std::min(limit, order.size());
   std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept));
-  Tree tree(report.frames, made.nodes);
+  Tree tree(report.frames.trie(), made.nodes);
   for (size_t i = 0; i < kept; ++i) {
     made.of_stack[order[i]] = static_cast<uint32_t>(made.rows.size());
     made.rows.push_back({.stack = order[i], .node = tree.add(report.stacks[order[i]]), .folded = 0});

@@ -122,11 +122,9 @@ TEST(PathValues, AreMadeOnceANode) {
     return caller + std::to_string(frame);
   };
   EXPECT_EQ(values(stacks.one, make), "01");
-  EXPECT_EQ(values.known_part(stacks.three), (std::pair(std::string("0"), 2u)));
   EXPECT_EQ(values(stacks.three, make), "023");
   EXPECT_EQ(values(stacks.two, make), "02");
   EXPECT_EQ(made, 4u);
-  EXPECT_EQ(values.known_part(stacks.three), (std::pair(std::string("023"), 0u)));
 }
 
 TEST(PathValues, OfACutStackBeginWhereItIsCut) {
