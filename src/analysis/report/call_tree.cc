@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <map>
+#include <span>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "analysis/report/path_values.h"
 
@@ -50,22 +52,56 @@ struct Sums {
   }
 };
 
-class TreeMaker {
+// Numbers of places in the program.
+class Places {
  public:
-  explicit TreeMaker(const Report& report)
-      : report_(report), places_(report.frames.size(), kNoPlace), of_path_(report.frames.trie(), 0) {}
+  explicit Places(const FrameTable& frames) : frames_(frames), of_frame_(frames.size(), kNone) {}
+
+  uint32_t of(FrameIndex frame) {
+    uint32_t& place = of_frame_[frame];
+    if (place == kNone) place = number_of(key_of(frames_[frame]));
+    return place;
+  }
+  uint32_t of_function(const std::string& function) { return number_of({function, "", "", 0}); }
+
+ private:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  uint32_t number_of(const FrameKey& key) {
+    return numbers_.try_emplace(key, static_cast<uint32_t>(numbers_.size())).first->second;
+  }
+
+  const FrameTable& frames_;
+  std::map<FrameKey, uint32_t> numbers_;
+  std::vector<uint32_t> of_frame_;
+};
+
+TreeNode make_node(FrameIndex frame, const std::string* function, const Sums& sums) {
+  return {.frame = frame,
+          .function = function == nullptr ? "" : *function,
+          .weight = sums.weight,
+          .allocations = sums.allocations,
+          .live_blocks = sums.live_blocks,
+          .children = {}};
+}
+
+// Heaviest first.
+auto order_of(const Report& report, FrameIndex frame, const std::string* function, const Sums& sums) {
+  const FrameKey key = function != nullptr ? FrameKey{*function, "", "", 0} : key_of(report.frames[frame]);
+  return std::tuple(~sums.weight, ~sums.allocations, key);
+}
+
+class TopDownTree {
+ public:
+  explicit TopDownTree(const Report& report)
+      : report_(report), places_(report.frames), of_path_(report.frames.trie(), 0) {}
 
   // The innermost `frames` of the stack.
-  void add(const StackEntry& stack, const Sums& sums, size_t frames, bool bottom_up) {
-    uint32_t branch = 0;
-    if (bottom_up) branch = child(branch, place_of(stack.function), {.frame = kNoFrame, .function = &stack.function});
-    const FramePath path = stack.frames.cut(static_cast<uint32_t>(frames));
-    if (bottom_up) {
-      for (const FrameIndex frame : report_.frames.indices(path)) branch = child_of_frame(branch, frame);
-    } else {
-      branch = of_path_(path, [this](uint32_t caller, FrameIndex frame) { return child_of_frame(caller, frame); });
-      branch = child(branch, place_of(stack.function), {.frame = kNoFrame, .function = &stack.function});
-    }
+  void add(const StackEntry& stack, const Sums& sums, uint32_t frames) {
+    uint32_t branch = of_path_(stack.frames.cut(frames), [this](uint32_t caller, FrameIndex frame) {
+      return child(caller, places_.of(frame), {.frame = frame});
+    });
+    branch = child(branch, places_.of_function(stack.function), {.frame = kNoFrame, .function = &stack.function});
     branches_[branch].sums += sums;
   }
 
@@ -79,19 +115,12 @@ class TreeMaker {
   }
 
  private:
-  static constexpr uint32_t kNoPlace = ~uint32_t{0};
-
   struct Branch {
     FrameIndex frame = kNoFrame;
     const std::string* function = nullptr;  // the called one
-    uint32_t caller = 0;                    // or, bottom-up, the callee; a smaller index
+    uint32_t caller = 0;                    // a smaller index
     Sums sums = {};
   };
-
-  uint32_t number_of(const FrameKey& key) {
-    return numbers_.try_emplace(key, static_cast<uint32_t>(numbers_.size())).first->second;
-  }
-  uint32_t place_of(const std::string& function) { return number_of({function, "", "", 0}); }
 
   uint32_t child(uint32_t branch, uint32_t place, Branch content) {
     const auto [found, is_new] =
@@ -103,41 +132,118 @@ class TreeMaker {
     return found->second;
   }
 
-  uint32_t child_of_frame(uint32_t branch, FrameIndex frame) {
-    uint32_t& place = places_[frame];
-    if (place == kNoPlace) place = number_of(key_of(report_.frames[frame]));
-    return child(branch, place, {.frame = frame});
-  }
-
-  // Heaviest first.
-  [[nodiscard]] auto order_of(uint32_t index) const {
-    const Branch& branch = branches_[index];
-    const FrameKey key =
-        branch.function != nullptr ? FrameKey{*branch.function, "", "", 0} : key_of(report_.frames[branch.frame]);
-    return std::tuple(~branch.sums.weight, ~branch.sums.allocations, key);
-  }
-
   TreeNode node_of(uint32_t index, std::vector<std::vector<uint32_t>>& children) {
     const Branch& branch = branches_[index];
-    TreeNode node{.frame = branch.frame,
-                  .function = branch.function == nullptr ? "" : *branch.function,
-                  .weight = branch.sums.weight,
-                  .allocations = branch.sums.allocations,
-                  .live_blocks = branch.sums.live_blocks,
-                  .children = {}};
-    std::ranges::sort(children[index], {}, [this](uint32_t each) { return order_of(each); });
+    TreeNode node = make_node(branch.frame, branch.function, branch.sums);
+    std::ranges::sort(children[index], {}, [this](uint32_t each) {
+      return order_of(report_, branches_[each].frame, branches_[each].function, branches_[each].sums);
+    });
     node.children.reserve(children[index].size());
     for (const uint32_t each : children[index]) node.children.push_back(node_of(each, children));
     return node;
   }
 
   const Report& report_;
+  Places places_;
   std::vector<Branch> branches_ = std::vector<Branch>(1);
   boost::unordered_flat_map<uint64_t, uint32_t> children_;  // by branch and place
-  std::map<FrameKey, uint32_t> numbers_;                    // of places in the program
-  std::vector<uint32_t> places_;                            // of frames
   PathValues<uint32_t> of_path_;                            // branches
 };
+
+// Branches share little there, so all of them would be as large as all stacks with all their frames: each is made from the stacks that
+// go through it, and only where it is wanted.
+class BottomUpTree {
+ public:
+  BottomUpTree(const Report& report, double least_share)
+      : report_(report), least_share_(least_share), places_(report.frames) {}
+
+  // The innermost `frames` of the stack.
+  void add(const StackEntry& stack, const Sums& sums, uint32_t frames) {
+    total_ += sums;
+    stacks_.push_back({.function = &stack.function,
+                       .caller = stack.frames.node,
+                       .callers = stack.frames.cut(frames).size,
+                       .place = places_.of_function(stack.function),
+                       .sums = sums});
+  }
+
+  TreeNode finish() {
+    TreeNode root = make_node(kNoFrame, nullptr, total_);
+    root.children = children_of(stacks_);
+    return root;
+  }
+
+ private:
+  // A stack at a branch.
+  struct Walk {
+    const std::string* function = nullptr;  // null beyond the allocation function
+    FrameIndex frame = kNoFrame;
+    NodeIndex caller = kRootNode;
+    uint32_t callers = 0;  // frames from there on
+    uint32_t place = 0;    // of the branch
+    Sums sums = {};
+  };
+  struct Group {
+    std::span<Walk> walks;
+    Sums sums = {};
+  };
+
+  std::vector<TreeNode> children_of(std::span<Walk> walks) {
+    std::ranges::stable_sort(walks, {}, &Walk::place);
+    std::vector<Group> groups;
+    for (size_t at = 0; at < walks.size();) {
+      Group group;
+      size_t end = at;
+      for (; end < walks.size() && walks[end].place == walks[at].place; ++end) group.sums += walks[end].sums;
+      group.walks = walks.subspan(at, end - at);
+      groups.push_back(group);
+      at = end;
+    }
+    std::ranges::sort(groups, {}, [this](const Group& group) {
+      return order_of(report_, group.walks.front().frame, group.walks.front().function, group.sums);
+    });
+    std::vector<TreeNode> children;
+    children.reserve(groups.size());
+    for (const Group& group : groups) {
+      children.push_back(make_node(group.walks.front().frame, group.walks.front().function, group.sums));
+      const bool is_light = static_cast<double>(group.sums.weight) < least_share_ * static_cast<double>(total_.weight);
+      if (!is_light || children.size() == 1) children.back().children = children_of(callers_in(group.walks));
+    }
+    return children;
+  }
+
+  // The walks, one frame further; those that end here aren't among them.
+  std::span<Walk> callers_in(std::span<Walk> walks) {
+    const auto ended = std::ranges::stable_partition(walks, [](const Walk& walk) { return walk.callers != 0; });
+    const std::span<Walk> further = walks.first(walks.size() - ended.size());
+    for (Walk& walk : further) {
+      const FrameNode& node = report_.frames.trie()[walk.caller];
+      walk.function = nullptr;
+      walk.frame = node.frame;
+      walk.place = places_.of(node.frame);
+      walk.caller = node.caller;
+      --walk.callers;
+    }
+    return further;
+  }
+
+  const Report& report_;
+  double least_share_;
+  Places places_;
+  Sums total_;
+  std::vector<Walk> stacks_;
+};
+
+template <typename Tree>
+TreeNode build(Tree tree, const Report& report, Weight weight, const DepthOf& depth_of) {
+  for (const StackEntry& stack : report.stacks) {
+    const uint64_t value = weight_of(stack, weight);
+    if (stack.is_apart() || value == 0) continue;
+    tree.add(stack, {value, stack.allocations.counted(), stack.live_blocks.counted()},
+             static_cast<uint32_t>(depth_of(report.list(stack.frames))));
+  }
+  return tree.finish();
+}
 
 }  // namespace
 
@@ -176,16 +282,12 @@ const char* name_of(Weight weight) {
   return "";
 }
 
-TreeNode build_tree(const Report& report, Weight weight, bool bottom_up,
-                    const std::function<size_t(const FrameList&)>& depth_of) {
-  TreeMaker tree(report);
-  for (const StackEntry& stack : report.stacks) {
-    const uint64_t value = weight_of(stack, weight);
-    if (stack.is_apart() || value == 0) continue;
-    tree.add(stack, {value, stack.allocations.counted(), stack.live_blocks.counted()},
-             depth_of(report.list(stack.frames)), bottom_up);
-  }
-  return tree.finish();
+TreeNode build_top_down_tree(const Report& report, Weight weight, const DepthOf& depth_of) {
+  return build(TopDownTree(report), report, weight, depth_of);
+}
+
+TreeNode build_bottom_up_tree(const Report& report, Weight weight, double least_share, const DepthOf& depth_of) {
+  return build(BottomUpTree(report, least_share), report, weight, depth_of);
 }
 
 }  // namespace heaptap::report

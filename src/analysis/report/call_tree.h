@@ -24,8 +24,13 @@ struct TreeNode {
 Weight choose_weight(const Report& report);
 const char* name_of(Weight weight);  // "live_bytes", …
 
-// Mappings are left out. `depth_of` gives the number of frames to use of a stack, from the allocation outwards.
-TreeNode build_tree(const Report& report, Weight weight, bool bottom_up,
-                    const std::function<size_t(const FrameList&)>& depth_of);
+// Number of frames to use of a stack, from the allocation outwards.
+using DepthOf = std::function<size_t(const FrameList&)>;
+
+// From the outermost callers to the allocation functions. Mappings are left out.
+TreeNode build_top_down_tree(const Report& report, Weight weight, const DepthOf& depth_of);
+// From the allocation functions to their callers. A branch with less than this share of all weight has no children, unless it is the
+// heaviest of its node.
+TreeNode build_bottom_up_tree(const Report& report, Weight weight, double least_share, const DepthOf& depth_of);
 
 }  // namespace heaptap::report

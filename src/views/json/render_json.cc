@@ -90,9 +90,9 @@ void write_node(JsonWriter& json, const report::TreeNode& node, const report::Re
 
 void tree(const report::Report& report, bool bottom_up, const report::Write& write) {
   const report::Weight weight = report::choose_weight(report);
-  const report::TreeNode root = report::build_tree(report, weight, bottom_up, [](const report::FrameList& frames) {
-    return std::min(frames.size(), kMaxTreeFrames);
-  });
+  const auto depth_of = [](const report::FrameList& frames) { return std::min(frames.size(), kMaxTreeFrames); };
+  const report::TreeNode root = bottom_up ? report::build_bottom_up_tree(report, weight, 0, depth_of)
+                                          : report::build_top_down_tree(report, weight, depth_of);
   JsonDocument document("tree", report, write);
   document.member("weight", report::name_of(weight));
   document.member("bottom_up", bottom_up);

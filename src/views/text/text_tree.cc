@@ -110,8 +110,9 @@ std::string process_of_peak(const TextContext& context, report::Weight weight) {
 std::string text_tree(const TextContext& context) {
   const report::Weight weight = report::choose_weight(context.report);
   const bool bottom_up = context.options.bottom_up;
-  const report::TreeNode root = report::build_tree(
-      context.report, weight, bottom_up, [&](const report::FrameList& frames) { return context.text.listed(frames); });
+  const auto depth_of = [&](const report::FrameList& frames) { return context.text.listed(frames); };
+  const report::TreeNode root = bottom_up ? report::build_bottom_up_tree(context.report, weight, kLeastShare, depth_of)
+                                          : report::build_top_down_tree(context.report, weight, depth_of);
   std::string text = title_of(context) + "\n";
   text +=
       context.ink.bold(fmt::format("Call tree by {}{}, {}", describe_weight(weight), process_of_peak(context, weight),

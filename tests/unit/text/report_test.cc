@@ -632,8 +632,8 @@ TEST(ShortName, LeavesOutParametersBeforeTemplateArguments) {
 }
 
 TEST(CallTree, WeighsEachBranchAsMuchAsItsChildrenTogether) {
-  const report::TreeNode root = report::build_tree(example(), report::Weight::kAllocatedBytes, false,
-                                                   [](const report::FrameList& frames) { return frames.size(); });
+  const report::TreeNode root = report::build_top_down_tree(
+      example(), report::Weight::kAllocatedBytes, [](const report::FrameList& frames) { return frames.size(); });
   uint64_t sum = 0;
   for (const report::TreeNode& child : root.children) sum += child.weight;
   EXPECT_EQ(root.weight, sum);
