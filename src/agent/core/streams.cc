@@ -37,7 +37,6 @@ struct SessionLog {
   static wire::ChunkHeader& chunk(uint32_t index) {
     return *reinterpret_cast<wire::ChunkHeader*>(g_session.chunks.items() + size_t{index} * wire::kChunkBytes);
   }
-  static bool has_chunk(uint32_t index) { return index < g_session.chunks.count(); }
   static bool gets_chunk(uint32_t index) { return g_session.chunks.gets(index, g_session.log->usable_chunks); }
   static uint64_t time_in_order() { return read_time_in_order(); }
   static bool may_call() { return agent::may_call(); }

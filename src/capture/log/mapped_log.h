@@ -20,9 +20,8 @@ class MappedLog {
   [[nodiscard]] wire::ChunkHeader& chunk(uint32_t index) const {
     return *reinterpret_cast<wire::ChunkHeader*>(chunks_ + size_t{index} * wire::kChunkBytes);
   }
-  [[nodiscard]] bool has_chunk(uint32_t index) const { return index < layout_.chunk_count; }
   [[nodiscard]] bool gets_chunk(uint32_t index) const {
-    return has_chunk(index) && index < header_.usable_chunks.load(std::memory_order_acquire);
+    return index < layout_.chunk_count && index < header_.usable_chunks.load(std::memory_order_acquire);
   }
   // With a single writer any reading is in order.
   [[nodiscard]] uint64_t time_in_order() { return clock_.event_time(); }

@@ -20,8 +20,7 @@ concept WritableLog = requires(Log& log, std::atomic<uint32_t>& word, uint32_t n
   { log.layout() } -> std::convertible_to<const LogLayout&>;
   { log.slot(number) } -> std::same_as<StreamSlot&>;
   { log.chunk(number) } -> std::same_as<ChunkHeader&>;
-  // Whether the chunk is mapped here; for one that was never used, whether it is usable and has been mapped now.
-  { log.has_chunk(number) } -> std::same_as<bool>;
+  // Whether the chunk is mapped here, or usable and has been mapped now.
   { log.gets_chunk(number) } -> std::same_as<bool>;
   // Clock reading ordered after all earlier and before all later loads.
   { log.time_in_order() } -> std::same_as<uint64_t>;
@@ -42,12 +41,13 @@ inline void push_free_chunk(LogHeader& log, ChunkHeader& chunk, uint32_t index) 
   } while (!log.free_chunks.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | index, std::memory_order_acq_rel));
 }
 
-// kNoChunk: none is free, or the chunk isn't mapped here.
+// kNoChunk: none is free, or the chunk can't be mapped here. One that the collector took out of the log and gave back may never have been
+// used.
 template <WritableLog Log>
 uint32_t pop_free_chunk(Log& log) {
   std::atomic<uint64_t>& free = log.header().free_chunks;
   uint64_t head = free.load(std::memory_order_acquire);
-  while (log.has_chunk(static_cast<uint32_t>(head))) {
+  while (static_cast<uint32_t>(head) != kNoChunk && log.gets_chunk(static_cast<uint32_t>(head))) {
     const auto index = static_cast<uint32_t>(head);
     const uint64_t next = log.chunk(index).free_link.load(std::memory_order_relaxed) | ((head >> 32) + 1) << 32;
     if (free.compare_exchange_weak(head, next, std::memory_order_acq_rel)) return index;

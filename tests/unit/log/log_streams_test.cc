@@ -210,6 +210,37 @@ TEST_F(LogStreamsTest, NoTwoThreadsPopTheSameFreeChunk) {
   EXPECT_EQ(left, kFew);
 }
 
+// Maps chunks when they are needed, as the agent does.
+class PartlyMappedLog : public MappedLog {
+ public:
+  using MappedLog::MappedLog;
+  [[nodiscard]] bool gets_chunk(uint32_t index) {
+    if (MappedLog::gets_chunk(index)) mapped_ = std::max(mapped_, index + 1);
+    return index < mapped_;
+  }
+  [[nodiscard]] uint32_t mapped() const { return mapped_; }
+
+ private:
+  uint32_t mapped_ = 1;
+};
+
+// The collector takes chunks out of the log that were never used, and gives them back as free ones: else writers would wait for chunks
+// that are there.
+TEST_F(LogStreamsTest, AFreeChunkThatWasNeverUsedIsMapped) {
+  make(small());
+  PartlyMappedLog mapped(log(), log());
+  log().fresh_chunks.store(kChunks);
+  wire::push_free_chunk(log(), mapped.chunk(7), 7);
+  wire::push_free_chunk(log(), mapped.chunk(9), 9);
+  EXPECT_EQ(wire::pop_free_chunk(mapped), 9u);
+  EXPECT_EQ(mapped.mapped(), 10u);
+  EXPECT_EQ(wire::pop_free_chunk(mapped), 7u);
+  EXPECT_EQ(wire::pop_free_chunk(mapped), wire::kNoChunk);
+  log().usable_chunks.store(20);
+  wire::push_free_chunk(log(), mapped.chunk(20), 20);
+  EXPECT_EQ(wire::pop_free_chunk(mapped), wire::kNoChunk) << "what the program wrote";
+}
+
 TEST_F(LogStreamsTest, NoTwoThreadsHaveTheSameSlot) {
   LogOptions options = small();
   options.overflow_policy = wire::OverflowPolicy::kDrop;
