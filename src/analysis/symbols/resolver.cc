@@ -6,9 +6,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/symbols/file_search.h"
+#include "analysis/symbols/file_pool.h"
 #include "analysis/symbols/hints.h"
 #include "analysis/symbols/module_file.h"
+#include "analysis/symbols/open_files.h"
 #include "analysis/symbols/served_names.h"
 
 namespace heaptap::symbols {
@@ -24,8 +25,18 @@ bool has_no_file(const model::Module& module) {
 
 class Resolver::Impl {
  public:
-  explicit Impl(ResolverOptions options)
-      : hints_(options.debuginfod), progress_(options.progress), server_(options.server), search_(std::move(options)) {}
+  explicit Impl(const ResolverOptions& options)
+      : hints_(options.debuginfod),
+        progress_(options.progress),
+        server_(options.server),
+        pool_(options.files),
+        files_(pool_ != nullptr ? pool_->take(options) : std::make_unique<OpenFiles>(options)) {}
+  ~Impl() {
+    stop_opening_ahead();
+    if (pool_ != nullptr) pool_->give_back(std::move(files_));
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   const std::vector<model::Frame>& resolve(const model::Tables& tables, const model::Code& code) {
     const model::Module* module = tables.module_of(code);
@@ -106,12 +117,15 @@ class Resolver::Impl {
     return *last;
   }
 
+  void stop_opening_ahead() {
+    if (!ahead_.joinable()) return;
+    ahead_.request_stop();
+    ahead_.join();
+  }
+
   ModuleFile& file_of(const model::Module& module) {
-    if (ahead_.joinable()) {
-      ahead_.request_stop();
-      ahead_.join();
-    }
-    if (!progress_ || files_.contains({module.path, module.build_id})) return open_file_of(module);
+    stop_opening_ahead();
+    if (!progress_ || files_->contains(module.path, module.build_id)) return open_file_of(module);
     progress_({.kind = SymbolWork::Kind::kOpening, .path = module.path});
     ModuleFile& file = open_file_of(module);
     progress_({.kind = SymbolWork::Kind::kDone, .path = {}});
@@ -131,11 +145,7 @@ class Resolver::Impl {
     return place->second.get();
   }
 
-  ModuleFile& open_file_of(const model::Module& module) {
-    auto& file = files_[{module.path, module.build_id}];
-    if (file == nullptr) file = ModuleFile::open(search_, module.path, module.build_id);
-    return *file;
-  }
+  ModuleFile& open_file_of(const model::Module& module) { return files_->open(module.path, module.build_id); }
 
   std::vector<model::Frame> resolve_inside(const Mapping& mapping, const model::Module& module,
                                            const model::Tables& tables, const model::Code& code) {
@@ -165,16 +175,16 @@ class Resolver::Impl {
   Hints hints_;
   TellWork progress_;
   std::shared_ptr<NameSource> server_;
-  FileSearch search_;
+  std::shared_ptr<FilePool> pool_;
+  std::unique_ptr<OpenFiles> files_;
   FramesByAddress outside_;
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<ModuleFile>> files_;  // by path and build-id
   std::map<std::tuple<std::string, std::string, uint64_t>, std::unique_ptr<Mapping>> mappings_;
   std::map<std::pair<std::string, std::string>, std::unique_ptr<ServedNames>> served_;  // null: not more than here
   std::vector<Mapping*> last_;  // by number of the module in the tables
-  std::jthread ahead_;          // while it runs, it alone uses files_ and search_
+  std::jthread ahead_;          // while it runs, it alone uses files_
 };
 
-Resolver::Resolver(ResolverOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Resolver::Resolver(const ResolverOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 Resolver::Resolver(Resolver&&) noexcept = default;
 Resolver& Resolver::operator=(Resolver&&) noexcept = default;
 Resolver::~Resolver() = default;

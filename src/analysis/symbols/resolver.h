@@ -22,6 +22,7 @@ struct Variable {
   uint64_t size_bytes = 0;  // 0: unknown
 };
 
+class FilePool;
 class NameSource;
 
 // Progress of slow symbol work.
@@ -40,12 +41,13 @@ struct ResolverOptions {
   std::vector<std::string> sysroots;             // --sysroot
   bool debuginfod = false;                       // query the servers of $DEBUGINFOD_URLS
   std::shared_ptr<NameSource> server = nullptr;  // for symbols not found here; null: none
+  std::shared_ptr<FilePool> files = nullptr;     // shared with resolvers of equal options; null: with none
   TellWork progress = {};                        // called in the resolver's thread
 };
 
 class Resolver {
  public:
-  explicit Resolver(ResolverOptions options);
+  explicit Resolver(const ResolverOptions& options);
   Resolver(Resolver&&) noexcept;
   Resolver& operator=(Resolver&&) noexcept;
   ~Resolver();

@@ -14,7 +14,7 @@ constexpr int kGzip = 16;  // with gzip's head, not zlib's
 
 GzipWriter::GzipWriter(const Write& write) : write_(write) {
   constexpr int kMemoryLevel = 8;
-  constexpr int kLevel = 4;  // a third of the time of 6, for 3 % more bytes of a report
+  constexpr int kLevel = 5;  // half of the time of 6, for 1 to 6 % more bytes of a report
   HEAPTAP_CHECK(deflateInit2(&stream_, kLevel, Z_DEFLATED, MAX_WBITS + kGzip, kMemoryLevel, Z_DEFAULT_STRATEGY) ==
                 Z_OK);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/query/merge.h"
+#include "analysis/symbols/file_pool.h"
 #include "apps/heaptap/commands/name_sources.h"
 #include "apps/heaptap/commands/new_file.h"
 #include "apps/heaptap/commands/terminal.h"
@@ -185,6 +186,7 @@ base::Result<report::Report> read_run(const Run& run, const query::Query& query)
   query::Query each = part_query(query);
   if (!each.symbols.progress)
     each.symbols.progress = [&progress](const symbols::SymbolWork& work) { progress.tell(work); };
+  each.symbols.files = std::make_shared<symbols::FilePool>();
   query::Merger merger;
   std::string failure;
   size_t read = 0;
