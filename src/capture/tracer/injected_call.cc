@@ -50,7 +50,6 @@ InjectedCall::InjectedCall(pid_t thread, const arch::Cpu& cpu, process::TracedMe
   room_ = (cpu.stack_pointer(registers_) - kBelowStack) & ~uint64_t{63};
   if (!memory.comes(room_, kRoomBytes, process::Access::kWrite) || !memory.read(room_, before_.data(), kRoomBytes))
     return;
-  was_in_call_ = cpu.is_in_system_call(registers_);
   instruction_ = find_call_instruction(thread, cpu, memory);
 }
 

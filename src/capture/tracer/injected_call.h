@@ -38,8 +38,6 @@ class InjectedCall {
   // The thread was asked to stop during the call and must be asked again, or got a signal that can't be withheld.
   [[nodiscard]] bool was_interrupted() const { return was_interrupted_; }
   [[nodiscard]] int signal() const { return signal_; }
-  // It came out of another system call, which must restart: stop it once more, so that the kernel handles that.
-  [[nodiscard]] bool was_in_call() const { return was_in_call_; }
 
  private:
   [[nodiscard]] std::optional<base::WaitStatus> next_stop() const;
@@ -55,7 +53,6 @@ class InjectedCall {
   std::array<uint8_t, kRoomBytes> before_{};
   std::optional<base::WaitStatus> end_status_;
   bool was_interrupted_ = false;
-  bool was_in_call_ = false;
   bool has_run_ = false;
   int signal_ = 0;
 };

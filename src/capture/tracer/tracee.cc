@@ -53,8 +53,8 @@ bool Tracee::write_registers(const arch::RegisterImage& registers) const {
 void Tracee::go_on() {
   stopped = false;
   group_stopped = false;
-  const bool follows =
-      action_call.stops_left > 0 || (system_calls_left > 0 && (calls.has_interrupted() || handled_fault != 0));
+  const bool follows = repeats_call() || action_call.stops_left > 0 ||
+                       (system_calls_left > 0 && (calls.has_interrupted() || handled_fault != 0));
   ptrace(follows ? PTRACE_SYSCALL : PTRACE_CONT, id_, nullptr, static_cast<long>(std::exchange(signal, 0)));
 }
 

@@ -125,13 +125,22 @@ class Tracee {
   TrapMask trap_mask;
   // SIGTRAP of the program to be delivered once more, unchanged, after some preparation; and the mask for it.
   struct Replay {
+    enum class Step : uint8_t {
+      kAwaitsOthers,
+      kAwaitsCall,  // its system call begins again, for the signal to interrupt it
+      kInCall,      // sent again, in that call
+      kSent,        // sent again
+      kGiven        // delivered to the program
+    };
     siginfo_t reason;
     uint64_t mask;
-    bool is_sent;   // sent again; before that, others are awaited
-    bool is_given;  // delivered to the program
+    Step step;
   };
   std::optional<Replay> replay;
-  [[nodiscard]] bool awaits_giving() const { return replay && !replay->is_sent; }
+  [[nodiscard]] bool replays(Replay::Step step) const { return replay && replay->step == step; }
+  [[nodiscard]] bool repeats_call() const {
+    return replays(Replay::Step::kAwaitsCall) || replays(Replay::Step::kInCall);
+  }
 
   base::AddressRange alternate_stack;  // for its signal handlers; empty: unknown
 

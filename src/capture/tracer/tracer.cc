@@ -189,7 +189,7 @@ void Tracer::answer_event(Tracee& thread, int event, int signal) {
       return begin_child(thread);
     }
     if (std::exchange(thread.tells_action, false) && !thread.group_stopped) return tell_trap_action(thread);
-    if (thread.replay && thread.replay->is_given) return end_giving_to(thread);
+    if (thread.replays(Tracee::Replay::Step::kGiven)) return end_giving_to(thread);
     if (std::exchange(thread.was_asked, false)) restart_call(thread);
     if (thread.process().is_stopping) return check_held(thread.process());
   }
@@ -199,7 +199,8 @@ void Tracer::answer_event(Tracee& thread, int event, int signal) {
 void Tracer::answer_trap(Tracee& thread) {
   TracedProcess& process = thread.process();
   arch::RegisterImage registers;
-  if (thread.replay && thread.replay->is_sent && !thread.replay->is_given) return play_again(thread);
+  using Step = Tracee::Replay::Step;
+  if (thread.replays(Step::kSent) || thread.replays(Step::kInCall)) return play_again(thread);
   if (!thread.read_registers(registers)) return;  // killed: its exit event follows
   if (process.space == nullptr || !process.space->cpu().runs(registers)) return answer_signal(thread, SIGTRAP);
   const arch::Cpu& cpu = process.space->cpu();
@@ -319,6 +320,7 @@ void Tracer::answer_jump(Tracee& thread, const Site& site, const arch::RegisterI
 
 // A system call that ends a handler: the interrupted call continues.
 void Tracer::answer_system_call(Tracee& thread) {
+  if (thread.repeats_call()) return answer_repeated_call(thread);
   const TracedProcess& process = thread.process();
   arch::RegisterImage registers;
   const bool awaits_action = thread.action_call.stops_left > 0;
@@ -481,10 +483,10 @@ void Tracer::resume(Tracee& thread) {
   const TracedProcess& process = thread.process();
   const bool awaits_log =
       process.phase == Phase::kWaitsForLog && process.reason != LogWanted::Reason::kAttach && !process.is_vfork_child;
-  if (process.phase == Phase::kLeaving) return detach(thread);
+  if (process.phase == Phase::kLeaving && !thread.repeats_call()) return detach(thread);
   const bool awaits_scan = process.ending == &thread || process.next_ending == &thread;
   if (awaits_log || process.is_held || awaits_scan || thread.question.asked != ApiCall::kNone) return;
-  if (thread.awaits_giving()) return begin_giving(thread);
+  if (thread.replays(Tracee::Replay::Step::kAwaitsOthers)) return begin_giving(thread);
   if (stands_aside(thread)) return give_trap(thread.process());
   // Its stack is looked at, too.
   if (process.ending != nullptr && thread.at_end) return;

@@ -76,6 +76,9 @@ class Tracer {
   void give_trap(TracedProcess& process);
   void give_as_it_is(Tracee& thread);
   void play_again(Tracee& thread);
+  void give(Tracee& thread);
+  static bool begins_call_again(Tracee& thread);
+  void answer_repeated_call(Tracee& thread);
   void end_giving(TracedProcess& process);
   void end_giving_to(Tracee& thread);
   void give_up_giving_to(Tracee& thread);

@@ -18,6 +18,8 @@
 namespace heaptap::tracer {
 namespace {
 
+using Step = Tracee::Replay::Step;
+
 constexpr std::chrono::milliseconds kLongestLearning{500};
 constexpr uint64_t kMaskBytes = 8;  // the kernel's
 constexpr uint64_t kIntMask = 0xffffffff;
@@ -50,7 +52,7 @@ bool Tracer::answer_program_trap(Tracee& thread) {
   if (!process.trap_action.is_owed && threads_of(process).size() <= 1) return false;
   const auto mask = thread.signal_mask();
   if (!mask) return false;
-  thread.replay = {.reason = reason, .mask = *mask, .is_sent = false, .is_given = false};
+  thread.replay = {.reason = reason, .mask = *mask, .step = Step::kAwaitsOthers};
   thread.signal = SIGTRAP;
   resume(thread);
   return true;
@@ -78,22 +80,49 @@ bool Tracer::stands_aside(const Tracee& thread) {
 }
 
 // When no other thread can hit a breakpoint: those that wait in the kernel stop before they are back. The stop in which
-// the signal was to be delivered has passed when the handler has been restored: it is sent again, before anything else,
-// and stops once more at the beginning of the handler.
+// the signal was to be delivered has passed when the handler has been restored: it is sent again, before anything else.
+// What the kernel knew in that stop has passed with it: that a system call ends with EINTR once a handler has run, or
+// runs under a mask of its own. Such a call begins again, and the signal interrupts it there.
 void Tracer::give_trap(TracedProcess& process) {
   const auto known = threads_.find(process.trap_receiver);
   if (known == threads_.end()) return end_giving(process);
   Tracee& receiver = *known->second;
-  if (!receiver.replay || receiver.replay->is_sent || !receiver.stopped) return;
+  if (!receiver.replays(Step::kAwaitsOthers) || !receiver.stopped) return;
   for (const Tracee* other : threads_of(process)) {
     if (stands_aside(*other) && !other->stopped && !other->has_ended() && !other->waits_in()) return;
   }
-  receiver.replay->is_sent = true;
-  process.trap_action.met_breakpoint();  // perhaps one that isn't reported yet
+  process.trap_action.met_breakpoint();                      // perhaps one that isn't reported yet
+  if (receiver.has_handler(SIGTRAP)) return give(receiver);  // none has reset it
+  receiver.replay->step = Step::kSent;
   if (!restore_trap_action(receiver)) return give_as_it_is(receiver);
-  receiver.set_signal_mask(~signal_bit(SIGTRAP));
-  receiver.signal = SIGTRAP;
+  if (begins_call_again(receiver)) {
+    receiver.replay->step = Step::kAwaitsCall;
+    receiver.signal = 0;
+    receiver.set_signal_mask(~uint64_t{0});
+  } else {
+    receiver.signal = SIGTRAP;
+    receiver.set_signal_mask(~signal_bit(SIGTRAP));
+  }
   receiver.go_on();
+}
+
+bool Tracer::begins_call_again(Tracee& thread) {
+  AddressSpace& space = *thread.process().space;
+  arch::RegisterImage registers;
+  return thread.read_registers(registers) && space.cpu().repeat_call(registers, space.memory()) &&
+         thread.write_registers(registers);
+}
+
+// At the beginning or the end of the call. Some end without being interrupted: with a result, the signal still blocked.
+void Tracer::answer_repeated_call(Tracee& thread) {
+  if (thread.replays(Step::kAwaitsCall)) {
+    thread.replay->step = Step::kInCall;
+    thread.set_signal_mask(thread.replay->mask);
+    thread.signal = SIGTRAP;
+  } else if (!thread.has_pending_trap()) {
+    return end_giving_to(thread);
+  }
+  resume(thread);
 }
 
 // It has ended, or can't make the call.
@@ -107,8 +136,13 @@ void Tracer::give_as_it_is(Tracee& thread) {
 void Tracer::play_again(Tracee& thread) {
   siginfo_t reason = thread.replay->reason;
   ptrace(PTRACE_SETSIGINFO, thread.id(), nullptr, &reason);
-  thread.set_signal_mask(thread.replay->mask);
-  thread.replay->is_given = true;
+  if (thread.replays(Step::kSent)) thread.set_signal_mask(thread.replay->mask);
+  give(thread);
+}
+
+// It stops once more at the beginning of the handler.
+void Tracer::give(Tracee& thread) {
+  thread.replay->step = Step::kGiven;
   thread.interrupt();
   answer_signal(thread, SIGTRAP);
 }
@@ -118,8 +152,8 @@ void Tracer::end_giving(TracedProcess& process) {
   const pid_t receiver = std::exchange(process.trap_receiver, 0);
   if (const auto known = threads_.find(receiver); known != threads_.end()) known->second->replay.reset();
   const std::vector<Tracee*> threads = threads_of(process);
-  const auto next =
-      std::ranges::find_if(threads, [](const Tracee* thread) { return thread->stopped && thread->awaits_giving(); });
+  const auto next = std::ranges::find_if(
+      threads, [](const Tracee* thread) { return thread->stopped && thread->replays(Step::kAwaitsOthers); });
   if (next != threads.end()) resume(**next);
   for (Tracee* thread : threads) {
     if (!thread->stopped || thread->at_end || thread->id() == receiver) continue;

@@ -121,10 +121,11 @@ class Cpu {
 
   // Makes a system call restart that was interrupted by a stop and has had no effect yet. False: nothing to do.
   virtual bool restart_interrupted_call(RegisterImage& registers) const = 0;
+  // For a thread stopped for a signal in a system call that begins again unless a handler ends it with EINTR: makes it
+  // begin again whatever follows. False: it is in none, or the registers say all that the kernel will ask for.
+  virtual bool repeat_call(RegisterImage& /*registers*/, TargetMemory& /*memory*/) const { return false; }
   // Whether the thread is in exit_group. False where that isn't known.
   [[nodiscard]] virtual bool ends_all_threads(const RegisterImage& /*registers*/) const { return false; }
-  // Whether the thread is returning from a system call that may have to be restarted.
-  [[nodiscard]] virtual bool is_in_system_call(const RegisterImage& /*registers*/) const { return true; }
   // System call instruction; empty where calls can't be injected.
   [[nodiscard]] virtual std::span<const uint8_t> system_call_instruction() const { return {}; }
   // Sets the registers of a thread to execute that instruction, at `instruction`, next.

@@ -232,5 +232,29 @@ TEST(AArch64Frames, OfASignalAreThoseOfItsTrampoline) {
   EXPECT_TRUE(is_known);
 }
 
+// The kernel has moved it back already: what is at the program counter is all that tells of it.
+TEST(AArch64Cpu, RepeatsACallThatItStandsBefore) {
+  class Code final : public arch::TargetMemory {
+   public:
+    bool read(uint64_t address, void* to, size_t bytes) override {
+      if (address != 0x400000 || bytes != sizeof(word)) return false;
+      std::memcpy(to, &word, bytes);
+      return true;
+    }
+    bool write(uint64_t, const void*, size_t) override { return false; }
+    uint32_t word = 0;
+  };
+  Code code;
+  const RegisterImage before = image_of({{0, 5}, {8, 133}, {32, 0x400000}});
+  for (const uint32_t word : {0xd4000001U, 0xd4200000U, 0xd4000002U, 0xd503201fU, 0U}) {
+    code.word = word;
+    RegisterImage registers = before;
+    EXPECT_EQ(cpu().repeat_call(registers, code), word == 0xd4000001U) << std::hex << word;
+    EXPECT_EQ(std::memcmp(registers.bytes, before.bytes, before.size), 0);
+  }
+  RegisterImage behind = image_of({{32, 0x400004}});
+  EXPECT_FALSE(cpu().repeat_call(behind, code));
+}
+
 }  // namespace
 }  // namespace heaptap

@@ -177,6 +177,30 @@ TEST(CpuTest, RestartsACallThatDidNothing) {
   EXPECT_FALSE(i386().restart_interrupted_call(outside));
 }
 
+// Of all that a call may say in a stop for a signal, only the result that becomes EINTR behind any handler has it begin again.
+TEST(CpuTest, RepeatsACallThatAnyHandlerEnds) {
+  NumberedMemory<uint64_t> memory;
+  constexpr int64_t kCall = 34;
+  for (int64_t result = -600; result <= 10; ++result) {
+    for (const int64_t call : {kCall, int64_t{-1}}) {
+      SCOPED_TRACE(testing::Message() << "call " << call << ", result " << result);
+      RegisterImage wide = image_of<int64_t>(27, {{15, call}, {10, result}, {16, 0x401002}, {17, 0x33}});
+      RegisterImage narrow = image_of<int32_t>(
+          17, {{11, static_cast<int32_t>(call)}, {6, static_cast<int32_t>(result)}, {12, 0x401002}, {13, 0x23}});
+      const bool begins = call == kCall && result == -514;
+      ASSERT_EQ(x86_64().repeat_call(wide, memory), begins);
+      ASSERT_EQ(i386().repeat_call(narrow, memory), begins);
+      if (!begins) continue;
+      EXPECT_EQ(x86_64().result(wide), static_cast<uint64_t>(kCall));
+      EXPECT_EQ(i386().result(narrow), static_cast<uint64_t>(kCall));
+      EXPECT_EQ(x86_64().program_counter(wide), 0x401000U);
+      EXPECT_EQ(i386().program_counter(narrow), 0x401000U);
+      EXPECT_FALSE(x86_64().repeat_call(wide, memory)) << "the kernel would move it back, too";
+      EXPECT_FALSE(i386().repeat_call(narrow, memory));
+    }
+  }
+}
+
 TEST(CpuTest, KnowsWhatMakesThreadsAndProcesses) {
   for (const uint64_t number : {56, 57, 58, 435}) EXPECT_TRUE(x86_64().makes_tasks(number)) << number;
   for (const uint64_t number : {2, 120, 190, 435}) EXPECT_TRUE(i386().makes_tasks(number)) << number;

@@ -105,6 +105,12 @@ class A64Cpu final : public Cpu {
 
   // The kernel doesn't tell the first argument, which the result has replaced.
   bool restart_interrupted_call(RegisterImage& /*registers*/) const override { return false; }
+  // The kernel has moved the thread back to the instruction, and only the kernel's stack says why.
+  bool repeat_call(RegisterImage& registers, TargetMemory& memory) const override {
+    uint8_t bytes[kInstructionBytes];
+    return memory.read(program_counter(registers), bytes, sizeof(bytes)) &&
+           load(bytes, sizeof(bytes)) == load(kSystemCallInstruction, sizeof(kSystemCallInstruction));
+  }
   bool ends_all_threads(const RegisterImage& registers) const override { return is_call(registers, kExitGroup); }
   std::span<const uint8_t> system_call_instruction() const override { return kSystemCallInstruction; }
   void set_system_call(RegisterImage& registers, uint64_t instruction, uint64_t number,

@@ -143,6 +143,17 @@ bool CommonCpu::restart_interrupted_call(RegisterImage& registers) const {
   return true;
 }
 
+// Only those that may run under a mask of their own: the registers say what becomes of the others.
+bool CommonCpu::repeat_call(RegisterImage& registers, TargetMemory& /*memory*/) const {
+  const uint64_t none = low_bytes(~uint64_t{0}, layout_.word_bytes);
+  const uint64_t call = word(registers, layout_.system_call);
+  if (call == none || result(registers) != low_bytes(kRestartUnlessHandled, layout_.word_bytes)) return false;
+  set_result(registers, call);
+  set_word(registers, layout_.system_call, none);
+  set_program_counter(registers, program_counter(registers) - sizeof(kSystemCall64));
+  return true;
+}
+
 // Numbers of asm/unistd_64.h and asm/unistd_32.h.
 bool CommonCpu::ends_all_threads(const RegisterImage& registers) const {
   const uint64_t exit_group = layout_.word_bytes == 8 ? 231 : 252;
@@ -166,11 +177,6 @@ bool CommonCpu::makes_tasks(uint64_t system_call) const {
   if (is_clone(system_call) || is_clone3(system_call)) return true;
   if (layout_.word_bytes == 8) return system_call == 57 || system_call == 58;
   return system_call == 2 || system_call == 190;
-}
-
-bool CommonCpu::is_in_system_call(const RegisterImage& registers) const {
-  const uint64_t sign = uint64_t{1} << (layout_.word_bytes * 8 - 1);
-  return (word(registers, layout_.system_call) & sign) == 0;
 }
 
 std::span<const uint8_t> CommonCpu::system_call_instruction() const {

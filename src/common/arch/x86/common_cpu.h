@@ -49,13 +49,13 @@ class CommonCpu : public Cpu {
   bool returns_from(const RegisterImage& registers, const CallPlace& place) const final;
 
   bool restart_interrupted_call(RegisterImage& registers) const final;
+  bool repeat_call(RegisterImage& registers, TargetMemory& memory) const final;
   bool ends_all_threads(const RegisterImage& registers) const final;
   bool is_clone(uint64_t system_call) const final;
   bool is_clone3(uint64_t system_call) const final;
   bool names_tracer(const RegisterImage& registers) const final;
   bool makes_tasks(uint64_t system_call) const final;
 
-  bool is_in_system_call(const RegisterImage& registers) const final;
   std::span<const uint8_t> system_call_instruction() const final;
   void set_system_call(RegisterImage& registers, uint64_t instruction, uint64_t number,
                        std::span<const uint64_t, 4> arguments) const final;
