@@ -97,7 +97,8 @@ class Diff(heaptap_test.TestCase):
     def diff(self, *arguments):
         """The comparison, with whole frames; every figure is checked against `show` of each trace, and with each other."""
         comparison = json.loads(self.text("diff", "--json", "--unchanged", *arguments))
-        self.assertEqual((comparison["format"], comparison["version"]), ("heaptap-diff", 1))
+        self.assertEqual((comparison["format"], comparison["version"]), ("heaptap-diff", 3))
+        heaptap_test.list_frames(comparison["stacks"], comparison["nodes"])
         for stack in comparison["stacks"]:
             stack["names"] = [comparison["frames"][index]["function"] for index in stack["frames"]]
             stack["lines"] = [comparison["frames"][index]["line"] for index in stack["frames"]]
@@ -469,6 +470,7 @@ class Diff(heaptap_test.TestCase):
         for arguments in ([before, after], [before, after, last], [before, after, "--sort", "allocations", "--min-bytes", "1K"],
                           [before, after, "--unchanged"], [before, before], [after, "--from", "start", "--to", "end"]):
             comparison = json.loads(self.text("diff", "--json", *arguments))
+            heaptap_test.list_frames(comparison["stacks"], comparison["nodes"])
             document, html = self.html(*arguments)
             self.assert_same_numbers(document, comparison)
             self.assertIn("default-src 'none'", html)

@@ -29,7 +29,7 @@ class ExitStart(heaptap_test.TestCase):
     def stack(self):
         document = json.loads(self.shown("show", "leaks", "--json"))
         self.assertEqual(document["leaks"]["definite"], LOST)
-        (stack,) = [stack["id"] for stack in document["stacks"] if stack["leaks"]["definite"] == LOST]
+        (stack,) = [stack["id"] for stack in document["stacks"] if stack["leaks"].get("definite") == LOST]
         return stack
 
     def check_kept(self, variable="g_cache"):

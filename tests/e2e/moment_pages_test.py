@@ -59,6 +59,7 @@ class MomentPages(heaptap_test.TestCase):
         return document["moment"], document
 
     def stack_of(self, document, function):
+        heaptap_test.list_frames(document["moment"]["stacks"], document["nodes"])
         (stack,) = [stack for stack in document["moment"]["stacks"]
                     if function in [document["frames"][frame]["function"] for frame in stack["frames"]]]
         return stack

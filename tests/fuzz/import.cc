@@ -43,9 +43,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   if (report->stacks.size() == report->stack_count) FUZZ_EXPECT(live_bytes == report->totals.live_bytes);
   for (const View view : {View::kSummary, View::kLeaks, View::kTop, View::kTree, View::kStats, View::kSizes,
                           View::kLifetimes, View::kTimeline, View::kBlocks}) {
+    const json::Version version = (variant & 128) != 0 ? json::Version::kLists : json::Version::kNodes;
     const text::RenderOptions options{.bottom_up = (variant & 64) != 0};
     FUZZ_EXPECT(!text::render_text(*report, view, options).empty());
-    FUZZ_EXPECT(json::render_json(*report, view, options.bottom_up).starts_with("{"));
+    FUZZ_EXPECT(
+        json::render_json(*report, view, {.bottom_up = options.bottom_up, .version = version}).starts_with("{"));
   }
   return 0;
 }

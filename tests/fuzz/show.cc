@@ -61,13 +61,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   for (const View view : {View::kSummary, View::kLeaks, View::kTop, View::kTree, View::kStats, View::kSizes,
                           View::kLifetimes, View::kTimeline, View::kBlocks, View::kHolders, View::kRetained,
                           View::kGlobals, View::kScans, View::kScanChanges, View::kFragmentation}) {
+    const json::Version version = (variant & 128) != 0 ? json::Version::kLists : json::Version::kNodes;
     const text::RenderOptions options{.color = (variant & 32) != 0, .bottom_up = (variant & 64) != 0};
     FUZZ_EXPECT(!text::render_text(*report, view, options).empty());
-    FUZZ_EXPECT(json::render_json(*report, view, options.bottom_up).starts_with("{"));
+    FUZZ_EXPECT(
+        json::render_json(*report, view, {.bottom_up = options.bottom_up, .version = version}).starts_with("{"));
   }
   if (const auto pages = query::analyze(*reader, of_moment(variant))) {
     FUZZ_EXPECT(!text::render_text(*pages, View::kFragmentation, {}).empty());
-    FUZZ_EXPECT(json::render_json(*pages, View::kFragmentation, false).starts_with("{"));
+    FUZZ_EXPECT(json::render_json(*pages, View::kFragmentation).starts_with("{"));
   }
   FUZZ_EXPECT(!text::render_end_summary(*report, {}).empty());
   return 0;

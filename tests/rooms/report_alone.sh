@@ -16,6 +16,6 @@ for words in ("./made_up", "make_node(int)", "node.cc:12", "the table of call st
     assert words in text, (words, text)
 report = json.loads(brace + rest)
 assert report["totals"]["allocations"] == 3, report["totals"]
-assert report["frames"][report["stacks"][0]["frames"][0]]["function"] == "make_node(int)", report["stacks"]
+assert report["frames"][report["nodes"]["frame"][report["stacks"][0]["node"]]]["function"] == "make_node(int)", report["stacks"]
 assert report["notes"][0]["kind"] == "stack_table_full", report["notes"]
 EOF

@@ -1,4 +1,5 @@
-"""docs/report.schema.json describes every key of every view, of golden files and of real traces, and nothing that isn't there."""
+"""docs/report.schema.json describes every key of every view, of golden files and of real traces, and nothing that isn't there; so does
+docs/report-2.schema.json of what --json=2 prints."""
 import json
 import pathlib
 import subprocess
@@ -11,38 +12,48 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 import api_building
 import heaptap_test
-from heaptap_test import built, heaptap
+from heaptap_test import built, heaptap, read_report
 
-SCHEMA = json.loads((HERE.parent.parent / "docs/report.schema.json").read_text())
-DEFINITIONS = SCHEMA["$defs"]
-
-
-def validator(definition):
-    return jsonschema.Draft202012Validator({"$ref": f"#/$defs/{definition}", "$defs": DEFINITIONS})
+SCHEMA_FILES = {2: "report-2.schema.json", 3: "report.schema.json"}
+SCHEMAS = {version: json.loads((HERE.parent.parent / "docs" / file).read_text()) for version, file in SCHEMA_FILES.items()}
+GOLDEN = {2: HERE.parent / "golden/version2", 3: HERE.parent / "golden"}
 
 
-def validate(document, where):
+def validator(definition, version=3):
+    return jsonschema.Draft202012Validator({"$ref": f"#/$defs/{definition}", "$defs": SCHEMAS[version]["$defs"]})
+
+
+def validate(document, where, version=3):
     """By the definition of its own format, whose messages say more than those of `oneOf`."""
     definition = "view_" + document["format"].removeprefix("heaptap-").replace("-", "_")
-    errors = [f"{'/'.join(map(str, error.path))}: {error.message[:300]}" for error in validator(definition).iter_errors(document)]
-    assert not errors, f"{where} isn't as docs/report.schema.json says:\n" + "\n".join(errors[:10])
-    check_places(document, len(document.get("frames", [])), where)
+    errors = [f"{'/'.join(map(str, error.path))}: {error.message[:300]}" for error in validator(definition, version).iter_errors(document)]
+    assert not errors, f"{where} isn't as docs/{SCHEMA_FILES[version]} says:\n" + "\n".join(errors[:10])
+    check_places(document, document, where)
 
 
-def check_places(value, frames, where):
-    """Every frame that is named by its place is in the table."""
+def check_places(value, tables, where):
+    """Every frame and every node that is named by its place is in its table."""
     if isinstance(value, list):
         for item in value:
-            check_places(item, frames, where)
+            check_places(item, tables, where)
     elif isinstance(value, dict):
-        if "most" in value and "frames" in value:  # a limit of a verdict has a table of its own
-            frames = len(value["frames"])
+        if "most" in value and "frames" in value:  # a limit of a verdict has tables of its own
+            tables = value
+        if "nodes" in value:
+            callers, frames = value["nodes"]["caller"], value["nodes"]["frame"]
+            assert len(callers) == len(frames) and callers[0] is None and frames[0] is None, f"{where}: columns of nodes"
+            assert all(caller < node for node, caller in enumerate(callers) if node != 0), f"{where}: a caller after its callee"
         for name, item in value.items():
             places = item if name == "frames" and isinstance(item, list) else [item] if name in ("caller", "frame") else []
             for place in places:
                 if isinstance(place, int):
-                    assert place < frames, f"{where}: frame {place} of {frames}"
-            check_places(item, frames, where)
+                    assert place < len(tables["frames"]), f"{where}: frame {place} of {len(tables['frames'])}"
+            if name in ("node", "node_before"):
+                assert item < len(tables["nodes"]["caller"]), f"{where}: node {item} of {len(tables['nodes']['caller'])}"
+            if name != "nodes":
+                check_places(item, tables, where)
+            else:
+                assert max(item["frame"][1:], default=-1) < len(value["frames"]), f"{where}: a node without a frame"
 
 
 def walk(schema, path=()):
@@ -56,33 +67,40 @@ def walk(schema, path=()):
             yield from walk(part, (*path, number))
 
 
+def versionless(document):
+    """Without the numbers of versions, which a document of several verdicts has in each."""
+    return {name: [versionless(item) for item in value] if name == "traces" else value for name, value in document.items() if name != "version"}
+
+
 class Schema(unittest.TestCase):
     def test_is_a_schema(self):
-        jsonschema.Draft202012Validator.check_schema(SCHEMA)
-        views = [part["$ref"].rpartition("/")[2] for part in SCHEMA["oneOf"]]
-        self.assertEqual(sorted(views), sorted(name for name in DEFINITIONS if name.startswith("view_")))
+        for schema in SCHEMAS.values():
+            jsonschema.Draft202012Validator.check_schema(schema)
+            views = [part["$ref"].rpartition("/")[2] for part in schema["oneOf"]]
+            self.assertEqual(sorted(views), sorted(name for name in schema["$defs"] if name.startswith("view_")))
 
     def test_describes_each_key_and_allows_no_other(self):
-        for path, part in walk(SCHEMA):
+        for path, part in walk(SCHEMAS[3]):
             if "properties" not in part or path[-1:] == ("properties",):
                 continue
             self.assertIs(part.get("additionalProperties"), False, path)
             for name, member in part["properties"].items():
-                target = DEFINITIONS[member["$ref"].rpartition("/")[2]] if "$ref" in member else {}
+                target = SCHEMAS[3]["$defs"][member["$ref"].rpartition("/")[2]] if "$ref" in member else {}
                 self.assertTrue(member.get("description") or target.get("description"), (*path, name))
 
     def test_refuses_a_key_that_it_does_not_describe(self):
-        document = json.loads((HERE.parent / "golden/report_summary.json").read_text())
+        document = json.loads((GOLDEN[3] / "report_summary.json").read_text())
         validate(document, "golden")
-        for change in ({"news": 1}, {"totals": {**document["totals"], "news": 1}}, {"version": 3}, {"stack_count": None}):
+        for change in ({"news": 1}, {"totals": {**document["totals"], "news": 1}}, {"version": 2}, {"stack_count": None}):
             with self.assertRaises(AssertionError):
                 validate({**document, **change}, "changed")
 
     def test_describes_the_golden_files(self):
-        files = sorted((HERE.parent / "golden").glob("*.json"))
-        self.assertGreater(len(files), 14)
-        for file in files:
-            validate(json.loads(file.read_text()), file.name)
+        for version, directory in GOLDEN.items():
+            files = sorted(directory.glob("*.json"))
+            self.assertGreater(len(files), 14)
+            for file in files:
+                validate(json.loads(file.read_text()), file.name, version)
 
 
 VIEWS = ("summary", "leaks", "top", "tree", "stats", "sizes", "lifetimes", "timeline", "blocks")
@@ -98,9 +116,19 @@ class RealTraces(heaptap_test.TestCase):
         outcome = heaptap(*arguments, cwd=self.directory)
         self.assertIn(outcome.status, statuses, f"{arguments}: {outcome}")
         document = json.loads(outcome.stdout)
-        validate(document, " ".join(map(str, arguments)))
-        jsonschema.Draft202012Validator(SCHEMA).validate(document)
+        where = " ".join(map(str, arguments))
+        validate(document, where)
+        jsonschema.Draft202012Validator(SCHEMAS[3]).validate(document)
+        if arguments[0] != "leaks":  # which makes another scan
+            self.check_version_2(outcome, arguments, where)
         return document
+
+    def check_version_2(self, outcome, arguments, where):
+        """--json=2 prints the same in the form of version 2."""
+        older = heaptap(*("--json=2" if argument == "--json" else argument for argument in arguments), cwd=self.directory)
+        self.assertEqual(older.status, outcome.status, f"{where}: {older}")
+        validate(json.loads(older.stdout), where + " as version 2", 2)
+        self.assertEqual(versionless(read_report(outcome.stdout)), versionless(read_report(older.stdout)), where)
 
     def show_all(self):
         for view in VIEWS:
@@ -208,7 +236,7 @@ class RealTraces(heaptap_test.TestCase):
         target.communicate()
         self.assertEqual(len(self.document("show", "leaks", "--scans", "--json", self.trace)["scans"]), 3)
         changes = self.document("show", "leaks", "--since", "1", "--json", self.trace)
-        self.assertTrue(changes["stacks"][0]["frames"] and changes["frames"])
+        self.assertTrue(changes["stacks"][0]["node"] and changes["frames"])
 
     def test_lines(self):
         self.record("leak_shop")

@@ -101,39 +101,66 @@ def has_tracer():
         return b"not available in this version" not in heaptap("run", "--via", "ptrace", "--", "/bin/true", cwd=directory).stderr
 
 
+NOTHING = {"blocks": 0, "bytes": 0}
+LEAKS = ("definite", "indirect", "possible", "reachable", "suppressed", "unknown", "behind_headers", "below")
+
+
 def read_report(text):
-    """Output of --json with frames resolved from indexes into its frame table, and with members that a stack omits because they are
+    """Output of --json, of version 3 or 2, with stacks as lists of their frames, and with members that a stack omits because they are
     empty."""
-    report = json.loads(text)
-    tables = [report.get("frames", [])]
+    return _expanded(json.loads(text), None, None)
 
-    def expand(value):
-        if isinstance(value, list):
-            return [expand(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        has_table = "frames" in value and "stacks" in value
-        if has_table:
-            tables.append(value["frames"])
-        expanded = {name: expand(item) for name, item in value.items() if not (has_table and name == "frames")}
-        is_indices = isinstance(value.get("frames"), list) and all(isinstance(item, int) for item in value["frames"])
-        if not has_table and is_indices:
-            expanded["frames"] = [tables[-1][item] for item in value["frames"]]
-        if "frames" in value and "leaks" in value and "allocations" in value:
+
+def places_of(node, depth, nodes):
+    """Places of the frames of a node and its callers in the table of frames, innermost first."""
+    places = []
+    while node != 0 and len(places) != depth:
+        places.append(nodes["frame"][node])
+        node = nodes["caller"][node]
+    return places
+
+
+def list_frames(stacks, nodes):
+    """Adds places of frames to stacks of version 3 that aren't expanded."""
+    for stack in stacks:
+        stack["frames"] = places_of(stack["node"], stack.get("depth"), nodes)
+        if "node_before" in stack:
+            stack["frames_before"] = places_of(stack["node_before"], stack.get("depth_before"), nodes)
+
+
+def _leaks(leaks):
+    is_scanned = leaks is not None and leaks.get("definite", NOTHING)["blocks"] is not None
+    return {**dict.fromkeys(LEAKS, NOTHING if is_scanned else {"blocks": None, "bytes": None}), **(leaks or {})}
+
+
+def _expanded(value, nodes, frames):
+    """`nodes` and `frames` are the tables of the innermost object that has such ones."""
+    if isinstance(value, list):
+        return [_expanded(item, nodes, frames) for item in value]
+    if not isinstance(value, dict):
+        return value
+    table = value.get("frames")
+    has_table = isinstance(table, list) and all(isinstance(frame, dict) for frame in table) and ("format" in value or "most" in value)
+    if has_table:
+        nodes, frames = value.get("nodes"), table
+    expanded = {}
+    for name, item in value.items():
+        if has_table and name in ("frames", "nodes"):
+            continue
+        if name in ("node", "node_before"):
+            after = name.removeprefix("node")
+            expanded["frames" + after] = [frames[place] for place in places_of(item, value.get("depth" + after), nodes)]
+        elif name in ("frames", "frames_before"):
+            expanded[name] = [frames[place] for place in item]
+        elif name == "caller" and isinstance(item, int):
+            expanded[name] = frames[item]
+        elif name not in ("depth", "depth_before") or "node" not in value:
+            expanded[name] = _expanded(item, nodes, frames)
+    if "leaks" in value and "allocations" in value:
+        expanded["leaks"] = _leaks(value["leaks"])
+        if "id" in value:
             expanded = {"variant": "", "mismatched_frees": 0, "ends_early": None, "purpose": None, **expanded}
-            scanned = value["leaks"]["definite"]["blocks"] is not None
-            nothing = {"blocks": 0, "bytes": 0} if scanned else {"blocks": None, "bytes": None}
-            rest = dict.fromkeys(("reachable", "suppressed", "unknown", "behind_headers", "below"), nothing)
-            expanded["leaks"] = {**rest, **value["leaks"]}
-        if isinstance(value.get("caller"), int):
-            expanded["caller"] = tables[-1][value["caller"]]
-        if has_table:
-            tables.pop()
-        return expanded
-
-    table = report.pop("frames", [])
-    tables[0] = table
-    return expand(report)
+    return expanded
 
 
 def notes_of(report, scan=None):

@@ -38,7 +38,7 @@ void write_sides(JsonWriter& json, const Sides& sides, const Compared& compared)
   json.end_array();
 }
 
-void write_stack(JsonWriter& json, const report::FrameTable& frames, const report::ComparedStack& stack) {
+void write_stack(JsonWriter& json, const JsonStacks& stacks, const report::ComparedStack& stack) {
   const JsonObject object(json);
   json.member("function", stack.function);
   json.member("variant", stack.variant);
@@ -47,8 +47,8 @@ void write_stack(JsonWriter& json, const report::FrameTable& frames, const repor
   json.member("moved", stack.moved);
   if (stack.sides.size() > 2) json.member("growing", stack.growing);
   write_sides(json, stack.sides, stack);
-  json.key("frames").values(frames.indices(stack.frames));
-  if (stack.moved) json.key("frames_before").values(frames.indices(stack.frames_before));
+  stacks.write(json, stack.frames);
+  if (stack.moved) stacks.write_before(json, stack.frames_before);
 }
 
 void write_recording(JsonWriter& json, const report::Recording& recording) {
@@ -76,8 +76,14 @@ void write_counts(JsonWriter& json, const report::Comparison& comparison) {
 
 }  // namespace
 
-void write_comparison_json(const report::Comparison& comparison, const report::Write& write) {
-  JsonDocument document("diff", 1, write);
+void write_comparison_json(const report::Comparison& comparison, Version version, const report::Write& write) {
+  JsonStacks stacks(comparison.frames, version);
+  for (const report::ComparedStack& stack : comparison.stacks) {
+    stacks.announce(stack.frames);
+    if (stack.moved) stacks.announce(stack.frames_before);
+  }
+  stacks.all_announced();
+  JsonDocument document("diff", version == Version::kLists ? 1 : static_cast<int>(version), write);
   document.list("recordings", comparison.recordings, write_recording);
   {
     JsonWriter& json = document.key("totals");
@@ -87,10 +93,9 @@ void write_comparison_json(const report::Comparison& comparison, const report::W
   document.member("sort", report::facts_of(comparison.sort).word);
   write_counts(document.key("stack_count"), comparison);
   document.key("unmatched_modules").values(comparison.unmatched_modules);
-  document.list("stacks", comparison.stacks, [&](JsonWriter& json, const report::ComparedStack& stack) {
-    write_stack(json, comparison.frames, stack);
-  });
-  document.list("frames", comparison.frames);
+  document.list("stacks", comparison.stacks,
+                [&](JsonWriter& json, const report::ComparedStack& stack) { write_stack(json, stacks, stack); });
+  document.tables(stacks);
 }
 
 }  // namespace heaptap::json

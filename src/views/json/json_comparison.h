@@ -2,10 +2,11 @@
 #pragma once
 #include "analysis/report/comparison.h"
 #include "analysis/report/view.h"
+#include "views/json/json_version.h"
 
 namespace heaptap::json {
 
-// heaptap-diff, version 1: docs/json.md.
-void write_comparison_json(const report::Comparison& comparison, const report::Write& write);
+// heaptap-diff: docs/json.md.
+void write_comparison_json(const report::Comparison& comparison, Version version, const report::Write& write);
 
 }  // namespace heaptap::json

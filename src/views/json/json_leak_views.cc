@@ -106,19 +106,19 @@ void write_change(JsonWriter& json, const report::LossChange& change) {
   write_json(json.key("gone"), change.gone);
 }
 
-void write_changed(JsonWriter& json, const report::ChangedStack& stack) {
+void write_changed(JsonWriter& json, JsonStacks& stacks, const report::ChangedStack& stack) {
   const JsonObject object(json);
   json.member("id", stack.id);
   json.member("function", stack.function);
   json.member("variant", stack.variant);
   write_change(json.key("lost"), stack.change);
-  json.key("frames").values(stack.frames);
+  stacks.write(json, stack.frames);
 }
 
 }  // namespace
 
-void json_holders(const report::Report& report, const report::Write& write) {
-  JsonDocument document("holders", report, write);
+void json_holders(const report::Report& report, Version version, const report::Write& write) {
+  JsonDocument document("holders", report, version, write);
   if (!report.holders) return;
   const report::Holders& holders = *report.holders;
   write_json(document.key("scan"), report.leaks.scan);
@@ -142,8 +142,8 @@ void json_holders(const report::Report& report, const report::Write& write) {
   write_chain(document.key("earlier"), holders.earlier);
 }
 
-void json_retained(const report::Report& report, const report::Write& write) {
-  JsonDocument document("retained", report, write);
+void json_retained(const report::Report& report, Version version, const report::Write& write) {
+  JsonDocument document("retained", report, version, write);
   if (!report.retained) return;
   write_json(document.key("scan"), report.leaks.scan);
   document.member("by", report.retained->by);
@@ -152,8 +152,8 @@ void json_retained(const report::Report& report, const report::Write& write) {
   document.list("entries", report.retained->entries, write_retained);
 }
 
-void json_globals(const report::Report& report, const report::Write& write) {
-  JsonDocument document("globals", report, write);
+void json_globals(const report::Report& report, Version version, const report::Write& write) {
+  JsonDocument document("globals", report, version, write);
   if (!report.globals) return;
   write_json(document.key("scan"), report.leaks.scan);
   const report::Globals& globals = *report.globals;
@@ -170,21 +170,23 @@ void json_globals(const report::Report& report, const report::Write& write) {
   document.list("entries", globals.entries, write_global);
 }
 
-void json_scans(const report::Report& report, const report::Write& write) {
-  JsonDocument document("scans", report, write);
+void json_scans(const report::Report& report, Version version, const report::Write& write) {
+  JsonDocument document("scans", report, version, write);
   if (report.scans) document.list("scans", *report.scans, write_scan);
 }
 
-void json_scan_changes(const report::Report& report, const report::Write& write) {
-  JsonDocument document("scan-changes", report, write);
+void json_scan_changes(const report::Report& report, Version version, const report::Write& write) {
+  JsonStacks stacks(report.frames, version);
+  JsonDocument document("scan-changes", report, version, write);
   if (!report.scan_changes) return;
   const report::ScanChanges& changes = *report.scan_changes;
   write_json(document.key("from"), changes.from);
   write_json(document.key("to"), changes.to);
   write_change(document.key("lost"), changes.total);
   document.member("stack_count", changes.stack_count);
-  document.list("stacks", changes.stacks, write_changed);
-  document.list("frames", report.frames);
+  document.list("stacks", changes.stacks,
+                [&stacks](JsonWriter& json, const report::ChangedStack& stack) { write_changed(json, stacks, stack); });
+  document.tables(stacks);
 }
 
 namespace {
@@ -213,7 +215,7 @@ void write_arena(JsonWriter& json, const report::ArenaUse& arena) {
   json.member("unused_page_bytes", arena.unused_bytes);
 }
 
-void write_keep(JsonWriter& json, const report::StackKeep& stack) {
+void write_keep(JsonWriter& json, JsonStacks& stacks, const report::StackKeep& stack) {
   const JsonObject object(json);
   json.member("stack", stack.stack_id);
   json.member("function", stack.function);
@@ -221,7 +223,7 @@ void write_keep(JsonWriter& json, const report::StackKeep& stack) {
   json.member("live_blocks", stack.live.blocks);
   json.member("pages", stack.pages);
   json.member("kept_bytes", stack.kept_bytes);
-  json.key("frames").values(stack.frames);
+  stacks.write(json, stack.frames);
 }
 
 void write_placed(JsonWriter& json, const report::BlockCount& placed, const report::BlockCount& unplaced) {
@@ -231,7 +233,8 @@ void write_placed(JsonWriter& json, const report::BlockCount& placed, const repo
   json.member("unplaced_bytes", unplaced.bytes);
 }
 
-void write_moment_keep(JsonWriter& json, const report::MomentPages& pages, const report::StackKeep& stack) {
+void write_moment_keep(JsonWriter& json, JsonStacks& stacks, const report::MomentPages& pages,
+                       const report::StackKeep& stack) {
   const JsonObject object(json);
   json.member("stack", stack.stack_id);
   json.member("function", stack.function);
@@ -239,7 +242,7 @@ void write_moment_keep(JsonWriter& json, const report::MomentPages& pages, const
   json.member("pages", stack.pages);
   json.member("placed_kept_bytes_at_most", pages.placed_keep_at_most(stack.kept_bytes));
   json.member("kept_bytes_at_most", pages.keeps_at_most(stack));
-  json.key("frames").values(stack.frames);
+  stacks.write(json, stack.frames);
 }
 
 const char* moment_kind(report::MomentPages::At at) {
@@ -256,7 +259,7 @@ const char* moment_kind(report::MomentPages::At at) {
   return "time";
 }
 
-void write_moment(JsonWriter& json, const report::MomentPages& pages) {
+void write_moment(JsonWriter& json, JsonStacks& stacks, const report::MomentPages& pages) {
   const JsonObject object(json);
   json.member("kind", moment_kind(pages.at));
   json.member("time_ns", pages.time_ns);
@@ -270,21 +273,22 @@ void write_moment(JsonWriter& json, const report::MomentPages& pages) {
   json.member("nearest_scan", pages.nearest_scan != 0 ? std::optional(pages.nearest_scan) : std::nullopt);
   json.member("stack_count", pages.stack_count);
   json.key("stacks").begin_array();
-  for (const report::StackKeep& stack : pages.stacks) write_moment_keep(json, pages, stack);
+  for (const report::StackKeep& stack : pages.stacks) write_moment_keep(json, stacks, pages, stack);
   json.end_array();
 }
 
 }  // namespace
 
-void json_fragmentation(const report::Report& report, const report::Write& write) {
-  JsonDocument document("fragmentation", report, write);
+void json_fragmentation(const report::Report& report, Version version, const report::Write& write) {
+  JsonStacks stacks(report.frames, version);
+  JsonDocument document("fragmentation", report, version, write);
   write_json(document.key("totals"), report.totals);
   if (!report.fragmentation) {
     for (const char* name : {"page_bytes", "arenas", "kept_bytes", "unused_page_bytes", "stack_count", "stacks"})
       document.member(name, nullptr);
     if (!report.moment_pages) return;
-    write_moment(document.key("moment"), *report.moment_pages);
-    document.list("frames", report.frames);
+    write_moment(document.key("moment"), stacks, *report.moment_pages);
+    document.tables(stacks);
     return;
   }
   const report::Fragmentation& fragmentation = *report.fragmentation;
@@ -293,8 +297,9 @@ void json_fragmentation(const report::Report& report, const report::Write& write
   document.member("kept_bytes", fragmentation.kept_bytes);
   document.member("unused_page_bytes", fragmentation.unused_bytes);
   document.member("stack_count", fragmentation.stack_count);
-  document.list("stacks", fragmentation.stacks, write_keep);
-  document.list("frames", report.frames);
+  document.list("stacks", fragmentation.stacks,
+                [&stacks](JsonWriter& json, const report::StackKeep& stack) { write_keep(json, stacks, stack); });
+  document.tables(stacks);
 }
 
 }  // namespace heaptap::json

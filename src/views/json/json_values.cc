@@ -1,7 +1,5 @@
 #include "views/json/json_values.h"
 
-#include <utility>
-
 #include "analysis/findings/note_text.h"
 #include "analysis/findings/words.h"
 #include "analysis/report/process_sums.h"
@@ -25,13 +23,14 @@ void write_count(JsonWriter& json, bool is_known, const report::BlockCount& coun
 
 enum class OriginOf { kAllocation, kRelease };
 
-void write_origin(JsonWriter& json, const std::optional<report::ErrorEntry::Origin>& origin, OriginOf what) {
+void write_origin(JsonWriter& json, JsonStacks& stacks, const std::optional<report::ErrorEntry::Origin>& origin,
+                  OriginOf what) {
   if (!origin) return json.value(nullptr);
   const JsonObject object(json);
   json.member("function", origin->function);
   json.member("variant", origin->variant);
   if (what == OriginOf::kAllocation) json.member("size", origin->size_bytes);
-  json.key("frames").values(origin->frames);
+  stacks.write(json, origin->frames);
 }
 
 void write_kept(JsonWriter& json, const report::Leaks& leaks) {
@@ -90,9 +89,10 @@ void write_json(JsonWriter& json, const model::Frame& frame) {
   json.member("inlined", frame.inlined);
 }
 
-void write_frames(JsonWriter& json, const report::FrameTable& frames) {
-  json.begin_array();
-  for (const model::Frame& frame : frames) write_json(json, frame);
+void write_tables(JsonWriter& json, const JsonStacks& stacks) {
+  if (stacks.version() == Version::kNodes) stacks.write_nodes(json.key("nodes"), [] {});
+  json.key("frames").begin_array();
+  for (const model::Frame& frame : stacks.frames()) write_json(json, frame);
   json.end_array();
 }
 
@@ -109,19 +109,27 @@ void write_exit_holder(JsonWriter& json, const report::ExitHolder& holder) {
   json.member("bytes", holder.held.bytes);
 }
 
-void write_leaks(JsonWriter& json, const std::optional<report::StackLeaks>& leaks) {
+void write_leaks(JsonWriter& json, const std::optional<report::StackLeaks>& leaks, Version version) {
+  if (version == Version::kNodes && !leaks) return json.value(nullptr);
   const JsonObject object(json);
   const report::StackLeaks counts = leaks.value_or(report::StackLeaks{});
-  write_count(json.key("definite"), leaks.has_value(), counts.definite);
-  write_count(json.key("indirect"), leaks.has_value(), counts.indirect);
-  write_count(json.key("possible"), leaks.has_value(), counts.possible);
-  const std::pair<const char*, const report::BlockCount&> rest[] = {
-      {"reachable", counts.reachable}, {"suppressed", counts.suppressed},         {"ignored", counts.ignored},
-      {"unknown", counts.unknown},     {"behind_headers", counts.behind_headers}, {"below", counts.below},
-      {"in_cycles", counts.in_cycles}};
-  for (const auto& [name, count] : rest) {
+  const auto write = [&](const char* name, const report::BlockCount& count) {
     if (count.blocks != 0) write_json(json.key(name), count);
-  }
+  };
+  const auto write_main = [&](const char* name, const report::BlockCount& count) {
+    if (version == Version::kNodes) return write(name, count);
+    write_count(json.key(name), leaks.has_value(), count);
+  };
+  write_main("definite", counts.definite);
+  write_main("indirect", counts.indirect);
+  write_main("possible", counts.possible);
+  write("reachable", counts.reachable);
+  write("suppressed", counts.suppressed);
+  write("ignored", counts.ignored);
+  write("unknown", counts.unknown);
+  write("behind_headers", counts.behind_headers);
+  write("below", counts.below);
+  write("in_cycles", counts.in_cycles);
   if (!counts.cycle.empty()) json.key("cycle").values(counts.cycle);
   if (counts.exit_holder) write_exit_holder(json, *counts.exit_holder);
 }
@@ -160,7 +168,7 @@ void write_mapped(JsonWriter& json, const report::Totals& totals) {
 }  // namespace
 
 // There may be many stacks: keys that are empty, or 0 for most, are left out.
-void write_stack(JsonWriter& json, const report::FrameTable& frames, const report::StackEntry& stack) {
+void write_stack(JsonWriter& json, const JsonStacks& stacks, const report::StackEntry& stack) {
   const JsonObject object(json);
   json.member("id", stack.id);
   json.member("function", stack.function);
@@ -180,8 +188,8 @@ void write_stack(JsonWriter& json, const report::FrameTable& frames, const repor
     json.key("threads").values(stack.threads);
   else
     json.member("threads", nullptr);
-  write_leaks(json.key("leaks"), stack.leaks);
-  json.key("frames").values(frames.indices(stack.frames));
+  write_leaks(json.key("leaks"), stack.leaks, stacks.version());
+  stacks.write(json, stack.frames);
   if (stack.growth) {
     json.member("growth_bytes", stack.growth->bytes);
     json.member("growth_blocks", stack.growth->blocks);
@@ -191,7 +199,7 @@ void write_stack(JsonWriter& json, const report::FrameTable& frames, const repor
   member_if_any(json, "purpose", findings::words_of(stack.purpose));
 }
 
-void write_json(JsonWriter& json, const report::LabelEntry& label) {
+void write_label(JsonWriter& json, const report::LabelEntry& label, Version version) {
   const report::StackEntry& sum = label.sum;
   const JsonObject object(json);
   if (label.is_pool)
@@ -205,7 +213,7 @@ void write_json(JsonWriter& json, const report::LabelEntry& label) {
   json.member("live_bytes", sum.live_bytes.if_known());
   json.member("peak_bytes", sum.peak_bytes.if_known());
   json.member("temporary_allocations", sum.temporary_allocations.if_known());
-  write_leaks(json.key("leaks"), sum.leaks);
+  write_leaks(json.key("leaks"), sum.leaks, version);
 }
 
 namespace {
@@ -236,16 +244,16 @@ void write_mark(JsonWriter& json, const model::Mark& mark) {
 
 }  // namespace
 
-void write_json(JsonWriter& json, const report::ErrorEntry& error) {
+void write_error(JsonWriter& json, JsonStacks& stacks, const report::ErrorEntry& error) {
   const JsonObject object(json);
   json.member("kind", error.kind);
   json.member("function", error.function);
   json.member("variant", error.variant);
   json.member("address", address_or_null(error.address));
   json.member("count", error.count);
-  json.key("frames").values(error.frames);
-  write_origin(json.key("allocated"), error.allocated, OriginOf::kAllocation);
-  write_origin(json.key("released"), error.released, OriginOf::kRelease);
+  stacks.write(json, error.frames);
+  write_origin(json.key("allocated"), stacks, error.allocated, OriginOf::kAllocation);
+  write_origin(json.key("released"), stacks, error.released, OriginOf::kRelease);
 }
 
 namespace {
@@ -568,8 +576,8 @@ JsonDocument::JsonDocument(const char* format, int version, const report::Write&
   member("version", version);
 }
 
-JsonDocument::JsonDocument(const char* view, const report::Report& report, const report::Write& write)
-    : JsonDocument(view, 2, write) {
+JsonDocument::JsonDocument(const char* view, const report::Report& report, Version version, const report::Write& write)
+    : JsonDocument(view, static_cast<int>(version), write) {
   write_target(key("target"), report.capture);
   write_capture(key("capture"), report);
   key("notes").begin_array();
@@ -580,6 +588,11 @@ JsonDocument::JsonDocument(const char* view, const report::Report& report, const
   if (report.window) write_window(key("window"), *report.window);
   if (!report.marks.empty()) list("marks", report.marks, write_mark);
   if (!report.ignored.rules.empty()) write_ignored(key("ignored"), report.ignored, report.totals);
+}
+
+void JsonDocument::tables(const JsonStacks& stacks) {
+  if (stacks.version() == Version::kNodes) stacks.write_nodes(key("nodes"), [this] { pieces_.flush(); });
+  list("frames", stacks.frames());
 }
 
 JsonDocument::~JsonDocument() { pieces_.json().end_object(); }

@@ -16,37 +16,38 @@ void add_processes(JsonDocument& document, const report::Report& report) {
   write_sum(document.key("all_processes"), report.processes);
 }
 
-// Frames as indices into the document's.
-void write_crash(JsonWriter& json, const report::Report& report) {
+void write_crash(JsonWriter& json, JsonStacks& stacks, const report::Report& report) {
   const JsonObject object(json);
   json.member("signal", report.capture.exit.signal);
   json.member("thread", known(report.crash->thread != 0, report.crash->thread));
-  json.key("frames").values(report.crash->frames);
+  stacks.write(json, report.crash->frames);
   if (const std::string ending = findings::ending_of(*report.crash); !ending.empty()) json.member("ends_early", ending);
 }
 
-void summary(const report::Report& report, const report::Write& write) {
-  JsonDocument document("summary", report, write);
+void summary(const report::Report& report, Version version, const report::Write& write) {
+  JsonStacks stacks(report.frames, version, report.stacks);
+  JsonDocument document("summary", report, version, write);
   write_json(document.key("totals"), report.totals);
   write_json(document.key("leaks"), report.leaks);
-  if (report.crash) write_crash(document.key("crash"), report);
-  document.list("errors", report.errors);
+  if (report.crash) write_crash(document.key("crash"), stacks, report);
+  document.list("errors", report.errors,
+                [&stacks](JsonWriter& json, const report::ErrorEntry& error) { write_error(json, stacks, error); });
   document.member("errors_listed", report.errors_requested);
   document.member("errors_dropped", report.errors_dropped);
   document.member("stack_count", report.stack_count);
   document.list("stacks", report.stacks,
-                [&](JsonWriter& json, const report::StackEntry& stack) { write_stack(json, report.frames, stack); });
+                [&](JsonWriter& json, const report::StackEntry& stack) { write_stack(json, stacks, stack); });
   if (!report.processes.empty()) add_processes(document, report);
-  document.list("frames", report.frames);
+  document.tables(stacks);
 }
 
-void processes(const report::Report& report, const report::Write& write) {
-  JsonDocument document("processes", report, write);
+void processes(const report::Report& report, Version version, const report::Write& write) {
+  JsonDocument document("processes", report, version, write);
   add_processes(document, report);
 }
 
-void programs(const report::Report& report, const report::Write& write) {
-  JsonDocument document("programs", report, write);
+void programs(const report::Report& report, Version version, const report::Write& write) {
+  JsonDocument document("programs", report, version, write);
   document.list("programs", report::programs_of(report.processes),
                 [](JsonWriter& json, const report::ProgramEntry& program) {
                   const JsonObject object(json);
@@ -56,22 +57,24 @@ void programs(const report::Report& report, const report::Write& write) {
   write_sum(document.key("all_processes"), report.processes);
 }
 
-void stack_list(const char* view, const report::Report& report, const report::Write& write) {
-  JsonDocument document(view, report, write);
+void stack_list(const char* view, const report::Report& report, Version version, const report::Write& write) {
+  const JsonStacks stacks(report.frames, version, report.stacks);
+  JsonDocument document(view, report, version, write);
   write_json(document.key("totals"), report.totals);
   write_json(document.key("leaks"), report.leaks);
   document.member("sort", report.sort_key);
   document.member("stack_count", report.stack_count);
   document.list("stacks", report.stacks,
-                [&](JsonWriter& json, const report::StackEntry& stack) { write_stack(json, report.frames, stack); });
-  document.list("frames", report.frames);
+                [&](JsonWriter& json, const report::StackEntry& stack) { write_stack(json, stacks, stack); });
+  document.tables(stacks);
 }
 
-void labels(const char* view, const report::Report& report, const report::Write& write) {
-  JsonDocument document(view, report, write);
+void labels(const char* view, const report::Report& report, Version version, const report::Write& write) {
+  JsonDocument document(view, report, version, write);
   write_json(document.key("totals"), report.totals);
   document.member("sort", report.sort_key);
-  document.list(view, report.labels);
+  document.list(view, report.labels,
+                [version](JsonWriter& json, const report::LabelEntry& label) { write_label(json, label, version); });
 }
 
 // `frame` is null of the function that was called, which has a name alone.
@@ -88,14 +91,14 @@ void write_node(JsonWriter& json, const report::TreeNode& node, const report::Re
   json.end_array();
 }
 
-void tree(const report::Report& report, bool bottom_up, const report::Write& write) {
+void tree(const report::Report& report, const Form& form, const report::Write& write) {
   const report::Weight weight = report::choose_weight(report);
   const auto depth_of = [](const report::FrameList& frames) { return std::min(frames.size(), kMaxTreeFrames); };
-  const report::TreeNode root = bottom_up ? report::build_bottom_up_tree(report, weight, 0, depth_of)
-                                          : report::build_top_down_tree(report, weight, depth_of);
-  JsonDocument document("tree", report, write);
+  const report::TreeNode root = form.bottom_up ? report::build_bottom_up_tree(report, weight, 0, depth_of)
+                                               : report::build_top_down_tree(report, weight, depth_of);
+  JsonDocument document("tree", report, form.version, write);
   document.member("weight", report::name_of(weight));
-  document.member("bottom_up", bottom_up);
+  document.member("bottom_up", form.bottom_up);
   document.member("total", root.weight);
   document.list("children", root.children,
                 [&](JsonWriter& json, const report::TreeNode& child) { write_node(json, child, report); });
@@ -121,8 +124,8 @@ void write_collector(JsonWriter& json, const model::Capture& capture) {
   json.member("trace_bytes", capture.trace_bytes);
 }
 
-void stats(const report::Report& report, const report::Write& write) {
-  JsonDocument document("stats", report, write);
+void stats(const report::Report& report, Version version, const report::Write& write) {
+  JsonDocument document("stats", report, version, write);
   write_json(document.key("totals"), report.totals);
   document.member("stack_count", report.stack_count);
   if (!report.threads)
@@ -132,8 +135,8 @@ void stats(const report::Report& report, const report::Write& write) {
   write_collector(document.key("collector"), report.capture);
 }
 
-void sizes(const report::Report& report, const report::Write& write) {
-  JsonDocument document("sizes", report, write);
+void sizes(const report::Report& report, Version version, const report::Write& write) {
+  JsonDocument document("sizes", report, version, write);
   if (!report.sizes) {
     for (const char* name : {"classes", "sizes", "uncounted_allocations"}) document.member(name, nullptr);
     return;
@@ -157,8 +160,8 @@ void sizes(const report::Report& report, const report::Write& write) {
   document.member("uncounted_allocations", known(counts, report.sizes->uncounted_allocations));
 }
 
-void lifetimes(const report::Report& report, const report::Write& write) {
-  JsonDocument document("lifetimes", report, write);
+void lifetimes(const report::Report& report, Version version, const report::Write& write) {
+  JsonDocument document("lifetimes", report, version, write);
   if (!report.has_events || !report.lifetimes)
     document.member("lifetimes", nullptr);
   else
@@ -207,8 +210,8 @@ void write_block(JsonWriter& json, const report::BlockEntry& block, WriteCaller 
   if (!block.name.empty()) json.member("name", block.name);
 }
 
-void timeline(const report::Report& report, const report::Write& write) {
-  JsonDocument document("timeline", report, write);
+void timeline(const report::Report& report, Version version, const report::Write& write) {
+  JsonDocument document("timeline", report, version, write);
   document.member("start_ns", known(report.capture.import.has_times(), report.timeline_start_ns));
   if (!report.has_events)
     document.member("points", nullptr);
@@ -218,8 +221,8 @@ void timeline(const report::Report& report, const report::Write& write) {
     });
 }
 
-void blocks(const report::Report& report, const report::Write& write) {
-  JsonDocument document("blocks", report, write);
+void blocks(const report::Report& report, Version version, const report::Write& write) {
+  JsonDocument document("blocks", report, version, write);
   document.member("live_blocks", report.totals.live_blocks.if_known());
   document.member("live_bytes", report.totals.live_bytes.if_known());
   if (!report.has_events || !report.blocks)
@@ -233,52 +236,52 @@ void blocks(const report::Report& report, const report::Write& write) {
 
 }  // namespace
 
-void write_json(const report::Report& report, report::View view, bool bottom_up, const report::Write& write) {
+void write_json(const report::Report& report, report::View view, const Form& form, const report::Write& write) {
   switch (view) {
     case report::View::kSummary:
-      return summary(report, write);
+      return summary(report, form.version, write);
     case report::View::kLeaks:
-      return stack_list("leaks", report, write);
+      return stack_list("leaks", report, form.version, write);
     case report::View::kTop:
-      return stack_list("top", report, write);
+      return stack_list("top", report, form.version, write);
     case report::View::kTree:
-      return tree(report, bottom_up, write);
+      return tree(report, form, write);
     case report::View::kStats:
-      return stats(report, write);
+      return stats(report, form.version, write);
     case report::View::kSizes:
-      return sizes(report, write);
+      return sizes(report, form.version, write);
     case report::View::kLifetimes:
-      return lifetimes(report, write);
+      return lifetimes(report, form.version, write);
     case report::View::kTimeline:
-      return timeline(report, write);
+      return timeline(report, form.version, write);
     case report::View::kBlocks:
-      return blocks(report, write);
+      return blocks(report, form.version, write);
     case report::View::kHolders:
-      return json_holders(report, write);
+      return json_holders(report, form.version, write);
     case report::View::kRetained:
-      return json_retained(report, write);
+      return json_retained(report, form.version, write);
     case report::View::kGlobals:
-      return json_globals(report, write);
+      return json_globals(report, form.version, write);
     case report::View::kScans:
-      return json_scans(report, write);
+      return json_scans(report, form.version, write);
     case report::View::kScanChanges:
-      return json_scan_changes(report, write);
+      return json_scan_changes(report, form.version, write);
     case report::View::kFragmentation:
-      return json_fragmentation(report, write);
+      return json_fragmentation(report, form.version, write);
     case report::View::kProcesses:
-      return processes(report, write);
+      return processes(report, form.version, write);
     case report::View::kPrograms:
-      return programs(report, write);
+      return programs(report, form.version, write);
     case report::View::kTags:
-      return labels("tags", report, write);
+      return labels("tags", report, form.version, write);
     case report::View::kPools:
-      return labels("pools", report, write);
+      return labels("pools", report, form.version, write);
   }
 }
 
-std::string render_json(const report::Report& report, report::View view, bool bottom_up) {
+std::string render_json(const report::Report& report, report::View view, const Form& form) {
   std::string text;
-  write_json(report, view, bottom_up, [&text](std::string_view piece) { text += piece; });
+  write_json(report, view, form, [&text](std::string_view piece) { text += piece; });
   return text;
 }
 

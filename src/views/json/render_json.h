@@ -4,15 +4,20 @@
 
 #include "analysis/report/report.h"
 #include "analysis/report/view.h"
+#include "views/json/json_version.h"
 
 namespace heaptap::json {
 
-// Keys are described in docs/report.schema.json and stable; numbers are exact; unknown values are null. `bottom_up`: the tree goes from
-// the allocating functions to their callers.
-std::string render_json(const report::Report& report, report::View view, bool bottom_up = false);
+struct Form {
+  bool bottom_up = false;  // the tree goes from the allocating functions to their callers
+  Version version = Version::kNodes;
+};
+
+// Keys are described in docs/report.schema.json and stable; numbers are exact; unknown values are null.
+std::string render_json(const report::Report& report, report::View view, const Form& form = {});
 
 // Same in pieces.
-void write_json(const report::Report& report, report::View view, bool bottom_up, const report::Write& write);
+void write_json(const report::Report& report, report::View view, const Form& form, const report::Write& write);
 
 // NDJSON of the blocks or the timeline view: one object per line, as in `write_json`, and nothing else. Empty for other views.
 void write_ndjson(const report::Report& report, report::View view, const report::Write& write);

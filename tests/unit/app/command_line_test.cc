@@ -182,6 +182,18 @@ TEST(CommandLine, ReadsTheOptionsOfShow) {
   EXPECT_EQ(parsed<ShowOptions>({"show", "--sysroot", "/", "summary", "--", "-t.htap"}).trace, "-t.htap");
 }
 
+TEST(CommandLine, TakesTheVersionOfJsonThatIsAskedFor) {
+  EXPECT_EQ(parsed<ShowOptions>({"show", "a.htap"}).json, std::nullopt);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "--json", "a.htap"}).json, json::Version::kNodes);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "--json=3", "a.htap"}).json, json::Version::kNodes);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "--json=2", "a.htap"}).json, json::Version::kLists);
+  EXPECT_EQ(parsed<LeaksOptions>({"leaks", "--json=2", "1"}).show.json, json::Version::kLists);
+  EXPECT_EQ(parsed<DiffOptions>({"diff", "--json=2", "a", "b"}).json, json::Version::kLists);
+  EXPECT_EQ(parsed<CheckOptions>({"check", "--json=2", "--max-leaked", "0", "a"}).json, json::Version::kLists);
+  for (const char* wrong : {"--json=1", "--json=4", "--json=x"})
+    EXPECT_NE(refused({"show", wrong, "a.htap"}).find("is not supported"), std::string::npos) << wrong;
+}
+
 TEST(CommandLine, TakesTheSummaryAndTheNewestTraceWhereNoneIsNamed) {
   using report::View;
   EXPECT_EQ(parsed<ShowOptions>({"show"}).view, View::kSummary);

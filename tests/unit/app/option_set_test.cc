@@ -98,6 +98,26 @@ TEST(OptionSet, AValueThatIsLeftOutHasADefault) {
   }
 }
 
+TEST(OptionSet, AParsedValueThatIsLeftOutHasADefault) {
+  std::string taken;
+  const auto take = [&taken](const std::string& text) -> base::Result<> {
+    if (text == "bad") return base::fail("it is bad");
+    taken = text;
+    return {};
+  };
+  const auto outcome_of = [&](const Words& words) {
+    taken.clear();
+    OptionSet set("test", "Test it", "heaptap test");
+    set.optional_parsed("--level", "low", take, "Level");
+    const auto parsed = set.parse(words);
+    return parsed ? taken : parsed.error().message;
+  };
+  EXPECT_EQ(outcome_of({}), "");
+  EXPECT_EQ(outcome_of({"--level"}), "low");
+  EXPECT_EQ(outcome_of({"--level=high"}), "high");
+  EXPECT_EQ(outcome_of({"--level=bad"}), "--level: it is bad");
+}
+
 TEST(OptionSet, SaysWhatIsWrong) {
   OptionSet set("test", "Test", "heaptap test");
   bool json = false;

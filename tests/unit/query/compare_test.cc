@@ -321,11 +321,14 @@ TEST(Compare, MomentsOfOneTraceAreMatchedByNumber) {
 TEST(Compare, JsonHasBothSidesAndFramesOfOneTable) {
   const auto before = Recorded("a").stack(16, {at("f", 10), at("main", 20)});
   const auto after = Recorded("b").stack(24, {at("f", 13), at("main", 25)}).stack(4096, {}, "mmap");
-  std::string text;
-  json::write_comparison_json(compared({&before, &after}), [&](std::string_view piece) { text += piece; });
-  const auto json = nlohmann::json::parse(text);
+  const auto written = [&](json::Version version) {
+    std::string text;
+    json::write_comparison_json(compared({&before, &after}), version, [&](std::string_view piece) { text += piece; });
+    return nlohmann::json::parse(text);
+  };
+  const auto json = written(json::Version::kNodes);
   EXPECT_EQ(json["format"], "heaptap-diff");
-  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["version"], 3);
   EXPECT_EQ(json["totals"]["change"]["live_bytes"], 8);
   EXPECT_EQ(json["totals"]["after"]["leaked_bytes"], nullptr);
   const auto& stack = json["stacks"][1];
@@ -333,9 +336,17 @@ TEST(Compare, JsonHasBothSidesAndFramesOfOneTable) {
   EXPECT_EQ(stack["moved"], true);
   EXPECT_EQ(stack["before"]["ids"], nlohmann::json({1}));
   EXPECT_EQ(stack["change"]["live_bytes"], 8);
-  EXPECT_EQ(json["frames"][stack["frames"][0].get<size_t>()]["line"], 13);
-  EXPECT_EQ(json["frames"][stack["frames_before"][0].get<size_t>()]["line"], 10);
+  const auto line_of = [&](const nlohmann::json& node) {
+    return json["frames"][json["nodes"]["frame"][node.get<size_t>()].get<size_t>()]["line"];
+  };
+  EXPECT_EQ(line_of(stack["node"]), 13);
+  EXPECT_EQ(line_of(stack["node_before"]), 10);
   EXPECT_EQ(json["stacks"][0]["mapping"], true);
+  const auto lists = written(json::Version::kLists);
+  EXPECT_EQ(lists["version"], 1);
+  const auto& listed = lists["stacks"][1];
+  EXPECT_EQ(lists["frames"][listed["frames"][0].get<size_t>()]["line"], 13);
+  EXPECT_EQ(lists["frames"][listed["frames_before"][0].get<size_t>()]["line"], 10);
 }
 
 // Both sites fill a vector<int>: its functions, main() and the startup code aren't what makes stacks alike.

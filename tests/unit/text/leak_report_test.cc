@@ -176,21 +176,26 @@ constexpr NamedView kViews[] = {{report::View::kHolders, "holders"},
                                 {report::View::kScans, "scans"},
                                 {report::View::kScanChanges, "scan-changes"}};
 
+constexpr json::Form kVersion2{.version = json::Version::kLists};
+
 TEST(LeakReport, RendersEachViewAsItsGoldenFile) {
   for (const NamedView& each : kViews) {
     expect_plain(std::string("leaks_") + each.name + ".txt", render_text(example(), each.view, {}));
     expect_plain(std::string("leaks_") + each.name + ".json", json::render_json(example(), each.view));
+    expect_plain(std::string("version2/leaks_") + each.name + ".json",
+                 json::render_json(example(), each.view, kVersion2));
   }
   expect_plain("leaks_holders_lost.txt", render_text(lost_example(), report::View::kHolders, {}));
   expect_plain("leaks_suppressed.txt", render_text(example(), report::View::kLeaks, {}));
   expect_plain("leaks_suppressed.json", json::render_json(example(), report::View::kLeaks));
+  expect_plain("version2/leaks_suppressed.json", json::render_json(example(), report::View::kLeaks, kVersion2));
 }
 
 TEST(LeakReport, IsValidJsonInEachViewAlsoWhenItIsEmpty) {
   for (const NamedView& each : kViews) {
     const auto full = nlohmann::json::parse(json::render_json(example(), each.view));
     EXPECT_EQ(full["format"], std::string("heaptap-") + each.name);
-    EXPECT_EQ(nlohmann::json::parse(json::render_json(report::Report{}, each.view))["version"], 2);
+    EXPECT_EQ(nlohmann::json::parse(json::render_json(report::Report{}, each.view))["version"], 3);
     EXPECT_NE(render_text(report::Report{}, each.view, {}), "");
   }
 }
@@ -263,6 +268,7 @@ TEST(Verdict, SaysWhatItsListLeavesOut) {
 TEST(Verdict, ShowsEachLimitAndWhatBrokeIt) {
   expect_plain("check.txt", render_verdict(verdict(), {}));
   expect_plain("check.json", json::render_verdict_json(verdict()));
+  expect_plain("version2/check.json", json::render_verdict_json(verdict(), json::Version::kLists));
   EXPECT_FALSE(verdict().passed());
   EXPECT_TRUE(findings::Verdict{}.passed());
 }

@@ -153,10 +153,14 @@ constexpr NamedView kViews[] = {
     {report::View::kTree, "tree"},           {report::View::kStats, "stats"},       {report::View::kSizes, "sizes"},
     {report::View::kLifetimes, "lifetimes"}, {report::View::kTimeline, "timeline"}, {report::View::kBlocks, "blocks"}};
 
+constexpr json::Form kVersion2{.version = json::Version::kLists};
+
 TEST(Report, RendersEachViewAsItsGoldenFile) {
   for (const NamedView& each : kViews) {
     expect_golden(std::string("report_") + each.name + ".txt", render_text(example(), each.view, {}));
     expect_golden(std::string("report_") + each.name + ".json", json::render_json(example(), each.view));
+    expect_golden(std::string("version2/report_") + each.name + ".json",
+                  json::render_json(example(), each.view, kVersion2));
   }
   expect_golden("report_tree_bottom_up.txt", render_text(example(), report::View::kTree, {.bottom_up = true}));
   expect_golden("report_end_summary.txt", render_end_summary(example(), {.width = 0}));
@@ -198,6 +202,8 @@ TEST(Report, PagesOfAMomentHaveGoldenFiles) {
   const report::Report report = example_of_moment();
   expect_golden("report_moment_pages.txt", render_text(report, report::View::kFragmentation, {.width = 80}));
   expect_golden("report_moment_pages.json", json::render_json(report, report::View::kFragmentation));
+  expect_golden("version2/report_moment_pages.json",
+                json::render_json(report, report::View::kFragmentation, kVersion2));
 }
 
 TEST(Report, PagesOfAMomentSayWhatIsUnknown) {
@@ -232,8 +238,9 @@ TEST(Report, IsValidJsonInEachViewAlsoWhenItIsEmpty) {
   for (const NamedView& each : kViews) {
     const auto full = nlohmann::json::parse(json::render_json(example(), each.view));
     EXPECT_EQ(full["format"], std::string("heaptap-") + each.name);
-    EXPECT_EQ(full["version"], 2);
-    EXPECT_EQ(nlohmann::json::parse(json::render_json(report::Report{}, each.view))["version"], 2);
+    EXPECT_EQ(full["version"], 3);
+    EXPECT_EQ(nlohmann::json::parse(json::render_json(report::Report{}, each.view))["version"], 3);
+    EXPECT_EQ(nlohmann::json::parse(json::render_json(report::Report{}, each.view, kVersion2))["version"], 2);
   }
 }
 
@@ -241,7 +248,9 @@ TEST(Report, SaysNullWhereANumberIsNotKnown) {
   const auto summary = nlohmann::json::parse(json::render_json(example(), report::View::kSummary));
   EXPECT_EQ(summary["leaks"]["scanned"], false);
   EXPECT_TRUE(summary["leaks"]["definite"]["bytes"].is_null());
-  EXPECT_TRUE(summary["stacks"][0]["leaks"]["definite"]["blocks"].is_null());
+  EXPECT_TRUE(summary["stacks"][0]["leaks"].is_null());
+  const auto version2 = nlohmann::json::parse(json::render_json(example(), report::View::kSummary, kVersion2));
+  EXPECT_TRUE(version2["stacks"][0]["leaks"]["definite"]["blocks"].is_null());
 }
 
 TEST(Report, LetsNoControlCharacterThrough) {
@@ -251,29 +260,33 @@ TEST(Report, LetsNoControlCharacterThrough) {
   EXPECT_NE(render_text(example(), report::View::kSummary, {.color = true}).find("\x1b[1m"), std::string::npos);
 }
 
-TEST(Report, NamesTheFramesOfStacksAndErrorsByTheirPlacesInOneTable) {
+TEST(Report, NamesTheFramesOfStacksAndErrorsByNodesOfOneTable) {
   const auto summary = nlohmann::json::parse(json::render_json(example(), report::View::kSummary));
-  const auto& frames = summary["frames"];
-  const auto function = [&](const nlohmann::json& indices, size_t place) {
-    return frames[indices[place].get<size_t>()]["function"];
+  const auto function = [&](const nlohmann::json& stack, size_t place) {
+    size_t node = stack["node"];
+    for (; place != 0; --place) node = summary["nodes"]["caller"][node];
+    return summary["frames"][summary["nodes"]["frame"][node].get<size_t>()]["function"];
   };
-  EXPECT_EQ(function(summary["stacks"][0]["frames"], 1), "shop::serve(int)");
-  EXPECT_EQ(function(summary["stacks"][0]["frames"], 2), "main");
-  EXPECT_EQ(function(summary["errors"][0]["frames"], 0), "shop::serve(int)");
-  EXPECT_EQ(function(summary["errors"][0]["allocated"]["frames"], 0), "main");
+  EXPECT_EQ(function(summary["stacks"][0], 1), "shop::serve(int)");
+  EXPECT_EQ(function(summary["stacks"][0], 2), "main");
+  EXPECT_EQ(function(summary["errors"][0], 0), "shop::serve(int)");
+  EXPECT_EQ(function(summary["errors"][0]["allocated"], 0), "main");
 }
 
 TEST(Report, WritesALongViewInPiecesThatAreTheSameText) {
   report::Report report = example();
-  for (int count = 0; count < 3000; ++count) report.stacks.push_back(report.stacks.front());
+  for (int count = 0; count < 3000; ++count) {
+    report.stacks.push_back(report.stacks.front());
+    report.stacks.back().frames = report.frames.add(std::vector<report::FrameIndex>(50, 1));
+  }
   size_t pieces = 0;
   std::string text;
-  json::write_json(report, report::View::kSummary, false, [&](std::string_view piece) {
+  json::write_json(report, report::View::kSummary, {}, [&](std::string_view piece) {
     ++pieces;
     text += piece;
     EXPECT_LT(piece.size(), size_t{1} << 19);
   });
-  EXPECT_GT(pieces, 3U);
+  EXPECT_GT(pieces, 6U);
   EXPECT_EQ(text, json::render_json(report, report::View::kSummary));
   EXPECT_EQ(nlohmann::json::parse(text)["stacks"].size(), report.stacks.size());
 }

@@ -296,14 +296,15 @@ struct Findings {
 };
 
 std::string findings_text(const CheckOptions& options, const Findings& findings) {
-  if (options.json && findings.several) return json::render_verdicts_json(findings.verdicts, findings.failures);
+  if (options.json && findings.several)
+    return json::render_verdicts_json(findings.verdicts, findings.failures, *options.json);
   const text::RenderOptions render{.color = use_color(options.color, STDOUT_FILENO),
                                    .width = terminal_width(STDOUT_FILENO),
                                    .frames = options.frames};
   std::string text;
   for (const findings::Verdict& verdict : findings.verdicts) {
     if (findings.several) text += base::safe_text(verdict.trace_path) + ":\n";
-    text += options.json ? json::render_verdict_json(verdict) : text::render_verdict(verdict, render);
+    text += options.json ? json::render_verdict_json(verdict, *options.json) : text::render_verdict(verdict, render);
   }
   return text;
 }

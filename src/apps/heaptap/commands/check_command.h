@@ -13,6 +13,7 @@
 #include "analysis/symbols/resolver.h"
 #include "apps/heaptap/options/color_mode.h"
 #include "common/base/result.h"
+#include "views/json/json_version.h"
 
 namespace heaptap::findings {
 struct Verdict;
@@ -44,7 +45,7 @@ struct CheckOptions {
   bool allow_incomplete = false;  // uncertain figures count as they are
   std::vector<std::string> skip;  // functions that aren't allocation sites
   findings::FrameTextOptions frames;
-  bool json = false;
+  std::optional<json::Version> json;  // of the document; none: text
   bool quiet = false;
   ColorMode color = ColorMode::kAuto;
 };

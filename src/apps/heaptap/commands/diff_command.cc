@@ -119,7 +119,7 @@ base::Result<> print(const DiffOptions& options, const report::Comparison& compa
   if (!options.json)
     return print_output(text::folded(text::render_comparison(comparison, render), fold_width(STDOUT_FILENO)));
   base::Result<> printed;
-  json::write_comparison_json(comparison, [&printed](std::string_view piece) {
+  json::write_comparison_json(comparison, *options.json, [&printed](std::string_view piece) {
     if (printed) printed = write_output(piece);
   });
   return printed ? flush_output() : printed;

@@ -1,5 +1,6 @@
 // `heaptap diff`: comparison of recordings, or of two moments of one.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "analysis/query/compare.h"
 #include "apps/heaptap/commands/html_file.h"
 #include "apps/heaptap/options/color_mode.h"
+#include "views/json/json_version.h"
 
 namespace heaptap::app {
 
@@ -22,8 +24,8 @@ struct DiffOptions {
   size_t limit = 10;                      // rows of text; 0: all
   size_t depth = 0;                       // frames of a whole stack in text; 0: all
   findings::FrameTextOptions frames;
-  bool json = false;
-  bool html = false;  // write the file described by `file`
+  std::optional<json::Version> json;  // of the document; none: text
+  bool html = false;                  // write the file described by `file`
   HtmlFileOptions file;
   ColorMode color = ColorMode::kAuto;
 };

@@ -20,7 +20,7 @@ namespace {
 using report::View;
 
 bool is_for_programs(const ShowOptions& options) {
-  return options.json || options.ndjson || options.query.leaks.generate;
+  return options.json.has_value() || options.ndjson || options.query.leaks.generate;
 }
 
 // Query for exactly what the view needs.
@@ -32,7 +32,7 @@ query::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   query.listing.blocks = view == View::kBlocks;
   query.counting.statistics =
       view == View::kStats || view == View::kSizes || view == View::kLifetimes || view == View::kTimeline;
-  query.counting.lifetimes = options.json;
+  query.counting.lifetimes = options.json.has_value();
   query.listing.errors =
       query.listing.errors && view == View::kSummary && query.listing.group == query::GroupBy::kNothing;
   query.listing.leaks_only = view == View::kLeaks;
@@ -136,7 +136,7 @@ void render(const ShowOptions& options, const report::Report& report, const repo
   text::Folding folding(is_for_programs(options) ? 0 : fold_width(STDOUT_FILENO));
   const auto fold = [&](std::string_view piece) { write(folding.add(piece)); };
   if (options.json)
-    json::write_json(report, view, options.bottom_up, fold);
+    json::write_json(report, view, {.bottom_up = options.bottom_up, .version = *options.json}, fold);
   else if (options.ndjson)
     json::write_ndjson(report, view, fold);
   else

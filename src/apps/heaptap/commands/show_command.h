@@ -1,6 +1,7 @@
 // `heaptap show`: one view of a trace.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "analysis/query/analyze.h"
 #include "analysis/report/view.h"
 #include "apps/heaptap/options/color_mode.h"
+#include "views/json/json_version.h"
 
 namespace heaptap::app {
 
@@ -20,9 +22,9 @@ struct ShowOptions {
   std::string trace;  // empty: the newest one in the working directory
   query::Query query;
   RunTable table = RunTable::kAll;
-  uint32_t process = 0;  // of several: only this one; 0: all
-  uint32_t image = 0;    // number of the program that a process executed, from 1; 0: the last one
-  bool json = false;
+  uint32_t process = 0;                   // of several: only this one; 0: all
+  uint32_t image = 0;                     // number of the program that a process executed, from 1; 0: the last one
+  std::optional<json::Version> json;      // of the document; none: text
   bool ndjson = false;                    // also machine-readable
   std::vector<std::string> suppressions;  // files
   bool sorted = false;                    // a sort key is given

@@ -42,7 +42,7 @@ void add_limits(OptionSet& set, CheckOptions& options) {
 
 void add_rest(OptionSet& set, CheckOptions& options) {
   set.group(OptionGroup::kOutput);
-  set.flag("--json", options.json, "As JSON");
+  add_json(set, options.json);
   set.flag("-q,--quiet", options.quiet, "Print nothing; only set the exit status");
   add_color(set, options.color);
   add_ignore(set, options.ignores);

@@ -83,6 +83,19 @@ size_t program_begin(const OptionSet& set, const Arguments& arguments) {
   return arguments.size();
 }
 
+Option add_json(OptionSet& set, std::optional<json::Version>& version) {
+  const auto parse = [&version](const std::string& text) -> base::Result<> {
+    if (text != "2" && text != "3") {
+      return base::fail(
+          "version '{}' is not supported: this heaptap writes version 3, and 2 for programs that can't read it", text);
+    }
+    version = text == "2" ? json::Version::kLists : json::Version::kNodes;
+    return {};
+  };
+  return set.optional_parsed("--json", "3", parse, "As JSON, version 3; 2: as earlier versions of heaptap wrote it")
+      .offer({"3", "2"});
+}
+
 void add_color(OptionSet& set, ColorMode& color) {
   set.group(OptionGroup::kOutput);
   const auto parse = [&color](const std::string& text) -> base::Result<> {

@@ -80,6 +80,8 @@ size_t program_begin(const OptionSet& set, const Arguments& arguments);
 
 // Options shared by several commands. Each such function leaves the set in its last option's group.
 void add_color(OptionSet& set, ColorMode& color);
+// --json, or --json=VERSION.
+Option add_json(OptionSet& set, std::optional<json::Version>& version);
 // --NAME and --no-NAME, for a setting that is on by default.
 void add_switch(OptionSet& set, const std::string& name, bool& value, const std::string& help,
                 const std::string& help_without);

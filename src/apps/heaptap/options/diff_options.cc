@@ -91,7 +91,7 @@ base::Result<Command> parse_diff(const Arguments& arguments, const Defaults& def
   add_skip(set, options.query.filter.skip);
   add_frame_options(set, options.frames, "Each stack with all of its frames, and all figures that changed");
   set.group(OptionGroup::kOutput);
-  const Option json = set.flag("--json", options.json, "As JSON");
+  const Option json = add_json(set, options.json);
   add_html_options(set, options, json);
   add_color(set, options.color);
   add_config(set);

@@ -191,6 +191,12 @@ Option OptionSet::optional_text(const std::string& name, const std::string& left
   return Option(parser_->state_of(parser_->app.add_flag(fmt::format("{}{{{}}}", name, left_out), value, help)));
 }
 
+Option OptionSet::optional_parsed(const std::string& name, const std::string& left_out, Parse parse,
+                                  const std::string& help) {
+  return Option(parser_->state_of(parser_->app.add_flag(fmt::format("{}{{{}}}", name, left_out), help)))
+      .check(std::move(parse));
+}
+
 Option OptionSet::text(const std::string& names, std::string& value, const std::string& help) {
   return Option(parser_->state_of(parser_->app.add_option(names, value, help)));
 }

@@ -82,6 +82,8 @@ class OptionSet {
   // --NAME or --NAME=VALUE: `left_out` is the value if none is given.
   Option optional_text(const std::string& name, const std::string& left_out, std::string& value,
                        const std::string& help);
+  // The same; an error of `parse` is returned by parse(), prefixed with the option's name.
+  Option optional_parsed(const std::string& name, const std::string& left_out, Parse parse, const std::string& help);
   Option text(const std::string& names, std::string& value, const std::string& help);
   // An error of `parse` is returned by parse(), prefixed with the option's name.
   Option parsed(const std::string& names, Parse parse, const std::string& help);

@@ -251,7 +251,7 @@ base::Result<View> leak_view(const ShowOptions& options, View view) {
 
 std::shared_ptr<SymbolsServer> add_display_options(OptionSet& set, ShowOptions& options, bool has_token) {
   set.group(OptionGroup::kOutput);
-  const Option json = set.flag("--json", options.json, "As JSON");
+  const Option json = add_json(set, options.json);
   set.flag("--ndjson", options.ndjson, "blocks, timeline: a JSON object a line").excludes(json);
   set.flag("-q,--quiet", options.quiet, "Print no warnings");
   set.flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
