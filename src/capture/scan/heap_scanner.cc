@@ -48,9 +48,10 @@ void put_in_order(std::vector<wire::RootRange>& ranges) {
   std::erase_if(ranges, [](const wire::RootRange& range) {
     return range.begin >= range.end || static_cast<unsigned>(range.kind) >= wire::kRootKindCount;
   });
-  std::stable_sort(ranges.begin(), ranges.end(), [](const wire::RootRange& a, const wire::RootRange& b) {
-    return std::tuple(a.kind, a.begin) < std::tuple(b.kind, b.begin);
-  });
+  const auto key = [](const wire::RootRange& range) {
+    return std::tuple(range.kind, range.begin, range.end, range.thread_id);
+  };
+  std::ranges::sort(ranges, {}, key);
 }
 
 }  // namespace
