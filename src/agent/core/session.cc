@@ -15,8 +15,8 @@ namespace heaptap::agent {
 constinit SessionPage g_session_page{};
 constinit Session g_session{};
 
-FirstMappings first_mappings(wire::LogHeader& memory, const wire::LogLayout& log) {
-  auto* const base = reinterpret_cast<uint8_t*>(&memory);
+FirstMappings first_mappings(wire::LogHeader* memory, const wire::LogLayout& log) {
+  auto* const base = reinterpret_cast<uint8_t*>(memory);
   if (log.start_chunks >= log.chunk_count && log.start_nodes >= log.node_capacity) return {{base, log.total_bytes}, {}};
   return {{base, log.chunks_offset + size_t{log.start_chunks} * wire::kChunkBytes},
           {base + log.nodes_offset, whole_pages(size_t{log.start_nodes} * sizeof(wire::StackNode))}};
@@ -47,7 +47,7 @@ void unmap_between(uint8_t* begin, uint8_t* end) {
 }
 
 void unmap_growth(wire::LogHeader& memory, const wire::LogLayout& layout) {
-  const FirstMappings kept = first_mappings(memory, layout);
+  const FirstMappings kept = first_mappings(&memory, layout);
   uint8_t* const end = static_cast<uint8_t*>(kept.beginning.start) + layout.total_bytes;
   uint8_t* const beginning_end = static_cast<uint8_t*>(kept.beginning.start) + kept.beginning.bytes;
   if (kept.nodes.bytes == 0) return;
@@ -78,7 +78,7 @@ void leave_parents_session(wire::LogHeader& before, const wire::LogLayout& layou
   if (platform::thread_anchor().level != 0)
     leftovers.keep();  // this very thread, in the code interrupted by its handler
   leftovers.age([](MappedPart part) { kernel::unmap(part.start, part.bytes); });
-  const FirstMappings mapped = first_mappings(before, layout);
+  const FirstMappings mapped = first_mappings(&before, layout);
   leftovers.add(mapped.beginning);
   leftovers.add(mapped.nodes);
   leftovers.add(session.chunks.growth());
@@ -101,7 +101,7 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
     inherit_own_areas(*before, layout_before);
     leave_parents_session(*before, layout_before);
   }
-  const FirstMappings mapped = first_mappings(*log, layout);
+  const FirstMappings mapped = first_mappings(log, layout);
   kernel::advise(mapped.beginning.start, mapped.beginning.bytes, MADV_DONTDUMP);
   kernel::advise(mapped.nodes.start, mapped.nodes.bytes, MADV_DONTDUMP);
   session.slots = reinterpret_cast<wire::StreamSlot*>(base + layout.slots_offset);

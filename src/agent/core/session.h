@@ -68,7 +68,7 @@ struct FirstMappings {
   MappedPart beginning;
   MappedPart nodes;  // empty: within the beginning
 };
-FirstMappings first_mappings(wire::LogHeader& memory, const wire::LogLayout& log);
+FirstMappings first_mappings(wire::LogHeader* memory, const wire::LogLayout& log);
 
 // The kernel's number of the calling thread; 0: unknown. Asks the kernel where permitted.
 uint32_t thread_id();

@@ -62,7 +62,7 @@ OwnRange first_own(uint64_t from, uint64_t end) {
   const auto offer = [&](uint64_t begin, uint64_t range_end) {
     if (range_end > from && begin < first.begin) first = {begin, range_end};
   };
-  const FirstMappings log = first_mappings(*g_session.log, g_session.layout.log);
+  const FirstMappings log = first_mappings(g_session.log, g_session.layout.log);
   for (const MappedPart& part : {log.beginning, log.nodes}) {  // growth is noted as areas
     const auto begin = reinterpret_cast<uintptr_t>(part.start);
     offer(begin, begin + part.bytes);
