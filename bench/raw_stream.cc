@@ -41,13 +41,16 @@ class Sender {
     writer_.add_modules(modules);
     writer_.add_threads(threads);
     writer_.add_drain(events, record_bytes, state, take_text);
-    const auto frames = writer_.take_frames();
+    const std::vector<uint8_t> written = writer_.take();
     ns_ += base::clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
-    for (const auto& [number, frame] : frames) {
+    std::span<const uint8_t> frames(written);
+    if (std::exchange(is_first_, false)) frames = frames.subspan(stream::kRawStreamHeadBytes);
+    while (!frames.empty()) {
       wire::FrameHead head;
-      wire::read_frame_head(frame.data(), head);
-      (head.type == wire::FrameType::kRawEvents ? bytes_ : table_bytes_) += frame.size();
-      writer_.acknowledge(number + 1);
+      wire::read_frame_head(frames.data(), head);
+      const size_t bytes = wire::kFrameHeadBytes + head.stored_bytes;
+      (head.type == wire::FrameType::kRawEvents ? bytes_ : table_bytes_) += bytes;
+      frames = frames.subspan(bytes);
     }
   }
 
@@ -57,6 +60,7 @@ class Sender {
 
  private:
   stream::RawStreamWriter writer_;
+  bool is_first_ = true;
   uint64_t bytes_;
   uint64_t table_bytes_ = 0;
   uint64_t ns_ = 0;
