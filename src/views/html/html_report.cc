@@ -82,12 +82,14 @@ std::string packed(const report::Report& report, const DocumentOptions& options)
 }
 
 // Drops a part of the document to make it smaller, the least important first. False: nothing is left to drop.
-bool make_smaller(DocumentOptions& document, size_t stacks, size_t bytes, size_t room) {
-  constexpr size_t kLongName = 1024;
+bool make_smaller(DocumentOptions& document, const report::Report& report, size_t bytes, size_t room) {
+  static constexpr size_t kLongName = 1024;
   constexpr size_t kShortName = 128;
   constexpr size_t kLeastStacks = 500;
   constexpr size_t kLeastProcesses = 100;
-  if (document.max_name_bytes > kLongName) {
+  const size_t stacks = std::min(document.max_stacks, report.stacks.size());
+  const auto is_long = [](const model::Frame& frame) { return frame.function.size() > kLongName; };
+  if (document.max_name_bytes > kLongName && std::ranges::any_of(report.frames, is_long)) {
     document.max_name_bytes = kLongName;
   } else if (stacks > kLeastStacks) {
     // Size is roughly proportional to the number of stacks: fold a few more than computed.
@@ -120,8 +122,7 @@ std::string data_that_fits(const report::Report& report, DocumentOptions documen
   document.max_processes = kMaxProcesses;
   while (true) {
     std::string data = packed(report, document);
-    const size_t stacks = std::min(document.max_stacks, report.stacks.size());
-    if (data.size() <= room || !make_smaller(document, stacks, data.size(), room)) return data;
+    if (data.size() <= room || !make_smaller(document, report, data.size(), room)) return data;
   }
 }
 
