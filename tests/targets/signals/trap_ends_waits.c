@@ -1,6 +1,6 @@
 // A handled SIGTRAP that comes while the program waits in a system call, after breakpoints that were met with the signal blocked or not,
-// by other threads as well: the call ends with EINTR after the handler has run, or goes on where the handler says so, as without heaptap. Each signal is sent
-// once.
+// by other threads as well: the call ends with EINTR after the handler has run, or goes on where the handler says so, as without
+// heaptap. Each signal is sent once.
 // RUN pause
 // RUN sigsuspend
 // RUN poll
@@ -81,8 +81,7 @@ static void send_signals(int output) {
   }
   _exit(0);
 }
-static void* block_and_work(void* unused) {
-  change_mask(SIG_BLOCK);
+static void* work_on(void* unused) {
   while (shared->ended < kRounds) work();
   return unused;
 }
@@ -101,7 +100,12 @@ int main(int count, char** arguments) {
   asker = getpid();
   const pid_t sender = fork();
   if (sender == 0) send_signals(goes_on ? pipes[1] : -1);
-  if (has_threads) REQUIRE(pthread_create(&thread, NULL, block_and_work, NULL) == 0);
+  if (has_threads) {
+    // The thread begins with the signal blocked: else it may take the first one.
+    change_mask(SIG_BLOCK);
+    REQUIRE(pthread_create(&thread, NULL, work_on, NULL) == 0);
+    if (!blocks_always) change_mask(SIG_UNBLOCK);
+  }
   for (int round = 1; round <= kRounds; round++) {
     const int is_blocked = round % 2 == 0 && !blocks_always;
     if (is_blocked) change_mask(SIG_BLOCK);
