@@ -12,6 +12,7 @@ void GrowingPart::start(void* items, uint32_t count, uint32_t most, uint32_t ite
   count_.store(count, std::memory_order_relaxed);
   growing_.store(0, std::memory_order_relaxed);
   cannot_grow_.store(false, std::memory_order_relaxed);
+  waited_in_vain_at_.store(0, std::memory_order_relaxed);
   grown_bytes_.store(0, std::memory_order_relaxed);
 }
 
@@ -41,11 +42,15 @@ bool GrowingPart::grow(uint32_t index, const std::atomic<uint32_t>& usable) {
   uint32_t wanted = usable.load(std::memory_order_acquire);
   if (wanted > most_) wanted = most_;
   if (wanted <= index || cannot_grow_.load(std::memory_order_relaxed)) return false;
+  // Who grows it may never come back: a signal handler may have left it by longjmp. Nobody waits a second time.
+  if (waited_in_vain_at_.load(std::memory_order_relaxed) == count()) return false;
   if (growing_.exchange(1, std::memory_order_acquire) != 0) {
     // Another thread is doing it, for some microseconds; possibly the one interrupted by this signal handler.
     constexpr int kMaxLooks = 20'000;
     for (int i = 0; i < kMaxLooks && growing_.load(std::memory_order_acquire) != 0; ++i) arch::native::relax();
-    return index < count();
+    const uint32_t mapped = count();
+    if (index >= mapped) waited_in_vain_at_.store(mapped, std::memory_order_relaxed);
+    return index < mapped;
   }
   const bool is_there = index < count() || map(wanted);
   if (!is_there) cannot_grow_.store(true, std::memory_order_relaxed);

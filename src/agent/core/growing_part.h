@@ -35,8 +35,9 @@ class GrowingPart {
 
   std::atomic<uint8_t*> items_{nullptr};
   std::atomic<uint32_t> count_{0};
-  std::atomic<uint32_t> growing_{0};      // 1: more are being mapped
-  std::atomic<bool> cannot_grow_{false};  // growing has failed
+  std::atomic<uint32_t> growing_{0};            // 1: more are being mapped
+  std::atomic<bool> cannot_grow_{false};        // growing has failed
+  std::atomic<uint32_t> waited_in_vain_at_{0};  // the count for which one waited until another had mapped more; 0: none
   std::atomic<size_t> grown_bytes_{0};
   uint8_t* first_ = nullptr;
   uint32_t most_ = 0;

@@ -25,6 +25,8 @@ concept TableSlot = requires(Slot& slot, const Slot& other, const typename Slot:
 template <TableSlot Slot>
 class GrowingTable {
  public:
+  static constexpr uint64_t kNoHash = ~uint64_t{0};
+
   // Must be called before use, once a session.
   bool start(uint32_t capacity) {
     count_.store(0, std::memory_order_relaxed);
@@ -58,7 +60,7 @@ class GrowingTable {
   }
 
   // Fills a slot with the value unless a matching one exists by now; returns the slot in use. Null: no room and no
-  // memory. `hashes()` makes the function that maps slots to hashes, should the table have to grow.
+  // memory. `hashes()` makes the function that maps slots to hashes (kNoHash: unknown), should the table have to grow.
   template <typename Matches, typename Hashes>
   Slot* insert(const typename Slot::Value& value, uint32_t hash, const Matches& matches, const Hashes& hashes) {
     View* view = view_.load(std::memory_order_acquire);
@@ -122,7 +124,9 @@ class GrowingTable {
     for (uint32_t i = 0; i <= from->mask; ++i) {
       const Slot& slot = from->slots[i];
       if (slot.is_empty()) continue;
-      uint32_t at = hash_of(slot) & to->mask;
+      const uint64_t hash = hash_of(slot);
+      if (hash == kNoHash) continue;  // one of many for which any place would be the same
+      uint32_t at = static_cast<uint32_t>(hash) & to->mask;
       while (!to->slots[at].is_empty()) at = (at + 1) & to->mask;
       to->slots[at].copy(slot);
       ++copied;

@@ -18,7 +18,7 @@ constinit Session g_session{};
 FirstMappings first_mappings(wire::LogHeader* memory, const wire::LogLayout& log) {
   auto* const base = reinterpret_cast<uint8_t*>(memory);
   if (log.start_chunks >= log.chunk_count && log.start_nodes >= log.node_capacity) return {{base, log.total_bytes}, {}};
-  return {{base, log.chunks_offset + size_t{log.start_chunks} * wire::kChunkBytes},
+  return {{base, whole_pages(log.chunks_offset + size_t{log.start_chunks} * wire::kChunkBytes)},
           {base + log.nodes_offset, whole_pages(size_t{log.start_nodes} * sizeof(wire::StackNode))}};
 }
 

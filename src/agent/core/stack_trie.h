@@ -42,7 +42,7 @@ class StackTrie {
   bool start(wire::StackNode* nodes, uint32_t count, uint32_t capacity, wire::LogHeader* log) {
     nodes_.start(nodes, count, capacity, sizeof(wire::StackNode));
     log_ = log;
-    number_mask_ = UINT32_MAX >> __builtin_clz(capacity | 1);
+    number_mask_ = UINT32_MAX >> __builtin_clz((capacity - 1) | 1);
     return index_.start(2048);
   }
 
@@ -127,9 +127,10 @@ class StackTrie {
     }
     Hashes(const Hashes&) = delete;
     Hashes& operator=(const Hashes&) = delete;
-    uint32_t operator()(const Slot& slot) const {
+    // Nodes that other threads have added in the meantime have none.
+    uint64_t operator()(const Slot& slot) const {
       const uint32_t number = slot.word.load(std::memory_order_relaxed) & mask_;
-      return hashes_ != nullptr && number < count_ ? hashes_[number] : 0;
+      return hashes_ != nullptr && number < count_ ? hashes_[number] : GrowingTable<Slot>::kNoHash;
     }
 
    private:

@@ -19,7 +19,7 @@ namespace {
 constexpr int kCurrent = 1;  // MCL_CURRENT
 constexpr int kFuture = 2;
 constexpr int kOnFault = 4;
-constexpr uint64_t kEndOfUserSpace = uint64_t{1} << 47;
+constexpr uint64_t kEndOfUserSpace = uint64_t{1} << 63;  // beyond: the kernel's, such as x86-64's vsyscall page
 
 using Visit = void(void* context, uint64_t begin, uint64_t end);
 

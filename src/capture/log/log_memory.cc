@@ -56,7 +56,7 @@ uint64_t total_of(const Sizes& sizes) {
          whole_pages(sizes.nodes * sizeof(wire::StackNode)) +
          whole_pages(sizes.stack_areas * sizeof(wire::StackAreaEntry)) +
          whole_pages(sizes.own_areas * sizeof(wire::OwnArea)) + whole_pages(sizes.labels * sizeof(wire::LabelEntry)) +
-         whole_pages(sizes.late_rows_bytes) + sizes.chunks * wire::kChunkBytes + totals_bytes_of(sizes);
+         whole_pages(sizes.late_rows_bytes) + whole_pages(sizes.chunks * wire::kChunkBytes) + totals_bytes_of(sizes);
 }
 
 // A prime number of lines: so every step visits all of them.
@@ -148,7 +148,7 @@ Sizes sizes_for(const LogOptions& options) {
 }
 
 void lay_out_totals(wire::LogHeader& log, const Sizes& sizes) {
-  const uint64_t start = log.chunks_offset + sizes.chunks * wire::kChunkBytes;
+  const uint64_t start = log.chunks_offset + whole_pages(sizes.chunks * wire::kChunkBytes);
   log.totals_offset = start;
   auto& totals = *reinterpret_cast<wire::TotalsHeader*>(reinterpret_cast<uint8_t*>(&log) + start);
   totals.entry_capacity = static_cast<uint32_t>(sizes.entries);
@@ -191,7 +191,7 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   log.late_rows_offset = log.labels_offset + whole_pages(sizes.labels * sizeof(wire::LabelEntry));
   log.late_rows_capacity = sizes.late_rows_bytes;
   log.chunks_offset = log.late_rows_offset + whole_pages(sizes.late_rows_bytes);
-  const uint64_t chunks_end = log.chunks_offset + sizes.chunks * wire::kChunkBytes;
+  const uint64_t chunks_end = log.chunks_offset + whole_pages(sizes.chunks * wire::kChunkBytes);
   if (sizes.entries > 0) lay_out_totals(log, sizes);
   log.nodes_offset = chunks_end + totals_bytes_of(sizes);  // at the end: it is mapped by parts
   log.depth_limit = options.depth_limit;

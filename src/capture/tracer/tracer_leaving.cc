@@ -173,6 +173,10 @@ void Tracer::detach(Tracee& thread) {
     thread.go_on();
     return thread.interrupt();
   }
+  if (thread.replays(Tracee::Replay::Step::kAwaitsCall)) {  // with all signals blocked until its call begins
+    thread.set_signal_mask(thread.replay->mask);
+    thread.signal = SIGTRAP;
+  }
   if (pays_before_leaving(thread)) return;
   if (process.space != nullptr) restart_call(thread);
   thread.detach();

@@ -134,13 +134,10 @@ class LogStreams {
   // The chunk comes first: while the log is full, each event of a thread without a stream is an attempt. Slots that threads
   // take at the same moment and give back would become more and more, and all of their table the program's memory.
   bool begin(LogStream& stream, StreamThread thread, uint64_t earliest) {
-    const uint32_t index = claim_chunk();
+    uint32_t index = claim_chunk();
     if (index == kNoChunk) return false;
-    StreamSlot* const slot = claim_slot();
-    if (slot == nullptr) {
-      give_chunk_back(index);
-      return false;
-    }
+    StreamSlot* const slot = slot_beside(index);
+    if (slot == nullptr) return false;
     stream.slot = slot;
     begin_activity(*slot);
     slot->thread_id = thread.id;
@@ -223,13 +220,21 @@ class LogStreams {
     return index;
   }
 
-  // One in which nothing was written.
-  void give_chunk_back(uint32_t index) {
-    LogHeader& header = log_.header();
-    push_free_chunk(header, log_.chunk(index), index);
-    header.used_chunks.fetch_sub(1, std::memory_order_relaxed);
-    header.chunks_returned.fetch_add(1, std::memory_order_release);
-    if (log_.may_call()) log_.wake(header.chunks_returned);
+  // A slot for a stream that has a chunk, which isn't held while it is waited for one. Null: there is none, or no chunk any more, and
+  // neither is held.
+  StreamSlot* slot_beside(uint32_t& chunk) {
+    if (StreamSlot* const slot = try_slot(); slot != nullptr) return slot;
+    push_free_chunk(log_.header(), log_.chunk(chunk), chunk);  // who waits for one looks again soon
+    log_.header().used_chunks.fetch_sub(1, std::memory_order_relaxed);
+    StreamSlot* const slot = claim_slot();
+    if (slot == nullptr) return nullptr;
+    chunk = try_chunk();
+    if (chunk != kNoChunk) {
+      note_use();
+      return slot;
+    }
+    set_free(*slot);
+    return nullptr;
   }
 
   // Wakes an idle collector, once, as the log fills.
