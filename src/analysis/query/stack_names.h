@@ -20,9 +20,9 @@ constexpr uint32_t kTellingFrames = 64;
 
 class StackNames {
  public:
-  StackNames(symbols::ResolverOptions options, std::string function, std::string module,
+  StackNames(const symbols::ResolverOptions& options, std::string function, std::string module,
              const std::vector<std::string>& tags, report::SkippedNames skipped)
-      : resolver_(std::move(options)),
+      : resolver_(options),
         function_(std::move(function)),
         module_(std::move(module)),
         tags_(tags),

@@ -90,8 +90,8 @@ TEST_F(NodeRoomTest, BelievesItsOwnCopy) {
 TEST_F(NodeRoomTest, PagesAreThereBeforeTheyAreUsed) {
   constexpr uint32_t kMany = 100'000;
   (void)usable_with(kMany);
-  EXPECT_GE(made(), 2 * kMany);
-  EXPECT_LT(made(), 2 * kMany + base::page_bytes());
+  EXPECT_GE(made(), uint64_t{2} * kMany);
+  EXPECT_LT(made(), uint64_t{2} * kMany + base::page_bytes());
   (void)usable_with(start_ / 2 + kMany);
   EXPECT_GE(made(), start_ / 2 + kMany + (256u << 10)) << "no more than 2 MiB";
   EXPECT_LT(made(), start_ / 2 + kMany + (256u << 10) + base::page_bytes());
