@@ -113,6 +113,8 @@ std::string format_bytes(uint64_t bytes) {
   return with_decimals(bytes, unit, 1) + " " + std::string(kUnits[name]);
 }
 
+uint64_t tenths_of(uint64_t bytes, uint64_t unit) { return rounded(bytes, unit, 10); }
+
 std::string format_duration(uint64_t nanoseconds) {
   if (nanoseconds < 1'000) return fmt::format("{} ns", nanoseconds);
   if (nanoseconds < 1'000'000) return with_decimals(nanoseconds, 1'000, 1) + " us";

@@ -16,6 +16,8 @@ Result<uint64_t> parse_duration(std::string_view text);
 
 // "0 B", "1,023 B", "1.5 KiB", "12.3 MiB": at most three digits and one decimal, powers of 1024.
 std::string format_bytes(uint64_t bytes);
+// In tenths of a unit, rounded as format_bytes() does it: ties to even.
+uint64_t tenths_of(uint64_t bytes, uint64_t unit);
 
 // "850 ns", "1.2 ms", "3.45 s", "2 min 5 s".
 std::string format_duration(uint64_t nanoseconds);
