@@ -38,7 +38,7 @@ uint64_t unit_of(uint64_t bytes) {
   uint64_t unit = 1;
   while (bytes / unit >= kStep) unit *= kStep;
   // As rounded, it may be one of the next unit.
-  return (bytes * kTenths + unit / 2) / unit >= kStep * kTenths ? unit * kStep : unit;
+  return base::tenths_of(bytes, unit) >= kStep * kTenths ? unit * kStep : unit;
 }
 
 // Rounds the parts so that they add up to the whole, rounded; the last part takes those that would be 0, but not the
@@ -50,7 +50,7 @@ void round_parts(std::vector<ResidentPart>& texts, uint64_t bytes) {
     texts.back().bytes += part.bytes;
     part.bytes = 0;
   }
-  uint64_t left = (bytes * kTenths + unit / 2) / unit;
+  uint64_t left = base::tenths_of(bytes, unit);
   std::vector<ResidentPart*> by_rest;
   for (ResidentPart& part : texts) {
     part.tenths = part.bytes * kTenths / unit;

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "common/base/units.h"
+
 namespace heaptap::findings {
 namespace {
 
@@ -82,6 +86,18 @@ TEST(ResidentText, RoundedPartsAddUpToTheWhole) {
   parts.knows_all_blocks = false;
   EXPECT_NE(resident_parts(parts).find("or in blocks that weren't recorded"), std::string::npos);
   EXPECT_EQ(resident_parts(report::ResidentParts{}), "");
+}
+
+// Pages end in halves of tenths: 21.25 MiB is 21.2 MiB.
+TEST(ResidentText, RoundedPartsAddUpToTheWholeAsItIsWritten) {
+  for (uint64_t pages = 1; pages < 6000; ++pages) {
+    const report::ResidentParts parts{.bytes = pages * 4096, .live_bytes = 4096, .file_bytes = (pages - 1) * 4096};
+    uint64_t tenths = 0;
+    for (const ResidentPart& part : rounded_parts(parts)) tenths += part.tenths;
+    const std::string whole = base::format_bytes(parts.bytes);
+    ASSERT_TRUE(whole.starts_with(std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " "))
+        << whole << ", " << tenths << " tenths";
+  }
 }
 
 TEST(ResidentText, WhatIsUnknownHasNoLine) {
