@@ -111,24 +111,25 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   // For a stack in the thread's own memory whose innermost frame has this base. Doesn't check frame pointers. A return address in a
   // register is no part of memory, so that frame of the last stack is no part of what is unchanged.
   [[nodiscard]] __attribute__((always_inline)) Divergence find_divergence(uintptr_t base) const {
-    const Word* end = words_ + count_;
-    while (end != words_ && end[-1].slot <= base) --end;
-    const Word* const changed = find_changed(words_, end);
-    return {static_cast<uint32_t>(changed - words_), changed != end ? load_word(changed->slot) : 0, nullptr};
+    const Word* const end = words_ + count_;
+    const Word* const changed = find_changed(words_, end, base);
+    const bool is_above = changed != end && changed->slot > base;
+    return {static_cast<uint32_t>(changed - words_), is_above ? load_word(changed->slot) : 0, nullptr};
   }
   [[nodiscard]] __attribute__((always_inline)) SuffixPlace suffix_place(const Divergence& divergence,
                                                                         const Frame& caller) const {
     return {.key = caller.key, .distance = words_[divergence.kept - 1].slot - base_of(caller), .word = divergence.word};
   }
-  // The first of these words whose memory has changed, or `end`.
-  static __attribute__((always_inline)) const Word* find_changed(const Word* word, const Word* end) {
-    for (; end - word >= kWordsAtOnce; word += kWordsAtOnce) {
+  // The first of these words whose memory has changed or isn't above `base`, or `end`. Slots descend: where a block's last one is
+  // above, all of them are. One loop for both, since the end of each is a branch that the processor can't foresee.
+  static __attribute__((always_inline)) const Word* find_changed(const Word* word, const Word* end, uintptr_t base) {
+    for (; end - word >= kWordsAtOnce && word[kWordsAtOnce - 1].slot > base; word += kWordsAtOnce) {
 #pragma GCC unroll 8
       for (uint32_t i = 0; i < kWordsAtOnce; ++i) {
         if (load_code(word[i].slot) != word[i].key) return word + i;
       }
     }
-    while (word != end && load_code(word->slot) == word->key) ++word;
+    while (word != end && word->slot > base && load_code(word->slot) == word->key) ++word;
     return word;
   }
   // Whether this is the last stack again, with all frames but the innermost unchanged.

@@ -17,10 +17,7 @@ uint64_t read_as_owner(ThreadState& state, uint64_t address) {
   constexpr int kMaxTries = 8;
   LastWriterTable& owners = g_session.owners;
   for (int i = 0; i < kMaxTries && owners.are_worthwhile(); ++i) {
-    if (!owners.is(address, state.owner)) {
-      owners.take(address, state.owner);
-      ++state.takes;
-    }
+    if (!owners.is(address, state.owner)) owners.take(address, state.owner);
     const uint64_t now = read_time_in_order();
     if (owners.is(address, state.owner)) return now;
   }
@@ -29,8 +26,8 @@ uint64_t read_as_owner(ThreadState& state, uint64_t address) {
 
 // A new reading, for the event of a block and for a few that follow.
 __attribute__((noinline)) uint64_t read_for(ThreadState& state, uint64_t tagged_address) {
-  constexpr uint32_t kUses = 8;
-  constexpr uint64_t kDenseTicks = 40'000;  // a few records in that time: they come close together
+  constexpr uint32_t kUses = 32;
+  constexpr uint64_t kDenseTicks = 10'000;  // a few records in that time: they come close together
   const bool alone = is_alone();
   uint64_t now = alone ? read_time() : read_as_owner(state, wire::record_address(tagged_address));
   const bool usable = now != 0 && state.owner != LastWriterTable::kNobody;

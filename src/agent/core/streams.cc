@@ -119,7 +119,6 @@ uint32_t thread_number_of(const ThreadAnchor& anchor) {
 bool begin_events(ThreadState& state, uint32_t number, uint64_t earliest) {
   if (!g_streams.begin(state, {.id = state.thread_id, .number = number}, earliest)) return false;
   state.owner = LastWriterTable::owner_of(static_cast<uint32_t>(state.slot - g_session.slots));
-  state.takes = 0;
   return true;
 }
 
@@ -189,11 +188,7 @@ __attribute__((noinline)) bool next_chunk(ThreadState& state, uint64_t earliest)
     return false;
   }
   g_session.unwind.look_for_rows();  // for a thread whose stacks are all known
-  if (!g_streams.next_chunk(state, earliest)) return false;
-  constexpr uint32_t kMaxTakes = wire::kChunkBytes / sizeof(wire::Record) / 6;  // of its records, where owners pay
-  if (state.takes > kMaxTakes) g_session.owners.give_up();
-  state.takes = 0;
-  return true;
+  return g_streams.next_chunk(state, earliest);
 }
 
 void forget_stack_memory(uintptr_t begin, uintptr_t end, uintptr_t sp) {

@@ -17,7 +17,6 @@ namespace heaptap::agent {
 struct alignas(64) ThreadState : wire::LogStream {
   uint64_t last_time;  // last clock reading
   uint32_t time_uses;  // how many more records may reuse it
-  uint32_t takes;      // places of memory that this stream became the owner of in its current chunk
   LastWriterTable::Owner owner;
   TotalsState* totals;  // null where there are none
   // Used by the registry.
