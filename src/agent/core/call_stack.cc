@@ -30,6 +30,8 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
   window_.begin(sp);
   Walk walk{.at = {.frame = caller}, .kept = divergence_.kept};
   const StackName name = LastStack::walk(window_, tables, walk);
+  const bool is_remembered = count_ > 0 && words_[count_ - 1].slot == caller.slot;
+  last_number_ = is_remembered ? name.node : 0;
   last_fresh_ = walk.fresh_count;
   last_is_whole_ = walk.met == 0 && walk.at.end == wire::StackEnd::kComplete;
   return name.node;
@@ -70,15 +72,15 @@ bool CallStack::are_users_unchanged(uint32_t count, uintptr_t slot) const {
 // The stack that a suffix makes which stands on the last one, without a walk. 0: it needs one.
 uint32_t CallStack::name_suffix(UnwindTables& tables, const StackSuffix& suffix) {
   const uint32_t kept = divergence_.kept - suffix.dropped;
-  if (kept + suffix.inner_count + 1 > max_frames(tables)) return 0;
-  for (uint32_t i = 0; i <= suffix.inner_count; ++i) {
+  const uint32_t fresh_count = suffix.inner_count + 1u;
+  if (!can_name(tables, kept + fresh_count)) return 0;
+  for (uint32_t i = 0; i < fresh_count; ++i) {
     const Rule rule = tables.rules.find(i == 0 ? suffix.key : suffix.inner_key(i - 1));
     if (!rule.has_row()) return 0;
     fresh_[i].code = rule.code();
   }
-  const StackName parent = remembered_[kept - 1].name;
-  const uint32_t number = tables.add_all(parent, fresh_, suffix.inner_count + 1u).node;
-  suffix_cache_.add_number(parent.node, suffix, number);
+  const uint32_t number = name_with_fresh(tables, kept, fresh_count).node;
+  suffix_cache_.add_number(remembered_[kept - 1].name.node, suffix, number);
   return number;
 }
 

@@ -44,7 +44,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     Divergence divergence;
     if (trusted_.holds(base_of(caller))) [[likely]] {
       divergence = find_divergence(base_of(caller));
-      if (divergence.kept + 1 >= count_ && is_last(caller)) return remembered_[count_ - 1].name.node;
+      if (divergence.kept + 1 >= count_ && is_last(caller)) return last_number_;
       divergence.suffix = divergence.kept != 0 ? find_suffix(divergence, caller) : nullptr;
       if (divergence.suffix != nullptr) {
         const uint32_t from = remembered_[divergence.kept - divergence.suffix->dropped - 1].name.node;
@@ -195,6 +195,9 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   }
   [[nodiscard]] uint32_t first_unchanged_pointer(uint32_t index, uintptr_t slot) const;
   void note_walk(const Walk& walk);
+  // Frames without names are told apart by numbers of the cache's own.
+  StackName identify(StackName outer, uint32_t code) { return {suffix_cache_.number_prefix(outer.node, code), 0}; }
+  static bool is_name(StackName name) { return !SuffixCache::is_prefix(name.node); }
 
   // Where the last stack may be compared with memory without asking the kernel: the thread's own stack, if all
   // remembered frames lie there and prove where it ends; else nowhere.
@@ -203,7 +206,8 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   SuffixCache suffix_cache_;
   Divergence divergence_;  // of the requested stack; its suffix is valid only while no other is added
   uint32_t changes_ = 0;
-  uint32_t last_fresh_ = 0;  // frames in fresh_ since the last capture
+  uint32_t last_number_ = 0;  // of the last stack; 0: unknown
+  uint32_t last_fresh_ = 0;   // frames in fresh_ since the last capture
   bool last_is_whole_ = false;
 };
 

@@ -173,20 +173,28 @@ class SuffixCache {
     return suffix.serial != 0 && suffix.key == place.key ? &suffix : nullptr;
   }
 
-  // The number of the stack that the suffix makes on top of `from`; 0: unknown.
+  // The number of the stack that the suffix makes on top of `from`, a stack's or a prefix's number; 0: unknown.
   [[nodiscard]] __attribute__((always_inline)) uint32_t find_number(uint32_t from, const StackSuffix& suffix) const {
     const Divergence& divergence = divergences_.entries[index(from, suffix.serial)];
     return divergence.from == from && divergence.suffix == suffix.serial ? divergence.number : 0;
   }
   void add_number(uint32_t from, const StackSuffix& suffix, uint32_t number) {
-    if (divergences_.entries[index(from, suffix.serial)].suffix != 0) divergences_.note_displaced();
-    Divergence* divergence = &divergences_.entries[index(from, suffix.serial)];
-    divergence->suffix = 0;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    divergence->from = from;
-    divergence->number = number;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    divergence->suffix = suffix.serial;
+    if (from != kPrefix) add(from, suffix.serial, number);
+  }
+
+  // A number for the frame with this code called from `from`, where that stack has no name: the same number is never given to
+  // two, but one may come to have several. kPrefix: all are given.
+  static constexpr uint32_t kPrefix = uint32_t{1} << 31;
+  static constexpr bool is_prefix(uint32_t number) { return (number & kPrefix) != 0; }
+  [[nodiscard]] uint32_t number_prefix(uint32_t from, uint32_t code) {
+    const uint32_t step = code | kCodeStep;
+    const Divergence& known = divergences_.entries[index(from, step)];
+    if (known.from == from && known.suffix == step) return known.number;
+    if (from == kPrefix || last_prefix_ == kPrefix - 1) [[unlikely]]
+      return kPrefix;
+    const uint32_t number = kPrefix | ++last_prefix_;
+    add(from, step, number);
+    return number;
   }
 
   // Keeps a suffix, whose `serial` is still 0, when it occurs for the second time.
@@ -216,13 +224,26 @@ class SuffixCache {
   }
 
  private:
-  // Number of a stack: `from` with the suffix of that serial on top.
+  // Number of a stack: `from` with the suffix of that serial on top; or of a prefix: with one frame on top.
   struct Divergence {
     uint32_t from;
-    uint32_t suffix;  // 0: none
+    uint32_t suffix;  // or a code, with kCodeStep; 0: none
     uint32_t number;
   };
   static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15u;
+  // Flag of a code in a divergence's `suffix`. Serials are smaller.
+  static constexpr uint32_t kCodeStep = uint32_t{1} << 31;
+
+  void add(uint32_t from, uint32_t suffix, uint32_t number) {
+    if (divergences_.entries[index(from, suffix)].suffix != 0) divergences_.note_displaced();
+    Divergence* divergence = &divergences_.entries[index(from, suffix)];
+    divergence->suffix = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    divergence->from = from;
+    divergence->number = number;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    divergence->suffix = suffix;
+  }
 
   [[nodiscard]] uint32_t index(const SuffixPlace& place) const {
     const uint64_t hash = (place.key ^ place.distance << 45) * kFactor;
@@ -239,7 +260,7 @@ class SuffixCache {
 
   // A signal handler may leave this function by longjmp.
   void keep(const StackSuffix& suffix, StackSuffix& place) {
-    if (last_serial_ == UINT32_MAX) [[unlikely]]
+    if (last_serial_ == kCodeStep - 1) [[unlikely]]
       forget();
     place.serial = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -256,6 +277,7 @@ class SuffixCache {
   DivergenceTable divergences_;
   SuffixTable suffixes_;
   uint32_t last_serial_ = 0;
+  uint32_t last_prefix_ = 0;
   DivergenceTable::Few few_divergences_;
   SuffixTable::Few few_suffixes_;
 };

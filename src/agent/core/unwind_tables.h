@@ -59,7 +59,6 @@ class UnwindTables {
   StackName add(StackName name, uint32_t code) {
     return code == Rule::kNoCode ? root_name(wire::StackEnd::kTableFull) : trie.intern(name, code);
   }
-  [[nodiscard]] uint32_t code_of(StackName name) const { return trie.code_of(name.node); }
 
   // Names the stacks that the fresh frames make on the parent, from the outermost frame inwards. Returns the last one.
   template <typename Fresh>

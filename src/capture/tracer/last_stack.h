@@ -7,11 +7,6 @@
 
 namespace heaptap::tracer {
 
-struct StackName {
-  uint32_t number;
-  uint64_t code;  // wire::CodeEntry of the innermost frame
-};
-
 struct HeapLists {
   static void* take(uint32_t /*frames*/, size_t bytes) { return std::malloc(bytes); }
   static void give_back(void* lists, uint32_t /*frames*/, size_t /*bytes*/) { std::free(lists); }
@@ -19,8 +14,8 @@ struct HeapLists {
 
 // Shared by all CPUs.
 struct LastStackParts {
-  using Name = StackName;
-  using Code = uint64_t;
+  using Name = uint32_t;  // the stack's number
+  using Code = uint64_t;  // wire::CodeEntry
   using Lists = HeapLists;
   static constexpr bool kKeepsStackPointer = true;
 };
@@ -45,7 +40,7 @@ class LastStack final : unwind::LastStack<LastStack, LastStackParts> {
   template <typename Memory, typename Code>
   uint32_t walk(Memory& memory, Code& code, const unwind::Frame& start) {
     unwind::Walk<typename Code::Cpu> walk{.at = {.frame = {start}}};
-    return BaseStack::walk(memory, code, walk).number;
+    return BaseStack::walk(memory, code, walk);
   }
 
  private:

@@ -15,7 +15,7 @@ template <typename CpuType>
 class TracedCode {
  public:
   using Cpu = typename CpuType::Rules;
-  using Name = StackName;
+  using Name = uint32_t;
   using Code = uint64_t;
 
   TracedCode(const arch::Cpu& cpu, process::TracedMemory& memory, const LoadedObjects& objects, LogWriter& log,
@@ -35,11 +35,10 @@ class TracedCode {
     return index >= 0 && objects_.objects()[static_cast<size_t>(index)].is_go;
   }
 
-  static StackName root(wire::StackEnd end) { return {LogWriter::root(end), 0}; }
-  StackName add(StackName parent, uint64_t code) { return {log_.intern(parent.number, code), code}; }
-  static uint64_t code_of(StackName name) { return name.code; }
+  static uint32_t root(wire::StackEnd end) { return LogWriter::root(end); }
+  uint32_t add(uint32_t parent, uint64_t code) { return log_.intern(parent, code); }
   template <typename Fresh>
-  StackName add_all(StackName parent, Fresh* fresh, uint32_t count) {
+  uint32_t add_all(uint32_t parent, Fresh* fresh, uint32_t count) {
     for (uint32_t i = count; i > 0; --i) fresh[i - 1].name = parent = add(parent, fresh[i - 1].code);
     return parent;
   }
@@ -70,7 +69,7 @@ class StackWalker {
   // That stack plus the first instruction of the function called there.
   uint32_t into(uint32_t stack, uint64_t address) {
     const uint64_t key = (address & code_.cpu().address_mask()) | wire::kCodeExact;
-    return code_.add({stack, 0}, code_.rule_of(key).code()).number;
+    return code_.add(stack, code_.rule_of(key).code());
   }
 
   // The number of the stack of `thread` whose innermost frame is `start`.

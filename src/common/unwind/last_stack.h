@@ -14,6 +14,11 @@
 // frames are kept and remembered as if there were no others: the list grows with the recursion up to kMaxOfDeeper, is
 // then cut to kCutTo, and when fewer than kMinOfDeeper are left, the next walk goes further out again. In any program,
 // an event checks at most kWholeFrames frames, and names no more.
+//
+// With a requested depth, a stack is named by exactly so many frames, but more are remembered (spare_frames()): as many
+// as a program may return from at once without a walk to the frames that come into view. Usually that is the whole stack.
+// Deeper stacks are named by the codes of their innermost frames, which are kept beside; the remembered frames of such a
+// stack have no names, only what identify() makes of them.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +38,8 @@ using wire::kMaxOfDeeper;
 using wire::kMinOfDeeper;
 using wire::kWholeFrames;
 inline constexpr uint32_t kCutTo = kMaxOfDeeper / 2;
+// Frames remembered beyond a requested depth; up to twice as many while a stack grows. Nothing is remembered of a depth of 1.
+constexpr uint32_t spare_frames(uint32_t asked) { return asked > kUsualFrames ? asked : kUsualFrames; }
 
 // Depth limit of kept stacks.
 struct DepthLimit {
@@ -94,10 +101,9 @@ concept WalkedCode = UnwoundCpu<typename T::Cpu> && requires(T& code, uint64_t k
   // Whether the surrounding code keeps a frame pointer in each frame, also across stack switches, as Go does.
   { code.chains_stacks(key) } -> std::same_as<bool>;
   { code.depth_limit() } -> std::same_as<DepthLimit>;
-  // A stack without frames; a stack plus one frame; the innermost frame of a stack.
+  // A stack without frames; a stack plus one frame.
   { code.root(end) } -> std::same_as<typename T::Name>;
   { code.add(name, entry) } -> std::same_as<typename T::Name>;
-  { code.code_of(name) } -> std::same_as<typename T::Code>;
   // Also add_all(name, fresh, count): adds `count` frames, of which fresh[0] is the innermost, and sets the name of each.
 };
 
@@ -108,7 +114,7 @@ concept WalkedCode = UnwoundCpu<typename T::Cpu> && requires(T& code, uint64_t k
 //   kKeepsStackPointer
 //                whether each frame's stack pointer is kept. It has to be where calls leave the return address in a register.
 //                Where they leave it on the stack, it follows from the slot, and each frame is 8 bytes smaller without.
-// `Self` derives from it and may have its own first_unchanged() and note_walk().
+// `Self` derives from it and may have its own first_unchanged(), note_walk(), identify() and is_name().
 template <typename Self, typename Parts>
 class LastStack {
  public:
@@ -131,9 +137,15 @@ class LastStack {
     Name name;  // of the stack from the outermost frame up to this one
   };
   struct Remembered : FrameFacts {
-    uint32_t origin;
+    uint32_t origin : 3;
     // Index, plus one, of the innermost frame up to this one that was found by the frame pointer; or 0.
-    uint32_t fp_user;
+    uint32_t fp_user : 29;
+    Code code;
+    void set_origin(uint32_t bits, uint32_t user) {
+      origin = bits & 7;
+      set_fp_user(user);
+    }
+    void set_fp_user(uint32_t user) { fp_user = user & ((1u << 29) - 1); }
   };
   struct Fresh : FrameFacts {
     Word word;
@@ -209,6 +221,25 @@ class LastStack {
   // Minimum number of outermost frames left when a stack meets the last one: nonzero where frames further out aren't
   // remembered.
   uint32_t floor_ = 0;
+  wire::StackEnd end_ = wire::StackEnd::kComplete;  // of the last stack, where a depth was requested
+
+  // Whether name_with_fresh() may be called for a stack of so many frames.
+  template <typename Tables>
+  [[nodiscard]] bool can_name(const Tables& tables, uint32_t frames) const {
+    return frames <= (tables.depth_limit().is_asked ? capacity_ : max_frames(tables));
+  }
+  // The name of the stack that `fresh_count` fresh frames make on the outermost `kept` frames of the last stack. Those of a
+  // requested depth may also use the list of fresh frames behind these.
+  template <typename Tables>
+  Name name_with_fresh(Tables& tables, uint32_t kept, uint32_t fresh_count) {
+    if (!has_outer_name(tables, kept, fresh_count)) [[unlikely]]
+      return name_by_codes(tables, kept, fresh_count);
+    return tables.add_all(kept > 0 ? remembered_[kept - 1].name : tables.root(end_), fresh_, fresh_count);
+  }
+
+  // A frame on a remembered one, where stacks are deeper than requested and frames have no names: what stands in for its name.
+  static Name identify(Name /*outer*/, Code /*code*/) { return Name{}; }
+  static bool is_name(Name name) { return name != Name{}; }
 
  private:
   friend Self;
@@ -234,14 +265,19 @@ class LastStack {
   }
 
   // The walk visits one frame more than may be kept, to learn that there are more.
+  template <typename Tables>
+  [[nodiscard]] uint32_t max_walked(const Tables& tables) const {
+    const DepthLimit limit = tables.depth_limit();
+    return limit.frames + (limit.is_asked && limit.frames > 1 ? spare_frames(limit.frames) : 1);
+  }
   template <typename Tables, typename Cpu>
   void set_room(Tables& tables, Walk<Cpu>& walk) const {
-    const uint32_t wanted = tables.depth_limit().frames + 1;
+    const uint32_t wanted = max_walked(tables);
     walk.fresh_room = capacity_ < wanted ? capacity_ : wanted;
   }
   template <typename Tables, typename Cpu>
   [[gnu::noinline]] bool make_room(Tables& tables, Walk<Cpu>& walk) {
-    if (walk.fresh_count > tables.depth_limit().frames || !reserve(walk.fresh_count + 1)) return false;
+    if (walk.fresh_count >= max_walked(tables) || !reserve(walk.fresh_count + 1)) return false;
     set_room(tables, walk);
     return true;
   }
@@ -376,8 +412,7 @@ class LastStack {
   void rejoin(const Walk<Cpu>& walk, uint32_t index) {
     Remembered& met = remembered_[index];
     keep_facts(met, walk.at.frame);
-    met.origin = (met.origin & kFramePointerMatters) | walk.at.origin;
-    met.fp_user = fp_user_at(index, walk.at.origin);
+    met.set_origin((met.origin & kFramePointerMatters) | walk.at.origin, fp_user_at(index, walk.at.origin));
   }
 
   // Keeps the last stack's `kept` outermost frames, adds the fresh ones, and returns the name of the whole.
@@ -385,10 +420,11 @@ class LastStack {
   Name finish(Tables& tables, Walk<Cpu>& walk, uint32_t kept) {
     walk.met = kept;
     const uint32_t frames = kept + walk.fresh_count;
+    if (tables.depth_limit().is_asked) [[unlikely]]
+      return finish_asked(tables, walk, kept);
     if (kept == 0) floor_ = 0;
-    if (walk.at.end == wire::StackEnd::kDepthLimit || frames > max_frames(tables)) [[unlikely]] {
-      return tables.depth_limit().is_asked ? finish_limited(tables, walk, kept) : finish_cut(tables, walk, kept);
-    }
+    if (walk.at.end == wire::StackEnd::kDepthLimit || frames > max_frames(tables)) [[unlikely]]
+      return finish_cut(tables, walk, kept);
     if (frames > capacity_ && !reserve(frames)) [[unlikely]]
       return finish_limited(tables, walk, kept);
     const Name parent = kept > 0 ? remembered_[kept - 1].name : tables.root(walk.at.end);
@@ -421,8 +457,8 @@ class LastStack {
     words_[count_] = fresh.word;
     Remembered& last = remembered_[count_];
     static_cast<FrameFacts&>(last) = static_cast<const FrameFacts&>(fresh);
-    last.origin = origin;
-    last.fp_user = fp_user_at(count_, origin);
+    last.code = fresh.code;
+    last.set_origin(origin, fp_user_at(count_, origin));
     ++count_;
   }
 
@@ -432,7 +468,9 @@ class LastStack {
     const uint32_t fresh_used = walk.fresh_count < kCutTo ? walk.fresh_count : kCutTo;
     const uint32_t kept_used = kept < kCutTo - fresh_used ? kept : kCutTo - fresh_used;
     walk.proof = EndProof::kFrames;
-    const Name outer = keep_inner(tables, kept - kept_used, kept_used);
+    keep_inner(kept - kept_used, kept_used);
+    Name outer = tables.root(wire::StackEnd::kDepthLimit);
+    for (uint32_t i = 0; i < kept_used; ++i) remembered_[i].name = outer = tables.add(outer, remembered_[i].code);
     const Name name = tables.add_all(outer, fresh_, fresh_used);
     self().note_walk(walk);
     count_ = kept_used;
@@ -443,32 +481,90 @@ class LastStack {
     return name;
   }
 
-  // Forgets the `dropped` outermost frames, and renames the `left` ones after them, without the dropped ones. During
-  // this nothing is remembered, since a signal handler may abandon it in the middle. Returns the last one's name.
-  template <typename Tables>
-  Name keep_inner(Tables& tables, uint32_t dropped, uint32_t left) {
+  // Forgets the `dropped` outermost frames, and moves the `left` ones after them up. During this nothing is remembered, since a
+  // signal handler may abandon it in the middle.
+  void keep_inner(uint32_t dropped, uint32_t left) {
     count_ = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    Name name = tables.root(wire::StackEnd::kDepthLimit);
     for (uint32_t i = 0; i < left; ++i) {
       Remembered& frame = remembered_[i];
       words_[i] = words_[i + dropped];
       frame = remembered_[i + dropped];
-      frame.fp_user = frame.fp_user > dropped ? frame.fp_user - dropped : 0;
-      frame.name = name = tables.add(name, tables.code_of(frame.name));
+      frame.set_fp_user(frame.fp_user > dropped ? frame.fp_user - dropped : 0);
     }
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  }
+
+  // Names as many frames as were asked for, and remembers some more.
+  template <typename Tables, typename Cpu>
+  [[gnu::noinline]] Name finish_asked(Tables& tables, Walk<Cpu>& walk, uint32_t kept) {
+    const uint32_t asked = tables.depth_limit().frames;
+    const uint32_t frames = kept + walk.fresh_count;
+    if (asked == 1 || (frames > capacity_ && !reserve(frames))) return finish_limited(tables, walk, kept);
+    if (kept == 0) {
+      end_ = walk.at.end;
+      floor_ = end_ == wire::StackEnd::kDepthLimit ? asked - 1 : 0;
+      if (floor_ > 0) walk.proof = EndProof::kFrames;
+    }
+    const bool has_names = has_outer_name(tables, kept, walk.fresh_count);
+    const Name name = name_with_fresh(tables, kept, walk.fresh_count);
+    self().note_walk(walk);
+    keep_spare(asked, kept, walk.fresh_count);
+    Name outer = count_ > 0 ? remembered_[count_ - 1].name : tables.root(end_);
+    for (uint32_t i = walk.fresh_count; i > 0; --i) {
+      Fresh& fresh = fresh_[i - 1];
+      if (!has_names) fresh.name = outer = self().identify(outer, fresh.code);
+      remember(fresh, walk.proof);
+    }
+    if (walk.is_on_two_stacks || (kept == 0 && walk.proof == EndProof::kNone)) [[unlikely]]
+      count_ = 0;
     return name;
   }
 
-  // Deeper than requested: keeps only the innermost frames, and remembers nothing, since the kept names are of whole stacks.
+  // Whether the stack that fresh frames make on the outermost `kept` ones is the one that these make, with more frames on top.
+  template <typename Tables>
+  [[nodiscard]] bool has_outer_name(const Tables& tables, uint32_t kept, uint32_t fresh_count) {
+    const DepthLimit limit = tables.depth_limit();
+    if (!limit.is_asked) [[likely]]
+      return true;
+    return kept + fresh_count <= limit.frames && (kept == 0 || self().is_name(remembered_[kept - 1].name));
+  }
+
+  // Of the last stack's `kept` outermost frames, under `fresh_count` others, forgets those that are too far out.
+  void keep_spare(uint32_t asked, uint32_t kept, uint32_t fresh_count) {
+    const uint32_t frames = kept + fresh_count;
+    if (frames <= asked + 2 * spare_frames(asked)) {
+      count_ = kept;
+      return;
+    }
+    const uint32_t wanted = asked + spare_frames(asked);
+    const uint32_t kept_used = fresh_count < wanted ? wanted - fresh_count : 0;
+    const uint32_t left = kept_used < kept ? kept_used : kept;
+    keep_inner(kept - left, left);
+    count_ = left;
+    end_ = wire::StackEnd::kDepthLimit;
+    floor_ = asked - 1;
+  }
+
+  // name_with_fresh() by all its frames, at most as many as were asked for: the codes of the kept ones are put behind the fresh ones.
+  template <typename Tables>
+  [[gnu::noinline]] Name name_by_codes(Tables& tables, uint32_t kept, uint32_t fresh_count) {
+    const uint32_t asked = tables.depth_limit().frames;
+    const uint32_t frames = kept + fresh_count;
+    const uint32_t named = frames < asked ? frames : asked;
+    for (uint32_t i = fresh_count; i < named; ++i) fresh_[i].code = remembered_[frames - 1 - i].code;
+    return tables.add_all(tables.root(frames > asked ? wire::StackEnd::kDepthLimit : end_), fresh_, named);
+  }
+
+  // No memory, or only one frame: keeps only the innermost frames, and remembers no more than it did.
   template <typename Tables, typename Cpu>
   [[gnu::noinline]] Name finish_limited(Tables& tables, const Walk<Cpu>& walk, uint32_t kept) {
     const uint32_t limit = tables.depth_limit().is_asked ? tables.depth_limit().frames : kCutTo;
     const uint32_t fresh_used = walk.fresh_count < limit ? walk.fresh_count : limit;
     const uint32_t kept_used = kept < limit - fresh_used ? kept : limit - fresh_used;
-    Name name = tables.root(wire::StackEnd::kDepthLimit);
-    for (uint32_t i = kept - kept_used; i < kept; ++i) name = tables.add(name, tables.code_of(remembered_[i].name));
+    const bool is_all = walk.fresh_count == fresh_used && kept == kept_used && floor_ == 0;
+    Name name = tables.root(is_all && kept == 0 ? walk.at.end : wire::StackEnd::kDepthLimit);
+    for (uint32_t i = kept - kept_used; i < kept; ++i) name = tables.add(name, remembered_[i].code);
     for (uint32_t i = fresh_used; i > 0; --i) name = tables.add(name, fresh_[i - 1].code);
     // A stack within the limit can be remembered; here only the untouched part of it.
     count_ = walk.is_on_two_stacks ? 0 : kept;

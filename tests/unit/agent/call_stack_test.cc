@@ -188,11 +188,63 @@ TEST_P(CallStackTest, OnlyAsDeepAsAskedFor) {
   const std::vector<uint64_t> all = stack_.codes();
   for (uint32_t depth = 1; depth < all.size() + 2; ++depth) {
     code_.tables().set_depth_limit(unwind::depth_limit_for(depth));
+    last_->begin();
     for (int time = 0; time < 2; ++time) {
       const Code::Stack stack = code_.stack(capture());
       const auto kept = static_cast<ptrdiff_t>(std::min<size_t>(depth, all.size()));
       EXPECT_EQ(stack.codes, std::vector<uint64_t>(all.begin(), all.begin() + kept));
       EXPECT_EQ(stack.end, depth < all.size() ? wire::StackEnd::kDepthLimit : wire::StackEnd::kComplete);
+    }
+  }
+}
+
+// Stacks of a requested depth that change, in steps small and large, across the frames that are remembered beside.
+TEST_P(CallStackTest, StacksOfARequestedDepthAreWhatAWalkFromTheStartFinds) {
+  for (const uint32_t depth : {1u, 2u, 3u, 8u, 20u, 60u, 300u}) {
+    code_.tables().set_depth_limit(unwind::depth_limit_for(depth));
+    last_ = std::make_unique<CallStack>();
+    last_->begin();
+    const int rounds = depth < 100 ? 8000 : 1500;  // the table has room for so many frames
+    for (int round = 0; round < rounds; ++round) {
+      const bool is_deep = stack_.depth() > 900;
+      const bool is_far = pick(40) == 0;
+      const unsigned changes = is_far ? pick(700) : pick(5);
+      for (unsigned i = 0; i < changes; ++i) stack_.come_back();
+      if (pick(3) == 0) stack_.move_on(pick(2));
+      const unsigned kinds = pick(64) == 0 ? kKinds : kKindsWithoutSignal;
+      const unsigned calls = is_far ? pick(900) : changes;
+      for (unsigned i = 0; i < calls && !is_deep && stack_.has_room(); ++i) call_one_of(kinds);
+      const uint32_t number = capture();
+      const Code::Stack found = code_.stack(number);
+      std::vector<uint64_t> expected = stack_.codes();
+      const bool is_cut = expected.size() > depth;
+      if (is_cut) expected.resize(depth);
+      ASSERT_EQ(found.codes, expected) << "depth " << depth << ", round " << round;
+      ASSERT_EQ(found.end, is_cut ? wire::StackEnd::kDepthLimit : wire::StackEnd::kComplete);
+      if (round % 16 == 0) {
+        ASSERT_EQ(number, capture_again()) << "depth " << depth << ", round " << round;
+      }
+      ASSERT_LE(last_->remembered_frames(), depth + 2 * unwind::spare_frames(depth));
+    }
+  }
+}
+
+TEST_P(CallStackTest, DamagedStacksOfARequestedDepthAreWhatAWalkFromTheStartFinds) {
+  for (int i = 0; i < 40; ++i) call_one_of(kKindsWithoutSignal);
+  const uint64_t lowest = stack_.start().sp;
+  const uint64_t words = (memory_.end() - lowest) / 8;
+  const std::vector<uint64_t> keys = stack_.codes();
+  for (const uint32_t depth : {2u, 8u, 30u}) {
+    code_.tables().set_depth_limit(unwind::depth_limit_for(depth));
+    last_ = std::make_unique<CallStack>();
+    last_->begin();
+    for (int round = 0; round < 2000; ++round) {
+      for (int damage = 0; damage < 2; ++damage) {
+        const uint64_t near = lowest + pick(words) * uint64_t{8};
+        const uint64_t values[] = {0, near, keys[pick(keys.size())], random_(), near + 1};
+        Memory::put(lowest + pick(words) * uint64_t{8}, values[pick(std::size(values))]);
+      }
+      ASSERT_EQ(capture(), capture_again()) << "depth " << depth << ", round " << round;
     }
   }
 }

@@ -245,6 +245,43 @@ TYPED_TEST(WalkTest, OnlyAsDeepAsAskedFor) {
   }
 }
 
+TYPED_TEST(WalkTest, StacksOfARequestedDepthThatChangeAreWhatAWalkFromTheStartFinds) {
+  for (const uint32_t depth : {1u, 2u, 8u, 30u}) {
+    this->code_.set_depth_limit(depth);
+    typename TestFixture::Last last;
+    for (int round = 0; round < 1000; ++round) {
+      const bool is_deep = this->stack_.depth() > 900;
+      const bool is_far = this->pick(20) == 0;
+      for (unsigned i = this->pick(is_far ? 700 : 6); i > 0; --i) this->stack_.come_back();
+      if (this->pick(2) == 0) this->stack_.move_on(this->pick(3));
+      const unsigned kinds = this->pick(16) == 0 ? test::kShapeCount : kShapesWithoutSignal;
+      const unsigned calls = this->pick(is_far ? 900 : 6);
+      for (unsigned i = 0; i < calls && !is_deep && this->stack_.has_room(); ++i) this->call_one_of(kinds);
+      const uint32_t name = this->walk(last);
+      ASSERT_EQ(name, this->walk_again()) << "depth " << depth << ", round " << round;
+      std::vector<uint64_t> expected = this->stack_.codes();
+      if (expected.size() > depth) expected.resize(depth);
+      ASSERT_EQ(this->code_.stack(name).codes, expected) << "depth " << depth << ", round " << round;
+    }
+  }
+}
+
+// A limited stack isn't walked at each event.
+TYPED_TEST(WalkTest, WhatIsUnchangedOfARequestedDepthIsNotLookedUpAgain) {
+  constexpr uint32_t kSpare = spare_frames(8);
+  while (this->stack_.depth() < 3 * kSpare) this->stack_.call(FrameShape::kPlain, 10);
+  this->code_.set_depth_limit(8);
+  EXPECT_EQ(this->lookups(), 8 + kSpare);
+  EXPECT_EQ(this->lookups(), 0u);
+  this->stack_.move_on(7);
+  EXPECT_EQ(this->lookups(), 1u);
+  const uint64_t met_again = unwind::kHasLinkRegister<typename TypeParam::Cpu> ? 1 : 0;
+  for (unsigned i = 0; i < kSpare / 2; ++i) this->stack_.call(FrameShape::kPlain, 10);
+  EXPECT_EQ(this->lookups(), kSpare / 2 + met_again);
+  for (unsigned i = 0; i < kSpare / 2; ++i) this->stack_.come_back();
+  EXPECT_EQ(this->lookups(), met_again);
+}
+
 TYPED_TEST(WalkTest, StacksAreWholeAsFarAsThatIsCheap) {
   while (this->stack_.depth() < kWholeFrames) this->stack_.call(FrameShape::kFramed, 12);
   this->expect_stack(this->walk());
