@@ -215,7 +215,7 @@ class Live(unittest.TestCase):
         report = target.shown("summary", "--from", "cut")
         for stack in report["stacks"]:
             if stack["allocations"] > 0:
-                self.assertEqual(stack.get("ends_early"), "depth limit of the recording (--depth)")
+                self.assertEqual(stack.get("ends_early"), "limit of the recording (--depth; of releases --release-stacks)")
                 self.assertLessEqual(len(stack["frames"]), 1)
 
     def test_a_detached_program_goes_on(self):

@@ -14,15 +14,32 @@ namespace heaptap::agent {
 using unwind::EndProof;
 using unwind::kByFramePointer;
 
-__attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
+// Forgets what loaded and unloaded code makes invalid.
+inline void CallStack::note_changes(UnwindTables& tables) {
   tables.look_for_rows();
   const uint32_t changes = tables.changes.value();
-  if (changes != changes_) [[unlikely]] {
-    count_ = 0;
-    divergence_ = {};
-    suffix_cache_.forget();
-    changes_ = changes;
-  }
+  if (changes == changes_) [[likely]]
+    return;
+  count_ = 0;
+  divergence_ = {};
+  suffix_cache_.forget();
+  callers_.forget();
+  changes_ = changes;
+}
+
+__attribute__((noinline)) uint32_t CallStack::name_caller(UnwindTables& tables, uintptr_t return_address) {
+  note_changes(tables);
+  const uint64_t key = return_address & wire::kCodeAddressMask;
+  const Rule rule = tables.rule_of(key);
+  const bool is_first = rule.row().kind() == unwind::RowKind::kEnd;
+  const auto end = is_first ? wire::StackEnd::kComplete : wire::StackEnd::kDepthLimit;
+  const uint32_t number = tables.add(UnwindTables::root(end), rule.code()).node;
+  if (number >= wire::kRootCount) callers_.add(key, number);
+  return number;
+}
+
+__attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const Frame& caller, uintptr_t sp) {
+  note_changes(tables);
   if (divergence_.suffix != nullptr) {
     const uint32_t number = name_suffix(tables, *divergence_.suffix);
     if (number != 0) return number;

@@ -56,6 +56,13 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     return 0;
   }
 
+  // The stack of the caller alone; 0: unknown. Valid as find_known() is.
+  [[nodiscard]] __attribute__((always_inline)) uint32_t find_caller(uintptr_t return_address) const {
+    return callers_.find(return_address & wire::kCodeAddressMask);
+  }
+  // The same, where it isn't known.
+  uint32_t name_caller(UnwindTables& tables, uintptr_t return_address);
+
   // As capture(), after find_known() returned 0 for this stack.
   uint32_t walk(UnwindTables& tables, const Frame& caller, uintptr_t sp);
 
@@ -87,6 +94,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   void begin() {
     count_ = 0;
     suffix_cache_.begin();
+    callers_.begin();
     trusted_ = {};
     window_ = StackWindow();
   }
@@ -182,6 +190,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   }
   // Whether that word of the thread's own stack, above `slot`, is unchanged. Memory below is not in use.
   static bool is_kept(uintptr_t at, uintptr_t value, uintptr_t slot) { return at > slot && load_word(at) == value; }
+  void note_changes(UnwindTables& tables);
   void remember_suffix(const Walk& walk);
   uint32_t name_suffix(UnwindTables& tables, const StackSuffix& suffix);
 
@@ -204,6 +213,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   AddressSpan trusted_;
   StackWindow window_;
   SuffixCache suffix_cache_;
+  CallerCache callers_;
   Divergence divergence_;  // of the requested stack; its suffix is valid only while no other is added
   uint32_t changes_ = 0;
   uint32_t last_number_ = 0;  // of the last stack; 0: unknown

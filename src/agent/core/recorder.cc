@@ -123,6 +123,30 @@ inline Frame frame_at(const CallSite& site) {
   return frame;
 }
 
+// Whether at most the caller is recorded of such events.
+inline bool is_short(wire::RecordKind kind) { return (g_session.short_kinds >> static_cast<unsigned>(kind) & 1u) != 0; }
+
+// Not kNotUnwound: that marks releases while recording is switched off, which are no errors.
+constexpr auto kNoFrames = static_cast<uint32_t>(wire::StackEnd::kDepthLimit);
+
+inline bool is_without_stack(wire::RecordKind kind) {
+  return kind == wire::RecordKind::kRelease && (g_session.flags & wire::kNoReleaseStacks) != 0;
+}
+
+// The stack of such an event; 0: unknown, as of the loader's events, which all need a look.
+inline __attribute__((always_inline)) uint32_t find_short(const CallStack& call_stack, wire::RecordKind kind,
+                                                          const CallSite& site) {
+  if (g_session.loader_code.holds(site.return_address())) [[unlikely]]
+    return 0;
+  if (is_without_stack(kind)) return kNoFrames;
+  return call_stack.find_caller(site.return_address());
+}
+
+uint32_t name_short(CallStack& call_stack, wire::RecordKind kind, const CallSite& site) {
+  if (is_without_stack(kind)) return kNoFrames;
+  return call_stack.name_caller(g_session.unwind, site.return_address());
+}
+
 bool is_omitted(uintptr_t return_address) {
   const Module* module = g_session.unwind.modules.find(return_address - 1);
   return module != nullptr && module->omitted;
@@ -158,10 +182,12 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   CallStack& call_stack = state->call_stack;
   if (hold.is_nested() || is_loader) [[unlikely]]
     call_stack.reset();
-  uint32_t stack = call_stack.capture(session.unwind, caller, site.bottom());
+  const bool shortens = is_short(observation.kind);
+  uint32_t stack = !shortens || hold.is_nested() ? call_stack.capture(session.unwind, caller, site.bottom()) : 0;
   if (hold.is_nested() && call_stack.is_known_whole() && !call_stack.passes(platform::own_code())) [[unlikely]] {
     hold.end_levels_below();
   }
+  if (shortens) stack = name_short(call_stack, observation.kind, site);
   if (is_loader) call_stack.reset();
   if (observation.label != nullptr) {
     stack = session.unwind.trie.with_label(stack, observation.label->number);
@@ -221,8 +247,12 @@ __attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t tagge
     end_record(anchor, state);
     return record_special(anchor, tagged_address, size_bytes, site);
   }
-  if (stack == 0) stack = state.call_stack.walk(g_session.unwind, frame_at(site), site.bottom());
-  write_event(state, tagged_address, size_bytes, 0, tagged(anchor, wire::record_kind(tagged_address), stack));
+  const wire::RecordKind kind = wire::record_kind(tagged_address);
+  if (stack == 0) {
+    stack = is_short(kind) ? name_short(state.call_stack, kind, site)
+                           : state.call_stack.walk(g_session.unwind, frame_at(site), site.bottom());
+  }
+  write_event(state, tagged_address, size_bytes, 0, tagged(anchor, kind, stack));
   end_record(anchor, state);
 }
 
@@ -238,7 +268,9 @@ __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagge
     return record_special(anchor, tagged_address, size_bytes, site);
   ThreadState& state = *anchor.states[0];
   begin_record(anchor, state);
-  const uint32_t stack = state.call_stack.find_known(frame_at(site));
+  const uint32_t stack = is_short(wire::record_kind(tagged_address))
+                             ? find_short(state.call_stack, wire::record_kind(tagged_address), site)
+                             : state.call_stack.find_known(frame_at(site));
   if (stack == 0 || !wire::has_room(state)) return record_begun(anchor, tagged_address, size_bytes, site, stack);
   const uint64_t ticks = time_for(state, tagged_address) - state.base_time;
   if (ticks > UINT32_MAX) [[unlikely]]

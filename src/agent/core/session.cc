@@ -24,6 +24,13 @@ FirstMappings first_mappings(wire::LogHeader* memory, const wire::LogLayout& log
 
 namespace {
 
+uint16_t short_kinds_for(const wire::LogLayout& log) {
+  constexpr unsigned kAllocate = 1u << static_cast<unsigned>(wire::RecordKind::kAllocate);
+  constexpr unsigned kRelease = 1u << static_cast<unsigned>(wire::RecordKind::kRelease);
+  const bool are_releases = (log.flags & (wire::kReleaseCallers | wire::kNoReleaseStacks)) != 0;
+  return static_cast<uint16_t>(log.depth_limit == 1 ? kAllocate | kRelease : are_releases ? kRelease : 0);
+}
+
 // A child that should be recorded but isn't: notes it in its parent's log, which it still has.
 void note_unreached() {
   if (g_session.log != nullptr) g_session.log->children_unreached.fetch_add(1, std::memory_order_relaxed);
@@ -116,6 +123,7 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   session.unwind.changes.count_up();
   UnwindTables& unwind = session.unwind;
   unwind.set_depth_limit(unwind::depth_limit_for(layout.depth_limit));
+  session.short_kinds = short_kinds_for(layout);
   if (!session.owners.start() ||
       !unwind.rules.start(reinterpret_cast<wire::CodeEntry*>(base + layout.codes_offset), layout.code_capacity, log) ||
       !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + layout.nodes_offset), layout.start_nodes,

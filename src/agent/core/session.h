@@ -41,6 +41,7 @@ struct alignas(64) Session {
   // The processor's clock can't be trusted, or reading it would kill the process: see clock.h.
   bool counts_time = false;
   bool omits = false;
+  uint16_t short_kinds = 0;  // bits by RecordKind: events of which at most the caller is recorded
   LastWriterTable owners;
   UnwindTables unwind;
   wire::StreamSlot* slots = nullptr;

@@ -162,6 +162,45 @@ struct PlaceTable {
   }
 };
 
+// Stacks of one frame, by the caller's return address.
+class CallerCache {
+ public:
+  [[nodiscard]] __attribute__((always_inline)) uint32_t find(uintptr_t key) const {
+    const Entry& entry = callers_.entries[index(key)];
+    return entry.key == key ? entry.number : 0;
+  }
+  void add(uintptr_t key, uint32_t number) {
+    if (callers_.entries[index(key)].key != 0) callers_.note_displaced();
+    Entry& entry = callers_.entries[index(key)];
+    entry.key = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    entry.number = number;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    entry.key = key;
+  }
+  void forget() {
+    for (uint32_t i = 0; i <= callers_.mask; ++i) callers_.entries[i].key = 0;
+  }
+  void begin() {
+    callers_.begin(few_);
+    forget();
+  }
+
+ private:
+  struct Entry {
+    uintptr_t key;  // 0: none
+    uint32_t number;
+  };
+  using Table = PlaceTable<Entry, 16, 256, 1024>;
+
+  [[nodiscard]] uint32_t index(uintptr_t key) const {
+    return static_cast<uint32_t>(key * 0x9e3779b97f4a7c15u >> 40) & callers_.mask;
+  }
+
+  Table callers_;
+  Table::Few few_;
+};
+
 class SuffixCache {
  public:
   // The suffix by which a stack may have left the last one. It has to be proven: by stands(), and by the place of the

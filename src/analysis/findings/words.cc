@@ -92,7 +92,7 @@ std::string ending_of(wire::StackEnd end) {
     case wire::StackEnd::kUnreadable:
       return "the stack's memory is unreadable or damaged";
     case wire::StackEnd::kDepthLimit:
-      return "depth limit of the recording (--depth)";
+      return "limit of the recording (--depth; of releases --release-stacks)";
     case wire::StackEnd::kMissing:
       return "the trace is damaged here";
     case wire::StackEnd::kTableFull:
@@ -116,6 +116,11 @@ std::string ending_of(const report::StackEntry& stack) {
 
 std::string ending_of(const report::Crash& crash) {
   return crash.end == wire::StackEnd::kDepthLimit ? "deeper frames are left out" : ending_of(crash.end);
+}
+
+bool has_short_release(const report::ErrorEntry& error) {
+  return error.end == wire::StackEnd::kDepthLimit ||
+         (error.released && error.released->end == wire::StackEnd::kDepthLimit);
 }
 
 std::string words_of_error(const std::string& kind) {

@@ -353,6 +353,7 @@ report::ErrorEntry Lister::error_of(const ledger::ReleaseError& error) const {
                            .address = error.address,
                            .count = error.count,
                            .frames = std::move(released.frames),
+                           .end = released.end,
                            .allocated = {},
                            .released = {}};
   if (error.key.allocated_at != ledger::kNoSite) {
@@ -371,7 +372,8 @@ report::ErrorEntry::Origin Lister::origin_of(model::SiteId site, uint64_t size_b
           .variant = function.variant,
           .size_bytes = size_bytes,
           .frames = names_.list_frames(tables_, entry.stack,
-                                       asked_.listing.depth != 0 ? asked_.listing.depth : kMaxListedFrames)};
+                                       asked_.listing.depth != 0 ? asked_.listing.depth : kMaxListedFrames),
+          .end = shape_of(tables_, entry.stack).end};
 }
 
 void Lister::list_blocks(report::Report& report) const {

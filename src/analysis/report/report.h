@@ -184,11 +184,13 @@ struct ErrorEntry {
   uint64_t address = 0;
   uint64_t count = 1;  // same kind, same stacks; `address` is the first one's
   std::vector<FrameIndex> frames;
+  wire::StackEnd end = wire::StackEnd::kComplete;
   struct Origin {
     std::string function;
     std::string variant;
     uint64_t size_bytes = 0;
     std::vector<FrameIndex> frames;
+    wire::StackEnd end = wire::StackEnd::kComplete;
   };
   std::optional<Origin> allocated;
   std::optional<Origin> released;  // of a double release: the first one

@@ -194,6 +194,12 @@ constexpr std::array kValued{
            [](View name, View value, Options& options) { return set_number(name, value, options.order.depth); }},
     Valued{"--depth", kForRecording,
            [](View name, View value, Options& options) { return set_number(name, value, options.order.depth); }},
+    Valued{"--release-stacks", kForRecording,
+           [](View name, View value, Options& options) {
+             options.order.release_stacks = wire::ReleaseStacks::kCaller;
+             if (value == "full") options.order.release_stacks = wire::ReleaseStacks::kFull;
+             return choose(name, value, "full", "caller");
+           }},
     Valued{"--via", kForRecording,
            [](View name, View value, Options& options) {
              options.order.via = value;
@@ -398,6 +404,8 @@ Capture:
                           libheaptap_agent.so beside this program)
   --via agent|ptrace      how to capture
   -d, --depth N           record at most N frames of a stack
+  --release-stacks full|caller
+                          of stacks of releases (default: the caller)
   --duration TIME         stop recording after this time
   --no-leak-scan          make no leak scan at the end
   --no-cpp                record malloc and free below operator new and delete

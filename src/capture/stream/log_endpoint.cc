@@ -27,12 +27,15 @@ model::ExitStatus exit_said_by(const wire::ExitNotice& notice) {
   return exit;
 }
 
-// Whether there are stacks without their outermost frames.
+// Whether there are stacks without their outermost frames, but for those of releases that are the caller's alone.
 bool cuts_stacks(const log::LogParts& log) {
   const size_t count = std::min<size_t>(log.header.node_count.load(std::memory_order_relaxed), log.nodes.size());
-  return std::ranges::any_of(log.nodes.first(count), [](const wire::StackNode& node) {
-    return wire::node_parent(node.load(std::memory_order_relaxed)) ==
-           static_cast<uint32_t>(wire::StackEnd::kDepthLimit);
+  const auto caller_of = [&](uint32_t number) {
+    return number < count ? wire::node_parent(log.nodes[number].load(std::memory_order_relaxed)) : uint32_t{0};
+  };
+  return std::ranges::any_of(log.nodes.first(count), [&](const wire::StackNode& node) {
+    const uint32_t outer = caller_of(caller_of(wire::node_parent(node.load(std::memory_order_relaxed))));
+    return outer == static_cast<uint32_t>(wire::StackEnd::kDepthLimit);
   });
 }
 

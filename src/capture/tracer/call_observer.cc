@@ -156,7 +156,7 @@ void CallObserver::begin(const FoundFunction& called, const Site& site, const ar
   call.memory = memory_of(role, call, arguments.protection, arguments.flags);
   const bool has_frame = called.form != Form::kPlain;
   if (call.is_event && !(role == Role::kRelease && call.block == 0))
-    call.stack = walk(place, has_frame ? called.address : 0);
+    call.stack = stack_for(role, place, has_frame ? called.address : 0);
   if (role == Role::kRelease) {
     begin_release(call, site.tracks_return);
   } else if (role == Role::kReallocate) {
@@ -408,16 +408,28 @@ uint64_t CallObserver::argument(int index) {
   return value;
 }
 
+// A reallocation's stack is that of its allocation, too.
+uint32_t CallObserver::stack_for(Role role, const arch::CallPlace& place, uint64_t function) {
+  const wire::LogHeader& log = space_.log().header();
+  const uint32_t limits = role == Role::kRelease && !wire::is_switched_off(log) ? log.flags : 0;
+  if ((limits & wire::kNoReleaseStacks) != 0) return LogWriter::root(wire::StackEnd::kDepthLimit);
+  if ((limits & wire::kReleaseCallers) != 0) return space_.walk().caller(start_of(place, function));
+  return walk(place, function);
+}
+
+CallWalk::Start CallObserver::start_of(const arch::CallPlace& place, uint64_t function) const {
+  return {.thread = thread_.id(),
+          .return_address = place.return_address,
+          .slot = place.slot,
+          .stack_pointer = place.caller_stack_pointer,
+          .frame_pointer = space_.cpu().frame_pointer(registers_),
+          .function = function};
+}
+
 uint32_t CallObserver::walk(const arch::CallPlace& place, uint64_t function) {
   if (wire::is_switched_off(space_.log().header())) return LogWriter::root(wire::StackEnd::kNotUnwound);
   if (thread_.last_stack == nullptr) thread_.last_stack = space_.walk().make_last_stack();
-  return space_.walk().walk({.thread = thread_.id(),
-                             .return_address = place.return_address,
-                             .slot = place.slot,
-                             .stack_pointer = place.caller_stack_pointer,
-                             .frame_pointer = space_.cpu().frame_pointer(registers_),
-                             .function = function},
-                            *thread_.last_stack);
+  return space_.walk().walk(start_of(place, function), *thread_.last_stack);
 }
 
 }  // namespace heaptap::tracer

@@ -58,6 +58,8 @@ class CallObserver {
   uint64_t argument(int index);
   // Includes a frame of the function, if that isn't 0.
   uint32_t walk(const arch::CallPlace& place, uint64_t function = 0);
+  uint32_t stack_for(wire::Role role, const arch::CallPlace& place, uint64_t function);
+  [[nodiscard]] CallWalk::Start start_of(const arch::CallPlace& place, uint64_t function) const;
   // Block size needed for the text returned by a function.
   uint64_t text_bytes(uint64_t text, bool is_wide);
   // Resolves a chain of jumps through tables; the address itself if it is no such jump.

@@ -10,6 +10,7 @@ struct CallWalk::State {
   virtual void object_came(uint32_t index, uint32_t generation) = 0;
   virtual void object_went(uint32_t index) = 0;
   virtual uint32_t walk(const Start& start, LastStack& last) = 0;
+  virtual uint32_t caller(const Start& start) = 0;
 
   template <typename Cpu>
   class Of;
@@ -32,6 +33,10 @@ class CallWalk::State::Of final : public State {
                                          .fp_slot = 0,
                                          .cfa_slot = 0},
                                         last);
+    return start.function != 0 ? walker_.into(stack, start.function) : stack;
+  }
+  uint32_t caller(const Start& start) override {
+    const uint32_t stack = walker_.caller(start.return_address);
     return start.function != 0 ? walker_.into(stack, start.function) : stack;
   }
 
@@ -59,6 +64,10 @@ void CallWalk::object_went(uint32_t index) {
 
 uint32_t CallWalk::walk(const Start& start, LastStack& last) {
   return state_ ? state_->walk(start, last) : LogWriter::root(wire::StackEnd::kNotUnwound);
+}
+
+uint32_t CallWalk::caller(const Start& start) {
+  return state_ ? state_->caller(start) : LogWriter::root(wire::StackEnd::kNotUnwound);
 }
 
 std::unique_ptr<LastStack, void (*)(LastStack*)> CallWalk::make_last_stack() const {

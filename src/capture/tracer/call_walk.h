@@ -40,6 +40,8 @@ class CallWalk {
     uint64_t function = 0;  // the called function, if it is to be a frame as well
   };
   uint32_t walk(const Start& start, LastStack& last);
+  // The stack of the caller alone.
+  uint32_t caller(const Start& start);
 
   [[nodiscard]] std::unique_ptr<LastStack, void (*)(LastStack*)> make_last_stack() const;
 

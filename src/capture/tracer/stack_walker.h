@@ -72,6 +72,13 @@ class StackWalker {
     return code_.add(stack, code_.rule_of(key).code());
   }
 
+  // The stack of the code that is returned to, without its callers.
+  uint32_t caller(uint64_t return_address) {
+    const FrameRule& rule = code_.rule_of(return_address & code_.cpu().address_mask());
+    const bool is_first = rule.row().kind() == unwind::RowKind::kEnd;
+    return code_.add(code_.root(is_first ? wire::StackEnd::kComplete : wire::StackEnd::kDepthLimit), rule.code());
+  }
+
   // The number of the stack of `thread` whose innermost frame is `start`.
   uint32_t walk(pid_t thread, unwind::Frame start, LastStack& last) {
     start.key &= code_.cpu().address_mask();

@@ -112,7 +112,8 @@ log::LogOptions log_options(const line::RecordOrder& order, const TargetOptions&
   log.depth_limit = order.depth;
   log.overflow_policy = order.drop_on_overflow ? wire::OverflowPolicy::kDrop : wire::OverflowPolicy::kWait;
   log.flags = (order.follow_fork ? wire::kFollowFork : 0u) | (order.follow_exec ? wire::kFollowExec : 0u) |
-              (order.no_cpp ? wire::kNoCpp : 0u) | (order.leak_scan ? wire::kScanAtEnd : 0u);
+              (order.no_cpp ? wire::kNoCpp : 0u) | (order.leak_scan ? wire::kScanAtEnd : 0u) |
+              wire::flags_for(order.release_stacks);
   log.report_signal = static_cast<uint32_t>(order.report_signal);
   for (const std::string& object : order.omit) log.omitted_objects += object + "\n";
   rlimit file{};

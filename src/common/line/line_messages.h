@@ -111,6 +111,7 @@ enum class Field : uint8_t {
   kRegions = 145,
   kExitBegins = 146,  // of a scan
   kCrash = 147,
+  kReleaseStacks = 148,
 };
 
 struct Resume {

@@ -33,6 +33,7 @@ Fields encode(const RecordOrder& order) {
   fields.add(Field::kScansAtEnd, order.leak_scan);
   fields.add(Field::kDropsOnOverflow, order.drop_on_overflow);
   fields.add(Field::kDepth, order.depth);
+  fields.add(Field::kReleaseStacks, static_cast<uint64_t>(order.release_stacks));
   fields.add(Field::kLogBytes, order.log_memory_bytes);
   fields.add(Field::kReportSignal, static_cast<uint64_t>(order.report_signal));
   fields.add(Field::kFetches, order.fetches);
@@ -58,6 +59,11 @@ base::Result<RecordOrder> decode_order(const Fields& fields) {
   order.leak_scan = flag_of(fields, Field::kScansAtEnd);
   order.drop_on_overflow = flag_of(fields, Field::kDropsOnOverflow);
   order.depth = fields.small_number(Field::kDepth);
+  const uint64_t release_stacks = fields.number_or_0(Field::kReleaseStacks);
+  if (release_stacks >= wire::kReleaseStacksCount) {
+    return base::fail_as(base::ErrorKind::kUsage, "unknown part {} of release stacks", release_stacks);
+  }
+  order.release_stacks = static_cast<wire::ReleaseStacks>(release_stacks);
   order.log_memory_bytes = fields.number_or_0(Field::kLogBytes);
   const uint64_t signal = fields.number_or_0(Field::kReportSignal);
   if (signal > kMaxSignal) return base::fail_as(base::ErrorKind::kUsage, "unknown signal {}", signal);

@@ -9,6 +9,7 @@
 #include "common/base/result.h"
 #include "common/line/compression.h"
 #include "common/message/message.h"
+#include "common/wire/release_stacks.h"
 
 namespace heaptap::line {
 
@@ -23,7 +24,8 @@ struct RecordOrder {
   bool no_cpp = false;
   bool leak_scan = true;
   bool drop_on_overflow = false;
-  uint32_t depth = 0;             // frames per stack; 0: all
+  uint32_t depth = 0;  // frames per stack; 0: all
+  wire::ReleaseStacks release_stacks = wire::kUsualReleaseStacks;
   uint64_t log_memory_bytes = 0;  // 0: default of the target's side
   int report_signal = 0;
   std::vector<std::string> omit;

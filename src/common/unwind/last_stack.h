@@ -497,7 +497,7 @@ class LastStack {
 
   // Names as many frames as were asked for, and remembers some more.
   template <typename Tables, typename Cpu>
-  [[gnu::noinline]] Name finish_asked(Tables& tables, Walk<Cpu>& walk, uint32_t kept) {
+  [[gnu::noinline, gnu::cold]] Name finish_asked(Tables& tables, Walk<Cpu>& walk, uint32_t kept) {
     const uint32_t asked = tables.depth_limit().frames;
     const uint32_t frames = kept + walk.fresh_count;
     if (asked == 1 || (frames > capacity_ && !reserve(frames))) return finish_limited(tables, walk, kept);

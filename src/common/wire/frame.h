@@ -76,8 +76,9 @@ inline uint64_t get_u64(const uint8_t* from) { return get_u32(from) | uint64_t{g
 
 // CRC-32C (Castagnoli), RFC 3720 B.4; with slicing by 8, since whole frames are processed at once.
 namespace crc {
-inline constexpr auto kTables = [] {
-  std::array<std::array<uint32_t, 256>, 8> tables{};
+using Tables = std::array<std::array<uint32_t, 256>, 8>;
+inline Tables make_tables() {
+  Tables tables{};
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t value = i;
     for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0x82f63b78u : 0);
@@ -87,20 +88,25 @@ inline constexpr auto kTables = [] {
     for (size_t i = 0; i < 256; ++i) tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 0xff];
   }
   return tables;
-}();
+}
+// Made at the first use: as a constant it would be 8 KiB of each program's file.
+inline const Tables& tables() {
+  static const Tables made = make_tables();
+  return made;
+}
 }  // namespace crc
 
 inline uint32_t crc32c(const uint8_t* data, size_t bytes, uint32_t before = 0) {
-  using crc::kTables;
+  const crc::Tables& tables = crc::tables();
   uint32_t value = ~before;
   for (; bytes >= 8; bytes -= 8, data += 8) {
     const uint32_t low = get_u32(data) ^ value;
     const uint32_t high = get_u32(data + 4);
-    value = kTables[7][low & 0xff] ^ kTables[6][low >> 8 & 0xff] ^ kTables[5][low >> 16 & 0xff] ^
-            kTables[4][low >> 24] ^ kTables[3][high & 0xff] ^ kTables[2][high >> 8 & 0xff] ^
-            kTables[1][high >> 16 & 0xff] ^ kTables[0][high >> 24];
+    value = tables[7][low & 0xff] ^ tables[6][low >> 8 & 0xff] ^ tables[5][low >> 16 & 0xff] ^
+            tables[4][low >> 24] ^ tables[3][high & 0xff] ^ tables[2][high >> 8 & 0xff] ^
+            tables[1][high >> 16 & 0xff] ^ tables[0][high >> 24];
   }
-  for (; bytes > 0; --bytes, ++data) value = kTables[0][(value ^ *data) & 0xff] ^ (value >> 8);
+  for (; bytes > 0; --bytes, ++data) value = tables[0][(value ^ *data) & 0xff] ^ (value >> 8);
   return ~value;
 }
 

@@ -14,6 +14,7 @@
 #include <atomic>
 
 #include "common/wire/exit_handshake.h"
+#include "common/wire/release_stacks.h"
 
 namespace heaptap::wire {
 
@@ -48,8 +49,8 @@ enum class OverflowPolicy : uint32_t { kWait = 0, kDrop = 1 };
 // Maximum depth of whole stacks where no depth is set. Of deeper stacks some innermost frames are kept
 // (common/unwind/last_stack.h).
 inline constexpr uint32_t kWholeFrames = 4096;
-inline constexpr uint32_t kMaxOfDeeper = kWholeFrames / 2;
-inline constexpr uint32_t kMinOfDeeper = kWholeFrames / 8;
+inline constexpr uint32_t kMaxOfDeeper = 1280;
+inline constexpr uint32_t kMinOfDeeper = 256;
 
 // Layout of a log, and the collector's settings for the agent. Written by the collector before it hands the memory
 // over. From then on both sides use a private copy: the program may overwrite this one.
@@ -151,7 +152,14 @@ enum SessionFlag : uint32_t {
   kNoCpp = 1u << 2,      // operator new and delete are no events of their own, their malloc and free calls are
   kScanAtEnd = 1u << 3,  // the program's end waits for a last scan, see common/wire/exit_handshake.h
   kCountTime = 1u << 4,  // the processor's clock can't be trusted: each event increments coarse_clock, then in ns
+  kReleaseCallers = 1u << 5,   // a release's stack is its caller alone
+  kNoReleaseStacks = 1u << 6,  // releases have no stacks
 };
+
+constexpr uint32_t flags_for(ReleaseStacks kept) {
+  if (kept == ReleaseStacks::kFull) return 0;
+  return kept == ReleaseStacks::kCaller ? kReleaseCallers : kNoReleaseStacks;
+}
 
 // Set by the collector and by the program, read for each event. While it is off, nothing counts as lost.
 enum class RecordingSwitch : uint32_t {

@@ -393,6 +393,12 @@ class Document {
     json_.member("function", origin->function);
     json_.member("size", origin->size_bytes);
     json_.key("frames").values(origin->frames);
+    ending(origin->end);
+  }
+
+  // Left out of whole stacks.
+  void ending(wire::StackEnd end) {
+    if (const std::string text = findings::ending_of(end); !text.empty()) json_.member("ends_early", text);
   }
 
   void errors() {
@@ -402,6 +408,7 @@ class Document {
       json_.member("address", json::address_or_null(error.address));
       json_.member("count", error.count);
       json_.key("frames").values(error.frames);
+      ending(error.end);
       origin("allocated", error.allocated);
       origin("released", error.released);
     });

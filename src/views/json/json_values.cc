@@ -21,6 +21,10 @@ void write_count(JsonWriter& json, bool is_known, const report::BlockCount& coun
   json.member("bytes", nullptr);
 }
 
+void member_if_any(JsonWriter& json, const char* name, std::string_view text) {
+  if (!text.empty()) json.member(name, text);
+}
+
 enum class OriginOf { kAllocation, kRelease };
 
 void write_origin(JsonWriter& json, JsonStacks& stacks, const std::optional<report::ErrorEntry::Origin>& origin,
@@ -31,6 +35,7 @@ void write_origin(JsonWriter& json, JsonStacks& stacks, const std::optional<repo
   json.member("variant", origin->variant);
   if (what == OriginOf::kAllocation) json.member("size", origin->size_bytes);
   stacks.write(json, origin->frames);
+  member_if_any(json, "ends_early", findings::ending_of(origin->end));
 }
 
 void write_kept(JsonWriter& json, const report::Leaks& leaks) {
@@ -132,10 +137,6 @@ void write_leaks(JsonWriter& json, const std::optional<report::StackLeaks>& leak
   write("in_cycles", counts.in_cycles);
   if (!counts.cycle.empty()) json.key("cycle").values(counts.cycle);
   if (counts.exit_holder) write_exit_holder(json, *counts.exit_holder);
-}
-
-void member_if_any(JsonWriter& json, const char* name, std::string_view text) {
-  if (!text.empty()) json.member(name, text);
 }
 
 }  // namespace
@@ -252,6 +253,7 @@ void write_error(JsonWriter& json, JsonStacks& stacks, const report::ErrorEntry&
   json.member("address", address_or_null(error.address));
   json.member("count", error.count);
   stacks.write(json, error.frames);
+  member_if_any(json, "ends_early", findings::ending_of(error.end));
   write_origin(json.key("allocated"), stacks, error.allocated, OriginOf::kAllocation);
   write_origin(json.key("released"), stacks, error.released, OriginOf::kRelease);
 }

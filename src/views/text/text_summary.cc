@@ -259,6 +259,9 @@ std::string text_errors(const TextContext& context) {
   if (shown < context.report.errors.size()) {
     text += fmt::format("\n({} more)\n", context.report.errors.size() - shown);
   }
+  if (std::ranges::any_of(context.report.errors, findings::has_short_release)) {
+    text += fmt::format("\n{}\n", context.ink.dim(fmt::format("({})", findings::kShortReleases)));
+  }
   return text.empty() ? text : fmt::format("\n{}\n{}", context.ink.bold("Invalid, double and mismatched frees"), text);
 }
 

@@ -229,6 +229,24 @@ TEST_P(CallStackTest, StacksOfARequestedDepthAreWhatAWalkFromTheStartFinds) {
   }
 }
 
+TEST_P(CallStackTest, TheCallerAloneIsFoundByItsReturnAddress) {
+  for (int i = 0; i < 3000; ++i) {
+    if (stack_.depth() > 100) stack_.come_back();
+    call_one_of(kKindsWithoutSignal);
+    const uintptr_t caller = stack_.codes().front();
+    const uint32_t number = last_->name_caller(code_.tables(), caller);
+    ASSERT_EQ(last_->find_caller(caller), number);
+    const Code::Stack found = code_.stack(number);
+    ASSERT_EQ(found.codes, std::vector<uint64_t>{caller});
+    ASSERT_EQ(found.end, wire::StackEnd::kDepthLimit);
+  }
+  const uintptr_t caller = stack_.codes().front();
+  code_.tables().changes.count_up();
+  last_->name_caller(code_.tables(), stack_.codes().back());
+  EXPECT_EQ(last_->find_caller(caller), 0u) << "other code may be there";
+  EXPECT_EQ(last_->seen_changes(), code_.tables().changes.value());
+}
+
 TEST_P(CallStackTest, DamagedStacksOfARequestedDepthAreWhatAWalkFromTheStartFinds) {
   for (int i = 0; i < 40; ++i) call_one_of(kKindsWithoutSignal);
   const uint64_t lowest = stack_.start().sp;

@@ -21,6 +21,7 @@ RecordOrder order_with_all() {
           .leak_scan = false,
           .drop_on_overflow = true,
           .depth = 30,
+          .release_stacks = wire::ReleaseStacks::kNone,
           .log_memory_bytes = uint64_t{1} << 33,
           .report_signal = 12,
           .omit = {"libodd.so"},
@@ -42,6 +43,7 @@ TEST(RecordOrder, IsReadBackAsItWasWritten) {
   EXPECT_EQ(read->compression, order.compression);
   EXPECT_FALSE(read->leak_scan);
   EXPECT_EQ(read->depth, order.depth);
+  EXPECT_EQ(read->release_stacks, order.release_stacks);
   EXPECT_EQ(read->log_memory_bytes, order.log_memory_bytes);
   EXPECT_EQ(read->report_signal, order.report_signal);
   EXPECT_EQ(read->omit, order.omit);
@@ -62,6 +64,20 @@ TEST(RecordOrder, WithACompressionThatThereIsNotIsRefused) {
   fields.add(Field::kArgument, "/bin/program");
   fields.add(Field::kCompression, uint64_t{3});
   EXPECT_FALSE(decode_order(fields).has_value());
+}
+
+TEST(RecordOrder, WithAPartOfReleaseStacksThatThereIsNotIsRefused) {
+  Fields fields;
+  fields.add(Field::kArgument, "/bin/program");
+  fields.add(Field::kReleaseStacks, uint64_t{3});
+  EXPECT_FALSE(decode_order(fields).has_value());
+}
+
+// As before there was a choice.
+TEST(RecordOrder, WithoutAPartOfReleaseStacksMeansAllOfThem) {
+  Fields fields;
+  fields.add(Field::kArgument, "/bin/program");
+  EXPECT_EQ(decode_order(fields)->release_stacks, wire::ReleaseStacks::kFull);
 }
 
 TEST(RecordOrder, OfAnotherWayOrSignalIsRefused) {

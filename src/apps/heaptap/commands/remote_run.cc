@@ -112,6 +112,7 @@ line::RecordOrder order_of(const RunOptions& options, bool fetches) {
           .leak_scan = options.leak_scan,
           .drop_on_overflow = options.drop_on_overflow,
           .depth = options.depth,
+          .release_stacks = options.kept_release_stacks(),
           .log_memory_bytes = options.log_memory_bytes,
           .report_signal = options.report_signal,
           .omit = options.omit,

@@ -16,6 +16,7 @@
 #include "apps/heaptap/options/color_mode.h"
 #include "apps/heaptap/options/machine_options.h"
 #include "common/line/compression.h"
+#include "common/wire/release_stacks.h"
 
 namespace heaptap::app {
 
@@ -47,8 +48,9 @@ struct RunOptions {
   bool sanity = false;                    // list mismatched and bad releases
   bool aggregate = false;                 // totals in the target, no event log
   uint64_t aggregate_memory_bytes = 16u << 20;
-  bool drop_on_overflow = false;  // else wait
-  uint64_t log_memory_bytes = 0;  // 0: the default
+  std::optional<wire::ReleaseStacks> release_stacks;  // empty: full with `sanity`, else the usual
+  bool drop_on_overflow = false;                      // else wait
+  uint64_t log_memory_bytes = 0;                      // 0: the default
 
   // Environment of the program.
   std::string user;
@@ -76,6 +78,10 @@ struct RunOptions {
   bool json = false;      // on stderr, instead of text
   std::string json_file;  // in addition to text; empty: none
   ColorMode color = ColorMode::kAuto;
+
+  [[nodiscard]] wire::ReleaseStacks kept_release_stacks() const {
+    return release_stacks.value_or(sanity ? wire::ReleaseStacks::kFull : wire::kUsualReleaseStacks);
+  }
 };
 
 // `heaptap --collect PID`: recorder started by an agent in a program that heaptap didn't start.

@@ -58,6 +58,14 @@ void add_capture(OptionSet& set, RunOptions& options) {
          "How to capture: agent or ptrace (default: what is possible)")
       .value_name("WAY");
   set.number("-d,--depth", options.depth, "Record at most N frames of a stack (0: all, but of very deep ones)");
+  set.choice(
+         "--release-stacks", {"full", "caller", "none"},
+         [&options](const std::string& word) {
+           const auto* const name = std::ranges::find(wire::kReleaseStacksNames, word);
+           options.release_stacks = static_cast<wire::ReleaseStacks>(name - std::begin(wire::kReleaseStacksNames));
+         },
+         "Of stacks of releases, record all, the caller (default), or nothing; --sanity means full")
+      .value_name("PART");
   set.list("--omit", options.omit, "Don't record calls from this object").value_name("OBJECT");
   set.flag("--no-cpp", options.no_cpp, "Record malloc and free below operator new and delete instead of these");
   set.flag("--aggregate", options.aggregate, "Keep totals per stack in the target, no event log");

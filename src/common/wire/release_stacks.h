@@ -1,0 +1,12 @@
+// How much of the stacks of releases is recorded. Freestanding.
+#pragma once
+#include <stdint.h>
+
+namespace heaptap::wire {
+
+enum class ReleaseStacks : uint8_t { kFull = 0, kCaller = 1, kNone = 2 };
+inline constexpr uint32_t kReleaseStacksCount = 3;
+inline constexpr const char* kReleaseStacksNames[kReleaseStacksCount] = {"full", "caller", "none"};
+inline constexpr ReleaseStacks kUsualReleaseStacks = ReleaseStacks::kCaller;
+
+}  // namespace heaptap::wire
