@@ -1,4 +1,5 @@
 """--aggregate: the totals are those of the events, outlive a killed process, and say what didn't fit."""
+import json
 import os
 import pathlib
 import signal
@@ -34,18 +35,66 @@ int main(int argc, char** argv) {
 }
 """
 
+# THREADS COUNT [SECONDS [fork]]: each thread allocates COUNT blocks and COUNT temporary ones, then all hold theirs at one time. Then a child is
+# forked, which has one thread and allocates COUNT blocks; then it is ready, and sleeps.
+THREADS_PROGRAM = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_barrier_t all_hold, may_end;
+static int count;
+void* volatile kept;
+__attribute__((noinline)) void* hold(size_t size) { return malloc(size); }
+static void* work(void* number) {
+  for (int i = 0; i < count; ++i) {
+    void** block = hold(16 + (size_t)i % 100 * (size_t)(long)number);
+    free(malloc(3000));
+    *block = kept;
+    kept = block;
+  }
+  pthread_barrier_wait(&all_hold);
+  pthread_barrier_wait(&may_end);
+  return NULL;
+}
+int main(int argc, char** argv) {
+  int threads = atoi(argv[1]);
+  count = atoi(argv[2]);
+  pthread_t ids[64];
+  pthread_barrier_init(&all_hold, NULL, (unsigned)threads + 1);
+  pthread_barrier_init(&may_end, NULL, (unsigned)threads + 1);
+  for (long i = 0; i < threads; ++i) pthread_create(&ids[i], NULL, work, (void*)i);
+  pthread_barrier_wait(&all_hold);
+  if (argc > 4 && fork() == 0) {
+    for (int i = 0; i < count; ++i) kept = hold(24);
+    _exit(0);
+  }
+  wait(NULL);
+  puts("ready");
+  fflush(stdout);
+  if (argc > 3) sleep((unsigned)atoi(argv[3]));
+  pthread_barrier_wait(&may_end);
+  for (int i = 0; i < threads; ++i) pthread_join(ids[i], NULL);
+  return 0;
+}
+"""
+
 
 class Aggregate(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()
-        self.program = self.directory / "program"
-        source = self.directory / "program.c"
-        source.write_text(PROGRAM)
-        subprocess.run(["cc", "-O0", "-o", self.program, source], check=True)
+        self.program = self.compile("program", PROGRAM)
         self.trace = self.directory / "trace.htap"
 
-    def start(self, *arguments, options=(), env=None):
-        command = [HEAPTAP, "run", "-q", "--aggregate", *options, "-o", self.trace, "--", self.program, *arguments]
+    def compile(self, name, text):
+        source = self.directory / f"{name}.c"
+        source.write_text(text)
+        subprocess.run(["cc", "-O0", "-pthread", "-o", self.directory / name, source], check=True)
+        return self.directory / name
+
+    def start(self, *arguments, options=(), env=None, program=None, how=("--aggregate",)):
+        command = [HEAPTAP, "run", "-q", *how, *options, "-o", self.trace, "--force", "--", program or self.program, *arguments]
         process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, env=env)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
@@ -124,6 +173,57 @@ class Aggregate(heaptap_test.TestCase):
         from_both = [stack for stack in report["stacks"] if stack["frames"] and stack["frames"][0]["function"] == "allocate"]
         sums = [sum(stack[key] for stack in from_both) for key in ("allocations", "frees")]
         self.assertEqual(sums, [threads * 40] * 2)
+
+    def totals_by_log_and_by_totals(self, *arguments, program):
+        both = []
+        for how in (("--no-leak-scan",), ("--aggregate",)):
+            self.start(*arguments, program=program, how=how).wait()
+            both.append(self.show("summary")["totals"])
+        return both
+
+    def test_the_peak_of_one_thread_is_exact(self):
+        log, totals = self.totals_by_log_and_by_totals("3000", "0", "deep", program=self.program)
+        for name in ("peak_live_bytes", "peak_live_blocks"):
+            self.assertEqual(totals[name], log[name], name)
+        self.assertEqual((totals["peak_error_bytes"], totals["peak_error_blocks"]), (0, 0))
+        self.assertNotIn(b"give or take", heaptap_test.heaptap("show", "summary", self.trace).stdout)
+
+    def test_the_peak_of_several_threads_is_as_exact_as_it_says(self):
+        threads = 8
+        log, totals = self.totals_by_log_and_by_totals(str(threads), "2000", program=self.compile("threads", THREADS_PROGRAM))
+        for name in ("allocations", "frees", "allocated_bytes", "live_blocks", "live_bytes"):
+            self.assertEqual(totals[name], log[name], name)
+        # Temporary blocks, one of each thread, may be alive at the peak of one run and not of the other.
+        by_chance = threads * 3000
+        self.assertAlmostEqual(totals["peak_live_bytes"], log["peak_live_bytes"], delta=totals["peak_error_bytes"] + by_chance)
+        self.assertAlmostEqual(totals["peak_live_blocks"], log["peak_live_blocks"], delta=totals["peak_error_blocks"] + threads)
+        self.assertGreater(totals["peak_error_bytes"], 0)
+        self.assertLessEqual(totals["peak_error_bytes"], (threads + 1) * 65536)
+        self.assertEqual((log["peak_error_bytes"], log["peak_error_blocks"]), (0, 0))
+        self.assertIn(f"give or take {totals['peak_error_bytes']:,}".encode(), heaptap_test.heaptap("show", "summary", self.trace).stdout)
+        lowest = totals["peak_live_bytes"] - totals["peak_error_bytes"]
+        highest = totals["peak_live_bytes"] + totals["peak_error_bytes"]
+        verdicts = [heaptap_test.heaptap("check", "--max-peak", str(limit), self.trace).status for limit in (lowest - 1, lowest, highest - 1, highest)]
+        self.assertEqual(verdicts, [1, 3, 3, 0])
+        doubt = heaptap_test.heaptap("check", "--max-peak", str(lowest), self.trace).stdout
+        self.assertIn(f"the peak may be {totals['peak_error_bytes']:,} bytes less or more".encode(), doubt)
+
+    def test_threads_that_a_kill_ends_have_counted(self):
+        process = self.start("8", "2000", "100000", program=self.compile("threads", THREADS_PROGRAM))
+        os.kill(heaptap_test.descendants(process.pid)[-1], signal.SIGKILL)
+        self.assertEqual(ended(process), 137)
+        report = self.show("summary")
+        held = sum(stack["live_blocks"] for stack in report["stacks"] if stack["frames"][0]["function"] == "hold")
+        self.assertEqual(held, 8 * 2000)
+        totals = report["totals"]
+        self.assertGreaterEqual(totals["peak_live_bytes"] + totals["peak_error_bytes"], totals["live_bytes"])
+
+    def test_a_forked_child_has_one_thread(self):
+        self.start("8", "2000", "0", "fork", options=["-f"], program=self.compile("threads", THREADS_PROGRAM)).wait()
+        traces = [heaptap_test.heaptap("show", "summary", "--json", path).stdout for path in self.directory.glob("*.htap") if not path.is_symlink()]
+        child, parent = sorted((json.loads(trace)["totals"] for trace in traces), key=lambda totals: totals["allocations"])
+        self.assertGreater(parent["peak_error_bytes"], 0)
+        self.assertEqual((child["allocations"], child["peak_live_bytes"], child["peak_error_bytes"]), (2000, 2000 * 24, 0))
 
     def test_too_little_memory_is_refused(self):
         refused = heaptap_test.heaptap("run", "--aggregate", "--aggregate-memory", "100K", "--", "true")

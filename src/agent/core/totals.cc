@@ -21,14 +21,6 @@ inline void add(std::atomic<uint64_t>& counter, uint64_t amount, bool own) {
 
 void count_one(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
-void raise(std::atomic<uint64_t>& peak, uint64_t value) {
-  uint64_t seen = peak.load(std::memory_order_relaxed);
-  // The sum of two counters that are read one after the other may be negative for a moment.
-  while (static_cast<int64_t>(value) > static_cast<int64_t>(seen) &&
-         !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
-  }
-}
-
 wire::Family family_of(uint8_t function) { return wire::kFamilyOf[function < wire::kFunctionCount ? function : 0]; }
 
 }  // namespace
@@ -45,6 +37,7 @@ bool TotalsBook::start(wire::LogHeader* log, const wire::CheckedLayout& checked)
   entry_capacity_ = layout.entry_capacity;
   blocks_.start(reinterpret_cast<wire::BlockLine*>(base + layout.lines_offset), layout.line_count,
                 reinterpret_cast<std::atomic<uint8_t>*>(base + layout.pages_offset));
+  live_.start(*log, *header);
   if (!index_.start(entries_, entry_capacity_)) return false;
   header_ = header;
   return true;
@@ -52,9 +45,9 @@ bool TotalsBook::start(wire::LogHeader* log, const wire::CheckedLayout& checked)
 
 void TotalsBook::begin_thread(TotalsState& state, uint32_t number, uint32_t kernel_id) {
   state.thread = number < wire::kOwnThreads ? number : 0;
-  state.is_first = number == 1;
   state.released = Released::kNothing;
-  threads_[state.thread].kernel_id.store(kernel_id, std::memory_order_relaxed);
+  live_.begin(state.live, number == 1);
+  threads_[wire::thread_place(state.thread)].kernel_id.store(kernel_id, std::memory_order_relaxed);
 }
 
 // The program can write to this memory by mistake.
@@ -126,23 +119,7 @@ void TotalsBook::allocate(TotalsState& state, ThreadAnchor& anchor, const Observ
     count_one(header_->missed_releases);
     count_release(state, before, 1);
   }
-  add_live(state, seen.size_bytes, 1);
-  see_peak();
-}
-
-inline void TotalsBook::add_live(const TotalsState& state, uint64_t bytes, uint64_t blocks) {
-  wire::LiveCounters& live = state.is_first ? header_->live_first : header_->live_others;
-  add(live.bytes, bytes, state.is_first);
-  add(live.blocks, blocks, state.is_first);
-}
-
-inline void TotalsBook::see_peak() {
-  const uint64_t bytes = header_->live_first.bytes.load(std::memory_order_relaxed) +
-                         header_->live_others.bytes.load(std::memory_order_relaxed);
-  const uint64_t blocks = header_->live_first.blocks.load(std::memory_order_relaxed) +
-                          header_->live_others.blocks.load(std::memory_order_relaxed);
-  raise(header_->peak_bytes, bytes);
-  raise(header_->peak_blocks, blocks);
+  live_.allocate(state.live, seen.size_bytes);
 }
 
 // `times`: 1, or kMinusOne to undo one.
@@ -152,7 +129,11 @@ inline void TotalsBook::count_release(TotalsState& state, uint64_t where, uint64
   const bool own = owns(state, entry);
   add(own ? entry.own_releases : entry.other_releases, times, own);
   add(own ? entry.own_released_bytes : entry.other_released_bytes, bytes, own);
-  add_live(state, 0 - bytes, 0 - times);
+  live_.release(state.live, wire::where_size(where), times);
+}
+
+inline void TotalsBook::count_thread_release(const TotalsState& state, const wire::TotalsEntry& entry, uint64_t times) {
+  if (!owns(state, entry)) add(threads_[wire::thread_place(state.thread)].releases, times, state.thread != 0);
 }
 
 // Whether the block is the last one allocated by this thread. Threads that share entries can't tell their own from
@@ -171,8 +152,8 @@ inline void TotalsBook::release_taken(TotalsState& state, const ThreadAnchor& an
                                       uint64_t where) {
   const bool may_be_undone = seen.function == Function::kRealloc || seen.function == Function::kReallocarray;
   count_release(state, where, 1);
-  add(threads_[state.thread].releases, 1, state.thread != 0);
   wire::TotalsEntry& entry = entry_of(where);
+  count_thread_release(state, entry, 1);
   const uint64_t key = entry.key.load(std::memory_order_relaxed);
   const bool temporary = is_temporary(state, anchor, seen.address, key);
   if (temporary) add(entry.temporary, 1, owns(state, entry));
@@ -245,8 +226,8 @@ void TotalsBook::undo(TotalsState& state, const Observation& seen) {
     return;
   }
   count_release(state, state.where, kMinusOne);
-  add(threads_[state.thread].releases, kMinusOne, state.thread != 0);
   wire::TotalsEntry& entry = entry_of(state.where);
+  count_thread_release(state, entry, kMinusOne);
   if (state.was_temporary) add(entry.temporary, kMinusOne, owns(state, entry));
   if (state.was_mismatched) rare_of(state.where).mismatched.fetch_sub(1, std::memory_order_relaxed);
 }

@@ -4,6 +4,7 @@
 
 #include "agent/core/entry_index.h"
 #include "agent/core/live_blocks.h"
+#include "agent/core/live_level.h"
 #include "agent/core/platform.h"
 #include "common/wire/log.h"
 #include "common/wire/log_layout.h"
@@ -17,13 +18,13 @@ struct Observation;
 struct TotalsState {
   static constexpr uint32_t kKnownEntries = 2048;
   uint32_t thread;  // whose entries it adds to; 0: the shared ones of all threads without their own
-  bool is_first;    // of the process's threads
   // The last release by a realloc, which may have to be undone.
   enum class Released : uint8_t { kNothing, kBlock, kDouble, kBad, kUnclear, kUnknown } released;
   bool was_temporary;
   bool was_mismatched;
   uint64_t address;
   uint64_t where;
+  LiveLevel::Part live;
   // The slot of the thread's stream until it writes its first record, which most threads never do: so the log needs
   // slots for fewer threads.
   wire::StreamSlot slot;
@@ -54,8 +55,7 @@ class TotalsBook {
   void release_taken(TotalsState& state, const ThreadAnchor& anchor, const Observation& seen, uint64_t where);
   void not_alive(TotalsState& state, uint64_t address, LiveBlocks::Take take);
   [[nodiscard]] std::atomic<uint64_t>* counter_of(TotalsState::Released released) const;
-  void add_live(const TotalsState& state, uint64_t bytes, uint64_t blocks);
-  void see_peak();
+  void count_thread_release(const TotalsState& state, const wire::TotalsEntry& entry, uint64_t times);
   [[nodiscard]] uint32_t entry_number(uint64_t where) const;
   [[nodiscard]] wire::TotalsEntry& entry_of(uint64_t where) const;
   [[nodiscard]] wire::TotalsRare& rare_of(uint64_t where) const;
@@ -67,6 +67,7 @@ class TotalsBook {
   wire::TotalsRare* rare_ = nullptr;
   uint32_t entry_capacity_ = 0;
   LiveBlocks blocks_;
+  LiveLevel live_;
   EntryIndex index_;
 };
 

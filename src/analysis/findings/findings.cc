@@ -105,7 +105,8 @@ class Findings {
     std::string text;
     if (const auto allocations = totals.allocations.if_known()) text = counted(*allocations, "allocation");
     if (const auto bytes = totals.peak_live_bytes.if_known()) {
-      text += fmt::format("{}at most {} live", text.empty() ? "" : ", ", base::format_bytes(*bytes));
+      text += fmt::format("{}at most {} live{}", text.empty() ? "" : ", ", base::format_bytes(*bytes),
+                          bytes_error_text(totals.peak_error_bytes));
       if (is_peak_placed(report_))
         text += " (after " + moment_text(report_.capture, totals.peak_time_ns.counted()) + ")";
     }

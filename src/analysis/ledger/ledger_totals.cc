@@ -22,6 +22,8 @@ void Ledger::add_totals(const model::Totals& totals, const model::Tables& tables
   gaps_.sizes = gaps_.live || !is_whole;
   totals_.peak_live_bytes = std::max(totals.peak_bytes, totals_.live_bytes);
   totals_.peak_live_blocks = std::max(totals.peak_blocks, totals_.live_blocks());
+  totals_.peak_error_bytes = totals.peak_error_bytes;
+  totals_.peak_error_blocks = totals.peak_error_blocks;
   totals_.double_releases = totals.double_releases;
   totals_.bad_releases = totals.bad_releases;
   totals_.unknown_releases = totals.unknown_releases;

@@ -83,6 +83,8 @@ struct Totals {
   uint64_t live_bytes = 0;
   uint64_t peak_live_bytes = 0;
   uint64_t peak_live_blocks = 0;
+  uint64_t peak_error_bytes = 0;  // the peaks are that much lower or higher at most
+  uint64_t peak_error_blocks = 0;
   uint64_t peak_time_ns = 0;
   uint64_t mapped_live_bytes = 0;
   uint64_t peak_mapped_bytes = 0;

@@ -29,6 +29,8 @@ report::Totals totals_of(const ledger::Ledger& ledger) {
           .live_bytes = {totals.live_bytes, !gaps.live},
           .peak_live_bytes = {totals.peak_live_bytes, !gaps.peak},
           .peak_live_blocks = {totals.peak_live_blocks, !gaps.peak},
+          .peak_error_bytes = totals.peak_error_bytes,
+          .peak_error_blocks = totals.peak_error_blocks,
           .mapped_live_bytes = totals.mapped_live_bytes,
           .peak_mapped_bytes = totals.peak_mapped_bytes,
           .mapped = totals.mapped,

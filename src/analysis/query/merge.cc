@@ -256,6 +256,8 @@ void Merger::add_totals(const report::Totals& part) {
   sum.unwatched_releases += part.unwatched_releases;
   sum.peak_live_bytes.raise_to(part.peak_live_bytes);
   sum.peak_live_blocks.raise_to(part.peak_live_blocks);
+  sum.peak_error_bytes = std::max(sum.peak_error_bytes, part.peak_error_bytes);
+  sum.peak_error_blocks = std::max(sum.peak_error_blocks, part.peak_error_blocks);
   sum.peak_mapped_bytes.raise_to(part.peak_mapped_bytes);
   sum.peak_time_ns.set_unknown();
 }

@@ -55,6 +55,13 @@ base::Known<uint64_t> peak_of(const Report& report) {
   return {largest, sums.largest_peak.has_value()};
 }
 
+uint64_t peak_error_of(const Report& report) {
+  if (!report.of_run) return report.totals.peak_error_bytes;
+  uint64_t error = 0;
+  for (const ProcessEntry& process : report.processes) error = std::max(error, process.totals.peak_error_bytes);
+  return error;
+}
+
 const ProcessEntry* peak_process_of(const Report& report) {
   return report.of_run ? sum_of(report.processes).largest : nullptr;
 }

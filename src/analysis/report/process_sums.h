@@ -36,6 +36,8 @@ ProcessSums sum_of(const std::vector<ProcessEntry>& processes);
 // The peak of live bytes; of several processes the largest of one, counted if a larger one may be unknown. Stacks' peak_bytes are
 // parts of it.
 base::Known<uint64_t> peak_of(const Report& report);
+// That peak is so much lower or higher at most; of several processes, the largest error of one.
+uint64_t peak_error_of(const Report& report);
 // The process whose peak that is; null: not a report of several, or none is known.
 const ProcessEntry* peak_process_of(const Report& report);
 

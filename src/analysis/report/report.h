@@ -37,6 +37,8 @@ struct Totals {
   base::Known<uint64_t> live_bytes = 0;
   base::Known<uint64_t> peak_live_bytes = 0;
   base::Known<uint64_t> peak_live_blocks = 0;  // maximum number of live blocks (not necessarily at the peak of bytes)
+  uint64_t peak_error_bytes = 0;  // the peaks are that much lower or higher at most: of threads of --aggregate
+  uint64_t peak_error_blocks = 0;
   base::Known<uint64_t> mapped_live_bytes = 0;
   base::Known<uint64_t> peak_mapped_bytes = 0;
   model::MappedLevels mapped{};                      // the two above, by kind

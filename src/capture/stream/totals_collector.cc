@@ -37,6 +37,8 @@ model::Totals TotalsCollector::read(const SiteOf& site_of, Uncounted uncounted) 
   model::Totals totals;
   totals.peak_bytes = now(parts_.header->peak_bytes);
   totals.peak_blocks = now(parts_.header->peak_blocks);
+  totals.peak_error_bytes = now(parts_.header->peak_error_bytes);
+  totals.peak_error_blocks = now(parts_.header->peak_error_blocks);
   totals.double_releases = now(parts_.header->double_releases);
   totals.bad_releases = now(parts_.header->bad_releases);
   totals.unclear_releases = now(parts_.header->unclear_releases);
@@ -47,17 +49,32 @@ model::Totals TotalsCollector::read(const SiteOf& site_of, Uncounted uncounted) 
     totals.bad_releases = totals.unclear_releases = 0;
   }
   if (uncounted.while_off) totals.unknown_releases += std::exchange(totals.double_releases, 0);
+  read_threads(totals);
   read_sites(site_of, totals);
-  for (uint32_t thread = 0; thread < wire::kOwnThreads; ++thread) {
-    const uint64_t releases = now(parts_.threads[thread].releases);
-    if (releases != 0) totals.threads.push_back({thread, releases});
-  }
   read_live_sizes(totals);
   return totals;
 }
 
+// Of blocks of other threads, and of each thread's own, which its entries count.
+void TotalsCollector::read_threads(model::Totals& totals) const {
+  std::vector<uint64_t> releases(wire::kOwnThreads);
+  for (uint32_t thread = 0; thread < wire::kOwnThreads; ++thread)
+    releases[thread] = now(parts_.threads[wire::thread_place(thread)].releases);
+  for (uint32_t i = 0; i < entry_count(); ++i) {
+    const uint32_t thread = wire::entry_thread(now(parts_.entries[i].key));
+    if (thread < wire::kOwnThreads) releases[thread] += now(parts_.entries[i].own_releases);
+  }
+  for (uint32_t thread = 0; thread < wire::kOwnThreads; ++thread) {
+    if (releases[thread] != 0) totals.threads.push_back({thread, releases[thread]});
+  }
+}
+
+uint32_t TotalsCollector::entry_count() const {
+  return std::min(parts_.header->entry_count.load(std::memory_order_acquire), entry_capacity_);
+}
+
 void TotalsCollector::read_sites(const SiteOf& site_of, model::Totals& totals) const {
-  const uint32_t count = std::min(parts_.header->entry_count.load(std::memory_order_acquire), entry_capacity_);
+  const uint32_t count = entry_count();
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t key = now(parts_.entries[i].key);
     const uint8_t function = wire::entry_function(key);
@@ -93,7 +110,7 @@ void TotalsCollector::read_live_sizes(model::Totals& totals) const {
 std::vector<TotalsCollector::Thread> TotalsCollector::take_new_threads() {
   std::vector<Thread> seen;
   for (uint32_t number = 1; number < wire::kOwnThreads; ++number) {
-    const auto kernel_id = static_cast<uint32_t>(now(parts_.threads[number].kernel_id));
+    const auto kernel_id = static_cast<uint32_t>(now(parts_.threads[wire::thread_place(number)].kernel_id));
     if (kernel_id == 0 || threads_known_[number]) continue;
     threads_known_[number] = true;
     seen.push_back({number, kernel_id});

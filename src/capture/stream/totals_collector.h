@@ -41,6 +41,8 @@ class TotalsCollector {
   [[nodiscard]] std::vector<model::Note> notes(const model::Totals& totals) const;
 
  private:
+  [[nodiscard]] uint32_t entry_count() const;
+  void read_threads(model::Totals& totals) const;
   void read_sites(const SiteOf& site_of, model::Totals& totals) const;
   void read_live_sizes(model::Totals& totals) const;
 

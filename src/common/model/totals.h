@@ -35,6 +35,8 @@ struct Totals {
   uint64_t time_ns = 0;  // time of reading, since the start of the capture
   uint64_t peak_bytes = 0;
   uint64_t peak_blocks = 0;
+  uint64_t peak_error_bytes = 0;  // the peak is that much lower or higher at most
+  uint64_t peak_error_blocks = 0;
   uint64_t double_releases = 0;
   uint64_t bad_releases = 0;
   uint64_t unclear_releases = 0;  // either double or bad

@@ -18,7 +18,7 @@ namespace heaptap::wire {
 inline constexpr uint32_t kOwnThreads = 1024;  // threads below this number may have entries of their own
 inline constexpr uint32_t kMaxEntries = 1u << 20;
 
-// Counters of live bytes and blocks. Those of the first thread are written without a lock, all others with one.
+// Counters of live bytes and blocks: allocated minus released; may be negative.
 struct LiveCounters {
   alignas(64) std::atomic<uint64_t> bytes;
   std::atomic<uint64_t> blocks;
@@ -39,10 +39,12 @@ static_assert(sizeof(TotalsLayout) == 48);
 
 struct TotalsHeader : TotalsLayout {
   alignas(64) std::atomic<uint32_t> entry_count;
-  LiveCounters live_first;  // of the first thread: allocated minus released; may be negative
-  LiveCounters live_others;
-  alignas(64) std::atomic<uint64_t> peak_bytes;  // the largest sum of both, as seen by the allocating thread
+  LiveCounters live_alone;  // of the first thread while it was the only one, which adds without a lock
+  LiveCounters live;        // of all others; lacks a part of each thread's
+  alignas(64) std::atomic<uint64_t> peak_bytes;  // the largest sum of both, as seen by a thread that added to it
   std::atomic<uint64_t> peak_blocks;
+  std::atomic<uint64_t> peak_error_bytes;  // sum of the most that threads may have lacked
+  std::atomic<uint64_t> peak_error_blocks;
   alignas(64) std::atomic<uint64_t> double_releases;
   std::atomic<uint64_t> bad_releases;       // of memory that was never allocated, or into a block
   std::atomic<uint64_t> unclear_releases;   // double or bad: the table no longer has the block
@@ -55,9 +57,17 @@ static_assert(sizeof(TotalsHeader) == 384);
 
 struct TotalsThread {
   std::atomic<uint64_t> kernel_id;
-  std::atomic<uint64_t> releases;  // made by it, of blocks of any thread; of number 0: by all other threads
+  // Made by it, of blocks of other threads; those of its own are in its entries. Of number 0: by all threads without their own, of all
+  // blocks.
+  std::atomic<uint64_t> releases;
 };
 static_assert(sizeof(TotalsThread) == 16);
+// Index of a thread's TotalsThread. Threads of consecutive numbers, which run at the same time, share no cache line.
+constexpr uint32_t thread_place(uint32_t number) {
+  constexpr uint32_t kOfLine = 64 / sizeof(TotalsThread);
+  constexpr uint32_t kLines = kOwnThreads / kOfLine;
+  return number % kLines * kOfLine + number / kLines % kOfLine;
+}
 
 // 64 bytes: one cache line.
 struct alignas(64) TotalsEntry {

@@ -9,9 +9,10 @@ using model::SiteTotals;
 using model::Totals;
 
 // Totals of the whole process, in the order of the format; later versions append.
-constexpr std::array kNumbers{&Totals::time_ns,          &Totals::peak_bytes,       &Totals::peak_blocks,
-                              &Totals::double_releases,  &Totals::bad_releases,     &Totals::unclear_releases,
-                              &Totals::unknown_releases, &Totals::unclear_temporary};
+constexpr std::array kNumbers{&Totals::time_ns,          &Totals::peak_bytes,        &Totals::peak_blocks,
+                              &Totals::double_releases,  &Totals::bad_releases,      &Totals::unclear_releases,
+                              &Totals::unknown_releases, &Totals::unclear_temporary, &Totals::peak_error_bytes,
+                              &Totals::peak_error_blocks};
 
 // Totals of sites, a column each.
 constexpr std::array kColumns{&SiteTotals::allocations,    &SiteTotals::allocated_bytes, &SiteTotals::releases,

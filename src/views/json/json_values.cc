@@ -309,6 +309,9 @@ void write_json(JsonWriter& json, const report::Totals& totals) {
   json.member("live_bytes", totals.live_bytes.if_known());
   json.member("peak_live_bytes", totals.peak_live_bytes.if_known());
   json.member("peak_live_blocks", totals.peak_live_blocks.if_known());
+  const bool has_peak = totals.peak_live_bytes.is_known();
+  json.member("peak_error_bytes", base::Known(totals.peak_error_bytes, has_peak).if_known());
+  json.member("peak_error_blocks", base::Known(totals.peak_error_blocks, has_peak).if_known());
   json.member("peak_time_ns", totals.peak_time_ns.if_known());
   json.member("mapped_live_bytes", totals.mapped_live_bytes.if_known());
   json.member("peak_mapped_bytes", totals.peak_mapped_bytes.if_known());

@@ -66,7 +66,7 @@ std::string peak_text(const report::Report& report) {
   const report::Totals& totals = report.totals;
   const std::optional<uint64_t> bytes = totals.peak_live_bytes.if_known();
   if (!bytes) return "peak unknown";
-  std::string text = "peak " + format_bytes(*bytes);
+  std::string text = "peak " + format_bytes(*bytes) + findings::bytes_error_text(totals.peak_error_bytes);
   if (report.grows_to_the_end) return text + " (at the end: it was still growing)";
   if (const auto time_ns = totals.peak_time_ns.if_known(); time_ns && *bytes != 0)
     text += " after " + base::format_duration(*time_ns);

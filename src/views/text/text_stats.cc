@@ -69,8 +69,10 @@ std::string text_stats(const TextContext& context) {
                                 ? " after " + findings::moment_text(capture, totals.peak_time_ns.counted())
                                 : "";
   const std::optional<uint64_t> peak_bytes = totals.peak_live_bytes.if_known();
-  text += fact("peak", peak_bytes ? bytes_twice(*peak_bytes) + after : "unknown");
-  text += fact("most blocks at one time", number_or("unknown", totals.peak_live_blocks, format_count));
+  text += fact("peak", peak_bytes ? bytes_twice(*peak_bytes) + findings::error_text(totals.peak_error_bytes) + after
+                                  : "unknown");
+  text += fact("most blocks at one time", number_or("unknown", totals.peak_live_blocks, format_count) +
+                                              findings::error_text(peak_bytes ? totals.peak_error_blocks : 0));
   const std::optional<uint64_t> live_bytes = totals.live_bytes.if_known();
   const std::optional<uint64_t> live_blocks = totals.live_blocks.if_known();
   const std::string blocks = live_blocks ? " in " + findings::counted(*live_blocks, "block") : "";

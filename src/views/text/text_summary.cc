@@ -28,8 +28,9 @@ std::string largest_peak_text(const report::Report& report) {
   const std::string process = findings::peak_process_text(report);
   if (process.empty()) return row_text("peak", "unknown", "");
   return row_text("peak", format_bytes(report::peak_of(report).counted()),
-                  fmt::format("of {}, the largest of one process{}; unknown of all together", process,
-                              report::peak_of(report).is_known() ? "" : " that is known"));
+                  fmt::format("of {}, the largest of one process{}{}; unknown of all together", process,
+                              report::peak_of(report).is_known() ? "" : " that is known",
+                              findings::bytes_error_text(report::peak_error_of(report))));
 }
 
 std::string peak_text(const report::Totals& totals) {
@@ -38,8 +39,10 @@ std::string peak_text(const report::Totals& totals) {
   const std::optional<uint64_t> time_ns = totals.peak_time_ns.if_known();
   const std::string after = time_ns ? " after " + base::format_duration(*time_ns) : "";
   return row_text("peak", format_bytes(*bytes),
-                  fmt::format("{}{}; at most {} at one time", findings::counted(*bytes, "byte"), after,
-                              findings::counted(totals.peak_live_blocks.counted(), "block")));
+                  fmt::format("{}{}{}; at most {}{} at one time", findings::counted(*bytes, "byte"),
+                              findings::error_text(totals.peak_error_bytes), after,
+                              findings::counted(totals.peak_live_blocks.counted(), "block"),
+                              findings::error_text(totals.peak_error_blocks)));
 }
 
 std::string bytes_text(uint64_t bytes) { return findings::counted(bytes, "byte"); }

@@ -24,6 +24,7 @@
 #include "apps/heaptap/commands/trace_list.h"
 #include "common/base/exit_status.h"
 #include "common/base/safe_text.h"
+#include "common/base/units.h"
 #include "record/trace/trace_reader.h"
 #include "views/json/json_verdict.h"
 #include "views/text/fold.h"
@@ -128,6 +129,15 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
   return remarks;
 }
 
+// Whether the peak may be on either side of the limit.
+bool is_peak_near(const report::Report& report, uint64_t limit) {
+  const uint64_t peak = report::peak_of(report).counted();
+  const uint64_t error = report::peak_error_of(report);
+  const bool may_be_more = limit < peak || limit - peak < error;
+  const bool may_be_less = limit >= peak - std::min(error, peak);
+  return error != 0 && may_be_more && may_be_less;
+}
+
 // Programs of the traces judged together. Read on first use.
 class Recorded {
  public:
@@ -191,7 +201,13 @@ base::Result<findings::Verdict> judge(const CheckOptions& options, const query::
   query.listing.stacks = options.stacks != 0;
   const auto add = [&](LimitKind kind, const std::optional<uint64_t>& limit) -> base::Result<> {
     if (!limit) return {};
-    const auto certainty = report::certainty_of(*figures, kind, is_early_scan(*figures, options));
+    auto certainty = report::certainty_of(*figures, kind, is_early_scan(*figures, options));
+    if (certainty != report::Certainty::kNone && kind == LimitKind::kPeak && is_peak_near(*figures, *limit)) {
+      certainty = report::Certainty::kUnknown;
+      verdict.remarks.push_back(
+          fmt::format("--max-peak: with --aggregate and several threads the peak may be {} bytes less or more",
+                      base::format_count(report::peak_error_of(*figures))));
+    }
     const bool has_figure = certainty != report::Certainty::kNone;
     verdict.limits.push_back({.kind = kind,
                               .figure = {figure_of(*figures, options, kind), has_figure},
