@@ -38,6 +38,27 @@ class LiveBlocks {
     return insert_anywhere(address, where, before);
   }
 
+  // The same, for few calls.
+  __attribute__((noinline)) Insert insert_anywhere(uint64_t address, uint64_t where, uint64_t& before) {
+    const Probe probe = probe_of(address);
+    for (uint32_t tries = 0; tries < kMaxTries; ++tries) {
+      Found room;
+      const Found same = look(address, probe, &room);
+      if (same.place != nullptr && wire::is_live_block(same.tagged_address)) {
+        before = same.place->where.exchange(where, std::memory_order_relaxed);
+        return Insert::kReplaced;
+      }
+      const Found& to = same.place != nullptr ? same : room;
+      if (to.place == nullptr) return Insert::kFull;
+      const uint64_t flags = to.tagged_address & ~(wire::kBlockAddress | wire::kBlockDead);
+      if (!change(*to.place, to.tagged_address, flags | address)) continue;
+      to.place->where.store(where, std::memory_order_relaxed);
+      if (same.place == nullptr) settle(probe, to);
+      return Insert::kPlaced;
+    }
+    return Insert::kFull;
+  }
+
   enum class Take : uint8_t { kTaken, kDead, kNever, kUnclear };
   // Marks the block as released. kDead: it was released already. kNever: it never was alive. kUnclear: one of these two.
   __attribute__((always_inline)) Take take(uint64_t address, uint64_t& where) {
@@ -63,26 +84,6 @@ class LiveBlocks {
     uint32_t line = 0;
     uint32_t distance = 0;  // in steps
   };
-
-  __attribute__((noinline)) Insert insert_anywhere(uint64_t address, uint64_t where, uint64_t& before) {
-    const Probe probe = probe_of(address);
-    for (uint32_t tries = 0; tries < kMaxTries; ++tries) {
-      Found room;
-      const Found same = look(address, probe, &room);
-      if (same.place != nullptr && wire::is_live_block(same.tagged_address)) {
-        before = same.place->where.exchange(where, std::memory_order_relaxed);
-        return Insert::kReplaced;
-      }
-      const Found& to = same.place != nullptr ? same : room;
-      if (to.place == nullptr) return Insert::kFull;
-      const uint64_t flags = to.tagged_address & ~(wire::kBlockAddress | wire::kBlockDead);
-      if (!change(*to.place, to.tagged_address, flags | address)) continue;
-      to.place->where.store(where, std::memory_order_relaxed);
-      if (same.place == nullptr) settle(probe, to);
-      return Insert::kPlaced;
-    }
-    return Insert::kFull;
-  }
 
   __attribute__((noinline)) Take take_anywhere(uint64_t address, uint64_t& where) {
     const Probe probe = probe_of(address);
@@ -133,7 +134,7 @@ class LiveBlocks {
   }
 
   // The address's place, alive or dead; if `room` isn't null, also the best place to insert it.
-  Found look(uint64_t address, Probe probe, Found* room) const {
+  __attribute__((noinline)) Found look(uint64_t address, Probe probe, Found* room) const {
     bool may_be_here = true;
     uint32_t line = probe.line;
     for (uint32_t distance = 0; distance < kMaxLines; ++distance, line = next(line, probe.step)) {

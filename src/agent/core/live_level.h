@@ -68,7 +68,7 @@ class LiveLevel {
       settle(part);
   }
 
-  __attribute__((noinline)) void settle(Part& part) {
+  __attribute__((noinline, cold)) void settle(Part& part) {
     const bool is_frequent = part.events < kFewEvents;
     const bool by_bytes = part.bytes + part.max_bytes > 2 * part.max_bytes;
     add_part(part);

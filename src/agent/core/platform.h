@@ -38,8 +38,13 @@ struct ThreadAnchor {
   const Label* tag;      // its innermost tag; null: none
   uint32_t unkept_tags;  // tags inside of that for which there was no room
 
+  // In ready_for: its events are counted, not recorded.
+  static constexpr uint32_t kCounts = 1u << 31;
+
   // Whether it can record at once: no record is being made, and states[0] belongs to this session and knows all its code.
   [[nodiscard]] bool is_ready(uint32_t changes) const { return ((ready_for ^ changes) | level) == 0; }
+  // The same for counting.
+  [[nodiscard]] bool is_ready_to_count(uint32_t changes) const { return is_ready(changes ^ kCounts); }
 };
 
 struct ModuleFacts {

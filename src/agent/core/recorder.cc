@@ -84,13 +84,19 @@ inline __attribute__((always_inline)) uint32_t tagged(const ThreadAnchor& anchor
   return allocates ? g_session.unwind.trie.with_label(stack, tag->number) : stack;
 }
 
+inline uint64_t tagged_address_of(const Observation& observation) {
+  return wire::make_tagged_address(observation.kind, static_cast<uint8_t>(observation.function), observation.address);
+}
+
 // An event of a block, in the totals. Releases need no stack: the block's allocation has one.
 inline void count(StreamHold& hold, ThreadState& state, const Observation& observation, uint32_t stack) {
   TotalsBook& totals = g_session.totals;
+  const uint64_t block = tagged_address_of(observation);
   if (observation.kind == wire::RecordKind::kAllocate)
-    return totals.allocate(*state.totals, hold.anchor(), observation, stack);
-  if (observation.kind == wire::RecordKind::kRelease) return totals.release(*state.totals, hold.anchor(), observation);
-  totals.undo(*state.totals, observation);
+    return totals.allocate(*state.totals, hold.anchor(), block, observation.size_bytes, stack);
+  if (observation.kind == wire::RecordKind::kRelease)
+    return totals.release(*state.totals, hold.anchor(), block, TotalsBook::Blocks::kAll);
+  totals.undo(*state.totals, block);
 }
 
 // Recording is switched off, and the event doesn't end anything recorded. Changes by the loader are noticed all the
@@ -105,8 +111,9 @@ __attribute__((noinline)) void record_end(StreamHold& hold, ThreadState& state, 
                                           bool counts) {
   constexpr auto kNoStack = static_cast<uint32_t>(wire::StackEnd::kNotUnwound);
   if (counts && observation.kind == wire::RecordKind::kRelease)
-    return g_session.totals.release_if_known(*state.totals, hold.anchor(), observation);
-  if (counts) return g_session.totals.undo(*state.totals, observation);
+    return g_session.totals.release(*state.totals, hold.anchor(), tagged_address_of(observation),
+                                    TotalsBook::Blocks::kKnown);
+  if (counts) return g_session.totals.undo(*state.totals, tagged_address_of(observation));
   state.time_uses = 0;
   write_event(
       state,
@@ -147,6 +154,11 @@ uint32_t name_short(CallStack& call_stack, wire::RecordKind kind, const CallSite
   return call_stack.name_caller(g_session.unwind, site.return_address());
 }
 
+// One piece of code for its callers: heaptap-target, whose size is limited, carries the agent.
+__attribute__((noinline)) uint32_t capture(CallStack& call_stack, CallSite site) {
+  return call_stack.capture(g_session.unwind, frame_at(site), site.bottom());
+}
+
 bool is_omitted(uintptr_t return_address) {
   const Module* module = g_session.unwind.modules.find(return_address - 1);
   return module != nullptr && module->omitted;
@@ -178,12 +190,11 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   if (counts && observation.kind != wire::RecordKind::kAllocate && !hold.is_nested()) {
     return count(hold, *state, observation, 0);
   }
-  const Frame caller = frame_at(site);
   CallStack& call_stack = state->call_stack;
   if (hold.is_nested() || is_loader) [[unlikely]]
     call_stack.reset();
   const bool shortens = is_short(observation.kind);
-  uint32_t stack = !shortens || hold.is_nested() ? call_stack.capture(session.unwind, caller, site.bottom()) : 0;
+  uint32_t stack = !shortens || hold.is_nested() ? capture(call_stack, site) : 0;
   if (hold.is_nested() && call_stack.is_known_whole() && !call_stack.passes(platform::own_code())) [[unlikely]] {
     hold.end_levels_below();
   }
@@ -206,7 +217,7 @@ void record(ThreadAnchor& anchor, const Observation& observation, const CallSite
   if (is_passed_over(observation.kind, site.return_address())) [[unlikely]]
     return;
   StreamHold hold(anchor);
-  record_in(hold, observation, site);
+  record_held(hold, observation, site);
 }
 
 void record_held(StreamHold& hold, const Observation& observation, const CallSite& site) {
@@ -236,7 +247,7 @@ __attribute__((noinline)) void record_special(ThreadAnchor& anchor, uint64_t tag
   const Session& session = g_session;
   const ThreadState* state = anchor.states[0];
   if (session.is_plain && anchor.session == session.number && anchor.level == 0 && state != nullptr)
-    anchor.ready_for = state->call_stack.seen_changes();
+    anchor.ready_for = state->call_stack.seen_changes() ^ (session.totals.is_on() ? ThreadAnchor::kCounts : 0);
 }
 
 // An event that was begun; `stack` is 0 if it isn't the last one again.
@@ -256,6 +267,40 @@ __attribute__((noinline)) void record_begun(ThreadAnchor& anchor, uint64_t tagge
   end_record(anchor, state);
 }
 
+// As begin_record(), for an event that writes nothing to the thread's stream, which may not exist.
+inline void begin_count(ThreadAnchor& anchor) {
+  anchor.level = 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+inline void end_count(ThreadAnchor& anchor) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  anchor.level = 0;
+}
+
+__attribute__((noinline)) void count_allocation(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
+                                                CallSite site) {
+  ThreadState& state = *anchor.states[0];
+  begin_count(anchor);
+  const uint32_t stack = capture(state.call_stack, site);
+  g_session.totals.allocate(*state.totals, anchor, tagged_address, size_bytes,
+                            tagged(anchor, wire::RecordKind::kAllocate, stack));
+  end_count(anchor);
+}
+
+// Fast path of most events of --aggregate, where record_block can't record.
+__attribute__((noinline)) void count_block(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
+                                           CallSite site) {
+  if (!anchor.is_ready_to_count(g_session.unwind.changes.value()) || g_session.loader_code.holds(site.return_address()))
+      [[unlikely]]
+    return record_special(anchor, tagged_address, size_bytes, site);
+  if (wire::record_kind(tagged_address) == wire::RecordKind::kAllocate)
+    return count_allocation(anchor, tagged_address, size_bytes, site);
+  begin_count(anchor);
+  g_session.totals.release(*anchor.states[0]->totals, anchor, tagged_address, TotalsBook::Blocks::kAll);
+  end_count(anchor);
+}
+
 // Fast path of most events: each step that may call a function is in the two functions above. One piece of code for all
 // kinds is more often in the processor's caches than two.
 __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
@@ -265,7 +310,7 @@ __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagge
     return record_special(anchor, tagged_address, size_bytes, site);
   }
   if (!anchor.is_ready(g_session.unwind.changes.value())) [[unlikely]]
-    return record_special(anchor, tagged_address, size_bytes, site);
+    return count_block(anchor, tagged_address, size_bytes, site);
   ThreadState& state = *anchor.states[0];
   begin_record(anchor, state);
   const uint32_t stack = is_short(wire::record_kind(tagged_address))

@@ -132,7 +132,7 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
     return false;
   }
   unwind.start_late_rows(log, layout);
-  session.is_plain = !session.omits && !session.totals.is_on();
+  session.is_plain = !session.omits;
   // A forked child has its parent's modules, and can't enumerate them: the lock on their list may be held for ever by a
   // thread that doesn't exist in the child.
   if (before == nullptr) {

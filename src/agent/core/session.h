@@ -37,7 +37,7 @@ struct alignas(kLargestPageBytes) SessionPage {
 struct alignas(64) Session {
   // The fields that most events need come first, in few cache lines.
   wire::LogHeader* log = nullptr;  // its layout is asked of `layout` alone
-  bool is_plain = false;           // events are records, of all callers
+  bool is_plain = false;           // events are of all callers
   // The processor's clock can't be trusted, or reading it would kill the process: see clock.h.
   bool counts_time = false;
   bool omits = false;

@@ -1,6 +1,5 @@
 #include "agent/core/totals.h"
 
-#include "agent/core/recorder.h"
 #include "common/arch/native.h"
 
 namespace heaptap::agent {
@@ -98,38 +97,52 @@ uint32_t TotalsBook::add_entry(uint64_t key) {
   return index_.add(key, entry);
 }
 
-void TotalsBook::allocate(TotalsState& state, ThreadAnchor& anchor, const Observation& seen, uint32_t stack) {
-  const auto function = static_cast<uint8_t>(seen.function);
-  const uint32_t number = entry_for(state, stack, function);
+void TotalsBook::allocate(TotalsState& state, ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
+                          uint32_t stack) {
+  const uint64_t address = wire::record_address(tagged_address);
+  const uint32_t number = entry_for(state, stack, wire::record_function(tagged_address));
   wire::TotalsEntry& entry = entries_[number];
   const bool own = owns(state, entry);
   add(entry.allocations, 1, own);
-  add(entry.allocated_bytes, seen.size_bytes, own);
-  anchor.last_block = seen.address;
+  add(entry.allocated_bytes, size_bytes, own);
+  anchor.last_block = address;
   uint64_t before = 0;
   auto kept = LiveBlocks::Insert::kFull;
-  if (seen.size_bytes <= wire::kMaxBlockBytes) [[likely]]
-    kept = blocks_.insert(seen.address, wire::make_where(number, seen.size_bytes), before);
+  if (size_bytes <= wire::kMaxBlockBytes) [[likely]]
+    kept = blocks_.insert(address, wire::make_where(number, size_bytes), before);
   if (kept != LiveBlocks::Insert::kPlaced) [[unlikely]] {
-    if (kept == LiveBlocks::Insert::kFull) {
-      count_one(rare_[number].unkept_blocks);
-      count_one(header_->unkept_blocks);
-      return;
-    }
-    count_one(header_->missed_releases);
-    count_release(state, before, 1);
+    not_placed(state, number, kept, before);
+    if (kept == LiveBlocks::Insert::kFull) return;
   }
-  live_.allocate(state.live, seen.size_bytes);
+  live_.allocate(state.live, size_bytes);
+}
+
+// The block isn't kept, or its address was alive still: with `before`.
+__attribute__((noinline, cold)) void TotalsBook::not_placed(TotalsState& state, uint32_t entry, LiveBlocks::Insert kept,
+                                                            uint64_t before) {
+  if (kept == LiveBlocks::Insert::kFull) {
+    count_one(rare_[entry].unkept_blocks);
+    count_one(header_->unkept_blocks);
+    return;
+  }
+  count_one(header_->missed_releases);
+  count_rare_release(state, before, 1);
 }
 
 // `times`: 1, or kMinusOne to undo one.
-inline void TotalsBook::count_release(TotalsState& state, uint64_t where, uint64_t times) {
+inline __attribute__((always_inline)) void TotalsBook::count_release(TotalsState& state, uint64_t where,
+                                                                     uint64_t times) {
   wire::TotalsEntry& entry = entry_of(where);
   const uint64_t bytes = wire::where_size(where) * times;
   const bool own = owns(state, entry);
   add(own ? entry.own_releases : entry.other_releases, times, own);
   add(own ? entry.own_released_bytes : entry.other_released_bytes, bytes, own);
   live_.release(state.live, wire::where_size(where), times);
+}
+
+__attribute__((noinline, cold)) void TotalsBook::count_rare_release(TotalsState& state, uint64_t where,
+                                                                    uint64_t times) {
+  count_release(state, where, times);
 }
 
 inline void TotalsBook::count_thread_release(const TotalsState& state, const wire::TotalsEntry& entry, uint64_t times) {
@@ -148,46 +161,38 @@ bool TotalsBook::is_temporary(const TotalsState& state, const ThreadAnchor& anch
   return allocated_by == state.thread;
 }
 
-inline void TotalsBook::release_taken(TotalsState& state, const ThreadAnchor& anchor, const Observation& seen,
-                                      uint64_t where) {
-  const bool may_be_undone = seen.function == Function::kRealloc || seen.function == Function::kReallocarray;
+void TotalsBook::release(TotalsState& state, ThreadAnchor& anchor, uint64_t tagged_address, Blocks blocks) {
+  const auto function = static_cast<Function>(wire::record_function(tagged_address));
+  const uint64_t address = wire::record_address(tagged_address);
+  uint64_t where = 0;
+  const LiveBlocks::Take take = blocks_.take(address, where);
+  if (take != LiveBlocks::Take::kTaken) [[unlikely]]
+    return not_alive(state, address, take, blocks);
   count_release(state, where, 1);
   wire::TotalsEntry& entry = entry_of(where);
   count_thread_release(state, entry, 1);
   const uint64_t key = entry.key.load(std::memory_order_relaxed);
-  const bool temporary = is_temporary(state, anchor, seen.address, key);
+  const bool temporary = is_temporary(state, anchor, address, key);
   if (temporary) add(entry.temporary, 1, owns(state, entry));
-  const bool mismatched = family_of(wire::entry_function(key)) != family_of(static_cast<uint8_t>(seen.function));
+  const bool mismatched = family_of(wire::entry_function(key)) != family_of(static_cast<uint8_t>(function));
   if (mismatched) [[unlikely]]
     count_one(rare_of(where).mismatched);
-  if (may_be_undone) {
+  if (function == Function::kRealloc || function == Function::kReallocarray) {  // it may be undone
     state.released = Released::kBlock;
     state.was_temporary = temporary;
     state.was_mismatched = mismatched;
-    state.address = seen.address;
+    state.address = address;
     state.where = where;
   }
 }
 
-void TotalsBook::release(TotalsState& state, ThreadAnchor& anchor, const Observation& seen) {
-  uint64_t where = 0;
-  const LiveBlocks::Take take = blocks_.take(seen.address, where);
-  if (take != LiveBlocks::Take::kTaken) [[unlikely]]
-    return not_alive(state, seen.address, take);
-  release_taken(state, anchor, seen, where);
-}
-
-__attribute__((noinline)) void TotalsBook::release_if_known(TotalsState& state, ThreadAnchor& anchor,
-                                                            const Observation& seen) {
-  uint64_t where = 0;
-  state.released = Released::kNothing;
-  if (blocks_.take(seen.address, where) == LiveBlocks::Take::kTaken) release_taken(state, anchor, seen, where);
-}
-
-__attribute__((noinline)) void TotalsBook::not_alive(TotalsState& state, uint64_t address, LiveBlocks::Take take) {
+__attribute__((noinline, cold)) void TotalsBook::not_alive(TotalsState& state, uint64_t address, LiveBlocks::Take take,
+                                                           Blocks blocks) {
   state.released = take == LiveBlocks::Take::kDead    ? Released::kDouble
                    : take == LiveBlocks::Take::kNever ? Released::kBad
                                                       : Released::kUnclear;
+  if (blocks == Blocks::kKnown) state.released = Released::kNothing;
+  if (state.released == Released::kNothing) return;
   if (header_->unkept_blocks.load(std::memory_order_relaxed) != 0) state.released = Released::kUnknown;
   state.address = address;
   count_one(*counter_of(state.released));
@@ -211,21 +216,19 @@ std::atomic<uint64_t>* TotalsBook::counter_of(Released released) const {
 }
 
 // The realloc failed: the block is unchanged.
-void TotalsBook::undo(TotalsState& state, const Observation& seen) {
+__attribute__((cold)) void TotalsBook::undo(TotalsState& state, uint64_t tagged_address) {
+  const uint64_t address = wire::record_address(tagged_address);
   const Released released = state.released;
   state.released = Released::kNothing;
-  if (released == Released::kNothing || state.address != seen.address) return;
+  if (released == Released::kNothing || state.address != address) return;
   if (released != Released::kBlock) {
     counter_of(released)->fetch_sub(1, std::memory_order_relaxed);
     return;
   }
   uint64_t before = 0;
-  if (blocks_.insert(seen.address, state.where, before) == LiveBlocks::Insert::kFull) {
-    count_one(rare_of(state.where).unkept_blocks);
-    count_one(header_->unkept_blocks);
-    return;
-  }
-  count_release(state, state.where, kMinusOne);
+  if (blocks_.insert_anywhere(address, state.where, before) == LiveBlocks::Insert::kFull)
+    return not_placed(state, entry_number(state.where), LiveBlocks::Insert::kFull, 0);
+  count_rare_release(state, state.where, kMinusOne);
   wire::TotalsEntry& entry = entry_of(state.where);
   count_thread_release(state, entry, kMinusOne);
   if (state.was_temporary) add(entry.temporary, kMinusOne, owns(state, entry));

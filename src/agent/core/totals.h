@@ -12,8 +12,6 @@
 
 namespace heaptap::agent {
 
-struct Observation;
-
 // Private totals state of a thread (at one level).
 struct TotalsState {
   static constexpr uint32_t kKnownEntries = 2048;
@@ -40,20 +38,22 @@ class TotalsBook {
   // Called at a thread's first event.
   void begin_thread(TotalsState& state, uint32_t number, uint32_t kernel_id);
 
-  void allocate(TotalsState& state, ThreadAnchor& anchor, const Observation& seen, uint32_t stack);
-  void release(TotalsState& state, ThreadAnchor& anchor, const Observation& seen);
-  // For releases while recording is off: unknown blocks were allocated during that time.
-  void release_if_known(TotalsState& state, ThreadAnchor& anchor, const Observation& seen);
-  void undo(TotalsState& state, const Observation& seen);
+  // `tagged_address` (common/wire/log.h): the function, and the block's address.
+  void allocate(TotalsState& state, ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes, uint32_t stack);
+  // kKnown: while recording is off, since unknown blocks were allocated during that time.
+  enum class Blocks : uint8_t { kAll, kKnown };
+  void release(TotalsState& state, ThreadAnchor& anchor, uint64_t tagged_address, Blocks blocks);
+  void undo(TotalsState& state, uint64_t tagged_address);
 
  private:
   uint32_t entry_for(TotalsState& state, uint32_t stack, uint8_t function);
   uint32_t find_entry(TotalsState& state, uint32_t stack, uint8_t function);
   uint32_t add_entry(uint64_t key);
   void count_release(TotalsState& state, uint64_t where, uint64_t times);
+  void count_rare_release(TotalsState& state, uint64_t where, uint64_t times);
   bool is_temporary(const TotalsState& state, const ThreadAnchor& anchor, uint64_t address, uint64_t key);
-  void release_taken(TotalsState& state, const ThreadAnchor& anchor, const Observation& seen, uint64_t where);
-  void not_alive(TotalsState& state, uint64_t address, LiveBlocks::Take take);
+  void not_placed(TotalsState& state, uint32_t entry, LiveBlocks::Insert kept, uint64_t before);
+  void not_alive(TotalsState& state, uint64_t address, LiveBlocks::Take take, Blocks blocks);
   [[nodiscard]] std::atomic<uint64_t>* counter_of(TotalsState::Released released) const;
   void count_thread_release(const TotalsState& state, const wire::TotalsEntry& entry, uint64_t times);
   [[nodiscard]] uint32_t entry_number(uint64_t where) const;

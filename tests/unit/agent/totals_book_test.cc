@@ -6,7 +6,6 @@
 #include <random>
 #include <vector>
 
-#include "agent/core/recorder.h"
 #include "agent/core/totals.h"
 #include "at_once.h"
 #include "capture/log/log_memory.h"
@@ -43,17 +42,23 @@ class TotalsBookTest : public ::testing::Test {
     std::vector<uint64_t> blocks{};
     uint64_t next = 0;
   };
+  static uint64_t tagged(RecordKind kind, Function function, uint64_t address) {
+    return wire::make_tagged_address(kind, static_cast<uint8_t>(function), address);
+  }
   void allocate(Thread& thread) {
     const uint64_t address = (uint64_t{thread.number} << 32) + thread.next++ % (2 * kSteps) * 32 + 32;
     const auto stack = static_cast<uint32_t>(8 + thread.next % kStacks);
-    totals_.allocate(thread.state, thread.anchor, {RecordKind::kAllocate, Function::kMalloc, address, kSize, 0}, stack);
+    totals_.allocate(thread.state, thread.anchor, tagged(RecordKind::kAllocate, Function::kMalloc, address), kSize,
+                     stack);
     thread.blocks.push_back(address);
   }
   void release(Thread& thread, uint64_t address, Function function) {
-    totals_.release(thread.state, thread.anchor, {RecordKind::kRelease, function, address, 0, 0});
+    totals_.release(thread.state, thread.anchor, tagged(RecordKind::kRelease, function, address),
+                    TotalsBook::Blocks::kAll);
     if (function != Function::kRealloc) return;
-    totals_.undo(thread.state, {RecordKind::kUndo, function, address, 0, 0});  // it failed
-    totals_.release(thread.state, thread.anchor, {RecordKind::kRelease, Function::kFree, address, 0, 0});
+    totals_.undo(thread.state, tagged(RecordKind::kUndo, function, address));  // it failed
+    totals_.release(thread.state, thread.anchor, tagged(RecordKind::kRelease, Function::kFree, address),
+                    TotalsBook::Blocks::kAll);
   }
   void work(uint32_t index) {
     Thread thread{.number = index + 1};
