@@ -52,6 +52,9 @@ class Catalogue:
     def pairs(self, mode, depth, threads, count):
         return Work(f"pairs {mode} {depth} {threads}", [self._own("pairs"), mode, str(depth), str(threads), str(count)])
 
+    def passing(self, threads, count):
+        return Work(f"passing {threads}", [self._own("passing"), str(threads), str(count)])
+
     def small_churn(self):
         return Work("small churn", [self._own("churn"), "30000"])
 
