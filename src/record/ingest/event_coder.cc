@@ -180,8 +180,8 @@ void EventCoder::listen(const wire::RawEvent& raw) {
                            .time_ns = std::max(clock_.to_ns(raw.time), time_ns_),
                            .block = model::kUnknownBlock};
   if (kind == wire::NoteKind::kBlockName) {
-    const BlockMap::Block* const block = blocks_.find(raw.address());
-    if (block != nullptr && block->alive()) program_note.block = block->number;
+    const BlockMap::Place place = blocks_.find(raw.address());
+    if (place.alive()) program_note.block = place.number();
   }
   program_note_ = program_note;
 }
@@ -209,67 +209,68 @@ void EventCoder::add_pooled(const wire::RawEvent& raw, Coded& coded) {
 [[gnu::always_inline]] inline bool EventCoder::allocate(std::span<wire::RawEvent> rest, model::SiteId site, bool last,
                                                         Coded& coded) {
   const wire::RawEvent& raw = rest.front();
-  BlockMap::Block& block = blocks_.claim(raw.tagged_address);
-  if (block.alive() && !settle_conflict(rest, last, coded)) [[unlikely]]
-    return false;
+  BlockMap::Place place = blocks_.claim(raw.tagged_address);
+  if (place.alive()) [[unlikely]] {
+    if (!settle_conflict(rest, last, coded)) return false;
+    place = blocks_.claim(raw.tagged_address);
+  }
   if (site == kUnset) site = site_of(raw);
-  block = {next_block_++, raw.size_bytes, site, BlockMap::kAlive};
+  blocks_.fill(place, {next_block_++, raw.size_bytes, site, BlockMap::kAlive});
   coded.add({site, raw.thread, raw.size_bytes, raw.address()});
   return true;
 }
 
 [[gnu::always_inline]] inline void EventCoder::release(const wire::RawEvent& raw, model::SiteId site, Coded& coded) {
-  BlockMap::Block* block = blocks_.find(raw.tagged_address);
-  if (block == nullptr || !block->alive()) [[unlikely]] {
-    return release_of_none(raw, site, block, coded);
+  const BlockMap::Place place = blocks_.find(raw.tagged_address);
+  if (!place.alive()) [[unlikely]]
+    return release_of_none(raw, site, place, coded);
+  if (!sees_all_releases() && is_mismatched(site, place.allocated_at())) [[unlikely]] {
+    conclude_release(place, raw.thread, coded);
+    return release_of_none(raw, site, {}, coded);
   }
-  if (!sees_all_releases() && is_mismatched(site, *block)) [[unlikely]] {
-    conclude_release(*block, raw.thread, coded);
-    return release_of_none(raw, site, nullptr, coded);
-  }
-  last_released_of(raw.thread) = raw.address();
-  block->released_at = site;
-  coded.add({site, raw.thread, block->number, 0});
+  const model::BlockNumber number = place.number();
+  last_released_of(raw.thread) = {raw.address(), number};
+  coded.add({site, raw.thread, number, 0});
+  blocks_.release(place, site);
 }
 
-void EventCoder::release_of_none(const wire::RawEvent& raw, model::SiteId site, const BlockMap::Block* dead,
-                                 Coded& coded) {
+void EventCoder::release_of_none(const wire::RawEvent& raw, model::SiteId site, BlockMap::Place dead, Coded& coded) {
   if (is_of_pause(raw)) {
-    last_released_of(raw.thread) = kPassedOver;
+    last_released_of(raw.thread).address = kPassedOver;
     return;
   }
-  last_released_of(raw.thread) = kNothing;
+  last_released_of(raw.thread).address = kNothing;
   note_bad_release(raw, dead, coded);
   coded.add({site, raw.thread, model::kUnknownBlock, raw.address()});
 }
 
-void EventCoder::note_bad_release(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded) {
+void EventCoder::note_bad_release(const wire::RawEvent& raw, BlockMap::Place dead, Coded& coded) {
   model::BadRelease bad{};
   bad.event = static_cast<uint32_t>(coded.count());
   bad.address = raw.address();
   bad.kind = from_start_ && sees_all() ? model::BadReleaseKind::kNeverAllocated : model::BadReleaseKind::kUnknown;
-  if (!sees_all()) {
-    dead = nullptr;
-  } else if (dead != nullptr) {
+  std::optional<BlockMap::Block> block;
+  if (sees_all() && dead) {
+    block = dead.block();
     bad.kind = model::BadReleaseKind::kDouble;
-  } else if (searches_for_interior_++ < kMaxSearches) {
-    dead = blocks_.find_around(raw.address());
-    if (dead != nullptr) bad.kind = model::BadReleaseKind::kInterior;
+  } else if (sees_all() && searches_for_interior_++ < kMaxSearches) {
+    block = blocks_.find_around(raw.address());
+    if (block) bad.kind = model::BadReleaseKind::kInterior;
   }
-  if (dead != nullptr) {
+  if (block) {
     bad.block_known = true;
-    bad.block_size = dead->size_bytes;
-    bad.allocated_at = dead->allocated_at;
-    bad.first_released_at = dead->alive() ? dead->allocated_at : dead->released_at;
+    bad.block_size = block->size_bytes;
+    bad.allocated_at = block->allocated_at;
+    bad.first_released_at = block->alive() ? block->allocated_at : block->released_at;
   }
   coded.batch.bad_releases.push_back(bad);
 }
 
 void EventCoder::undo(const wire::RawEvent& raw, Coded& coded) {
-  const uint64_t last = std::exchange(last_released_of(raw.thread), kNothing);
-  if (last == kPassedOver) return;
-  BlockMap::Block* block = blocks_.find(raw.address());
-  if (last == raw.address() && block != nullptr && !block->alive()) BlockMap::revive(*block);
+  const LastRelease last = std::exchange(last_released_of(raw.thread), LastRelease{});
+  if (last.address == kPassedOver) return;
+  const BlockMap::Place place = blocks_.find(raw.address());
+  if (last.address == raw.address() && place && !place.alive()) blocks_.revive(place, last.block);
   coded.add({site_of(raw), raw.thread, 0, 0});
 }
 
@@ -293,22 +294,22 @@ bool EventCoder::settle_conflict(std::span<wire::RawEvent> rest, bool last, Code
   if (!last) return false;
   // Its release was never seen (lost, or by a function without a hook).
   ++missed_releases_;
-  conclude_release(*blocks_.find(allocation.tagged_address), allocation.thread, coded);
+  conclude_release(blocks_.find(allocation.tagged_address), allocation.thread, coded);
   return true;
 }
 
 // A release that wasn't seen: function and stack are unknown.
-void EventCoder::conclude_release(BlockMap::Block& block, uint32_t thread, Coded& coded) {
+void EventCoder::conclude_release(BlockMap::Place place, uint32_t thread, Coded& coded) {
   constexpr auto kUnseen = static_cast<uint8_t>(wire::Function::kNone);
   constexpr uint32_t kCall = wire::record_call(wire::make_tagged_address(wire::RecordKind::kRelease, kUnseen, 0));
   const model::SiteId site = find_or_add_site(kCall, static_cast<model::StackId>(wire::StackEnd::kNotUnwound));
-  block.released_at = site;
-  coded.add({site, thread, block.number, 0});
+  coded.add({site, thread, place.number(), 0});
+  blocks_.release(place, site);
 }
 
-bool EventCoder::is_mismatched(model::SiteId release, const BlockMap::Block& block) const {
+bool EventCoder::is_mismatched(model::SiteId release, model::SiteId allocated_at) const {
   const auto family_of = [this](model::SiteId site) { return wire::facts_of(tables_.sites[site].function).family; };
-  return !wire::match(family_of(release), family_of(block.allocated_at));
+  return !wire::match(family_of(release), family_of(allocated_at));
 }
 
 model::SiteId EventCoder::find_site(const wire::RawEvent& raw) {
@@ -433,7 +434,7 @@ std::optional<model::CodeId> EventCoder::known_code(uint32_t index) const {
 
 void EventCoder::change_thread(uint32_t thread) {
   thread_ = thread;
-  last_released_of_thread_ = &at_grown(last_released_, thread % kMaxThreads, kNothing);
+  last_released_of_thread_ = &at_grown(last_released_, thread % kMaxThreads, LastRelease{});
 }
 
 }  // namespace heaptap::ingest

@@ -52,11 +52,12 @@ class EventCoder {
 
   // Last released blocks, one a thread, which its next event may revive. Calls visit(thread, address, size_bytes).
   template <typename Visit>
-  void for_each_last_released(Visit visit) {
+  void for_each_last_released(Visit visit) const {
     for (uint32_t thread = 0; thread < last_released_.size(); ++thread) {
-      if (last_released_[thread] >= kPassedOver) continue;
-      const BlockMap::Block* const block = blocks_.find(last_released_[thread]);
-      if (block != nullptr && !block->alive()) visit(thread, last_released_[thread], block->size_bytes);
+      const uint64_t address = last_released_[thread].address;
+      if (address >= kPassedOver) continue;
+      const BlockMap::Place place = blocks_.find(address);
+      if (place && !place.alive()) visit(thread, address, place.block().size_bytes);
     }
   }
 
@@ -114,18 +115,18 @@ class EventCoder {
   bool allocate(std::span<wire::RawEvent> rest, model::SiteId site, bool last, Coded& coded);
   bool append_other(std::span<wire::RawEvent> rest, bool last, Coded& coded);
   void release(const wire::RawEvent& raw, model::SiteId site, Coded& coded);
-  void release_of_none(const wire::RawEvent& raw, model::SiteId site, const BlockMap::Block* dead, Coded& coded);
+  void release_of_none(const wire::RawEvent& raw, model::SiteId site, BlockMap::Place dead, Coded& coded);
   void unmap(const wire::RawEvent& raw, Coded& coded);
   void listen(const wire::RawEvent& raw);
   void add_pooled(const wire::RawEvent& raw, Coded& coded);
   model::LabelId label_of(uint32_t number);
-  void note_bad_release(const wire::RawEvent& raw, const BlockMap::Block* dead, Coded& coded);
-  void conclude_release(BlockMap::Block& block, uint32_t thread, Coded& coded);
+  void note_bad_release(const wire::RawEvent& raw, BlockMap::Place dead, Coded& coded);
+  void conclude_release(BlockMap::Place place, uint32_t thread, Coded& coded);
   // Whether all events of known blocks are seen, as far as is known.
   [[nodiscard]] bool sees_all_releases() const { return !incomplete_ && missed_releases_ == 0; }
   // And there can be no others.
   [[nodiscard]] bool sees_all() const { return sees_all_releases() && !has_unseen_blocks_; }
-  [[nodiscard]] bool is_mismatched(model::SiteId release, const BlockMap::Block& block) const;
+  [[nodiscard]] bool is_mismatched(model::SiteId release, model::SiteId allocated_at) const;
   void undo(const wire::RawEvent& raw, Coded& coded);
   void prefetch(const wire::RawEvent& raw) const;
   bool settle_conflict(std::span<wire::RawEvent> rest, bool last, Coded& coded);
@@ -136,16 +137,21 @@ class EventCoder {
   model::StackId cut_stack_of(uint32_t node);
   model::CodeId code_of(uint32_t index);
   model::CodeId code_of_entry(uint64_t entry);
-  uint64_t& last_released_of(uint32_t thread) {
-    if (thread != thread_) change_thread(thread);
-    return *last_released_of_thread_;
-  }
-  void change_thread(uint32_t thread);
 
   static constexpr uint32_t kMaxThreads = 1u << 16;  // beyond it threads share places: an undo may then find no match
   // In place of the address last released by a thread.
   static constexpr uint64_t kNothing = UINT64_MAX;
   static constexpr uint64_t kPassedOver = UINT64_MAX - 1;  // not in the trace
+
+  struct LastRelease {  // of a thread
+    uint64_t address = kNothing;
+    model::BlockNumber block = model::kUnknownBlock;
+  };
+  LastRelease& last_released_of(uint32_t thread) {
+    if (thread != thread_) change_thread(thread);
+    return *last_released_of_thread_;
+  }
+  void change_thread(uint32_t thread);
 
   const stream::AgentTables& agent_;
   model::Tables& tables_;
@@ -177,9 +183,9 @@ class EventCoder {
   std::vector<uint32_t> inner_codes_;                           // of a stack being cut
   boost::unordered_flat_map<uint64_t, model::StackId> stacks_;  // where doubles are expected
   boost::unordered_flat_map<uint64_t, model::CodeId> codes_;
-  std::vector<uint64_t> last_released_;  // by thread: address of its last released block
-  uint32_t thread_ = UINT32_MAX;         // the last requested one, and its place
-  uint64_t* last_released_of_thread_ = nullptr;
+  std::vector<LastRelease> last_released_;  // by thread
+  uint32_t thread_ = UINT32_MAX;            // the last requested one, and its place
+  LastRelease* last_released_of_thread_ = nullptr;
 };
 
 }  // namespace heaptap::ingest

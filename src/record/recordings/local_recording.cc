@@ -194,10 +194,8 @@ base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& acces
 }
 
 bool LocalRecording::is_worth_a_scan(const std::optional<model::ResidentSample>& resident) const {
-  supervision::ExitStartCost cost{.resident = resident, .last_pause_ns = last_pause_ns_};
-  if (!supervision::is_worth_a_scan(cost)) return false;  // without a look at all blocks
-  maker_.coder().blocks().for_each_live([&cost](uint64_t, const ingest::BlockMap::Block&) { ++cost.blocks; });
-  return supervision::is_worth_a_scan(cost);
+  return supervision::is_worth_a_scan(
+      {.resident = resident, .blocks = maker_.coder().blocks().live_count(), .last_pause_ns = last_pause_ns_});
 }
 
 // The process has exited or is detached: its files are complete.

@@ -4,12 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <random>
 
 #include "capture/stream/mapped_stream.h"
 #include "random_events.h"
-#include "record/ingest/block_map.h"
 
 namespace heaptap::ingest {
 namespace {
@@ -17,76 +15,6 @@ namespace {
 using namespace trace::test;
 using wire::RawEvent;
 using wire::RecordKind;
-
-TEST(BlockMap, RemembersTheDeadUntilTheirAddressIsUsedAgain) {
-  BlockMap blocks;
-  EXPECT_EQ(blocks.find(0x1000), nullptr);
-  blocks.allocate(0x1000, {1, 64, 5, BlockMap::kAlive});
-  ASSERT_NE(blocks.find(0x1000), nullptr);
-  EXPECT_TRUE(blocks.find(0x1000)->alive());
-  blocks.find(0x1000)->released_at = 9;
-  ASSERT_NE(blocks.find(0x1000), nullptr);
-  EXPECT_FALSE(blocks.find(0x1000)->alive());
-  blocks.allocate(0x1000, {2, 32, 6, BlockMap::kAlive});
-  EXPECT_EQ(blocks.find(0x1000)->number, 2u);
-  EXPECT_TRUE(blocks.find(0x1000)->alive());
-}
-
-TEST(BlockMap, FindsTheLiveBlockAroundAnAddress) {
-  BlockMap blocks;
-  blocks.allocate(0x1000, {1, 64, 0, BlockMap::kAlive});
-  blocks.allocate(0x2000, {2, 64, 0, 7});
-  ASSERT_NE(blocks.find_around(0x103f), nullptr);
-  EXPECT_EQ(blocks.find_around(0x103f)->number, 1u);
-  EXPECT_EQ(blocks.find_around(0x1040), nullptr);
-  EXPECT_EQ(blocks.find_around(0x1000), nullptr) << "its start isn't inside it";
-  EXPECT_EQ(blocks.find_around(0x2010), nullptr) << "dead";
-}
-
-TEST(BlockMap, ForgetsOnlyTheDeadWhereTheyAreMany) {
-  BlockMap blocks;
-  constexpr uint64_t kCount = 3'000'000;
-  for (uint64_t i = 1; i <= kCount; ++i) {
-    blocks.allocate(i * 16, {i, 1, 0, i % 100 == 0 ? BlockMap::kAlive : 3});
-  }
-  uint64_t known = 0;
-  for (uint64_t i = 1; i <= kCount; ++i) {
-    const BlockMap::Block* block = blocks.find(i * 16);
-    known += block != nullptr ? 1 : 0;
-    if (i % 100 == 0) {
-      ASSERT_TRUE(block != nullptr && block->number == i);
-    }
-  }
-  EXPECT_LT(known, kCount / 2);
-}
-
-// Against a map of the library, while the table grows several times and the dead are forgotten.
-TEST(BlockMap, LosesNothingThatIsAliveWhileItGrows) {
-  BlockMap blocks;
-  std::map<uint64_t, uint64_t> live;  // address -> number
-  std::mt19937_64 random(18);
-  constexpr uint64_t kSteps = 500'000;
-  for (uint64_t number = 1; number <= kSteps; ++number) {
-    const uint64_t address = 0x7f0000000000 + random() % 700'000 * 16;
-    const auto known = live.find(address);
-    BlockMap::Block* block = blocks.find(address);
-    ASSERT_EQ(block != nullptr && block->alive(), known != live.end());
-    if (known != live.end()) {
-      ASSERT_EQ(block->number, known->second);
-      block->released_at = 3;
-      live.erase(known);
-    } else if (number % 4 != 0 || number < kSteps / 2) {
-      blocks.allocate(address, {number, 16, 2, BlockMap::kAlive});
-      live[address] = number;
-    }
-  }
-  size_t seen = 0;
-  blocks.for_each_live([&](uint64_t address, const BlockMap::Block& block) {
-    ++seen;
-    EXPECT_EQ(live.at(address), block.number);
-  });
-  EXPECT_EQ(seen, live.size());
-}
 
 class EventCoderTest : public ::testing::Test {
  protected:
