@@ -1,5 +1,7 @@
 #include "capture/log/log_reader.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -171,6 +173,10 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   complete_until_ = std::min({busy_until, unread_until, look_.value_or(settled_)});
   settle_active();
   if (look_ && is_empty()) pass_look();
+  if (bytes_read_ == 0 && has_dropped_) {  // idle again
+    has_dropped_ = false;
+    malloc_trim(0);  // what was dropped lies between other memory
+  }
   written_lately_ += bytes_read_;
   const bool has_grown = !last && grow();
   if (!last && lender_ != nullptr) {
@@ -552,7 +558,11 @@ bool LogReader::read_kept(Stream& stream) {
     return false;
   }
   stream.begin_chunk();
-  if (spare_.size() < std::min<size_t>(max_kept_, kMaxSpare)) spare_.push_back(std::move(kept.bytes));
+  if (spare_.size() < std::min<size_t>(max_kept_, kMaxSpare)) {
+    spare_.push_back(std::move(kept.bytes));
+  } else {
+    has_dropped_ = true;
+  }
   return true;
 }
 

@@ -168,6 +168,7 @@ class LogReader {
   uint32_t kept_ = 0;  // chunks
   uint32_t max_kept_ = kMaxKeptBytes / wire::kChunkBytes;
   std::vector<std::unique_ptr<uint8_t[]>> spare_;  // for chunks that were kept
+  bool has_dropped_ = false;                       // memory of others, which the allocator still has
   bool has_unread_ = false;
   const bool only_looks_ = false;  // leaves what it reads in place
   std::optional<uint64_t> look_;   // settled_ at the look-ahead, up to which events are drained
