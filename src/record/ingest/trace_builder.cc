@@ -35,6 +35,7 @@ uint64_t TraceBuilder::take_next() {
     const uint64_t read = stream_.drain(raw_, false);
     moves = read > 0 || raw_.size() > waiting;
     bytes += read;
+    if (!stream_.state().has_unread) events_behind_ = 0;
     code_events(false);
     // Unread events may wait for a writer in the middle of a record, which isn't waited for here.
   } while (moves && stream_.state().has_unread && bytes < kMaxBytesTaken);
@@ -112,12 +113,15 @@ bool TraceBuilder::is_overdue(const wire::RawEvent& event, const stream::StreamS
 void TraceBuilder::add_batch() {
   if (batch_.events.empty()) return;
   event_count_ += batch_.events.size();
-  if (written_) writer_.add(batch_, tables_);
+  events_behind_ += batch_.events.size();
   if (follower_ != nullptr) follower_->on_batch(batch_, tables_);
+  // As much as a frame without a pause: other threads are worth their while.
+  writer_.set_behind(events_behind_ > kFrameEvents);
+  if (written_) writer_.take(batch_, tables_);
   batch_.events.clear();
   batch_.time_marks.clear();
   batch_.bad_releases.clear();
-  if (writer_.events_pending() >= kFrameEvents) write_frame();
+  if (writer_.events_pending() >= kFrameEvents) end_frame();
 }
 
 void TraceBuilder::note_missed_releases(model::Capture& capture) const {
@@ -160,6 +164,11 @@ void TraceBuilder::begin_behind(std::vector<model::Mark> earlier) {
 void TraceBuilder::write_frame() {
   take_tables();
   if (written_) written_ = writer_.flush(tables_);
+}
+
+void TraceBuilder::end_frame() {
+  take_tables();
+  if (written_) written_ = writer_.end_frame(tables_);
 }
 
 void TraceBuilder::write_totals(const model::Totals& totals) {

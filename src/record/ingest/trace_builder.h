@@ -34,7 +34,7 @@ class TraceBuilder {
   // Updates the tables.
   void take_tables();
 
-  // Writes a frame of the events not yet written.
+  // Writes a frame of the events not yet written, and those that other threads still make.
   void write_frame();
   void write_totals(const model::Totals& totals);
   // Numbers the scan, and returns its number. One where exit began is kept, without a number (0), and written before that of the end,
@@ -76,6 +76,7 @@ class TraceBuilder {
   void code_events(bool last);
   [[nodiscard]] static bool is_overdue(const wire::RawEvent& event, const stream::StreamState& state);
   void add_batch();
+  void end_frame();
   void take_program_note(const ProgramNote& program_note);
 
   stream::EventStream& stream_;
@@ -86,6 +87,7 @@ class TraceBuilder {
   model::EventBatch batch_;
   model::EventSink* follower_ = nullptr;
   uint64_t event_count_ = 0;
+  uint64_t events_behind_ = 0;  // since a drain last left nothing in the log
   uint32_t noted_gaps_ = 0;
   std::vector<model::Mark> marks_;
   uint32_t scan_count_ = 0;

@@ -11,10 +11,10 @@
 
 namespace heaptap::recordings {
 
-base::Result<std::unique_ptr<LocalRecording>> LocalRecording::create_kept(const log::LogOptions& options,
+base::Result<std::unique_ptr<LocalRecording>> LocalRecording::create_with(const SharedMeans& shared,
+                                                                          const log::LogOptions& options,
                                                                           model::Capture capture,
-                                                                          const std::string& path, bool overwrite,
-                                                                          FileKeeper* keeper) {
+                                                                          const std::string& path, bool overwrite) {
   log::LogOptions with_rows = options;
   if (capture.via == "agent") with_rows.late_rows_bytes = kOwnRowsBytes;
   auto log = stream::LogEndpoint::create(with_rows, capture);
@@ -25,17 +25,18 @@ base::Result<std::unique_ptr<LocalRecording>> LocalRecording::create_kept(const 
   capture.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
   HEAPTAP_TRY((*writer)->begin(capture));
   return std::unique_ptr<LocalRecording>(
-      new LocalRecording(std::move(*log), std::move(*writer), std::move(capture), keeper));
+      new LocalRecording(std::move(*log), std::move(*writer), std::move(capture), shared));
 }
 
 LocalRecording::LocalRecording(std::unique_ptr<stream::LogEndpoint> log, std::unique_ptr<trace::TraceWriter> writer,
-                               model::Capture capture, FileKeeper* keeper)
+                               model::Capture capture, const SharedMeans& shared)
     : log_(std::move(log)),
       writer_(std::move(writer)),
       capture_(std::move(capture)),
       jit_names_(static_cast<pid_t>(capture_.pid), {.believes_root = true}),
-      keeper_(keeper),
+      keeper_(shared.keeper),
       maker_(log_->stream(), *writer_, supervision::kTimeResolutionNs, capture_.from_start) {
+  writer_->share_frames(shared.frames);
   if (log_->totals().is_on()) maker_.coder().expect_doubles();
   if (capture_.via == "agent") rows_.emplace(log_->log().parts(), static_cast<pid_t>(capture_.pid));
 }

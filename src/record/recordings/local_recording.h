@@ -17,21 +17,28 @@
 #include "record/ingest/trace_builder.h"
 #include "record/recordings/file_keeper.h"
 #include "record/recordings/own_rows.h"
+#include "record/trace/frame_pool.h"
 #include "record/trace/trace_writer.h"
 
 namespace heaptap::recordings {
+
+// What recordings share; each must outlive them.
+struct SharedMeans {
+  FileKeeper* keeper = nullptr;        // null: no file is kept
+  trace::FramePool* frames = nullptr;  // null: the calling thread makes all frames
+};
 
 class LocalRecording : public supervision::Recording, public supervision::LogHalf, public supervision::TraceHalf {
  public:
   // Creates the log and the trace file.
   static base::Result<std::unique_ptr<LocalRecording>> create(const log::LogOptions& options, model::Capture capture,
                                                               const std::string& path, bool overwrite) {
-    return create_kept(options, std::move(capture), path, overwrite, nullptr);
+    return create_with({}, options, std::move(capture), path, overwrite);
   }
-  // `keeper` must outlive it; null: no file is kept.
-  static base::Result<std::unique_ptr<LocalRecording>> create_kept(const log::LogOptions& options,
+  static base::Result<std::unique_ptr<LocalRecording>> create_with(const SharedMeans& shared,
+                                                                   const log::LogOptions& options,
                                                                    model::Capture capture, const std::string& path,
-                                                                   bool overwrite, FileKeeper* keeper);
+                                                                   bool overwrite);
 
   [[nodiscard]] log::LogMemory& log() override { return log_->log(); }
   [[nodiscard]] const model::Capture& capture() const override { return capture_; }
@@ -62,7 +69,7 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
 
  private:
   LocalRecording(std::unique_ptr<stream::LogEndpoint> log, std::unique_ptr<trace::TraceWriter> writer,
-                 model::Capture capture, FileKeeper* keeper);
+                 model::Capture capture, const SharedMeans& shared);
   void add_resident(const std::optional<model::ResidentSample>& sample);
   void keep_files();
   void take_names();

@@ -40,6 +40,8 @@ class RemoteRecording : public supervision::Recording, public supervision::Trace
   static base::Result<std::unique_ptr<RemoteRecording>> create(TargetControl& target, model::Capture capture,
                                                                const std::string& path, bool overwrite);
 
+  // See TraceWriter::share_frames.
+  void share_frames(trace::FramePool* pool) { writer_->share_frames(pool); }
   // Adds it to `all`, as long as it exists.
   void list_in(RemoteRecordings& all) { entry_.emplace(all, *this); }
 

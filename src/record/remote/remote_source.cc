@@ -57,7 +57,9 @@ supervision::RecordingMaker RemoteSource::maker() {
   return
       [this](const log::LogOptions& /*log*/, const model::Capture& capture, const std::string& path, bool overwrite) {
         auto made = RemoteRecording::create(*this, capture, path, overwrite);
-        if (made) (*made)->list_in(made_);
+        if (!made) return made;
+        (*made)->share_frames(frame_pool_);
+        (*made)->list_in(made_);
         return made;
       };
 }

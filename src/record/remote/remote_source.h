@@ -29,6 +29,8 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   void serve(supervision::RecordedProcesses& processes) { processes_ = &processes; }
   // Supplier of unwind rows that the other machine lacks; must outlive this.
   void set_row_finder(RowFinder& rows) { rows_ = &rows; }
+  // Threads that make frames of the traces; must outlive the recordings.
+  void set_frame_pool(trace::FramePool& pool) { frame_pool_ = &pool; }
   // Factory for the recordings of `processes`, which this must outlive.
   [[nodiscard]] supervision::RecordingMaker maker();
 
@@ -84,6 +86,7 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
   LineToTarget& line_;
   Teller tell_;
   RowFinder* rows_ = nullptr;
+  trace::FramePool* frame_pool_ = nullptr;
   supervision::RecordedProcesses* processes_ = nullptr;
   RemoteRecordings made_;              // by maker()
   std::map<uint64_t, pid_t> streams_;  // active ones

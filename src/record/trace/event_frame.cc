@@ -48,7 +48,7 @@ void find_released(const model::EventBatch& batch, const std::vector<model::Site
 
 }  // namespace
 
-void EventFrameWriter::add(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
+void EventFrameWriter::add(const model::EventBatch& batch, std::span<const model::Site> sites) {
   if (event_count_ == 0) first_block_ = next_block_ = last_named_ = batch.first_block;
   if (states_.size() < sites.size()) states_.resize(sites.size());
   add_marks(batch);
@@ -76,7 +76,7 @@ void EventFrameWriter::end_thread_run(size_t end) {
   run_begin_ = end;
 }
 
-void EventFrameWriter::add_events(const model::EventBatch& batch, const std::vector<model::Site>& sites) {
+void EventFrameWriter::add_events(const model::EventBatch& batch, std::span<const model::Site> sites) {
   constexpr size_t kAhead = 12;     // prefetch of its site
   constexpr size_t kNearAhead = 6;  // and of the frame's state for it
   const size_t count = batch.events.size();

@@ -13,6 +13,8 @@
 //   bad releases  of each release without a known block: its facts
 //   memory     of each map and protect: kind of memory (common/wire/mapping.h), a byte. Frames of older traces end before it
 #pragma once
+#include <span>
+
 #include "common/frames/byte_buffer.h"
 #include "common/model/event.h"
 #include "common/model/tables.h"
@@ -25,18 +27,20 @@
 
 namespace heaptap::trace {
 
+inline constexpr int kEventLevel = 2;  // of zstd
+
 class EventFrameWriter {
  public:
   explicit EventFrameWriter(int level) : compressor_(level) { guess_.begin(); }
 
   // Adds a batch to the frame; batches of a few thousand events stay in the processor's cache. The first one has the
   // number of the frame's first block.
-  void add(const model::EventBatch& batch, const std::vector<model::Site>& sites);
+  void add(const model::EventBatch& batch, std::span<const model::Site> sites);
   [[nodiscard]] size_t event_count() const { return event_count_; }
   // Payload of the frame, valid until the next call. The next batch begins another frame.
   const frames::ByteBuffer& finish(uint64_t resolution_ns);
   // A frame of one batch.
-  const frames::ByteBuffer& write(const model::EventBatch& batch, const std::vector<model::Site>& sites,
+  const frames::ByteBuffer& write(const model::EventBatch& batch, std::span<const model::Site> sites,
                                   uint64_t resolution_ns) {
     add(batch, sites);
     return finish(resolution_ns);
@@ -50,7 +54,7 @@ class EventFrameWriter {
     wire::Family family{};
   };
   void add_marks(const model::EventBatch& batch);
-  void add_events(const model::EventBatch& batch, const std::vector<model::Site>& sites);
+  void add_events(const model::EventBatch& batch, std::span<const model::Site> sites);
   // State used for every event of a batch, kept local while it is added.
   struct Pass {
     uint8_t* sizes;  // write positions of the columns

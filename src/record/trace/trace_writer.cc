@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <utility>
 
 #include "common/frames/capture_frames.h"
 #include "common/frames/code_name_frames.h"
@@ -20,7 +21,6 @@ namespace heaptap::trace {
 namespace {
 
 constexpr int kTableLevel = 3;  // of zstd
-constexpr int kEventLevel = 2;
 
 }  // namespace
 
@@ -48,6 +48,8 @@ TraceWriter::TraceWriter(std::string path, base::UniqueFd descriptor)
       compressor_(kTableLevel),
       event_writer_(kEventLevel) {}
 
+TraceWriter::~TraceWriter() { give_up_waiting(); }
+
 base::UniqueFd TraceWriter::open_for_reading() const {
   return base::UniqueFd(open(base::path_of(descriptor_).c_str(), O_RDONLY | O_CLOEXEC));
 }
@@ -65,29 +67,62 @@ base::Result<> TraceWriter::begin(const model::Capture& capture) {
 }
 
 void TraceWriter::add(const model::EventBatch& batch, const model::Tables& tables) {
-  event_writer_.add(batch, tables.sites);
+  model::EventBatch copy = batch;
+  take(copy, tables);
+}
+
+void TraceWriter::take(model::EventBatch& batch, const model::Tables& tables) {
+  if (!waiting_.empty()) (void)append_made(false);  // the next flush reports it
+  if (is_behind_ && pool_ != nullptr && events_pending() == 0 && !frame_) frame_ = pool_->begin();
+  if (!frame_) return event_writer_.add(batch, tables.sites);
+  frame_events_ += batch.events.size();
+  pool_->add(*frame_, batch, sites_.view(tables.sites));
 }
 
 base::Result<> TraceWriter::flush(const model::Tables& tables) {
-  const uint64_t events = event_writer_.event_count();
+  HEAPTAP_TRY(end_frame(tables));
+  return append_made(true);
+}
+
+base::Result<> TraceWriter::end_frame(const model::Tables& tables) {
+  HEAPTAP_TRY(append_made(false));
   HEAPTAP_TRY(write_tables(tables));
   HEAPTAP_TRY(write_pending_marks());
   HEAPTAP_TRY(write_pending_names());
   HEAPTAP_TRY(write_pending_code_names());
   // Where nothing happens the trace doesn't grow: who follows it would take that for news.
   constexpr size_t kMaxPendingResident = 1024;
+  const size_t events = events_pending();
   if (events == 0 && resident_pending_.size() < kMaxPendingResident) return {};
   // Totals could no longer be replaced if these were written after them.
   if (!ends_with_totals()) HEAPTAP_TRY(write_pending_resident());
   if (events == 0) return {};
-  HEAPTAP_TRY(write_frame(wire::FrameType::kEvents, event_writer_.finish(resolution_ns_), false));
+  HEAPTAP_TRY(write_events());
   event_count_ += events;
+  return {};
+}
+
+base::Result<> TraceWriter::write_events() {
+  Waiting waiting{.type = wire::FrameType::kEvents,
+                  .codec = wire::Codec::kNone,
+                  .raw_bytes = 0,
+                  .first_event = event_count_,
+                  .events = events_pending(),
+                  .stored = {},
+                  .frame = std::exchange(frame_, nullptr)};
+  if (waiting.frame == nullptr) {
+    const frames::ByteBuffer& payload = event_writer_.finish(resolution_ns_);
+    return put(std::move(waiting), {payload.data(), payload.size()});
+  }
+  frame_events_ = 0;
+  pool_->end(*waiting.frame, resolution_ns_);
+  waiting_.push_back(std::move(waiting));
   return {};
 }
 
 model::Mark TraceWriter::add_mark(model::Mark mark) {
   mark.number = ++mark_count_;
-  mark.events_before = event_count_ + event_writer_.event_count();
+  mark.events_before = event_count_ + events_pending();
   return marks_pending_.emplace_back(std::move(mark));
 }
 
@@ -156,7 +191,10 @@ base::Result<> TraceWriter::write_in_frames(std::vector<Entry>& pending, size_t 
   return {};
 }
 
-bool TraceWriter::ends_with_totals() const { return !index_.empty() && index_.back().type == wire::FrameType::kTotals; }
+bool TraceWriter::ends_with_totals() const {
+  if (!waiting_.empty()) return waiting_.back().type == wire::FrameType::kTotals;
+  return !index_.empty() && index_.back().type == wire::FrameType::kTotals;
+}
 
 base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model::Tables& tables) {
   HEAPTAP_TRY(flush(tables));
@@ -173,6 +211,7 @@ base::Result<> TraceWriter::write_scan(const model::HeapScan& scan, const model:
 }
 
 base::Result<> TraceWriter::write_totals(const model::Totals& totals, const model::Tables& tables) {
+  HEAPTAP_TRY(append_made(true));
   if (ends_with_totals()) HEAPTAP_TRY(take_back_last_frame());
   HEAPTAP_TRY(write_tables(tables));
   HEAPTAP_TRY(write_pending_resident());
@@ -219,25 +258,74 @@ base::Result<> TraceWriter::write_tables(const model::Tables& tables) {
 }
 
 base::Result<> TraceWriter::write_frame(wire::FrameType type, const frames::ByteBuffer& payload, bool compress) {
-  const uint8_t* data = payload.data();
-  size_t bytes = payload.size();
-  wire::FrameHead head{type, wire::Codec::kNone, 0, static_cast<uint32_t>(bytes), frame_number_, 0};
+  Waiting frame{.type = type,
+                .codec = wire::Codec::kNone,
+                .raw_bytes = static_cast<uint32_t>(payload.size()),
+                .first_event = event_count_,
+                .events = 0,
+                .stored = {},
+                .frame = nullptr};
   if (compress) {
-    const std::vector<uint8_t>& compressed = compressor_.compress(data, bytes);
+    const std::vector<uint8_t>& compressed = compressor_.compress(payload.data(), payload.size());
     if (!compressed.empty()) {
-      head.codec = wire::Codec::kZstd;
-      data = compressed.data();
-      bytes = compressed.size();
+      frame.codec = wire::Codec::kZstd;
+      return put(std::move(frame), compressed);
     }
   }
-  head.stored_bytes = static_cast<uint32_t>(bytes);
-  frame_.resize(wire::kFrameHeadBytes + bytes);
-  if (bytes > 0) __builtin_memcpy(frame_.data() + wire::kFrameHeadBytes, data, bytes);
-  wire::write_frame_head(frame_.data(), head, frame_.data() + wire::kFrameHeadBytes);
-  HEAPTAP_TRY(append(frame_.data(), frame_.size()));
-  index_.push_back({type, offset_, event_count_});
-  offset_ += frame_.size();
+  return put(std::move(frame), {payload.data(), payload.size()});
+}
+
+base::Result<> TraceWriter::put(Waiting frame, std::span<const uint8_t> stored) {
+  if (frame.codec == wire::Codec::kNone) frame.raw_bytes = static_cast<uint32_t>(stored.size());
+  if (waiting_.empty()) return append_frame(frame, stored);
+  frame.stored.assign(stored.begin(), stored.end());
+  waiting_.push_back(std::move(frame));
+  return {};
+}
+
+// Those that are made, in their order; `all`: when they are.
+base::Result<> TraceWriter::append_made(bool all) {
+  while (!waiting_.empty()) {
+    Waiting& next = waiting_.front();
+    if (next.frame != nullptr) {
+      if (all) pool_->wait_for(*next.frame);
+      if (!next.frame->is_made()) return {};
+    }
+    const std::span<const uint8_t> stored = next.frame != nullptr ? next.frame->payload() : next.stored;
+    if (next.frame != nullptr) next.raw_bytes = static_cast<uint32_t>(stored.size());
+    if (const auto appended = append_frame(next, stored); !appended) {
+      give_up_waiting();
+      return appended;
+    }
+    waiting_.pop_front();
+  }
+  return failure_ ? std::unexpected(*failure_) : base::Result<>{};
+}
+
+void TraceWriter::give_up_waiting() {
+  if (frame_) pool_->abandon(*std::exchange(frame_, nullptr));
+  for (const Waiting& each : waiting_) {
+    if (each.frame != nullptr) pool_->abandon(*each.frame);
+  }
+  waiting_.clear();
+  frame_events_ = 0;
+}
+
+base::Result<> TraceWriter::append_frame(const Waiting& frame, std::span<const uint8_t> stored) {
+  const wire::FrameHead head{.type = frame.type,
+                             .codec = frame.codec,
+                             .stored_bytes = static_cast<uint32_t>(stored.size()),
+                             .raw_bytes = frame.raw_bytes,
+                             .number = frame_number_,
+                             .checksum = 0};
+  bytes_.resize(wire::kFrameHeadBytes + stored.size());
+  if (!stored.empty()) __builtin_memcpy(bytes_.data() + wire::kFrameHeadBytes, stored.data(), stored.size());
+  wire::write_frame_head(bytes_.data(), head, bytes_.data() + wire::kFrameHeadBytes);
+  HEAPTAP_TRY(append(bytes_.data(), bytes_.size()));
+  index_.push_back({frame.type, offset_, frame.first_event});
+  offset_ += bytes_.size();
   ++frame_number_;
+  events_written_ += frame.events;
   return {};
 }
 

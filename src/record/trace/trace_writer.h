@@ -1,8 +1,11 @@
 // Writer of a trace file, frame by frame, so that what was written is readable at any moment.
 #pragma once
+#include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
@@ -19,6 +22,7 @@
 #include "common/wire/frame.h"
 #include "record/trace/compression.h"
 #include "record/trace/event_frame.h"
+#include "record/trace/frame_pool.h"
 
 namespace heaptap::trace {
 
@@ -26,15 +30,28 @@ class TraceWriter {
  public:
   // Fails where the file can't be created; an existing one is only replaced with `overwrite`.
   static base::Result<std::unique_ptr<TraceWriter>> create(const std::string& path, bool overwrite);
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  // While `behind`, frames of events that begin are made by the pool, if it has time for them. It must outlive this. The
+  // file is the same.
+  void share_frames(FramePool* pool) { pool_ = pool; }
+  void set_behind(bool behind) { is_behind_ = behind; }
 
   // First; once.
   base::Result<> begin(const model::Capture& capture);
   // Adds a batch to the current frame.
   void add(const model::EventBatch& batch, const model::Tables& tables);
-  [[nodiscard]] size_t events_pending() const { return event_writer_.event_count(); }
-  // Writes new table entries, then the frame. After a failure the file ends with its last complete frame and takes no
-  // more; each further call fails in the same way.
+  // The same. Its content is undefined then.
+  void take(model::EventBatch& batch, const model::Tables& tables);
+  [[nodiscard]] size_t events_pending() const { return frame_ ? frame_events_ : event_writer_.event_count(); }
+  // Writes new table entries, then the frame, and all that came before. After a failure the file ends with its last
+  // complete frame and takes no more; each further call fails in the same way.
   base::Result<> flush(const model::Tables& tables);
+  // As flush(), but what the pool is making is written when it is made: by one of the next calls. Until then it isn't
+  // in the file, nor is what follows it.
+  base::Result<> end_frame(const model::Tables& tables);
   // Writes the batch in a frame of its own.
   base::Result<> write(const model::EventBatch& batch, const model::Tables& tables) {
     add(batch, tables);
@@ -58,7 +75,7 @@ class TraceWriter {
   // Writes the facts of the end, and the index.
   base::Result<> finish(const model::Capture& capture, const model::Tables& tables);
 
-  [[nodiscard]] uint64_t events_written() const { return event_count_; }
+  [[nodiscard]] uint64_t events_written() const { return events_written_; }
   [[nodiscard]] uint64_t bytes_written() const { return offset_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   // Descriptor of its own, also if the file was renamed; none where that isn't possible.
@@ -72,6 +89,16 @@ class TraceWriter {
     wire::FrameType type;
     uint64_t offset;
     uint64_t first_event;
+  };
+  // A frame behind one that is being made, or that one.
+  struct Waiting {
+    wire::FrameType type;
+    wire::Codec codec;
+    uint32_t raw_bytes;
+    uint64_t first_event;
+    uint64_t events;
+    std::vector<uint8_t> stored;
+    std::shared_ptr<FramePool::Frame> frame;  // null: `stored` is it
   };
 
   TraceWriter(std::string path, base::UniqueFd descriptor);
@@ -87,14 +114,21 @@ class TraceWriter {
                                  bool compress);
   [[nodiscard]] bool ends_with_totals() const;
   base::Result<> write_frame(wire::FrameType type, const frames::ByteBuffer& payload, bool compress);
+  base::Result<> write_events();
+  // In the file, or behind those that wait.
+  base::Result<> put(Waiting frame, std::span<const uint8_t> stored);
+  base::Result<> append_made(bool all);
+  base::Result<> append_frame(const Waiting& frame, std::span<const uint8_t> stored);
+  void give_up_waiting();
   base::Result<> write_index();
   base::Result<> take_back_last_frame();
   base::Result<> append(const void* data, size_t bytes);
 
   std::string path_;
   base::UniqueFd descriptor_;
-  uint64_t offset_ = 0;  // end of the last complete frame
-  uint64_t event_count_ = 0;
+  uint64_t offset_ = 0;       // end of the last complete frame
+  uint64_t event_count_ = 0;  // of ended frames
+  uint64_t events_written_ = 0;
   uint64_t resolution_ns_ = 1;
   uint32_t frame_number_ = 0;
   frames::TableCounts written_;
@@ -107,10 +141,16 @@ class TraceWriter {
   size_t resident_count_ = 0;
   uint32_t mark_count_ = 0;
   std::vector<IndexEntry> index_;
-  std::vector<uint8_t> frame_;
+  std::vector<uint8_t> bytes_;  // of the frame being appended
   frames::ByteBuffer payload_;
   Compressor compressor_;
   EventFrameWriter event_writer_;
+  FramePool* pool_ = nullptr;
+  bool is_behind_ = false;
+  SharedSites sites_;
+  std::shared_ptr<FramePool::Frame> frame_;  // the current one, if the pool makes it; else event_writer_ does
+  size_t frame_events_ = 0;                  // of it
+  std::deque<Waiting> waiting_;
   std::optional<base::Error> failure_;  // first failed write
 };
 

@@ -94,7 +94,7 @@ void KeptFiles::finish() {
 supervision::RecordingMaker KeptFiles::recording_maker() {
   return
       [this](const log::LogOptions& options, const model::Capture& capture, const std::string& path, bool overwrite) {
-        return recordings::LocalRecording::create_kept(options, capture, path, overwrite, this);
+        return recordings::LocalRecording::create_with({.keeper = this}, options, capture, path, overwrite);
       };
 }
 
