@@ -400,6 +400,7 @@ TEST(CommandLine, RefusesValuesWithCauseAndCure) {
       {{"run", "--via", "magic", "x"}, "--via: 'magic' is not one of agent, ptrace"},
       {{"run", "--on-overflow", "spill", "x"}, "--on-overflow: 'spill' is not one of wait, drop"},
       {{"run", "--error-exitcode", "256", "x"}, "--error-exitcode: '256' is not a number from 0 to 255"},
+      {{"run", "--collector-threads", "0", "x"}, "--collector-threads: '0' is not a number from 1 to 64"},
       {{"run", "-n", "-3", "x"}, "--count: '-3' is not a number"},
       {{"run", "--depth"}, "--depth needs a value"},
       {{"run", "--config", "/no/such/file", "x"}, "--config: can't read the file /no/such/file"},

@@ -91,11 +91,11 @@ void KeptFiles::finish() {
   }
 }
 
-supervision::RecordingMaker KeptFiles::recording_maker() {
-  return
-      [this](const log::LogOptions& options, const model::Capture& capture, const std::string& path, bool overwrite) {
-        return recordings::LocalRecording::create_with({.keeper = this}, options, capture, path, overwrite);
-      };
+supervision::RecordingMaker KeptFiles::recording_maker(trace::FramePool& frames) {
+  return [shared = recordings::SharedMeans{.keeper = this, .frames = &frames}](
+             const log::LogOptions& options, const model::Capture& capture, const std::string& path, bool overwrite) {
+    return recordings::LocalRecording::create_with(shared, options, capture, path, overwrite);
+  };
 }
 
 }  // namespace heaptap::app

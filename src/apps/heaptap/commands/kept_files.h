@@ -15,6 +15,7 @@
 #include "capture/supervision/recorded_processes.h"
 #include "common/base/unique_fd.h"
 #include "record/recordings/file_keeper.h"
+#include "record/trace/frame_pool.h"
 
 namespace heaptap::app {
 
@@ -28,8 +29,8 @@ class KeptFiles final : public recordings::FileKeeper {
   void keep(const model::Module& module, base::UniqueFd file) override;
   // To be called after recording: waits until the copies are made, or Ctrl-C.
   void finish();
-  // Factory of local recordings whose files are kept; this object must outlive them.
-  [[nodiscard]] supervision::RecordingMaker recording_maker();
+  // Factory of local recordings whose files are kept, and whose frames `frames` makes; both must outlive them.
+  [[nodiscard]] supervision::RecordingMaker recording_maker(trace::FramePool& frames);
 
  private:
   struct Copy {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/heaptap/commands/announced_target.h"
+#include "apps/heaptap/commands/collector_threads.h"
 #include "apps/heaptap/commands/fetching.h"
 #include "apps/heaptap/commands/host_announcement.h"
 #include "apps/heaptap/commands/row_finder.h"
@@ -19,6 +20,7 @@
 #include "record/remote/line_to_target.h"
 #include "record/remote/remote_source.h"
 #include "record/remote/resolve.h"
+#include "record/trace/frame_pool.h"
 
 namespace heaptap::app {
 namespace {
@@ -192,6 +194,8 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
     if (is_news(news.kind, options)) print_error(fmt::format("heaptap: {}\n", line_text(news, options)));
   });
   if (rows != nullptr) source.set_row_finder(*rows);
+  trace::FramePool frames(collector_threads(options.collector_threads));
+  source.set_frame_pool(frames);
   recording.machine = options.machine.host;
   recording.via.clear();  // chosen by the other machine
   supervision::RecordedProcesses processes(std::move(recording), source.maker());

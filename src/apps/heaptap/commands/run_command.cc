@@ -14,6 +14,7 @@
 
 #include "analysis/query/analyze.h"
 #include "apps/heaptap/commands/agent_file.h"
+#include "apps/heaptap/commands/collector_threads.h"
 #include "apps/heaptap/commands/end_report.h"
 #include "apps/heaptap/commands/file_news.h"
 #include "apps/heaptap/commands/incremental_reports.h"
@@ -43,6 +44,7 @@
 #include "common/base/whole_number.h"
 #include "common/wire/handshake.h"
 #include "record/recordings/control_service.h"
+#include "record/trace/frame_pool.h"
 
 namespace heaptap::app {
 namespace {
@@ -216,7 +218,8 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   launch->session = server->session();
   // All resources are created before the program runs.
   KeptFiles files(report_query(options).symbols);
-  supervision::RecordedProcesses processes(recording_options(options, plan), files.recording_maker());
+  trace::FramePool frames(collector_threads(options.collector_threads));
+  supervision::RecordedProcesses processes(recording_options(options, plan), files.recording_maker(frames));
   supervision::AgentSource source(processes, *server);
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
   recordings::ControlService service(processes, source);
@@ -279,7 +282,8 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
                       plan.why.empty() ? "" : fmt::format(" ({})", plan.why));
   }
   KeptFiles files(report_query(options).symbols);
-  supervision::RecordedProcesses processes(recording_options(options, plan), files.recording_maker());
+  trace::FramePool frames(collector_threads(options.collector_threads));
+  supervision::RecordedProcesses processes(recording_options(options, plan), files.recording_maker(frames));
   if (launch && is_to_begin_off(options)) processes.begin_switched_off(true);
   supervision::TracerSource source(processes, **line, announcement(options));
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
@@ -379,7 +383,8 @@ base::Result<> collect_for(const CollectOptions& options) {
   RunPlan plan;
   plan.suppressions = suppressions->texts();
   KeptFiles files(report_query(recording).symbols);
-  supervision::RecordedProcesses processes(recording_options(recording, plan), files.recording_maker());
+  trace::FramePool frames(collector_threads(recording.collector_threads));
+  supervision::RecordedProcesses processes(recording_options(recording, plan), files.recording_maker(frames));
   supervision::AgentSource source(processes, *server);
   source.stay_for(options.process);
   IncrementalReports reports(*exports::find_format(recording.report_format), report_query(recording));

@@ -51,6 +51,7 @@ struct RunOptions {
   std::optional<wire::ReleaseStacks> release_stacks;  // empty: full with `sanity`, else the usual
   bool drop_on_overflow = false;                      // else wait
   uint64_t log_memory_bytes = 0;                      // 0: the default
+  unsigned collector_threads = 0;                     // likewise, see collector_threads.h
 
   // Environment of the program.
   std::string user;

@@ -10,6 +10,7 @@
 #include "apps/heaptap/options/report_signal.h"
 #include "common/base/nearest_word.h"
 #include "common/wire/handshake.h"
+#include "record/trace/frame_pool.h"
 #include "views/exports/formats.h"
 
 namespace heaptap::app {
@@ -78,6 +79,13 @@ void add_capture(OptionSet& set, RunOptions& options) {
       .value_name("POLICY");
   set.size("--log-memory", options.log_memory_bytes,
            "Size of the shared-memory log between program and heaptap (default: 32M)");
+}
+
+void add_collector(OptionSet& set, RunOptions& options) {
+  set.group(OptionGroup::kCapture);
+  set.number("--collector-threads", options.collector_threads,
+             "Let heaptap write the trace with at most N threads (default: half of the processors, at most 4)", 1,
+             trace::FramePool::kMaxThreads);
 }
 
 void add_leak_scan(OptionSet& set, RunOptions& options) {
@@ -171,6 +179,7 @@ void add_all(OptionSet& set, RunWords& words, RunOptions& options) {
   add_file(set, options);
   add_printing(set, words, options);
   add_capture(set, options);
+  add_collector(set, options);
   add_leak_scan(set, options);
   add_duration(set, words);
   add_moments(set, words, options);
@@ -273,6 +282,7 @@ base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& 
   add_file(set, options);
   add_printing(set, words, options);
   add_capture(set, options);
+  add_collector(set, options);
   add_leak_scan(set, options);
   add_moments(set, words, options);
   add_following(set, words, options);
@@ -361,6 +371,7 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
       "Where `heaptap-target` waits, listen:ADDRESS, or a file of `record`; PID: which of several recordings");
   add_file(set, options);
   add_printing(set, words, options);
+  add_collector(set, options);
   add_leak_scan(set, options);
   add_duration(set, words);
   add_names(set, options);
