@@ -254,7 +254,6 @@ TEST_F(SharedFrames, WhatIsFlushedIsInTheFile) {
 
 // The limit on a file's size is a disk that is full.
 TEST_F(SharedFrames, AFullDiskIsReportedAndTheFileEndsWithItsLastFrame) {
-  const std::string whole = trace_by(1);
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
