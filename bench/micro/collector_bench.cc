@@ -90,7 +90,8 @@ class Stored final : public stream::EventStream {
   }
   [[nodiscard]] stream::StreamState state() const override {
     const bool is_empty = next_ == all_events().size();
-    return {.complete_until = all_events()[next_ - 1].time, .has_unread = !is_empty, .is_empty = is_empty};
+    return {
+        .complete_until = next_ == 0 ? 0 : all_events()[next_ - 1].time, .has_unread = !is_empty, .is_empty = is_empty};
   }
   [[nodiscard]] uint64_t max_bytes_left() const override { return UINT64_MAX; }
   [[nodiscard]] const stream::AgentTables& tables() const override { return tables_; }
@@ -117,6 +118,7 @@ void collector(benchmark::State& state) {
     Stored stream;
     ingest::TraceBuilder builder(stream, *writer, kResolutionNs, true);
     if (!writer->begin(capture)) state.SkipWithError("no trace can be written");
+    while (!stream.state().is_empty) builder.take_next();
     builder.take_all();
     builder.write_frame();
     bytes = writer->bytes_written();

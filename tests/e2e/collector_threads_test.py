@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
-from heaptap_test import heaptap, summary
+from heaptap_test import built, heaptap, summary
 from waiting import ended, read_until, wait_for
 
 # For each line of its input so many pairs: more events than a frame has, fewer than the log has room for at first.
@@ -162,6 +162,17 @@ class CollectorThreads(heaptap_test.TestCase):
         self.assertNotIn(NAME, self.names(process))
         self.finish(process)
         self.assertGreater(self.figures()[0], 2 * PAIRS)
+
+    def test_nothing_is_lost_of_many_threads(self):
+        for threads in (1, 2, 4):
+            with self.subTest(threads=threads):
+                outcome = heaptap("run", "-q", "--force", "--no-leak-scan", f"--collector-threads={threads}", "-o", self.trace, "--",
+                                  built("log_outrun"), "100000", cwd=self.directory)
+                self.assertEqual(outcome.status, 0, str(outcome))
+                totals = self.figures()[1]
+                self.assertEqual(totals["unseen_frees"], 0)
+                self.assertGreaterEqual(totals["allocations"], 1_000_000)
+                self.assertEqual(totals["allocations"] - totals["frees"], totals["live_blocks"])
 
     def test_a_wrong_number_is_refused(self):
         for word in ("0", "65", "-1", "two", "1.5", ""):

@@ -15,6 +15,9 @@ namespace {
 constexpr size_t kBatchEvents = 4096;  // stay in the processor's cache from the log to the frame's columns
 constexpr size_t kFrameEvents = 262144;
 constexpr uint64_t kMaxBytesTaken = 1024 * 1024;
+constexpr uint64_t kMaxBytesShared = 4 * kMaxBytesTaken;  // with two threads: the first drain is beside nothing
+// Events of a drain beside which the next one is worth another thread.
+constexpr size_t kWorthSharing = 8192;
 // Events that wait for a release which may come: a limit for agents that claim to hold back more.
 constexpr size_t kMaxWaiting = size_t{1} << 22;
 
@@ -36,10 +39,62 @@ uint64_t TraceBuilder::take_next() {
     moves = read > 0 || raw_.size() > waiting;
     bytes += read;
     if (!stream_.state().has_unread) events_behind_ = 0;
-    code_events(false);
+    if (is_worth_sharing(raw_.size() - waiting)) {
+      bytes += code_and_drain(kMaxBytesShared);
+    } else {
+      code_events(false);
+    }
     // Unread events may wait for a writer in the middle of a record, which isn't waited for here.
   } while (moves && stream_.state().has_unread && bytes < kMaxBytesTaken);
   return bytes;
+}
+
+bool TraceBuilder::is_worth_sharing(size_t drained) const {
+  return drained >= kWorthSharing && is_behind() && writer_.frame_pool() != nullptr &&
+         writer_.frame_pool()->thread_count() > 0;
+}
+
+// Codes what was drained while another thread makes the next drain, which would come next anyway: what is coded, and in
+// which pieces, is the same. That thread has the stream as long as it drains, so all that the coder needs of it is taken
+// before.
+uint64_t TraceBuilder::code_and_drain(uint64_t max_bytes) {
+  trace::FramePool& pool = *writer_.frame_pool();
+  uint64_t bytes = 0;
+  for (size_t drained = raw_.size(); bytes < max_bytes && stream_.state().has_unread && is_worth_sharing(drained);) {
+    take_tables();
+    const stream::StreamState state = look_at_stream();
+    uint64_t read = 0;
+    {
+      const Lent lent(*this, pool, [this, &read] { read = stream_.drain(ahead_, false); });
+      code(state, false);
+      pool.join();
+    }
+    bytes += read;
+    drained = ahead_.size();
+    if (raw_.empty()) {
+      std::swap(raw_, ahead_);
+    } else {
+      raw_.insert(raw_.end(), ahead_.begin(), ahead_.end());
+    }
+    ahead_.clear();
+    if (!stream_.state().has_unread) events_behind_ = 0;
+  }
+  code_events(false);
+  return bytes;
+}
+
+TraceBuilder::Lent::Lent(TraceBuilder& builder, trace::FramePool& pool, std::function<void()> drain)
+    : builder_(builder), pool_(pool) {
+  builder_.is_stream_lent_ = true;
+  pool_.start(std::move(drain));
+}
+
+TraceBuilder::Lent::~Lent() {
+  builder_.is_stream_lent_ = false;
+  try {
+    pool_.join();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): coding failed before
+  }
 }
 
 void TraceBuilder::take_all() {
@@ -52,17 +107,25 @@ void TraceBuilder::take_all() {
 }
 
 void TraceBuilder::take_tables() {
+  if (is_stream_lent_) return;  // they were taken before
   stream_.take_modules(tables_.modules);
   stream_.take_threads(tables_.threads);
 }
 
-void TraceBuilder::code_events(bool last) {
+void TraceBuilder::code_events(bool last) { code(look_at_stream(), last); }
+
+// All that coding needs of the stream but texts.
+stream::StreamState TraceBuilder::look_at_stream() {
   stream_.take_modules(tables_.modules);  // calls from it may bypass the hooks
   const stream::StreamState state = stream_.state();
-  const stream::ClockScale scale = state.scale();
   if (state.may_repeat_stacks) coder_.expect_doubles();
   coder_.set_incomplete(!sees_all_releases());
   if ((gaps() & model::kGapUnseenWhileOff) != 0) coder_.expect_unseen_blocks();
+  return state;
+}
+
+void TraceBuilder::code(const stream::StreamState& state, bool last) {
+  const stream::ClockScale scale = state.scale();
   size_t taken = 0;
   for (size_t now = 1; now > 0; taken += now) {
     const auto rest = std::span(raw_).subspan(taken);
@@ -80,6 +143,7 @@ void TraceBuilder::code_events(bool last) {
 
 // Events before a program note are in the trace or on their way.
 void TraceBuilder::take_program_note(const ProgramNote& program_note) {
+  if (is_stream_lent_) writer_.frame_pool()->join();
   std::string text = stream_.take_text(program_note.text);
   const auto mark = [&](model::MarkKind kind, std::string name) {
     add_mark({.number = 0,
@@ -115,8 +179,7 @@ void TraceBuilder::add_batch() {
   event_count_ += batch_.events.size();
   events_behind_ += batch_.events.size();
   if (follower_ != nullptr) follower_->on_batch(batch_, tables_);
-  // As much as a frame without a pause: other threads are worth their while.
-  writer_.set_behind(events_behind_ > kFrameEvents);
+  writer_.set_behind(is_behind());
   if (written_) writer_.take(batch_, tables_);
   batch_.events.clear();
   batch_.time_marks.clear();
@@ -165,6 +228,9 @@ void TraceBuilder::write_frame() {
   take_tables();
   if (written_) written_ = writer_.flush(tables_);
 }
+
+// As much as a frame without a pause: other threads are worth their while.
+bool TraceBuilder::is_behind() const { return events_behind_ > kFrameEvents; }
 
 void TraceBuilder::end_frame() {
   take_tables();

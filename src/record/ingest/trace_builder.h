@@ -1,6 +1,7 @@
 // Trace maker: writes a trace from an event stream, the host's half of a recording.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -73,7 +74,25 @@ class TraceBuilder {
   [[nodiscard]] bool sees_all() const { return sees_all_releases() && gaps() == 0; }
 
  private:
+  // The stream is another thread's, until the end of what was begun with it.
+  class Lent {
+   public:
+    Lent(TraceBuilder& builder, trace::FramePool& pool, std::function<void()> drain);
+    ~Lent();
+    Lent(const Lent&) = delete;
+    Lent& operator=(const Lent&) = delete;
+
+   private:
+    TraceBuilder& builder_;
+    trace::FramePool& pool_;
+  };
+
   void code_events(bool last);
+  stream::StreamState look_at_stream();
+  void code(const stream::StreamState& state, bool last);
+  [[nodiscard]] bool is_behind() const;
+  [[nodiscard]] bool is_worth_sharing(size_t drained) const;
+  uint64_t code_and_drain(uint64_t max_bytes);
   [[nodiscard]] static bool is_overdue(const wire::RawEvent& event, const stream::StreamState& state);
   void add_batch();
   void end_frame();
@@ -84,6 +103,8 @@ class TraceBuilder {
   model::Tables tables_;
   EventCoder coder_;
   log::RawEvents raw_;
+  log::RawEvents ahead_;  // of a drain beside coding
+  bool is_stream_lent_ = false;
   model::EventBatch batch_;
   model::EventSink* follower_ = nullptr;
   uint64_t event_count_ = 0;

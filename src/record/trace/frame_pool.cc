@@ -104,6 +104,37 @@ void FramePool::abandon(Frame& frame) {
   if (!frame.is_at_work_) forget(frame);
 }
 
+void FramePool::start(std::function<void()> call) {
+  const std::scoped_lock lock(mutex_);
+  call_ = std::move(call);
+  call_state_ = CallState::kWaits;
+  if (idle_workers_ > 0) work_.notify_one();
+}
+
+void FramePool::join() {
+  Lock lock(mutex_);
+  if (call_state_ == CallState::kNone) return;
+  if (call_state_ == CallState::kWaits) make_call(lock);
+  change_.wait(lock, [this] { return call_state_ == CallState::kEnded; });
+  call_state_ = CallState::kNone;
+  if (call_failure_) std::rethrow_exception(std::exchange(call_failure_, nullptr));
+}
+
+void FramePool::make_call(Lock& lock) {
+  call_state_ = CallState::kRuns;
+  lock.unlock();
+  std::exception_ptr failure;
+  try {
+    call_();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  call_failure_ = failure;
+  call_state_ = CallState::kEnded;
+  change_.notify_one();
+}
+
 // A thread that can't be created (RLIMIT_NPROC, a cgroup's limit) isn't needed.
 void FramePool::add_worker() {
   pthread_attr_t attributes;
@@ -130,7 +161,9 @@ void* FramePool::run_worker(void* pool) {
 void FramePool::work() {
   Lock lock(mutex_);
   while (!stops_) {
-    if (const auto frame = next_frame()) {
+    if (call_state_ == CallState::kWaits) {
+      make_call(lock);  // the caller will wait for it
+    } else if (const auto frame = next_frame()) {
       work_on(*frame, lock);
     } else {
       ++idle_workers_;

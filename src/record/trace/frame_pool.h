@@ -6,7 +6,7 @@
 // A frame is open (more batches come), ended, or made. One thread at a time works on it, as long as batches wait; none
 // waits for a frame, so those of several recordings don't get into each other's way. Threads begin when frames do that
 // no other one has time for, and end with the pool: a collector that keeps up has none. All calls come from one thread,
-// the collector's.
+// the collector's. They also do one other thing beside it, if one of them has time.
 #pragma once
 #include <pthread.h>
 
@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -67,6 +68,12 @@ class FramePool {
   // Forgets a frame that nobody wants any more.
   void abandon(Frame& frame);
 
+  // Begins a call beside the caller. One at a time.
+  void start(std::function<void()> call);
+  // Waits for its end; makes the call here if no thread has begun it. Throws what it threw. No effect where none was
+  // started.
+  void join();
+
   [[nodiscard]] size_t thread_count() const { return workers_.size(); }
 
  private:
@@ -81,6 +88,7 @@ class FramePool {
   void work();
   [[nodiscard]] std::shared_ptr<Frame> next_frame() const;
   void work_on(Frame& frame, Lock& lock);
+  void make_call(Lock& lock);
   void forget(const Frame& frame);
   std::unique_ptr<EventFrameWriter> take_writer();
 
@@ -95,6 +103,10 @@ class FramePool {
   bool stops_ = false;
   std::deque<std::shared_ptr<Frame>> frames_;  // not made yet, in the order in which they began
   std::vector<std::unique_ptr<EventFrameWriter>> writers_;
+  enum class CallState : uint8_t { kNone, kWaits, kRuns, kEnded };
+  std::function<void()> call_;
+  CallState call_state_ = CallState::kNone;
+  std::exception_ptr call_failure_;
   std::vector<model::EventBatch> spare_;  // empty ones, with memory that was used lately at the end
 };
 

@@ -37,6 +37,7 @@ class TraceWriter {
   // While `behind`, frames of events that begin are made by the pool, if it has time for them. It must outlive this. The
   // file is the same.
   void share_frames(FramePool* pool) { pool_ = pool; }
+  [[nodiscard]] FramePool* frame_pool() const { return pool_; }
   void set_behind(bool behind) { is_behind_ = behind; }
 
   // First; once.

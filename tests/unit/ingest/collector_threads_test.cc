@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <random>
 
@@ -39,10 +40,11 @@ class Tables final : public stream::AgentTables {
 // until late.
 class Backlog final : public stream::EventStream {
  public:
-  explicit Backlog(uint64_t events) : left_(events) {}
+  // `at_once`: events of a drain.
+  explicit Backlog(uint64_t events, uint64_t at_once = 2000) : left_(events), at_once_(at_once) {}
 
   uint64_t drain(log::RawEvents& events, bool /*last*/) override {
-    const uint64_t count = std::min<uint64_t>(left_, 2000 + random_() % 100);
+    const uint64_t count = std::min<uint64_t>(left_, at_once_ + random_() % 100);
     for (uint64_t i = 0; i < count; ++i) events.push_back(next());
     left_ -= count;
     return count * sizeof(wire::Record);
@@ -53,8 +55,16 @@ class Backlog final : public stream::EventStream {
   [[nodiscard]] uint64_t max_bytes_left() const override { return UINT64_MAX; }
   [[nodiscard]] const stream::AgentTables& tables() const override { return tables_; }
   void take_modules(std::vector<model::Module>& /*modules*/) override {}
-  void take_threads(std::vector<model::Thread>& /*threads*/) override {}
-  std::string take_text(uint32_t number) override { return "mark " + std::to_string(number); }
+  // A new one with every few drains.
+  void take_threads(std::vector<model::Thread>& threads) override {
+    for (; thread_count_ < made_ / 50'000; ++thread_count_)
+      threads.push_back({thread_count_ + 1, thread_count_, "one"});
+  }
+  std::string take_text(uint32_t number) override {
+    const std::string text = std::move(texts_.at(number));
+    texts_.erase(number);
+    return text;
+  }
 
  private:
   RawEvent next() {
@@ -62,9 +72,11 @@ class Backlog final : public stream::EventStream {
     ++made_;
     const auto thread = static_cast<uint32_t>(1 + random_() % 3);
     const auto stack = static_cast<uint32_t>(8 + random_() % std::min<uint64_t>(8 + made_ / 200, Tables::kNodes - 8));
-    if (made_ % 150'000 == 0) {
+    if (made_ % 70'000 == 0) {
       const auto mark = static_cast<uint8_t>(wire::NoteKind::kMark);
-      return {time_, wire::make_tagged_address(RecordKind::kNote, mark, 0), 0, static_cast<uint32_t>(made_), thread};
+      const auto number = static_cast<uint32_t>(made_);
+      texts_[number] = "mark " + std::to_string(number);
+      return {time_, wire::make_tagged_address(RecordKind::kNote, mark, 0), 0, number, thread};
     }
     if (!live_.empty() && (random_() % 2 == 0 || live_.size() > 20'000)) {
       const size_t which = random_() % live_.size();
@@ -85,10 +97,13 @@ class Backlog final : public stream::EventStream {
 
   Tables tables_;
   uint64_t left_;
+  uint64_t at_once_;
   std::mt19937_64 random_{7};
   uint64_t time_ = 1000;
   uint64_t made_ = 0;
   uint64_t addresses_ = 0;
+  uint32_t thread_count_ = 0;
+  std::map<uint32_t, std::string> texts_;
   std::vector<uint64_t> live_;
   std::vector<uint64_t> free_;
 };
@@ -111,12 +126,11 @@ class CollectorThreads : public ::testing::Test {
     return *pool_;
   }
   // The whole trace.
-  std::string trace_of(uint64_t events, unsigned threads) {
+  std::string trace_of(uint64_t events, unsigned threads, uint64_t at_once = 2000) {
     const trace::FramePool& pool = begin(threads);
-    Backlog log(events);
+    Backlog log(events, at_once);
     TraceBuilder builder(log, *writer_, kResolutionNs, true);
-    for (unsigned i = 0; i < 40; ++i) builder.take_next();
-    builder.write_frame();
+    while (!log.state().is_empty) builder.take_next();
     builder.take_all();
     builder.write_frame();
     EXPECT_TRUE(builder.written());
@@ -147,6 +161,17 @@ TEST_F(CollectorThreads, TheTraceIsTheSameForAnyNumber) {
     EXPECT_TRUE(trace_of(kEvents, threads) == alone) << threads << " threads";
     EXPECT_GE(thread_count_, 1u);
     EXPECT_LT(thread_count_, threads);
+  }
+}
+
+// Where drains are large, of many threads, one is made beside the coding of another.
+TEST_F(CollectorThreads, TheTraceIsTheSameForAnyNumberWhereDrainsAreLarge) {
+  constexpr uint64_t kEvents = 5 * kFrameEvents + 1000;
+  constexpr uint64_t kAtOnce = 10'000;
+  const std::string alone = trace_of(kEvents, 1, kAtOnce);
+  for (const unsigned threads : {2u, 4u}) {
+    EXPECT_TRUE(trace_of(kEvents, threads, kAtOnce) == alone) << threads << " threads";
+    EXPECT_GE(thread_count_, 1u);
   }
 }
 

@@ -142,6 +142,24 @@ TEST(FramePool, ForgetsAFrameThatNobodyWants) {
   }
 }
 
+TEST(FramePool, MakesOneCallBesideItsCaller) {
+  for (const unsigned threads : {1u, 2u}) {
+    FramePool pool(threads);
+    (void)pool.begin();
+    pool.join();  // of nothing
+    for (unsigned i = 0; i < 100; ++i) {
+      unsigned made = 0;
+      pool.start([&made] { ++made; });
+      pool.join();
+      pool.join();
+      EXPECT_EQ(made, 1u);
+    }
+    pool.start([] { throw std::runtime_error("failed"); });
+    EXPECT_THROW(pool.join(), std::runtime_error);
+    pool.join();
+  }
+}
+
 TEST(FramePool, ItsThreadsGetNoSignals) {
   FramePool pool(2);
   ASSERT_NE(pool.begin(), nullptr);
