@@ -55,6 +55,12 @@ class Catalogue:
     def passing(self, threads, count):
         return Work(f"passing {threads}", [self._own("passing"), str(threads), str(count)])
 
+    def churn(self, name, rounds):
+        return Work(name, [self._own("churn"), str(rounds)])
+
+    def recursion(self, name, levels, count):
+        return Work(name, [self._own("recursion"), str(levels), str(count)])
+
     def small_churn(self):
         return Work("small churn", [self._own("churn"), "30000"])
 
