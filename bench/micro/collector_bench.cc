@@ -117,6 +117,7 @@ void collector(benchmark::State& state) {
     writer->share_frames(&pool);
     Stored stream;
     ingest::TraceBuilder builder(stream, *writer, kResolutionNs, true);
+    builder.drain_beside_coding();
     if (!writer->begin(capture)) state.SkipWithError("no trace can be written");
     while (!stream.state().is_empty) builder.take_next();
     builder.take_all();

@@ -50,7 +50,7 @@ uint64_t TraceBuilder::take_next() {
 }
 
 bool TraceBuilder::is_worth_sharing(size_t drained) const {
-  return drained >= kWorthSharing && is_behind() && writer_.frame_pool() != nullptr &&
+  return drains_beside_coding_ && drained >= kWorthSharing && is_behind() && writer_.frame_pool() != nullptr &&
          writer_.frame_pool()->thread_count() > 0;
 }
 

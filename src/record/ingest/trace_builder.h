@@ -28,6 +28,10 @@ class TraceBuilder {
   // Also passes each batch, as in the trace, to `follower`, which must outlive this.
   void follow(model::EventSink& follower) { follower_ = &follower; }
 
+  // Call where the stream's tables can be read while another thread drains it, as those of a log: then that is done, if
+  // the writer has other threads.
+  void drain_beside_coding() { drains_beside_coding_ = true; }
+
   // Takes new events, a bounded part. Returns their number of record bytes.
   uint64_t take_next();
   // Takes all events of a process that is gone or stopped.
@@ -104,6 +108,7 @@ class TraceBuilder {
   EventCoder coder_;
   log::RawEvents raw_;
   log::RawEvents ahead_;  // of a drain beside coding
+  bool drains_beside_coding_ = false;
   bool is_stream_lent_ = false;
   model::EventBatch batch_;
   model::EventSink* follower_ = nullptr;

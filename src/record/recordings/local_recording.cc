@@ -37,6 +37,7 @@ LocalRecording::LocalRecording(std::unique_ptr<stream::LogEndpoint> log, std::un
       keeper_(shared.keeper),
       maker_(log_->stream(), *writer_, supervision::kTimeResolutionNs, capture_.from_start) {
   writer_->share_frames(shared.frames);
+  maker_.drain_beside_coding();
   if (log_->totals().is_on()) maker_.coder().expect_doubles();
   if (capture_.via == "agent") rows_.emplace(log_->log().parts(), static_cast<pid_t>(capture_.pid));
 }

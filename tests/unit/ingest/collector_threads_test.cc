@@ -130,6 +130,7 @@ class CollectorThreads : public ::testing::Test {
     const trace::FramePool& pool = begin(threads);
     Backlog log(events, at_once);
     TraceBuilder builder(log, *writer_, kResolutionNs, true);
+    builder.drain_beside_coding();
     while (!log.state().is_empty) builder.take_next();
     builder.take_all();
     builder.write_frame();
