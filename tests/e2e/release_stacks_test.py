@@ -83,6 +83,13 @@ class ReleaseStacks(heaptap_test.TestCase):
                     self.assertEqual(functions(error), ["second_release"])
                     self.assertEqual(functions(error["allocated"]), ["make", "main"][:int(depth)])
 
+    # A depth limit is another reason for a short stack, which --sanity doesn't lift.
+    def test_whole_stacks_of_a_limited_depth(self):
+        self.errors_of("bad_free_double", "--sanity", "-d", "2")
+        shown = heaptap("show", "summary", "--sanity", self.directory / "trace.htap").stdout
+        self.assertIn(b"double free of", shown)
+        self.assertNotIn(b"only the caller was recorded", shown)
+
     def test_unknown_part(self):
         outcome = heaptap("run", "--release-stacks", "half", "--", built("one_leak"), cwd=self.directory)
         self.assertEqual(outcome.status, 2, str(outcome))

@@ -14,8 +14,7 @@ namespace heaptap::agent {
 using unwind::EndProof;
 using unwind::kByFramePointer;
 
-// Forgets what loaded and unloaded code makes invalid.
-inline void CallStack::note_changes(UnwindTables& tables) {
+void CallStack::note_changes(UnwindTables& tables) {
   tables.look_for_rows();
   const uint32_t changes = tables.changes.value();
   if (changes == changes_) [[likely]]

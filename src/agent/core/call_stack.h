@@ -44,7 +44,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     Divergence divergence;
     if (trusted_.holds(base_of(caller))) [[likely]] {
       divergence = find_divergence(base_of(caller));
-      if (divergence.kept + 1 >= count_ && is_last(caller)) return last_number_;
+      if (divergence.kept + 1 >= count_ && last_number_ != 0 && is_last(caller)) return last_number_;
       divergence.suffix = divergence.kept != 0 ? find_suffix(divergence, caller) : nullptr;
       if (divergence.suffix != nullptr) {
         const uint32_t from = remembered_[divergence.kept - divergence.suffix->dropped - 1].name.node;
@@ -55,6 +55,9 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     divergence_ = divergence;
     return 0;
   }
+
+  // Forgets what loaded and unloaded code makes invalid; walk() and name_caller() do it, too.
+  void note_changes(UnwindTables& tables);
 
   // The stack of the caller alone; 0: unknown. Valid as find_known() is.
   [[nodiscard]] __attribute__((always_inline)) uint32_t find_caller(uintptr_t return_address) const {
@@ -190,7 +193,6 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   }
   // Whether that word of the thread's own stack, above `slot`, is unchanged. Memory below is not in use.
   static bool is_kept(uintptr_t at, uintptr_t value, uintptr_t slot) { return at > slot && load_word(at) == value; }
-  void note_changes(UnwindTables& tables);
   void remember_suffix(const Walk& walk);
   uint32_t name_suffix(UnwindTables& tables, const StackSuffix& suffix);
 

@@ -133,14 +133,14 @@ inline Frame frame_at(const CallSite& site) {
 // Whether at most the caller is recorded of such events.
 inline bool is_short(wire::RecordKind kind) { return (g_session.short_kinds >> static_cast<unsigned>(kind) & 1u) != 0; }
 
-// Not kNotUnwound: that marks releases while recording is switched off, which are no errors.
+// Another end than kNotUnwound, which marks releases while recording is switched off, which are no errors.
 constexpr auto kNoFrames = static_cast<uint32_t>(wire::StackEnd::kDepthLimit);
 
 inline bool is_without_stack(wire::RecordKind kind) {
   return kind == wire::RecordKind::kRelease && (g_session.flags & wire::kNoReleaseStacks) != 0;
 }
 
-// The stack of such an event; 0: unknown, as of the loader's events, which all need a look.
+// The stack of an event whose kind is_short(); 0: unknown, as of the loader's events, which all need a look.
 inline __attribute__((always_inline)) uint32_t find_short(const CallStack& call_stack, wire::RecordKind kind,
                                                           const CallSite& site) {
   if (g_session.loader_code.holds(site.return_address())) [[unlikely]]
@@ -149,8 +149,12 @@ inline __attribute__((always_inline)) uint32_t find_short(const CallStack& call_
   return call_stack.find_caller(site.return_address());
 }
 
+// The same, where it isn't known; the thread's next event is ready for the short way.
 uint32_t name_short(CallStack& call_stack, wire::RecordKind kind, const CallSite& site) {
-  if (is_without_stack(kind)) return kNoFrames;
+  if (is_without_stack(kind)) {
+    call_stack.note_changes(g_session.unwind);
+    return kNoFrames;
+  }
   return call_stack.name_caller(g_session.unwind, site.return_address());
 }
 
@@ -188,6 +192,7 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   if (is_off) [[unlikely]]
     return record_end(hold, *state, observation, counts);
   if (counts && observation.kind != wire::RecordKind::kAllocate && !hold.is_nested()) {
+    state->call_stack.note_changes(session.unwind);
     return count(hold, *state, observation, 0);
   }
   CallStack& call_stack = state->call_stack;

@@ -119,8 +119,7 @@ std::string ending_of(const report::Crash& crash) {
 }
 
 bool has_short_release(const report::ErrorEntry& error) {
-  return error.end == wire::StackEnd::kDepthLimit ||
-         (error.released && error.released->end == wire::StackEnd::kDepthLimit);
+  return error.is_short || (error.released && error.released->is_short);
 }
 
 std::string words_of_error(const std::string& kind) {

@@ -16,10 +16,10 @@ const char* name_of(report::Gap gap);  // in JSON: "lost_events"
 std::string ending_of(wire::StackEnd end);
 std::string ending_of(const report::StackEntry& stack);
 std::string ending_of(const report::Crash& crash);
-// Whether a release's stack, the first one's of a double release included, has no callers because none were recorded.
+// Whether a release's stack, or that of the first one of a double release, is the caller alone, since no more was recorded.
 bool has_short_release(const report::ErrorEntry& error);
 inline constexpr char kShortReleases[] =
-    "of releases only the caller was recorded: --sanity or --release-stacks full of heaptap run records whole stacks";
+    "of releases only the caller was recorded: heaptap run --sanity records whole stacks";
 // "double free", for an ErrorEntry's kind.
 std::string words_of_error(const std::string& kind);
 // "mark", "off", "on", "reset".

@@ -354,6 +354,7 @@ report::ErrorEntry Lister::error_of(const ledger::ReleaseError& error) const {
                            .count = error.count,
                            .frames = std::move(released.frames),
                            .end = released.end,
+                           .is_short = released.is_short,
                            .allocated = {},
                            .released = {}};
   if (error.key.allocated_at != ledger::kNoSite) {
@@ -368,12 +369,14 @@ report::ErrorEntry Lister::error_of(const ledger::ReleaseError& error) const {
 report::ErrorEntry::Origin Lister::origin_of(model::SiteId site, uint64_t size_bytes) const {
   const model::Site& entry = tables_.sites[site];
   const wire::FunctionFacts& function = wire::facts_of(entry.function);
+  const StackShape shape = shape_of(tables_, entry.stack);
   return {.function = function.name,
           .variant = function.variant,
           .size_bytes = size_bytes,
           .frames = names_.list_frames(tables_, entry.stack,
                                        asked_.listing.depth != 0 ? asked_.listing.depth : kMaxListedFrames),
-          .end = shape_of(tables_, entry.stack).end};
+          .end = shape.end,
+          .is_short = shape.end == wire::StackEnd::kDepthLimit && shape.depth <= 1};
 }
 
 void Lister::list_blocks(report::Report& report) const {

@@ -187,12 +187,14 @@ struct ErrorEntry {
   uint64_t count = 1;  // same kind, same stacks; `address` is the first one's
   std::vector<FrameIndex> frames;
   wire::StackEnd end = wire::StackEnd::kComplete;
+  bool is_short = false;  // the stack is the caller alone, or empty: no more was recorded
   struct Origin {
     std::string function;
     std::string variant;
     uint64_t size_bytes = 0;
     std::vector<FrameIndex> frames;
     wire::StackEnd end = wire::StackEnd::kComplete;
+    bool is_short = false;
   };
   std::optional<Origin> allocated;
   std::optional<Origin> released;  // of a double release: the first one

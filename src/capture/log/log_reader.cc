@@ -173,7 +173,8 @@ uint64_t LogReader::drain(RawEvents& events, bool last) {
   complete_until_ = std::min({busy_until, unread_until, look_.value_or(settled_)});
   settle_active();
   if (look_ && is_empty()) pass_look();
-  if (bytes_read_ == 0 && has_dropped_) {  // idle again
+  // (Not while the program is stopped for a scan, whose drains end with nothing, too.)
+  if (bytes_read_ == 0 && has_dropped_ && !last && !look_ && !only_looks_) {  // idle again
     has_dropped_ = false;
     malloc_trim(0);  // what was dropped lies between other memory
   }

@@ -27,7 +27,8 @@ model::ExitStatus exit_said_by(const wire::ExitNotice& notice) {
   return exit;
 }
 
-// Whether there are stacks without their outermost frames, but for those of releases that are the caller's alone.
+// Whether there are stacks of three frames and more without their outermost ones. Shorter ones are of releases: the caller, and
+// the called function where the tracer notes it.
 bool cuts_stacks(const log::LogParts& log) {
   const size_t count = std::min<size_t>(log.header.node_count.load(std::memory_order_relaxed), log.nodes.size());
   const auto caller_of = [&](uint32_t number) {

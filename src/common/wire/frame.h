@@ -102,9 +102,8 @@ inline uint32_t crc32c(const uint8_t* data, size_t bytes, uint32_t before = 0) {
   for (; bytes >= 8; bytes -= 8, data += 8) {
     const uint32_t low = get_u32(data) ^ value;
     const uint32_t high = get_u32(data + 4);
-    value = tables[7][low & 0xff] ^ tables[6][low >> 8 & 0xff] ^ tables[5][low >> 16 & 0xff] ^
-            tables[4][low >> 24] ^ tables[3][high & 0xff] ^ tables[2][high >> 8 & 0xff] ^
-            tables[1][high >> 16 & 0xff] ^ tables[0][high >> 24];
+    value = tables[7][low & 0xff] ^ tables[6][low >> 8 & 0xff] ^ tables[5][low >> 16 & 0xff] ^ tables[4][low >> 24] ^
+            tables[3][high & 0xff] ^ tables[2][high >> 8 & 0xff] ^ tables[1][high >> 16 & 0xff] ^ tables[0][high >> 24];
   }
   for (; bytes > 0; --bytes, ++data) value = tables[0][(value ^ *data) & 0xff] ^ (value >> 8);
   return ~value;

@@ -149,9 +149,9 @@ static_assert(sizeof(LogHeader) == 2176);
 enum SessionFlag : uint32_t {
   kFollowFork = 1u << 0,
   kFollowExec = 1u << 1,
-  kNoCpp = 1u << 2,      // operator new and delete are no events of their own, their malloc and free calls are
-  kScanAtEnd = 1u << 3,  // the program's end waits for a last scan, see common/wire/exit_handshake.h
-  kCountTime = 1u << 4,  // the processor's clock can't be trusted: each event increments coarse_clock, then in ns
+  kNoCpp = 1u << 2,            // operator new and delete are no events of their own, their malloc and free calls are
+  kScanAtEnd = 1u << 3,        // the program's end waits for a last scan, see common/wire/exit_handshake.h
+  kCountTime = 1u << 4,        // the processor's clock can't be trusted: each event increments coarse_clock, then in ns
   kReleaseCallers = 1u << 5,   // a release's stack is its caller alone
   kNoReleaseStacks = 1u << 6,  // releases have no stacks
 };

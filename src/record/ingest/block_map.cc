@@ -44,12 +44,13 @@ BlockMap::BlockMap(size_t least_remembered)
 }
 
 BlockMap::Segment BlockMap::make_segment(unsigned depth) {
+  const Segment segment{.lines = static_cast<Line*>(memory_.take()), .depth = static_cast<uint16_t>(depth)};
   ++segment_count_;
   ++at_depth_[depth];
-  return {.lines = static_cast<Line*>(memory_.take()), .depth = static_cast<uint16_t>(depth)};
+  return segment;
 }
 
-// Contains these blocks then.
+// New places for these blocks alone.
 void BlockMap::rebuild(Segment& segment, size_t pages, std::span<const PackedBlock> blocks) {
   const size_t before = segment.line_count / kLinesInPage;
   pages_ += pages - before;
@@ -198,9 +199,9 @@ void BlockMap::split(uint64_t hash, const Segment& segment, Contents& contents) 
   const std::span<PackedBlock> first = contents.all().first(contents.count - second.size());
 
   Segment low = segment;
+  Segment high = make_segment(low.depth + 1);  // may throw: nothing has changed yet
   --at_depth_[low.depth];
   ++at_depth_[++low.depth];
-  Segment high = make_segment(low.depth);
   rebuild(low, std::min(kMaxPages, Contents::pages_for(first.size())), first);
   rebuild(high, std::min(kMaxPages, Contents::pages_for(second.size())), second);
   set_segment(hash & ~bit, low);

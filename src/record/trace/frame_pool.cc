@@ -35,6 +35,13 @@ SiteView SharedSites::view(const std::vector<model::Site>& sites) {
   return {sites_, count_};
 }
 
+// With room for what workers give back: none of them may fail.
+FramePool::FramePool(unsigned threads) : max_workers_(threads > 1 ? threads - 1 : 0) {
+  if (max_workers_ == 0) return;
+  spare_.reserve(kMaxSpare);
+  writers_.reserve(max_workers_ + 2);
+}
+
 FramePool::~FramePool() {
   {
     const std::scoped_lock lock(mutex_);
@@ -179,7 +186,7 @@ std::shared_ptr<FramePool::Frame> FramePool::next_frame() const {
   return next == frames_.end() ? nullptr : *next;
 }
 
-// What waits now; all of it, if that is the rest.
+// Work on what waits now; on all of it, if that is the rest.
 void FramePool::work_on(Frame& frame, Lock& lock) {
   std::vector<Frame::Piece> pieces = std::exchange(frame.waiting_, {});
   const bool is_last = frame.has_ended_;

@@ -50,7 +50,7 @@ class FramePool {
   static constexpr unsigned kMaxThreads = 64;
 
   // `threads` work at most, the calling one included.
-  explicit FramePool(unsigned threads) : max_workers_(threads > 1 ? threads - 1 : 0) {}
+  explicit FramePool(unsigned threads);
   ~FramePool();
   FramePool(const FramePool&) = delete;
   FramePool& operator=(const FramePool&) = delete;

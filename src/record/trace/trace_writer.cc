@@ -277,7 +277,11 @@ base::Result<> TraceWriter::write_frame(wire::FrameType type, const frames::Byte
 
 base::Result<> TraceWriter::put(Waiting frame, std::span<const uint8_t> stored) {
   if (frame.codec == wire::Codec::kNone) frame.raw_bytes = static_cast<uint32_t>(stored.size());
-  if (waiting_.empty()) return append_frame(frame, stored);
+  if (waiting_.empty()) {
+    auto appended = append_frame(frame, stored);
+    if (!appended) give_up_waiting();  // a frame that is begun takes others' room in the pool
+    return appended;
+  }
   frame.stored.assign(stored.begin(), stored.end());
   waiting_.push_back(std::move(frame));
   return {};

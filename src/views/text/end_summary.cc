@@ -213,7 +213,8 @@ std::string process_line(const report::ProcessEntry& process) {
   if (!process.failure.empty()) return text + "unknown: " + base::safe_text(process.failure);
   const report::Totals& totals = process.totals;
   text += findings::ending_text(capture);
-  text += ", peak " + number_or("unknown", totals.peak_live_bytes, format_bytes);
+  text += ", peak " + number_or("unknown", totals.peak_live_bytes, format_bytes) +
+          findings::bytes_error_text(totals.peak_error_bytes);
   if (findings::mapped_leads(totals, totals.peak_live_bytes.counted()))
     text += fmt::format(", {} mapped", format_bytes(totals.mapped.memory.peak_bytes));
   const report::Leaks& leaks = process.leaks;

@@ -59,7 +59,8 @@ std::vector<std::string> row_of(const report::ProcessEntry& process, ProcessColu
   const bool has_leaks = process.leaks.scanned;
   const std::string at_least = process.known.leaks ? "" : ">= ";
   const char* const none = capture.executed ? "-" : "?";
-  row.push_back(number_or("?", process.totals.peak_live_bytes, format_bytes));
+  row.push_back(number_or("?", process.totals.peak_live_bytes, format_bytes) +
+                findings::bytes_error_text(process.totals.peak_error_bytes));
   if (with.mapped) row.push_back(mapped_peak(process.totals));
   row.insert(row.end(), {has_leaks ? at_least + format_bytes(lost.bytes) : none,
                          has_leaks ? at_least + format_count(lost.blocks) : none, findings::exit_text(capture), trace});

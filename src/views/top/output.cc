@@ -148,6 +148,7 @@ void write_totals(JsonWriter& json, const History& history) {
   json.member("live_bytes", whole_number(history.value(Gauge::kLive)));
   json.member("live_blocks", whole_number(history.value(Gauge::kBlocks)));
   json.member("peak_live_bytes", totals.peak_live_bytes.if_known());
+  json.member("peak_error_bytes", base::Known(totals.peak_error_bytes, totals.peak_live_bytes.is_known()).if_known());
   json.member("allocations", totals.allocations.if_known());
   json.member("releases", totals.releases.if_known());
   json.member("allocations_per_second", history.value(Gauge::kAllocations));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/findings/amount_text.h"
 #include "analysis/findings/tracer_pauses.h"
 #include "common/base/units.h"
 #include "common/model/mark.h"
@@ -179,7 +180,8 @@ void add_status(Picture& picture, const PictureInput& input) {
       totals.mapped.are_known() ? totals.mapped.memory.live_bytes : totals.mapped_live_bytes.counted();
   if (mapped != 0) picture.status.push_back({base::format_bytes(mapped) + " mapped", Style::kDim});
   if (const auto peak = totals.peak_live_bytes.if_known())
-    picture.status.push_back({"peak " + base::format_bytes(*peak), Style::kDim});
+    picture.status.push_back(
+        {"peak " + base::format_bytes(*peak) + findings::bytes_error_text(totals.peak_error_bytes), Style::kDim});
 }
 
 // Columns that fit beside the names; the one sorted by is always shown.

@@ -14,7 +14,8 @@ namespace heaptap::agent {
 // What call stacks need of their environment.
 constinit Pieces g_pieces{};
 uintptr_t g_stack_top = 0;
-bool may_call() { return true; }
+bool g_has_no_memory = false;
+bool may_call() { return !g_has_no_memory; }
 bool keeps_to_reserve() { return false; }
 void* take_reserve(size_t /*bytes*/) { return nullptr; }
 void note_own_area(const void* /*start*/, size_t /*bytes*/) {}
@@ -165,6 +166,32 @@ TEST_P(CallStackTest, SuffixesAreOnlyBelievedWhereTheyStand) {
     }
     while (stack_.depth() > depth) stack_.come_back();
   }
+}
+
+// Stacks around the depth that the lists have room for, as events capture them: a look first, and a walk where that fails.
+TEST_P(CallStackTest, WithoutMemoryForMoreFramesNoOtherStackIsTaken) {
+  while (stack_.depth() < unwind::kUsualFrames - 20) call_one_of(kKindsWithoutSignal);
+  capture();
+  g_has_no_memory = true;
+  uint64_t cut = 0;
+  for (int round = 0; round < 20000; ++round) {
+    const bool is_deep = stack_.depth() > unwind::kUsualFrames + 20;
+    const unsigned changes = pick(4) + (pick(50) == 0 ? 20 : 0);
+    for (unsigned i = 0; i < changes; ++i) stack_.come_back();
+    if (pick(3) == 0) stack_.move_on(pick(2));
+    for (unsigned i = changes + 1; i > 0 && !is_deep; --i) call_one_of(kKindsWithoutSignal);
+    const Frame start = stack_.start();
+    uint32_t number = last_->seen_changes() == code_.tables().changes.value() ? last_->find_known(start) : 0;
+    if (number == 0) number = last_->walk(code_.tables(), start, start.slot != 0 ? start.slot : start.sp);
+    const Code::Stack found = code_.stack(number);
+    const std::vector<uint64_t> all = stack_.codes();
+    const bool is_cut = found.end != wire::StackEnd::kComplete;
+    cut += is_cut ? 1 : 0;
+    ASSERT_TRUE(found.codes.size() == all.size() || (is_cut && found.codes.size() < all.size())) << "round " << round;
+    ASSERT_TRUE(std::equal(found.codes.begin(), found.codes.end(), all.begin())) << "round " << round;
+  }
+  g_has_no_memory = false;
+  EXPECT_GT(cut, 0u);
 }
 
 TEST_P(CallStackTest, DamagedStacksAreWhatAWalkFromTheStartFinds) {

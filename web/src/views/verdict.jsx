@@ -53,7 +53,8 @@ function leakedOf({ leaks }) {
 
 // Of several processes, whose clocks differ, the one with the highest peak.
 function peakOf({ isRun, processes, peakProcess, summary: { totals = {} } }) {
-  const own = { label: 'Peak', bytes: totals.peak_live_bytes, detail: format.isKnown(totals.peak_time_ns) ? `after ${format.duration(totals.peak_time_ns)}` : '' };
+  const after = format.isKnown(totals.peak_time_ns) ? `after ${format.duration(totals.peak_time_ns)}` : '';
+  const own = { label: 'Peak', bytes: totals.peak_live_bytes, detail: totals.peak_error_bytes > 0 ? `give or take ${format.bytes(totals.peak_error_bytes)}` : after };
   if (!isRun || format.isKnown(totals.peak_live_bytes)) return own;
   const largest = processes[peakProcess];
   if (!largest) return own;

@@ -56,7 +56,8 @@ std::string live_text(client::Recording& recording, uint32_t pid) {
                                ? fmt::format("{} in {} blocks", format_bytes(totals.live_bytes.counted()),
                                              text::number_or("an unknown number of", totals.live_blocks, format_count))
                                : "unknown";
-  return fmt::format("live {}, peak {}", live, text::number_or("unknown", totals.peak_live_bytes, format_bytes));
+  return fmt::format("live {}, peak {}{}", live, text::number_or("unknown", totals.peak_live_bytes, format_bytes),
+                     findings::bytes_error_text(totals.peak_error_bytes));
 }
 
 std::string freshness_text(client::Recording& recording, uint32_t pid) {
