@@ -43,6 +43,7 @@ __attribute__((noinline)) uint32_t CallStack::walk(UnwindTables& tables, const F
     const uint32_t number = name_suffix(tables, *divergence_.suffix);
     if (number != 0) return number;
   }
+  last_number_ = 0;  // until the walk has ended: a signal handler may leave it
   window_.begin(sp);
   Walk walk{.at = {.frame = caller}, .kept = divergence_.kept};
   const StackName name = LastStack::walk(window_, tables, walk);
