@@ -92,7 +92,8 @@ def bad_release(kind, released_in, *stacks):
     def answer(_ending):
         return Answer((rf"\n1 {kind} at answers_rows\.cc:\d+, allocated at answers_rows\.cc:\d+\n", "next:  heaptap show summary "),
                       (r"\nInvalid, double and mismatched frees\n", rf"\n +{released_in}\(.*\)  answers_rows\.cc:\d+\n",
-                       *(rf"\n +{function}\(.*\)  answers_rows\.cc:\d+\n" for function in stacks)))
+                       *(rf"\n +{function}\(.*\)  answers_rows\.cc:\d+\n" for function in stacks),
+                       r"\n\(of releases only the caller was recorded: heaptap run --sanity records whole stacks\)\n"))
     return answer
 
 
@@ -164,7 +165,7 @@ ROWS = {
     "threads": lost("400 bytes in 4 blocks", "400 B in 4 blocks", ("lose_one", "lose_in_thread")),
     "cycle": lost("64 bytes in 2 blocks", "", ("tie",), r" \(in a cycle\)", (r"\n +1 block in a cycle: #b\d+ -> #b\d+ -> #b\d+\n",),
                   killed=("32 B in 1 block", "32 B in 1 block")),
-    "double": bad_release("double free", "release_again", "double_free", "make_buffer", "double_free", "release"),
+    "double": bad_release("double free", "release_again", "make_buffer", "double_free", "release"),
     "mismatch": bad_release(r"mismatched free \(free of operator new\)", "release_by_free", "make_number"),
     "held": held,
     "cache": cache,
