@@ -14,9 +14,11 @@ from heaptap_test import run
 
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
 FILES = """include/heaptap/heaptap.h
-lib/cmake/heaptap/heaptapConfig-release.cmake
 lib/cmake/heaptap/heaptapConfig.cmake
 lib/cmake/heaptap/heaptapConfigVersion.cmake
+lib/cmake/heaptap/heaptapLeakTest.cmake
+lib/cmake/heaptap/heaptapTargets-release.cmake
+lib/cmake/heaptap/heaptapTargets.cmake
 lib/libheaptap.a
 lib/libheaptap.so
 lib/libheaptap.so.1
