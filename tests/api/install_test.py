@@ -13,7 +13,8 @@ from api_building import NAMES, ROOT, SOURCES, build, compilers, symbols
 from heaptap_test import run
 
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-FILES = """include/heaptap/heaptap.h
+FILES = """include/heaptap/gtest.h
+include/heaptap/heaptap.h
 lib/cmake/heaptap/heaptapConfig.cmake
 lib/cmake/heaptap/heaptapConfigVersion.cmake
 lib/cmake/heaptap/heaptapLeakTest.cmake
