@@ -1,0 +1,165 @@
+"""The pytest plugin share/heaptap/pytest_heaptap.py: tests fail where the programs that they run leak, and where that isn't known."""
+import os
+import pathlib
+import re
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import heaptap_test
+from api_building import ROOT, build
+from heaptap_test import HEAPTAP, run
+
+PYTEST = "/usr/bin/pytest-3"
+PROGRAM = """\
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void* kept;
+static void known(void) { memset(malloc(20), 1, 20); }
+static void fresh(void) { memset(malloc(30), 1, 30); }
+int main(int count, char** words) {
+  kept = malloc(10);
+  for (int i = 1; i < count; ++i) {
+    if (strcmp(words[i], "known") == 0) known();
+    if (strcmp(words[i], "fresh") == 0) fresh();
+    if (strcmp(words[i], "fail") == 0) return 99;
+    if (strcmp(words[i], "abort") == 0) abort();
+  }
+  puts("out");
+  fputs("err", stderr);
+  return getchar() == 'x' ? 4 : 0;
+}
+"""
+TESTS = """\
+import pathlib
+import pytest
+
+PROGRAM = pathlib.Path(__file__).parent / "program"
+
+def test_clean(heaptap_run):
+    done = heaptap_run([PROGRAM, "a", "b"])
+    assert (done.returncode, done.stdout, done.stderr) == (0, "out\\n", "err")
+    assert done.args == [PROGRAM, "a", "b"]
+
+def test_own_status(heaptap_run, tmp_path):
+    assert heaptap_run([PROGRAM], input="x").returncode == 4
+    assert heaptap_run([PROGRAM, "fail"]).returncode == 99
+    assert heaptap_run(["sh", "-c", "exit 3"]).returncode == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["heaptap-1", "heaptap-2", "heaptap-3"]
+    assert (tmp_path / "heaptap-3/trace.htap").is_file()
+
+def test_signal(heaptap_run):
+    assert heaptap_run([PROGRAM, "abort"]).returncode == -6
+
+def test_leaks(heaptap_run):
+    heaptap_run([PROGRAM, "fresh"])
+    raise AssertionError("not reached")
+
+def test_leaks_and_fails(heaptap_run):
+    heaptap_run([PROGRAM, "fresh", "fail"])
+
+@pytest.mark.heaptap(suppressions=[pathlib.Path(__file__).parent / "known.supp"])
+def test_known(heaptap_run):
+    heaptap_run([PROGRAM, "known"])
+
+@pytest.mark.heaptap(suppressions=[pathlib.Path(__file__).parent / "known.supp"])
+def test_known_and_another(heaptap_run):
+    heaptap_run([PROGRAM, "known", "fresh"])
+
+def test_unknown(heaptap_run):
+    heaptap_run([PROGRAM], options=["--aggregate"])
+
+def test_unknown_and_fails(heaptap_run):
+    heaptap_run([PROGRAM, "fail"], options=["--aggregate"])
+
+def test_unseen_children(heaptap_run):
+    heaptap_run(["sh", "-c", f"{PROGRAM} fresh; exit 2"])
+
+@pytest.mark.heaptap(options=["-f"])
+def test_children(heaptap_run):
+    assert heaptap_run(["sh", "-c", f"{PROGRAM}; exit 2"]).returncode == 2
+
+@pytest.mark.heaptap(options=["-f"])
+def test_children_leak(heaptap_run):
+    heaptap_run(["sh", "-c", f"{PROGRAM} fresh; exit 2"])
+
+@pytest.mark.heaptap(ptrace=True)
+def test_ptrace(heaptap_run):
+    heaptap_run([PROGRAM])
+
+@pytest.mark.heaptap(ptrace=True)
+def test_ptrace_leaks(heaptap_run):
+    heaptap_run([PROGRAM, "fresh"])
+
+def test_releases_are_not_asked_for(heaptap_run):
+    heaptap_run([MISMATCHED])
+
+def test_sanity(heaptap_run):
+    heaptap_run([MISMATCHED], sanity=True)
+
+@pytest.mark.heaptap(sanity=True)
+def test_sanity_of_the_clean(heaptap_run):
+    heaptap_run([PROGRAM])
+
+def test_no_such_program(heaptap_run):
+    heaptap_run(["/nowhere/program"])
+
+def test_without_a_scan(heaptap_run):
+    heaptap_run([PROGRAM], options=["--no-leak-scan"])
+
+MISMATCHED = PROGRAM.parent / "mismatched"
+"""
+PASS = {"clean", "own_status", "signal", "known", "children", "ptrace", "releases_are_not_asked_for", "sanity_of_the_clean"}
+RESULT = re.compile(r"^tests\.py::test_(\w+) (PASSED|FAILED|SKIPPED|ERROR)", re.MULTILINE)
+
+
+class Plugin(heaptap_test.TestCase):
+    def setUp(self):
+        super().setUp()
+        if not pathlib.Path(PYTEST).exists():
+            heaptap_test.skip_what_is_missing("pytest-3 is not installed")
+
+    def results(self, tests, *options, **environment):
+        (self.directory / "tests.py").write_text(tests)
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "share/heaptap"), "PYTHONDONTWRITEBYTECODE": "1", **environment}
+        done = run([PYTEST, "-v", "-p", "pytest_heaptap", "-p", "no:cacheprovider", "--strict-markers", f"--basetemp={self.directory}/base",
+                    *options, "tests.py"], env=env, cwd=self.directory)
+        output = done.stdout.decode()
+        return dict(RESULT.findall(output)), output + done.stderr.decode()
+
+    def test_tests_fail_where_programs_leak_or_that_is_unknown(self):
+        (self.directory / "program.c").write_text(PROGRAM)
+        (self.directory / "mismatched.cc").write_text("#include <cstdlib>\nint main() { std::free(new int(1)); }\n")
+        (self.directory / "known.supp").write_text("leak:known\n")
+        build("gcc -g -O0 -fno-builtin", self.directory / "program.c", "-o", self.directory / "program")
+        build("g++ -g -O0 -w", self.directory / "mismatched.cc", "-o", self.directory / "mismatched")
+        results, output = self.results(TESTS, f"--heaptap={HEAPTAP}")
+        self.assertEqual(len(results), TESTS.count("\ndef test_"), output)
+        self.assertEqual({name for name, result in results.items() if result == "PASSED"}, PASS, output)
+        self.assertEqual({result for name, result in results.items() if name not in PASS}, {"FAILED"}, output)
+        self.assertNotIn("not reached", output)
+        reasons = dict(re.findall(r"^_+ test_(\w+) _+\n(.*?)(?=^[_=]{10,})", output, re.MULTILINE | re.DOTALL))
+        for name in ("leaks", "leaks_and_fails", "known_and_another", "children_leak", "ptrace_leaks"):
+            self.assertRegex(reasons[name], r"the program leaks\n(.*\n)*.*leaked 30 B, limit 0 B\n.*30 B in 1 block.*\n.*fresh program\.c:6")
+            self.assertNotIn("Traceback", reasons[name])
+        for name in ("unknown", "unknown_and_fails", "unseen_children"):
+            self.assertIn("it isn't known whether the program leaks", reasons[name])
+        self.assertIn("invalid releases", reasons["sanity"])
+        self.assertIn("mismatched.cc:2", reasons["sanity"])
+        self.assertIn("/nowhere/program: No such file", reasons["no_such_program"])
+        self.assertIn("nothing is known of leaks", reasons["without_a_scan"])
+
+    def test_without_heaptap_tests_are_skipped_unless_it_was_named(self):
+        test = "def test_one(heaptap_run):\n    heaptap_run(['true'])\n"
+        results, output = self.results(test, "-rs", PATH="/usr/bin:/bin")
+        self.assertEqual(results, {"one": "SKIPPED"}, output)
+        self.assertIn("there is no program heaptap", output)
+        results, output = self.results(test, "--heaptap=/nowhere/heaptap")
+        self.assertNotIn("SKIPPED", output)
+        self.assertNotIn("PASSED", output)
+        self.assertIn("--heaptap=/nowhere/heaptap: there is no such program", output)
+
+
+if __name__ == "__main__":
+    unittest.main()
