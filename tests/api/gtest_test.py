@@ -64,6 +64,11 @@ class Listener(heaptap_test.TestCase):
             self.assertEqual(len(re.findall("definitely lost at", shown[name])), 1, shown[name])
         self.assertNotIn("definitely lost at", shown["Mislays.Loses"])  # an earlier test allocated it
 
+    def test_known_leaks_fail_no_test(self):
+        (self.directory / "known.supp").write_text("leak:lose(unsigned long)\n")
+        status, output = self.recorded("--suppressions", self.directory / "known.supp", words=("--gtest_filter=Leaks.*",))
+        self.assertEqual((status, set(FAILED.findall(output))), (1, {"Leaks.AList"}), output)
+
     def test_each_round_has_its_own_marks(self):
         _, output = self.recorded(words=("--gtest_filter=Leaks.OneBlock", "--gtest_repeat=2"))
         self.assertIn("--from 'Leaks.OneBlock' --to 'end of Leaks.OneBlock'", output)
