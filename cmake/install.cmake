@@ -66,4 +66,4 @@ install(FILES ${pages} DESTINATION share/doc/heaptap)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/howto DESTINATION share/doc/heaptap FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION share/doc/heaptap)
 # Parts of other tools: plugins, actions.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/heaptap DESTINATION share)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/heaptap DESTINATION share FILES_MATCHING PATTERN "*.py" PATTERN "*.json")
