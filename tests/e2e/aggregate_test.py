@@ -37,6 +37,21 @@ int main(int argc, char** argv) {
 
 # THREADS COUNT [SECONDS [fork]]: each thread allocates COUNT blocks and COUNT temporary ones, then all hold theirs at one time. Then a child is
 # forked, which has one thread and allocates COUNT blocks; then it is ready, and sleeps.
+INCLUDE = pathlib.Path(__file__).resolve().parent.parent.parent / "include"
+
+ASKING_PROGRAM = """
+#include <heaptap/heaptap.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  void* volatile lost = malloc(30);
+  lost = 0;
+  heaptap_scan_counts counts = HEAPTAP_SCAN_COUNTS;
+  printf("scan %d\\n", heaptap_scan(&counts));
+  return 0;
+}
+"""
+
 THREADS_PROGRAM = """
 #include <pthread.h>
 #include <stdio.h>
@@ -90,7 +105,7 @@ class Aggregate(heaptap_test.TestCase):
     def compile(self, name, text):
         source = self.directory / f"{name}.c"
         source.write_text(text)
-        subprocess.run(["cc", "-O0", "-pthread", "-o", self.directory / name, source], check=True)
+        subprocess.run(["cc", "-O0", "-pthread", "-I", INCLUDE, "-o", self.directory / name, source], check=True)
         return self.directory / name
 
     def start(self, *arguments, options=(), env=None, program=None, how=("--aggregate",)):
@@ -180,6 +195,15 @@ class Aggregate(heaptap_test.TestCase):
             self.start(*arguments, program=program, how=how).wait()
             both.append(self.show("summary")["totals"])
         return both
+
+    def test_no_scan_finds_that_nothing_is_lost(self):
+        program = self.compile("asks", ASKING_PROGRAM)
+        outcome = heaptap_test.heaptap("run", "--aggregate", "--error-exitcode", "9", "--force", "-o", self.trace, "--", program)
+        self.assertNotIn(b"scan 0", outcome.stdout)
+        self.assertEqual(outcome.status, 3, outcome)
+        self.assertIn(b"it is unknown whether it leaks", outcome.stderr)
+        self.assertNotIn(b"no leaks", outcome.stderr)
+        self.assertFalse(self.show("summary")["leaks"]["scanned"])
 
     def test_the_peak_of_one_thread_is_exact(self):
         log, totals = self.totals_by_log_and_by_totals("3000", "0", "deep", program=self.program)
