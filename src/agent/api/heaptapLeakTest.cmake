@@ -8,7 +8,7 @@
 # status), where something is definitely lost or, with SANITY, where a release is invalid (exit status 99), and where it isn't known
 # whether something is lost (3). It never skips: a test that can't be judged has not passed. The trace is kept as
 # heaptap/<test>.htap in the binary directory (with / : + in the test's name it is another one: `ctest -V` shows it), until the test runs again; with OPTIONS -f
-# those of children add up, since each has the number of its process in its name. A COMMAND that is a script or starts the program by
+# those of children stand beside it (<test>.1.htap, …). A COMMAND that is a script or starts the program by
 # another one needs OPTIONS -f: it isn't known of children that aren't recorded whether they leak.
 #
 # The program heaptap is HEAPTAP_EXECUTABLE; by default the one that is installed with this file, or else that of the PATH.
