@@ -113,8 +113,8 @@ HEAPTAP_FUNCTION int heaptap_report(const char* path);
 
 /* A leak scan of this process, now; the recording has it. counts may be null; its struct_bytes has to be set before:
  *   heaptap_scan_counts counts = HEAPTAP_SCAN_COUNTS;
- * Returns 0, or an errno value: ENOTSUP, ETIMEDOUT and EIO as heaptap_report, EPERM where heaptap may not look at the memory;
- * *counts is untouched then. All threads are paused while the memory is read
+ * Returns 0, or an errno value: ENOTSUP, ETIMEDOUT and EIO as heaptap_report, ENOTSUP also with --aggregate, which keeps no blocks,
+ * EPERM where heaptap may not look at the memory; *counts is untouched then. All threads are paused while the memory is read
  * (about a second for 5 GB). Not in signal handlers, and not with locks held that others wait for.  */
 HEAPTAP_FUNCTION int heaptap_scan(heaptap_scan_counts* counts);
 

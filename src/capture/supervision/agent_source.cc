@@ -102,7 +102,7 @@ void AgentSource::answer(AgentRequest request) {
     return reports_->request(*process, std::move(request.attached), answer);
   }
   const auto number = scan(*process);
-  if (!number) return tell(EPERM, {});
+  if (!number) return tell(number.error().kind == base::ErrorKind::kUsage ? ENOTSUP : EPERM, {});
   reports_->request_counts(*process, *number, answer);
 }
 

@@ -179,7 +179,8 @@ base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& acces
   if (ending && !starts) seen_.end = ending;
   // Without blocks it would find that nothing is lost.
   if (log_->totals().is_on()) {
-    return base::fail("--aggregate doesn't keep single blocks, which a leak scan looks for: record without it");
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "--aggregate doesn't keep single blocks, which a leak scan looks for: record without it");
   }
   poll();  // so that little work is left while it is stopped
   const auto resident = log_->sample_resident();
