@@ -58,7 +58,7 @@ uint32_t interface_number(std::string_view name) {
 
 // By number (%2) or by name (%eth0).
 base::Result<uint32_t> parse_scope(std::string_view scope, std::string_view whole) {
-  if (const auto number = base::whole_number<uint32_t>(scope)) return *number;
+  if (const auto number = base::whole_number<uint32_t>(scope); number && *number != 0) return *number;
   if (const uint32_t number = interface_number(scope); number != 0) return number;
   return fail({"'", whole, "': this machine has no network interface '", scope, "': `ip link` lists them"});
 }

@@ -84,6 +84,7 @@ TEST(Address, IsRefusedWithWhatWouldBeRight) {
       {"[fe80::1]:7000", "add the interface"},
       {"[fe80::1%nosuch0]:7000", "no network interface 'nosuch0'"},
       {"[fe80::1%]:7000", "no network interface ''"},
+      {"[fe80::1%0]:7000", "no network interface '0'"},
       {"300.1.1.1:7000", "'300.1.1.1' is not an IPv4 address"},
       {"1.2.3:7000", "is not an IPv4 address"},
       {"ho st:7000", "is not a host name"},
