@@ -25,9 +25,7 @@ def measure(session, catalogue, works, options, directory):
     ]
     chosen = [work for work in works if work.name in WORKS]
     for threads in THREADS:
-        work = catalogue.passing(threads, PASSED_BLOCKS // threads)
-        work.name = passing_name(threads)
-        chosen.append(work)
+        chosen.append(catalogue.passing(passing_name(threads), threads, PASSED_BLOCKS // threads))
     for work in chosen:
         session.note(f"totals and log, {work.name}")
         try:

@@ -84,35 +84,52 @@ def children_of(pid):
     return found
 
 
-class MemoryWatch:
+class Watch:
+    """A look() at something, again and again, in a thread that begins with it and ends with stop()."""
+
+    INTERVAL_S = 0.002
+
+    def __init__(self):
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def look(self):
+        raise NotImplementedError
+
+    def stop(self):
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self):
+        while not self._stop.wait(self.INTERVAL_S):
+            self.look()
+
+
+class MemoryWatch(Watch):
     """Memory of a process and its descendants, sampled every few milliseconds, since an exited process has none to read. The peak of the
     resident set (VmHWM) is the kernel's own and exact up to the last sample."""
 
-    INTERVAL_S = 0.002
     FIELDS = ("VmHWM", "RssAnon", "RssFile", "RssShmem")
 
     def __init__(self, roots):
         self.peaks = {}  # by pid: {field: bytes}
         self.parents = {pid: 0 for pid in roots}
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
+        self._looks = 0
+        super().__init__()
 
     def stop(self):
-        self._stop.set()
-        self._thread.join()
+        super().stop()
         return self.peaks
 
-    def _watch(self):
-        looks = 0
-        while not self._stop.wait(self.INTERVAL_S):
-            for pid in list(self.parents):
-                self._look(pid)
-                if looks % 8 == 0:
-                    self.parents.update({child: pid for child in children_of(pid)})
-            looks += 1
+    def look(self):
+        for pid in list(self.parents):
+            self._look_at(pid)
+            if self._looks % 8 == 0:
+                self.parents.update({child: pid for child in children_of(pid)})
+        self._looks += 1
 
-    def _look(self, pid):
+    def _look_at(self, pid):
         try:
             with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
                 status = file.read()

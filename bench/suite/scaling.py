@@ -1,18 +1,17 @@
 """A program with 1 to 16 threads, recorded by a collector with one and more threads: CPU, time on the clock, and the collector's busiest
 thread, at whose speed a program runs that makes more events than it can write."""
 import os
-import threading
 from statistics import median
 
 from . import tables
+from .processes import Watch
 from .variants import Heaptap
-from .works import Work
 
 THREADS = (1, 2, 4, 8, 16)
 ALLOCATIONS = 8_000_000  # of all threads together
 
 
-class ThreadWatch:
+class ThreadWatch(Watch):
     """CPU time of each thread of a process, sampled until its end."""
 
     INTERVAL_S = 0.01
@@ -20,23 +19,19 @@ class ThreadWatch:
     def __init__(self, pid):
         self.pid = pid
         self.cpu_s = {}  # by thread
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
+        super().__init__()
 
     def stop(self):
-        self._stop.set()
-        self._thread.join()
+        super().stop()
         return self.cpu_s
 
-    def _watch(self):
-        while not self._stop.wait(self.INTERVAL_S):
-            try:
-                for task in os.listdir(f"/proc/{self.pid}/task"):
-                    with open(f"/proc/{self.pid}/task/{task}/schedstat", encoding="ascii") as file:
-                        self.cpu_s[task] = int(file.read().split()[0]) / 1e9
-            except OSError:
-                pass
+    def look(self):
+        try:
+            for task in os.listdir(f"/proc/{self.pid}/task"):
+                with open(f"/proc/{self.pid}/task/{task}/schedstat", encoding="ascii") as file:
+                    self.cpu_s[task] = int(file.read().split()[0]) / 1e9
+        except OSError:
+            pass
 
 
 def thread_counts(processors, note):
@@ -67,34 +62,28 @@ def busiest_s(variant, work):
     return max(watch.stop().values(), default=None)
 
 
-def measure(session, program, directory, arguments):
+def measure(session, catalogue, directory, arguments):
     """Rows, one for each number of threads and of collector threads."""
     heaptaps = variants_of(session.tools["heaptap"], directory, arguments.collector_threads, arguments.heaptap_option)
     variants = [session.variants[0], *heaptaps]
     rows = []
     for threads in thread_counts(len(os.sched_getaffinity(0)), session.note):
-        work = Work(f"{threads} threads", [program, str(threads), str(ALLOCATIONS // threads)])
+        work = catalogue.passing(f"{threads} threads", threads, ALLOCATIONS // threads)
         session.note(work.name)
         begin = len(session.samples)
         session.measure(work, variants)
-        samples = session.samples[begin:]
+        samples = tables.Samples(session.samples[begin:])
         for variant in heaptaps:
             rows.append(row_of(samples, work, variant.name) | {"threads": threads, "busiest_s": busiest_s(variant, work)})
     return rows
 
 
 def row_of(samples, work, name):
-    of = {}
-    for variant in ("bare", name):
-        of[variant] = [sample for sample in samples if sample["work"] == work.name and sample["variant"] == variant]
-    figures = {"variant": name}
-    for key, value in (("target", lambda sample: sample["target_cpu_s"]), ("wall", lambda sample: sample["wall_s"]),
-                       ("all", lambda sample: sample["target_cpu_s"] + sample["helpers_cpu_s"])):
-        bare = [value(sample) for sample in of["bare"]]
-        ours = [value(sample) for sample in of[name]]
+    figures = {"variant": name, "collector_s": median(samples.helpers(work.name, name))}
+    for key, values in (("target", samples.target), ("wall", samples.wall), ("all", samples.all_processes)):
+        ours = values(work.name, name)
         figures[f"{key}_s"] = median(ours)
-        figures[f"{key}_ratio"] = tables.ratio(ours, bare)
-    figures["collector_s"] = median(sample["helpers_cpu_s"] for sample in of[name])
+        figures[f"{key}_ratio"] = tables.ratio(ours, values(work.name, "bare"))
     return figures
 
 

@@ -21,6 +21,12 @@ class Samples:
     def all_processes(self, work, variant):
         return [sample["target_cpu_s"] + sample["helpers_cpu_s"] for sample in self._lists.get((work, variant), [])]
 
+    def helpers(self, work, variant):
+        return [sample["helpers_cpu_s"] for sample in self._lists.get((work, variant), [])]
+
+    def wall(self, work, variant):
+        return [sample["wall_s"] for sample in self._lists.get((work, variant), [])]
+
 
 def ratio(values, bases):
     """The median of the rounds' ratios; None if there are none."""

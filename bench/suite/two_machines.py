@@ -4,41 +4,34 @@ import os
 import re
 import shutil
 import subprocess
-import threading
 import time
 from statistics import median
 
 from . import tables
 from .measure import ask_json
-from .processes import TIMEOUT_S, Failure, Process, children_of
+from .processes import TIMEOUT_S, Failure, Process, Watch, children_of
 from .variants import ENVIRONMENT, Bare
 
 AIM_SIZE_MB, AIM_BYTES, AIM_MEMORY_MIB = 1.5, 4, 4
 
 
-class OwnMemory:
+class OwnMemory(Watch):
     """Resident memory of a heaptap-target besides the log, sampled every few milliseconds: RssAnon and RssFile; the log is RssShmem. For
     `serve`, the sum over it and its sessions, its children, at one moment; a page mapped by both counts twice."""
-
-    INTERVAL_S = 0.002
 
     def __init__(self, pid, has_sessions=False):
         self.peak_bytes = 0
         self._pid = pid
         self._has_sessions = has_sessions
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
+        super().__init__()
 
     def stop(self):
-        self._stop.set()
-        self._thread.join()
+        super().stop()
         return self.peak_bytes
 
-    def _watch(self):
-        while not self._stop.wait(self.INTERVAL_S):
-            pids = [self._pid, *(children_of(self._pid) if self._has_sessions else [])]
-            self.peak_bytes = max(self.peak_bytes, sum(map(resident_beside_log, pids)))
+    def look(self):
+        pids = [self._pid, *(children_of(self._pid) if self._has_sessions else [])]
+        self.peak_bytes = max(self.peak_bytes, sum(map(resident_beside_log, pids)))
 
 
 def resident_beside_log(pid):

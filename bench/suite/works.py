@@ -52,8 +52,8 @@ class Catalogue:
     def pairs(self, mode, depth, threads, count):
         return Work(f"pairs {mode} {depth} {threads}", [self._own("pairs"), mode, str(depth), str(threads), str(count)])
 
-    def passing(self, threads, count):
-        return Work(f"passing {threads}", [self._own("passing"), str(threads), str(count)])
+    def passing(self, name, threads, count):
+        return Work(name, [self._own("passing"), str(threads), str(count)])
 
     def churn(self, name, rounds):
         return Work(name, [self._own("churn"), str(rounds)])
