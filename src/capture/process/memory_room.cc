@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "capture/process/control_group.h"
 #include "capture/process/process_status.h"
 #include "common/base/small_file.h"
 
@@ -49,15 +50,11 @@ MemoryRoom room_in_group(const GroupFiles& files, const std::string& group) {
   return {.free_bytes = *limit - std::min(*limit, taken), .group = group.empty() ? "/" : group, .limit_bytes = *limit};
 }
 
-// For a group and all its parents.
-void narrow(MemoryRoom& room, const GroupFiles& files, std::string group) {
-  for (;;) {
-    if (group == "/") group.clear();
-    MemoryRoom here = room_in_group(files, group);
+void narrow(MemoryRoom& room, const GroupFiles& files, const std::string& group) {
+  for_each_up(group, [&](const std::string& path) {
+    MemoryRoom here = room_in_group(files, path);
     if (here.free_bytes < room.free_bytes) room = std::move(here);
-    if (group.empty()) return;
-    group.erase(group.rfind('/'));
-  }
+  });
 }
 
 }  // namespace
@@ -67,13 +64,11 @@ MemoryRoom free_memory_for(pid_t process) {
   const auto available = number_of(base::read_small_file("/proc/meminfo"), "MemAvailable:");
   if (available) room.free_bytes = *available * 1024;
   const std::string groups = base::read_small_file("/proc/" + std::to_string(process) + "/cgroup");
-  for (const std::string& line : base::split(groups, '\n')) {  // number:controllers:path
-    const size_t path = line.find(':', line.find(':') + 1);
-    if (path == std::string::npos) continue;
-    if (line.starts_with("0::")) {
-      narrow(room, kUnified, line.substr(path + 1));
-    } else if (line.find(":memory:") != std::string::npos) {
-      narrow(room, kOfMemory, line.substr(path + 1));
+  for (const ControlGroup& group : control_groups_in(groups)) {
+    if (group.is_unified) {
+      narrow(room, kUnified, group.path);
+    } else if (is_listed(group.controllers, "memory")) {
+      narrow(room, kOfMemory, group.path);
     }
   }
   return room;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "capture/process/control_group.h"
 #include "common/base/small_file.h"
 #include "common/base/whole_number.h"
 
@@ -23,15 +24,13 @@ uint64_t whole_processors(const std::string& quota, const std::string& period) {
 }
 
 // Of a group and all its parents, the least.
-uint64_t least_limit(const std::string& root, std::string group, const GroupLimit& limit_of) {
+uint64_t least_limit(const std::string& root, const std::string& group, const GroupLimit& limit_of) {
   uint64_t least = 0;
-  for (;;) {
-    if (group == "/") group.clear();
-    const uint64_t limit = limit_of(root + group + "/");
+  process::for_each_up(group, [&](const std::string& path) {
+    const uint64_t limit = limit_of(root + path + "/");
     if (limit > 0 && (least == 0 || limit < least)) least = limit;
-    if (group.find('/') == std::string::npos) return least;
-    group.erase(group.rfind('/'));
-  }
+  });
+  return least;
 }
 
 unsigned affine_processors() {
@@ -53,17 +52,12 @@ unsigned usable_processors(unsigned affine, const std::function<std::string(cons
     return whole_processors(std::string(base::trimmed(quota)), std::string(base::trimmed(period)));
   };
   uint64_t processors = std::max(affine, 1u);
-  for (const std::string& line : base::split(read("/proc/self/cgroup"), '\n')) {  // number:controllers:path
-    const size_t controllers = line.find(':');
-    const size_t path = line.find(':', controllers + 1);
-    if (path == std::string::npos) continue;
-    const std::string group = line.substr(path + 1);
-    const auto named = base::split(line.substr(controllers + 1, path - controllers - 1), ',');
+  for (const process::ControlGroup& group : process::control_groups_in(read("/proc/self/cgroup"))) {
     uint64_t limit = 0;
-    if (line.starts_with("0::")) {
-      limit = least_limit("/sys/fs/cgroup", group, unified);
-    } else if (std::ranges::find(named, "cpu") != named.end()) {
-      limit = least_limit("/sys/fs/cgroup/cpu", group, of_cpu);
+    if (group.is_unified) {
+      limit = least_limit("/sys/fs/cgroup", group.path, unified);
+    } else if (process::is_listed(group.controllers, "cpu")) {
+      limit = least_limit("/sys/fs/cgroup/cpu", group.path, of_cpu);
     }
     if (limit > 0) processors = std::min(processors, limit);
   }
