@@ -115,10 +115,7 @@ __attribute__((noinline)) void record_end(StreamHold& hold, ThreadState& state, 
                                     TotalsBook::Blocks::kKnown);
   if (counts) return g_session.totals.undo(*state.totals, tagged_address_of(observation));
   state.time_uses = 0;
-  write_event(
-      state,
-      wire::make_tagged_address(observation.kind, static_cast<uint8_t>(observation.function), observation.address),
-      observation.size_bytes, observation.time, kNoStack);
+  write_event(state, tagged_address_of(observation), observation.size_bytes, observation.time, kNoStack);
 }
 
 inline Frame frame_at(const CallSite& site) {
@@ -212,10 +209,7 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   }
   if (counts) return count(hold, *state, observation, stack);
 
-  write_event(
-      *state,
-      wire::make_tagged_address(observation.kind, static_cast<uint8_t>(observation.function), observation.address),
-      observation.size_bytes, observation.time, stack);
+  write_event(*state, tagged_address_of(observation), observation.size_bytes, observation.time, stack);
 }
 
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site) {

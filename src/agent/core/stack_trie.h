@@ -70,11 +70,6 @@ class StackTrie {
     return number < nodes_.count() ? at(number).load(std::memory_order_relaxed) : 0;
   }
 
-  // Code of the stack's innermost frame; Rule::kNoCode for a stack without frames.
-  [[nodiscard]] uint32_t code_of(uint32_t number) const {
-    return number < wire::kRootCount ? Rule::kNoCode : wire::node_code(node(number));
-  }
-
   // The number of the unlabelled stack `stack` under a label; `stack` itself where there is no room left.
   uint32_t with_label(uint32_t stack, uint32_t label) {
     const uint32_t code = wire::kLabelCode | label;

@@ -111,7 +111,7 @@ std::vector<uint32_t> frames_of(uint32_t number) { return {number % 13, number %
 std::vector<uint32_t> frames_in(const StackTrie& trie, uint32_t node) {
   std::vector<uint32_t> frames;
   while (node >= wire::kRootCount && frames.size() < 10) {
-    frames.push_back(trie.code_of(node));
+    frames.push_back(wire::node_code(trie.node(node)));
     node = wire::node_parent(trie.node(node));
   }
   std::ranges::reverse(frames);
@@ -156,7 +156,7 @@ TEST(StackTrie, SaysThatItIsFullAndKeepsWhatItHas) {
       const StackName name = tables.trie.intern(root_name(wire::StackEnd::kComplete), code);
       if (name.node == static_cast<uint32_t>(wire::StackEnd::kTableFull)) continue;
       ++given;
-      if (tables.trie.code_of(name.node) != code) given += kCapacity;
+      if (wire::node_code(tables.trie.node(name.node)) != code) given += kCapacity;
     }
   });
   EXPECT_EQ(given.load(), kCapacity - wire::kRootCount);

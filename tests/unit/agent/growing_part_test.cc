@@ -95,7 +95,7 @@ TEST_F(GrowingPartTest, AStackIsWhatItWasWhileItGrows) {
       const StackName name = trie.intern(root_name(wire::StackEnd::kComplete), code);
       if (name.node < wire::kRootCount) {
         ++cut;
-      } else if (trie.code_of(name.node) != code) {
+      } else if (wire::node_code(trie.node(name.node)) != code) {
         ++wrong;
       }
     }
@@ -105,7 +105,7 @@ TEST_F(GrowingPartTest, AStackIsWhatItWasWhileItGrows) {
   EXPECT_GT(log->rings.load(), 0u) << "the collector is woken in time";
   for (uint32_t code = 0; code < stacks * kThreads; code += 2) {
     const StackName name = trie.intern(root_name(wire::StackEnd::kComplete), code);
-    ASSERT_EQ(trie.code_of(name.node), code) << "none is cut for ever";
+    ASSERT_EQ(wire::node_code(trie.node(name.node)), code) << "none is cut for ever";
   }
   unmap(trie.nodes().growth());
 }
