@@ -26,8 +26,7 @@ class SyntheticEvents {
   // The next batch; the previous one's memory is reused.
   const model::EventBatch& next(size_t event_count) {
     batch_.first_block = next_block_;
-    batch_.events.clear();
-    batch_.time_marks.clear();
+    batch_.clear();
     for (size_t i = 0; i < event_count; ++i) {
       if (i % 1000 == 0) batch_.time_marks.push_back({static_cast<uint32_t>(i), time_ns_ += 100'000});
       add();

@@ -79,6 +79,13 @@ struct EventBatch {
   Events events;
   std::vector<TimeMark> time_marks;      // ascending; the first one is for event 0
   std::vector<BadRelease> bad_releases;  // ascending by event
+
+  // Removes what it has, and keeps the memory.
+  void clear() {
+    events.clear();
+    time_marks.clear();
+    bad_releases.clear();
+  }
 };
 
 }  // namespace heaptap::model

@@ -181,9 +181,7 @@ void TraceBuilder::add_batch() {
   if (follower_ != nullptr) follower_->on_batch(batch_, tables_);
   writer_.set_behind(is_behind());
   if (written_) writer_.take(batch_, tables_);
-  batch_.events.clear();
-  batch_.time_marks.clear();
-  batch_.bad_releases.clear();
+  batch_.clear();
   if (writer_.events_pending() >= kFrameEvents) end_frame();
 }
 

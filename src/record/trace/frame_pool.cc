@@ -11,12 +11,6 @@ namespace {
 constexpr size_t kStackBytes = size_t{256} << 10;  // columns and zstd's tables are on the heap
 constexpr size_t kMaxSpare = 192;                  // batches
 
-void clear(model::EventBatch& batch) {
-  batch.events.clear();
-  batch.time_marks.clear();
-  batch.bad_releases.clear();
-}
-
 }  // namespace
 
 SiteView SharedSites::view(const std::vector<model::Site>& sites) {
@@ -198,7 +192,7 @@ void FramePool::work_on(Frame& frame, Lock& lock) {
   frame.is_at_work_ = false;
   for (Frame::Piece& piece : pieces) {
     if (spare_.size() == kMaxSpare) break;
-    clear(piece.batch);
+    piece.batch.clear();
     spare_.push_back(std::move(piece.batch));
   }
   if (!is_last && !frame.is_abandoned_) return;

@@ -276,7 +276,6 @@ base::Result<> TraceWriter::write_frame(wire::FrameType type, const frames::Byte
 }
 
 base::Result<> TraceWriter::put(Waiting frame, std::span<const uint8_t> stored) {
-  if (frame.codec == wire::Codec::kNone) frame.raw_bytes = static_cast<uint32_t>(stored.size());
   if (waiting_.empty()) {
     auto appended = append_frame(frame, stored);
     if (!appended) give_up_waiting();  // a frame that is begun takes others' room in the pool
@@ -296,7 +295,6 @@ base::Result<> TraceWriter::append_made(bool all) {
       if (!next.frame->is_made()) return {};
     }
     const std::span<const uint8_t> stored = next.frame != nullptr ? next.frame->payload() : next.stored;
-    if (next.frame != nullptr) next.raw_bytes = static_cast<uint32_t>(stored.size());
     if (const auto appended = append_frame(next, stored); !appended) {
       give_up_waiting();
       return appended;
@@ -316,10 +314,11 @@ void TraceWriter::give_up_waiting() {
 }
 
 base::Result<> TraceWriter::append_frame(const Waiting& frame, std::span<const uint8_t> stored) {
+  const auto stored_bytes = static_cast<uint32_t>(stored.size());
   const wire::FrameHead head{.type = frame.type,
                              .codec = frame.codec,
-                             .stored_bytes = static_cast<uint32_t>(stored.size()),
-                             .raw_bytes = frame.raw_bytes,
+                             .stored_bytes = stored_bytes,
+                             .raw_bytes = frame.codec == wire::Codec::kNone ? stored_bytes : frame.raw_bytes,
                              .number = frame_number_,
                              .checksum = 0};
   bytes_.resize(wire::kFrameHeadBytes + stored.size());

@@ -95,7 +95,7 @@ class TraceWriter {
   struct Waiting {
     wire::FrameType type;
     wire::Codec codec;
-    uint32_t raw_bytes;
+    uint32_t raw_bytes;  // of a compressed one
     uint64_t first_event;
     uint64_t events;
     std::vector<uint8_t> stored;
