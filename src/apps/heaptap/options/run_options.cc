@@ -60,7 +60,7 @@ void add_capture(OptionSet& set, RunOptions& options) {
       .value_name("WAY");
   set.number("-d,--depth", options.depth, "Record at most N frames of a stack (0: all, but of very deep ones)");
   set.choice(
-         "--release-stacks", {"full", "caller", "none"},
+         "--release-stacks", {std::begin(wire::kReleaseStacksNames), std::end(wire::kReleaseStacksNames)},
          [&options](const std::string& word) {
            const auto* const name = std::ranges::find(wire::kReleaseStacksNames, word);
            options.release_stacks = static_cast<wire::ReleaseStacks>(name - std::begin(wire::kReleaseStacksNames));
