@@ -67,9 +67,7 @@ PASS = {"clean", "known", "clean.ptrace", "own.option", "in.directory", "mismatc
 class Project(heaptap_test.TestCase):
     @classmethod
     def setUpClass(cls):
-        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.place = pathlib.Path(directory.name)
+        cls.place = cls.make_class_directory()
         cls.prefix = cls.place / "prefix"
         done = run(["cmake", "--install", BUILD, "--component", "api", "--prefix", cls.prefix])
         assert done.status == 0, done

@@ -17,9 +17,7 @@ LEAKING = {"Leaks.OneBlock", "Leaks.AList", "Leaks.OfAThread", "Mislays.Loses"}
 class Listener(heaptap_test.TestCase):
     @classmethod
     def setUpClass(cls):
-        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        place = pathlib.Path(directory.name)
+        place = cls.make_class_directory()
         cls.program, cls.stubbed = place / "tests", place / "stubbed"
         warnings = "-std=c++14 -O1 -g -Wall -Wextra -Wshadow -Wconversion -Werror"
         build("g++", warnings, "-I", INCLUDE, SOURCES / "leaks_gtest.cc", "-o", cls.program, "-lgtest_main -lgtest -pthread")

@@ -48,9 +48,7 @@ class TestCase(heaptap_test.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.libraries = pathlib.Path(directory.name)
+        cls.libraries = cls.make_class_directory()
         cls.agent = cls.libraries / "fake_agent.so"
         build("gcc -shared -fPIC -Wall -Werror -I", INCLUDE, SOURCES / "fake_agent.c", "-o", cls.agent)
         build("gcc -O2 -fPIC -shared -nostdlib -Wl,-soname,libheaptap.so.1 -I", INCLUDE, STUBS, "-o", cls.libraries / "libheaptap.so.1")

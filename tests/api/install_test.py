@@ -48,14 +48,13 @@ target_link_libraries(cxx PRIVATE heaptap::stubs)
 class Installed(heaptap_test.TestCase):
     @classmethod
     def setUpClass(cls):
-        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        first = pathlib.Path(directory.name, "first")
+        directory = cls.make_class_directory()
+        first = directory / "first"
         done = run(["cmake", "--install", BUILD, "--component", "api", "--prefix", first])
         assert done.status == 0, done
-        cls.prefix = pathlib.Path(directory.name, "moved")  # it may be
+        cls.prefix = directory / "moved"  # it may be
         shutil.move(first, cls.prefix)
-        cls.agent = pathlib.Path(directory.name, "fake_agent.so")
+        cls.agent = directory / "fake_agent.so"
         build("gcc -shared -fPIC -I", cls.prefix / "include", SOURCES / "fake_agent.c", "-o", cls.agent)
 
     def setUp(self):

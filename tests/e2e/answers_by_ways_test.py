@@ -273,9 +273,8 @@ class Recorded:
 class Answers(heaptap_test.TestCase):
     @classmethod
     def setUpClass(cls):
-        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.server_address = f"{directory.name}/far.sock"
+        directory = cls.make_class_directory()
+        cls.server_address = f"{directory}/far.sock"
         serving = far.serving(cls.server_address, "-q", stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # the program's, too
         cls.server = cls.enterClassContext(serving)
 

@@ -26,9 +26,7 @@ class TestCase(heaptap_test.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.programs = pathlib.Path(directory.name)
+        cls.programs = cls.make_class_directory()
         cls.library = cls.programs / "libheaptap.so.1"
         build("gcc -O2 -fPIC -shared -nostdlib -Wl,-soname,libheaptap.so.1 -I", INCLUDE, STUBS, "-o", cls.library)
         for source, suffix in (("speaks.c", ""), ("pools.c", "_pools")):

@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -43,10 +42,9 @@ NAME = "heaptap-frames"
 class CollectorThreads(heaptap_test.TestCase):
     @classmethod
     def setUpClass(cls):
-        directory = tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        os.chmod(directory.name, 0o755)
-        source = pathlib.Path(directory.name) / "steps.c"
+        directory = cls.make_class_directory()
+        os.chmod(directory, 0o755)
+        source = directory / "steps.c"
         source.write_text(SOURCE)
         cls.program = source.with_suffix("")
         subprocess.run(["gcc", "-O0", "-g", "-fno-builtin", source, "-o", cls.program], check=True)

@@ -39,9 +39,7 @@ class Containers(heaptap_test.TestCase):
         if not container.usable():
             heaptap_test.skip_what_is_missing("namespaces of users, mounts, processes and networks")
         assert not pathlib.Path("/app").exists(), "what is in the container is nowhere else"
-        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.built = pathlib.Path(directory.name)
+        cls.built = cls.make_class_directory()
         (cls.built / "part.c").write_text(LIBRARY)
         (cls.built / "sensor.c").write_text(PROGRAM)
         subprocess.run(["gcc", "-O0", "-g", "-fno-builtin", "-shared", "-fPIC", "part.c", "-o", "libpart.so"], cwd=cls.built, check=True)

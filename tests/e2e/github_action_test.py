@@ -49,9 +49,7 @@ class Action(heaptap_test.TestCase):
         if yaml is None:
             heaptap_test.skip_what_is_missing("Python has no module yaml")
         cls.action = yaml.safe_load((ROOT / "action.yml").read_text())
-        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.programs = pathlib.Path(directory.name)
+        cls.programs = cls.make_class_directory()
         (cls.programs / "shop.cc").write_text(PROGRAM)
         build("g++ -g -O0 -w", cls.programs / "shop.cc", "-o", cls.programs / "shop")
         (cls.programs / "gh").write_text(GH)

@@ -24,9 +24,7 @@ class TestCase(heaptap_test.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.programs = pathlib.Path(directory.name)
+        cls.programs = cls.make_class_directory()
         source = SOURCES / "pauses.c"
         build("gcc", OPTIONS, "-I", INCLUDE, source, "-o", cls.programs / "alone")
         build("gcc", OPTIONS, "-static -DHEAPTAP_STUBS -I", INCLUDE, source, STUBS, "-o", cls.programs / "static")

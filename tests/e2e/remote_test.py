@@ -86,10 +86,9 @@ def size_of(trace):
 class TestCase(heaptap_test.TestCase):
     @classmethod
     def setUpClass(cls):
-        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.program = pathlib.Path(directory.name) / "churn"
-        source = pathlib.Path(directory.name) / "churn.c"
+        directory = cls.make_class_directory()
+        cls.program = directory / "churn"
+        source = directory / "churn.c"
         source.write_text(SOURCE)
         subprocess.run(["gcc", "-O0", "-g", "-fno-builtin", source, "-o", cls.program], check=True)
 

@@ -61,12 +61,11 @@ def steady_text(text):
 class Views(heaptap_test.TestCase):
     @classmethod
     def setUpClass(cls):
-        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.near, cls.there = (pathlib.Path(directory.name) / name / "trace.htap" for name in ("near", "there"))
+        directory = cls.make_class_directory()
+        cls.near, cls.there = (directory / name / "trace.htap" for name in ("near", "there"))
         for trace in (cls.near, cls.there):
             trace.parent.mkdir()
-        address = str(pathlib.Path(directory.name) / "far.sock")
+        address = str(directory / "far.sock")
         words = ["-q", "--via", "agent", "-o"]
         with far.serving(address, "-q"):
             for place, trace in (([], cls.near), (["-H", address], cls.there)):

@@ -35,9 +35,8 @@ OLD_TRACE = pathlib.Path(__file__).resolve().parent.parent / "fuzz" / "corpus" /
 class Resident(heaptap_test.TestCase):
     @classmethod
     def setUpClass(cls):
-        directory = heaptap_test.tempfile.TemporaryDirectory(prefix="heaptap-test-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.program = pathlib.Path(directory.name) / "fragmented"
+        directory = cls.make_class_directory()
+        cls.program = directory / "fragmented"
         source = cls.program.with_suffix(".c")
         source.write_text(PROGRAM)
         subprocess.run(["cc", "-O0", "-g", "-o", cls.program, source], check=True)

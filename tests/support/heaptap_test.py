@@ -216,6 +216,13 @@ class TestCase(unittest.TestCase):
 
     maxDiff = None
 
+    @classmethod
+    def make_class_directory(cls):
+        """A directory for all tests of the class."""
+        directory = tempfile.TemporaryDirectory(prefix="heaptap-test-")
+        cls.addClassCleanup(directory.cleanup)
+        return pathlib.Path(directory.name)
+
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="heaptap-test-")
         self.addCleanup(directory.cleanup)
