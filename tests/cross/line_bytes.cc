@@ -133,6 +133,7 @@ line::RecordOrder some_order() {
           .leak_scan = true,
           .drop_on_overflow = true,
           .depth = 70'000,
+          .release_stacks = wire::ReleaseStacks::kNone,
           .log_memory_bytes = uint64_t{5} << 32,
           .report_signal = 12,
           .omit = {"libodd.so"},
