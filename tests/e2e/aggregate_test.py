@@ -1,9 +1,11 @@
 """--aggregate: the totals are those of the events, outlive a killed process, and say what didn't fit."""
+import contextlib
 import errno
 import json
 import os
 import pathlib
 import signal
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -232,6 +234,20 @@ class Aggregate(heaptap_test.TestCase):
         self.assertEqual(verdicts, [1, 3, 3, 0])
         doubt = heaptap_test.heaptap("check", "--max-peak", str(lowest), self.trace).stdout
         self.assertIn(f"the peak may be {totals['peak_error_bytes']:,} bytes less or more".encode(), doubt)
+        self.check_that_others_say_so(totals["peak_error_bytes"])
+
+    def check_that_others_say_so(self, error):
+        """Of a trace beside itself, whose peak didn't grow by all that is known."""
+        diff = json.loads(heaptap_test.heaptap("diff", "--json", self.trace, self.trace).stdout)
+        self.assertEqual([recording["peak_error_bytes"] for recording in diff["recordings"]], [error] * 2)
+        self.assertIn(b"before: the peak may be ", heaptap_test.heaptap("diff", self.trace, self.trace).stdout)
+        limits = (2 * error - 1, 2 * error)
+        verdicts = [heaptap_test.heaptap("check", "--baseline", self.trace, "--max-growth", f"peak={limit}", self.trace).status for limit in limits]
+        self.assertEqual(verdicts, [3, 0])
+        heaptap_test.heaptap("export", "--to", "sqlite", "-o", "peak.db", self.trace, cwd=self.directory)
+        with contextlib.closing(sqlite3.connect(self.directory / "peak.db")) as database:
+            told = dict(database.execute("SELECT key, value FROM meta"))
+        self.assertEqual(int(told["peak_error_bytes"]), error)
 
     def test_threads_that_a_kill_ends_have_counted(self):
         process = self.start("8", "2000", "100000", program=self.compile("threads", THREADS_PROGRAM))

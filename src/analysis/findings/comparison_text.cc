@@ -67,6 +67,8 @@ std::vector<std::string> doubts_of(const report::Recording& recording, bool leak
   if (report.capture.lost_events != 0)
     doubts.push_back(counted(report.capture.lost_events, "event") + " were lost: the numbers are not exact");
   if (const std::string uncertainty = uncertainty_of(report); !uncertainty.empty()) doubts.push_back(uncertainty);
+  if (!recording.at_ns && report.totals.peak_error_bytes != 0)
+    doubts.push_back("the peak may be " + base::format_bytes(report.totals.peak_error_bytes) + " less or more");
   if (report.capture.truncated)
     doubts.push_back("the trace is cut off or damaged, only the part before that is compared: " +
                      report.capture.damage);

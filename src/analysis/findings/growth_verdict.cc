@@ -32,6 +32,20 @@ bool is_known_of_all(const report::Comparison& comparison, report::Figure figure
   });
 }
 
+bool is_beyond(const report::GrowthLimit& limit, uint64_t before, uint64_t after) {
+  return after > before && after - before > limit_of(limit, before);
+}
+
+// Whether the two peaks, each as far off as it may be, decide alike: least and most growth.
+bool is_sure_of_peaks(const report::Comparison& comparison, const report::GrowthLimit& limit, uint64_t before,
+                      uint64_t after) {
+  const uint64_t error_before = comparison.recordings.front().report.totals.peak_error_bytes;
+  const uint64_t error_after = comparison.recordings.back().report.totals.peak_error_bytes;
+  const auto lowered = [](uint64_t peak, uint64_t error) { return peak - std::min(peak, error); };
+  return is_beyond(limit, before + error_before, lowered(after, error_after)) ==
+         is_beyond(limit, lowered(before, error_before), after + error_after);
+}
+
 }  // namespace
 
 report::Figure figure_of(report::LimitKind kind) {
@@ -82,6 +96,9 @@ GrowthEntry judge_growth(const report::Comparison& comparison, const report::Gro
     if (is_doubtful) entry.certainty = report::Certainty::kUnknown;
   } else {
     entry.growth = change.value_or(0);
+    const bool is_of_peaks = figure == report::Figure::kPeakBytes && entry.certainty != report::Certainty::kNone;
+    if (is_of_peaks && !is_sure_of_peaks(comparison, limit, *entry.before, *entry.after))
+      entry.certainty = report::Certainty::kUnknown;
   }
   if (!entry.broken()) return entry;
   for (size_t i = 0; i < std::min(stacks, grown.size()); ++i) {

@@ -33,6 +33,7 @@ ProcessSums sum_of(const std::vector<ProcessEntry>& processes) {
     sums.lost_events += process.capture.lost_events;
     if (has_larger_peak(process, sums.largest)) sums.largest = &process;
     largest_peak.raise_to(totals.peak_live_bytes);
+    sums.largest_peak_error = std::max(sums.largest_peak_error, totals.peak_error_bytes);
     if (!process.leaks.scanned) {
       if (!process.capture.executed) ++sums.unscanned;
       continue;
@@ -56,10 +57,7 @@ base::Known<uint64_t> peak_of(const Report& report) {
 }
 
 uint64_t peak_error_of(const Report& report) {
-  if (!report.of_run) return report.totals.peak_error_bytes;
-  uint64_t error = 0;
-  for (const ProcessEntry& process : report.processes) error = std::max(error, process.totals.peak_error_bytes);
-  return error;
+  return report.of_run ? sum_of(report.processes).largest_peak_error : report.totals.peak_error_bytes;
 }
 
 const ProcessEntry* peak_process_of(const Report& report) {

@@ -25,6 +25,7 @@ struct ProcessSums {
   uint64_t mismatched_releases = 0;
   uint64_t lost_events = 0;
   std::optional<uint64_t> largest_peak = 0;  // of any process; empty if one is unknown
+  uint64_t largest_peak_error = 0;           // bytes: it is that much lower or higher at most
   const ProcessEntry* largest = nullptr;     // the first with the largest known peak; null: none is known
 
   [[nodiscard]] uint64_t errors() const { return bad_releases + double_releases + mismatched_releases; }

@@ -134,6 +134,7 @@ class Tables {
     figure("live_blocks", totals.live_blocks);
     figure("live_bytes", totals.live_bytes);
     figure("peak_live_bytes", totals.peak_live_bytes);
+    figure("peak_error_bytes", {totals.peak_error_bytes, totals.peak_live_bytes.is_known()});
     figure("double_frees", totals.double_releases);
     figure("bad_frees", totals.bad_releases);
     figure("mismatched_frees", totals.mismatched_releases);

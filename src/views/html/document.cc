@@ -605,6 +605,7 @@ class Document {
     };
     figure("allocations", process.totals.allocations);
     figure("peak_live_bytes", process.totals.peak_live_bytes);
+    number("peak_error_bytes", is_read && process.totals.peak_live_bytes.is_known(), process.totals.peak_error_bytes);
     figure("live_bytes", process.totals.live_bytes);
     number("peak_mapped_memory_bytes", is_read && process.totals.mapped.are_known(),
            process.totals.mapped.memory.peak_bytes);
@@ -630,9 +631,9 @@ class Document {
   // A row for all processes without one of their own.
   void others(uint64_t count) {
     json_.member("program", fmt::format("{} smaller processes", count));
-    for (const char* name : {"pid", "parent_pid", "exit", "duration_ns", "allocations", "peak_live_bytes", "live_bytes",
-                             "peak_mapped_memory_bytes", "definite_bytes", "definite_blocks", "indirect_bytes",
-                             "indirect_blocks", "course"})
+    for (const char* name : {"pid", "parent_pid", "exit", "duration_ns", "allocations", "peak_live_bytes",
+                             "peak_error_bytes", "live_bytes", "peak_mapped_memory_bytes", "definite_bytes",
+                             "definite_blocks", "indirect_bytes", "indirect_blocks", "course"})
       json_.member(name, nullptr);
     json_.member("trace", "");
     json_.member("folded", count);

@@ -59,6 +59,8 @@ void write_recording(JsonWriter& json, const report::Recording& recording) {
   write_target(json.key("target"), report.capture);
   write_capture(json.key("capture"), report);
   json.member("filter", or_null(report.filter));
+  const report::Totals& totals = report.totals;
+  json.member("peak_error_bytes", known(totals.peak_live_bytes.is_known(), totals.peak_error_bytes));
   json.member("scanned", recording.totals[report::Figure::kLeakedBytes].has_value());
   if (!report.ignored.rules.empty()) write_ignored(json.key("ignored"), report.ignored, report.totals);
 }

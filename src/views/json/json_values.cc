@@ -444,6 +444,7 @@ void write_sum(JsonWriter& json, const std::vector<report::ProcessEntry>& proces
   const JsonObject object(json);
   json.member("count", processes.size());
   json.member("largest_peak_live_bytes", sums.largest_peak);
+  json.member("largest_peak_error_bytes", known(sums.largest_peak.has_value(), sums.largest_peak_error));
   json.member("largest_peak_pid",
               known(sums.largest != nullptr, sums.largest == nullptr ? 0U : sums.largest->capture.pid));
   json.member("failed", sums.failed);

@@ -71,12 +71,13 @@ std::vector<std::string> row_of(const report::ProgramEntry& program) {
   const report::ProcessSums sums = report::sum_of(program.processes);
   const report::BlockCount lost = lost_of(sums.definite, sums.indirect);
   const char* const at_least = sums.unscanned + sums.uncertain + sums.failed != 0 ? ">= " : "";
-  return {base::safe_text(program.program),
-          format_count(program.processes.size()),
-          (sums.failed != 0 ? ">= " : "") + format_count(sums.allocations),
-          sums.largest_peak ? format_bytes(*sums.largest_peak) : "?",
-          at_least + format_bytes(lost.bytes),
-          at_least + format_count(lost.blocks)};
+  return {
+      base::safe_text(program.program),
+      format_count(program.processes.size()),
+      (sums.failed != 0 ? ">= " : "") + format_count(sums.allocations),
+      sums.largest_peak ? format_bytes(*sums.largest_peak) + findings::bytes_error_text(sums.largest_peak_error) : "?",
+      at_least + format_bytes(lost.bytes),
+      at_least + format_count(lost.blocks)};
 }
 
 }  // namespace

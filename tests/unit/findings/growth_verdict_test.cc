@@ -75,6 +75,35 @@ TEST(Growth, ThatIsNotKnownNeverPasses) {
   EXPECT_FALSE(entry.broken());
 }
 
+// Every pair of errors, and limits on both sides of each edge.
+TEST(Growth, OfPeaksIsUnknownWhereTheirErrorsDecide) {
+  constexpr uint64_t kBefore = 100;
+  constexpr uint64_t kAfter = 140;
+  for (const uint64_t before_error : {0u, 5u, 200u}) {
+    for (const uint64_t after_error : {0u, 7u, 200u}) {
+      for (uint64_t most = 0; most < 500; ++most) {
+        report::Comparison compared;
+        compared.recordings.resize(2);
+        compared.recordings[0].totals[report::Figure::kPeakBytes] = kBefore;
+        compared.recordings[1].totals[report::Figure::kPeakBytes] = kAfter;
+        compared.recordings[0].report.totals.peak_error_bytes = before_error;
+        compared.recordings[1].report.totals.peak_error_bytes = after_error;
+        bool is_ever_beyond = false;
+        bool is_ever_within = false;
+        for (uint64_t before = kBefore - std::min(kBefore, before_error); before <= kBefore + before_error; ++before) {
+          for (uint64_t after = kAfter - std::min(kAfter, after_error); after <= kAfter + after_error; ++after) {
+            (after > before + most ? is_ever_beyond : is_ever_within) = true;
+          }
+        }
+        const GrowthEntry entry = judged(compared, {.kind = report::LimitKind::kPeak, .most = most});
+        ASSERT_EQ(entry.broken(), !is_ever_within) << before_error << " " << after_error << " " << most;
+        ASSERT_EQ(entry.unknown(), is_ever_within && is_ever_beyond)
+            << before_error << " " << after_error << " " << most;
+      }
+    }
+  }
+}
+
 TEST(Growth, IsOnlyAsCertainAsBothFigures) {
   using enum report::Certainty;
   EXPECT_EQ(growth_certainty(kExact, kExact), kExact);

@@ -19,11 +19,16 @@ function Course({ process }) {
   return <Sparkline values={process.course} width={110} height={22} label={`Live bytes of ${format.safeText(process.program ?? '')} from its start to its end`} />;
 }
 
+// Recorded as totals by several threads, a peak is known up to an error.
+const peakText = (row) => format.bytes(row.peak_live_bytes ?? NaN) + (row.peak_error_bytes > 0 ? ` ± ${format.bytes(row.peak_error_bytes)}` : '');
+
 function columnsOf(rows) {
-  const bytes = (key, label, of, kind) => {
+  const bytes = (key, label, of, kind, text = (row) => format.bytes(of(row))) => {
     const most = rows.reduce((best, row) => Math.max(best, of(row) || 0), 0);
-    return { key, label, align: 'right', hasBar: true, holds: bytesUpTo(most), sort: of, cell: (row) => <Bar part={of(row) || 0} whole={most} text={format.bytes(of(row))} kind={of(row) > 0 ? kind : ''} /> };
+    return { key, label, align: 'right', hasBar: true, holds: bytesUpTo(most), sort: of, cell: (row) => <Bar part={of(row) || 0} whole={most} text={text(row)} kind={of(row) > 0 ? kind : ''} /> };
   };
+  const peak = bytes('peak_live_bytes', 'Peak', (row) => row.peak_live_bytes ?? NaN, '', peakText);
+  const ofPeaks = rows.some((row) => row.peak_error_bytes > 0) ? { ...peak, holds: rows.map(peakText) } : peak;
   const number = (key, label, of) => ({ key, label, align: 'right', holds: [format.UNKNOWN, countUpTo(rows.reduce((best, row) => Math.max(best, of(row) || 0), 0))], sort: of, cell: (row) => format.count(of(row)) });
   const pid = (key, label) => ({ key, label, align: 'right', holds: rows.map((row) => String(row[key] ?? format.UNKNOWN)), sort: (row) => row[key] ?? NaN, cell: (row) => String(row[key] ?? (row.folded > 0 ? '' : format.UNKNOWN)) });
   return [
@@ -31,7 +36,7 @@ function columnsOf(rows) {
     pid('pid', 'PID'), pid('parent_pid', 'Parent'),
     { key: 'exit', label: 'End', isName: true, holds: rows.map((row) => format.clipped(format.safeText(row.exit ?? ''), MOST_OF_A_NAME)), sort: (row) => row.exit ?? '', cell: (row) => <Name text={row.exit ?? (row.folded > 0 ? '' : format.UNKNOWN)} most={160} /> },
     { key: 'course', label: 'Over time', title: 'Live bytes, from its start to its end', width: '8rem', cell: (row) => <Course process={row} /> },
-    bytes('peak_live_bytes', 'Peak', (row) => row.peak_live_bytes ?? NaN, ''), bytes('live_bytes', 'Live at the end', (row) => row.live_bytes ?? NaN, ''),
+    ofPeaks, bytes('live_bytes', 'Live at the end', (row) => row.live_bytes ?? NaN, ''),
     ...(rows.some((row) => row.peak_mapped_memory_bytes > 0) ? [{ ...bytes('mapped', 'Mapped', (row) => row.peak_mapped_memory_bytes ?? NaN, ''), title: 'The most memory that it mapped itself at one time' }] : []),
     bytes('lost_bytes', 'Lost', (row) => lostOf(row, 'bytes'), 'bad'), number('lost_blocks', 'Blocks lost', (row) => lostOf(row, 'blocks')),
     number('allocations', 'Allocations', (row) => row.allocations ?? NaN),

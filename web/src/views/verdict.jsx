@@ -58,7 +58,7 @@ function peakOf({ isRun, processes, peakProcess, summary: { totals = {} } }) {
   if (!isRun || format.isKnown(totals.peak_live_bytes)) return own;
   const largest = processes[peakProcess];
   if (!largest) return own;
-  return { label: 'Largest peak', bytes: largest.peak_live_bytes, detail: `of ${processName(largest)}; together unknown` };
+  return { label: 'Largest peak', bytes: largest.peak_live_bytes, detail: `of ${processName(largest)}${largest.peak_error_bytes > 0 ? `, give or take ${format.bytes(largest.peak_error_bytes)}` : ''}; together unknown` };
 }
 
 function Cards({ model }) {
