@@ -7,6 +7,7 @@
 #include "analysis/findings/text_safe.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
+#include "common/model/heap_scan.h"
 
 namespace heaptap::findings {
 
@@ -24,9 +25,18 @@ std::string short_safe(const std::string& name) {
 
 namespace {
 
+std::string number_text(model::BlockNumber number) {
+  return model::is_earlier(number) ? "(earlier block)" : fmt::format("#b{}", number);
+}
+
+// What --why takes.
+std::string number_of(const report::NamedBlock& block) {
+  return model::is_earlier(block.number) ? fmt::format("{:#x}", block.address) : number_text(block.number);
+}
+
 // "#b12  48 B  Node"
 std::string described(const report::NamedBlock& block) {
-  std::string text = fmt::format("#b{}  {}", block.number, format_bytes(block.size_bytes));
+  std::string text = fmt::format("{}  {}", number_of(block), format_bytes(block.size_bytes));
   if (!block.type.empty()) text += "  " + short_safe(block.type);
   if (!block.name.empty()) text += fmt::format("  \"{}\"", base::safe_text(cut_middle(block.name, kMaxBlockName)));
   return text;
@@ -86,18 +96,18 @@ std::string ring_text(const std::vector<uint64_t>& cycle) {
   for (size_t i = 0; i < cycle.size(); ++i) {
     if (cycle.size() > kShown && i == kShown / 2) text += "... -> ";
     if (cycle.size() <= kShown || i < kShown / 2 || i + kShown / 2 >= cycle.size())
-      text += fmt::format("#b{} -> ", cycle[i]);
+      text += number_text(cycle[i]) + " -> ";
   }
-  return cycle.empty() ? text : text + fmt::format("#b{}", cycle.front());
+  return cycle.empty() ? text : text + number_text(cycle.front());
 }
 
 std::string cycle_text(const report::HolderChain& cycle, const report::NamedBlock& block) {
   std::string text = "Only a cycle points to it: ";
   for (size_t i = 0; i < cycle.steps.size(); ++i) {
-    text += fmt::format("#b{} -> ", cycle.steps[i].block.number);
+    text += number_of(cycle.steps[i].block) + " -> ";
     if (cycle.left_out != 0 && i + 1 == cycle.steps.size() / 2) text += "... -> ";
   }
-  return text + fmt::format("#b{}", block.number);
+  return text + number_of(block);
 }
 
 std::vector<std::string> holder_lines(const report::Report& report, const report::Holders& holders) {

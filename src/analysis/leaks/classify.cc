@@ -43,6 +43,13 @@ class Classifier {
     return true;
   }
 
+  // A header is told from chance by the other blocks of its stack. Of blocks from before the recording no stack is known: what
+  // points into one of them may be a pointer behind its header.
+  [[nodiscard]] bool is_certain(wire::PointerKind kind, uint32_t to) const {
+    const bool may_be_header = kind == wire::PointerKind::kInterior && model::is_earlier(scan_.blocks[to].number);
+    return options_.is_certain(may_be_header ? wire::PointerKind::kHeader : kind);
+  }
+
   // Only blocks that nothing has reached so far.
   void mark_unknown(model::BlockLife life) {
     for (uint32_t i = 0; i < scan_.lives.size(); ++i) {
@@ -54,7 +61,7 @@ class Classifier {
     std::vector<uint32_t> queue;
     for (const model::RootPointer& root : scan_.roots) {
       if (!options_.is_root(root.root) || !options_.counts(root.kind)) continue;
-      if (!options_.is_certain(root.kind)) {
+      if (!is_certain(root.kind, root.to)) {
         uncertain_.push_back(root.to);
       } else if (take(root.to, BlockState::kReachable)) {
         queue.push_back(root.to);
@@ -63,7 +70,7 @@ class Classifier {
     spread(scan_, result_.states, queue, [this](uint32_t, uint32_t index) {
       const model::BlockPointer& pointer = scan_.pointers[index];
       if (!options_.counts(pointer.kind)) return false;
-      if (options_.is_certain(pointer.kind)) return take(pointer.to, BlockState::kReachable);
+      if (is_certain(pointer.kind, pointer.to)) return take(pointer.to, BlockState::kReachable);
       if (result_.states[pointer.to] == BlockState::kDefinite) uncertain_.push_back(pointer.to);
       return false;
     });

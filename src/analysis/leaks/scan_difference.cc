@@ -10,7 +10,7 @@ namespace {
 using Identity = std::tuple<model::BlockNumber, uint64_t, uint64_t, model::SiteId>;
 
 Identity identity_of(const model::ScannedBlock& block) {
-  if (block.number < model::kFirstPooledNumber) return {block.number, 0, 0, 0};
+  if (model::has_event(block.number)) return {block.number, 0, 0, 0};
   return {model::kFirstPooledNumber, block.address, block.size_bytes, block.site};
 }
 

@@ -5,6 +5,7 @@
 
 #include "analysis/findings/function_name.h"
 #include "analysis/query/container_type.h"
+#include "analysis/query/listing.h"
 #include "analysis/query/register_names.h"
 
 namespace heaptap::query {
@@ -38,7 +39,7 @@ report::NamedBlock BlockNames::block(const model::HeapScan& scan, const LeakCoun
           .suppressed = counts.is_suppressed(index),
           .type = type_of(block),
           .stack_id = index_.id_of(block.site),
-          .function = wire::facts_of(site.function).name,
+          .function = called_name(site.function),
           .caller = caller_of(block.site),
           .name = given == given_.end() ? "" : given->second};
 }

@@ -39,7 +39,7 @@ std::vector<ResidentPiece> pieces_of(const model::ResidentRegions& resident) {
 
 // Whether the block counts: pools' blocks lie within others.
 bool is_counted(const model::HeapScan& scan, size_t block) {
-  return scan.blocks[block].number < model::kFirstPooledNumber &&
+  return !model::is_pooled(scan.blocks[block].number) &&
          (scan.lives.empty() || scan.lives[block] != model::BlockLife::kFree);
 }
 
@@ -133,8 +133,9 @@ std::optional<report::ResidentParts> resident_parts_of(const model::HeapScan& sc
   if (!is_sound(*scan.resident, pieces)) return std::nullopt;
   report::ResidentParts parts{
       .scan = scan.number, .at_end = scan.reason == model::ScanReason::kEnd, .time_ns = scan.time_ns};
-  parts.knows_all_blocks = std::ranges::none_of(
-      scan.notes, [](const model::Note& note) { return note.kind == model::NoteKind::kHeapNotKnown; });
+  parts.knows_all_blocks = std::ranges::none_of(scan.notes, [](const model::Note& note) {
+    return note.kind == model::NoteKind::kHeapNotKnown || note.kind == model::NoteKind::kEarlierBlocks;
+  });
   for (const model::Region& region : scan.resident->regions) {
     *part_of(parts, region.kind) += region.resident_bytes;
     parts.bytes += region.resident_bytes;

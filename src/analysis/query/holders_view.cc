@@ -96,7 +96,7 @@ class HoldersView {
       if (address - block.address < std::max<uint64_t>(block.size_bytes, 1)) {
         return static_cast<uint32_t>(at - scan_.blocks.begin());
       }
-      if (block.number < model::kFirstPooledNumber) break;
+      if (!model::is_pooled(block.number)) break;
     }
     return model::kNoBlock;
   }

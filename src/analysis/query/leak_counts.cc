@@ -32,12 +32,12 @@ report::BlockCount& count_for(report::StackLeaks& leaks, BlockState state) {
 // A block of a pool has a pointer to the block that contains it (see capture/supervision/pool_cut.h).
 uint32_t memory_of(const model::HeapScan& scan, uint32_t pooled) {
   const model::ScannedBlock& block = scan.blocks[pooled];
-  if (block.number < model::kFirstPooledNumber) return model::kNoBlock;
+  if (!model::is_pooled(block.number)) return model::kNoBlock;
   for (uint32_t i = scan.pointers_begin[pooled]; i < scan.pointers_begin[pooled + 1]; ++i) {
     const uint32_t to = scan.pointers[i].to;
     const model::ScannedBlock& memory = scan.blocks[to];
     const bool contains = memory.address <= block.address && block.address - memory.address < memory.size_bytes;
-    if (memory.number < model::kFirstPooledNumber && contains) return to;
+    if (!model::is_pooled(memory.number) && contains) return to;
   }
   return model::kNoBlock;
 }
@@ -141,7 +141,7 @@ void LeakCounts::count(const model::HeapScan& scan, const Rules& rules) {
     if (!is_counted(static_cast<uint32_t>(i))) continue;
     const bool suppressed = is_suppressed(static_cast<uint32_t>(i));
     report::StackLeaks& site = counts_for(block.site);
-    if (block.number >= model::kFirstPooledNumber) is_pooled_[places_[block.site]] = true;
+    if (model::is_pooled(block.number)) is_pooled_[places_[block.site]] = true;
     const BlockState state = classes_.states[i];
     const bool ignored = is_ignored(static_cast<uint32_t>(i));
     (suppressed ? site.suppressed : ignored ? site.ignored : count_for(site, state)).add_block(block.size_bytes);
@@ -165,7 +165,7 @@ bool LeakCounts::is_leak(uint32_t block, bool or_possible) const {
 
 void LeakCounts::count_pooled_apart(const model::HeapScan& scan) {
   for (uint32_t i = 0; i < scan.blocks.size(); ++i) {
-    if (scan.blocks[i].number < model::kFirstPooledNumber || !is_leak(i, true)) continue;
+    if (!model::is_pooled(scan.blocks[i].number) || !is_leak(i, true)) continue;
     const uint32_t memory = memory_of(scan, i);
     for (const bool or_possible : {false, true}) {
       const bool is_within = memory != model::kNoBlock && is_leak(memory, or_possible);

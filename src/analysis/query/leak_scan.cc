@@ -42,7 +42,7 @@ bool knows_releases(const model::EventSource& source, const ResolvedQuery& query
 
 // Only blocks of malloc: those of pools have separate numbers, which the ledger doesn't keep.
 bool was_released_since(const ledger::Ledger& ledger, const model::ScannedBlock& block) {
-  return block.number < model::kFirstPooledNumber && !ledger.is_alive(block.number);
+  return model::has_event(block.number) && !ledger.is_alive(block.number);
 }
 
 // The loader's own blocks aren't leaks of the program. It keeps many by interior pointers, some of them in memory of

@@ -47,6 +47,10 @@ std::string called_name(wire::Function function) {
   return *name != '\0' ? name : "allocator";
 }
 
+bool is_earlier(const model::Site& site) {
+  return site.kind == model::EventKind::kAllocate && site.function == wire::Function::kNone;
+}
+
 model::EventKind Lister::kind_of(uint64_t id) const { return tables_.sites[index_.first_site(id)].kind; }
 
 // Adds up the tallies of equal sites.
@@ -85,6 +89,7 @@ void Lister::count(uint64_t id, report::StackEntry& stack) const {
   if (ledger_.knows_older() && !is_mapping(id)) stack.growth = growth_of(id, stack);
   stack.leaks.reset();
   if (leaks_ != nullptr && !is_mapping(id)) stack.leaks = leaks_of(id);
+  if (is_earlier(tables_.sites[index_.first_site(id)])) stack.set_calls_unknown();
   if (asked_.counting.events) return;
   stack.set_calls_unknown();
   if (stack.leaks) take_from_scan(stack);
@@ -132,7 +137,9 @@ report::StackLeaks Lister::leaks_of(uint64_t id) const {
 
 bool Lister::is_seen(const report::StackEntry& stack) const {
   const bool shrank = stack.growth && (stack.growth->bytes != 0 || stack.growth->blocks != 0);
-  return stack.allocations.counted() != 0 || !asked_.counting.events || shrank;
+  const bool is_only_in_scan =
+      query_.leaks_only && stack.leaks && is_earlier(tables_.sites[index_.first_site(stack.id)]);
+  return stack.allocations.counted() != 0 || !asked_.counting.events || shrank || is_only_in_scan;
 }
 
 bool Lister::is_listed(const report::StackEntry& stack) const {
@@ -158,6 +165,7 @@ void Lister::name(report::StackEntry& stack) const {
   const model::Site& site = tables_.sites[index_.first_site(stack.id)];
   const wire::FunctionFacts& function = wire::facts_of(site.function);
   stack.function = called_name(site.function);
+  stack.earlier = is_earlier(site);
   stack.variant = function.variant;
   stack.mapping = site.kind == model::EventKind::kMap;
   stack.pooled = site.kind == model::EventKind::kPoolAllocate;

@@ -13,6 +13,8 @@ namespace heaptap::query {
 
 // Of a stack's allocation function. "allocator": in files of other tools, which don't tell it.
 std::string called_name(wire::Function function);
+// Whether it is the site of all blocks from before the recording that a scan found.
+bool is_earlier(const model::Site& site);
 
 class Lister {
  public:

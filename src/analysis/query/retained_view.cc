@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/query/listing.h"
 #include "analysis/query/system_stacks.h"
 #include "analysis/query/view_context.h"
 
@@ -77,7 +78,7 @@ void list_stacks(const ViewContext& context, const leaks::Dominators& dominators
     entry.stack_id = id;
     if (id == 0) return;
     const model::SiteId site = context.index.first_site(id);
-    entry.function = wire::facts_of(context.source.tables().sites[site].function).name;
+    entry.function = called_name(context.source.tables().sites[site].function);
     entry.caller = context.blocks.caller_of(site);
   };
   const model::Tables& tables = context.source.tables();

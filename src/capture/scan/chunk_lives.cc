@@ -71,20 +71,42 @@ struct Heap {
 
 class ChunkLives {
  public:
-  ChunkLives(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules,
-             std::span<const base::AddressRange> blocks)
-      : memory_(memory), blocks_(blocks), lives_(blocks.size(), ChunkLife::kUnknown) {
-    if (memory.word_bytes() != kWord) return;
+  explicit ChunkLives(process::ProcessMemory& memory) : memory_(memory) {}
+
+  std::vector<ChunkLife> judge(std::span<const elf::ModuleImage> modules, std::span<const base::AddressRange> blocks) {
+    blocks_ = blocks;
+    lives_.assign(blocks.size(), ChunkLife::kUnknown);
+    if (memory_.word_bytes() != kWord) return std::move(lives_);
+    walk_heaps(modules);
+    judge_mapped();
+    take_out_cached();
+    return std::move(lives_);
+  }
+
+  ChunksInUse list(std::span<const elf::ModuleImage> modules) {
+    if (memory_.word_bytes() != kWord) return {};
+    chunks_.emplace();
+    walk_heaps(modules);
+    if (!all_walked_ || chunks_->empty()) return {};
+    blocks_ = *chunks_;
+    lives_.assign(blocks_.size(), ChunkLife::kInUse);
+    take_out_cached();
+    ChunksInUse found;
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      if (lives_[i] == ChunkLife::kUnknown) return {};
+      if (lives_[i] == ChunkLife::kInUse) found.blocks.push_back(blocks_[i]);
+    }
+    for (const Heap& heap : heaps_) found.heaps.push_back({heap.begin, end_of(heap)});
+    return found;
+  }
+
+ private:
+  void walk_heaps(std::span<const elf::ModuleImage> modules) {
     find_heaps(modules);
     std::ranges::sort(heaps_, {}, &Heap::begin);
     for (const Heap& heap : heaps_) walk(heap);
-    judge_mapped();
-    take_out_cached();
   }
 
-  std::vector<ChunkLife> take() { return std::move(lives_); }
-
- private:
   struct Arena {
     uint64_t fast_bins;  // 0: it has none
     uint64_t top;
@@ -150,17 +172,25 @@ class ChunkLives {
                       found.range.contains(arena.top) ? arena.top : 0});
   }
 
+  // Of what is the arena's: behind the last chunk may be memory that the program got by brk.
+  [[nodiscard]] uint64_t end_of(const Heap& heap) const {
+    if (heap.top == 0) return heap.end;
+    return std::min(heap.end, heap.top + (memory_.word(heap.top + kWord).value_or(0) & ~kFlags));
+  }
+
   // Leaves blocks unknown if the chunks don't lead to the heap's end.
   void walk(const Heap& heap) {
     const auto first = std::ranges::lower_bound(blocks_, heap.begin, {}, &base::AddressRange::begin) - blocks_.begin();
     const auto last = std::ranges::lower_bound(blocks_, heap.end, {}, &base::AddressRange::begin) - blocks_.begin();
     found_.assign(static_cast<size_t>(last - first), ChunkLife::kFree);
     const size_t caches_before = caches_.size();
+    const size_t chunks_before = chunks_ ? chunks_->size() : 0;
     if (walk_chunks(heap, static_cast<size_t>(first))) {
       std::ranges::copy(found_, lives_.begin() + first);
       walked_.push_back({heap.begin, heap.end});
     } else {
       caches_.resize(caches_before);
+      if (chunks_) chunks_->resize(chunks_before);
       all_walked_ = false;
     }
   }
@@ -187,6 +217,7 @@ class ChunkLives {
       const uint64_t block = chunk + kHeadBytes;
       const bool in_use = (*behind & kPreviousInUse) != 0;
       if (in_use && (bytes == kCacheChunk || bytes == kOldCacheChunk)) caches_.push_back(block);
+      if (chunks_ && in_use && !is_rest) chunks_->push_back({block, chunk + bytes + kWord});
       while (next - first < found_.size() && blocks_[next].begin < block) ++next;
       if (next - first < found_.size() && blocks_[next].begin == block && in_use && fits(bytes, blocks_[next].size())) {
         found_[next - first] = ChunkLife::kInUse;
@@ -320,8 +351,9 @@ class ChunkLives {
 
   process::ProcessMemory& memory_;
   std::span<const base::AddressRange> blocks_;
-  uint64_t bins_offset_ = 0;  // of an arena
-  uint64_t arena_bytes_ = 0;  // 0: no main arena was found
+  uint64_t bins_offset_ = 0;                               // of an arena
+  uint64_t arena_bytes_ = 0;                               // 0: no main arena was found
+  std::optional<std::vector<base::AddressRange>> chunks_;  // those in use, where they are wanted; ascending
   std::vector<ChunkLife> lives_;
   std::vector<ChunkLife> found_;  // of the heap at work
   std::vector<Heap> heaps_;       // ascending
@@ -339,7 +371,11 @@ class ChunkLives {
 
 std::vector<ChunkLife> find_chunk_lives(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules,
                                         std::span<const base::AddressRange> blocks) {
-  return ChunkLives(memory, modules, blocks).take();
+  return ChunkLives(memory).judge(modules, blocks);
+}
+
+ChunksInUse find_chunks_in_use(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules) {
+  return ChunkLives(memory).list(modules);
 }
 
 }  // namespace heaptap::scan

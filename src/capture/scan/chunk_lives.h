@@ -30,4 +30,12 @@ enum class ChunkLife : uint8_t {
 std::vector<ChunkLife> find_chunk_lives(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules,
                                         std::span<const base::AddressRange> blocks);
 
+// Blocks of chunks in use, with all bytes that they may use, and the heaps in which no others are: ascending. None where any heap is
+// inconsistent, or nothing proves which chunks are cached.
+struct ChunksInUse {
+  std::vector<base::AddressRange> blocks;
+  std::vector<base::AddressRange> heaps;
+};
+ChunksInUse find_chunks_in_use(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules);
+
 }  // namespace heaptap::scan

@@ -234,7 +234,8 @@ void RootFinder::label_modules() {
 
 void RootFinder::leave_out_allocators() {
   if (!query_.heap_is_complete) {
-    roots_.notes.push_back({model::NoteKind::kHeapNotKnown});
+    if (query_.known_heaps.empty()) roots_.notes.push_back({model::NoteKind::kHeapNotKnown});
+    for (const base::AddressRange& heap : query_.known_heaps) labels_.erase(heap);
     leave_out_released();
     leave_out_arenas();
     return;

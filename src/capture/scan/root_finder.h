@@ -35,7 +35,9 @@ struct RootQuery {
   // False: some blocks were allocated before the recording, or not recorded. Then allocators' memory outside of known
   // blocks counts as a root too.
   bool heap_is_complete = true;
-  // In that case: blocks with a seen allocation and release whose address wasn't reused; ascending.
+  // In that case: heaps of which all blocks are known nevertheless, ascending and disjoint: no root.
+  std::span<const base::AddressRange> known_heaps = {};
+  // And blocks with a seen allocation and release whose address wasn't reused; ascending.
   std::span<const base::AddressRange> released;
   std::span<const base::AddressRange> mapped;  // by the program's own mmap calls
   std::span<const base::AddressRange> own;     // of the agent

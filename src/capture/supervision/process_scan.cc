@@ -173,7 +173,7 @@ int crash_signal(const wire::ExitNotice& notice) {
 }
 
 scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const process::StoppedProcess& stopped,
-                     process::ProcessMemory& memory) {
+                     process::ProcessMemory& memory, std::span<const base::AddressRange> known_heaps) {
   const auto heap = heap_ranges(recorded.blocks);
   const auto mapped = mapped_ranges(recorded.mapped);
   const auto own = log::read_own_areas(target.log);
@@ -183,6 +183,7 @@ scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const p
   for (wire::StackArea& stack : stacks) stack.thread_id = our_number(numbers, stack.thread_id);
   scan::RootQuery query{.heap = heap,
                         .heap_is_complete = target.heap_is_complete,
+                        .known_heaps = known_heaps,
                         .released = recorded.released,
                         .mapped = mapped,
                         .own = own,
@@ -248,7 +249,10 @@ base::Result<ProcessScan> ProcessScan::stop(const ScanTarget& target) {
 void ProcessScan::collect(Recorded recorded) {
   put_in_order(recorded.blocks);
   process::ProcessMemory memory(stopped_.live_thread(), stopped_.word_bytes());
-  scan::Roots roots = roots_of(target_, recorded, stopped_, memory);
+  const EarlierBlocks earlier =
+      recorded.add_earlier ? recorded.add_earlier(recorded, stopped_, memory) : EarlierBlocks();
+  scan::Roots roots = roots_of(target_, recorded, stopped_, memory, earlier.heaps);
+  if (earlier.note) roots.notes.push_back(*earlier.note);
   const bool counts_pages = !is_exit_start(target_.ending);
   std::vector<model::Region> regions;
   if (counts_pages) regions = regions_of(target_, recorded, roots, memory);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/log/log_parts.h"
+#include "capture/process/process_memory.h"
 #include "capture/process/stopped_process.h"
 #include "capture/scan/heap_scanner.h"
 #include "capture/scan/resident_regions.h"
@@ -39,6 +40,11 @@ struct ScanTarget {
   scan::ScanLimits limits = {};
 };
 
+struct EarlierBlocks {
+  std::vector<base::AddressRange> heaps;  // of which all blocks are known now; ascending
+  std::optional<model::Note> note;        // how many were found
+};
+
 // State of the recording, with all events up to the stop taken from the log.
 struct Recorded {
   bool saw_all_releases = true;  // of the blocks below
@@ -46,6 +52,9 @@ struct Recorded {
   std::vector<model::ScannedBlock> pooled;  // within the blocks above, or in mappings
   std::vector<base::AddressRange> released =
       {};  // ascending; where earlier blocks are unknown: those whose release was seen
+  // Adds blocks from before the recording (earlier_blocks.h) to `blocks`, which ascend. Null: they aren't looked for.
+  std::function<EarlierBlocks(Recorded&, const process::StoppedProcess&, process::ProcessMemory&)> add_earlier =
+      nullptr;
   const stream::MappedRanges& mapped;
   const model::Tables& tables;
 };

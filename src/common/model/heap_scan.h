@@ -17,8 +17,13 @@ namespace heaptap::model {
 // Index for no block.
 inline constexpr uint32_t kNoBlock = 0xffffffff;
 
-// First number of pool blocks in a scan; not used elsewhere.
+// First numbers of blocks in a scan that no event is of: of pools, and of what was allocated before the recording. Not used elsewhere;
+// in another scan the same block may have another one.
 inline constexpr BlockNumber kFirstPooledNumber = BlockNumber{1} << 48;
+inline constexpr BlockNumber kFirstEarlierNumber = BlockNumber{1} << 52;
+constexpr bool is_earlier(BlockNumber number) { return number >= kFirstEarlierNumber; }
+constexpr bool is_pooled(BlockNumber number) { return number >= kFirstPooledNumber && !is_earlier(number); }
+constexpr bool has_event(BlockNumber number) { return number < kFirstPooledNumber; }
 
 struct ScannedBlock {
   uint64_t address;

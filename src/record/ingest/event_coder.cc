@@ -1,7 +1,11 @@
 #include "record/ingest/event_coder.h"
+
+#include <fmt/format.h>
+
 #include "common/wire/mapping.h"
 
 #include <algorithm>
+#include <bit>
 #include <ranges>
 #include <utility>
 
@@ -307,6 +311,19 @@ void EventCoder::conclude_release(BlockMap::Place place, uint32_t thread, Coded&
   blocks_.release(place, site);
 }
 
+model::SiteId EventCoder::earlier_site(uint64_t size_bytes) {
+  constexpr auto kUnseen = static_cast<uint8_t>(wire::Function::kNone);
+  constexpr uint32_t kCall = wire::record_call(wire::make_tagged_address(wire::RecordKind::kAllocate, kUnseen, 0));
+  constexpr uint64_t kMaxExactBytes = 1032;  // glibc caches blocks of up to that
+  std::string name = fmt::format("{} bytes", size_bytes);
+  if (size_bytes > kMaxExactBytes) {
+    const uint64_t above = std::bit_floor(size_bytes - 1);
+    name = fmt::format("{}-{} bytes", above + 1, 2 * above);
+  }
+  const model::LabelId label = find_or_add_label({.parent = 0, .kind = wire::LabelKind::kTag, .name = std::move(name)});
+  return find_or_add_site(kCall, static_cast<model::StackId>(wire::StackEnd::kNotUnwound), label);
+}
+
 bool EventCoder::is_mismatched(model::SiteId release, model::SiteId allocated_at) const {
   const auto family_of = [this](model::SiteId site) { return wire::facts_of(tables_.sites[site].function).family; };
   return !wire::match(family_of(release), family_of(allocated_at));
@@ -330,10 +347,14 @@ model::LabelId EventCoder::label_of(uint32_t number) {
   auto label = agent_.label(number);
   if (!label) return 0;
   label->parent = label_of(label->parent);  // which has a smaller number
-  const auto [place, is_new] = label_ids_.try_emplace(std::tuple(label->parent, label->kind, label->name),
+  return labels_[number] = find_or_add_label(*std::move(label));
+}
+
+model::LabelId EventCoder::find_or_add_label(model::Label label) {
+  const auto [place, is_new] = label_ids_.try_emplace(std::tuple(label.parent, label.kind, label.name),
                                                       static_cast<model::LabelId>(tables_.labels.size()));
-  if (is_new) tables_.labels.push_back(*std::move(label));
-  return labels_[number] = place->second;
+  if (is_new) tables_.labels.push_back(std::move(label));
+  return place->second;
 }
 
 model::StackId EventCoder::stack_of(uint32_t node) {

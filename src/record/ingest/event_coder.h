@@ -78,6 +78,9 @@ class EventCoder {
   void set_depth(uint32_t frames);
 
   // The trace's site of an event, possibly a new one.
+  // Of blocks of about that size that were allocated before the recording: by an unknown function, without a stack. Those of
+  // one size have a tag, which tells them from others.
+  model::SiteId earlier_site(uint64_t size_bytes);
   model::SiteId site_of(const wire::RawEvent& raw) {
     const NodeSite known = known_site_of(raw);
     return known.key == wire::record_call(raw.tagged_address) ? known.site : find_site(raw);
@@ -132,6 +135,7 @@ class EventCoder {
   bool settle_conflict(std::span<wire::RawEvent> rest, bool last, Coded& coded);
   model::SiteId find_site(const wire::RawEvent& raw);
   model::SiteId find_or_add_site(uint32_t key, model::StackId stack, model::LabelId label = 0);
+  model::LabelId find_or_add_label(model::Label label);
   model::StackId find_or_add_stack(const model::Stack& stack);
   model::StackId stack_of(uint32_t node);
   model::StackId cut_stack_of(uint32_t node);

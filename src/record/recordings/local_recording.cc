@@ -6,6 +6,7 @@
 
 #include "capture/stream/drain_rounds.h"
 #include "capture/stream/module_file.h"
+#include "capture/supervision/earlier_blocks.h"
 #include "common/base/clock.h"
 #include "record/recordings/recorded_blocks.h"
 
@@ -226,7 +227,15 @@ base::Result<model::HeapScan> LocalRecording::look_at_memory(const supervision::
   maker_.take_all();
   maker_.take_tables();
   const uint64_t time_ns = log_->stream().now_ns();
-  look->collect(recorded());
+  supervision::Recorded state = recorded();
+  if (may_have_earlier_blocks()) {
+    state.add_earlier = [this](supervision::Recorded& recorded, const process::StoppedProcess& stopped,
+                               process::ProcessMemory& memory) {
+      const auto site_of = [this](uint64_t size_bytes) { return maker_.coder().earlier_site(size_bytes); };
+      return supervision::add_earlier_blocks(recorded, stopped, memory, site_of);
+    };
+  }
+  look->collect(std::move(state));
   HEAPTAP_TRY(look->release());  // continues, or exits
   if (look->facts().crash) maker_.add_crash(*look->facts().crash);
   model::HeapScan scan = look->resolve();

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <random>
+#include <ranges>
 #include <thread>
 
 #include "capture/elf/module_image.h"
@@ -69,6 +70,10 @@ struct Seen {
   size_t released_in_use = 0;
   size_t live_free = 0;
   size_t unknown = 0;
+  // In the list of all that is in use, which has those of the C library, too.
+  bool is_listed = false;
+  size_t live_not_listed = 0;
+  size_t released_listed = 0;
 };
 
 // What is found of the told blocks. A released block's address may be another's by now: then it counts as that one. Where its pages went
@@ -94,6 +99,19 @@ Seen look_at(pid_t process, const Told& told) {
     seen.released_in_use += released && lives[i] == ChunkLife::kInUse ? 1 : 0;
     seen.live_free += !released && lives[i] == ChunkLife::kFree ? 1 : 0;
   }
+  const ChunksInUse listed = find_chunks_in_use(memory, modules);
+  seen.is_listed = !listed.heaps.empty();
+  for (size_t i = 0; i < blocks.size() && seen.is_listed; ++i) {
+    if (told.size_bytes[order[i]] >= kMappedBytes) continue;  // which have memory of their own
+    const auto found = std::ranges::lower_bound(listed.blocks, blocks[i].begin, {}, &base::AddressRange::begin);
+    const bool is_there =
+        found != listed.blocks.end() && found->begin == blocks[i].begin && found->end >= blocks[i].end;
+    const bool is_anothers = std::ranges::any_of(std::views::iota(size_t{0}, blocks.size()), [&](size_t other) {
+      return !told.released[order[other]] && blocks[other].begin == blocks[i].begin;
+    });
+    seen.live_not_listed += !told.released[order[i]] && !is_there ? 1 : 0;
+    seen.released_listed += told.released[order[i]] && is_there && !is_anothers ? 1 : 0;
+  }
   return seen;
 }
 
@@ -118,6 +136,9 @@ TEST_F(ChunkLives, AreKnownInTheMainArena) {
   EXPECT_EQ(seen.released_in_use, 0u) << "it would be called lost";
   EXPECT_EQ(seen.live_free, 0u) << "it would not be called lost";
   EXPECT_GT(seen.in_use, kBlocks / 5);
+  EXPECT_TRUE(seen.is_listed);
+  EXPECT_EQ(seen.live_not_listed, 0u) << "words in it would not count as pointers";
+  EXPECT_EQ(seen.released_listed, 0u) << "it would be called lost";
   munmap(&told, sizeof(told));
 }
 
@@ -144,6 +165,9 @@ TEST_F(ChunkLives, AreKnownInTheArenasOfThreads) {
   EXPECT_EQ(seen.released_in_use, 0u);
   EXPECT_EQ(seen.live_free, 0u);
   EXPECT_GT(seen.in_use, kBlocks / 5);
+  EXPECT_TRUE(seen.is_listed);
+  EXPECT_EQ(seen.live_not_listed, 0u) << "words in it would not count as pointers";
+  EXPECT_EQ(seen.released_listed, 0u) << "it would be called lost";
   munmap(&told, sizeof(told));
 }
 
@@ -162,6 +186,7 @@ TEST_F(ChunkLives, AreNotConcludedFromAHeapThatMakesNoSense) {
   test::wait_for_state(child.id(), "S");
   const Seen seen = look_at(child.id(), told);
   EXPECT_EQ(seen.in_use, 0u);
+  EXPECT_FALSE(seen.is_listed);
   EXPECT_GT(seen.unknown, kBlocks / 5);
   munmap(&told, sizeof(told));
 }
@@ -183,6 +208,7 @@ TEST_F(ChunkLives, AreNotConcludedFromAListThatLeadsIntoItself) {
   test::wait_for_state(child.id(), "S");
   const Seen seen = look_at(child.id(), told);
   EXPECT_EQ(seen.in_use, 0u);
+  EXPECT_FALSE(seen.is_listed);
   EXPECT_EQ(seen.live_free, 0u);
   EXPECT_GT(seen.unknown, kBlocks / 5);
   munmap(&told, sizeof(told));
