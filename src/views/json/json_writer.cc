@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "views/json/utf8.h"
+
 namespace heaptap::json {
 namespace {
 
@@ -27,37 +29,11 @@ void append_escape(std::string& text, char character) {
   text += kDigits[byte & 0xf];
 }
 
-// Well-formed byte sequences: The Unicode Standard, table 3-7.
-struct Sequence {
-  size_t length = 1;                                          // 1: not a first byte
-  unsigned char second_lowest = 0x80, second_highest = 0xbf;  // all further bytes are 0x80 to 0xbf
-};
-Sequence sequence_of(unsigned char first) {
-  if (first < 0xc2 || first > 0xf4) return {};
-  if (first < 0xe0) return {.length = 2};
-  if (first == 0xe0) return {.length = 3, .second_lowest = 0xa0};
-  if (first == 0xed) return {.length = 3, .second_highest = 0x9f};  // else a surrogate
-  if (first < 0xf0) return {.length = 3};
-  if (first == 0xf0) return {.length = 4, .second_lowest = 0x90};
-  if (first == 0xf4) return {.length = 4, .second_highest = 0x8f};
-  return {.length = 4};
-}
-
-// Appends the character that begins there, or its replacement, and returns its length in bytes; of a truncated one, all
-// bytes that could have been its start ("substitution of maximal subparts", The Unicode Standard, 3.9).
+// Appends the character that begins there, or its replacement, and returns its length in bytes.
 size_t append_character(std::string& text, std::string_view rest) {
-  const auto byte = [&](size_t at) { return static_cast<unsigned char>(rest[at]); };
-  const Sequence sequence = sequence_of(byte(0));
-  size_t length = 1;
-  while (length < sequence.length && length < rest.size()) {
-    const unsigned char lowest = length == 1 ? sequence.second_lowest : 0x80;
-    const unsigned char highest = length == 1 ? sequence.second_highest : 0xbf;
-    if (byte(length) < lowest || byte(length) > highest) break;
-    ++length;
-  }
-  const bool is_whole = sequence.length > 1 && length == sequence.length;
-  text += is_whole ? rest.substr(0, length) : kReplacement;
-  return length;
+  const Utf8Character first = first_character(rest);
+  text += first.is_whole ? rest.substr(0, first.length) : kReplacement;
+  return first.length;
 }
 
 // Digits as in 0.ddd * 10^point, for a nonzero number without its sign.
