@@ -1,0 +1,175 @@
+#include "analysis/findings/fix_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/findings/amount_text.h"
+#include "analysis/findings/comparison_text.h"
+#include "analysis/findings/telling_frame.h"
+#include "analysis/report/certainty.h"
+#include "common/base/safe_text.h"
+#include "common/base/units.h"
+
+namespace heaptap::findings {
+namespace {
+
+using report::ComparedStack;
+using report::Figure;
+
+// What the judged stacks did in one recording.
+struct Share {
+  report::StackLeaks leaks;
+  base::Known<uint64_t> allocations = 0;
+};
+
+Share share_of(const report::Report& report, const std::set<uint64_t>& ids) {
+  Share share;
+  for (const report::StackEntry& stack : report.stacks) {
+    if (!ids.contains(stack.id)) continue;
+    share.allocations += stack.allocations;
+    if (stack.leaks) share.leaks += *stack.leaks;
+  }
+  return share;
+}
+
+std::string function_of(const report::Comparison& comparison, const ComparedStack& stack) {
+  const report::FrameList frames = comparison.list(stack.frames);
+  const model::Frame* const frame = telling_frame(frames);
+  return frame == nullptr ? "" : frame->function;
+}
+
+class Judge {
+ public:
+  Judge(const FixQuestion& question, uint64_t stack) : question_(question) {
+    for (const ComparedStack& compared : question.comparison.stacks) {
+      const std::vector<uint64_t>& ids = compared.sides.front().ids;
+      if (stack != 0 && std::ranges::find(ids, stack) == ids.end()) continue;
+      before_ids_.insert(ids.begin(), ids.end());
+      after_ids_.insert(compared.sides.back().ids.begin(), compared.sides.back().ids.end());
+      functions_.insert(function_of(question.comparison, compared));
+    }
+    before_ = share_of(question.before, before_ids_);
+    after_ = share_of(question.after, after_ids_);
+  }
+
+  FixVerdict run() {
+    if (!leaked_before()) return std::move(verdict_);
+    if (const report::BlockCount lost = after_.leaks.lost(); lost.blocks != 0) {
+      conclude(FixState::kStillThere);
+      add(fmt::format("lost after: {}; before: {}", amount(lost), amount(before_.leaks.lost())));
+      return std::move(verdict_);
+    }
+    report::BlockCount hidden = after_.leaks.suppressed;
+    hidden += after_.leaks.ignored;
+    if (hidden.blocks != 0) {
+      conclude(FixState::kStillThere);
+      add(fmt::format("lost after, and hidden by a suppression: {}", amount(hidden)));
+      return std::move(verdict_);
+    }
+    conclude(FixState::kGone);
+    look_for_scan();
+    look_for_doubts_about_blocks();
+    look_for_path();
+    look_for_other_path();
+    if (verdict_.state == FixState::kGone) tell_of_gone();
+    return std::move(verdict_);
+  }
+
+ private:
+  void add(std::string reason) { verdict_.reasons.push_back(std::move(reason)); }
+  void conclude(FixState state) { verdict_.state = state; }
+  void doubt(std::string reason) {
+    conclude(FixState::kUnknown);
+    add(std::move(reason));
+  }
+
+  bool leaked_before() {
+    if (before_ids_.empty()) {
+      doubt("the recording before has no such stack");
+    } else if (!question_.before.leaks.scanned) {
+      doubt("the recording before has no leak scan");
+    } else if (before_.leaks.lost().blocks == 0) {
+      doubt("nothing of it was lost before: not a leak that could be fixed");
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  void look_for_scan() {
+    using report::Certainty;
+    const report::Report& after = question_.after;
+    const Certainty certainty = report::certainty_of(after, report::LimitKind::kLeaked, report::has_early_scan(after));
+    if (certainty == Certainty::kExact) return;
+    if (!after.leaks.scanned)
+      doubt("the recording after has no leak scan");
+    else
+      doubt("in the recording after some leaks may be unseen");
+    const report::Recording& recording = question_.comparison.recordings.back();
+    for (std::string& sentence : missing_of(recording, true)) add(std::move(sentence));
+    for (std::string& sentence : doubts_of(recording, true)) add(std::move(sentence));
+  }
+
+  void look_for_doubts_about_blocks() {
+    if (after_.leaks.possible.blocks != 0) doubt(fmt::format("possibly lost after: {}", amount(after_.leaks.possible)));
+    if (after_.leaks.unknown.blocks != 0)
+      doubt(fmt::format("lost or released unseen after: {}", amount(after_.leaks.unknown)));
+  }
+
+  void look_for_path() {
+    if (!after_ids_.empty() && after_.allocations.is_known() && after_.allocations.counted() != 0) return;
+    doubt(
+        "nothing was allocated on this path after: the path did not run, its functions were renamed, or the fix "
+        "removed "
+        "the allocation itself");
+    for (const std::string& module : question_.comparison.unmatched_modules)
+      add(fmt::format("{} changed, and its functions have no names", base::safe_text(module)));
+  }
+
+  // The same leak may have another stack after its code was changed.
+  void look_for_other_path() {
+    for (const ComparedStack& stack : question_.comparison.stacks) {
+      const bool is_new = stack.sides.front().ids.empty() && !after_ids_.contains(stack.sides.back().ids.front());
+      const std::string function = function_of(question_.comparison, stack);
+      const auto lost = stack.sides.back().figures[Figure::kLeakedBytes];
+      if (!is_new || lost.value_or(0) == 0 || function.empty() || !functions_.contains(function)) continue;
+      doubt(fmt::format("the same function loses {} after, by another path: #{}", base::format_bytes(*lost),
+                        stack.sides.back().ids.front()));
+    }
+  }
+
+  void tell_of_gone() {
+    add(fmt::format("nothing of it was lost after, in {} on this path; before: {} lost",
+                    counted(after_.allocations.counted(), "allocation"), amount(before_.leaks.lost())));
+    if (after_.leaks.reachable.blocks != 0)
+      add(fmt::format("at the scan after, pointers still led to {} of it", amount(after_.leaks.reachable)));
+  }
+
+  const FixQuestion& question_;
+  std::set<uint64_t> before_ids_;
+  std::set<uint64_t> after_ids_;
+  std::set<std::string> functions_;
+  Share before_;
+  Share after_;
+  FixVerdict verdict_;
+};
+
+}  // namespace
+
+const char* name_of(FixState state) {
+  switch (state) {
+    case FixState::kGone:
+      return "gone";
+    case FixState::kStillThere:
+      return "still there";
+    case FixState::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+FixVerdict judge_fix(const FixQuestion& question, uint64_t stack) { return Judge(question, stack).run(); }
+
+}  // namespace heaptap::findings
