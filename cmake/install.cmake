@@ -65,5 +65,5 @@ file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOUR
 install(FILES ${pages} DESTINATION share/doc/heaptap)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/howto DESTINATION share/doc/heaptap FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION share/doc/heaptap)
-# Parts of other tools: plugins, actions.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/heaptap DESTINATION share FILES_MATCHING PATTERN "*.py" PATTERN "*.json")
+# Parts of other tools: plugins, actions, a skill of assistants.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/heaptap DESTINATION share FILES_MATCHING PATTERN "*.py" PATTERN "*.json" PATTERN "*.md")

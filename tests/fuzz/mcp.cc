@@ -14,7 +14,7 @@ using namespace heaptap;
 namespace {
 
 mcp::Session make_session() {
-  const auto echo = [](const mcp::Arguments& arguments) -> base::Result<std::string> {
+  const auto echo = [](const mcp::ToolArguments& arguments) -> base::Result<std::string> {
     std::string text = arguments.text("text");
     if (text.empty()) return base::fail("no text");
     for (uint64_t times = arguments.number("times").value_or(0) % 1000; times != 0; --times)

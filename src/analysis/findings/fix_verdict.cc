@@ -8,6 +8,7 @@
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/comparison_text.h"
 #include "analysis/findings/telling_frame.h"
+#include "analysis/findings/words.h"
 #include "analysis/report/certainty.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
@@ -55,18 +56,25 @@ class Judge {
   }
 
   FixVerdict run() {
-    if (!leaked_before()) return std::move(verdict_);
+    judge();
+    if (verdict_.state == FixState::kUnknown) look_for_names();
+    return std::move(verdict_);
+  }
+
+ private:
+  void judge() {
+    if (!leaked_before()) return;
     if (const report::BlockCount lost = after_.leaks.lost(); lost.blocks != 0) {
       conclude(FixState::kStillThere);
       add(fmt::format("lost after: {}; before: {}", amount(lost), amount(before_.leaks.lost())));
-      return std::move(verdict_);
+      return;
     }
     report::BlockCount hidden = after_.leaks.suppressed;
     hidden += after_.leaks.ignored;
     if (hidden.blocks != 0) {
       conclude(FixState::kStillThere);
       add(fmt::format("lost after, and hidden by a suppression: {}", amount(hidden)));
-      return std::move(verdict_);
+      return;
     }
     conclude(FixState::kGone);
     look_for_scan();
@@ -74,10 +82,8 @@ class Judge {
     look_for_path();
     look_for_other_path();
     if (verdict_.state == FixState::kGone) tell_of_gone();
-    return std::move(verdict_);
   }
 
- private:
   void add(std::string reason) { verdict_.reasons.push_back(std::move(reason)); }
   void conclude(FixState state) { verdict_.state = state; }
   void doubt(std::string reason) {
@@ -137,6 +143,16 @@ class Judge {
       if (!is_new || lost.value_or(0) == 0 || function.empty() || !functions_.contains(function)) continue;
       doubt(fmt::format("the same function loses {} after, by another path: #{}", base::format_bytes(*lost),
                         stack.sides.back().ids.front()));
+    }
+  }
+
+  // A program that was built again since has no names in the recording before, and so no stack that is found again.
+  void look_for_names() {
+    using Lack = model::SymbolHint::Lack;
+    for (const report::Report* const report : {&question_.before, &question_.after}) {
+      for (const model::SymbolHint& hint : report->symbol_hints) {
+        if (hint.lack == Lack::kSameFile || hint.lack == Lack::kFile) add(words_of(hint));
+      }
     }
   }
 

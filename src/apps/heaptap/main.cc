@@ -30,7 +30,7 @@ int perform(const PrintText& print) {
 bool reads_traces(const Command& command) {
   return std::holds_alternative<ShowOptions>(command) || std::holds_alternative<CheckOptions>(command) ||
          std::holds_alternative<ExportOptions>(command) || std::holds_alternative<ReportOptions>(command) ||
-         std::holds_alternative<DiffOptions>(command);
+         std::holds_alternative<DiffOptions>(command) || std::holds_alternative<McpOptions>(command);
 }
 
 int perform_command(int argc, char** argv) try {

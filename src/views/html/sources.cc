@@ -15,15 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_source_name(const fs::path& path) {
-  constexpr std::array<std::string_view, 16> kSuffixes{".c",   ".cc",  ".cpp", ".cxx", ".C",  ".h",  ".hh", ".hpp",
-                                                       ".hxx", ".inc", ".ipp", ".tcc", ".rs", ".cu", ".m",  ".mm"};
-  return std::ranges::find(kSuffixes, path.extension().string()) != kSuffixes.end();
-}
-
 std::optional<std::string> read_file(const fs::path& path, size_t room) {
   std::error_code error;
-  if (!is_source_name(path) || !is_source_name(fs::weakly_canonical(path, error))) return {};
+  if (!is_source_name(path.string()) || !is_source_name(fs::weakly_canonical(path, error).string())) return {};
   if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > room) return {};
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -46,6 +40,12 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 }  // namespace
+
+bool is_source_name(const std::string& path) {
+  constexpr std::array<std::string_view, 16> kSuffixes{".c",   ".cc",  ".cpp", ".cxx", ".C",  ".h",  ".hh", ".hpp",
+                                                       ".hxx", ".inc", ".ipp", ".tcc", ".rs", ".cu", ".m",  ".mm"};
+  return std::ranges::find(kSuffixes, fs::path(path).extension().string()) != kSuffixes.end();
+}
 
 Sources read_sources(const report::Report& report, const std::vector<std::string>& sysroots) {
   Sources sources;

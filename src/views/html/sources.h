@@ -14,6 +14,9 @@ using Sources = std::map<std::string, std::vector<std::string>>;  // lines, by t
 // information, which may name any file: only regular files with a source file's extension are read.
 Sources read_sources(const report::Report& report, const std::vector<std::string>& sysroots);
 
+// Whether a file has the extension of a source file.
+bool is_source_name(const std::string& path);
+
 inline constexpr size_t kMaxSourceBytes = size_t{3} << 20;
 
 }  // namespace heaptap::html

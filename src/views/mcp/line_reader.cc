@@ -9,8 +9,8 @@ namespace heaptap::mcp {
 
 bool LineReader::fill() {
   if (begin_ < buffer_.size()) return true;
-  constexpr size_t kBufferBytes = size_t{64} << 10;
-  buffer_.resize(kBufferBytes);
+  constexpr size_t kPieceBytes = size_t{64} << 10;
+  buffer_.resize(kPieceBytes);
   begin_ = 0;
   ssize_t count = 0;
   do {

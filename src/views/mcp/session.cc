@@ -192,13 +192,16 @@ Session::Outcome Session::call_tool(const Request& request) {
   if (name == nullptr || !name->is(Kind::kString)) return wrong("\"name\" is not a string");
   const auto tool = std::ranges::find(tools_, name->string(), &Tool::name);
   if (tool == tools_.end()) return wrong(fmt::format("unknown tool '{}'", quoted(name->string())));
-  std::vector<Parameter> parameters = tool->parameters;
-  parameters.push_back(cursor_parameter());
-  const auto arguments = Arguments::create(parameters, request.find("arguments"));
+  const auto arguments = ToolArguments::create(tool->parameters, request.find("arguments"));
   if (!arguments) return wrong(arguments.error().message);
-  const auto answer = tool->answer(*arguments);
-  if (!answer) return tool_result(*page_of(answer.error().message, 0), true);
-  const auto page = page_of(*answer, arguments->number(cursor_parameter().name).value_or(0));
+  const bool is_continued =
+      arguments->cursor() != 0 && last_ && last_->tool == tool->name && last_->arguments == *arguments;
+  if (!is_continued) {
+    auto answer = tool->answer(*arguments);
+    if (!answer) return tool_result(*page_of(answer.error().message, 0), true);
+    last_ = {.tool = tool->name, .arguments = *arguments, .text = *std::move(answer)};
+  }
+  const auto page = page_of(last_->text, arguments->cursor());
   if (!page) return wrong(page.error().message);
   return tool_result(*page, false);
 }

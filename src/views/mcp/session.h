@@ -1,6 +1,7 @@
 // A session of the Model Context Protocol (https://modelcontextprotocol.io) with one client: JSON-RPC 2.0, a message a line. It
 // answers messages and knows nothing about how they come. Revisions: 2024-11-05, 2025-03-26 (which alone has batches) and 2025-06-18.
 #pragma once
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,11 @@ class Session {
  private:
   struct Request;
   struct Failure;
+  struct Answered {
+    std::string tool;
+    ToolArguments arguments;
+    std::string text;
+  };
   using Outcome = std::expected<std::string, Failure>;  // of a request: its result
 
   std::optional<std::string> answer_message(const json::JsonValue& message);
@@ -49,7 +55,8 @@ class Session {
 
   const ServerFacts facts_;
   const std::vector<Tool> tools_;
-  std::string_view revision_;  // agreed on; empty: not initialized
+  std::string_view revision_;     // agreed on; empty: not initialized
+  std::optional<Answered> last_;  // successful call, whose later pages may be asked for
 };
 
 }  // namespace heaptap::mcp

@@ -16,6 +16,14 @@ constexpr size_t kMaxTextBytes = 4096;
 
 const char* name_of(Parameter::Type type) { return type == Parameter::Type::kNumber ? "integer" : "string"; }
 
+// Of all tools.
+Parameter cursor_parameter() {
+  return {.name = kCursor,
+          .type = Parameter::Type::kNumber,
+          .is_required = false,
+          .description = "Of a long answer: where to continue, the number at the end of the previous page"};
+}
+
 void write_parameter(JsonWriter& json, const Parameter& parameter) {
   const JsonObject object(json);
   json.member("type", std::string_view(name_of(parameter.type)));
@@ -44,11 +52,17 @@ void write_schema(JsonWriter& json, const std::vector<Parameter>& parameters) {
 
 }  // namespace
 
-base::Result<Arguments> Arguments::create(const std::vector<Parameter>& parameters, const JsonValue* given) {
-  Arguments arguments;
+base::Result<ToolArguments> ToolArguments::create(const std::vector<Parameter>& parameters, const JsonValue* given) {
+  ToolArguments arguments;
   const bool is_given = given != nullptr;
   if (is_given && !given->is(JsonValue::Kind::kObject)) return base::fail("the arguments are not an object");
   for (const auto& [name, value] : is_given ? given->members() : std::vector<JsonValue::Member>()) {
+    if (name == kCursor) {
+      const auto cursor = value.whole_number();
+      if (!cursor) return base::fail("the cursor is not a whole number");
+      arguments.cursor_ = *cursor;
+      continue;
+    }
     const auto parameter = std::ranges::find(parameters, name, &Parameter::name);
     if (parameter == parameters.end())
       return base::fail("unknown argument '{}'", base::safe_text(name.substr(0, kMaxTextBytes)));
@@ -73,12 +87,12 @@ base::Result<Arguments> Arguments::create(const std::vector<Parameter>& paramete
   return arguments;
 }
 
-std::string Arguments::text(std::string_view name) const {
+std::string ToolArguments::text(std::string_view name) const {
   const auto found = texts_.find(name);
   return found == texts_.end() ? "" : found->second;
 }
 
-std::optional<uint64_t> Arguments::number(std::string_view name) const {
+std::optional<uint64_t> ToolArguments::number(std::string_view name) const {
   const auto found = numbers_.find(name);
   return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
@@ -96,13 +110,6 @@ void write_tool(JsonWriter& json, const Tool& tool) {
   const JsonObject annotations(json);
   json.member("readOnlyHint", true);
   json.member("openWorldHint", false);
-}
-
-Parameter cursor_parameter() {
-  return {.name = kCursor,
-          .type = Parameter::Type::kNumber,
-          .is_required = false,
-          .description = "Of a long answer: where to continue, the number at the end of the previous page"};
 }
 
 }  // namespace heaptap::mcp

@@ -25,18 +25,22 @@ struct Parameter {
 };
 
 // Values of a call, checked against the tool's parameters.
-class Arguments {
+class ToolArguments {
  public:
-  // `given`: an object, or null for none.
-  static base::Result<Arguments> create(const std::vector<Parameter>& parameters, const json::JsonValue* given);
+  // `given`: an object, or null for none. A cursor may be among them.
+  static base::Result<ToolArguments> create(const std::vector<Parameter>& parameters, const json::JsonValue* given);
 
   // Empty: not given.
   [[nodiscard]] std::string text(std::string_view name) const;
   [[nodiscard]] std::optional<uint64_t> number(std::string_view name) const;
+  // Where in the answer to begin; not part of what is asked.
+  [[nodiscard]] uint64_t cursor() const { return cursor_; }
+  bool operator==(const ToolArguments& other) const { return texts_ == other.texts_ && numbers_ == other.numbers_; }
 
  private:
   std::map<std::string, std::string, std::less<>> texts_;
   std::map<std::string, uint64_t, std::less<>> numbers_;
+  uint64_t cursor_ = 0;
 };
 
 struct Tool {
@@ -45,13 +49,10 @@ struct Tool {
   std::string description;
   std::vector<Parameter> parameters;
   // The whole answer, of any length; it is given page by page. An error is told to the assistant.
-  std::function<base::Result<std::string>(const Arguments& arguments)> answer;
+  std::function<base::Result<std::string>(const ToolArguments& arguments)> answer;
 };
 
 // As tools/list has it: name, title, description, inputSchema, annotations.
 void write_tool(json::JsonWriter& json, const Tool& tool);
-
-// The parameter that all tools have: where in the answer to begin.
-Parameter cursor_parameter();
 
 }  // namespace heaptap::mcp

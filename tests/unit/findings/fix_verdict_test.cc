@@ -134,5 +134,14 @@ TEST_F(FixTest, UnknownIfThereWasNoLeakToFix) {
   EXPECT_EQ(verdict(99), std::pair(std::string("unknown"), std::string("the recording before has no such stack")));
 }
 
+TEST_F(FixTest, UnknownIfTheProgramBeforeWasReplacedSaysWhatIsMissing) {
+  comparison.stacks.clear();
+  row(3, 0);
+  before.symbol_hints.push_back({.path = "/bin/app", .lack = model::SymbolHint::Lack::kSameFile});
+  EXPECT_EQ(verdict().first, "unknown");
+  EXPECT_THAT(judge_fix({before, after, comparison}, 3).reasons.back(),
+              testing::HasSubstr("/bin/app was replaced since the trace was recorded"));
+}
+
 }  // namespace
 }  // namespace heaptap::findings

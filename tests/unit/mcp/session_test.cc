@@ -13,11 +13,11 @@ namespace {
 using Tree = nlohmann::json;
 
 std::vector<Tool> some_tools() {
-  const auto echo = [](const Arguments& arguments) -> base::Result<std::string> {
+  const auto echo = [](const ToolArguments& arguments) -> base::Result<std::string> {
     if (arguments.text("text") == "fail") return base::fail("no such recording");
     return fmt::format("{} {}", arguments.text("text"), arguments.number("times").value_or(1));
   };
-  const auto lines = [](const Arguments&) -> base::Result<std::string> {
+  const auto lines = [](const ToolArguments&) -> base::Result<std::string> {
     std::string text;
     for (int line = 0; line < 2000; ++line) text += fmt::format("line {}\n", line);
     return text;

@@ -327,6 +327,14 @@ std::string findings_text(const CheckOptions& options, const Findings& findings)
 
 }  // namespace
 
+base::Result<findings::Verdict> judge_recording(const CheckOptions& options, const std::string& trace) {
+  const auto suppressions = query::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(suppressions.error());
+  const std::vector<std::string> traces{trace};
+  Recorded recorded(traces);
+  return judge_named(options, std::nullopt, *suppressions, trace, recorded);
+}
+
 int perform(const CheckOptions& options) {
   const auto suppressions = query::read_suppressions(options.suppressions);
   if (!suppressions) return complain(suppressions.error());

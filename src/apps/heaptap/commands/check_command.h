@@ -54,6 +54,9 @@ struct CheckOptions {
 base::Result<> judge_growth(const CheckOptions& options, const query::Suppressions& suppressions,
                             findings::Verdict& verdict);
 
+// Verdict on one trace or index, without a baseline.
+base::Result<findings::Verdict> judge_recording(const CheckOptions& options, const std::string& trace);
+
 // Returns heaptap's exit status: 0 if all limits hold, 1 if one is exceeded.
 int perform(const CheckOptions& options);
 

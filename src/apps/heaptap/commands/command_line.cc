@@ -40,6 +40,7 @@ Read:
   heaptap diff BEFORE AFTER [options]           compare two traces: which stacks grew, are new, are gone
   heaptap check TRACE... --max-leaked 0         fail if a trace exceeds a limit: leaks, peak, ...
   heaptap export --to FORMAT [TRACE] [-o FILE]  write a trace in the format of another tool
+  heaptap mcp [DIRECTORY] [--sources DIR]       answer an assistant's questions about traces (MCP, on stdin and stdout)
 
 Other machines:
   heaptap connect ADDRESS|FILE                  take over what heaptap-target records by itself
@@ -73,7 +74,8 @@ constexpr std::array kCommands{
     NamedCommand{"diff", parse_diff},       NamedCommand{"console", parse_console},
     NamedCommand{"top", parse_top},         NamedCommand{"discover", parse_discover},
     NamedCommand{"symbols", parse_symbols}, NamedCommand{"connect", parse_connect},
-    NamedCommand{"pair", parse_pair},       NamedCommand{"help", parse_help},
+    NamedCommand{"pair", parse_pair},       NamedCommand{"mcp", parse_mcp},
+    NamedCommand{"help", parse_help},
 };
 
 base::Result<Command> parse_named(const std::string& name, const Arguments& rest, const Defaults& defaults) {

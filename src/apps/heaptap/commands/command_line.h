@@ -18,6 +18,7 @@
 #include "apps/heaptap/commands/top_command.h"
 #include "apps/heaptap/console/console_command.h"
 #include "apps/heaptap/doctor/doctor_command.h"
+#include "apps/heaptap/mcp/mcp_command.h"
 #include "apps/heaptap/options/known_option.h"
 #include "apps/heaptap/options/settings.h"
 #include "common/base/result.h"
@@ -34,7 +35,7 @@ struct PrintText {
 
 using Command = std::variant<PrintText, RunOptions, CollectOptions, ShowOptions, LeaksOptions, CheckOptions,
                              ExportOptions, ReportOptions, DoctorOptions, DiffOptions, MarkOptions, ConsoleOptions,
-                             TopOptions, DiscoverOptions, SymbolsOptions, PairOptions>;
+                             TopOptions, DiscoverOptions, SymbolsOptions, PairOptions, McpOptions>;
 
 // `arguments` without the program's own name; `defaults`: options from configuration.
 base::Result<Command> parse_command_line(const std::vector<std::string>& arguments, const Defaults& defaults = {});

@@ -73,19 +73,6 @@ base::Result<report::Comparison> compare_moments(const DiffOptions& options, con
   return query::compare({{&from->report, from->time_ns}, {&to->report, to->time_ns}}, compare);
 }
 
-base::Result<report::Comparison> make_comparison(const DiffOptions& options) {
-  query::Query query = comparing(options.query);
-  auto suppressions = query::read_suppressions(options.suppressions);
-  if (!suppressions) return std::unexpected(std::move(suppressions).error());
-  query.leaks.suppressions = *std::move(suppressions);
-  if (!options.from.empty()) return compare_moments(options, query);
-  const auto reports = read_for_comparison(options.traces, query);
-  if (!reports) return std::unexpected(reports.error());
-  std::vector<query::ComparedReport> compared;
-  for (const report::Report& report : *reports) compared.push_back({&report, {}});
-  return query::compare(compared, options.compare);
-}
-
 // "before.htap → after.htap"
 std::string title_of(const DiffOptions& options) {
   const auto name_of = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
@@ -103,7 +90,7 @@ base::Result<> write_html(const DiffOptions& options) {
     path.insert(path.size() - std::string(".html").size(), ".diff");
   }
   return write_html_file(options.file, path, [&options]() -> base::Result<std::string> {
-    const auto comparison = make_comparison(options);
+    const auto comparison = compare_recordings(options);
     if (!comparison) return std::unexpected(comparison.error());
     return html::make_html(*comparison, {.title = title_of(options), .full = options.file.full});
   });
@@ -138,6 +125,19 @@ base::Result<std::vector<report::Report>> read_for_comparison(const std::vector<
   return reports;
 }
 
+base::Result<report::Comparison> compare_recordings(const DiffOptions& options) {
+  query::Query query = comparing(options.query);
+  auto suppressions = query::read_suppressions(options.suppressions);
+  if (!suppressions) return std::unexpected(std::move(suppressions).error());
+  query.leaks.suppressions = *std::move(suppressions);
+  if (!options.from.empty()) return compare_moments(options, query);
+  const auto reports = read_for_comparison(options.traces, query);
+  if (!reports) return std::unexpected(reports.error());
+  std::vector<query::ComparedReport> compared;
+  for (const report::Report& report : *reports) compared.push_back({&report, {}});
+  return query::compare(compared, options.compare);
+}
+
 int perform(DiffOptions options) {
   for (std::string& trace : options.traces) {
     auto chosen = chosen_trace(trace, options.image);
@@ -148,7 +148,7 @@ int perform(DiffOptions options) {
     const auto written = write_html(options);
     return written ? 0 : complain(written.error());
   }
-  const auto comparison = make_comparison(options);
+  const auto comparison = compare_recordings(options);
   if (!comparison) return complain(comparison.error());
   const auto printed = print(options, *comparison);
   return printed ? 0 : complain(printed.error());

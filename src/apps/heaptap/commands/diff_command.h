@@ -34,6 +34,9 @@ struct DiffOptions {
 base::Result<std::vector<report::Report>> read_for_comparison(const std::vector<std::string>& traces,
                                                               const query::Query& query);
 
+// The comparison that these options ask for.
+base::Result<report::Comparison> compare_recordings(const DiffOptions& options);
+
 // Returns heaptap's exit status.
 int perform(DiffOptions options);
 

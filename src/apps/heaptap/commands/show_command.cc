@@ -102,27 +102,11 @@ base::Result<report::Report> read_of_run(const ShowOptions& options, const Run& 
       need, run.path, main.pid, run.path);
 }
 
-base::Result<report::Report> read_report(const ShowOptions& options, const query::Query& query) {
-  if (options.image != 0) {
-    const auto trace = trace_of_image(options.trace, options.process, options.image);
-    if (!trace) return std::unexpected(trace.error());
-    return read_trace(options, *trace, query);
-  }
-  const auto run = open_run(options.trace);
-  if (!run) return std::unexpected(run.error());
-  if (!*run && options.table != RunTable::kAll) {
-    return base::fail_as(base::ErrorKind::kUsage, "--by is for recordings of several processes, and '{}' is of one",
-                         options.trace);
-  }
-  if (!*run) return read_trace(options, options.trace, query);
-  return read_of_run(options, **run, query);
-}
-
 text::RenderOptions render_options(const ShowOptions& options) {
   return {.color = use_color(options.color, STDOUT_FILENO),
           .bottom_up = options.bottom_up,
           .limit = options.query.listing.limit,
-          .width = terminal_width(STDOUT_FILENO),
+          .width = options.width ? *options.width : terminal_width(STDOUT_FILENO),
           .frames = options.frames};
 }
 
@@ -133,7 +117,7 @@ void render(const ShowOptions& options, const report::Report& report, const repo
                     : options.table == RunTable::kProcesses                ? View::kProcesses
                     : options.table == RunTable::kPrograms                 ? View::kPrograms
                                                                            : options.view;
-  text::Folding folding(is_for_programs(options) ? 0 : fold_width(STDOUT_FILENO));
+  text::Folding folding(is_for_programs(options) || options.width ? 0 : fold_width(STDOUT_FILENO));
   const auto fold = [&](std::string_view piece) { write(folding.add(piece)); };
   if (options.json)
     json::write_json(report, view, {.bottom_up = options.bottom_up, .version = *options.json}, fold);
@@ -175,6 +159,22 @@ const char* need_of_one_process(const ShowOptions& options) {
   return query.leaks.scan != 0 ? "--scan" : nullptr;
 }
 
+base::Result<report::Report> read_recording(const ShowOptions& options, const query::Query& query) {
+  if (options.image != 0) {
+    const auto trace = trace_of_image(options.trace, options.process, options.image);
+    if (!trace) return std::unexpected(trace.error());
+    return read_trace(options, *trace, query);
+  }
+  const auto run = open_run(options.trace);
+  if (!run) return std::unexpected(run.error());
+  if (!*run && options.table != RunTable::kAll) {
+    return base::fail_as(base::ErrorKind::kUsage, "--by is for recordings of several processes, and '{}' is of one",
+                         options.trace);
+  }
+  if (!*run) return read_trace(options, options.trace, query);
+  return read_of_run(options, **run, query);
+}
+
 base::Result<> show(const ShowOptions& options, const ReportSource& source) {
   const auto report = report_of(options, source);
   if (!report) return std::unexpected(report.error());
@@ -198,7 +198,7 @@ base::Result<> show_trace(ShowOptions options) {
   auto trace = named_or_newest(options.trace);
   if (!trace) return std::unexpected(std::move(trace).error());
   options.trace = *std::move(trace);
-  return show(options, [&](const query::Query& query) { return read_report(options, query); });
+  return show(options, [&](const query::Query& query) { return read_recording(options, query); });
 }
 
 int perform(const ShowOptions& options) {

@@ -34,6 +34,7 @@ struct ShowOptions {
   bool quiet = false;    // no warnings
   bool running = false;  // the trace is being written: an incomplete end is no damage
   ColorMode color = ColorMode::kAuto;
+  std::optional<size_t> width = {};  // columns of text, whose lines are whole then; none: the terminal's
 };
 
 // Provider of the report to show.
@@ -42,6 +43,8 @@ using ReportSource = std::function<base::Result<report::Report>(const query::Que
 base::Result<> show(const ShowOptions& options, const ReportSource& source);
 // Same as text, folded to the terminal's width.
 base::Result<std::string> shown_text(const ShowOptions& options, const ReportSource& source);
+// Report of the named trace or index.
+base::Result<report::Report> read_recording(const ShowOptions& options, const query::Query& query);
 // Shows the named trace, or the newest one in the working directory.
 base::Result<> show_trace(ShowOptions options);
 

@@ -30,6 +30,7 @@ base::Result<Command> parse_discover(const Arguments& arguments, const Defaults&
 base::Result<Command> parse_symbols(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_pair(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& defaults);
+base::Result<Command> parse_mcp(const Arguments& arguments, const Defaults& defaults);
 base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defaults);
 
 // Filters of allocations by name and thread, or by time, and symbol sources, for commands that read traces.

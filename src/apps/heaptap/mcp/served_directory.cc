@@ -1,0 +1,84 @@
+#include "apps/heaptap/mcp/served_directory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/safe_text.h"
+#include "record/trace/run_index.h"
+
+namespace heaptap::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_recordings_name(const fs::path& path) { return path.extension() == ".htap" || path.extension() == ".run"; }
+
+}  // namespace
+
+bool is_below(const fs::path& path, const fs::path& directory) {
+  const auto [in_directory, in_path] = std::ranges::mismatch(directory, path);
+  return in_directory == directory.end() && in_path != path.end();
+}
+
+base::Result<ServedDirectory> ServedDirectory::open(const std::string& directory) {
+  ServedDirectory served;
+  std::error_code error;
+  served.directory_ = directory;
+  served.root_ = fs::canonical(directory, error);
+  if (error) return base::fail("can't open the directory '{}': {}", base::safe_text(directory), error.message());
+  if (!fs::is_directory(served.root_, error)) return base::fail("'{}' is not a directory", base::safe_text(directory));
+  return served;
+}
+
+base::Result<std::string> ServedDirectory::file_below(const std::string& name) const {
+  const std::string shown = base::safe_text(name);
+  std::error_code error;
+  fs::path file = fs::canonical(directory_ / name, error);
+  if (error) file = fs::canonical(name, error);
+  if (name.empty() || error)
+    return base::fail("no recording '{}': the tool list_recordings lists those of this directory", shown);
+  if (!is_below(file, root_)) return base::fail("'{}' is not below the directory that this server is for", shown);
+  if (!has_recordings_name(file))
+    return base::fail("'{}' is not a recording: its name does not end in .htap or .run", shown);
+  if (!fs::is_regular_file(file, error)) return base::fail("'{}' is not a regular file", shown);
+  return (directory_ / file.lexically_relative(root_)).lexically_normal().string();
+}
+
+base::Result<std::string> ServedDirectory::recording(const std::string& name) const {
+  auto file = file_below(name);
+  if (!file || !trace::is_run_index(*file)) return file;
+  const auto entries = trace::read_run_index(*file);
+  if (!entries) return std::unexpected(entries.error());
+  for (const trace::RunEntry& entry : *entries) {
+    // A missing one is reported when the index is read.
+    std::error_code error;
+    if (!fs::exists(entry.trace, error)) continue;
+    const auto trace = file_below(entry.trace);
+    if (!trace) return base::fail("'{}' names a trace: {}", base::safe_text(name), trace.error().message);
+    if (trace::is_run_index(*trace))
+      return base::fail("'{}' names an index in place of a trace: '{}'", base::safe_text(name),
+                        base::safe_text(entry.trace));
+  }
+  return file;
+}
+
+std::vector<std::string> ServedDirectory::names() const {
+  std::vector<std::pair<fs::file_time_type, std::string>> found;
+  std::error_code error;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator each(root_, options, error), end; !error && each != end;
+       each.increment(error)) {
+    std::error_code ignored;
+    if (each->path().filename().string().starts_with('.') && each->is_directory(ignored))
+      each.disable_recursion_pending();
+    if (!has_recordings_name(each->path()) || each->is_symlink(ignored) || !each->is_regular_file(ignored)) continue;
+    found.emplace_back(each->last_write_time(ignored), each->path().lexically_relative(root_).string());
+    if (found.size() == kMaxListed) break;
+  }
+  std::ranges::sort(found, std::greater<>());
+  std::vector<std::string> names;
+  for (auto& [time, name] : found) names.push_back(std::move(name));
+  return names;
+}
+
+}  // namespace heaptap::app

@@ -1,0 +1,40 @@
+// The directory that `heaptap mcp` answers about. Names come from an assistant, and what is in the directory from anyone: only
+// regular files below it are recordings, after all links are followed, and so are the traces that an index names.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace heaptap::app {
+
+class ServedDirectory {
+ public:
+  // Fails if it isn't a directory.
+  static base::Result<ServedDirectory> open(const std::string& directory);
+
+  // Path of the recording of this name: a path relative to the directory, or to the working directory, or absolute.
+  [[nodiscard]] base::Result<std::string> recording(const std::string& name) const;
+  // Names of all recordings, the newest first; links, and directories behind links, left out. At most kMaxListed.
+  [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] std::string path_of(const std::string& name) const {
+    return (directory_ / name).lexically_normal().string();
+  }
+  // Canonical.
+  [[nodiscard]] const std::filesystem::path& root() const { return root_; }
+
+  static constexpr size_t kMaxListed = 10'000;
+
+ private:
+  // Checks a file, without the traces that it may name.
+  [[nodiscard]] base::Result<std::string> file_below(const std::string& name) const;
+
+  std::filesystem::path directory_;  // as given
+  std::filesystem::path root_;
+};
+
+// Whether a canonical path lies below a canonical directory.
+bool is_below(const std::filesystem::path& path, const std::filesystem::path& directory);
+
+}  // namespace heaptap::app
