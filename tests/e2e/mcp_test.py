@@ -244,6 +244,14 @@ class Strangers(Mcp):
         self.assertEqual({line.split()[0] for line in listed.splitlines()}, {"in.htap", "text.htap", "index.run", "index.htap", "index_of_index.run"})
         self.assertEqual(client.close()[0], 0)
 
+    def test_names_are_escaped(self):
+        name = "a\x1b[31m\n\u202eb.htap"
+        (self.traces / name).write_text("nothing")
+        client = self.serve()
+        for text in (client.text("list_recordings"), client.refusal("suspects", recording=name), client.refusal("suspects", recording="\x1b[31m")):
+            self.assertIn("\\x1b[31m", text)
+            self.assertFalse({"\x1b", "\u202e"} & set(text), text)
+
     def test_source_files_elsewhere_are_not_read(self):
         self.record("a.htap")
         client = self.serve()

@@ -1,5 +1,6 @@
 // Lines from a client of `heaptap mcp`: each is answered by nothing or by one line of JSON with the client's id, in pages of bounded
 // size.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>

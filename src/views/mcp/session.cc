@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/safe_text.h"
+#include "common/base/small_file.h"
 #include "views/mcp/page.h"
 
 namespace heaptap::mcp {
@@ -48,6 +49,16 @@ std::string error_answer(std::string_view id, ErrorCode code, std::string_view m
   json.end_object();
   json.end_object();
   return text;
+}
+
+// Errors name files, and so have any bytes. They may have several lines.
+std::string safe_lines(std::string_view text) {
+  std::string safe;
+  for (const std::string& line : base::split(text, '\n')) {
+    if (!safe.empty()) safe += '\n';
+    safe += base::safe_text(line);
+  }
+  return safe;
 }
 
 // `text`: for the assistant.
@@ -198,7 +209,7 @@ Session::Outcome Session::call_tool(const Request& request) {
       arguments->cursor() != 0 && last_ && last_->tool == tool->name && last_->arguments == *arguments;
   if (!is_continued) {
     auto answer = tool->answer(*arguments);
-    if (!answer) return tool_result(*page_of(answer.error().message, 0), true);
+    if (!answer) return tool_result(*page_of(safe_lines(answer.error().message), 0), true);
     last_ = {.tool = tool->name, .arguments = *arguments, .text = *std::move(answer)};
   }
   const auto page = page_of(last_->text, arguments->cursor());

@@ -14,7 +14,7 @@ using Tree = nlohmann::json;
 
 std::vector<Tool> some_tools() {
   const auto echo = [](const ToolArguments& arguments) -> base::Result<std::string> {
-    if (arguments.text("text") == "fail") return base::fail("no such recording");
+    if (arguments.text("text") == "fail") return base::fail("no such recording: \x1b[m\xff\nusage");
     return fmt::format("{} {}", arguments.text("text"), arguments.number("times").value_or(1));
   };
   const auto lines = [](const ToolArguments&) -> base::Result<std::string> {
@@ -149,8 +149,9 @@ TEST(McpSession, CallsATool) {
 TEST(McpSession, AFailedToolTellsTheAssistantWhy) {
   Session session = some_session();
   const Tree answer = answer_of(session, request("tools/call", R"({"name":"echo","arguments":{"text":"fail"}})"));
-  EXPECT_EQ(answer["result"],
-            Tree::parse(R"({"content":[{"type":"text","text":"no such recording"}],"isError":true})"));
+  EXPECT_EQ(
+      answer["result"],
+      Tree::parse(R"({"content":[{"type":"text","text":"no such recording: \\x1b[m\\xff\nusage"}],"isError":true})"));
 }
 
 TEST(McpSession, ALongAnswerComesInPagesThatAreItsWhole) {

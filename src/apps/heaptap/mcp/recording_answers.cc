@@ -129,7 +129,7 @@ base::Result<std::string> list_recordings(const McpSources& sources, const std::
     const auto checked = sources.directory.recording(names[i]);
     text += fmt::format("{}  {}  {}  {}\n", base::safe_text(names[i]), base::utc_text(facts.st_mtim.tv_sec),
                         base::format_bytes(static_cast<uint64_t>(facts.st_size)),
-                        checked ? facts_of(*checked) : checked.error().message);
+                        base::safe_text(checked ? facts_of(*checked) : checked.error().message));
   }
   if (names.size() > kMaxAnswered) text += fmt::format("{} older ones aren't listed\n", names.size() - kMaxAnswered);
   return text;
