@@ -49,7 +49,7 @@ class Checkout:
 
     def __init__(self, root):
         self.root = root
-        self.pages = [page for page in (root / "README.md",) if page.is_file()] + sorted((root / "docs").rglob("*.md"))
+        self.pages = [page for page in (root / "README.md", root / "share/heaptap/SKILL.md") if page.is_file()] + sorted((root / "docs").rglob("*.md"))
 
     @functools.cached_property
     def files(self):
