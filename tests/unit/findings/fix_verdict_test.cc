@@ -15,7 +15,7 @@ using report::Figure;
 class FixTest : public testing::Test {
  protected:
   FixTest() {
-    for (report::Report* report : {&before, &after}) {
+    for (report::Report* report : {&before_, &after_}) {
       report->capture.ended = true;
       report->leaks.scanned = true;
       report->leaks.scan.at_end = true;
@@ -23,11 +23,11 @@ class FixTest : public testing::Test {
       stack.allocations = 20;
       stack.leaks.emplace();
     }
-    before.stacks[0].id = 3;
-    before.stacks[0].leaks->definite = {10, 1000};
-    after.stacks[0].id = 7;
-    comparison.frames.push_back(frame("duplicate"));
-    comparison.frames.push_back(frame("other"));
+    before_.stacks[0].id = 3;
+    before_.stacks[0].leaks->definite = {10, 1000};
+    after_.stacks[0].id = 7;
+    comparison_.frames.push_back(frame("duplicate"));
+    comparison_.frames.push_back(frame("other"));
     row(3, 7);
   }
 
@@ -40,25 +40,25 @@ class FixTest : public testing::Test {
 
   // A compared stack; 0: a recording doesn't have it.
   report::ComparedStack& row(uint64_t id_before, uint64_t id_after, report::FrameIndex function = 0) {
-    report::ComparedStack& stack = comparison.stacks.emplace_back();
+    report::ComparedStack& stack = comparison_.stacks.emplace_back();
     stack.sides.resize(2);
     if (id_before != 0) stack.sides[0].ids = {id_before};
     if (id_after != 0) stack.sides[1].ids = {id_after};
-    stack.frames = comparison.frames.add(std::vector<report::FrameIndex>{function});
+    stack.frames = comparison_.frames.add(std::vector<report::FrameIndex>{function});
     return stack;
   }
 
   std::pair<std::string, std::string> verdict(uint64_t stack = 3) {
-    comparison.recordings.clear();
-    comparison.recordings.push_back({.report = before, .at_ns = {}, .totals = {}});
-    comparison.recordings.push_back({.report = after, .at_ns = {}, .totals = {}});
-    const FixVerdict judged = judge_fix({before, after, comparison}, stack);
+    comparison_.recordings.clear();
+    comparison_.recordings.push_back({.report = before_, .at_ns = {}, .totals = {}});
+    comparison_.recordings.push_back({.report = after_, .at_ns = {}, .totals = {}});
+    const FixVerdict judged = judge_fix({before_, after_, comparison_}, stack);
     EXPECT_FALSE(judged.reasons.empty());
     return {name_of(judged.state), judged.reasons.empty() ? "" : judged.reasons.front()};
   }
 
-  report::Report before, after;
-  report::Comparison comparison;
+  report::Report before_, after_;
+  report::Comparison comparison_;
 };
 
 TEST_F(FixTest, GoneIfTheSamePathAllocatedAndNothingOfItIsLost) {
@@ -69,77 +69,77 @@ TEST_F(FixTest, GoneIfTheSamePathAllocatedAndNothingOfItIsLost) {
 }
 
 TEST_F(FixTest, StillThereIfASingleBlockIsLost) {
-  after.stacks[0].leaks->indirect = {1, 100};
-  after.capture.truncated = true;
+  after_.stacks[0].leaks->indirect = {1, 100};
+  after_.capture.truncated = true;
   EXPECT_EQ(verdict(), std::pair(std::string("still there"),
                                  std::string("lost after: 100 B in 1 block; before: 1000 B in 10 blocks")));
 }
 
 TEST_F(FixTest, StillThereIfASuppressionHidesIt) {
-  after.stacks[0].leaks->suppressed = {1, 100};
+  after_.stacks[0].leaks->suppressed = {1, 100};
   EXPECT_EQ(verdict().first, "still there");
 }
 
 TEST_F(FixTest, UnknownIfThePathDidNotRun) {
-  after.stacks[0].allocations = 0;
+  after_.stacks[0].allocations = 0;
   EXPECT_EQ(verdict().first, "unknown");
   EXPECT_THAT(verdict().second, testing::HasSubstr("the path did not run"));
-  after.stacks[0].allocations = {20, false};
+  after_.stacks[0].allocations = {20, false};
   EXPECT_EQ(verdict().first, "unknown");
-  comparison.stacks.clear();
+  comparison_.stacks.clear();
   row(3, 0);
   EXPECT_EQ(verdict().first, "unknown");
 }
 
 TEST_F(FixTest, UnknownWithoutAScanOfEither) {
-  after.leaks.scanned = false;
-  after.stacks[0].leaks.reset();
+  after_.leaks.scanned = false;
+  after_.stacks[0].leaks.reset();
   EXPECT_EQ(verdict(), std::pair(std::string("unknown"), std::string("the recording after has no leak scan")));
-  before.leaks.scanned = false;
+  before_.leaks.scanned = false;
   EXPECT_EQ(verdict(), std::pair(std::string("unknown"), std::string("the recording before has no leak scan")));
 }
 
 TEST_F(FixTest, UnknownIfNotAllWasSeenAfter) {
-  after.known.saw_all = false;
+  after_.known.saw_all = false;
   EXPECT_EQ(verdict().first, "unknown");
-  after.known.saw_all = true;
-  after.leaks.scan.at_end = false;  // later leaks aren't in it
+  after_.known.saw_all = true;
+  after_.leaks.scan.at_end = false;  // later leaks aren't in it
   EXPECT_EQ(verdict().first, "unknown");
-  after.leaks.scan.at_end = true;
+  after_.leaks.scan.at_end = true;
   EXPECT_EQ(verdict().first, "gone");
 }
 
 TEST_F(FixTest, UnknownIfBlocksArePossiblyLostOrMayHaveBeenReleased) {
-  after.stacks[0].leaks->possible = {1, 100};
+  after_.stacks[0].leaks->possible = {1, 100};
   EXPECT_EQ(verdict().first, "unknown");
-  after.stacks[0].leaks->possible = {};
-  after.stacks[0].leaks->unknown = {1, 100};
+  after_.stacks[0].leaks->possible = {};
+  after_.stacks[0].leaks->unknown = {1, 100};
   EXPECT_EQ(verdict().first, "unknown");
 }
 
 TEST_F(FixTest, UnknownIfTheSameFunctionLosesOnANewPath) {
-  after.stacks.emplace_back().id = 8;
+  after_.stacks.emplace_back().id = 8;
   report::ComparedStack& stack = row(0, 8);
   stack.sides[1].figures[Figure::kLeakedBytes] = 50;
   EXPECT_EQ(verdict(),
             std::pair(std::string("unknown"), std::string("the same function loses 50 B after, by another path: #8")));
-  comparison.stacks.pop_back();
+  comparison_.stacks.pop_back();
   row(0, 8, 1).sides[1].figures[Figure::kLeakedBytes] = 50;
   EXPECT_EQ(verdict().first, "gone") << "another function's leak";
 }
 
 TEST_F(FixTest, UnknownIfThereWasNoLeakToFix) {
-  before.stacks[0].leaks->definite = {};
+  before_.stacks[0].leaks->definite = {};
   EXPECT_EQ(verdict().first, "unknown");
   EXPECT_EQ(verdict(99), std::pair(std::string("unknown"), std::string("the recording before has no such stack")));
 }
 
 TEST_F(FixTest, UnknownIfTheProgramBeforeWasReplacedSaysWhatIsMissing) {
-  comparison.stacks.clear();
+  comparison_.stacks.clear();
   row(3, 0);
-  before.symbol_hints.push_back({.path = "/bin/app", .lack = model::SymbolHint::Lack::kSameFile});
+  before_.symbol_hints.push_back({.path = "/bin/app", .lack = model::SymbolHint::Lack::kSameFile});
   EXPECT_EQ(verdict().first, "unknown");
-  EXPECT_THAT(judge_fix({before, after, comparison}, 3).reasons.back(),
+  EXPECT_THAT(judge_fix({before_, after_, comparison_}, 3).reasons.back(),
               testing::HasSubstr("/bin/app was replaced since the trace was recorded"));
 }
 
