@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/query/kept_by_libraries.h"
 #include "analysis/query/listing.h"
 #include "analysis/query/system_stacks.h"
 #include "analysis/query/view_context.h"
@@ -215,6 +216,10 @@ void mark_libraries(const ViewContext& context, const std::vector<uint32_t>& gro
   for (size_t i = 0; i < groups.size(); ++i) {
     const uint32_t place = groups[i] == leaks::kNoGroup ? leaks::kNoGroup : places[groups[i]];
     if (place == leaks::kNoGroup || !entries[place].of_libraries) continue;
+    if (model::is_earlier(scan.blocks[i].number)) {  // whose stack would tell
+      entries[place].of_libraries = is_keeping_library(entries[place].variable.module);
+      continue;
+    }
     const auto [found, is_new] = known.try_emplace(scan.blocks[i].site);
     if (is_new) {
       const model::Site& site = tables.sites[scan.blocks[i].site];
