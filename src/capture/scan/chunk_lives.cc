@@ -91,11 +91,14 @@ class ChunkLives {
     blocks_ = *chunks_;
     lives_.assign(blocks_.size(), ChunkLife::kInUse);
     take_out_cached();
+    if (std::ranges::find(lives_, ChunkLife::kUnknown) != lives_.end()) return {};
     ChunksInUse found;
-    for (size_t i = 0; i < blocks_.size(); ++i) {
-      if (lives_[i] == ChunkLife::kUnknown) return {};
-      if (lives_[i] == ChunkLife::kInUse) found.blocks.push_back(blocks_[i]);
+    found.blocks = *std::move(chunks_);
+    size_t kept = 0;
+    for (size_t i = 0; i < lives_.size(); ++i) {
+      if (lives_[i] == ChunkLife::kInUse) found.blocks[kept++] = found.blocks[i];
     }
+    found.blocks.resize(kept);
     for (const Heap& heap : heaps_) found.heaps.push_back({heap.begin, end_of(heap)});
     return found;
   }

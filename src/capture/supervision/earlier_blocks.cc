@@ -1,6 +1,8 @@
 #include "capture/supervision/earlier_blocks.h"
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <span>
 
 #include "capture/elf/module_image.h"
 #include "capture/scan/chunk_lives.h"
@@ -13,13 +15,17 @@ constexpr uint64_t kTopOfStackBytes = 1024;
 
 // Words with which a thread that is inside of the allocator may name a chunk that it is about to hand out, or has just taken
 // back: such a chunk is no block yet, or no more.
-std::vector<uint64_t> words_at_hand(const process::StoppedProcess& stopped, const process::ProcessMemory& memory) {
+std::vector<uint64_t> words_at_hand(const process::StoppedProcess& stopped, const process::ProcessMemory& memory,
+                                    std::span<const base::AddressRange> heaps) {
   std::vector<uint64_t> words;
   for (const process::StoppedThread& thread : stopped.threads()) {
     for (const wire::RootWord& word : thread.registers) words.push_back(word.value);
     const std::vector<uint64_t> top = memory.words({thread.stack_pointer, thread.stack_pointer + kTopOfStackBytes});
     words.insert(words.end(), top.begin(), top.end());
   }
+  std::erase_if(words, [heaps](uint64_t word) {
+    return std::ranges::none_of(heaps, [word](const base::AddressRange& heap) { return heap.contains(word); });
+  });
   std::ranges::sort(words);
   return words;
 }
@@ -49,23 +55,32 @@ EarlierBlocks add_earlier_blocks(Recorded& recorded, const process::StoppedProce
                                  const std::function<model::SiteId(uint64_t)>& site_of) {
   scan::ChunksInUse chunks = scan::find_chunks_in_use(memory, elf::find_modules(memory));
   if (chunks.heaps.empty()) return {};
-  const std::vector<uint64_t> at_hand = words_at_hand(stopped, memory);
+  const std::vector<uint64_t> at_hand = words_at_hand(stopped, memory, chunks.heaps);
   Overlaps overlaps_recorded;
   Overlaps overlaps_released;
-  std::vector<model::ScannedBlock> earlier;
+  boost::unordered_flat_map<uint64_t, model::SiteId> sites;  // by size
+  const size_t count_before = recorded.blocks.size();
   uint64_t bytes = 0;
+  recorded.blocks.reserve(count_before + chunks.blocks.size());
+  const auto is_recorded = [&](const base::AddressRange& chunk) {
+    return overlaps_recorded(chunk, std::span(recorded.blocks).first(count_before), range_of_block);
+  };
   for (const base::AddressRange& chunk : chunks.blocks) {
-    if (overlaps_recorded(chunk, recorded.blocks, range_of_block)) continue;
+    if (is_recorded(chunk)) continue;
     // Its release was seen, and no allocation since: the call is under way.
     if (overlaps_released(chunk, recorded.released, range_itself)) continue;
     if (std::ranges::binary_search(at_hand, chunk.begin - kChunkHeadBytes)) continue;
-    const model::BlockNumber number = model::kFirstEarlierNumber + earlier.size();
-    earlier.push_back({chunk.begin, chunk.size(), number, site_of(chunk.size()), 0});
+    const auto [site, is_new] = sites.try_emplace(chunk.size());
+    if (is_new) site->second = site_of(chunk.size());
+    const model::BlockNumber number = model::kFirstEarlierNumber + (recorded.blocks.size() - count_before);
+    recorded.blocks.push_back({chunk.begin, chunk.size(), number, site->second, 0});
     bytes += chunk.size();
   }
-  const size_t count = earlier.size();
-  const auto middle = recorded.blocks.insert(recorded.blocks.end(), earlier.begin(), earlier.end());
-  std::ranges::inplace_merge(recorded.blocks, middle, {}, &model::ScannedBlock::address);
+  const size_t count = recorded.blocks.size() - count_before;
+  const auto middle = recorded.blocks.begin() + static_cast<ptrdiff_t>(count_before);
+  std::inplace_merge(
+      recorded.blocks.begin(), middle, recorded.blocks.end(),
+      [](const model::ScannedBlock& one, const model::ScannedBlock& other) { return one.address < other.address; });
   return {.heaps = std::move(chunks.heaps),
           .note = model::Note{.kind = model::NoteKind::kEarlierBlocks, .numbers = {count, bytes}}};
 }
