@@ -18,6 +18,7 @@ heaptap_tool_test(test_runner run_tests_test.py)
 heaptap_tool_test(contained contained_test.py)
 heaptap_tool_test(build_cost ${PROJECT_SOURCE_DIR}/bench/suite/build_cost_test.py)
 heaptap_tool_test(bench_against ${PROJECT_SOURCE_DIR}/bench/suite/against_test.py)
+heaptap_tool_test(bench_figures ${PROJECT_SOURCE_DIR}/bench/suite/figures_test.py)
 heaptap_tool_test(applications_judge ${PROJECT_SOURCE_DIR}/tests/applications/judge_test.py)
 if(TARGET heaptap_agent AND CMAKE_BUILD_TYPE STREQUAL Release)
   heaptap_tool_test(agent_symbols check_agent_symbols.py --build ${PROJECT_BINARY_DIR}

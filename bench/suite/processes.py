@@ -7,6 +7,7 @@ is a zombie, and the rest is the measured program's.
 import os
 import re
 import signal
+import subprocess
 import threading
 import time
 
@@ -15,6 +16,11 @@ TIMEOUT_S = 600
 
 class Failure(Exception):
     """Failure of a measured program."""
+
+
+def ask(*argv):
+    """What a command prints."""
+    return subprocess.run(argv, stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
 
 
 class Exit:

@@ -1,4 +1,4 @@
-"""Variants of running a work: bare, under heaptap, under heaptrack. Each returns one sample per run."""
+"""Variants of running a work: bare, under heaptap, under heaptrack, Memcheck or LeakSanitizer. Each returns one sample per run."""
 import os
 import shutil
 
@@ -141,3 +141,32 @@ class Heaptrack(Bare):
         environment = {**ENVIRONMENT, **work.environment}
         environment |= {"LD_PRELOAD": self.preload, "DUMP_HEAPTRACK_OUTPUT": self.pipe}
         return [Process(work.argv, environment, stdout=self._stdout()), helpers]
+
+
+class Memcheck(Bare):
+    """Valgrind's leak check: the work runs in its process."""
+
+    name = "Memcheck"
+
+    @staticmethod
+    def find(directory):
+        """None if it isn't installed."""
+        return Memcheck(directory) if shutil.which("valgrind") else None
+
+    def _start(self, work):
+        argv = [shutil.which("valgrind"), "--leak-check=full", *work.argv]
+        return [Process(argv, {**ENVIRONMENT, **work.environment}, stdout=self._stdout())]
+
+
+class LeakSanitizer(Bare):
+    """The work built with LeakSanitizer, beside the one built without. Leaks don't change the exit status."""
+
+    name = "LeakSanitizer"
+
+    @staticmethod
+    def is_built(work):
+        return os.access(work.argv[0] + "_lsan", os.X_OK)
+
+    def _start(self, work):
+        environment = {**ENVIRONMENT, **work.environment, "LSAN_OPTIONS": "exitcode=0"}
+        return [Process([work.argv[0] + "_lsan", *work.argv[1:]], environment, stdout=self._stdout())]

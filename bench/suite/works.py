@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 
-from .processes import Failure
+from .processes import Failure, ask
 
 EIGHTH, FIFTH = 1 / 8, 1 / 5
 
@@ -120,10 +120,6 @@ class Catalogue:
         address = os.path.join(self.directory, "redis.sock")
         argv = [server, "--port", "0", "--unixsocket", address, "--save", "", "--appendonly", "no", "--logfile", "/dev/null"]
         return Work("redis-server", argv, driver=redis_driver(client, address), same_output=False)
-
-
-def ask(*argv):
-    return subprocess.run(argv, stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
 
 
 def sql_script():
