@@ -212,10 +212,10 @@ class DocFacts(Checkout):
         self.assertEqual(self.violations({**writer, "docs/json.md": "`heaptap-top`, version 1\n"}), [])
         self.assert_one({**writer, "docs/json.md": "`heaptap-top`, version 2\n"}, "docs/json.md:1", "has version 1")
 
-    def test_the_readme_names_each_directory_of_the_sources(self):
-        readme = SOUND["README.md"] + "## The source\n```\nsrc/any/ src/second/ src/apps/heaptap/ src/core/\n```\n"
-        self.assertEqual(self.violations({"README.md": readme}), [])
-        self.assert_one({"README.md": readme.replace("src/second/", "")}, "README.md", "src/second/ is missing")
+    def test_the_architecture_names_each_floor_of_the_sources(self):
+        page = "# Architecture\n## Floors\n| floor |\n|---|\n| `any` every side |\n| `second` x |\n| `apps` x |\n| `core` x |\n"
+        self.assertEqual(self.violations({"docs/architecture.md": page}), [])
+        self.assert_one({"docs/architecture.md": page.replace("| `second` x |\n", "")}, "docs/architecture.md", "second is missing")
 
     def test_values_are_whole_numbers_and_signs(self):
         for text, value in (("size_t{64} << 10", 65536), ("uint64_t{1}", 1), ("50'000", 50000), ("0x5246u", 0x5246),

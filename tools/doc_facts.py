@@ -28,8 +28,9 @@ NAMES = "docs/decisions/0117-symbols-files-and-rows.md"
 TWO_MACHINES = "docs/howto/two-machines.md"
 
 FACTS = (
-    Fact("README.md", r"(127): program not found\. (126): .* (125): heaptap itself failed\. (3): .* (2): wrong usage",
-         ("kExitNotFound", "kExitNotExecutable", "kExitFailed", "kExitUnknown", "kExitUsage")),
+    Fact("docs/man/heaptap-run.1.scd",
+         r"or (3) if it can't be judged\. (127): no such program\. (126): .* (125): heaptap itself failed\. (2): wrong usage",
+         ("kExitUnknown", "kExitNotFound", "kExitNotExecutable", "kExitFailed", "kExitUsage")),
     Fact(WIRE, r"This is version (\d+)\.(\d+)\.", ("kMajorVersion", "kMinorVersion"), "kFileMagic"),
     Fact(WIRE, r"major version +u16, (\d+)\n.*minor version +u16, (\d+)", ("kMajorVersion", "kMinorVersion"), "kFileMagic"),
     Fact(WIRE, r"u32, (0x\w+): the bytes", ("kFrameSync",)),
@@ -252,11 +253,6 @@ def check_commands(sources, name, text):
         for option in OPTION.findall(REST.split(rest)[0]):
             if not sources.has_option(option):
                 yield line_at(text, match.start()), f"{program} has no option {option}"
-    if name == "README.md":
-        commands = re.search(r"^## Commands$.*?(?=^## )", text, re.MULTILINE | re.DOTALL)
-        for match in OPTION.finditer(commands[0] if commands else ""):
-            if not sources.has_option(match[0]):
-                yield line_at(text, commands.start() + match.start()), f"heaptap has no option {match[0]}"
     if is_man:
         for match in MAN_PAGE.finditer(text):
             if not (sources.root / "docs" / "man" / f"{match[1]}.{match[2]}.scd").is_file():
@@ -294,10 +290,11 @@ def check_whole(sources):
     for command in sorted(sources.commands.get("heaptap-target", set()) - UNNAMED_COMMANDS):
         if f"*heaptap-target {command}*" not in text_of(targets_page):
             yield targets_page, f"the command {command} is missing"
-    if "## The source" in readme:
+    architecture = text_of("docs/architecture.md")
+    if "## Floors" in architecture:
         for directory in sorted(path.name for path in (root / "src").iterdir() if path.is_dir() and any(path.iterdir())):
-            if f"src/{directory}/" not in readme:
-                yield "README.md", f"The source: src/{directory}/ is missing"
+            if f"\n| `{directory}` " not in architecture:
+                yield "docs/architecture.md", f"Floors: {directory} is missing"
 
 
 def check_text(sources, name, text):
