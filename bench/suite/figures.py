@@ -20,14 +20,15 @@ def shown(work):
 
 
 def recording_rows(samples, works):
-    """CPU time of all processes as a multiple of the program's alone."""
+    """CPU time of the program as a multiple of what it takes alone; and that of all processes, where others work for the tool."""
     samples = Samples(samples)
     for work in works:
         bare = samples.target(work, "bare")
         cells = []
         for tool in TOOLS:
-            everything = samples.all_processes(work, tool)
-            cells.append(times(ratio(everything, bare[: len(everything)])))
+            program, everything = samples.target(work, tool), samples.all_processes(work, tool)
+            ratios = [times(ratio(values, bare[: len(values)])) for values in (program, everything)]
+            cells.append(" / ".join(dict.fromkeys(ratios)))
         yield [f"CPU time of {shown(work)}, recorded (alone: 1×)", *cells]
 
 

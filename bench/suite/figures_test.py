@@ -13,10 +13,10 @@ def sample(variant, target, helpers=0.0):
 
 
 class Figures(unittest.TestCase):
-    def test_all_processes_count(self):
+    def test_other_processes_are_told_apart(self):
         samples = [sample("bare", 2), sample("bare", 1), sample("heaptap", 2.5, 0.5), sample("heaptap", 1.2, 0.3), sample("Memcheck", 60)]
         self.assertEqual(list(figures.recording_rows(samples, ["perl"])),
-                         [["CPU time of `perl`, recorded (alone: 1×)", "1.5×", "–", "30×", "–"]])
+                         [["CPU time of `perl`, recorded (alone: 1×)", "1.2× / 1.5×", "–", "30×", "–"]])
 
     def test_a_scan_without_the_other_one(self):
         scan = {"blocks": 1_000_000, "bytes": 8e8, "index_s": 0.1, "collect_s": 0.3, "resolve_s": 0.05, "classify_s": 0.05}
