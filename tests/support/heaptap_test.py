@@ -28,6 +28,8 @@ ORACLE = pathlib.Path(os.environ.get("ORACLE", HERE.parent.parent / "build/tests
 ANNOUNCER = pathlib.Path(os.environ.get("ANNOUNCER", HERE.parent.parent / "build/tests/announce"))
 LONG = os.environ.get("HEAPTAP_LONG") == "1"
 
+os.environ.pop("DEBUGINFOD_URLS", None)  # nothing is downloaded unless a test says so
+
 # A shell without job control starts what it puts in the background with these ignored, which programs inherit.
 for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
     signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)

@@ -244,11 +244,11 @@ std::string words_of(const model::SymbolHint& hint) {
       hint.finds_packages && (path.starts_with("/usr/") || path.starts_with("/lib"))
           ? fmt::format("install its debug symbols (find-dbgsym-packages {} names the package), ", path)
           : std::string();
-  const char* const servers = hint.asked_servers ? "" : " or --debuginfod";
+  const char* const servers = hint.asked_servers ? "" : " or set DEBUGINFOD_URLS";
   switch (hint.lack) {
     case Lack::kFile:
       return fmt::format("{} is not on this machine: pass --sysroot DIR or --symbols DIR with a copy of {}{}", name,
-                         path, hint.asked_servers ? "" : ", or --debuginfod");
+                         path, hint.asked_servers ? "" : ", or set DEBUGINFOD_URLS");
     case Lack::kSameFile:
       return fmt::format("{} ({}), so it is not used: pass --symbols DIR with the binary that was traced",
                          hint.other_path.empty() || hint.other_path == path

@@ -1,22 +1,34 @@
 #include "analysis/symbols/debuginfod.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
+#include <optional>
+#include <utility>
 
+#include "analysis/symbols/file_cache.h"
 #include "analysis/symbols/stop_transfer.h"
+#include "common/base/intervals.h"
+#include "common/base/stop_signals.h"
 #include "common/base/unique_fd.h"
 
 namespace heaptap::symbols {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kSilenceLimit = std::chrono::seconds(15);
 constexpr auto kTotalLimit = std::chrono::minutes(5);
+constexpr auto kPauseAfterSilence = std::chrono::minutes(1);
+
+// Without a byte. Servers that unpack a package first take some seconds.
+Clock::duration silence_limit() { return base::intervals().reach * 3 / 2; }
+
+// No server is asked before this time: one was silent, or the user didn't want to wait. For all threads.
+std::atomic<Clock::rep> silent_until = 0;
 
 // Declarations of elfutils' debuginfod.h, so that the build doesn't need it.
 struct Client;
@@ -28,18 +40,21 @@ using SetProgress = void (*)(Client*, Progress);
 using SetUserPointer = void (*)(Client*, void*);
 using GetUserPointer = void* (*)(Client*);
 
-GetUserPointer get_user_pointer = nullptr;
+std::atomic<GetUserPointer> get_user_pointer = nullptr;
 
 // Timing and progress of one transfer.
 struct WaitBudget {
+  Transfer transfer;
+  int requests_before = base::stop_signals::requests();
   Clock::time_point started = Clock::now();
   Clock::time_point last_byte = started;
-  long bytes = 0;
+  long bytes = -1;
+  long calls = 0;
   bool is_lost = false;
-  const DownloadProgress* progress = nullptr;
+  bool is_too_large = false;
 };
 
-// One transfer at a time, which a signal may stop.
+// One transfer in the foreground at a time, which a signal may stop.
 std::atomic<bool> is_transferring = false;
 std::atomic<int> stopping_signal = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
@@ -57,16 +72,37 @@ class Stoppable {
 
 // Called by libdebuginfod repeatedly while it waits; a nonzero result ends the transfer.
 int on_progress(Client* client, long bytes, long total) {
-  auto& wait_budget = *static_cast<WaitBudget*>(get_user_pointer(client));
+  WaitBudget& wait = *static_cast<WaitBudget*>(get_user_pointer.load()(client));
+  const Transfer& transfer = wait.transfer;
   const auto now = Clock::now();
-  if (bytes != wait_budget.bytes) {
-    wait_budget.bytes = bytes;
-    wait_budget.last_byte = now;
-    if (*wait_budget.progress && bytes > 0)
-      (*wait_budget.progress)(static_cast<uint64_t>(bytes), total > 0 ? static_cast<uint64_t>(total) : 0);
+  // Until a server sends something it counts its calls instead.
+  if (++wait.calls == bytes && total <= 0) bytes = 0;
+  if (bytes != wait.bytes) {
+    wait.bytes = bytes;
+    wait.last_byte = now;
+    const uint64_t done = bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
+    const uint64_t all = total > 0 ? static_cast<uint64_t>(total) : 0;
+    if (transfer.progress) transfer.progress(done, all);
+    wait.is_too_large = std::max(done, all) > transfer.max_bytes;
   }
-  wait_budget.is_lost = now - wait_budget.last_byte > kSilenceLimit || now - wait_budget.started > kTotalLimit;
-  return wait_budget.is_lost || stopping_signal != 0 ? 1 : 0;
+  wait.is_lost = now - wait.last_byte > silence_limit() || now - wait.started > kTotalLimit;
+  if (transfer.stop.stop_possible()) return wait.is_lost || wait.is_too_large || transfer.stop.stop_requested() ? 1 : 0;
+  wait.is_lost = wait.is_lost || base::stop_signals::requests() != wait.requests_before;
+  return wait.is_lost || wait.is_too_large || stopping_signal != 0 ? 1 : 0;
+}
+
+// Where libdebuginfod keeps what it fetched: debuginfod_find_debuginfo(3).
+std::string cache_directory() {
+  const auto value_of = [](const char* name) -> std::string {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  if (std::string own = value_of("DEBUGINFOD_CACHE_PATH"); !own.empty()) return own;
+  const std::string home = value_of("HOME");
+  std::string old = home + "/.debuginfod_client_cache";
+  if (access(old.c_str(), F_OK) == 0) return old;
+  const std::string caches = value_of("XDG_CACHE_HOME");
+  return (caches.empty() ? home + "/.cache" : caches) + "/debuginfod_client";
 }
 
 }  // namespace
@@ -88,11 +124,12 @@ class Debuginfod::Library {
     library->find_debug_file = library->function<FindDebugFile>("debuginfod_find_debuginfo");
     library->set_user_pointer = library->function<SetUserPointer>("debuginfod_set_user_data");
     auto set_progress = library->function<SetProgress>("debuginfod_set_progressfn");
-    get_user_pointer = library->function<GetUserPointer>("debuginfod_get_user_data");
+    auto get_pointer = library->function<GetUserPointer>("debuginfod_get_user_data");
     if (!begin || !library->end_ || !library->find_debug_file || !library->set_user_pointer || !set_progress ||
-        !get_user_pointer) {
+        !get_pointer) {
       return nullptr;
     }
+    get_user_pointer = get_pointer;
     library->client = begin();
     if (library->client == nullptr) return nullptr;
     set_progress(library->client, on_progress);
@@ -125,22 +162,29 @@ Debuginfod::Debuginfod(Debuginfod&&) noexcept = default;
 Debuginfod& Debuginfod::operator=(Debuginfod&&) noexcept = default;
 Debuginfod::~Debuginfod() = default;
 
+bool has_debuginfod_servers() {
+  const char* const urls = std::getenv("DEBUGINFOD_URLS");
+  return urls != nullptr && *urls != '\0';
+}
+
 base::Result<Debuginfod> Debuginfod::create() {
-  const char* urls = std::getenv("DEBUGINFOD_URLS");
-  if (urls == nullptr || *urls == '\0') {
+  if (!has_debuginfod_servers())
     return base::fail("no debuginfod server given: set DEBUGINFOD_URLS (Debian's is https://debuginfod.debian.net)");
-  }
+  HEAPTAP_TRY(check_owners(cache_directory()));
   auto library = Library::load();
   if (library == nullptr) return base::fail("can't load libdebuginfod.so.1: install the package libdebuginfod1");
   return Debuginfod(std::move(library));
 }
 
-base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_id, const DownloadProgress& progress) {
-  if (is_silent_) return base::fail("the debuginfod servers didn't answer earlier");
-  const Stoppable stoppable;
-  WaitBudget wait_budget;
-  wait_budget.progress = &progress;
-  library_->set_user_pointer(library_->client, &wait_budget);
+bool Debuginfod::are_silent() { return Clock::now().time_since_epoch().count() < silent_until; }
+
+base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_id, Transfer transfer) {
+  if (are_silent()) return base::fail("the debuginfod servers didn't answer earlier");
+  const bool is_in_foreground = !transfer.stop.stop_possible();
+  std::optional<Stoppable> stoppable;
+  if (is_in_foreground) stoppable.emplace();
+  WaitBudget wait{.transfer = std::move(transfer)};
+  library_->set_user_pointer(library_->client, &wait);
   char* path = nullptr;
   const base::UniqueFd file(library_->find_debug_file(library_->client,
                                                       reinterpret_cast<const unsigned char*>(build_id.data()),
@@ -148,10 +192,11 @@ base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_i
   std::string found = path == nullptr ? "" : path;
   std::free(path);
   if (file) return found;
-  if (wait_budget.is_lost) {
-    is_silent_ = true;
+  if (wait.is_lost) {
+    silent_until = (Clock::now() + kPauseAfterSilence).time_since_epoch().count();
     return base::fail("the debuginfod servers don't answer");
   }
+  if (wait.is_too_large) return base::fail("the debug file is too large");
   return base::fail("the debuginfod servers don't have the file: {}", base::reason_of(-file.get()));
 }
 

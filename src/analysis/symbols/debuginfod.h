@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 
+#include "analysis/symbols/downloads.h"
 #include "common/base/result.h"
 
 namespace heaptap::symbols {
@@ -12,24 +14,35 @@ namespace heaptap::symbols {
 // Download progress: bytes received, and in total (0: unknown).
 using DownloadProgress = std::function<void(uint64_t done, uint64_t total)>;
 
+// Conditions of one download.
+struct Transfer {
+  DownloadProgress progress = {};
+  uint64_t max_bytes = uint64_t{4} << 30;
+  // A download in the background, which ends when this asks for it. Without one it is in the foreground: signals end it, and a
+  // request for the recording's end.
+  std::stop_token stop = {};
+};
+
 class Debuginfod {
  public:
-  // Fails if libdebuginfod isn't installed or no server is configured.
+  // Fails if libdebuginfod isn't installed, no server is configured, or its cache belongs to another user, who could give root files.
   static base::Result<Debuginfod> create();
   Debuginfod(Debuginfod&&) noexcept;
   Debuginfod& operator=(Debuginfod&&) noexcept;
   ~Debuginfod();
 
-  // Path (in the user's cache) of the debug file with this build-id (bytes), downloaded if necessary. Gives up after kSilenceLimit
-  // without a byte or kTotalLimit in total; after a silence no further file is requested.
-  base::Result<std::string> find_debug_file(const std::string& build_id, const DownloadProgress& progress = {});
+  // Path (in the user's cache) of the debug file with this build-id (bytes), downloaded if necessary; whatever the server sent: the
+  // caller checks it. Gives up after some seconds without a byte and after some minutes in total; then no server is asked for a while.
+  base::Result<std::string> find_debug_file(const std::string& build_id, Transfer transfer = {});
+
+  // Whether a server didn't answer a short time ago, or the user ended a download.
+  static bool are_silent();
 
  private:
   class Library;
   explicit Debuginfod(std::unique_ptr<Library> library);
 
   std::unique_ptr<Library> library_;
-  bool is_silent_ = false;
 };
 
 }  // namespace heaptap::symbols

@@ -33,20 +33,6 @@ base::Result<> make_directories(const std::string& path) {
   return {};
 }
 
-// Nothing is written to a path in which another user can place links: root's files would go where that user likes.
-base::Result<> check_owners(const std::string& path) {
-  constexpr uid_t kUnmapped = 65534;  // of a user unknown in this namespace
-  for (size_t slash = path.find('/', 1); slash != 0; slash = slash == path.npos ? 0 : path.find('/', slash + 1)) {
-    const std::string directory = path.substr(0, slash);
-    struct stat status{};
-    if (stat(directory.c_str(), &status) != 0) break;
-    if (status.st_uid != 0 && status.st_uid != geteuid() && (status.st_uid != kUnmapped || geteuid() == 0)) {
-      return base::fail("{} belongs to another user", directory);
-    }
-  }
-  return {};
-}
-
 struct Kept {
   fs::path path;
   timespec used;
@@ -72,6 +58,20 @@ std::vector<Kept> files_in(const std::string& directory) {
 }
 
 }  // namespace
+
+// Nothing is written to a path in which another user can place links: root's files would go where that user likes.
+base::Result<> check_owners(const std::string& path) {
+  constexpr uid_t kUnmapped = 65534;  // of a user unknown in this namespace
+  for (size_t slash = path.find('/', 1); slash != 0; slash = slash == path.npos ? 0 : path.find('/', slash + 1)) {
+    const std::string directory = path.substr(0, slash);
+    struct stat status{};
+    if (stat(directory.c_str(), &status) != 0) break;
+    if (status.st_uid != 0 && status.st_uid != geteuid() && (status.st_uid != kUnmapped || geteuid() == 0)) {
+      return base::fail("{} belongs to another user", directory);
+    }
+  }
+  return {};
+}
 
 std::string build_id_path(const std::string& build_id) {
   std::string path = ".build-id/";

@@ -63,6 +63,9 @@ class FileCache {
   uint64_t max_bytes_;
 };
 
+// Fails if a directory of this path, as far as it is there, belongs to a user other than this one and root.
+base::Result<> check_owners(const std::string& path);
+
 // ".build-id/xx/yyyy"
 std::string build_id_path(const std::string& build_id);
 

@@ -182,7 +182,7 @@ std::optional<ElfFile> FileSearch::ask_provider(const std::string& build_id, Wan
 
 std::optional<ElfFile> FileSearch::ask_servers(const std::string& build_id) {
   if (!debuginfod_ || build_id.empty()) return std::nullopt;
-  const auto path = debuginfod_->find_debug_file(build_id, progress_);
+  const auto path = debuginfod_->find_debug_file(build_id, {.progress = progress_});
   if (!path) return std::nullopt;
   auto file = ElfFile::open(*path);
   return file && file->build_id() == build_id ? std::move(file) : std::nullopt;

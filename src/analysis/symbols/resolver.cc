@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/symbols/downloads.h"
 #include "analysis/symbols/file_pool.h"
 #include "analysis/symbols/hints.h"
 #include "analysis/symbols/module_file.h"
@@ -26,7 +27,7 @@ bool has_no_file(const model::Module& module) {
 class Resolver::Impl {
  public:
   explicit Impl(const ResolverOptions& options)
-      : hints_(options.debuginfod),
+      : hints_(options.debuginfod && has_debuginfod_servers()),
         progress_(options.progress),
         server_(options.server),
         pool_(options.files),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/symbols/local_files.h"
+#include "apps/heaptap/commands/terminal.h"
 #include "common/base/signals_blocked.h"
 #include "common/base/small_file.h"
 #include "common/base/stop_signals.h"
@@ -26,14 +27,17 @@ constexpr size_t kMaxWaiting = 256;                // open ones
 }  // namespace
 
 KeptFiles::KeptFiles(symbols::ResolverOptions where)
-    : where_{.symbol_directories = std::move(where.symbol_directories), .sysroots = std::move(where.sysroots)},
-      cache_(symbols::FileCache::of_user()) {}
+    : where_{.symbol_directories = where.symbol_directories, .sysroots = where.sysroots},
+      cache_(symbols::FileCache::of_user()),
+      downloads_(std::move(where)) {}
 
 KeptFiles::~KeptFiles() = default;
 
 bool KeptFiles::lacks(const model::Module& module) {
-  if (!cache_ || module.build_id.empty() || (module.flags & wire::kModuleIsVdso) != 0) return false;
+  if (module.build_id.empty() || (module.flags & wire::kModuleIsVdso) != 0) return false;
   if (base::file_name_of(module.path) == wire::kAgentFileName) return false;  // stacks never end in the agent
+  downloads_.want(module);
+  if (!cache_) return false;
   if (seen_.size() >= kMaxFilesSeen || !seen_.insert(module.build_id).second) return false;
   return !symbols::has_file(where_, module);
 }
@@ -89,6 +93,13 @@ void KeptFiles::finish() {
   while (!news_.wait_for(lock, kLook, [this] { return queue_.empty(); })) {
     if (base::stop_signals::requests() != asked_before) return;
   }
+  lock.unlock();
+  std::optional<ProgressLine> progress;  // where there is something to wait for
+  downloads_.finish([&](const symbols::SymbolWork& work) {
+    if (!progress) progress.emplace();
+    progress->tell(work);
+    return base::stop_signals::requests() == asked_before;
+  });
 }
 
 supervision::RecordingMaker KeptFiles::recording_maker(trace::FramePool& frames) {

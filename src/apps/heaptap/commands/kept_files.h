@@ -1,5 +1,5 @@
 // Copies of module files that symbol searches wouldn't find (unlinked, replaced, in memory, below another root), made while their
-// processes live, into the cache of analysis/symbols/file_cache.h, which all symbol searches use.
+// processes live, into the cache of analysis/symbols/file_cache.h, which all symbol searches use; and downloads of the debug files of others.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "analysis/symbols/downloads.h"
 #include "analysis/symbols/file_cache.h"
 #include "analysis/symbols/resolver.h"
 #include "capture/supervision/recorded_processes.h"
@@ -21,13 +22,13 @@ namespace heaptap::app {
 
 class KeptFiles final : public recordings::FileKeeper {
  public:
-  // `where`: places that symbol searches will use. Without a cache it keeps none.
+  // `where`: places that symbol searches will use. Without a cache it keeps none, without `debuginfod` it downloads none.
   explicit KeptFiles(symbols::ResolverOptions where);
   ~KeptFiles() override;
 
   bool lacks(const model::Module& module) override;
   void keep(const model::Module& module, base::UniqueFd file) override;
-  // To be called after recording: waits until the copies are made, or Ctrl-C.
+  // To be called after recording: waits until the copies are made and the download under way is there, or Ctrl-C.
   void finish();
   // Factory of local recordings whose files are kept, and whose frames `frames` makes; both must outlive them.
   [[nodiscard]] supervision::RecordingMaker recording_maker(trace::FramePool& frames);
@@ -49,7 +50,8 @@ class KeptFiles final : public recordings::FileKeeper {
   std::mutex mutex_;
   std::condition_variable_any news_;
   std::deque<Copy> queue_;  // under the mutex; the first one is being copied
-  std::jthread copier_;     // declared last: ends before the rest
+  symbols::Downloads downloads_;
+  std::jthread copier_;  // declared last: ends before the rest
 };
 
 }  // namespace heaptap::app

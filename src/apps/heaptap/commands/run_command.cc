@@ -205,6 +205,13 @@ query::Query report_query(const RunOptions& options) {
   return query;
 }
 
+// Places of names that the end of the run will look into: with -q it prints none.
+symbols::ResolverOptions names_soon(const RunOptions& options) {
+  symbols::ResolverOptions names = report_query(options).symbols;
+  names.debuginfod = names.debuginfod && !options.quiet;
+  return names;
+}
+
 base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan& plan) {
   const auto agent = find_agent();
   if (!agent) return std::unexpected(agent.error());
@@ -217,7 +224,7 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   launch->agent_path = preloaded->path();
   launch->session = server->session();
   // All resources are created before the program runs.
-  KeptFiles files(report_query(options).symbols);
+  KeptFiles files(names_soon(options));
   trace::FramePool frames(collector_threads(options.collector_threads));
   supervision::RecordedProcesses processes(recording_options(options, plan), files.recording_maker(frames));
   supervision::AgentSource source(processes, *server);
@@ -281,7 +288,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     return base::fail("can't start the tracer: {}{}", line.error().message,
                       plan.why.empty() ? "" : fmt::format(" ({})", plan.why));
   }
-  KeptFiles files(report_query(options).symbols);
+  KeptFiles files(names_soon(options));
   trace::FramePool frames(collector_threads(options.collector_threads));
   supervision::RecordedProcesses processes(recording_options(options, plan), files.recording_maker(frames));
   if (launch && is_to_begin_off(options)) processes.begin_switched_off(true);

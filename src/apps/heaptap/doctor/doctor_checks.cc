@@ -121,14 +121,14 @@ Check libc_check(const MachineFacts& facts) {
 
 Check servers_check(const MachineFacts& facts) {
   if (!facts.debuginfod_servers.empty()) {
-    return {"debuginfod", Verdict::kOk, "configured in DEBUGINFOD_URLS; --debuginfod asks it"};
+    return {"debuginfod", Verdict::kOk, "configured in DEBUGINFOD_URLS"};
   }
   const char* const server = facts.package_tool == "apt-get"  ? "https://debuginfod.debian.net"
                              : facts.package_tool == "pacman" ? "https://debuginfod.archlinux.org"
                                                               : "https://debuginfod.elfutils.org";
   return {"debuginfod",
           Verdict::kNote,
-          "DEBUGINFOD_URLS isn't set: --debuginfod asks no server",
+          "DEBUGINFOD_URLS isn't set: no server is asked for debug symbols",
           {fmt::format("export DEBUGINFOD_URLS={}", server)}};
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "analysis/symbols/downloads.h"
 #include "apps/heaptap/commands/symbols_server.h"
 #include "apps/heaptap/options/command_options.h"
 #include "apps/heaptap/options/pid_word.h"
@@ -139,7 +140,9 @@ void add_names(OptionSet& set, RunOptions& options) {
   set.group(OptionGroup::kSymbols);
   set.list("--symbols", options.symbols, "Search for debug information below DIR").value_name("DIR");
   set.list("--sysroot", options.sysroots, "Search for the target's files below DIR").value_name("DIR");
-  set.flag("--debuginfod", options.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
+  options.debuginfod = symbols::has_debuginfod_servers();
+  set.flag("--debuginfod", options.debuginfod, "Ask the servers of $DEBUGINFOD_URLS (the default where it is set)");
+  set.flag("--no-debuginfod", [&options] { options.debuginfod = false; }, "Ask no such server");
   add_symbols_server(
       set, [&options](std::shared_ptr<SymbolsServer> server) { options.symbols_server = std::move(server); }, false);
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 
+#include "analysis/symbols/downloads.h"
 #include "apps/heaptap/commands/symbols_server.h"
 #include "apps/heaptap/commands/trace_file.h"
 #include "apps/heaptap/options/command_options.h"
@@ -74,7 +75,9 @@ std::shared_ptr<SymbolsServer> add_symbol_sources(OptionSet& set, symbols::Resol
   set.group(OptionGroup::kSymbols);
   set.list("--symbols", symbols.symbol_directories, "Search for debug information below DIR").value_name("DIR");
   set.list("--sysroot", symbols.sysroots, "Search for the target's files below DIR").value_name("DIR");
-  set.flag("--debuginfod", symbols.debuginfod, "Ask the servers of $DEBUGINFOD_URLS");
+  symbols.debuginfod = symbols::has_debuginfod_servers();
+  set.flag("--debuginfod", symbols.debuginfod, "Ask the servers of $DEBUGINFOD_URLS (the default where it is set)");
+  set.flag("--no-debuginfod", [&symbols] { symbols.debuginfod = false; }, "Ask no such server");
   const auto store = [&symbols](std::shared_ptr<SymbolsServer> server) { symbols.server = std::move(server); };
   return add_symbols_server(set, store, has_token);
 }

@@ -1,0 +1,89 @@
+#include "analysis/symbols/downloads.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "analysis/symbols/debuginfod.h"
+#include "analysis/symbols/file_search.h"
+#include "common/base/signals_blocked.h"
+
+namespace heaptap::symbols {
+namespace {
+
+constexpr size_t kMaxWanted = 256;  // a program may map files without end
+constexpr uint64_t kMaxBytes = uint64_t{512} << 20;
+
+bool has_lines(const ElfFile& file) { return file.has_section(".debug_info") || file.has_section(".zdebug_info"); }
+
+bool is_here(const ResolverOptions& where, const std::string& path, const std::string& build_id) {
+  FileSearch search({.symbol_directories = where.symbol_directories, .sysroots = where.sysroots});
+  const auto module = search.find_module(path, build_id);
+  if (module.file && has_lines(*module.file)) return true;
+  return search
+      .find_debug_file({.path = module.file ? module.file->path() : path,
+                        .recorded_path = path,
+                        .build_id = build_id,
+                        .link = std::nullopt})
+      .has_value();
+}
+
+}  // namespace
+
+Downloads::Downloads(ResolverOptions where) : where_(std::move(where)) {}
+Downloads::~Downloads() = default;
+
+void Downloads::want(const model::Module& module) {
+  if (!where_.debuginfod || module.build_id.empty()) return;
+  if (seen_.size() >= kMaxWanted || !seen_.insert(module.build_id).second) return;
+  const std::scoped_lock lock(mutex_);
+  queue_.push_back({module.path, module.build_id});
+  news_.notify_all();
+  if (thread_.joinable()) return;
+  const base::SignalsBlocked signals;  // for the recording thread
+  thread_ = std::jthread([this](const std::stop_token& stop) { download_all(stop); });
+}
+
+void Downloads::download_all(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (news_.wait(lock, stop, [this] { return !queue_.empty(); })) {
+    const Wanted wanted = queue_.front();
+    lock.unlock();
+    download(wanted, stop);
+    lock.lock();
+    queue_.pop_front();
+    news_.notify_all();
+  }
+}
+
+// Files that aren't found lack names later, which the report says.
+void Downloads::download(const Wanted& wanted, const std::stop_token& stop) {
+  if (Debuginfod::are_silent() || is_here(where_, wanted.path, wanted.build_id)) return;
+  auto servers = Debuginfod::create();
+  if (!servers) return;
+  const auto note = [this, &wanted](uint64_t done, uint64_t total) {
+    const std::scoped_lock lock(mutex_);
+    work_ = {.kind = SymbolWork::Kind::kDownloading, .path = wanted.path, .done = done, .total = total};
+  };
+  note(0, 0);
+  (void)servers->find_debug_file(wanted.build_id, {.progress = note, .max_bytes = kMaxBytes, .stop = stop});
+}
+
+void Downloads::finish(const std::function<bool(const SymbolWork& work)>& goes_on) {
+  constexpr std::chrono::milliseconds kLook{100};
+  std::unique_lock lock(mutex_);
+  if (queue_.size() > 1) queue_.erase(queue_.begin() + 1, queue_.end());
+  while (!news_.wait_for(lock, kLook, [this] { return queue_.empty(); })) {
+    const SymbolWork work = work_;
+    lock.unlock();
+    const bool is_wanted = goes_on(work);
+    lock.lock();
+    if (!is_wanted) break;
+  }
+  lock.unlock();
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+}
+
+}  // namespace heaptap::symbols

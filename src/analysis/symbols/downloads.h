@@ -1,0 +1,51 @@
+// Downloads of debug files while a program runs, from the servers of $DEBUGINFOD_URLS into the cache that all debuginfod clients share:
+// who resolves addresses later finds them there.
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "analysis/symbols/resolver.h"
+#include "common/model/tables.h"
+
+namespace heaptap::symbols {
+
+// Whether $DEBUGINFOD_URLS names servers.
+bool has_debuginfod_servers();
+
+class Downloads {
+ public:
+  // `where`: places that symbol searches will use; without `debuginfod` nothing is downloaded.
+  explicit Downloads(ResolverOptions where);
+  ~Downloads();  // ends the one under way
+
+  // Queues a module's debug file, unless it is on this machine. Doesn't wait.
+  void want(const model::Module& module);
+  // To be called when the program has ended: begins no further download, and waits for the one under way as long as `goes_on` agrees, which
+  // is called now and then, and told about it.
+  void finish(const std::function<bool(const SymbolWork& work)>& goes_on);
+
+ private:
+  struct Wanted {
+    std::string path;
+    std::string build_id;
+  };
+
+  void download_all(const std::stop_token& stop);
+  void download(const Wanted& wanted, const std::stop_token& stop);
+
+  const ResolverOptions where_;
+  std::set<std::string> seen_;  // build-ids
+  std::mutex mutex_;            // of what is below
+  std::condition_variable_any news_;
+  std::deque<Wanted> queue_;  // the first one is being downloaded
+  SymbolWork work_;
+  std::jthread thread_;  // declared last: ends before the rest
+};
+
+}  // namespace heaptap::symbols
