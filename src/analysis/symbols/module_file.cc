@@ -226,6 +226,7 @@ std::vector<model::Frame> ModuleFile::frames_at(uint64_t address) {
     }
     if (each.position.file != nullptr) frame.file = *each.position.file;
     frame.line = each.position.line;
+    frame.column = each.position.column;
     frame.inlined = each.inlined;
     if (!each.inlined) {
       use_full_name(frame, each.function, moved);

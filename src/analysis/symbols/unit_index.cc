@@ -185,7 +185,8 @@ const UnitIndex::InlineTree& UnitIndex::inlines_of(Function& function) {
       tree.nodes.push_back({.die_offset = cursor.offset(),
                             .parent = open.empty() ? kNoParent : open.back().node,
                             .call_file = die ? unsigned_of(*die, DW_AT_call_file) : 0,
-                            .call_line = die ? unsigned_of(*die, DW_AT_call_line) : 0});
+                            .call_line = die ? unsigned_of(*die, DW_AT_call_line) : 0,
+                            .call_column = die ? unsigned_of(*die, DW_AT_call_column) : 0});
       open.push_back({.depth = depth, .node = index});
     } else if (!can_hold_functions(tag)) {
       cursor.skip_children();
@@ -229,7 +230,11 @@ SourcePosition UnitIndex::position_of(uint64_t address) {
   if (line == nullptr) return {};
   int number = 0;
   if (dwarf_lineno(line, &number) != 0 || number < 0) number = 0;
-  return {.file = whole_path(dwarf_linesrc(line, nullptr, nullptr)), .line = static_cast<uint32_t>(number)};
+  int column = 0;
+  if (number == 0 || dwarf_linecol(line, &column) != 0 || column < 0) column = 0;
+  return {.file = whole_path(dwarf_linesrc(line, nullptr, nullptr)),
+          .line = static_cast<uint32_t>(number),
+          .column = static_cast<uint32_t>(column)};
 }
 
 const std::string* UnitIndex::whole_path(const char* name) {
@@ -248,9 +253,11 @@ SourcePosition UnitIndex::call_position(const Inlined& inlined) {
   Dwarf_Files* files = nullptr;
   size_t file_count = 0;
   if (dwarf_getsrcfiles(&die_, &files, &file_count) != 0 || inlined.call_file >= file_count) {
-    return {.file = nullptr, .line = inlined.call_line};
+    return {.file = nullptr, .line = inlined.call_line, .column = inlined.call_column};
   }
-  return {.file = whole_path(dwarf_filesrc(files, inlined.call_file, nullptr, nullptr)), .line = inlined.call_line};
+  return {.file = whole_path(dwarf_filesrc(files, inlined.call_file, nullptr, nullptr)),
+          .line = inlined.call_line,
+          .column = inlined.call_column};
 }
 
 }  // namespace heaptap::symbols

@@ -20,6 +20,7 @@ namespace heaptap::symbols {
 struct SourcePosition {
   const std::string* file = nullptr;  // valid as long as the UnitIndex
   uint32_t line = 0;
+  uint32_t column = 0;
 };
 
 struct SourceFrame {
@@ -47,6 +48,7 @@ class UnitIndex {
     uint32_t parent;  // index of the call it was inlined into; smaller than its own
     uint32_t call_file;
     uint32_t call_line;
+    uint32_t call_column;
   };
   struct InlineTree {
     std::vector<Inlined> nodes;

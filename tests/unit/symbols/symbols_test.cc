@@ -156,6 +156,26 @@ TEST_P(FullFixture, FunctionsLocalToAFileHaveTheirFullNames) {
   EXPECT_EQ(frames[0].line, line_of("hidden_function"));
 }
 
+// Compilers name the function's name or the parenthesis behind it.
+TEST_P(FullFixture, FramesHaveTheColumnsOfTheirCalls) {
+  const auto frames = fixture.resolve(resolver, "inlined");
+  ASSERT_GE(frames.size(), 3U);
+  const auto call_of = [](const std::string& mark, const std::string& call) {
+    std::ifstream source(SYMBOLS_FIXTURE_SOURCE);
+    std::string text;
+    for (uint32_t line = line_of(mark); line > 0 && std::getline(source, text);) --line;
+    return static_cast<uint32_t>(text.find(call));
+  };
+  const std::vector<std::pair<std::string, std::string>> expected{
+      {"innermost", "probe("}, {"middle", "counter.innermost("}, {"real_function", "middle("}};
+  for (size_t place = 0; place < expected.size(); ++place) {
+    const auto& [mark, call] = expected[place];
+    const uint32_t begin = call_of(mark, call);
+    EXPECT_GT(frames[place].column, begin) << mark;
+    EXPECT_LE(frames[place].column, begin + call.size()) << mark;
+  }
+}
+
 TEST_P(FullFixture, InlinedFunctionsLocalToAFileHaveTheirNamespace) {
   const auto frames = fixture.resolve(resolver, "hidden inlined");
   ASSERT_EQ(frames.size(), 2U);
