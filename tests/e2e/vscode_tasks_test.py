@@ -36,11 +36,15 @@ class Tasks(heaptap_test.TestCase):
         found = [re.match(matcher["regexp"], line) for line in done.stdout.decode().splitlines()]
         self.assertNotIn(None, found, str(done))
         problems = [{name: match[group] for name, group in matcher.items() if name != "regexp"} for match in found]
+        calls = [PROGRAM.splitlines()[int(problem["line"]) - 1][int(problem.pop("column")) - 1:] for problem in problems]
+        self.assertTrue(calls[0].startswith(("std::free(", "free(", "(")), calls)
+        self.assertTrue(calls[1].startswith(("std::malloc(", "malloc(", "(")), calls)
+        self.assertRegex(problems[1].pop("code"), r"^#\d+$")
         self.assertEqual(problems, [
             {"severity": "error", "file": "src/shop.cc", "line": "4", "code": "mismatched-free",
              "message": "free of a block of another family, 4 bytes by operator new"},
-            {"severity": "error", "file": "src/shop.cc", "line": "5", "code": "definitely lost",
-             "message": "77 bytes in 1 block is definitely lost"},
+            {"severity": "error", "file": "src/shop.cc", "line": "5",
+             "message": "77 bytes in 1 block is definitely lost, allocated by malloc"},
         ])
 
 

@@ -11,6 +11,7 @@ base::Result<> write_lsan(const report::Report& report, const report::Write& wri
 base::Result<> write_sarif(const report::Report& report, const report::Write& write);
 base::Result<> write_junit(const report::Report& report, const report::Write& write);
 base::Result<> write_github(const report::Report& report, const report::Write& write);
+base::Result<> write_lines(const report::Report& report, const report::Write& write);
 base::Result<> write_csv(const report::Report& report, const report::Write& write);
 base::Result<> write_dot(const Input& input, const report::Write& write);
 base::Result<> write_blocks(const report::Report& report, const report::Write& write);

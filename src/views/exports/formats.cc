@@ -31,6 +31,7 @@ constexpr std::array kFormats{
     Format{"sarif", "code scanning, editors", ".sarif", {.errors = true}, write_sarif},
     Format{"junit", "CI servers, as tests", ".xml", {.errors = true}, write_junit},
     Format{"github", "GitHub Actions, as annotations", ".txt", {.errors = true}, write_github},
+    Format{"lines", "editors, as a compiler's errors", ".txt", {.errors = true}, write_lines},
     Format{"csv", "spreadsheets", ".csv", {}, write_csv},
     profile("dot", "Graphviz", ".dot", write_dot, {.metric = true, .trace = true}),
     Format{"blocks", "human-readable text", ".txt", {.blocks = true, .timeline = true}, write_blocks},

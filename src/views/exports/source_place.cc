@@ -29,4 +29,14 @@ std::optional<SourcePlace> place_below(const std::string& root, const report::Fr
   return std::nullopt;
 }
 
+std::optional<SourcePlace> place_here(const std::string& root, const report::FrameList& frames) {
+  if (auto below = place_below(root, frames); below && below->frame->line != 0) return below;
+  for (const model::Frame& frame : frames) {
+    std::error_code none;
+    if (frame.line != 0 && frame.file.starts_with('/') && std::filesystem::is_regular_file(frame.file, none))
+      return SourcePlace{&frame, frame.file};
+  }
+  return std::nullopt;
+}
+
 }  // namespace heaptap::exports

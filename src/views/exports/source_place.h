@@ -17,9 +17,11 @@ std::string working_directory();
 
 struct SourcePlace {
   const model::Frame* frame;
-  std::string path;  // relative
+  std::string path;
 };
 // Innermost frame with a file below `root`.
 std::optional<SourcePlace> place_below(const std::string& root, const report::FrameList& frames);
+// The same, where its line is known; else the innermost frame whose file is on this machine, by its absolute path.
+std::optional<SourcePlace> place_here(const std::string& root, const report::FrameList& frames);
 
 }  // namespace heaptap::exports

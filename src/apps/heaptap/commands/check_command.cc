@@ -26,6 +26,7 @@
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
 #include "record/trace/trace_reader.h"
+#include "views/exports/lines.h"
 #include "views/json/json_verdict.h"
 #include "views/text/fold.h"
 #include "views/text/render_text.h"
@@ -319,6 +320,10 @@ std::string findings_text(const CheckOptions& options, const Findings& findings)
                                    .frames = options.frames};
   std::string text;
   for (const findings::Verdict& verdict : findings.verdicts) {
+    if (options.lines) {
+      text += exports::lines_of(verdict);
+      continue;
+    }
     if (findings.several) text += base::safe_text(verdict.trace_path) + ":\n";
     text += options.json ? json::render_verdict_json(verdict, *options.json) : text::render_verdict(verdict, render);
   }
@@ -357,7 +362,7 @@ int perform(const CheckOptions& options) {
     }
   }
   if (options.quiet) return status;
-  const size_t width = options.json ? 0 : fold_width(STDOUT_FILENO);
+  const size_t width = options.json || options.lines ? 0 : fold_width(STDOUT_FILENO);
   const auto printed = print_output(text::folded(findings_text(options, findings), width));
   return printed ? status : complain(printed.error());
 }

@@ -46,6 +46,7 @@ struct CheckOptions {
   std::vector<std::string> skip;  // functions that aren't allocation sites
   findings::FrameTextOptions frames;
   std::optional<json::Version> json;  // of the document; none: text
+  bool lines = false;                 // text as a compiler's errors
   bool quiet = false;
   ColorMode color = ColorMode::kAuto;
 };

@@ -43,6 +43,7 @@ void add_limits(OptionSet& set, CheckOptions& options) {
 void add_rest(OptionSet& set, CheckOptions& options) {
   set.group(OptionGroup::kOutput);
   add_json(set, options.json);
+  set.flag("--lines", options.lines, "A line for each finding, as a compiler's errors: FILE:LINE:COLUMN: error: ...");
   set.flag("-q,--quiet", options.quiet, "Print nothing; only set the exit status");
   add_color(set, options.color);
   add_ignore(set, options.ignores);
@@ -75,6 +76,9 @@ base::Result<Command> parse_check(const Arguments& arguments, const Defaults& de
   if (words.empty()) {
     return base::fail_as(base::ErrorKind::kUsage,
                          "check: no trace given (the newest is heaptap.latest.htap)\nusage: {}", kCheckUsage);
+  }
+  if (options.lines && options.json) {
+    return base::fail_as(base::ErrorKind::kUsage, "check: --lines or --json\nusage: {}", kCheckUsage);
   }
   if (options.baseline.empty() != options.growth.empty()) {
     return base::fail_as(base::ErrorKind::kUsage, "check: --baseline and --max-growth belong together\nusage: {}",

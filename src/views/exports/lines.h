@@ -1,0 +1,12 @@
+// Verdict of `heaptap check` as lines of a compiler: see lines.cc.
+#pragma once
+#include <string>
+
+#include "analysis/findings/verdict.h"
+
+namespace heaptap::exports {
+
+// A line for each limit that is exceeded or can't be judged, for each stack that it lists, and for each remark.
+std::string lines_of(const findings::Verdict& verdict);
+
+}  // namespace heaptap::exports
