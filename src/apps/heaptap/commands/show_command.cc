@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "analysis/query/known.h"
 #include "apps/heaptap/commands/name_sources.h"
 #include "apps/heaptap/commands/pager.h"
 #include "apps/heaptap/commands/run_traces.h"
+#include "apps/heaptap/commands/source_editor.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "apps/heaptap/commands/trace_file.h"
 #include "common/base/exit_status.h"
+#include "common/base/safe_text.h"
+#include "views/exports/source_place.h"
 #include "views/json/render_json.h"
 #include "views/text/fold.h"
 #include "views/text/render_text.h"
@@ -146,6 +151,20 @@ base::Result<report::Report> report_of(const ShowOptions& options, const ReportS
   return source(query);
 }
 
+base::Result<> open_source(const report::Report& report, uint64_t id) {
+  const auto entry =
+      std::ranges::find_if(report.stacks, [id](const report::StackEntry& stack) { return id == 0 || stack.id == id; });
+  if (entry == report.stacks.end())
+    return base::fail("--open: {}", id == 0 ? "no stack is shown" : fmt::format("stack #{} not found", id));
+  const std::string root = exports::working_directory();
+  const report::FrameList frames = report.list(entry->frames);
+  const auto place = exports::place_here(root, frames);
+  if (!place) return base::fail("--open: no source of stack #{} is on this machine", entry->id);
+  const std::string path = place->path.starts_with('/') ? place->path : root + "/" + place->path;
+  print_error(fmt::format("heaptap: opening {}:{}\n", base::safe_text(place->path), place->frame->line));
+  return open_in_editor({.path = path, .line = place->frame->line, .column = place->frame->column});
+}
+
 }  // namespace
 
 // They have no common time, and blocks, threads and scans are numbered per process.
@@ -198,6 +217,12 @@ base::Result<> show_trace(ShowOptions options) {
   auto trace = named_or_newest(options.trace);
   if (!trace) return std::unexpected(std::move(trace).error());
   options.trace = *std::move(trace);
+  if (options.open) {
+    ShowOptions all = options;
+    if (*options.open != 0) all.query.listing.limit = size_t{1} << 30;
+    const auto report = report_of(all, [&](const query::Query& query) { return read_recording(all, query); });
+    return report ? open_source(*report, *options.open) : std::unexpected(report.error());
+  }
   return show(options, [&](const query::Query& query) { return read_recording(options, query); });
 }
 

@@ -30,6 +30,7 @@ struct ShowOptions {
   bool sorted = false;                    // a sort key is given
   bool bottom_up = false;
   findings::FrameTextOptions frames;
+  std::optional<uint64_t> open;  // the source of this stack in an editor; 0: of the first one
   bool no_pager = false;
   bool quiet = false;    // no warnings
   bool running = false;  // the trace is being written: an incomplete end is no damage

@@ -124,6 +124,7 @@ struct OptionTexts {
   std::string syntax;
   std::string retained_by;
   std::string since;
+  std::string open;
 };
 
 // These show something other than the list of leaks.
@@ -150,6 +151,29 @@ void add_leak_views(OptionSet& set, ShowOptions& options, OptionTexts& texts) {
   set.text("--since", texts.since,
            "Only allocations since this mark; leaks: new, remaining and gone leaks since scan N")
       .value_name("MARK|N");
+}
+
+void add_opening(OptionSet& set, OptionTexts& texts) {
+  set.group(OptionGroup::kOutput);
+  set.optional_text(
+      "--open", "first", texts.open,
+      "summary, leaks, top: open the source of a stack (#12; default: the first one) in the editor ($VISUAL, $EDITOR)");
+}
+
+// "first", "12" or "#12".
+base::Result<std::optional<uint64_t>> opened_stack(const std::string& text, View view) {
+  if (text.empty()) return std::nullopt;
+  const auto number = base::whole_number<uint64_t>(std::string_view(text).substr(text.starts_with('#') ? 1 : 0));
+  const bool is_first = text == "first";
+  if (!is_first && (!number || *number == 0)) {
+    return base::fail_as(base::ErrorKind::kUsage, "show: --open={}: expected the number of a stack\nusage: {}", text,
+                         kShowUsage);
+  }
+  if (view != View::kSummary && view != View::kLeaks && view != View::kTop) {
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "show: --open belongs to `show summary`, `show leaks` and `show top`\nusage: {}", kShowUsage);
+  }
+  return is_first ? 0 : *number;
 }
 
 void add_process_options(OptionSet& set, ShowOptions& options) {
@@ -288,6 +312,7 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   add_leak_views(set, options, texts);
   add_process_options(set, options);
   add_display_options(set, options);
+  add_opening(set, texts);
   set.most_used(
       {"--json", "-n", "-d", "--sort", "--function", "--from", "--why", "--suppressions", "--symbols", "--full-names"});
   const auto parsed = parse_with(set, arguments, defaults);
@@ -320,6 +345,9 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   if (!view) {
     return std::unexpected(view.error());
   }
+  auto opened = opened_stack(texts.open, *view);
+  if (!opened) return std::unexpected(std::move(opened).error());
+  options.open = *opened;
   if (options.ndjson && !json::has_ndjson(*view)) {
     return base::fail_as(base::ErrorKind::kUsage, "show: --ndjson is for `show blocks` and `show timeline`\nusage: {}",
                          kShowUsage);
