@@ -1,14 +1,17 @@
 """Checked sessions in documentation pages: fenced blocks after a line `<!-- checked -->`, with commands (`$ …`) and their output.
 
 Values that vary from run to run are compared by form: PIDs, times, addresses. A line `…` matches any lines. A command continues on
-the next line after a backslash. `<!-- needs NAME -->`: the page is skipped if program NAME isn't installed.
+the next line after a backslash. `<!-- needs NAME -->`: the page is skipped if program NAME isn't installed. Behind `<!-- checked but for
+numbers -->` all numbers and units are compared by form, for programs that go on while they are looked at.
 """
 import dataclasses
 import re
 
 MARK = "<!-- checked -->"
+LOOSE_MARK = "<!-- checked but for numbers -->"
 NEEDED = re.compile(r"^<!-- needs (\S+) -->$", re.MULTILINE)  # a program that not every machine has
-BLOCK = re.compile(r"^" + re.escape(MARK) + r"\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(rf"^({re.escape(MARK)}|{re.escape(LOOSE_MARK)})\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"\d[\d.,]*(?: (?:ns|us|ms|s|min|[KMG]iB|B)\b)?")
 DURATION = r"\d+(?:\.\d+)? (?:ns|us|µs|ms|s|min)(?: \d+ s)?"
 # What is looked for in a page's line, and what may stand there instead.
 FORMS = [
@@ -35,22 +38,23 @@ class Step:
     line: int  # of the page
     command: str
     printed: list  # lines
+    is_loose: bool = False  # numbers are compared by form
 
 
 def steps_of(text):
     """The commands of a page's checked blocks, in order."""
-    if text.count(MARK) != len(BLOCK.findall(text)):
+    if text.count(MARK) + text.count(LOOSE_MARK) != len(BLOCK.findall(text)):
         raise ValueError(f"{MARK} has to stand right before a fenced block")
     steps = []
     for block in BLOCK.finditer(text):
-        first = text[: block.start(1)].count("\n") + 1
-        lines = iter(enumerate(block[1].splitlines(), first))
+        first = text[: block.start(2)].count("\n") + 1
+        lines = iter(enumerate(block[2].splitlines(), first))
         for number, line in lines:
             if line.startswith("$ "):
                 command = line[2:]
                 while command.endswith("\\"):
                     command += "\n" + next(lines)[1]
-                steps.append(Step(number, command, []))
+                steps.append(Step(number, command, [], block[1] == LOOSE_MARK))
             elif not steps or steps[-1].line < first:
                 raise ValueError(f"line {number}: a checked block begins with a command")
             else:
@@ -73,6 +77,19 @@ def pattern_of(line):
         pattern += re.escape(line[at:start]) + form
         at = -end
     return pattern + re.escape(line[at:])
+
+
+def without_numbers(line):
+    """A line of any numbers, columns of any width, and a peak at any time."""
+    line = re.sub(r"(?<=peak N )(?:after N|\(at the end: it was still growing\))", "at some time", NUMBER.sub("N", line))
+    return re.sub(r"(?<=\S) +", " ", line)
+
+
+def difference_of(step, printed):
+    """Why a step's output doesn't match the page's lines; None: it does."""
+    if step.is_loose:
+        return difference([without_numbers(line) for line in step.printed], [without_numbers(line) for line in printed])
+    return difference(step.printed, printed)
 
 
 def difference(expected, printed):
