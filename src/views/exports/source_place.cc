@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace heaptap::exports {
 
@@ -32,9 +33,11 @@ std::optional<SourcePlace> place_below(const std::string& root, const report::Fr
 std::optional<SourcePlace> place_here(const std::string& root, const report::FrameList& frames) {
   if (auto below = place_below(root, frames); below && below->frame->line != 0) return below;
   for (const model::Frame& frame : frames) {
+    if (frame.line == 0 || !frame.file.starts_with('/')) continue;
+    // Build systems write /src/build/../app.cc.
     std::error_code none;
-    if (frame.line != 0 && frame.file.starts_with('/') && std::filesystem::is_regular_file(frame.file, none))
-      return SourcePlace{&frame, frame.file};
+    std::string path = std::filesystem::path(frame.file).lexically_normal().string();
+    if (std::filesystem::is_regular_file(path, none)) return SourcePlace{&frame, std::move(path)};
   }
   return std::nullopt;
 }
