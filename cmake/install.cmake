@@ -16,6 +16,11 @@ file(GLOB man_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.scd)
 file(GLOB man_parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/parts/*.scd)
 if(man_sources AND HEAPTAP_MAN)
   find_program(SCDOC scdoc REQUIRED)
+  # Their date is the release's, not that of the day on which they are made.
+  file(STRINGS ${PROJECT_SOURCE_DIR}/CHANGELOG.md release_date REGEX "^## \\[${PROJECT_VERSION}\\] - ")
+  string(REGEX REPLACE ".* - " "" release_date "${release_date}")
+  execute_process(COMMAND date --utc --date=${release_date} +%s OUTPUT_VARIABLE release_time OUTPUT_STRIP_TRAILING_WHITESPACE
+                  COMMAND_ERROR_IS_FATAL ANY)
   set(man_include ${PROJECT_SOURCE_DIR}/tools/man_include.awk)
   set(man_pages)
   foreach(source ${man_sources})
@@ -26,7 +31,7 @@ if(man_sources AND HEAPTAP_MAN)
     add_custom_command(
       OUTPUT ${output}
       COMMAND sh -c "mkdir -p man && awk -f '${man_include}' '${source}' > '${whole}'"
-      COMMAND sh -c "${SCDOC} < '${whole}' | gzip -9n > '${output}'"
+      COMMAND sh -c "SOURCE_DATE_EPOCH=${release_time} ${SCDOC} < '${whole}' | gzip -9n > '${output}'"
       DEPENDS ${source} ${man_parts} ${man_include}
       WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
       VERBATIM)

@@ -72,6 +72,16 @@ def check_dynamic_section(library, allowed):
         yield f"has {constructors} constructors; one is allowed"
 
 
+def check_versions(library):
+    """Versions of other libraries' symbols: none, so that the agent is loaded beside any glibc. A table of packed relocations is one:
+    older loaders leave it out."""
+    text = readelf(library, "--version-info")
+    needed = text.partition("Version needs section")[2].partition("Version definition section")[0]
+    yield from (f"needs the version {name}" for name in sorted(set(re.findall(r"Name: (\S+)\s+Flags:", needed))))
+    if re.search(r"\(RELR\)", readelf(library, "--dynamic")):
+        yield "has packed relocations (DT_RELR), which glibc applies from 2.36 on"
+
+
 def check_segments(library):
     stack = re.search(r"^\s*GNU_STACK\s.*$", readelf(library, "--segments"), re.MULTILINE)
     if not stack:
@@ -116,6 +126,7 @@ def main():
     violations = [
         *check_symbols(library, allowed),
         *check_dynamic_section(library, allowed),
+        *check_versions(library),
         *check_segments(library),
         *check_relocations(library),
         *check_stack(options.build, allowed),

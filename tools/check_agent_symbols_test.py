@@ -49,6 +49,14 @@ class CheckAgentSymbols(unittest.TestCase):
         library = self.library("", "-Wl,--no-as-needed", "-lm")
         self.assertEqual(list(check.check_dynamic_section(library, self.allowed)), ["needs the library libm.so.6"])
 
+    def test_versions_of_other_libraries_are_found(self):
+        calls = self.library("int puts(char*); __attribute__((used)) static int f(void) { return puts(0); }", "-Wl,--no-as-needed", "-lc")
+        self.assertEqual(list(check.check_versions(calls)), ["needs the version GLIBC_2.2.5"])
+        source = "static int place; __attribute__((visibility(\"default\"), used)) int* at = &place;"
+        self.assertEqual(list(check.check_versions(self.library(source))), [])
+        self.assertEqual([text.split(",")[0] for text in check.check_versions(self.library(source, "-Wl,-z,pack-relative-relocs"))],
+                         ["has packed relocations (DT_RELR)"])
+
     def test_a_second_constructor_is_found(self):
         one = "__attribute__((constructor)) static void f{}(void) {{}}\n"
         self.assertEqual(list(check.check_dynamic_section(self.library(one.format(1)), self.allowed)), [])
