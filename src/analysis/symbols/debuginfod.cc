@@ -14,6 +14,7 @@
 #include "analysis/symbols/file_cache.h"
 #include "analysis/symbols/stop_transfer.h"
 #include "common/base/intervals.h"
+#include "common/base/own_loader.h"
 #include "common/base/stop_signals.h"
 #include "common/base/unique_fd.h"
 
@@ -171,6 +172,11 @@ base::Result<Debuginfod> Debuginfod::create() {
   if (!has_debuginfod_servers())
     return base::fail("no debuginfod server given: set DEBUGINFOD_URLS (Debian's is https://debuginfod.debian.net)");
   HEAPTAP_TRY(check_owners(cache_directory()));
+  if (!base::has_loader()) {
+    return base::fail(
+        "this heaptap is a static program, which can't load libdebuginfod.so.1: use an installed one (--symbols takes "
+        "debug files that `debuginfod-find debuginfo PROGRAM` fetched)");
+  }
   auto library = Library::load();
   if (library == nullptr) return base::fail("can't load libdebuginfod.so.1: install the package libdebuginfod1");
   return Debuginfod(std::move(library));

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -21,6 +22,7 @@
 #include "capture/process/process_status.h"
 #include "capture/process/stopped_process.h"
 #include "common/base/own_limits.h"
+#include "common/base/own_loader.h"
 #include "common/base/small_file.h"
 #include "common/base/status_file.h"
 #include "common/base/unique_fd.h"
@@ -58,11 +60,23 @@ void read_commands(const std::string& root, MachineFacts& facts) {
   }
 }
 
-// For the C library that heaptap itself is linked with, which is that of most programs here.
-bool has_libc_debug(const std::string& root) {
+// The C library of most programs here: the one that heaptap itself is linked with, where it isn't static. Empty: not found.
+base::UniqueFd open_libc() {
   Dl_info libc{};
-  if (dladdr(reinterpret_cast<void*>(&gnu_get_libc_version), &libc) == 0) return false;
-  const base::UniqueFd file(open(libc.dli_fname, O_RDONLY | O_CLOEXEC));
+  if (base::has_loader()) {
+    if (dladdr(reinterpret_cast<void*>(&gnu_get_libc_version), &libc) == 0) return {};
+    return base::UniqueFd(open(libc.dli_fname, O_RDONLY | O_CLOEXEC));
+  }
+  base::UniqueFd file;
+  for (const char* const path : {"/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6",
+                                 "/lib64/libc.so.6", "/usr/lib/libc.so.6"}) {
+    if (!file) file = base::UniqueFd(open(path, O_RDONLY | O_CLOEXEC));
+  }
+  return file;
+}
+
+bool has_libc_debug(const std::string& root) {
+  const base::UniqueFd file = open_libc();
   if (!file) return false;
   const std::vector<uint8_t> build_id = elf::read_build_id(elf::FileBytes(file.get()));
   return !build_id.empty() && access((root + elf::debug_path_of(build_id)).c_str(), R_OK) == 0;
@@ -107,6 +121,17 @@ class Child {
   pid_t pid_ = -1;
 };
 
+// Whether the file's code may be executed here, for a program that can't load it.
+base::Result<> try_mapping(const std::string& path) {
+  const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return base::fail("{}: {}", path, base::reason_of(errno));
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* const mapped = mmap(nullptr, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
+  if (mapped == MAP_FAILED) return base::fail("{}: can't be mapped as code: {}", path, base::reason_of(errno));
+  (void)munmap(mapped, page);
+  return {};
+}
+
 }  // namespace
 
 MachineFacts read_machine_facts(const std::string& root) {
@@ -130,6 +155,7 @@ base::Result<> try_tracing() {
 }
 
 base::Result<> try_agent(const std::string& path) {
+  if (!base::has_loader()) return try_mapping(path);
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return base::fail("can't make a pipe: {}", base::reason_of(errno));
   const base::UniqueFd reading(ends[0]);
