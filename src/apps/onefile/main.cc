@@ -38,7 +38,7 @@ int become_program(char** arguments, const onefile::Payload& payload) {
   for (const onefile::Place& place : onefile::places_of_user()) {
     const auto programs = onefile::programs_in(place, payload);
     if (!programs) {
-      reasons += "\n  " + onefile::text_of(place) + ": " + programs.error().message;
+      reasons += "\n  " + programs.error().message;
       continue;
     }
     const std::string program = *programs + program_for(arguments[0]);

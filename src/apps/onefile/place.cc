@@ -80,12 +80,6 @@ std::vector<Place> places_of_user() {
   return places;
 }
 
-std::string text_of(const Place& place) {
-  std::string path = place.base;
-  for (const std::string& name : place.below) path += '/' + name;
-  return path;
-}
-
 base::Result<base::UniqueFd> open_own_directory(int parent, const std::string& name, const std::string& path) {
   const bool is_made = mkdirat(parent, name.c_str(), own_mode()) == 0;
   if (!is_made && errno != EEXIST) return base::fail("can't make {}: {}", path, base::reason_of(errno));

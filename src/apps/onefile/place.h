@@ -15,7 +15,6 @@ struct Place {
 
 // In the order in which they are tried.
 std::vector<Place> places_of_user();
-std::string text_of(const Place& place);
 
 struct OpenPlace {
   base::UniqueFd directory;
