@@ -187,7 +187,7 @@ class Damage(TestCase):
 
     def test_a_link_to_a_directory_of_another_user(self):
         theirs = self.made("theirs", 0o755, OTHER_USER)
-        shutil.copytree(self.directory_of_programs, theirs / "programs")
+        shutil.copytree(self.directory_of_programs, theirs / "programs", symlinks=True)
         subprocess.run(["chown", "-R", str(OTHER_USER), theirs], check=True)
         shutil.rmtree(self.directory_of_programs)
         os.symlink(theirs / "programs", self.directory_of_programs)

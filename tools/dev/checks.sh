@@ -1,8 +1,8 @@
 # Checks of the sources and of what is built. Sourced by ./dev; calls need(), logged(), configure(), compile() and note() of it.
 # shellcheck shell=bash
 
-all_checks=(format tidy tidy_all layers docs agent packages fuzz)
-# Without a name: all but those that take a quarter of an hour.
+all_checks=(format tidy tidy_all layers docs agent packages same_bytes fuzz)
+# Without a name: all but those that take a quarter of an hour, and what `./dev bundle` made.
 usual_checks=(format tidy layers docs agent packages)
 
 # The project's own sources, NUL-separated.
@@ -61,6 +61,18 @@ check_packages() {
   make_package || return 1
   lintian --fail-on error,warning "$build"/package/*.deb || return 1
   note "what is used is listed, and the package is clean to lintian"
+}
+
+# Whether a second build of the same files, in another directory and without a compiler's cache, gives the same bytes as build/bundle.
+check_same_bytes() {
+  local again status=0
+  [[ -e $build/bundle/SHA256SUMS ]] || fail "there is nothing to compare with" "./dev bundle"
+  again=$(mktemp -d)
+  git -C "$root" ls-files -z | tar --create --directory="$root" --null --files-from=- | tar --extract --directory="$again"
+  SOURCE_DATE_EPOCH=$(source_date) CCACHE_DISABLE=1 "$again/dev" bundle >/dev/null || status=1
+  cmp "$build/bundle/SHA256SUMS" "$again/build/bundle/SHA256SUMS" || status=1
+  rm -rf "$again"
+  return "$status"
 }
 
 # What is typed is no data from outside, and takes half of the build: `./dev fuzz` has it.

@@ -3,8 +3,8 @@
 # shellcheck shell=bash
 
 # Parts of ./dev test --all and of --long, in order.
-all_parts=(captures readers cpus sanitizers threads tidy fuzz_seconds)
-long_parts=(fuzz soaks applications load bench bare)
+all_parts=(captures readers cpus bundle sanitizers threads tidy fuzz_seconds)
+long_parts=(fuzz soaks applications load bench bare systems)
 
 command_test() {
   local tier=first
@@ -114,6 +114,31 @@ part_readers() { labelled readers; }
 # heaptap for other CPUs, run here; bytes between machines of other CPUs.
 part_cpus() { labelled cpus; }
 
+# The one file: attacks on its cache, systems made by hand; and a second build elsewhere gives the same bytes.
+part_bundle() {
+  local status=0
+  need build test install bundle
+  build_programs HEAPTAP_MAN=ON HEAPTAP_ONE_FILE=ON
+  logged "bundling" make_bundle || return 1
+  run_scripts "$root"/tests/bundle/*_test.py || status=1
+  run_checks same_bytes || status=1
+  return "$status"
+}
+
+# run_scripts SCRIPT…: each in a process of its own, counted.
+run_scripts() {
+  local script status=0
+  for script in "$@"; do
+    if python3 -W ignore "$script"; then
+      count 1 0
+    else
+      count 0 1
+      status=1
+    fi
+  done
+  return "$status"
+}
+
 # Unit tests and fuzz seeds under AddressSanitizer and UndefinedBehaviorSanitizer.
 part_sanitizers() {
   need build test
@@ -175,6 +200,18 @@ part_bare() {
   ((EUID == 0)) || as_root=(sudo)
   need release
   if "${as_root[@]}" "$root/tools/bare_machine.sh"; then count 1 0; else
+    count 0 1
+    return 1
+  fi
+}
+
+# The one file on Debian 11, 12, 13 and musl, which only root can make.
+part_systems() {
+  ((EUID == 0)) || fail "only root can make root directories of other systems" "sudo ./dev test --long systems"
+  need build test install bundle release
+  build_programs HEAPTAP_MAN=ON HEAPTAP_ONE_FILE=ON
+  logged "bundling" make_bundle || return 1
+  if "$root/tools/try_bundle.sh"; then count 1 0; else
     count 0 1
     return 1
   fi
