@@ -8,11 +8,8 @@ set_target_properties(heaptap_static PROPERTIES HEAPTAP_IS_STATIC ON OUTPUT_NAME
 target_link_libraries(heaptap_static PRIVATE heaptap_heaptap heaptap_warnings)
 target_link_options(heaptap_static PRIVATE ${HEAPTAP_STATIC_FLAGS})
 
-file(GLOB sources CONFIGURE_DEPENDS apps/onefile/*.cc)
-list(FILTER sources EXCLUDE REGEX "/without_libraries\\.cc$")
-add_executable(heaptap_one_file ${sources})
+add_executable(heaptap_one_file apps/onefile/main.cc)
 set_target_properties(heaptap_one_file PROPERTIES HEAPTAP_IS_STATIC ON RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/one_file)
-target_compile_definitions(heaptap_one_file PRIVATE HEAPTAP_VERSION="${PROJECT_VERSION}" HEAPTAP_CPU_NAME="${CMAKE_SYSTEM_PROCESSOR}")
 target_compile_options(heaptap_one_file PRIVATE -Os -fstack-protector-strong)
-target_link_libraries(heaptap_one_file PRIVATE heaptap_base zstd heaptap_warnings)
+target_link_libraries(heaptap_one_file PRIVATE heaptap_onefile heaptap_warnings)
 target_link_options(heaptap_one_file PRIVATE ${HEAPTAP_STATIC_FLAGS} -Wl,--gc-sections)

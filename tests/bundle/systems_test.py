@@ -114,6 +114,7 @@ class Trial:
         outcome = self.heaptap("doctor", f"/bundle/{self.kinds[0]}")
         for name in ("agent", "ptrace", "memory", "program"):
             self.assertIn(f"ok    {name} ", outcome.stdout.decode(), str(outcome))
+        self.assertRegex(outcome.stdout, rb"note  debuginfod  this heaptap is a static program")
 
     def test_each_program_is_recorded(self):
         for kind in self.kinds:

@@ -40,6 +40,14 @@ Check check_of(const MachineFacts& facts, const Trials& trials, Need need, const
 
 using Fixes = std::vector<std::string>;
 
+TEST(DoctorChecks, AStaticHeaptapAsksNoServersForSymbols) {
+  MachineFacts facts = debian();
+  facts.loads_libraries = false;
+  const Check check = check_of(facts, good(), Need::kAnything, "debuginfod");
+  EXPECT_EQ(check.verdict, Verdict::kNote);
+  EXPECT_NE(check.text.find("static program"), std::string::npos);
+}
+
 TEST(DoctorChecks, AreAllWellWhereNothingIsMissing) {
   for (const Need need : {Need::kAnything, Need::kAgent, Need::kTracer, Need::kAttach}) {
     for (const Check& check : check_machine(debian(), good(), need)) {

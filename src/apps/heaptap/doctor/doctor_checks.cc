@@ -120,6 +120,11 @@ Check libc_check(const MachineFacts& facts) {
 }
 
 Check servers_check(const MachineFacts& facts) {
+  if (!facts.loads_libraries) {
+    return {"debuginfod", Verdict::kNote,
+            "this heaptap is a static program, which can't load libdebuginfod: --debuginfod asks no server; use "
+            "debuginfod-find, and --symbols DIR"};
+  }
   if (!facts.debuginfod_servers.empty()) {
     return {"debuginfod", Verdict::kOk, "configured in DEBUGINFOD_URLS"};
   }

@@ -139,6 +139,7 @@ MachineFacts read_machine_facts(const std::string& root) {
   read_privileges(root, facts);
   read_commands(root, facts);
   facts.has_libc_debug = has_libc_debug(root);
+  facts.loads_libraries = base::has_loader();
   if (const char* servers = std::getenv("DEBUGINFOD_URLS")) facts.debuginfod_servers = servers;
   read_limits(facts);
   return facts;

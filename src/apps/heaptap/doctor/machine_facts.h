@@ -18,6 +18,7 @@ struct MachineFacts {
   std::string package_tool = {};             // "apt-get", "dnf", "zypper" or "pacman"; empty: none is installed
   bool has_libc_debug = false;               // debug information of heaptap's own C library
   std::string debuginfod_servers = {};       // $DEBUGINFOD_URLS
+  bool loads_libraries = true;               // not a static heaptap; libdebuginfod is one
   std::optional<uint64_t> free_bytes = {};   // on the disk of the working directory
   std::optional<uint64_t> file_bytes = {};   // maximum file size (ulimit -f); none: no limit
   std::optional<uint64_t> space_bytes = {};  // address space of started programs (ulimit -v); none: no limit
