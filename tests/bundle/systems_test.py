@@ -49,6 +49,7 @@ class System:
 
     def __init__(self, root):
         self.root = root
+        shutil.rmtree(root / "home/user", ignore_errors=True)
         for name in ("bundle", "home", "home/user", "home/user/run", "proc", "dev", "tmp"):
             (root / name).mkdir(parents=True, exist_ok=True)
         self.home = root / "home/user"
