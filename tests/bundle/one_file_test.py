@@ -116,6 +116,14 @@ class Unpacking(TestCase):
         bare = self.outcome("-c", code, "sh", "a b", "", "c", program="/bin/sh", **variables)
         self.assertEqual((outcome.status, outcome.stdout), (7, bare.stdout), str(outcome))
 
+    def test_what_root_unpacks_serves_programs_of_other_users(self):
+        cache = self.made("cache", 0o755, 0)
+        command = [self.file, "run", "--user", f"{USER}:{USER}", "-o", self.trace, "--", "/bin/sh", "-c", "true"]
+        outcome = heaptap_test.run(command, env={"XDG_CACHE_HOME": str(cache), "PATH": "/usr/bin:/bin"})
+        self.assertEqual((outcome.status, outcome.stdout), (0, b""), str(outcome))
+        self.assertNotIn(b"ptrace", outcome.stderr)
+        self.assertIn(b"allocations", outcome.stderr)
+
     def test_a_preloaded_library_that_is_missing_does_not_matter(self):
         self.expect_version(LD_PRELOAD="/nowhere.so", LD_LIBRARY_PATH="/nowhere")
 
