@@ -138,6 +138,16 @@ class Unpacking(TestCase):
         self.assertEqual(self.outcome("--unpack").status, FAILED)
 
 
+    def test_the_doctor_sees_an_agent_that_cannot_be_loaded(self):
+        directory = self.home / "programs"
+        self.outcome("--unpack", directory)
+        for content, reason in ((b"", b"file too short"), (b"not a library", b"invalid ELF header")):
+            (directory / "lib/heaptap/libheaptap_agent.so").write_bytes(content)
+            outcome = self.outcome("doctor", program=directory / "bin/heaptap")
+            self.assertIn(b"FAIL  agent", outcome.stdout, str(outcome))
+            self.assertIn(reason, b" ".join(outcome.stdout.split()))
+
+
 class Damage(TestCase):
     """What is in the cache isn't what was unpacked."""
 

@@ -1,11 +1,13 @@
 #include "apps/heaptap/doctor/machine_facts.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -124,11 +126,15 @@ class Child {
 // Whether the file's code may be executed here, for a program that can't load it.
 base::Result<> try_mapping(const std::string& path) {
   const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return base::fail("{}: {}", path, base::reason_of(errno));
+  struct stat status{};
+  if (!file || fstat(file.get(), &status) != 0) return base::fail("{}: {}", path, base::reason_of(errno));
+  if (status.st_size < SELFMAG) return base::fail("{}: file too short", path);
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* const mapped = mmap(nullptr, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
   if (mapped == MAP_FAILED) return base::fail("{}: can't be mapped as code: {}", path, base::reason_of(errno));
+  const bool is_object = std::memcmp(mapped, ELFMAG, SELFMAG) == 0;
   (void)munmap(mapped, page);
+  if (!is_object) return base::fail("{}: invalid ELF header", path);
   return {};
 }
 
