@@ -1,5 +1,5 @@
 # What runs on any Linux of this CPU: a tree of programs as an archive, and as one file that unpacks itself. Sourced by ./dev; calls
-# logged(), note() and fail() of it. Two builds of the same commit give the same bytes; docs/howto/install.md says how to compare.
+# logged(), note() and fail() of it. Whether two builds give the same bytes: docs/howto/install.md.
 # shellcheck shell=bash
 
 # The time that the archives' files have: of the commit, or what $SOURCE_DATE_EPOCH says (https://reproducible-builds.org/specs).
