@@ -143,7 +143,8 @@ constexpr Sentence kSentences[] = {
      "{0} bytes of the brk heap are not the C library's, or its chunks don't lead there: they count as roots"},
     {NoteKind::kHeapNotKnown, "not all blocks are known: the rest of the heap counts as roots, so leaks may be missed"},
     {NoteKind::kEarlierBlocks,
-     "{0} blocks in {1} bytes from before the recording are in the scan, by glibc's own data and without stacks; larger "
+     "{0} blocks in {1} bytes from before the recording are in the scan, by glibc's own data and without stacks; "
+     "larger "
      "ones and other allocators' memory count as roots, so leaks may be missed"},
     {NoteKind::kHeldByRing,
      "the program has an io_uring: blocks that only requests in flight point to (user_data, buffers) are held by the "

@@ -14,7 +14,7 @@ struct Frame {
   uint64_t address = 0;      // in the process
   std::string file;          // empty: no line information
   uint32_t line = 0;
-  uint32_t column = 0;  // from 1, in bytes; 0: unknown
+  uint32_t column = 0;   // from 1, in bytes; 0: unknown
   bool inlined = false;  // this function was inlined into the next frame's
 };
 
