@@ -103,7 +103,8 @@ class FrameRules {
     if (index >= 0) {
       const KnownObject& object = prepared(static_cast<uint32_t>(index));
       rule.entry = wire::with_generation(key, object.generation);
-      rule.unwind_row = unwind::is_entry_code(object.entry, pc)
+      const uint64_t function = object.tables->template function_at<typename Cpu::Rules>(pc).begin;
+      rule.unwind_row = unwind::is_entry_code(object.entry, function, pc)
                             ? unwind::Row(unwind::RowKind::kEnd)
                             : object.tables->template row_for<typename Cpu::Rules>(pc);
     }

@@ -58,10 +58,11 @@ constexpr uint64_t instruction_of(uint64_t key) {
   return wire::code_address(key) - ((key & wire::kCodeExact) != 0 ? 0 : 1);
 }
 
-// Entry code of the program or its loader, which has no caller whatever its CFI says. `entry` 0: it is neither.
-constexpr bool is_entry_code(uint64_t entry, uint64_t pc) {
+// Entry code of the program or its loader, which has no caller whatever its CFI says. `entry` 0: it is neither. `function`: where the
+// function of pc begins; 0: unknown. Another one may follow an entry of a few bytes.
+constexpr bool is_entry_code(uint64_t entry, uint64_t function, uint64_t pc) {
   constexpr uint64_t kEntryBytes = 64;
-  return entry != 0 && pc - entry < kEntryBytes;
+  return entry != 0 && pc - entry < kEntryBytes && function <= entry;
 }
 
 // `at` plus that many words.
