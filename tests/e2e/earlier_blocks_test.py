@@ -121,7 +121,7 @@ class EarlierBlocks(heaptap_test.SteppedTestCase):
         for stack in report["stacks"]:
             if stack["leaks"]["definite"]["blocks"] == 0:
                 continue
-            name = stack["tags"][0] if stack["ends_early"] == "allocated before the recording" else stack["frames"][0]["function"]
+            name = stack["earlier"] if "earlier" in stack else stack["frames"][0]["function"]
             lost[name] = stack["leaks"]["definite"]["blocks"]
         return lost
 

@@ -21,7 +21,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   process::ProcessMemory memory(stopped->live_thread(), stopped->word_bytes());
-  const scan::ChunksInUse chunks = scan::find_chunks_in_use(memory, elf::find_modules(memory));
+  const scan::ChunksInUse chunks = scan::find_chunks_in_use(memory, elf::find_modules(memory), 100'000'000);
   if (chunks.heaps.empty()) return 3;
   for (const base::AddressRange& heap : chunks.heaps) fmt::print("heap {} {}\n", heap.begin, heap.end);
   for (const base::AddressRange& block : chunks.blocks) fmt::print("block {} {}\n", block.begin, block.size());

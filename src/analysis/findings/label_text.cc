@@ -9,7 +9,7 @@
 namespace heaptap::findings {
 
 std::string labels_of(const report::StackEntry& stack) {
-  if (stack.earlier) return "before the recording, each of " + base::safe_text(report::path_of_tags(stack.tags));
+  if (!stack.earlier.empty()) return "before the recording, each of " + base::safe_text(stack.earlier);
   std::string text;
   if (stack.pooled) text = fmt::format("pool: {}", base::safe_text(stack.pool));
   if (!stack.tags.empty())

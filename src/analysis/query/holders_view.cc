@@ -197,7 +197,7 @@ class HoldersView {
     } else if (const auto cycle = leaks::way_between(scan_, block, block); !cycle.empty()) {
       made.cycle = steps_of(scan_, context_.judged.counts, cycle);
     }
-    find_earlier(scan_.blocks[block].number, made);
+    if (model::has_event(scan_.blocks[block].number)) find_earlier(scan_.blocks[block].number, made);
   }
 
   // The newest scan before this one in which the block was reachable.

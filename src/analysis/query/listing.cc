@@ -47,8 +47,10 @@ std::string called_name(wire::Function function) {
   return *name != '\0' ? name : "allocator";
 }
 
+// Files of other tools have allocations of no known function, too; but those have a stack, or no label.
 bool is_earlier(const model::Site& site) {
-  return site.kind == model::EventKind::kAllocate && site.function == wire::Function::kNone;
+  return site.kind == model::EventKind::kAllocate && site.function == wire::Function::kNone &&
+         site.stack == static_cast<model::StackId>(wire::StackEnd::kNotUnwound) && site.label != 0;
 }
 
 model::EventKind Lister::kind_of(uint64_t id) const { return tables_.sites[index_.first_site(id)].kind; }
@@ -165,12 +167,13 @@ void Lister::name(report::StackEntry& stack) const {
   const model::Site& site = tables_.sites[index_.first_site(stack.id)];
   const wire::FunctionFacts& function = wire::facts_of(site.function);
   stack.function = called_name(site.function);
-  stack.earlier = is_earlier(site);
   stack.variant = function.variant;
   stack.mapping = site.kind == model::EventKind::kMap;
   stack.pooled = site.kind == model::EventKind::kPoolAllocate;
   LabelNames labels = names_of(tables_, site.label);
-  stack.tags = std::move(labels.tags);
+  const bool tells_size = is_earlier(site) && !labels.tags.empty();
+  stack.earlier = tells_size ? std::move(labels.tags.front()) : std::string();
+  stack.tags = tells_size ? std::vector<std::string>() : std::move(labels.tags);
   stack.pool = std::move(labels.pool);
   stack.frames =
       names_.list_path(tables_, site.stack, asked_.listing.depth != 0 ? asked_.listing.depth : kMaxListedFrames);

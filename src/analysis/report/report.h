@@ -95,7 +95,8 @@ struct StackEntry {
   std::string variant;          // "nothrow", "sized, aligned", …; empty for the plain form
   bool mapping = false;         // mmap and the like: only in the mapped totals
   model::MappedBytes mapped{};  // its live_bytes by kind, if a mapping
-  bool earlier = false;         // allocated before the recording, and found by a leak scan: no events, no stack
+  // Allocated before the recording, and found by a leak scan, without events and stack: the size of each. Empty: others.
+  std::string earlier;
   bool pooled = false;  // blocks of a pool that the program reports, or resources: not in the totals of blocks either
   std::string pool;     // its name, or that of the kind of resource
   std::vector<std::string> tags;  // program's tags active at the call, outermost first

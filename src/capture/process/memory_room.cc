@@ -50,6 +50,7 @@ MemoryRoom room_in_group(const GroupFiles& files, const std::string& group) {
   return {.free_bytes = *limit - std::min(*limit, taken), .group = group.empty() ? "/" : group, .limit_bytes = *limit};
 }
 
+// For a group and all its parents.
 void narrow(MemoryRoom& room, const GroupFiles& files, const std::string& group) {
   for_each_up(group, [&](const std::string& path) {
     MemoryRoom here = room_in_group(files, path);

@@ -83,9 +83,10 @@ class ChunkLives {
     return std::move(lives_);
   }
 
-  ChunksInUse list(std::span<const elf::ModuleImage> modules) {
+  ChunksInUse list(std::span<const elf::ModuleImage> modules, size_t max_blocks) {
     if (memory_.word_bytes() != kWord) return {};
     chunks_.emplace();
+    max_chunks_ = max_blocks;
     walk_heaps(modules);
     if (!all_walked_ || chunks_->empty()) return {};
     blocks_ = *chunks_;
@@ -107,7 +108,9 @@ class ChunkLives {
   void walk_heaps(std::span<const elf::ModuleImage> modules) {
     find_heaps(modules);
     std::ranges::sort(heaps_, {}, &Heap::begin);
-    for (const Heap& heap : heaps_) walk(heap);
+    for (const Heap& heap : heaps_) {
+      if (!chunks_ || all_walked_) walk(heap);
+    }
   }
 
   struct Arena {
@@ -147,7 +150,8 @@ class ChunkLives {
          joined([](const process::Mapping& mapping) { return mapping.is_kernels("[heap]"); })) {
       if (!heap.contains(arena.top)) continue;
       arenas_.push_back(arena);
-      heaps_.push_back({(heap.begin + kAlignment - 1) & ~(kAlignment - 1), heap.end, arena.top});
+      main_begin_ = (heap.begin + kAlignment - 1) & ~(kAlignment - 1);
+      heaps_.push_back({main_begin_, heap.end, arena.top});
     }
   }
 
@@ -221,6 +225,7 @@ class ChunkLives {
       const bool in_use = (*behind & kPreviousInUse) != 0;
       if (in_use && (bytes == kCacheChunk || bytes == kOldCacheChunk)) caches_.push_back(block);
       if (chunks_ && in_use && !is_rest) chunks_->push_back({block, chunk + bytes + kWord});
+      if (chunks_ && chunks_->size() > max_chunks_) return false;
       while (next - first < found_.size() && blocks_[next].begin < block) ++next;
       if (next - first < found_.size() && blocks_[next].begin == block && in_use && fits(bytes, blocks_[next].size())) {
         found_[next - first] = ChunkLife::kInUse;
@@ -270,8 +275,18 @@ class ChunkLives {
     bool any = false;
     for (const uint64_t cache : caches_) any = take_out_cache(cache) || any;
     // Without any entry in the caches their position can't be verified.
-    if (!sound || !any || is_too_long_) std::ranges::replace(lives_, ChunkLife::kInUse, ChunkLife::kUnknown);
+    if (!sound || (!any && !is_first_cache_empty()) || is_too_long_)
+      std::ranges::replace(lives_, ChunkLife::kInUse, ChunkLife::kUnknown);
     take_out_marked();
+  }
+
+  // The main heap begins with the first thread's cache.
+  [[nodiscard]] bool is_first_cache_empty() const {
+    const uint64_t cache = main_begin_ + kHeadBytes;
+    if (std::ranges::find(caches_, cache) == caches_.end()) return false;
+    const uint64_t chunk = memory_.word(cache - kWord).value_or(0) & ~kFlags;
+    const std::vector<uint64_t> words = memory_.words({cache, cache + chunk - kHeadBytes});
+    return !words.empty() && std::ranges::all_of(words, [](uint64_t word) { return word == 0; });
   }
 
   // Cached chunks are marked in their second word: with the cache's address, or (from 2.34 on) with a random number of
@@ -357,10 +372,12 @@ class ChunkLives {
   uint64_t bins_offset_ = 0;                               // of an arena
   uint64_t arena_bytes_ = 0;                               // 0: no main arena was found
   std::optional<std::vector<base::AddressRange>> chunks_;  // those in use, where they are wanted; ascending
+  size_t max_chunks_ = 0;
   std::vector<ChunkLife> lives_;
   std::vector<ChunkLife> found_;  // of the heap at work
   std::vector<Heap> heaps_;       // ascending
   std::vector<base::AddressRange> walked_;
+  uint64_t main_begin_ = 0;  // of the main arena's heap
   bool all_walked_ = true;
   uint64_t chunks_walked_ = 0;
   uint64_t steps_left_ = uint64_t{4} << 20;  // along all lists: the target is stopped meanwhile
@@ -377,8 +394,9 @@ std::vector<ChunkLife> find_chunk_lives(process::ProcessMemory& memory, std::spa
   return ChunkLives(memory).judge(modules, blocks);
 }
 
-ChunksInUse find_chunks_in_use(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules) {
-  return ChunkLives(memory).list(modules);
+ChunksInUse find_chunks_in_use(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules,
+                               size_t max_blocks) {
+  return ChunkLives(memory).list(modules, max_blocks);
 }
 
 }  // namespace heaptap::scan

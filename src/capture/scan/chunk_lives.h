@@ -31,11 +31,12 @@ std::vector<ChunkLife> find_chunk_lives(process::ProcessMemory& memory, std::spa
                                         std::span<const base::AddressRange> blocks);
 
 // Blocks of chunks in use, with all bytes that they may use, and the heaps in which no others are: ascending. None where any heap is
-// inconsistent, or nothing proves which chunks are cached.
+// inconsistent, nothing proves which chunks are cached, or there are more than max_blocks.
 struct ChunksInUse {
   std::vector<base::AddressRange> blocks;
   std::vector<base::AddressRange> heaps;
 };
-ChunksInUse find_chunks_in_use(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules);
+ChunksInUse find_chunks_in_use(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules,
+                               size_t max_blocks);
 
 }  // namespace heaptap::scan

@@ -236,6 +236,7 @@ void RootFinder::leave_out_allocators() {
   if (!query_.heap_is_complete) {
     if (query_.known_heaps.empty()) roots_.notes.push_back({model::NoteKind::kHeapNotKnown});
     for (const base::AddressRange& heap : query_.known_heaps) labels_.erase(heap);
+    for (const base::AddressRange& part : query_.doubtful) labels_.paint(part, RootKind::kMapping);
     leave_out_released();
     leave_out_arenas();
     return;

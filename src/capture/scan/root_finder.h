@@ -37,6 +37,7 @@ struct RootQuery {
   bool heap_is_complete = true;
   // In that case: heaps of which all blocks are known nevertheless, ascending and disjoint: no root.
   std::span<const base::AddressRange> known_heaps = {};
+  std::span<const base::AddressRange> doubtful = {};  // parts of these that may be blocks, and count as roots
   // And blocks with a seen allocation and release whose address wasn't reused; ascending.
   std::span<const base::AddressRange> released;
   std::span<const base::AddressRange> mapped;  // by the program's own mmap calls

@@ -1,10 +1,13 @@
 #include "capture/supervision/earlier_blocks.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <span>
 
 #include "capture/elf/module_image.h"
+#include "capture/process/memory_room.h"
 #include "capture/scan/chunk_lives.h"
 
 namespace heaptap::supervision {
@@ -13,8 +16,15 @@ namespace {
 constexpr uint64_t kChunkHeadBytes = 16;
 constexpr uint64_t kTopOfStackBytes = 1024;
 
+// As many as a scan has memory for: an entry here, in the scan, in its index and in what it finds.
+size_t max_blocks() {
+  constexpr uint64_t kBytesEach = 200;
+  constexpr uint64_t kMaxBlocks = 20'000'000;  // while the process is stopped
+  return static_cast<size_t>(std::min(process::free_memory_for(getpid()).free_bytes / kBytesEach, kMaxBlocks));
+}
+
 // Words with which a thread that is inside of the allocator may name a chunk that it is about to hand out, or has just taken
-// back: such a chunk is no block yet, or no more.
+// back: such a chunk is perhaps no block yet, or no more.
 std::vector<uint64_t> words_at_hand(const process::StoppedProcess& stopped, const process::ProcessMemory& memory,
                                     std::span<const base::AddressRange> heaps) {
   std::vector<uint64_t> words;
@@ -24,7 +34,8 @@ std::vector<uint64_t> words_at_hand(const process::StoppedProcess& stopped, cons
     words.insert(words.end(), top.begin(), top.end());
   }
   std::erase_if(words, [heaps](uint64_t word) {
-    return std::ranges::none_of(heaps, [word](const base::AddressRange& heap) { return heap.contains(word); });
+    const auto behind = std::ranges::upper_bound(heaps, word, {}, &base::AddressRange::begin);
+    return behind == heaps.begin() || !std::prev(behind)->contains(word);
   });
   std::ranges::sort(words);
   return words;
@@ -53,12 +64,13 @@ base::AddressRange range_itself(const base::AddressRange& range) { return range;
 EarlierBlocks add_earlier_blocks(Recorded& recorded, const process::StoppedProcess& stopped,
                                  process::ProcessMemory& memory,
                                  const std::function<model::SiteId(uint64_t)>& site_of) {
-  scan::ChunksInUse chunks = scan::find_chunks_in_use(memory, elf::find_modules(memory));
+  scan::ChunksInUse chunks = scan::find_chunks_in_use(memory, elf::find_modules(memory), max_blocks());
   if (chunks.heaps.empty()) return {};
   const std::vector<uint64_t> at_hand = words_at_hand(stopped, memory, chunks.heaps);
   Overlaps overlaps_recorded;
   Overlaps overlaps_released;
   boost::unordered_flat_map<uint64_t, model::SiteId> sites;  // by size
+  std::vector<base::AddressRange> doubtful;
   const size_t count_before = recorded.blocks.size();
   uint64_t bytes = 0;
   recorded.blocks.reserve(count_before + chunks.blocks.size());
@@ -67,9 +79,12 @@ EarlierBlocks add_earlier_blocks(Recorded& recorded, const process::StoppedProce
   };
   for (const base::AddressRange& chunk : chunks.blocks) {
     if (is_recorded(chunk)) continue;
-    // Its release was seen, and no allocation since: the call is under way.
-    if (overlaps_released(chunk, recorded.released, range_itself)) continue;
-    if (std::ranges::binary_search(at_hand, chunk.begin - kChunkHeadBytes)) continue;
+    // Its release was seen, and no allocation since: the call is under way. Or a thread works with it, or with its neighbour.
+    if (overlaps_released(chunk, recorded.released, range_itself) ||
+        std::ranges::binary_search(at_hand, chunk.begin - kChunkHeadBytes)) {
+      doubtful.push_back(chunk);
+      continue;
+    }
     const auto [site, is_new] = sites.try_emplace(chunk.size());
     if (is_new) site->second = site_of(chunk.size());
     const model::BlockNumber number = model::kFirstEarlierNumber + (recorded.blocks.size() - count_before);
@@ -82,6 +97,7 @@ EarlierBlocks add_earlier_blocks(Recorded& recorded, const process::StoppedProce
       recorded.blocks.begin(), middle, recorded.blocks.end(),
       [](const model::ScannedBlock& one, const model::ScannedBlock& other) { return one.address < other.address; });
   return {.heaps = std::move(chunks.heaps),
+          .doubtful = std::move(doubtful),
           .note = model::Note{.kind = model::NoteKind::kEarlierBlocks, .numbers = {count, bytes}}};
 }
 

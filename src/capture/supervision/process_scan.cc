@@ -173,7 +173,7 @@ int crash_signal(const wire::ExitNotice& notice) {
 }
 
 scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const process::StoppedProcess& stopped,
-                     process::ProcessMemory& memory, std::span<const base::AddressRange> known_heaps) {
+                     process::ProcessMemory& memory, const EarlierBlocks& earlier) {
   const auto heap = heap_ranges(recorded.blocks);
   const auto mapped = mapped_ranges(recorded.mapped);
   const auto own = log::read_own_areas(target.log);
@@ -183,7 +183,8 @@ scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const p
   for (wire::StackArea& stack : stacks) stack.thread_id = our_number(numbers, stack.thread_id);
   scan::RootQuery query{.heap = heap,
                         .heap_is_complete = target.heap_is_complete,
-                        .known_heaps = known_heaps,
+                        .known_heaps = earlier.heaps,
+                        .doubtful = earlier.doubtful,
                         .released = recorded.released,
                         .mapped = mapped,
                         .own = own,
@@ -251,7 +252,7 @@ void ProcessScan::collect(Recorded recorded) {
   process::ProcessMemory memory(stopped_.live_thread(), stopped_.word_bytes());
   const EarlierBlocks earlier =
       recorded.add_earlier ? recorded.add_earlier(recorded, stopped_, memory) : EarlierBlocks();
-  scan::Roots roots = roots_of(target_, recorded, stopped_, memory, earlier.heaps);
+  scan::Roots roots = roots_of(target_, recorded, stopped_, memory, earlier);
   if (earlier.note) roots.notes.push_back(*earlier.note);
   const bool counts_pages = !is_exit_start(target_.ending);
   std::vector<model::Region> regions;

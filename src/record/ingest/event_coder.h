@@ -77,10 +77,10 @@ class EventCoder {
   // are made again.
   void set_depth(uint32_t frames);
 
-  // The trace's site of an event, possibly a new one.
-  // Of blocks of about that size that were allocated before the recording: by an unknown function, without a stack. Those of
-  // one size have a tag, which tells them from others.
+  // The site of blocks of about that size from before the recording: of an unknown function, without a stack, under a tag that
+  // says the size.
   model::SiteId earlier_site(uint64_t size_bytes);
+  // The trace's site of an event, possibly a new one.
   model::SiteId site_of(const wire::RawEvent& raw) {
     const NodeSite known = known_site_of(raw);
     return known.key == wire::record_call(raw.tagged_address) ? known.site : find_site(raw);

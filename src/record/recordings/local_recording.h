@@ -79,8 +79,12 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
   [[nodiscard]] supervision::Recorded recorded() const;
   [[nodiscard]] bool is_worth_a_scan(const std::optional<model::ResidentSample>& resident) const;
   [[nodiscard]] bool knows_all_blocks() const { return capture_.from_start && maker_.sees_all(); }
-  // And only such ones are unknown.
-  [[nodiscard]] bool may_have_earlier_blocks() const { return !capture_.from_start && maker_.sees_all(); }
+  // Only those from before heaptap attached are unknown. A child that was forked has a parent, and blocks of which only that one's
+  // other threads knew.
+  [[nodiscard]] bool may_have_earlier_blocks() const {
+    const bool is_attached = capture_.via == "ptrace" && !capture_.from_start && capture_.parent_pid == 0;
+    return is_attached && maker_.sees_all();
+  }
   void write_totals();
   void take_what_is_there();
   base::Result<> write_what_was_taken();

@@ -1,5 +1,6 @@
 // JSON of the leak scan views.
 #include "analysis/report/view.h"
+#include "common/model/heap_scan.h"
 #include "views/json/json_values.h"
 
 namespace heaptap::json {
@@ -7,7 +8,7 @@ namespace {
 
 void write_block(JsonWriter& json, const report::NamedBlock& block) {
   const JsonObject object(json);
-  json.member("number", block.number);
+  json.member("number", known(!model::is_earlier(block.number), block.number));
   json.member("address", JsonHex{block.address});
   json.member("size", block.size_bytes);
   json.member("state", block.state);

@@ -196,6 +196,7 @@ void write_stack(JsonWriter& json, const JsonStacks& stacks, const report::Stack
     json.member("growth_blocks", stack.growth->blocks);
   }
   if (stack.mapping && stack.live_bytes.is_known()) write_mapped(json.key("mapped"), stack.mapped);
+  member_if_any(json, "earlier", stack.earlier);
   member_if_any(json, "ends_early", findings::ending_of(stack));
   member_if_any(json, "purpose", findings::words_of(stack.purpose));
 }

@@ -99,7 +99,7 @@ Seen look_at(pid_t process, const Told& told) {
     seen.released_in_use += released && lives[i] == ChunkLife::kInUse ? 1 : 0;
     seen.live_free += !released && lives[i] == ChunkLife::kFree ? 1 : 0;
   }
-  const ChunksInUse listed = find_chunks_in_use(memory, modules);
+  const ChunksInUse listed = find_chunks_in_use(memory, modules, 1'000'000);
   seen.is_listed = !listed.heaps.empty();
   for (size_t i = 0; i < blocks.size() && seen.is_listed; ++i) {
     if (told.size_bytes[order[i]] >= kMappedBytes) continue;  // which have memory of their own
