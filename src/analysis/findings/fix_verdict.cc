@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "analysis/findings/amount_text.h"
@@ -25,14 +26,33 @@ struct Share {
   base::Known<uint64_t> allocations = 0;
 };
 
-Share share_of(const report::Report& report, const std::set<uint64_t>& ids) {
+using StacksById = std::map<uint64_t, const report::StackEntry*>;
+
+StacksById stacks_by_id(const report::Report& report) {
+  StacksById stacks;
+  for (const report::StackEntry& stack : report.stacks) stacks.emplace(stack.id, &stack);
+  return stacks;
+}
+
+template <typename Ids>
+Share share_of(const StacksById& stacks, const Ids& ids) {
   Share share;
-  for (const report::StackEntry& stack : report.stacks) {
-    if (!ids.contains(stack.id)) continue;
-    share.allocations += stack.allocations;
-    if (stack.leaks) share.leaks += *stack.leaks;
+  for (const uint64_t id : ids) {
+    const auto found = stacks.find(id);
+    if (found == stacks.end()) continue;
+    share.allocations += found->second->allocations;
+    if (found->second->leaks) share.leaks += *found->second->leaks;
   }
   return share;
+}
+
+// "#3, #5 and 7 more"
+std::string numbers_text(const std::vector<uint64_t>& ids) {
+  constexpr size_t kMaxNamed = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(ids.size(), kMaxNamed); ++i) text += fmt::format("{}#{}", i == 0 ? "" : ", ", ids[i]);
+  if (ids.size() > kMaxNamed) text += fmt::format(" and {} more", ids.size() - kMaxNamed);
+  return text;
 }
 
 std::string function_of(const report::Comparison& comparison, const ComparedStack& stack) {
@@ -43,16 +63,20 @@ std::string function_of(const report::Comparison& comparison, const ComparedStac
 
 class Judge {
  public:
-  Judge(const FixQuestion& question, uint64_t stack) : question_(question) {
+  Judge(const FixQuestion& question, uint64_t stack)
+      : question_(question),
+        stacks_before_(stacks_by_id(question.before)),
+        stacks_after_(stacks_by_id(question.after)) {
     for (const ComparedStack& compared : question.comparison.stacks) {
       const std::vector<uint64_t>& ids = compared.sides.front().ids;
       if (stack != 0 && std::ranges::find(ids, stack) == ids.end()) continue;
       before_ids_.insert(ids.begin(), ids.end());
       after_ids_.insert(compared.sides.back().ids.begin(), compared.sides.back().ids.end());
       functions_.insert(function_of(question.comparison, compared));
+      if (share_of(stacks_before_, ids).leaks.lost().blocks != 0) leaking_.push_back(&compared);
     }
-    before_ = share_of(question.before, before_ids_);
-    after_ = share_of(question.after, after_ids_);
+    before_ = share_of(stacks_before_, before_ids_);
+    after_ = share_of(stacks_after_, after_ids_);
   }
 
   FixVerdict run() {
@@ -79,7 +103,7 @@ class Judge {
     conclude(FixState::kGone);
     look_for_scan();
     look_for_doubts_about_blocks();
-    look_for_path();
+    look_for_paths();
     look_for_other_path();
     if (verdict_.state == FixState::kGone) tell_of_gone();
   }
@@ -124,12 +148,35 @@ class Judge {
       doubt(fmt::format("lost or released unseen after: {}", amount(after_.leaks.unknown)));
   }
 
-  void look_for_path() {
-    if (!after_ids_.empty() && after_.allocations.is_known() && after_.allocations.counted() != 0) return;
+  // Stacks of the row that allocated in that recording, as far as it is known.
+  static size_t run_count(const StacksById& stacks, const std::vector<uint64_t>& ids) {
+    return static_cast<size_t>(std::ranges::count_if(ids, [&](uint64_t id) {
+      const auto found = stacks.find(id);
+      return found != stacks.end() && found->second->allocations.if_known().value_or(0) != 0;
+    }));
+  }
+
+  // Each path that leaked has to run again; that others did, which never leaked, proves nothing. Which of several stacks with the same
+  // lines is which is unknown: all of them have to.
+  void look_for_paths() {
+    std::vector<uint64_t> idle;
+    std::vector<uint64_t> fewer;
+    for (const ComparedStack* const path : leaking_) {
+      const std::vector<uint64_t>& ids = path->sides.front().ids;
+      const size_t count = run_count(stacks_after_, path->sides.back().ids);
+      if (count == 0)
+        idle.push_back(ids.front());
+      else if (count < run_count(stacks_before_, ids))
+        fewer.push_back(ids.front());
+    }
+    if (!fewer.empty())
+      doubt(fmt::format("fewer stacks allocated after on the path of {}: which of those before did is unknown",
+                        numbers_text(fewer)));
+    if (idle.empty()) return;
     doubt(
-        "nothing was allocated on this path after: the path did not run, its functions were renamed, or the fix "
-        "removed "
-        "the allocation itself");
+        fmt::format("nothing was allocated after on the path of {} of the recording before: the path did not run, its "
+                    "functions were renamed, or the fix removed the allocation itself",
+                    numbers_text(idle)));
     for (const std::string& module : question_.comparison.unmatched_modules)
       add(fmt::format("{} changed, and its functions have no names", base::safe_text(module)));
   }
@@ -157,13 +204,20 @@ class Judge {
   }
 
   void tell_of_gone() {
-    add(fmt::format("nothing of it was lost after, in {} on this path; before: {} lost",
-                    counted(after_.allocations.counted(), "allocation"), amount(before_.leaks.lost())));
+    uint64_t allocations = 0;
+    for (const ComparedStack* const path : leaking_)
+      allocations += share_of(stacks_after_, path->sides.back().ids).allocations.counted();
+    add(fmt::format("nothing of it was lost after, in {} on {}; before: {} lost", counted(allocations, "allocation"),
+                    leaking_.size() == 1 ? "this path" : fmt::format("these {} paths", leaking_.size()),
+                    amount(before_.leaks.lost())));
     if (after_.leaks.reachable.blocks != 0)
       add(fmt::format("at the scan after, pointers still led to {} of it", amount(after_.leaks.reachable)));
   }
 
   const FixQuestion& question_;
+  StacksById stacks_before_;
+  StacksById stacks_after_;
+  std::vector<const ComparedStack*> leaking_;  // those asked about that lost blocks before
   std::set<uint64_t> before_ids_;
   std::set<uint64_t> after_ids_;
   std::set<std::string> functions_;

@@ -1,5 +1,5 @@
 // Verdict on the fix of a leak: one stack's leak, or that of all stacks through a function, in a recording before it and in one after
-// it. "Gone" needs proof: the same path allocated again, all of it was seen, and the leak scan found none of it lost.
+// it. "Gone" needs proof: each path that had leaked allocated again, all of it was seen, and the leak scan found none of it lost.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -48,6 +48,14 @@ class FixTest : public testing::Test {
     return stack;
   }
 
+  static report::StackEntry& add_stack(report::Report& report, uint64_t id, uint64_t allocations) {
+    report::StackEntry& stack = report.stacks.emplace_back();
+    stack.id = id;
+    stack.allocations = allocations;
+    stack.leaks.emplace();
+    return stack;
+  }
+
   std::pair<std::string, std::string> verdict(uint64_t stack = 3) {
     comparison_.recordings.clear();
     comparison_.recordings.push_back({.report = before_, .at_ns = {}, .totals = {}});
@@ -89,6 +97,52 @@ TEST_F(FixTest, UnknownIfThePathDidNotRun) {
   comparison_.stacks.clear();
   row(3, 0);
   EXPECT_EQ(verdict().first, "unknown");
+}
+
+TEST_F(FixTest, UnknownIfOnlyAPathThatNeverLeakedRan) {
+  add_stack(before_, 4, 50);
+  add_stack(after_, 8, 50);
+  row(4, 8);
+  after_.stacks[0].allocations = 0;
+  EXPECT_EQ(verdict(0).first, "unknown") << "#3 leaked, #4 never did";
+  EXPECT_THAT(verdict(0).second, testing::HasSubstr("on the path of #3 "));
+  after_.stacks[0].allocations = 20;
+  EXPECT_EQ(verdict(0),
+            std::pair(std::string("gone"), std::string("nothing of it was lost after, in 20 allocations on this path; "
+                                                       "before: 1000 B in 10 blocks lost")));
+  after_.stacks[1].allocations = 0;
+  EXPECT_EQ(verdict(0).first, "gone") << "that one has nothing to prove";
+  after_.stacks[1].leaks->definite = {1, 8};
+  EXPECT_EQ(verdict(0).first, "still there") << "but a leak of its own counts";
+}
+
+TEST_F(FixTest, UnknownUnlessEachPathThatLeakedRan) {
+  add_stack(before_, 4, 5).leaks->indirect = {5, 50};
+  add_stack(before_, 5, 5).leaks->definite = {5, 50};
+  add_stack(after_, 8, 5);
+  row(4, 8);
+  row(5, 0);
+  EXPECT_EQ(verdict(0).first, "unknown");
+  EXPECT_THAT(verdict(0).second, testing::HasSubstr("on the path of #5 "));
+  EXPECT_EQ(verdict(3).first, "gone") << "a question about one of them";
+  after_.stacks[1].allocations = {5, false};
+  EXPECT_THAT(verdict(0).second, testing::HasSubstr("on the path of #4, #5 "));
+  after_.stacks[1].allocations = 5;
+  comparison_.stacks.pop_back();
+  EXPECT_EQ(verdict(0).first, "gone");
+}
+
+TEST_F(FixTest, UnknownIfFewerStacksOfTheSameLinesRan) {
+  add_stack(before_, 4, 5);
+  comparison_.stacks[0].sides[0].ids = {3, 4};
+  EXPECT_EQ(verdict(0).first, "unknown") << "#7 may be what #4 was";
+  EXPECT_EQ(verdict(3).first, "unknown");
+  EXPECT_THAT(verdict(3).second, testing::HasSubstr("on the path of #3:"));
+  add_stack(after_, 8, 0);
+  comparison_.stacks[0].sides[1].ids = {7, 8};
+  EXPECT_EQ(verdict(3).first, "unknown");
+  after_.stacks[1].allocations = 5;
+  EXPECT_EQ(verdict(3).first, "gone");
 }
 
 TEST_F(FixTest, UnknownWithoutAScanOfEither) {
