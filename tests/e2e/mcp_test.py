@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 import unittest
@@ -243,6 +244,23 @@ class Strangers(Mcp):
         listed = client.text("list_recordings")
         self.assertEqual({line.split()[0] for line in listed.splitlines()}, {"in.htap", "text.htap", "index.run", "index.htap", "index_of_index.run"})
         self.assertEqual(client.close()[0], 0)
+
+    def test_an_index_is_checked_by_what_is_opened(self):
+        """Where the directory is relative, the traces of an index aren't looked up below it a second time."""
+        self.record("in.htap")
+        shutil.copy(self.traces / "in.htap", self.directory / "out.htap")
+        (self.traces / "traces").mkdir()
+        for name in ("x.htap", "y.htap"):
+            shutil.copy(self.traces / "in.htap", self.traces / "traces" / name)
+        (self.traces / "x.htap").symlink_to(self.directory / "out.htap")
+        (self.traces / "y.htap").write_text("heaptap-run 1\n1 0 ../out.htap lose 1\n")
+        for name, cause in (("x", "is not below the directory"), ("y", "names an index in place of a trace")):
+            (self.traces / f"{name}.run").write_text(f"heaptap-run 1\n1 0 {name}.htap lose 1\n")
+            for directory in ("traces", "./traces", "code/../traces", self.traces):
+                self.assertIn(cause, self.serve(directory).refusal("suspects", recording=f"{name}.run"), f"{name} {directory}")
+        pid = re.search(r"in\.htap .*\(pid (\d+)\)", self.serve("traces").text("list_recordings"))[1]
+        (self.traces / "in.run").write_text(f"heaptap-run 1\n{pid} 0 in.htap lose 1\n")
+        self.assertTrue(self.serve("traces").text("suspects", recording="in.run").startswith("verdict: leaks"))
 
     def test_names_are_escaped(self):
         name = "a\x1b[31m\n\u202eb.htap"

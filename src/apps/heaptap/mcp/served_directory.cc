@@ -23,34 +23,36 @@ bool is_below(const fs::path& path, const fs::path& directory) {
 base::Result<ServedDirectory> ServedDirectory::open(const std::string& directory) {
   ServedDirectory served;
   std::error_code error;
-  served.directory_ = directory;
   served.root_ = fs::canonical(directory, error);
   if (error) return base::fail("can't open the directory '{}': {}", base::safe_text(directory), error.message());
   if (!fs::is_directory(served.root_, error)) return base::fail("'{}' is not a directory", base::safe_text(directory));
   return served;
 }
 
-base::Result<std::string> ServedDirectory::file_below(const std::string& name) const {
-  const std::string shown = base::safe_text(name);
+base::Result<std::string> ServedDirectory::file_below(const fs::path& path) const {
+  const std::string shown = base::safe_text(path.string());
   std::error_code error;
-  fs::path file = fs::canonical(directory_ / name, error);
-  if (error) file = fs::canonical(name, error);
-  if (name.empty() || error)
-    return base::fail("no recording '{}': the tool list_recordings lists those of this directory", shown);
+  const fs::path file = fs::canonical(path, error);
+  if (error) return base::fail("'{}' can't be opened: {}", shown, error.message());
   if (!is_below(file, root_)) return base::fail("'{}' is not below the directory that this server is for", shown);
   if (!has_recordings_name(file))
     return base::fail("'{}' is not a recording: its name does not end in .htap or .run", shown);
   if (!fs::is_regular_file(file, error)) return base::fail("'{}' is not a regular file", shown);
-  return (directory_ / file.lexically_relative(root_)).lexically_normal().string();
+  return file.string();
 }
 
 base::Result<std::string> ServedDirectory::recording(const std::string& name) const {
-  auto file = file_below(name);
+  std::error_code ignored;
+  const fs::path path = fs::exists(root_ / name, ignored) ? root_ / name : fs::path(name);
+  if (name.empty() || !fs::exists(path, ignored))
+    return base::fail("no recording '{}': the tool list_recordings lists those of this directory",
+                      base::safe_text(name));
+  auto file = file_below(path);
   if (!file || !trace::is_run_index(*file)) return file;
   const auto entries = trace::read_run_index(*file);
   if (!entries) return std::unexpected(entries.error());
   for (const trace::RunEntry& entry : *entries) {
-    // A missing one is reported when the index is read.
+    // The path is the one that is opened when the index is read. A missing one is reported then.
     std::error_code error;
     if (!fs::exists(entry.trace, error)) continue;
     const auto trace = file_below(entry.trace);

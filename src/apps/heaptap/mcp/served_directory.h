@@ -14,23 +14,20 @@ class ServedDirectory {
   // Fails if it isn't a directory.
   static base::Result<ServedDirectory> open(const std::string& directory);
 
-  // Path of the recording of this name: a path relative to the directory, or to the working directory, or absolute.
+  // Canonical path of the recording of this name: a path relative to the directory, or to the working directory, or absolute.
   [[nodiscard]] base::Result<std::string> recording(const std::string& name) const;
   // Names of all recordings, the newest first; links, and directories behind links, left out. At most kMaxListed.
   [[nodiscard]] std::vector<std::string> names() const;
-  [[nodiscard]] std::string path_of(const std::string& name) const {
-    return (directory_ / name).lexically_normal().string();
-  }
+  [[nodiscard]] std::string path_of(const std::string& name) const { return (root_ / name).string(); }
   // Canonical.
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
 
   static constexpr size_t kMaxListed = 10'000;
 
  private:
-  // Checks a file, without the traces that it may name.
-  [[nodiscard]] base::Result<std::string> file_below(const std::string& name) const;
+  // Checks a file, without the traces that it may name. `path`: absolute, or relative to the working directory.
+  [[nodiscard]] base::Result<std::string> file_below(const std::filesystem::path& path) const;
 
-  std::filesystem::path directory_;  // as given
   std::filesystem::path root_;
 };
 
