@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "analysis/findings/verdict.h"
 #include "analysis/report/comparison.h"
 #include "analysis/symbols/resolver.h"
 #include "apps/heaptap/mcp/served_directory.h"
@@ -23,6 +24,10 @@ struct McpRecording {
   std::string name;
   uint64_t process = 0;
 };
+
+// First line: "verdict: leaks", "bad frees", "clean" or "unknown". `leaks`: that on a limit of no lost bytes, which says nothing about
+// bad releases; where these aren't known, it isn't clean.
+std::string verdict_text(const findings::Verdict& leaks, const report::Report& report);
 
 base::Result<std::string> list_recordings(const McpSources& sources, const std::string& match);
 // Verdict, findings, leaking stacks.

@@ -16,7 +16,6 @@
 #include "apps/heaptap/commands/show_command.h"
 #include "apps/heaptap/commands/trace_file.h"
 #include "apps/heaptap/mcp/answers.h"
-#include "common/base/exit_status.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
 #include "common/base/utc_text.h"
@@ -48,28 +47,6 @@ ShowOptions answer_options(const McpSources& sources, std::string path, report::
   options.color = ColorMode::kNever;
   options.width = kAnswerWidth;
   return options;
-}
-
-// As `heaptap check --max-leaked 0` judges, which knows nothing about bad releases.
-std::string verdict_text(const findings::Verdict& verdict, const report::Report& report) {
-  base::Known<uint64_t> bad = report.totals.bad_releases;
-  bad += report.totals.double_releases;
-  bad += report.totals.mismatched_releases;
-  const char* word = "clean";
-  int status = 0;
-  if (verdict.broken()) {
-    word = "leaks";
-    status = 1;
-  } else if (!verdict.passed()) {
-    word = "unknown";
-    status = base::kExitUnknown;
-  } else if (bad.counted() != 0) {
-    word = "bad frees";
-  }
-  std::string text = fmt::format("verdict: {} (`heaptap check --max-leaked 0` exits with {})\n", word, status);
-  if (status == base::kExitUnknown) text += "Not all was seen that leaks could be concluded from. This is not clean.\n";
-  for (const std::string& remark : verdict.remarks) text += "- " + base::safe_text(remark) + "\n";
-  return text;
 }
 
 std::string heading_of(const report::StackEntry& stack) {
@@ -113,6 +90,27 @@ base::Result<std::string> path_of(const McpSources& sources, const McpRecording&
   if ((*trace)->capture().pid != pid)
     return base::fail("'{}' is the trace of process {}, and of no other", *path, (*trace)->capture().pid);
   return path;
+}
+
+std::string verdict_text(const findings::Verdict& leaks, const report::Report& report) {
+  base::Known<uint64_t> bad = report.totals.bad_releases;
+  bad += report.totals.double_releases;
+  bad += report.totals.mismatched_releases;
+  const bool is_bad_known = bad.is_known() && report.known.releases;
+  std::string text;
+  if (leaks.broken()) {
+    text = "verdict: leaks\n";
+  } else if (!leaks.passed()) {
+    text = "verdict: unknown\nNot all was seen that leaks could be concluded from. This is not clean.\n";
+  } else if (bad.counted() != 0) {
+    text = "verdict: bad frees\n";
+  } else if (!is_bad_known) {
+    text = "verdict: unknown\nNothing was lost, but which releases are bad was not recorded. This is not clean.\n";
+  } else {
+    text = "verdict: clean\n";
+  }
+  for (const std::string& remark : leaks.remarks) text += "- " + base::safe_text(remark) + "\n";
+  return text;
 }
 
 base::Result<std::string> list_recordings(const McpSources& sources, const std::string& match) {
