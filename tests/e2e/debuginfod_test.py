@@ -3,6 +3,7 @@ lie, or are gone."""
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -12,6 +13,7 @@ import heaptap_test
 import terminal
 from debug_server import DebugServer, hangs, redirects, sends
 from heaptap_test import HEAPTAP, TIMEOUT_S, heaptap
+from mcp_client import Client
 from waiting import wait_for
 
 SOURCE = """
@@ -76,6 +78,18 @@ class Servers(heaptap_test.TestCase):
         before = len(server.requests)
         self.assertIn(NAME, self.show(server.url()))  # it is in the cache
         self.assertFalse([path for path in server.requests[before:] if self.build_id in path])
+
+    def test_an_assistant_has_none_asked_by_default(self):
+        self.record()
+        server = self.serve(sends(self.debug))
+        for options, is_asked in (([], False), (["--debuginfod"], True), (["--no-debuginfod"], False)):
+            shutil.rmtree(self.cache, ignore_errors=True)
+            server.requests.clear()
+            with self.subTest(options), Client(self.directory, *options, cwd=self.directory, env=self.environment(server.url())) as client:
+                text = client.text("suspects", recording=self.trace.name)
+                self.assertEqual((NAME in text, bool(server.requests), self.cache.exists()), (is_asked, is_asked, is_asked), text)
+                hints = {tool["annotations"]["openWorldHint"] for tool in client.ask("tools/list")["tools"]}
+                self.assertEqual(hints, {is_asked})
 
     def start(self, url, *options, **more):
         process = subprocess.Popen([HEAPTAP, "run", *options, "-o", self.trace, "--", self.program], env=self.environment(url, **more),

@@ -109,7 +109,7 @@ void write_tool(JsonWriter& json, const Tool& tool) {
   json.key("annotations");
   const JsonObject annotations(json);
   json.member("readOnlyHint", true);
-  json.member("openWorldHint", false);
+  json.member("openWorldHint", tool.is_open_world);
 }
 
 }  // namespace heaptap::mcp

@@ -50,6 +50,7 @@ struct Tool {
   std::vector<Parameter> parameters;
   // The whole answer, of any length; it is given page by page. An error is told to the assistant.
   std::function<base::Result<std::string>(const ToolArguments& arguments)> answer;
+  bool is_open_world = false;  // other machines may be asked
 };
 
 // As tools/list has it: name, title, description, inputSchema, annotations.

@@ -13,7 +13,8 @@ base::Result<Command> parse_mcp(const Arguments& arguments, const Defaults& defa
   set.group(OptionGroup::kReport);
   set.list("--sources", options.sources, "Also give lines of source files below DIR (default: below DIRECTORY)")
       .value_name("DIR");
-  add_symbol_sources(set, options.symbols);
+  // What an assistant asks makes no server be asked that its user didn't name.
+  add_symbol_sources(set, options.symbols, {.asks_debuginfod = false});
   add_config(set);
   const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());

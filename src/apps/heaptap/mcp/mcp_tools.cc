@@ -199,8 +199,10 @@ base::Result<std::vector<Tool>> make_tools(const McpOptions& options) {
   auto lines = SourceLines::create(roots);
   if (!lines) return std::unexpected(std::move(lines).error());
   const auto sources = std::make_shared<const McpSources>(*std::move(directory), *std::move(lines), options.symbols);
-  return std::vector{list_tool(sources),   suspects_tool(sources), why_tool(sources),   source_tool(sources),
-                     growth_tool(sources), diff_tool(sources),     verify_tool(sources)};
+  std::vector<Tool> tools{list_tool(sources),   suspects_tool(sources), why_tool(sources),   source_tool(sources),
+                          growth_tool(sources), diff_tool(sources),     verify_tool(sources)};
+  for (Tool& tool : tools) tool.is_open_world = options.symbols.debuginfod || options.symbols.server != nullptr;
+  return tools;
 }
 
 }  // namespace heaptap::app

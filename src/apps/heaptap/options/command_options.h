@@ -36,9 +36,13 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
 // Filters of allocations by name and thread, or by time, and symbol sources, for commands that read traces.
 void add_name_filters(OptionSet& set, query::Filter& filter);
 void add_time_filters(OptionSet& set, query::Window& window);
-// --symbols-server; `has_token`: with --token-file for it. Without, the caller sets the token file on the result.
+struct SymbolSources {
+  bool has_token =
+      true;  // with --token-file for --symbols-server; without, the caller sets the token file on the result
+  bool asks_debuginfod = true;  // by default, where $DEBUGINFOD_URLS is set
+};
 std::shared_ptr<SymbolsServer> add_symbol_sources(OptionSet& set, symbols::ResolverOptions& symbols,
-                                                  bool has_token = true);
+                                                  const SymbolSources& sources = {});
 std::shared_ptr<SymbolsServer> add_symbols_server(OptionSet& set,
                                                   std::function<void(std::shared_ptr<SymbolsServer>)> store,
                                                   bool has_token = true);
@@ -55,7 +59,7 @@ void add_frame_options(OptionSet& set, findings::FrameTextOptions& frames,
 // --config FILE, --no-config: see apps/heaptap/options/settings.h.
 void add_config(OptionSet& set);
 
-// Common options of `show` and `leaks`; `has_token` and the result as in add_symbol_sources().
+// Common options of `show` and `leaks`; `has_token` and the result as in SymbolSources and add_symbol_sources().
 void add_leak_options(OptionSet& set, ShowOptions& options);
 std::shared_ptr<SymbolsServer> add_display_options(OptionSet& set, ShowOptions& options, bool has_token = true);
 

@@ -71,15 +71,18 @@ void add_time_filters(OptionSet& set, query::Window& window) {
   set.text("--to", window.to, "State at this time, mark or peak").value_name("MOMENT");
 }
 
-std::shared_ptr<SymbolsServer> add_symbol_sources(OptionSet& set, symbols::ResolverOptions& symbols, bool has_token) {
+std::shared_ptr<SymbolsServer> add_symbol_sources(OptionSet& set, symbols::ResolverOptions& symbols,
+                                                  const SymbolSources& sources) {
   set.group(OptionGroup::kSymbols);
   set.list("--symbols", symbols.symbol_directories, "Search for debug information below DIR").value_name("DIR");
   set.list("--sysroot", symbols.sysroots, "Search for the target's files below DIR").value_name("DIR");
-  symbols.debuginfod = symbols::has_debuginfod_servers();
-  set.flag("--debuginfod", symbols.debuginfod, "Ask the servers of $DEBUGINFOD_URLS (the default where it is set)");
+  symbols.debuginfod = sources.asks_debuginfod && symbols::has_debuginfod_servers();
+  set.flag("--debuginfod", symbols.debuginfod,
+           sources.asks_debuginfod ? "Ask the servers of $DEBUGINFOD_URLS (the default where it is set)"
+                                   : "Ask the servers of $DEBUGINFOD_URLS, and keep their files in the user's cache");
   set.flag("--no-debuginfod", [&symbols] { symbols.debuginfod = false; }, "Ask no such server");
   const auto store = [&symbols](std::shared_ptr<SymbolsServer> server) { symbols.server = std::move(server); };
-  return add_symbols_server(set, store, has_token);
+  return add_symbols_server(set, store, sources.has_token);
 }
 
 std::shared_ptr<SymbolsServer> add_symbols_server(OptionSet& set,
@@ -289,7 +292,7 @@ std::shared_ptr<SymbolsServer> add_display_options(OptionSet& set, ShowOptions& 
   set.flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
   add_switch(set, "sanity", options.query.listing.errors, "summary: list bad releases",
              "summary: list no bad releases");
-  auto server = add_symbol_sources(set, options.query.symbols, has_token);
+  auto server = add_symbol_sources(set, options.query.symbols, {.has_token = has_token});
   add_ignore(set, options.query.filter.ignores);
   add_skip(set, options.query.filter.skip);
   add_frame_options(set, options.frames);

@@ -48,7 +48,7 @@ base::Result<Command> parse_top(const Arguments& arguments, const Defaults& defa
   set.text("--filter", options.settings.filter, "Only stacks with this text in a function or a module")
       .value_name("NAME");
   add_machine(set, options.machine, "The process is on the machine where heaptap-target waits at ADDRESS");
-  const auto server = add_symbol_sources(set, options.settings.names_from.symbols, false);
+  const auto server = add_symbol_sources(set, options.settings.names_from.symbols, {.has_token = false});
   add_skip(set, options.settings.names_from.filter.skip);
   add_ignore(set, options.settings.names_from.filter.ignores);
   add_config(set);
