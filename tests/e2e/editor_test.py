@@ -99,11 +99,15 @@ class Editor(heaptap_test.TestCase):
 
     def test_an_editor_that_fails_is_told(self):
         self.record()
-        for variables in ({"EDITOR": "no-such-editor"}, {"EDITOR": "vim", "EDITORS_STATUS": "3"}, {"EDITOR": "'vim"}):
+        (self.tools / "killed").write_text("#!/bin/sh\nkill -TERM $$\n")
+        (self.tools / "killed").chmod(0o755)
+        cases = (({"EDITOR": "no-such-editor"}, "can't start no-such-editor: "), ({"EDITOR": "vim", "EDITORS_STATUS": "3"}, "vim exited with 3\n"),
+                 ({"EDITOR": "killed"}, "killed was killed by SIGTERM\n"), ({"EDITOR": "'vim"}, "the editor ''vim': "))
+        for variables, cause in cases:
             with self.subTest(variables):
                 outcome, _ = self.open(**variables)
                 self.assertEqual(outcome.status, 125, str(outcome))
-                self.assertIn(b"--open: ", outcome.stderr)
+                self.assertIn(f"--open: {cause}", outcome.stderr.decode())
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -36,6 +37,12 @@ bool contains(std::span<const std::string_view> names, std::string_view name) {
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+// "SIGTERM", "signal 63"
+std::string signal_text(int number) {
+  const char* const name = sigabbrev_np(number);
+  return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
 }
 
 base::Result<pid_t> start(const std::vector<std::string>& words, bool has_terminal) {
@@ -102,7 +109,9 @@ base::Result<> open_in_editor(const SourceLine& place) {
   while (is_editor && waitpid(*process, &ended, 0) < 0 && errno == EINTR) {
   }
   if (ended == 0) return {};
-  return base::fail("--open: {} failed", base::safe_text(words->front()));
+  const std::string program = base::safe_text(words->front());
+  if (WIFSIGNALED(ended)) return base::fail("--open: {} was killed by {}", program, signal_text(WTERMSIG(ended)));
+  return base::fail("--open: {} exited with {}", program, WEXITSTATUS(ended));
 }
 
 }  // namespace heaptap::app
