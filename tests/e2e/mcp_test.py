@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import sys
 import unittest
 
@@ -303,6 +304,20 @@ class Strangers(Mcp):
             self.assertIn(":1\n", text)
             self.assertNotIn("secret line", text, name)
             self.assertNotIn("root:", text, name)
+
+    def test_why_a_source_file_is_not_read(self):
+        large, directory = self.code / "large.c", self.code / "directory.c"
+        large.write_bytes(b"\n" * ((8 << 20) + 1))
+        directory.mkdir()
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(self.code / "socket.c"))
+            causes = {"large": "larger than 8 MiB", "directory": "not a regular file", "socket": "can't be opened: No such device or address"}
+            for name in causes:
+                source = f'#include <stdlib.h>\nvoid* volatile last;\nint main(void) {{\n#line 1 "{self.code}/{name}.c"\n  last = malloc(9); last = 0; }}\n'
+                self.record(f"{name}.htap", program=self.build(source, f"of_{name}"))
+            client = self.serve(self.traces, "--sources", self.code)
+            for name, cause in causes.items():
+                self.assertIn(cause, client.text("source", recording=f"{name}.htap", stack=1))
 
     def test_a_file_that_changed_is_told(self):
         self.record("a.htap")

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "apps/heaptap/mcp/served_directory.h"
 #include "common/base/safe_text.h"
@@ -33,14 +34,19 @@ std::string shown_line(std::string line) {
 // Never waits, as a FIFO in the file's place would make it.
 base::Result<std::string> read_regular_file(const fs::path& path) {
   const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file) return base::fail("the file can't be opened: {}", base::reason_of(errno));
   struct stat facts{};
-  if (!file || fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return base::fail("unreadable");
-  if (static_cast<uint64_t>(facts.st_size) > kMaxSourceFileBytes) return base::fail("too large");
+  if (fstat(file.get(), &facts) != 0) return base::fail("the file can't be read: {}", base::reason_of(errno));
+  if (!S_ISREG(facts.st_mode)) return base::fail("not a regular file");
+  if (static_cast<uint64_t>(facts.st_size) > kMaxSourceFileBytes)
+    return base::fail("the file is larger than {} MiB", kMaxSourceFileBytes >> 20);
   std::string text(static_cast<size_t>(facts.st_size), '\0');
   size_t size = 0;
   while (size < text.size()) {
     const ssize_t count = read(file.get(), text.data() + size, text.size() - size);
-    if (count <= 0) break;
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return base::fail("the file can't be read: {}", base::reason_of(errno));
+    if (count == 0) break;  // it was cut while it was read
     size += static_cast<size_t>(count);
   }
   text.resize(size);
