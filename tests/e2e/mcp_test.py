@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import socket
 import sys
@@ -63,6 +64,15 @@ class Mcp(heaptap_test.TestCase):
         client = Client(*(arguments or (self.traces,)), cwd=self.directory, **options)
         self.addCleanup(client.__exit__)
         return client
+
+    def whole_text(self, client, tool, **arguments):
+        """All pages of an answer."""
+        whole, cursor = "", {}
+        while cursor is not None:
+            body, mark, rest = client.text(tool, **arguments, **cursor).partition("[bytes ")
+            cursor = {"cursor": int(rest.rpartition("=")[2].rstrip("]\n"))} if mark else None
+            whole += body
+        return whole
 
     def stack_in(self, client, recording):
         """The number of the stack that lost most."""
@@ -142,6 +152,26 @@ class Tools(Mcp):
         self.assertRegex(first, r"^b\.htap  \S+Z  \S+ KiB  lose \(pid \d+\) exited with 0$")
         self.assertRegex(second, r"^a\.htap  1970-01-01T00:00:00Z  ")
         self.assertEqual(client.text("list_recordings", match="b.h").splitlines(), [first])
+
+    def test_the_newest_of_very_many_are_listed(self):
+        for number in range(10_050):
+            (self.traces / f"{number}.htap").touch()
+            os.utime(self.traces / f"{number}.htap", (number, number))
+        lines = self.whole_text(self.serve(), "list_recordings").splitlines()
+        self.assertEqual([line.split()[0] for line in lines[:100]], [f"{number}.htap" for number in range(10_049, 9_949, -1)])
+        self.assertEqual(lines[100:], ["9950 older ones aren't listed"])
+
+    def test_directories_that_are_not_listed_are_told(self):
+        self.record("a.htap")
+        deep = self.traces.joinpath(*["d"] * 60)
+        deep.mkdir(parents=True)
+        shutil.copy(self.traces / "a.htap", deep / "z.htap")
+        client = self.serve()
+        resource.prlimit(client.process.pid, resource.RLIMIT_NOFILE, (40, 40))
+        text = client.text("list_recordings")
+        self.assertIn("the list is incomplete: can't read a directory: Too many open files", text)
+        self.assertIn("list_recordings", client.refusal("suspects", recording="z.htap"))
+        self.assertIn("the list is incomplete", client.refusal("list_recordings", match="z.htap"))
 
     def test_why_source_growth_and_diff(self):
         self.record("a.htap")

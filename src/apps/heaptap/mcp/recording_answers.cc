@@ -114,23 +114,23 @@ std::string verdict_text(const findings::Verdict& leaks, const report::Report& r
 }
 
 base::Result<std::string> list_recordings(const McpSources& sources, const std::string& match) {
-  std::vector<std::string> names = sources.directory.names();
-  std::erase_if(names, [&](const std::string& name) { return !name.contains(match); });
-  if (names.empty())
-    return base::fail("no recording (*.htap, *.run){}; `heaptap run -o NAME.htap -- PROGRAM` makes one here",
-                      match.empty() ? "" : " with that in its name");
+  const RecordingList list = sources.directory.list(match, kMaxAnswered);
+  const std::string incomplete =
+      list.error.empty() ? "" : fmt::format("the list is incomplete: {}\n", base::safe_text(list.error));
+  if (list.names.empty())
+    return base::fail("{}no recording (*.htap, *.run){}; `heaptap run -o NAME.htap -- PROGRAM` makes one here",
+                      incomplete, match.empty() ? "" : " with that in its name");
   std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kMaxAnswered); ++i) {
-    const std::string path = sources.directory.path_of(names[i]);
+  for (const std::string& name : list.names) {
     struct stat facts{};
-    if (stat(path.c_str(), &facts) != 0) continue;
-    const auto checked = sources.directory.recording(names[i]);
-    text += fmt::format("{}  {}  {}  {}\n", base::safe_text(names[i]), base::utc_text(facts.st_mtim.tv_sec),
+    if (stat(sources.directory.path_of(name).c_str(), &facts) != 0) continue;
+    const auto checked = sources.directory.recording(name);
+    text += fmt::format("{}  {}  {}  {}\n", base::safe_text(name), base::utc_text(facts.st_mtim.tv_sec),
                         base::format_bytes(static_cast<uint64_t>(facts.st_size)),
                         base::safe_text(checked ? facts_of(*checked) : checked.error().message));
   }
-  if (names.size() > kMaxAnswered) text += fmt::format("{} older ones aren't listed\n", names.size() - kMaxAnswered);
-  return text;
+  if (list.older != 0) text += fmt::format("{} older ones aren't listed\n", list.older);
+  return text + incomplete;
 }
 
 base::Result<std::string> tell_suspects(const McpSources& sources, const McpRecording& recording) {

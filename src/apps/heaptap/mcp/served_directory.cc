@@ -64,7 +64,7 @@ base::Result<std::string> ServedDirectory::recording(const std::string& name) co
   return file;
 }
 
-std::vector<std::string> ServedDirectory::names() const {
+RecordingList ServedDirectory::list(const std::string& match, size_t limit) const {
   std::vector<std::pair<fs::file_time_type, std::string>> found;
   std::error_code error;
   const auto options = fs::directory_options::skip_permission_denied;
@@ -74,13 +74,16 @@ std::vector<std::string> ServedDirectory::names() const {
     if (each->path().filename().string().starts_with('.') && each->is_directory(ignored))
       each.disable_recursion_pending();
     if (!has_recordings_name(each->path()) || each->is_symlink(ignored) || !each->is_regular_file(ignored)) continue;
-    found.emplace_back(each->last_write_time(ignored), each->path().lexically_relative(root_).string());
-    if (found.size() == kMaxListed) break;
+    std::string name = each->path().lexically_relative(root_).string();
+    if (name.contains(match)) found.emplace_back(each->last_write_time(ignored), std::move(name));
   }
-  std::ranges::sort(found, std::greater<>());
-  std::vector<std::string> names;
-  for (auto& [time, name] : found) names.push_back(std::move(name));
-  return names;
+  RecordingList list;
+  if (error) list.error = "can't read a directory: " + error.message();
+  const size_t listed = std::min(found.size(), limit);
+  std::ranges::partial_sort(found, found.begin() + static_cast<ptrdiff_t>(listed), std::greater<>());
+  list.older = found.size() - listed;
+  for (size_t i = 0; i < listed; ++i) list.names.push_back(std::move(found[i].second));
+  return list;
 }
 
 }  // namespace heaptap::app

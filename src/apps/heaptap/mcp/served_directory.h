@@ -1,6 +1,7 @@
 // The directory that `heaptap mcp` answers about. Names come from an assistant, and what is in the directory from anyone: only
 // regular files below it are recordings, after all links are followed, and so are the traces that an index names.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -9,6 +10,12 @@
 
 namespace heaptap::app {
 
+struct RecordingList {
+  std::vector<std::string> names;  // the newest first
+  uint64_t older = 0;              // more than these
+  std::string error;               // why some may be missing; empty: all were found
+};
+
 class ServedDirectory {
  public:
   // Fails if it isn't a directory.
@@ -16,13 +23,11 @@ class ServedDirectory {
 
   // Canonical path of the recording of this name: a path relative to the directory, or to the working directory, or absolute.
   [[nodiscard]] base::Result<std::string> recording(const std::string& name) const;
-  // Names of all recordings, the newest first; links, and directories behind links, left out. At most kMaxListed.
-  [[nodiscard]] std::vector<std::string> names() const;
+  // Recordings with `match` in their names; links, and directories behind links, left out.
+  [[nodiscard]] RecordingList list(const std::string& match, size_t limit) const;
   [[nodiscard]] std::string path_of(const std::string& name) const { return (root_ / name).string(); }
   // Canonical.
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
-
-  static constexpr size_t kMaxListed = 10'000;
 
  private:
   // Checks a file, without the traces that it may name. `path`: absolute, or relative to the working directory.
