@@ -1,7 +1,9 @@
 #include "analysis/symbols/downloads.h"
 
 #include <chrono>
+#include <exception>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "analysis/symbols/debuginfod.h"
@@ -36,18 +38,27 @@ Downloads::~Downloads() = default;
 void Downloads::want(const model::Module& module) {
   if (!where_.debuginfod || module.build_id.empty()) return;
   if (seen_.size() >= kMaxWanted || !seen_.insert(module.build_id).second) return;
+  if (!has_thread()) return;
   const std::scoped_lock lock(mutex_);
   queue_.push_back({module.path, module.build_id});
   news_.notify_all();
-  if (thread_.joinable()) return;
+}
+
+bool Downloads::has_thread() {
+  if (thread_.joinable()) return true;
   const base::SignalsBlocked signals;  // for the recording thread
-  thread_ = std::jthread([this](const std::stop_token& stop) { download_all(stop); });
+  try {
+    thread_ = std::jthread([this](const std::stop_token& stop) { download_all(stop); });
+  } catch (const std::system_error&) {
+    return false;  // the user has no more of them
+  }
+  return true;
 }
 
 void Downloads::download_all(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (news_.wait(lock, stop, [this] { return !queue_.empty(); })) {
-    const Wanted wanted = queue_.front();
+    const Wanted& wanted = queue_.front();
     lock.unlock();
     download(wanted, stop);
     lock.lock();
@@ -57,16 +68,22 @@ void Downloads::download_all(const std::stop_token& stop) {
 }
 
 // Files that aren't found lack names later, which the report says.
-void Downloads::download(const Wanted& wanted, const std::stop_token& stop) {
+void Downloads::download(const Wanted& wanted, const std::stop_token& stop) try {
   if (Debuginfod::are_silent() || is_here(where_, wanted.path, wanted.build_id)) return;
   auto servers = Debuginfod::create();
   if (!servers) return;
-  const auto note = [this, &wanted](uint64_t done, uint64_t total) {
+  {
     const std::scoped_lock lock(mutex_);
-    work_ = {.kind = SymbolWork::Kind::kDownloading, .path = wanted.path, .done = done, .total = total};
+    work_ = {.kind = SymbolWork::Kind::kDownloading, .path = wanted.path};
+  }
+  const auto note = [this](uint64_t done, uint64_t total) {
+    const std::scoped_lock lock(mutex_);
+    work_.done = done;
+    work_.total = total;
   };
-  note(0, 0);
   (void)servers->find_debug_file(wanted.build_id, {.progress = note, .max_bytes = kMaxBytes, .stop = stop});
+} catch (const std::exception&) {
+  return;  // no memory, or an unreadable file: the recording goes on without it
 }
 
 void Downloads::finish(const std::function<bool(const SymbolWork& work)>& goes_on) {

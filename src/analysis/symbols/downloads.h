@@ -24,7 +24,8 @@ class Downloads {
   explicit Downloads(ResolverOptions where);
   ~Downloads();  // ends the one under way
 
-  // Queues a module's debug file, unless it is on this machine. Doesn't wait.
+  // Queues a module's debug file, unless it is on this machine. Doesn't wait. Without a thread, which the user's limit may refuse, nothing
+  // is downloaded.
   void want(const model::Module& module);
   // To be called when the program has ended: begins no further download, and waits for the one under way as long as `goes_on` agrees, which
   // is called now and then, and told about it.
@@ -36,6 +37,7 @@ class Downloads {
     std::string build_id;
   };
 
+  bool has_thread();
   void download_all(const std::stop_token& stop);
   void download(const Wanted& wanted, const std::stop_token& stop);
 

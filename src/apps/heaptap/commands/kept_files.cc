@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <chrono>
+#include <exception>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -46,15 +48,23 @@ void KeptFiles::keep(const model::Module& module, base::UniqueFd file) {
   struct stat status{};
   if (fstat(file.get(), &status) != 0) return;
   const auto bytes = static_cast<uint64_t>(status.st_size);
-  if (bytes > kMaxFileBytes || bytes > kMaxBytes - taken_bytes_) return;
+  if (bytes > kMaxFileBytes || bytes > kMaxBytes - taken_bytes_ || !has_copier()) return;
   const std::scoped_lock lock(mutex_);
   if (queue_.size() >= kMaxWaiting) return;
   taken_bytes_ += bytes;
   queue_.push_back({module.build_id, std::move(file), bytes});
   news_.notify_all();
-  if (copier_.joinable()) return;
+}
+
+bool KeptFiles::has_copier() {
+  if (copier_.joinable()) return true;
   const base::SignalsBlocked signals;  // for the recording thread
-  copier_ = std::jthread([this](const std::stop_token& stop) { copy_all(stop); });
+  try {
+    copier_ = std::jthread([this](const std::stop_token& stop) { copy_all(stop); });
+  } catch (const std::system_error&) {
+    return false;  // the user has no more of them
+  }
+  return true;
 }
 
 void KeptFiles::copy_all(const std::stop_token& stop) {
@@ -62,13 +72,23 @@ void KeptFiles::copy_all(const std::stop_token& stop) {
   while (news_.wait(lock, stop, [this] { return !queue_.empty(); })) {
     const Copy& first = queue_.front();
     lock.unlock();
-    // Files that can't be kept lack names later, which the report says.
-    (void)copy(first, stop);
+    keep_copy(first, stop);
     lock.lock();
     queue_.pop_front();
     news_.notify_all();
-    if (queue_.empty()) cache_->make_room();
+    if (queue_.empty()) make_room();
   }
+}
+
+// Files that can't be kept lack names later, which the report says.
+void KeptFiles::keep_copy(const Copy& from, const std::stop_token& stop) const try {
+  (void)copy(from, stop);
+} catch (const std::exception&) {
+  return;  // no memory: the recording goes on without it
+}
+
+void KeptFiles::make_room() const try { cache_->make_room(); } catch (const std::exception&) {
+  return;
 }
 
 base::Result<> KeptFiles::copy(const Copy& from, const std::stop_token& stop) const {

@@ -40,7 +40,10 @@ class KeptFiles final : public recordings::FileKeeper {
     uint64_t bytes;
   };
 
+  bool has_copier();
   void copy_all(const std::stop_token& stop);
+  void keep_copy(const Copy& from, const std::stop_token& stop) const;
+  void make_room() const;
   [[nodiscard]] base::Result<> copy(const Copy& from, const std::stop_token& stop) const;
 
   const symbols::ResolverOptions where_;
