@@ -55,6 +55,9 @@ class Servers(heaptap_test.TestCase):
         self.addCleanup(server.close)
         return server
 
+    def requests_of(self, server):
+        return [path for path in server.requests if self.build_id in path]
+
     def environment(self, url, **more):
         return {**os.environ, "DEBUGINFOD_URLS": url, "DEBUGINFOD_CACHE_PATH": str(self.cache), "DEBUGINFOD_TIMEOUT": "90",
                 "HEAPTAP_TEST_INTERVALS": "reach=200ms", **more}
@@ -135,6 +138,7 @@ class Servers(heaptap_test.TestCase):
         process.communicate()
         self.assertEqual(process.returncode, 0, shown)
         self.assertIn(b"LEAKED 1,234 bytes in 1 block", shown)
+        self.assertEqual(len(self.requests_of(server)), 1, "it was asked again")
 
     def test_servers_that_lie_hang_or_are_gone(self):
         other = self.directory / "other"

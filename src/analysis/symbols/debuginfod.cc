@@ -184,6 +184,8 @@ base::Result<Debuginfod> Debuginfod::create() {
 
 bool Debuginfod::are_silent() { return Clock::now().time_since_epoch().count() < silent_until; }
 
+void Debuginfod::pause() { silent_until = (Clock::now() + kPauseAfterSilence).time_since_epoch().count(); }
+
 base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_id, Transfer transfer) {
   if (are_silent()) return base::fail("the debuginfod servers didn't answer earlier");
   const bool is_in_foreground = !transfer.stop.stop_possible();
@@ -199,7 +201,7 @@ base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_i
   std::free(path);
   if (file) return found;
   if (wait.is_lost) {
-    silent_until = (Clock::now() + kPauseAfterSilence).time_since_epoch().count();
+    pause();
     return base::fail("the debuginfod servers don't answer");
   }
   if (wait.is_too_large) return base::fail("the debug file is too large");

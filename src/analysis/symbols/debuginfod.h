@@ -37,6 +37,8 @@ class Debuginfod {
 
   // Whether a server didn't answer a short time ago, or the user ended a download.
   static bool are_silent();
+  // Asks no server for a while, in any thread: the user didn't want to wait.
+  static void pause();
 
  private:
   class Library;

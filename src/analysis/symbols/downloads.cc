@@ -95,7 +95,9 @@ void Downloads::finish(const std::function<bool(const SymbolWork& work)>& goes_o
     lock.unlock();
     const bool is_wanted = goes_on(work);
     lock.lock();
-    if (!is_wanted) break;
+    if (is_wanted) continue;
+    Debuginfod::pause();
+    break;
   }
   lock.unlock();
   if (!thread_.joinable()) return;

@@ -28,7 +28,7 @@ class Downloads {
   // is downloaded.
   void want(const model::Module& module);
   // To be called when the program has ended: begins no further download, and waits for the one under way as long as `goes_on` agrees, which
-  // is called now and then, and told about it.
+  // is called now and then, and told about it. If it doesn't, no server is asked for a while, by nobody: what comes next doesn't wait either.
   void finish(const std::function<bool(const SymbolWork& work)>& goes_on);
 
  private:

@@ -108,17 +108,17 @@ base::Result<> KeptFiles::copy(const Copy& from, const std::stop_token& stop) co
 
 void KeptFiles::finish() {
   constexpr std::chrono::milliseconds kLook{100};
-  const int asked_before = base::stop_signals::requests();
+  const auto goes_on = [before = base::stop_signals::requests()] { return base::stop_signals::requests() == before; };
   std::unique_lock lock(mutex_);
   while (!news_.wait_for(lock, kLook, [this] { return queue_.empty(); })) {
-    if (base::stop_signals::requests() != asked_before) return;
+    if (!goes_on()) break;
   }
   lock.unlock();
   std::optional<ProgressLine> progress;  // where there is something to wait for
   downloads_.finish([&](const symbols::SymbolWork& work) {
     if (!progress) progress.emplace();
     progress->tell(work);
-    return base::stop_signals::requests() == asked_before;
+    return goes_on();
   });
 }
 
