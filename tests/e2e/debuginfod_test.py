@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
 import terminal
-from debug_server import DebugServer, hangs, redirects, sends
+from debug_server import DebugServer, drips, hangs, redirects, sends
 from heaptap_test import HEAPTAP, TIMEOUT_S, heaptap
 from mcp_client import Client
 from waiting import wait_for
@@ -138,6 +138,15 @@ class Servers(heaptap_test.TestCase):
         process.communicate()
         self.assertEqual(process.returncode, 0, shown)
         self.assertIn(b"LEAKED 1,234 bytes in 1 block", shown)
+        self.assertEqual(len(self.requests_of(server)), 1, "it was asked again")
+
+    def test_what_nobody_sees_is_not_waited_for(self):
+        server = self.serve(drips)
+        process = self.start(server.url())
+        self.assertTrue(server.asked.wait(TIMEOUT_S))
+        told = self.end(process)
+        self.assertIn("heaptap: the symbols of app aren't here yet, which isn't waited for: `heaptap show` asks for them again", told)
+        self.assertIn("LEAKED 1,234 bytes in 1 block", told)
         self.assertEqual(len(self.requests_of(server)), 1, "it was asked again")
 
     def test_servers_that_lie_hang_or_are_gone(self):

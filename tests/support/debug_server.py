@@ -66,6 +66,16 @@ def redirects(content):
     return answer
 
 
+def drips(handler):
+    """A few bytes at a time, of a file that never ends."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(1 << 28))
+    handler.end_headers()
+    while not handler.server.ends.wait(0.01):
+        handler.wfile.write(bytes(16))
+        handler.wfile.flush()
+
+
 def hangs(handler):
     """No answer, until the server ends."""
     handler.server.ends.wait()

@@ -1,5 +1,6 @@
 #include "apps/heaptap/commands/kept_files.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@
 
 #include "analysis/symbols/local_files.h"
 #include "apps/heaptap/commands/terminal.h"
+#include "common/base/intervals.h"
+#include "common/base/safe_text.h"
 #include "common/base/signals_blocked.h"
 #include "common/base/small_file.h"
 #include "common/base/stop_signals.h"
@@ -106,6 +109,29 @@ base::Result<> KeptFiles::copy(const Copy& from, const std::stop_token& stop) co
   return file->finish();
 }
 
+namespace {
+
+// The wait for a download at the end of a run: as long as the user wants where a line shows it, else a few seconds.
+class EndWait {
+ public:
+  bool goes_on(const symbols::SymbolWork& work) {
+    if (!progress_) progress_.emplace();
+    progress_->tell(work);
+    if (isatty(STDERR_FILENO) == 1 || Clock::now() - began_ < base::intervals().reach) return true;
+    print_error(fmt::format(
+        "heaptap: the symbols of {} aren't here yet, which isn't waited for: `heaptap show` asks for them again\n",
+        base::safe_text(base::file_name_of(work.path))));
+    return false;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::optional<ProgressLine> progress_;
+  Clock::time_point began_ = Clock::now();
+};
+
+}  // namespace
+
 void KeptFiles::finish() {
   constexpr std::chrono::milliseconds kLook{100};
   const auto goes_on = [before = base::stop_signals::requests()] { return base::stop_signals::requests() == before; };
@@ -114,12 +140,8 @@ void KeptFiles::finish() {
     if (!goes_on()) break;
   }
   lock.unlock();
-  std::optional<ProgressLine> progress;  // where there is something to wait for
-  downloads_.finish([&](const symbols::SymbolWork& work) {
-    if (!progress) progress.emplace();
-    progress->tell(work);
-    return goes_on();
-  });
+  EndWait wait;
+  downloads_.finish([&](const symbols::SymbolWork& work) { return goes_on() && wait.goes_on(work); });
 }
 
 supervision::RecordingMaker KeptFiles::recording_maker(trace::FramePool& frames) {
