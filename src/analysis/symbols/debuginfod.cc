@@ -92,20 +92,6 @@ int on_progress(Client* client, long bytes, long total) {
   return wait.is_lost || wait.is_too_large || stopping_signal != 0 ? 1 : 0;
 }
 
-// Where libdebuginfod keeps what it fetched: debuginfod_find_debuginfo(3).
-std::string cache_directory() {
-  const auto value_of = [](const char* name) -> std::string {
-    const char* const value = std::getenv(name);
-    return value == nullptr ? "" : value;
-  };
-  if (std::string own = value_of("DEBUGINFOD_CACHE_PATH"); !own.empty()) return own;
-  const std::string home = value_of("HOME");
-  std::string old = home + "/.debuginfod_client_cache";
-  if (access(old.c_str(), F_OK) == 0) return old;
-  const std::string caches = value_of("XDG_CACHE_HOME");
-  return (caches.empty() ? home + "/.cache" : caches) + "/debuginfod_client";
-}
-
 }  // namespace
 
 bool stop_transfer(int number) {
@@ -166,6 +152,20 @@ Debuginfod::~Debuginfod() = default;
 bool has_debuginfod_servers() {
   const char* const urls = std::getenv("DEBUGINFOD_URLS");
   return urls != nullptr && *urls != '\0';
+}
+
+// As debuginfod_find_debuginfo(3) says.
+std::string Debuginfod::cache_directory() {
+  const auto value_of = [](const char* name) -> std::string {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  if (std::string own = value_of("DEBUGINFOD_CACHE_PATH"); !own.empty()) return own;
+  const std::string home = value_of("HOME");
+  std::string old = home + "/.debuginfod_client_cache";
+  if (access(old.c_str(), F_OK) == 0) return old;
+  const std::string caches = value_of("XDG_CACHE_HOME");
+  return (caches.empty() ? home + "/.cache" : caches) + "/debuginfod_client";
 }
 
 base::Result<Debuginfod> Debuginfod::create() {

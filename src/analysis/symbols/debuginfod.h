@@ -35,6 +35,9 @@ class Debuginfod {
   // caller checks it. Gives up after some seconds without a byte and after some minutes in total; then no server is asked for a while.
   base::Result<std::string> find_debug_file(const std::string& build_id, Transfer transfer = {});
 
+  // Where these files are kept; may be missing.
+  static std::string cache_directory();
+
   // Whether a server didn't answer a short time ago, or the user ended a download.
   static bool are_silent();
   // Asks no server for a while, in any thread: the user didn't want to wait.

@@ -1,5 +1,10 @@
 #include "analysis/symbols/downloads.h"
 
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <exception>
 #include <optional>
@@ -14,7 +19,7 @@ namespace heaptap::symbols {
 namespace {
 
 constexpr size_t kMaxWanted = 256;  // a program may map files without end
-constexpr uint64_t kMaxBytes = uint64_t{512} << 20;
+constexpr uint64_t kMaxFileBytes = uint64_t{512} << 20;
 
 bool has_lines(const ElfFile& file) { return file.has_section(".debug_info") || file.has_section(".zdebug_info"); }
 
@@ -30,7 +35,28 @@ bool is_here(const ResolverOptions& where, const std::string& path, const std::s
       .has_value();
 }
 
+// 0: unknown, or none.
+uint64_t room_in(std::string directory) {
+  struct statvfs system{};
+  while (statvfs(directory.c_str(), &system) != 0) {
+    if (errno != ENOENT || directory.find('/') == directory.npos) return 0;
+    directory.resize(directory.rfind('/'));
+    if (directory.empty()) directory = "/";
+  }
+  return room_for_downloads(uint64_t{system.f_bavail} * system.f_frsize, uint64_t{system.f_blocks} * system.f_frsize);
+}
+
+uint64_t size_of(const std::string& path) {
+  struct stat status{};
+  return stat(path.c_str(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
+}
+
 }  // namespace
+
+uint64_t room_for_downloads(uint64_t free, uint64_t all) {
+  const uint64_t kept = std::min(uint64_t{2} << 30, all / 10);
+  return free > kept ? free - kept : 0;
+}
 
 Downloads::Downloads(ResolverOptions where) : where_(std::move(where)) {}
 Downloads::~Downloads() = default;
@@ -70,18 +96,23 @@ void Downloads::download_all(const std::stop_token& stop) {
 // Files that aren't found lack names later, which the report says.
 void Downloads::download(const Wanted& wanted, const std::stop_token& stop) try {
   if (Debuginfod::are_silent() || is_here(where_, wanted.path, wanted.build_id)) return;
+  const uint64_t room = std::min({kMaxFileBytes, left_bytes_, room_in(Debuginfod::cache_directory())});
+  if (room == 0) return;
   auto servers = Debuginfod::create();
   if (!servers) return;
   {
     const std::scoped_lock lock(mutex_);
     work_ = {.kind = SymbolWork::Kind::kDownloading, .path = wanted.path};
   }
-  const auto note = [this](uint64_t done, uint64_t total) {
+  bool has_come = false;  // else it was there already
+  const auto note = [this, &has_come](uint64_t done, uint64_t total) {
+    has_come = has_come || done > 0;
     const std::scoped_lock lock(mutex_);
     work_.done = done;
     work_.total = total;
   };
-  (void)servers->find_debug_file(wanted.build_id, {.progress = note, .max_bytes = kMaxBytes, .stop = stop});
+  const auto path = servers->find_debug_file(wanted.build_id, {.progress = note, .max_bytes = room, .stop = stop});
+  if (path && has_come) left_bytes_ -= std::min(left_bytes_, size_of(*path));
 } catch (const std::exception&) {
   return;  // no memory, or an unreadable file: the recording goes on without it
 }

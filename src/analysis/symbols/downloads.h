@@ -18,6 +18,9 @@ namespace heaptap::symbols {
 // Whether $DEBUGINFOD_URLS names servers.
 bool has_debuginfod_servers();
 
+// What downloads may take of a filesystem with `free` of `all` bytes: 2 GiB of it, or a tenth, stay free.
+uint64_t room_for_downloads(uint64_t free, uint64_t all);
+
 class Downloads {
  public:
   // `where`: places that symbol searches will use; without `debuginfod` nothing is downloaded.
@@ -41,9 +44,12 @@ class Downloads {
   void download_all(const std::stop_token& stop);
   void download(const Wanted& wanted, const std::stop_token& stop);
 
+  static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // of a recording
+
   const ResolverOptions where_;
-  std::set<std::string> seen_;  // build-ids
-  std::mutex mutex_;            // of what is below
+  uint64_t left_bytes_ = kMaxBytes;  // of the thread
+  std::set<std::string> seen_;       // build-ids
+  std::mutex mutex_;                 // of what is below
   std::condition_variable_any news_;
   std::deque<Wanted> queue_;  // the first one is being downloaded
   SymbolWork work_;

@@ -43,5 +43,15 @@ TEST(Downloads, WithoutAThreadNothingIsDownloadedAndNothingWaitedFor) {
   EXPECT_FALSE(has_waited);
 }
 
+TEST(Downloads, LeaveRoomOnTheDisk) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  constexpr uint64_t kGiB = uint64_t{1} << 30;
+  EXPECT_EQ(room_for_downloads(100 * kGiB, 1000 * kGiB), 98 * kGiB);
+  EXPECT_EQ(room_for_downloads(2 * kGiB, 1000 * kGiB), 0U);
+  EXPECT_EQ(room_for_downloads(0, 1000 * kGiB), 0U);
+  EXPECT_EQ(room_for_downloads(150 * kMiB, 1000 * kMiB), 50 * kMiB) << "a small one keeps a tenth";
+  EXPECT_EQ(room_for_downloads(100 * kMiB, 1000 * kMiB), 0U);
+}
+
 }  // namespace
 }  // namespace heaptap::symbols
