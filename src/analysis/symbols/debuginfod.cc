@@ -8,7 +8,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "analysis/symbols/file_cache.h"
@@ -22,11 +24,13 @@ namespace heaptap::symbols {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kTotalLimit = std::chrono::minutes(5);
 constexpr auto kPauseAfterSilence = std::chrono::minutes(1);
 
 // Without a byte. Servers that unpack a package first take some seconds.
 Clock::duration silence_limit() { return base::intervals().reach * 3 / 2; }
+
+// Of a whole transfer: five minutes.
+Clock::duration total_limit() { return base::intervals().reach * 30; }
 
 // No server is asked before this time: one was silent, or the user didn't want to wait. For all threads.
 std::atomic<Clock::rep> silent_until = 0;
@@ -52,8 +56,31 @@ struct WaitBudget {
   long bytes = -1;
   long calls = 0;
   bool is_lost = false;
+  bool is_too_slow = false;
   bool is_too_large = false;
 };
+
+// Build-ids of files that took too long, of all threads: the next search for one would wait as long again.
+class SlowFiles {
+ public:
+  void add(const std::string& build_id) {
+    const std::scoped_lock lock(mutex_);
+    build_ids_.insert(build_id);
+  }
+  bool contains(const std::string& build_id) {
+    const std::scoped_lock lock(mutex_);
+    return build_ids_.contains(build_id);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> build_ids_;
+};
+
+SlowFiles& slow_files() {
+  static SlowFiles files;
+  return files;
+}
 
 // One transfer in the foreground at a time, which a signal may stop.
 std::atomic<bool> is_transferring = false;
@@ -86,10 +113,16 @@ int on_progress(Client* client, long bytes, long total) {
     if (transfer.progress) transfer.progress(done, all);
     wait.is_too_large = std::max(done, all) > transfer.max_bytes;
   }
-  wait.is_lost = now - wait.last_byte > silence_limit() || now - wait.started > kTotalLimit;
-  if (transfer.stop.stop_possible()) return wait.is_lost || wait.is_too_large || transfer.stop.stop_requested() ? 1 : 0;
-  wait.is_lost = wait.is_lost || base::stop_signals::requests() != wait.requests_before;
-  return wait.is_lost || wait.is_too_large || stopping_signal != 0 ? 1 : 0;
+  wait.is_lost = now - wait.last_byte > silence_limit();
+  wait.is_too_slow = now - wait.started > total_limit();
+  bool is_stopped = false;
+  if (transfer.stop.stop_possible()) {
+    is_stopped = transfer.stop.stop_requested();
+  } else {
+    wait.is_lost = wait.is_lost || base::stop_signals::requests() != wait.requests_before;
+    is_stopped = stopping_signal != 0;
+  }
+  return wait.is_lost || wait.is_too_slow || wait.is_too_large || is_stopped ? 1 : 0;
 }
 
 }  // namespace
@@ -188,6 +221,11 @@ void Debuginfod::pause() { silent_until = (Clock::now() + kPauseAfterSilence).ti
 
 base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_id, Transfer transfer) {
   if (are_silent()) return base::fail("the debuginfod servers didn't answer earlier");
+  const auto too_slow = [] {
+    const auto limit = std::chrono::duration_cast<std::chrono::seconds>(total_limit());
+    return base::fail("the debuginfod servers need more than {} s for the debug file", limit.count());
+  };
+  if (slow_files().contains(build_id)) return too_slow();
   const bool is_in_foreground = !transfer.stop.stop_possible();
   std::optional<Stoppable> stoppable;
   if (is_in_foreground) stoppable.emplace();
@@ -203,6 +241,10 @@ base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_i
   if (wait.is_lost) {
     pause();
     return base::fail("the debuginfod servers don't answer");
+  }
+  if (wait.is_too_slow) {
+    slow_files().add(build_id);
+    return too_slow();
   }
   if (wait.is_too_large) return base::fail("the debug file is too large");
   return base::fail("the debuginfod servers don't have the file: {}", base::reason_of(-file.get()));

@@ -32,7 +32,8 @@ class Debuginfod {
   ~Debuginfod();
 
   // Path (in the user's cache) of the debug file with this build-id (bytes), downloaded if necessary; whatever the server sent: the
-  // caller checks it. Gives up after some seconds without a byte and after some minutes in total; then no server is asked for a while.
+  // caller checks it. Gives up after some seconds without a byte; then no server is asked for a while. And after some minutes in total: then
+  // none is asked for this file again.
   base::Result<std::string> find_debug_file(const std::string& build_id, Transfer transfer = {});
 
   // Where these files are kept; may be missing.
