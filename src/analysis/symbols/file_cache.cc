@@ -57,18 +57,49 @@ std::vector<Kept> files_in(const std::string& directory) {
   return files;
 }
 
+base::Result<> check_status(const std::string& path, const struct stat& status) {
+  constexpr uid_t kUnmapped = 65534;  // of a user unknown in this namespace
+  if (status.st_uid != 0 && status.st_uid != geteuid() && (status.st_uid != kUnmapped || geteuid() == 0)) {
+    return base::fail("{} belongs to another user", path);
+  }
+  // A group with its owner's number is the owner's alone, where distributions let it write.
+  const bool is_others =
+      (status.st_mode & S_IWOTH) != 0 || ((status.st_mode & S_IWGRP) != 0 && status.st_gid != status.st_uid);
+  if (!S_ISLNK(status.st_mode) && is_others && (status.st_mode & S_ISVTX) == 0) {
+    return base::fail("other users may write to {}", path);
+  }
+  return {};
+}
+
 }  // namespace
 
-// Nothing is written to a path in which another user can place links: root's files would go where that user likes.
+// Nothing is written to a path in which another user can place links: root's files would go where that user likes. Links are followed one
+// by one, since each of them, and what it is in, could be exchanged.
 base::Result<> check_owners(const std::string& path) {
-  constexpr uid_t kUnmapped = 65534;  // of a user unknown in this namespace
-  for (size_t slash = path.find('/', 1); slash != 0; slash = slash == path.npos ? 0 : path.find('/', slash + 1)) {
-    const std::string directory = path.substr(0, slash);
+  constexpr int kLinkLimit = 40;  // as of the kernel
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error);
+  if (error) return base::fail("can't look at {}: {}", path, error.message());
+  std::vector<fs::path> rest;  // the next one last
+  const auto put_before = [&rest](const fs::path& parts) {
+    const std::vector<fs::path> names(parts.begin(), parts.end());
+    rest.insert(rest.end(), names.rbegin(), names.rend());
+  };
+  put_before(whole);
+  fs::path at = "/";
+  for (int links = 0; !rest.empty();) {
+    const fs::path name = std::exchange(rest.back(), {});
+    rest.pop_back();
+    if (name.empty() || name == ".") continue;
+    at = name == ".." ? at.parent_path() : at / name;
     struct stat status{};
-    if (stat(directory.c_str(), &status) != 0) break;
-    if (status.st_uid != 0 && status.st_uid != geteuid() && (status.st_uid != kUnmapped || geteuid() == 0)) {
-      return base::fail("{} belongs to another user", directory);
-    }
+    if (lstat(at.c_str(), &status) != 0) break;
+    HEAPTAP_TRY(check_status(at.native(), status));
+    if (!S_ISLNK(status.st_mode)) continue;
+    if (++links > kLinkLimit) return base::fail("{} has too many links", path);
+    put_before(fs::read_symlink(at, error));
+    if (error) return base::fail("can't look at {}: {}", at.native(), error.message());
+    at = at.parent_path();
   }
   return {};
 }

@@ -53,7 +53,7 @@ class FileCache {
   [[nodiscard]] std::string path_of(const std::string& build_id) const;
   // Marks it as recently used: others are evicted first.
   void note_use(const std::string& build_id) const;
-  // Fails if the directory, or one above it, belongs to a user other than this one and root.
+  // Fails if users other than this one and root could exchange the directory, or one above it.
   [[nodiscard]] base::Result<NewCacheFile> begin(const std::string& build_id) const;
   // Evicts the least recently used files until the rest fits the size limit. The last one stays.
   void make_room() const;
@@ -63,7 +63,8 @@ class FileCache {
   uint64_t max_bytes_;
 };
 
-// Fails if a directory of this path, as far as it is there, belongs to a user other than this one and root.
+// Fails if users other than this one and root could exchange a directory of this path, or a link in it, as far as it is there: if one
+// belongs to them, or lets them write.
 base::Result<> check_owners(const std::string& path);
 
 // ".build-id/xx/yyyy"

@@ -156,6 +156,58 @@ TEST_F(FileCacheTest, LiesWhereTheUserKeepsCaches) {
   unsetenv("XDG_CACHE_HOME");
 }
 
+class FileCacheOwners : public FileCacheTest {
+ public:
+  void SetUp() override {
+    FileCacheTest::SetUp();
+    fs::create_directories(directory / "own" / "cache");
+  }
+  // What is told of it; empty: it is used.
+  [[nodiscard]] static std::string told_of(const fs::path& path) {
+    const auto checked = check_owners(path);
+    return checked ? "" : checked.error().message;
+  }
+};
+
+TEST_F(FileCacheOwners, OwnLinksAreFollowed) {
+  fs::create_directory_symlink("own", directory / "relative");
+  fs::create_directory_symlink(directory / "own/../relative/cache", directory / "absolute");
+  EXPECT_EQ(told_of(directory / "absolute"), "");
+  EXPECT_EQ(told_of(directory / "absolute/missing/too"), "");
+  fs::create_directory_symlink("round", directory / "round");
+  EXPECT_EQ(told_of(directory / "round"), (directory / "round").string() + " has too many links");
+}
+
+TEST_F(FileCacheOwners, NobodyElseMayWriteThere) {
+  fs::create_directory_symlink(directory / "own/cache", directory / "link");
+  fs::permissions(directory / "own", fs::perms(0777));
+  const std::string told = "other users may write to " + (directory / "own").string();
+  EXPECT_EQ(told_of(directory / "own/cache"), told);
+  EXPECT_EQ(told_of(directory / "link"), told);
+  EXPECT_FALSE(FileCache(directory / "link").begin(build_id).has_value());
+  fs::permissions(directory / "own", fs::perms(01777));
+  EXPECT_EQ(told_of(directory / "link"), "") << "as /tmp";
+}
+
+TEST_F(FileCacheOwners, LinksOfOtherUsersAreRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a link to another user";
+  constexpr uid_t kOther = 12345;
+  const fs::path theirs = directory / "theirs";
+  fs::create_directory_symlink(directory / "own/cache", theirs);
+  ASSERT_EQ(lchown(theirs.c_str(), kOther, kOther), 0);
+  EXPECT_EQ(told_of(theirs), theirs.string() + " belongs to another user");
+  fs::create_directory_symlink("theirs", directory / "link");
+  EXPECT_EQ(told_of(directory / "link/below"), theirs.string() + " belongs to another user");
+}
+
+TEST_F(FileCacheOwners, AGroupOfTheOwnersOwnMayWrite) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can choose a group";
+  fs::permissions(directory / "own", fs::perms(0775));
+  EXPECT_EQ(told_of(directory / "own"), "");
+  ASSERT_EQ(chown((directory / "own").c_str(), 0, 12345), 0);
+  EXPECT_EQ(told_of(directory / "own"), "other users may write to " + (directory / "own").string());
+}
+
 TEST_F(FileCacheTest, ADirectoryThatCannotBeMadeIsTold) {
   std::ofstream(directory) << "a file";
   const auto file = FileCache(directory / "below").begin(build_id);
