@@ -148,6 +148,7 @@ class Servers(heaptap_test.TestCase):
         self.assertIn("heaptap: the symbols of app aren't here yet, which isn't waited for: `heaptap show` asks for them again", told)
         self.assertIn("LEAKED 1,234 bytes in 1 block", told)
         self.assertEqual(len(self.requests_of(server)), 1, "it was asked again")
+        self.assertIn(NAME, self.show(self.serve(sends(self.debug)).url()))
 
     def test_servers_that_lie_hang_or_are_gone(self):
         other = self.directory / "other"

@@ -1,6 +1,8 @@
 #include "analysis/symbols/debuginfod.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -58,6 +61,7 @@ struct WaitBudget {
   bool is_lost = false;
   bool is_too_slow = false;
   bool is_too_large = false;
+  bool is_stopped = false;  // by the user, or by who began it
 };
 
 // Build-ids of files that took too long, of all threads: the next search for one would wait as long again.
@@ -115,14 +119,20 @@ int on_progress(Client* client, long bytes, long total) {
   }
   wait.is_lost = now - wait.last_byte > silence_limit();
   wait.is_too_slow = now - wait.started > total_limit();
-  bool is_stopped = false;
-  if (transfer.stop.stop_possible()) {
-    is_stopped = transfer.stop.stop_requested();
-  } else {
-    wait.is_lost = wait.is_lost || base::stop_signals::requests() != wait.requests_before;
-    is_stopped = stopping_signal != 0;
-  }
-  return wait.is_lost || wait.is_too_slow || wait.is_too_large || is_stopped ? 1 : 0;
+  wait.is_stopped = transfer.stop.stop_possible()
+                        ? transfer.stop.stop_requested()
+                        : stopping_signal != 0 || base::stop_signals::requests() != wait.requests_before;
+  return wait.is_lost || wait.is_too_slow || wait.is_too_large || wait.is_stopped ? 1 : 0;
+}
+
+// An empty file in the cache stands for a file that no server has, which isn't asked for again for some minutes. libdebuginfod makes one
+// for a transfer that was stopped as well.
+void forget_miss(const std::string& cache, const std::string& build_id) {
+  std::string path = cache + "/";
+  for (const char byte : build_id) fmt::format_to(std::back_inserter(path), "{:02x}", static_cast<unsigned char>(byte));
+  path += "/debuginfo";
+  struct stat status{};
+  if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0) (void)unlink(path.c_str());
 }
 
 }  // namespace
@@ -238,6 +248,11 @@ base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_i
   std::string found = path == nullptr ? "" : path;
   std::free(path);
   if (file) return found;
+  if (wait.is_stopped) {
+    forget_miss(cache_directory(), build_id);
+    if (is_in_foreground) pause();
+    return base::fail("the download was stopped");
+  }
   if (wait.is_lost) {
     pause();
     return base::fail("the debuginfod servers don't answer");
