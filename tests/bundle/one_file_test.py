@@ -62,7 +62,7 @@ class TestCase(heaptap_test.TestCase):
 
     def programs(self, below=None):
         """The one directory of unpacked programs."""
-        found = list((below or self.home / ".cache/heaptap/programs").iterdir())
+        found = [path for path in (below or self.home / ".cache/heaptap/programs").iterdir() if path.name != ".lock"]
         self.assertEqual(len(found), 1, found)
         return found[0]
 
@@ -123,6 +123,26 @@ class Unpacking(TestCase):
         self.assertEqual((outcome.status, outcome.stdout), (0, b""), str(outcome))
         self.assertNotIn(b"ptrace", outcome.stderr)
         self.assertIn(b"allocations", outcome.stderr)
+
+    def test_another_user_cannot_make_root_wait(self):
+        cache = self.made("cache", 0o755, 0)
+        command, environment = [self.file, "--version"], {"XDG_CACHE_HOME": str(cache), "PATH": "/usr/bin:/bin"}
+        self.assertEqual(heaptap_test.run(command, env=environment).status, 0)
+        programs = cache / "heaptap/programs"
+        shutil.rmtree(self.programs(programs))
+        with self.held_by_a_stranger(programs):
+            self.assertEqual(heaptap_test.run(command, env=environment).status, 0)
+        for path in programs.glob(".*"):
+            self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600, path)
+
+    def held_by_a_stranger(self, directory):
+        """Locks of all that another user can open there."""
+        code = 'exec 3<"$1"; flock 3; if [ -r "$1/.lock" ]; then exec 4<"$1/.lock"; flock 4; fi; echo held; cat'
+        process = subprocess.Popen(["/bin/sh", "-c", code, "sh", directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=OTHER_USER,
+                                   group=OTHER_USER, extra_groups=[], cwd="/")
+        self.addCleanup(heaptap_test.end, process)
+        self.assertEqual(process.stdout.readline(), b"held\n")
+        return process
 
     def test_a_preloaded_library_that_is_missing_does_not_matter(self):
         self.expect_version(LD_PRELOAD="/nowhere.so", LD_LIBRARY_PATH="/nowhere")
@@ -255,7 +275,7 @@ class Places(TestCase):
         home, temporary = self.mounted("full", "size=4m"), self.mounted("full too", "size=4m")
         self.expect_failure("No space left on device", " MiB, where programs may run", HOME=home, TMPDIR=temporary)
         for directory in (home, temporary):
-            self.assertEqual([path for path in directory.rglob("*") if path.is_file()], [], "what was begun was left")
+            self.assertEqual([path.name for path in directory.rglob("*") if path.is_file()], [".lock"], "what was begun was left")
 
     def test_no_programs_may_run_there(self):
         home, temporary = self.mounted("home without", "noexec"), self.mounted("temporary without", "noexec")

@@ -17,6 +17,7 @@ namespace {
 // Names beside the finished ones, used by the process that has the lock.
 constexpr const char* kNew = ".new";
 constexpr const char* kOld = ".old";
+constexpr const char* kLock = ".lock";
 
 bool is_there(const OpenPlace& place, const std::string& name, const std::vector<Entry>& entries) {
   const base::UniqueFd directory(
@@ -26,12 +27,21 @@ bool is_there(const OpenPlace& place, const std::string& name, const std::vector
          (status.st_mode & 022) == 0 && is_intact(directory.get(), entries);
 }
 
-// Of the directory's descriptor: no file is left behind, and it ends with this process.
-base::Result<> lock(const OpenPlace& place) {
-  while (flock(place.directory.get(), LOCK_EX) != 0) {
-    if (errno != EINTR) return base::fail("can't lock {}: {}", place.path, base::reason_of(errno));
+// Of a file that nobody else can open: root's directory is open to all, and who can open it could hold its lock for ever. It ends with
+// this process at the latest; the file stays.
+base::Result<base::UniqueFd> lock(const OpenPlace& place) {
+  const std::string path = place.path + "/" + kLock;
+  base::UniqueFd file(
+      openat(place.directory.get(), kLock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  struct stat status{};
+  if (!file || fstat(file.get(), &status) != 0) return base::fail("can't open {}: {}", path, base::reason_of(errno));
+  if (status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
+    return base::fail("other users may open {}: remove it", path);
   }
-  return {};
+  while (flock(file.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return base::fail("can't lock {}: {}", path, base::reason_of(errno));
+  }
+  return file;
 }
 
 base::Result<> put_new(const OpenPlace& place, const std::string& name, const std::vector<Entry>& entries) {
@@ -61,7 +71,8 @@ base::Result<std::string> programs_in(const Place& where, const Payload& payload
   const auto place = open_place(where);
   if (!place) return std::unexpected(place.error());
   if (!is_there(*place, payload.name, *entries)) {
-    HEAPTAP_TRY(lock(*place));
+    const auto locked = lock(*place);
+    if (!locked) return std::unexpected(locked.error());
     if (!is_there(*place, payload.name, *entries)) {
       if (const auto done = put_new(*place, payload.name, *entries); !done) {
         remove_tree(place->directory.get(), kNew);
