@@ -72,6 +72,13 @@ base::Result<std::pair<std::string, Foot>> read_compressed() {
   return std::pair(*std::move(bytes), foot);
 }
 
+base::Result<std::string> read_whole(const std::string& path) {
+  errno = 0;
+  std::string bytes = base::read_small_file(path);
+  if (bytes.empty()) return base::fail("can't read {}: {}", path, errno == 0 ? "it is empty" : base::reason_of(errno));
+  return bytes;
+}
+
 base::Result<> write_all(const base::UniqueFd& file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = write(file.get(), bytes.data(), bytes.size());
@@ -101,14 +108,15 @@ base::Result<Payload> read_own_payload() {
 }
 
 base::Result<> write_with_payload(const std::string& archive, const std::string& output) {
-  const std::string program = base::read_small_file(kOwnFile);
-  const std::string compressed = base::read_small_file(archive);
-  if (program.empty() || compressed.empty()) return base::fail("can't read {}: {}", archive, base::reason_of(errno));
+  const auto program = read_whole(kOwnFile);
+  if (!program) return std::unexpected(program.error());
+  const auto compressed = read_whole(archive);
+  if (!compressed) return std::unexpected(compressed.error());
   const Foot foot{
-      .magic = kMagic, .begin = program.size(), .size_bytes = compressed.size(), .hash = hash_of(compressed)};
+      .magic = kMagic, .begin = program->size(), .size_bytes = compressed->size(), .hash = hash_of(*compressed)};
   const base::UniqueFd file(open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755));
   if (!file) return base::fail("can't make {}: {}", output, base::reason_of(errno));
-  for (const std::string_view part : {std::string_view(program), std::string_view(compressed),
+  for (const std::string_view part : {std::string_view(*program), std::string_view(*compressed),
                                       std::string_view(reinterpret_cast<const char*>(&foot), sizeof(foot))}) {
     HEAPTAP_TRY(write_all(file, part));
   }
