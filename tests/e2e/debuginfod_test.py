@@ -179,7 +179,8 @@ class Servers(heaptap_test.TestCase):
         server = self.serve(sends(self.debug))
         self.cache.mkdir()
         os.chown(self.cache, 12345, 12345)
-        self.assertNotIn(NAME, self.show(server.url()))
+        self.assertIn(f"debuginfod isn't asked: {self.cache} belongs to another user", self.show(server.url()))
+        self.assertIn('"asked_debuginfod":false', self.show(server.url(), "--json"))
         self.assertEqual((server.requests, list(self.cache.iterdir())), ([], []))
         home = self.directory / "home"
         home.mkdir()

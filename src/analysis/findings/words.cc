@@ -244,11 +244,15 @@ std::string words_of(const model::SymbolHint& hint) {
       hint.finds_packages && (path.starts_with("/usr/") || path.starts_with("/lib"))
           ? fmt::format("install its debug symbols (find-dbgsym-packages {} names the package), ", path)
           : std::string();
-  const char* const servers = hint.asked_servers ? "" : " or set DEBUGINFOD_URLS";
+  // What follows an advice: servers may help too, or would if they were asked.
+  const auto servers = [&hint](const char* set_them) {
+    if (!hint.servers_failure.empty()) return "; debuginfod isn't asked: " + hint.servers_failure;
+    return std::string(hint.asked_servers ? "" : set_them);
+  };
   switch (hint.lack) {
     case Lack::kFile:
       return fmt::format("{} is not on this machine: pass --sysroot DIR or --symbols DIR with a copy of {}{}", name,
-                         path, hint.asked_servers ? "" : ", or set DEBUGINFOD_URLS");
+                         path, servers(", or set DEBUGINFOD_URLS"));
     case Lack::kSameFile:
       return fmt::format("{} ({}), so it is not used: pass --symbols DIR with the binary that was traced",
                          hint.other_path.empty() || hint.other_path == path
@@ -257,7 +261,7 @@ std::string words_of(const model::SymbolHint& hint) {
                          difference_of(hint));
     case Lack::kSymbols:
       return fmt::format("{} is stripped: functions without {}; {}pass --symbols DIR with its debug file{}", name,
-                         hint.without_names ? "names" : "lines", package, servers);
+                         hint.without_names ? "names" : "lines", package, servers(" or set DEBUGINFOD_URLS"));
     case Lack::kParts:
       return fmt::format(
           "{} was built with -gsplit-dwarf, and its .dwo files aren't found ({}){}: inlined functions are missing; "
@@ -274,7 +278,7 @@ std::string words_of(const model::SymbolHint& hint) {
       break;
   }
   return fmt::format("{} has no line information: {}build it with -g, or pass --symbols DIR with its debug file{}",
-                     name, package, servers);
+                     name, package, servers(" or set DEBUGINFOD_URLS"));
 }
 
 namespace {

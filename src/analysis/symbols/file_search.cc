@@ -47,8 +47,13 @@ std::string_view without_deleted_mark(std::string_view path) {
 FileSearch::FileSearch(ResolverOptions options)
     : directories_(std::move(options.symbol_directories)), cache_(FileCache::of_user()) {
   directories_.insert(directories_.end(), options.sysroots.begin(), options.sysroots.end());
-  if (!options.debuginfod) return;
-  if (auto servers = Debuginfod::create()) debuginfod_ = *std::move(servers);
+  if (!options.debuginfod || !has_debuginfod_servers()) return;
+  auto servers = Debuginfod::create();
+  if (!servers) {
+    servers_failure_ = std::move(servers).error().message;
+    return;
+  }
+  debuginfod_ = *std::move(servers);
   if (!options.progress) return;
   progress_ = [tell = std::move(options.progress)](uint64_t done, uint64_t total) {
     tell({.kind = SymbolWork::Kind::kDownloading, .path = {}, .done = done, .total = total});

@@ -23,6 +23,12 @@ struct FoundModule {
   std::optional<OtherFile> other;  // the first one found
 };
 
+// Whether debuginfod is asked.
+struct AskedServers {
+  bool are_asked = false;
+  std::string failure = {};  // why not, although it is wanted and servers are set
+};
+
 class FileSearch {
  public:
   explicit FileSearch(ResolverOptions options);
@@ -30,6 +36,8 @@ class FileSearch {
   explicit FileSearch(FileProvider& provider) : provider_(&provider) {}
   // Whether files may be opened by names found in other files.
   [[nodiscard]] bool opens_by_name() const { return provider_ == nullptr; }
+
+  [[nodiscard]] AskedServers servers() const { return {debuginfod_.has_value(), servers_failure_}; }
 
   // The file that was mapped from `path`. `build_id` as bytes; empty: the trace has none, and any file matches.
   FoundModule find_module(const std::string& path, const std::string& build_id);
@@ -56,6 +64,7 @@ class FileSearch {
   std::vector<std::string> directories_;  // both kinds, in search order
   std::optional<FileCache> cache_;
   std::optional<Debuginfod> debuginfod_;
+  std::string servers_failure_;
   DownloadProgress progress_;
   FileProvider* provider_ = nullptr;
 };

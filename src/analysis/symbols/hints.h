@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "analysis/symbols/file_search.h"
 #include "analysis/symbols/module_file.h"
 #include "common/model/symbol_hint.h"
 
@@ -12,7 +14,7 @@ namespace heaptap::symbols {
 
 class Hints {
  public:
-  explicit Hints(bool asked_debuginfod) : asked_debuginfod_(asked_debuginfod) {}
+  explicit Hints(AskedServers servers) : servers_(std::move(servers)) {}
 
   struct Subject {
     const std::string& path;
@@ -39,7 +41,7 @@ class Hints {
     bool has_package = false;
   };
 
-  bool asked_debuginfod_;
+  AskedServers servers_;
   std::map<std::string, Lack> lacks_;  // by path
 };
 

@@ -18,6 +18,7 @@ class OpenFiles {
   [[nodiscard]] bool contains(const std::string& path, const std::string& build_id) const {
     return files_.contains({path, build_id});
   }
+  [[nodiscard]] AskedServers servers() const { return search_.servers(); }
   // Opens it where it isn't open.
   ModuleFile& open(const std::string& path, const std::string& build_id);
 

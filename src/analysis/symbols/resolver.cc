@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/symbols/downloads.h"
 #include "analysis/symbols/file_pool.h"
 #include "analysis/symbols/hints.h"
 #include "analysis/symbols/module_file.h"
@@ -27,11 +26,11 @@ bool has_no_file(const model::Module& module) {
 class Resolver::Impl {
  public:
   explicit Impl(const ResolverOptions& options)
-      : hints_(options.debuginfod && has_debuginfod_servers()),
-        progress_(options.progress),
+      : progress_(options.progress),
         server_(options.server),
         pool_(options.files),
-        files_(pool_ != nullptr ? pool_->take(options) : std::make_unique<OpenFiles>(options)) {}
+        files_(pool_ != nullptr ? pool_->take(options) : std::make_unique<OpenFiles>(options)),
+        hints_(files_->servers()) {}
   ~Impl() {
     stop_opening_ahead();
     if (pool_ != nullptr) pool_->give_back(std::move(files_));
@@ -173,11 +172,11 @@ class Resolver::Impl {
     return frames;
   }
 
-  Hints hints_;
   TellWork progress_;
   std::shared_ptr<NameSource> server_;
   std::shared_ptr<FilePool> pool_;
   std::unique_ptr<OpenFiles> files_;
+  Hints hints_;
   FramesByAddress outside_;
   std::map<std::tuple<std::string, std::string, uint64_t>, std::unique_ptr<Mapping>> mappings_;
   std::map<std::pair<std::string, std::string>, std::unique_ptr<ServedNames>> served_;  // null: not more than here

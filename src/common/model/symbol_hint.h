@@ -16,8 +16,9 @@ struct SymbolHint {
   };
   std::string path;  // of the module, in the target
   Lack lack = Lack::kLines;
-  bool without_names = false;  // some frames have no name; else only lines are missing
-  bool asked_servers = false;  // debuginfod was asked
+  bool without_names = false;        // some frames have no name; else only lines are missing
+  bool asked_servers = false;        // debuginfod was asked
+  std::string servers_failure = {};  // why it wasn't, although servers are set
   // For kSameFile, build-ids in hex.
   std::string build_id = {};        // in the trace
   std::string other_path = {};      // of the replacing file

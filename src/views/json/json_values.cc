@@ -521,6 +521,7 @@ void write_warnings(JsonWriter& json, const report::Report& report) {
     json.member("lacks", name_of(hint.lack));
     json.member("functions_without_names", hint.without_names);
     json.member("asked_debuginfod", hint.asked_servers);
+    if (!hint.servers_failure.empty()) json.member("debuginfod_failure", hint.servers_failure);
     if (!hint.missing_part.empty()) json.member("missing_file", hint.missing_part);
     if (hint.other_path.empty()) continue;
     json.member("build_id", hint.build_id);
