@@ -106,7 +106,7 @@ def find_header(name):
 
 
 def commands_in_quotes(quoted):
-    return " ".join(re.findall(r"\$\([^()]*\)", quoted[0])) if quoted[0].startswith('"') else " "
+    return '"" ' + " ".join(re.findall(r"\$\([^()]*\)", quoted[0])) if quoted[0].startswith('"') else '"" '
 
 
 def script_commands(text):
@@ -114,9 +114,10 @@ def script_commands(text):
     text = re.sub(r"<<-?\s*'?(\w+)'?.*?\n\s*\1\s*$", "", text, flags=re.DOTALL | re.MULTILINE)  # what is only printed
     text = re.sub(r"(?<![\w${(\"'])#.*|\\\n\s*", " ", text)
     text = re.sub(r"""'[^']*'|"(?:[^"\\]|\\.)*\"""", commands_in_quotes, text)
-    text = re.sub(r"\[\[.*?\]\]", " ", text)
+    text = re.sub(r"\[\[.*?\]\]|\(\(.*?\)\)|\$\{[^{}$]*\}", " ", text)
+    text = re.sub(r"\w+=\$\(", "$(", text)  # the value of a command
     text = re.sub(r"\w+\+?=\([^()]*\)|\w+=\S*", " ", text)  # lists, and other values
-    text = re.sub(r"^\s*[\w./* |-]+\)\s", " ", text, flags=re.MULTILINE)  # patterns of case
+    text = re.sub(r"^\s*[\w./* |\"-]+\)\s", " ", text, flags=re.MULTILINE)  # patterns of case
     return {name for line in text.splitlines() for name in COMMAND.findall(line) if "=" not in name}
 
 
