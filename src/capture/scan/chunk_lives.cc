@@ -150,8 +150,7 @@ class ChunkLives {
          joined([](const process::Mapping& mapping) { return mapping.is_kernels("[heap]"); })) {
       if (!heap.contains(arena.top)) continue;
       arenas_.push_back(arena);
-      main_begin_ = (heap.begin + kAlignment - 1) & ~(kAlignment - 1);
-      heaps_.push_back({main_begin_, heap.end, arena.top});
+      heaps_.push_back({(heap.begin + kAlignment - 1) & ~(kAlignment - 1), heap.end, arena.top});
     }
   }
 
@@ -275,18 +274,8 @@ class ChunkLives {
     bool any = false;
     for (const uint64_t cache : caches_) any = take_out_cache(cache) || any;
     // Without any entry in the caches their position can't be verified.
-    if (!sound || (!any && !is_first_cache_empty()) || is_too_long_)
-      std::ranges::replace(lives_, ChunkLife::kInUse, ChunkLife::kUnknown);
+    if (!sound || !any || is_too_long_) std::ranges::replace(lives_, ChunkLife::kInUse, ChunkLife::kUnknown);
     take_out_marked();
-  }
-
-  // The main heap begins with the first thread's cache.
-  [[nodiscard]] bool is_first_cache_empty() const {
-    const uint64_t cache = main_begin_ + kHeadBytes;
-    if (std::ranges::find(caches_, cache) == caches_.end()) return false;
-    const uint64_t chunk = memory_.word(cache - kWord).value_or(0) & ~kFlags;
-    const std::vector<uint64_t> words = memory_.words({cache, cache + chunk - kHeadBytes});
-    return !words.empty() && std::ranges::all_of(words, [](uint64_t word) { return word == 0; });
   }
 
   // Cached chunks are marked in their second word: with the cache's address, or (from 2.34 on) with a random number of
@@ -377,7 +366,6 @@ class ChunkLives {
   std::vector<ChunkLife> found_;  // of the heap at work
   std::vector<Heap> heaps_;       // ascending
   std::vector<base::AddressRange> walked_;
-  uint64_t main_begin_ = 0;  // of the main arena's heap
   bool all_walked_ = true;
   uint64_t chunks_walked_ = 0;
   uint64_t steps_left_ = uint64_t{4} << 20;  // along all lists: the target is stopped meanwhile

@@ -43,7 +43,7 @@ struct ScanTarget {
 struct EarlierBlocks {
   std::vector<base::AddressRange> heaps;     // of which all blocks are known now; ascending
   std::vector<base::AddressRange> doubtful;  // but for these, which may be none; ascending
-  std::optional<model::Note> note;        // how many were found
+  std::optional<model::Note> note;           // how many were found
 };
 
 // State of the recording, with all events up to the stop taken from the log.
