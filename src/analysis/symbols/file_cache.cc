@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analysis/symbols/elf_file.h"
+#include "common/base/write_all.h"
 
 namespace heaptap::symbols {
 namespace {
@@ -125,13 +126,8 @@ NewCacheFile::~NewCacheFile() {
 }
 
 base::Result<> NewCacheFile::write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return base::fail("can't write {}: {}", temporary_, base::reason_of(errno));
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return {};
+  if (base::write_all(file_.get(), bytes)) return {};
+  return base::fail("can't write {}: {}", temporary_, base::reason_of(errno));
 }
 
 base::Result<> NewCacheFile::finish() {

@@ -12,6 +12,7 @@
 
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
+#include "common/base/write_all.h"
 
 namespace heaptap::onefile {
 namespace {
@@ -79,16 +80,6 @@ base::Result<std::string> read_whole(const std::string& path) {
   return bytes;
 }
 
-base::Result<> write_all(const base::UniqueFd& file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(file.get(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return base::fail("can't write: {}", base::reason_of(errno));
-    bytes.remove_prefix(static_cast<size_t>(count));
-  }
-  return {};
-}
-
 }  // namespace
 
 base::Result<Payload> read_own_payload() {
@@ -118,7 +109,7 @@ base::Result<> write_with_payload(const std::string& archive, const std::string&
   if (!file) return base::fail("can't make {}: {}", output, base::reason_of(errno));
   for (const std::string_view part : {std::string_view(*program), std::string_view(*compressed),
                                       std::string_view(reinterpret_cast<const char*>(&foot), sizeof(foot))}) {
-    HEAPTAP_TRY(write_all(file, part));
+    if (!base::write_all(file.get(), part)) return base::fail("can't write: {}", base::reason_of(errno));
   }
   return {};
 }

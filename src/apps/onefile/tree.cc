@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "common/base/unique_fd.h"
+#include "common/base/write_all.h"
 
 namespace heaptap::onefile {
 namespace {
@@ -57,14 +58,7 @@ base::Result<> write_file(int directory, const Entry& entry) {
   const auto failed = [&] { return base::fail("can't write {}: {}", entry.path, base::reason_of(errno)); };
   const base::UniqueFd file(
       openat(directory, entry.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file) return failed();
-  for (std::string_view rest = entry.content; !rest.empty();) {
-    const ssize_t count = write(file.get(), rest.data(), rest.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return failed();
-    rest.remove_prefix(static_cast<size_t>(count));
-  }
-  if (fchmod(file.get(), entry.mode) != 0) return failed();
+  if (!file || !base::write_all(file.get(), entry.content) || fchmod(file.get(), entry.mode) != 0) return failed();
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "common/base/gzip.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
+#include "common/base/write_all.h"
 #include "common/wire/handshake.h"
 
 #ifdef HEAPTAP_CARRIES_AGENT
@@ -29,16 +30,6 @@ std::span<const uint8_t> carried() {
 #endif
 }
 
-bool write_all(int file, std::span<const char> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes = bytes.subspan(static_cast<size_t>(count));
-  }
-  return true;
-}
-
 bool unpack(std::span<const uint8_t> packed, int file) {
   constexpr size_t kPieceBytes = size_t{16} << 10;
   std::string_view rest(reinterpret_cast<const char*>(packed.data()), packed.size());
@@ -47,7 +38,7 @@ bool unpack(std::span<const uint8_t> packed, int file) {
     char piece[kPieceBytes];
     const base::GzipReader::Progress progress = reader.read(rest, piece);
     rest.remove_prefix(progress.taken);
-    if (!write_all(file, {piece, progress.made})) return false;
+    if (!base::write_all(file, {piece, progress.made})) return false;
   }
   return reader.state() == base::GzipReader::State::kBetween;
 }

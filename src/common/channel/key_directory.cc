@@ -13,6 +13,7 @@
 #include "common/base/base64.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
+#include "common/base/write_all.h"
 #include "common/channel/failure.h"
 #include "common/channel/secret_file.h"
 
@@ -38,13 +39,8 @@ base::Result<> make_directory(const std::string& path) {
   return {};
 }
 
-base::Result<> write_all(const base::UniqueFd& file, std::string_view text, const std::string& path) {
-  while (!text.empty()) {
-    const ssize_t bytes = ::write(file.get(), text.data(), text.size());
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes <= 0) return fail({"can't write '", path, "': ", base::reason_of(errno)});
-    text.remove_prefix(static_cast<size_t>(bytes));
-  }
+base::Result<> write_text(const base::UniqueFd& file, std::string_view text, const std::string& path) {
+  if (!base::write_all(file.get(), text)) return fail({"can't write '", path, "': ", base::reason_of(errno)});
   return {};
 }
 
@@ -55,7 +51,7 @@ base::Result<> write_new_key(const std::string& path, const KeyPair& key) {
   const base::UniqueFd file(open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kOnlyOwner));
   if (!file) return fail({"can't write '", draft, "': ", base::reason_of(errno)});
   std::string text = join({kKeyPrefix, base::base64_encode(key.secret()), "\n"});
-  auto written = write_all(file, text, draft);
+  auto written = write_text(file, text, draft);
   explicit_bzero(text.data(), text.size());
   const bool is_there = written && (fsync(file.get()), link(draft.c_str(), path.c_str()) == 0 || errno == EEXIST);
   const int error = errno;
@@ -131,7 +127,7 @@ base::Result<bool> KeyDirectory::add_trusted(const char* list, const TrustedKey&
   const base::UniqueFd out(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, kOnlyOwner));
   if (!out) return fail({"can't write '", path, "': ", base::reason_of(errno)});
   // An unterminated last line stays a separate line.
-  HEAPTAP_TRY(write_all(out, join({there->empty() ? "" : "\n", key.key.to_text(), " ", key.name, "\n"}), path));
+  HEAPTAP_TRY(write_text(out, join({there->empty() ? "" : "\n", key.key.to_text(), " ", key.name, "\n"}), path));
   return true;
 }
 

@@ -20,6 +20,7 @@
 #include "apps/heaptap/commands/terminal.h"
 #include "apps/heaptap/commands/two_at_once.h"
 #include "capture/supervision/trace_name.h"
+#include "common/base/write_all.h"
 #include "record/trace/trace_reader.h"
 #include "views/json/render_json.h"
 #include "views/text/fold.h"
@@ -214,13 +215,8 @@ base::Result<> ReportFile::write(const std::string& text) {
   if (!descriptor_) descriptor_ = open_to_write(path_, 0);  // waits for a reader, after the program has ended
   if (!descriptor_) return base::fail("--json={}: can't write there: {}", path_, base::reason_of(errno));
   empty_if_regular(descriptor_.get());
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t written = ::write(descriptor_.get(), text.data() + done, text.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return base::fail("--json={}: can't write it all: {}", path_, base::reason_of(errno));
-    done += static_cast<size_t>(written);
-  }
-  return {};
+  if (base::write_all(descriptor_.get(), text)) return {};
+  return base::fail("--json={}: can't write it all: {}", path_, base::reason_of(errno));
 }
 
 Gate report_end(const EndReport& end, const std::vector<supervision::FinishedTrace>& traces) {

@@ -13,6 +13,7 @@
 #include "analysis/query/stack_index.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "common/base/signals_blocked.h"
+#include "common/base/write_all.h"
 #include "record/trace/trace_reader.h"
 #include "views/exports/formats.h"
 
@@ -48,14 +49,9 @@ std::string directory_of(const std::string& trace_path) {
   return directory.empty() ? "." : directory;
 }
 
-base::Result<> write_all(const base::UniqueFd& output, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(output.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return base::fail("can't write to the program's descriptor: {}", base::reason_of(errno));
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return {};
+base::Result<> write_piece(const base::UniqueFd& output, std::string_view text) {
+  if (base::write_all(output.get(), text)) return {};
+  return base::fail("can't write to the program's descriptor: {}", base::reason_of(errno));
 }
 
 }  // namespace
@@ -160,7 +156,7 @@ base::Result<> IncrementalReports::write_changes(Program& program, supervision::
   if (request.output) {
     base::Result<> written;
     changes.write(*counts, *named, [&](std::string_view piece) {
-      if (written) written = write_all(request.output, piece);
+      if (written) written = write_piece(request.output, piece);
     });
     if (!written) return written;
   } else {

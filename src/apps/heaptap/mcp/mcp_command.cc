@@ -9,6 +9,7 @@
 
 #include "apps/heaptap/commands/terminal.h"
 #include "common/base/unique_fd.h"
+#include "common/base/write_all.h"
 #include "views/mcp/line_reader.h"
 #include "views/mcp/session.h"
 
@@ -38,14 +39,8 @@ base::Result<base::UniqueFd> take_stdout() {
 
 base::Result<> send_line(int file_descriptor, std::string line) {
   line += '\n';
-  std::string_view rest = line;
-  while (!rest.empty()) {
-    const ssize_t count = write(file_descriptor, rest.data(), rest.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return base::fail("can't write to stdout: {}", base::reason_of(errno));
-    rest.remove_prefix(static_cast<size_t>(count));
-  }
-  return {};
+  if (base::write_all(file_descriptor, line)) return {};
+  return base::fail("can't write to stdout: {}", base::reason_of(errno));
 }
 
 base::Result<> serve_assistant(mcp::Session& session, int output) {
